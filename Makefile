@@ -1,0 +1,30 @@
+# Two commands: make study, make test.  Both set up .venv first.
+STUDY ?= sample
+CORES ?= 2
+PYTHON ?= python3.11
+BIN := .venv/bin
+
+.PHONY: setup study test lab bench lock
+
+study: setup  ## train what is missing, run the notebooks, write reports/$(STUDY)/index.html
+	$(BIN)/as2 study $(STUDY) --cores $(CORES)
+
+test: setup  ## format, lint and unit tests
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pytest
+
+lab: setup  ## the notebooks, to read and to change
+	$(BIN)/jupyter lab notebooks
+
+bench: setup  ## the claims of speed, measured
+	$(BIN)/python -m bench
+
+setup: .venv/ready
+
+.venv/ready: requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11, or make … PYTHON=python3"; exit 1; }
+	@echo "setting up .venv (once, a few minutes)"
+	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@if [ -e .git ]; then $(BIN)/pre-commit install >/dev/null || true; fi
+	@touch $@

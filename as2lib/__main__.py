@@ -1,0 +1,172 @@
+"""The command line, `as2`: plan, fit, score, rank, show, and what the Makefile and the Snakefile call."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from as2lib.params import Study
+from as2lib.paths import find_root, work_folder
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; an error a user can mend is one line on stderr and exit code 2."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.command(options) or 0
+    except (ValueError, KeyError, FileNotFoundError) as error:
+        message = error.args[0] if isinstance(error, KeyError) and error.args else error
+        print(f"as2 {options.name}: {message}", file=sys.stderr)
+        return 2
+
+
+def plan(options: argparse.Namespace) -> None:
+    from as2lib.show import print_plan
+
+    print_plan(_store(options))
+
+
+def fit(options: argparse.Namespace) -> None:
+    from as2lib.make import make_all
+
+    store = _store(options)
+    names = [*options.runs, *(store.group(options.group) if options.group else [])] or list(store.plan)
+    make_all(store, names, progress=not options.quiet, say=print_now)
+
+
+def score(options: argparse.Namespace) -> None:
+    from as2lib.show import score_pairs
+
+    score_pairs(options.model, options.pairs, options)
+
+
+def rank(options: argparse.Namespace) -> None:
+    from as2lib.ranker import Ranker
+
+    candidates = options.candidates or [line.strip() for line in sys.stdin if line.strip()]
+    for place, ranked in enumerate(Ranker.load(options.model).rank(options.question, candidates), start=1):
+        print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
+
+
+def show(options: argparse.Namespace) -> None:
+    from as2lib.show import print_run
+
+    print_run(_store(options), options.run)
+
+
+def study(options: argparse.Namespace) -> int:
+    """Walk the graph with Snakemake; one study at a time, a second one waits."""
+    from filelock import FileLock, Timeout
+
+    root, name = find_root(), Study.load(options.study).study
+    work_folder().mkdir(exist_ok=True)
+    lock = FileLock(work_folder() / f"study-{name}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        print_now(f"study {name} is being run by another process; waiting for it")
+        lock.acquire()
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    command = [sys.executable, "-m", "snakemake", "--cores", str(options.cores), "--config", f"study={name}"]
+    code = subprocess.run([*command, *options.snakemake], cwd=root, env=environment).returncode
+    if code == 0:
+        print_now(f"study {name}: reports/{name}/index.html")
+    lock.release()
+    return code
+
+
+def render(options: argparse.Namespace) -> None:
+    from as2lib.plan import notebooks
+    from as2lib.render import INDEX
+    from as2lib.render import render as render_page
+
+    names = [notebook.name for notebook in notebooks(Study.load(options.study))]
+    folder = find_root() / "reports" / options.study
+    name = INDEX if options.page == "index" else options.page
+    render_page(folder / "executed" / f"{name[:2]}.ipynb", folder / f"{options.page}.html", names)
+
+
+def check(options: argparse.Namespace) -> int:
+    from as2lib.check import expected, moved, write_manifest
+
+    loaded = Study.load(options.study)
+    lines, count = moved(loaded), sum(map(len, expected(loaded).values()))
+    for line in lines:
+        print(f"moved: {line}", file=sys.stderr)
+    if not lines:
+        write_manifest(loaded)
+        print_now(f"checked {count} expected numbers" if count else "no expected numbers for this study")
+    return int(bool(lines))
+
+
+def publish(options: argparse.Namespace) -> None:
+    store = _store(options)
+    names = options.runs or [name for name in store.plan if store.find(name)]
+    written = store.publish([name for prefix in names for name in store.plan if name.startswith(prefix)])
+    print(f"{len(written)} runs written to {store.published_folder.relative_to(find_root())}")
+
+
+def print_now(line: str) -> None:
+    print(line, flush=True)
+
+
+def _store(options: argparse.Namespace) -> Any:
+    from as2lib.store import Store
+
+    changes = {key: _value(value) for key, _, value in (one.partition("=") for one in options.set)}
+    return Store(Study.load(options.study, changes))
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="as2", description="Efficient answer sentence selection: run and read a study.")
+    commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
+
+    def add(function, help: str, *positional: tuple[str, dict], takes: str = "") -> argparse.ArgumentParser:
+        command = commands.add_parser(function.__name__, help=help, description=help)
+        if takes == "study":
+            command.add_argument("study", help="a name in params/, or a file")
+        for name, settings in positional:
+            command.add_argument(name, **settings)
+        if takes == "--study":
+            command.add_argument("--study", default="sample", help="a name in params/, or a file (default: sample)")
+        if takes:
+            command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a parameter")
+        command.set_defaults(command=function)
+        return command
+
+    add(plan, "what is done, what is to do, and about how long it takes", takes="study")
+    command = add(fit, "make runs (all that are missing, unless named)", ("runs", {"nargs": "*"}), takes="study")
+    command.add_argument("--group", help="the runs of one group, in one process")
+    command.add_argument("--quiet", action="store_true", help="one line a finished run, no progress bars")
+    model = ("model", {"help": "a run of the study, or a model folder"})
+    pairs = ("pairs", {"nargs": "?", "help": "a known source or a file; default: the run's own split"})
+    command = add(score, "score pairs; metrics where they have labels", model, pairs, takes="--study")
+    command.add_argument("--split", default="test")
+    command.add_argument("--questions", default="answered", choices=("answered", "mixed", "all"))
+    command.add_argument("--precision", default="float32", choices=("float32", "bf16", "auto"))
+    command.add_argument("--trec", metavar="FILE", help="write a run file that trec_eval reads")
+    command.add_argument("--out", metavar="FILE", help="write question_id, position, score as TSV")
+    question, candidates = ("question", {}), ("candidates", {"nargs": "*", "help": "default: the lines of standard input"})
+    add(rank, "rank the candidates of one question", ("model", {"help": "a model folder"}), question, candidates)
+    add(show, "a run: its spec, parents, scores and where it is used", ("run", {}), takes="--study")
+    command = add(study, "train what is missing, run the notebooks, render and check", takes="study")
+    command.add_argument("--cores", type=int, default=2)
+    command.add_argument("snakemake", nargs="*", help="more for Snakemake, after --")
+    add(render, "one executed notebook as HTML", ("page", {}), takes="study")
+    add(check, "compare with params/expected and write the manifest", takes="study")
+    add(publish, "write finished runs' scores to reports/<study>/runs", ("runs", {"nargs": "*"}), takes="study")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

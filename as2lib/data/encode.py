@@ -1,0 +1,155 @@
+"""Turns pairs into token ids once, keeps them on disk, and pads them to batches; knows nothing of models or losses.
+
+b pairs in a batch · n tokens of the longest of them
+"""
+
+import hashlib
+import json
+import os
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from datasets import Dataset
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from as2lib.data import pairs as pair_table
+from as2lib.paths import work_folder
+
+_VERSION = 1  # raise it when the same pairs would be encoded differently
+_BATCH = 4096
+_SPECIALS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+
+
+class PairEncoder:
+    """Encodes question and candidate together, as cross-encoders read them.
+
+    tokenizer: a fast one; type ids are made if its `model_input_names` has them.
+    max_length: tokens of a pair at most; past that the longer of the two texts loses its end first, as in
+        Hugging Face's own cross-encoders, so that the question, usually the shorter, goes last.
+    """
+
+    unit = "pair"
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, max_length: int):
+        if not getattr(tokenizer, "is_fast", False):
+            raise ValueError(f"expected a fast tokenizer, got {type(tokenizer).__name__}; load it with AutoTokenizer")
+        if tokenizer.pad_token_id is None:
+            raise ValueError(f"expected a tokenizer with a padding token, got {type(tokenizer).__name__} without one")
+        if max_length <= tokenizer.num_special_tokens_to_add(pair=True):
+            raise ValueError(f"max_length must leave room for words beside the special tokens, got {max_length}")
+        self.tokenizer, self.max_length = tokenizer, max_length
+        self.has_token_types = "token_type_ids" in tokenizer.model_input_names
+
+    def fingerprint(self, pairs: Dataset) -> str:
+        """The SHA-256 of all that decides the tokens: the pairs, the tokenizer, the length and our version."""
+        tokenizer = tokenizer_fingerprint(self.tokenizer)
+        parts = [_VERSION, pair_table.fingerprint(pairs), tokenizer, self.max_length, self.has_token_types]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def encode(self, pairs: Dataset) -> Dataset:
+        """The tokens of each pair, memory-mapped from `work/encoded/`, where they are put the first time.
+
+        Returns a row for each pair, in order: `input_ids` (int32), `length` (int32) and, where the tokenizer has them,
+        `token_type_ids` (int8).
+        """
+        path = work_folder() / "encoded" / f"{self.fingerprint(pairs)}.arrow"
+        if not path.exists():
+            self._write(pairs, path)
+        return Dataset.from_file(str(path))
+
+    def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
+        """A batch padded on the right to its longest pair.
+
+        Returns int64 tensors `input_ids`, `attention_mask` and, where encoded, `token_type_ids`, each (b, n); and where
+        the items have them, `labels` (b,) int64 and `teacher_logits` (b, …) float32.
+        """
+        lengths = np.array([len(item["input_ids"]) for item in items])
+        mask = np.arange(lengths.max()) < lengths[:, None]  # (b, n)
+        batch = {"attention_mask": torch.from_numpy(mask.astype(np.int64))}
+        for name, padding in (("input_ids", self.tokenizer.pad_token_id), ("token_type_ids", 0)):
+            if name in items[0]:
+                padded = np.full(mask.shape, padding, dtype=np.int64)
+                padded[mask] = np.concatenate([np.asarray(item[name], dtype=np.int64) for item in items])
+                batch[name] = torch.from_numpy(padded)
+        for name, kind in (("labels", np.int64), ("teacher_logits", np.float32)):
+            if name in items[0]:
+                batch[name] = torch.from_numpy(np.stack([np.asarray(item[name], dtype=kind) for item in items]))
+        return batch
+
+    def _write(self, pairs: Dataset, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        texts = pairs.select_columns(["question", "answer"]).with_format(None)
+        try:
+            with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, self._schema()) as writer:
+                for rows in texts.iter(batch_size=_BATCH):
+                    writer.write_batch(self._tokens(rows["question"], rows["answer"]))
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _schema(self) -> pa.Schema:
+        token_types = [("token_type_ids", pa.list_(pa.int8()))] if self.has_token_types else []
+        return pa.schema([("input_ids", pa.list_(pa.int32())), *token_types, ("length", pa.int32())])
+
+    def _tokens(self, questions: list[str], answers: list[str]) -> pa.RecordBatch:
+        encoded = self.tokenizer(
+            questions,
+            answers,
+            truncation="longest_first",
+            max_length=self.max_length,
+            padding=False,
+            return_attention_mask=False,
+            return_token_type_ids=self.has_token_types,
+        )
+        columns = {**encoded, "length": [len(ids) for ids in encoded["input_ids"]]}
+        return pa.RecordBatch.from_pydict({name: columns[name] for name in self._schema().names}, schema=self._schema())
+
+
+def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
+    """The SHA-256 of what a fast tokenizer does to a text, whatever folder it was loaded from."""
+    state = json.loads(tokenizer.backend_tokenizer.to_str())
+    # Both change with each call of the tokenizer, and the encoder sets both itself.
+    state["truncation"] = state["padding"] = None
+    special = {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
+    parts = [type(tokenizer).__name__, state, special, tokenizer.truncation_side, list(tokenizer.model_input_names)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def word_tokenizer(texts: Iterable[str], max_length: int, min_count: int = 1) -> PreTrainedTokenizerFast:
+    """A tokenizer whose vocabulary is the lower-cased words of some texts; the same texts give the same bytes.
+
+    Words are split as BERT does, at blanks and punctuation, and numbered by (−count, word) after the five special
+    tokens; those rarer than `min_count` are unknown. A pair becomes `[CLS] question [SEP] answer [SEP]`.
+    max_length: the `model_max_length` that is saved with it.
+    Raises ValueError where the texts hold no word.
+    """
+    lower, split = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
+    counts = Counter(word for text in texts for word, _ in split.pre_tokenize_str(lower.normalize_str(text)))
+    kept = sorted(
+        (word for word, count in counts.items() if count >= min_count), key=lambda word: (-counts[word], word)
+    )
+    if not kept:
+        raise ValueError(f"expected texts with words that occur {min_count} times or more, got none")
+    vocabulary = {word: number for number, word in enumerate([*_SPECIALS.values(), *kept])}
+    backend = Tokenizer(models.WordLevel(vocabulary, unk_token=_SPECIALS["unk"]))
+    backend.normalizer, backend.pre_tokenizer = lower, split
+    cls, sep = _SPECIALS["cls"], _SPECIALS["sep"]
+    backend.post_processor = processors.TemplateProcessing(
+        single=f"{cls} $A {sep}",
+        pair=f"{cls} $A {sep} $B:1 {sep}:1",
+        special_tokens=[(token, vocabulary[token]) for token in (cls, sep)],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        model_max_length=max_length,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        **{f"{role}_token": token for role, token in _SPECIALS.items()},
+    )

@@ -1,0 +1,244 @@
+"""The embedded corpus: questions about made-up places, generated from a seed; knows nothing of models or file formats.
+
+A question asks for one role (who, when, why, with whose help) of one event (founding, repair, …) of one entity. A
+sentence answers it where a single clause joins that entity, that event and that role. Distractors have two of the
+three, or all three but in two clauses; questions and answers name an event in different words.
+"""
+
+from dataclasses import dataclass
+from random import Random
+
+VERSION: int = 1
+DEFAULT_SEED: int = 7
+
+Row = dict[str, str | int]
+
+# Event → its wordings in questions, and in answers ("past|participle" where the two differ). The last wording of the
+# answers is the target set's alone.
+EVENTS: dict[str, tuple[list[str], list[str]]] = {
+    "found": (["founded", "established"], ["launched", "began|begun", "set up", "brought into being"]),
+    "design": (["designed", "planned"], ["devised", "drafted", "outlined", "put on paper"]),
+    "fund": (["funded", "financed"], ["sponsored", "backed", "paid for", "kept in money"]),
+    "close": (["closed", "abandoned"], ["locked", "dissolved", "gave up|given up", "brought to an end"]),
+    "repair": (["repaired", "restored"], ["mended", "renovated", "made good", "put right"]),
+    "damage": (["damaged", "wrecked"], ["ruined", "smashed", "laid low", "set on fire"]),
+}
+
+# Role → question forms; {e} is the entity, {v} the event. The last form is the target set's alone.
+QUESTIONS: dict[str, list[str]] = {
+    "who": ["Who {v} {e}?", "By whom was {e} {v}?", "Which person {v} {e}?", "Who was it that {v} {e}?"],
+    "when": ["When was {e} {v}?", "In what year was {e} {v}?", "What year was {e} {v}?", "Since when is {e} {v}?"],
+    "why": ["Why was {e} {v}?", "For what reason was {e} {v}?", "How come {e} was {v}?"],
+    "help": ["With whose help was {e} {v}?", "Who helped when {e} was {v}?", "With whose support was {e} {v}?"],
+}
+ROLES: tuple[str, ...] = tuple(QUESTIONS)
+ADJUNCTS: dict[str, list[str]] = {
+    "who": ["by {}"],
+    "when": ["in {}"],
+    "why": ["because of {}", "owing to {}"],
+    "help": ["with the help of {}", "aided by {}"],
+}
+
+KINDS = "institute museum bridge library theatre school".split()
+NAMES = (
+    "Maron Calder Orlo Hallow Tarn Brisk Velden Corvin Ashby Dunmore Elsin Farrow Garth"
+).split()
+FIRST_NAMES = (
+    "Elda Odo Mira Anton Berta Cyril Dora Emil Flora Gustav Hanna Igor Julia Karl Lena Martin Nora Oscar Paula Rolf"
+).split()
+SURNAMES = (
+    "Vance Fenn Abel Bruck Coster Dahl Ekman Frost Grell Holm Iversen Jansen Krantz Lund Mohr Nagel Olsen Prell Quist "
+    "Rask Sand Thiel Unger Voss"
+).split()
+REASONS = (
+    "the war;a great flood;an old promise;a royal wedding;a public vote;a long quarrel;the king's illness;high rents;"
+    "a bishop's wish;a lost bet;the new railway;a bad harvest"
+).split(";")
+GROUPS = "weavers bakers sailors monks students soldiers miners nuns bankers farmers".split()
+ASIDES = [
+    "{e} has {n} rooms", "{e} stands on a hill near {t}", "{e} lies {n} miles from {t}", "visitors reach {e} by ferry",
+    "{e} is shown on many stamps", "there are {n} steps in front of {e}", "{e} is open on {n} days a year",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What tells one corpus from the other: sizes, wordings, and how often each event, role and distractor occurs."""
+
+    questions: dict[str, int]  # split → how many
+    candidates: tuple[int, int]  # fewest and most, of an ordinary question
+    answer_wordings: slice  # of an event's answer wordings
+    question_forms: slice  # of a role's question forms
+    event_weights: list[int]
+    role_weights: list[int]
+    distractor_weights: dict[str, int]  # event, entity, role: the one that is wrong; swap: two clauses; aside
+    echo: tuple[float, float]  # how often a wrong and a right answer use the question's own wording of the event
+    joined: float  # share of right answers with a second clause
+    unusual: dict[str, float]  # share of questions with two, no, or only correct candidates
+
+
+MIXES: dict[str, Mix] = {
+    "sample-transfer": Mix(
+        questions={"train": 6000, "dev": 120, "test": 120},
+        candidates=(3, 4),
+        answer_wordings=slice(0, -1),
+        question_forms=slice(0, -1),
+        event_weights=[6, 5, 4, 3, 2, 2],
+        role_weights=[4, 3, 2, 2],
+        distractor_weights={"entity event": 2, "entity role": 3, "event role": 2, "entity": 2, "event": 2, "role": 2, "": 4, "swap": 1, "aside": 1},
+        echo=(0.4, 0.3),
+        joined=0.1,
+        unusual={"two": 0.05, "none": 0.05, "only": 0.01},
+    ),
+    "sample": Mix(
+        questions={"train": 220, "dev": 180, "test": 500},
+        candidates=(5, 7),
+        answer_wordings=slice(0, None),
+        question_forms=slice(0, None),
+        event_weights=[2, 2, 3, 4, 5, 6],
+        role_weights=[2, 2, 3, 3],
+        distractor_weights={"entity event": 4, "entity role": 5, "event role": 4, "entity": 3, "event": 2, "role": 2, "": 1, "swap": 2, "aside": 1},
+        echo=(0.4, 0.2),
+        joined=0.15,
+        unusual={"two": 0.05, "none": 0.06, "only": 0.03},
+    ),
+}
+NAMED, GENERIC, PRONOUN = range(3)
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A made-up place, such as the Maron Institute."""
+
+    name: str
+    kind: str
+
+    def refer(self, how: int) -> str:
+        return (f"the {self.name} {self.kind.capitalize()}", f"the {self.kind}", "it")[how]
+
+
+def generate(seed: int = DEFAULT_SEED) -> dict[str, dict[str, list[Row]]]:
+    """Both corpora, "sample" and "sample-transfer", each with its splits "train", "dev" and "test".
+
+    A split is a list of rows `question_id`, `question`, `answer`, `label`; the rows of a question are contiguous and in
+    the order of its page. A question occurs once in all. The same seed gives the same rows on every machine.
+    """
+    seen: set[str] = set()  # only asked for membership
+    return {
+        corpus: {split: _split(corpus, split, seed, seen) for split in mix.questions} for corpus, mix in MIXES.items()
+    }
+
+
+def _split(corpus: str, split: str, seed: int, seen: set[str]) -> list[Row]:
+    rng, mix, rows = Random(f"{corpus}/{split}/{seed}"), MIXES[corpus], []
+    for number in range(mix.questions[split]):
+        writer = Writer(rng, mix)
+        while writer.question in seen:
+            writer = Writer(rng, mix)
+        seen.add(writer.question)
+        for answer, label in writer.candidates():
+            rows.append(
+                {
+                    "question_id": f"{corpus}-{split}-{number:04d}",
+                    "question": writer.question,
+                    "answer": answer,
+                    "label": label,
+                }
+            )
+    return rows
+
+
+class Writer:
+    """Writes one question and its candidates, all drawn from `rng`."""
+
+    def __init__(self, rng: Random, mix: Mix):
+        self.rng, self.mix = rng, mix
+        self.entity = Entity(rng.choice(NAMES), rng.choice(KINDS))
+        self.event = rng.choices(list(EVENTS), mix.event_weights)[0]
+        self.role = rng.choices(list(QUESTIONS), mix.role_weights)[0]
+        self.wording = rng.choice(EVENTS[self.event][0])
+        form = rng.choice(QUESTIONS[self.role][mix.question_forms])
+        self.question = form.format(e=self.entity.refer(NAMED), v=self.wording)
+
+    def candidates(self) -> list[tuple[str, int]]:
+        """The sentences and their labels in the order of the page, where a right one tends to come early."""
+        rng, (fewest, most) = self.rng, self.mix.candidates
+        size = rng.randint(fewest, most)
+        unusual = rng.choices(["two", "none", "only", "one"], [*self.mix.unusual.values(), 1])[0]
+        right = {"two": 2, "none": 0, "only": rng.randint(1, 2), "one": 1}[unusual]
+        wrong = 0 if unusual == "only" else size - right
+        kinds = rng.choices(list(self.mix.distractor_weights), list(self.mix.distractor_weights.values()), k=wrong)
+        page = [(self.distractor(kind), 0) for kind in kinds]
+        for _ in range(right):
+            places = range(len(page) + 1)
+            place = rng.choices(places, [0.65**i for i in places])[0]
+            page.insert(place, (self.correct(), 1))
+        return page
+
+    def correct(self) -> str:
+        clause = self.clause(self.entity, self.event, self.role, how=self.reference())
+        if self.rng.random() < self.mix.joined:
+            return self.join(clause, self.clause(self.other_entity(), self.other_event(), self.role))
+        return self.finish(clause)
+
+    def distractor(self, kind: str) -> str:
+        if kind == "swap":
+            first = self.clause(self.entity, self.other_event(), self.role, how=self.reference())
+            return self.join(first, self.clause(self.other_entity(), self.event, self.role))
+        if kind == "aside":
+            name = self.entity.refer(self.rng.choice([NAMED, GENERIC]))
+            return self.finish(self.rng.choice(ASIDES).format(e=name, n=self.rng.randint(3, 60), t=self.rng.choice(NAMES)))
+        entity, how = (self.entity, self.reference()) if "entity" in kind else (self.other_entity(), NAMED)
+        event = self.event if "event" in kind else self.other_event()
+        return self.finish(self.clause(entity, event, self.role if "role" in kind else None, how=how))
+
+    def clause(self, entity: Entity, event: str, role: str | None, how: int = NAMED) -> str:
+        """One clause that states the event of the entity with `role`, or with any roles but the asked one."""
+        rng = self.rng
+        others = [other for other in ROLES if other != self.role]
+        roles = rng.sample(others, rng.choices([0, 1, 2], [7, 3, 0])[0] if role else rng.choice([1, 1, 2]))
+        roles = rng.sample([role, *roles], len(roles) + 1) if role else roles
+        right = entity is self.entity and role is not None
+        if event == self.event and rng.random() < self.mix.echo[right]:
+            wording = self.wording
+        else:
+            wording = rng.choice(EVENTS[event][1][self.mix.answer_wordings])
+        past, participle = (wording.split("|") * 2)[:2]
+        name, adjuncts = entity.refer(how), {role: self.adjunct(role) for role in roles}
+        if "who" in adjuncts and how != PRONOUN and rng.random() < 0.5:
+            agent = adjuncts.pop("who").removeprefix("by ")
+            cleft = rng.random() < 0.2
+            return " ".join([f"it was {agent} who" if cleft else agent, past, name, *adjuncts.values()])
+        fronted = adjuncts.pop(roles[0]) + " " if roles[0] != "who" and rng.random() < 0.3 else ""
+        return " ".join([f"{fronted}{name} was {participle}", *adjuncts.values()])
+
+    def adjunct(self, role: str) -> str:
+        rng = self.rng
+        filler = {
+            "who": lambda: f"{rng.choice(FIRST_NAMES)} {rng.choice(SURNAMES)}",
+            "when": lambda: rng.randint(1840, 1959),
+            "why": lambda: rng.choice(REASONS),
+            "help": lambda: f"{rng.choice(['local', 'some', 'the'])} {rng.choice(GROUPS)}",
+        }[role]()
+        return rng.choice(ADJUNCTS[role]).format(filler)
+
+    def reference(self) -> int:
+        return self.rng.choices([NAMED, GENERIC, PRONOUN], [5, 4, 1])[0]
+
+    def other_event(self) -> str:
+        return self.rng.choice([event for event in EVENTS if event != self.event])
+
+    def other_entity(self) -> Entity:
+        """An entity that shares the name or the kind with the one asked about."""
+        name = self.rng.choice([name for name in NAMES if name != self.entity.name])
+        kind = self.rng.choice([kind for kind in KINDS if kind != self.entity.kind])
+        return Entity(self.entity.name, kind) if self.rng.random() < 0.5 else Entity(name, self.entity.kind)
+
+    def join(self, first: str, second: str) -> str:
+        if self.rng.random() < 0.3:
+            first, second = second, first
+        return self.finish(self.rng.choice(["{}, and {}", "{}, but {}", "{}, while {}"]).format(first, second))
+
+    @staticmethod
+    def finish(clause: str) -> str:
+        return f"{clause[0].upper()}{clause[1:]}."

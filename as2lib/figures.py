@@ -1,0 +1,67 @@
+"""The study's plots, one function a kind; each takes a tidy frame and returns a figure."""
+
+import matplotlib
+import pandas
+import seaborn
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+
+matplotlib.rcParams["svg.hashsalt"] = "as2lib"
+seaborn.set_theme(style="whitegrid", context="notebook", palette="deep")
+LINE, MUTED = "#1f4e79", "#8a8a8a"
+
+
+def dots(
+    table: pandas.DataFrame, value: str, spread: str, group: str, title: str, axis: str, baseline: tuple[str, float]
+) -> Figure:
+    """One row a system: its mean and its spread over seeds, coloured by `group`, with a trivial baseline as a line."""
+    figure, axes = pyplot.subplots(figsize=(8, 0.42 * len(table) + 1.6))
+    kinds = list(dict.fromkeys(table[group]))
+    palette = dict(zip(kinds, seaborn.color_palette("deep", len(kinds)), strict=True))
+    for height, (system, row) in enumerate(table.iterrows()):
+        error = row[spread] if pandas.notna(row[spread]) else None
+        axes.errorbar(row[value], height, xerr=error, fmt="o", color=palette[row[group]], capsize=3, markersize=7)
+    axes.set_yticks(range(len(table)), table.index)
+    axes.invert_yaxis()
+    axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.2)
+    handles = [pyplot.Line2D([], [], marker="o", linestyle="", color=palette[kind], label=kind) for kind in kinds]
+    handles.append(pyplot.Line2D([], [], linestyle="--", color=MUTED, label=baseline[0]))
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    axes.set(title=title, xlabel=axis)
+    return figure
+
+
+def forest(table: pandas.DataFrame, title: str, axis: str, margin: float | None = None) -> Figure:
+    """Differences with their intervals: columns difference, low, high; zero and the equivalence margin are marked."""
+    figure, axes = pyplot.subplots(figsize=(8, 0.42 * len(table) + 1.6))
+    heights = range(len(table))
+    errors = [table["difference"] - table["low"], table["high"] - table["difference"]]
+    axes.errorbar(table["difference"], heights, xerr=errors, fmt="o", color=LINE, capsize=3, markersize=7)
+    axes.axvline(0, color="black", linewidth=1)
+    if margin is not None:
+        axes.axvspan(-margin, margin, color=MUTED, alpha=0.15, label=f"counts as equal (±{margin:g})")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    axes.set_yticks(list(heights), table.index)
+    axes.invert_yaxis()
+    axes.set(title=title, xlabel=axis)
+    return figure
+
+
+def lines(
+    table: pandas.DataFrame, x: str, y: str, hue: str, title: str, x_label: str, y_label: str, style: str | None = None
+) -> Figure:
+    """Curves, a colour for each value of `hue`; where a point repeats, its mean and the band of its values."""
+    figure, axes = pyplot.subplots(figsize=(8, 4))
+    seaborn.lineplot(table, x=x, y=y, hue=hue, style=style, errorbar=("pi", 100), ax=axes)
+    axes.legend(title=None, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+    return figure
+
+
+def bars(table: pandas.DataFrame, x: str, y: str, hue: str, title: str, x_label: str, y_label: str) -> Figure:
+    """Grouped bars."""
+    figure, axes = pyplot.subplots(figsize=(8, 4))
+    seaborn.barplot(table, x=x, y=y, hue=hue, ax=axes)
+    axes.legend(title=None, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+    return figure

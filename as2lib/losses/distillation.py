@@ -1,0 +1,148 @@
+"""Losses of a student that learns from labels and from one teacher, or one a head; knows tensors and no model.
+
+Every loss is the mean over the batch and the sum over heads, and returns a NamedTuple: the scalar `total` to minimise,
+and its named parts to log. Half-precision logits are raised to float32 first; teachers get no gradient.
+Letters: b pairs in a batch · k heads, and as many teachers · c = 2 classes.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+class Supervised(NamedTuple):
+    """What `cross_entropy` returns."""
+
+    total: Tensor  # scalar, equal to hard
+    hard: Tensor  # scalar
+
+
+class Distillation(NamedTuple):
+    """What `kd` returns."""
+
+    total: Tensor  # scalar
+    hard: Tensor  # scalar
+    soft: Tensor  # scalar
+
+
+class PerHead(NamedTuple):
+    """What `per_head` returns."""
+
+    total: Tensor  # scalar
+    hard: Tensor  # (k,)
+    soft: Tensor  # (k,)
+
+
+def cross_entropy(logits: Tensor, labels: Tensor) -> Supervised:
+    """The hard loss alone, for training without a teacher.
+
+    total = hard = -log softmax(logits)[label]
+
+    logits: (b, c) floats, unnormalised.  labels: (b,) integer class ids.
+    Returns `total` and `hard`, each a scalar, mean over the batch.
+    Raises ValueError where the shapes do not fit or the labels are not integers.
+    Source: L_H of CERBERUS eq. 1.  With a teacher: `kd`.
+    """
+    _check_logits("logits", logits, 2)
+    _check_labels(labels, logits)
+    hard = F.cross_entropy(_raise_precision(logits), labels.long())
+    return Supervised(hard, hard)
+
+
+def kd(student_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha: float, tau: float) -> Distillation:
+    """Hinton's distillation loss for one student and one teacher.
+
+    total = alpha * hard + (1 - alpha) * tau² * soft,  soft = KL(softmax(teacher / tau) ‖ softmax(student / tau))
+
+    student_logits, teacher_logits: (b, c) floats, unnormalised.  labels: (b,) integer class ids.
+    Returns `total`, `hard`, `soft`, each a scalar, mean over the batch; `soft` without its factor tau².
+    Raises ValueError where the shapes differ, tau <= 0, alpha lies outside [0, 1], or the labels are not integers.
+    Source: CERBERUS eq. 1-3 (Hinton et al. 2015).  One teacher per head: `per_head`.
+    """
+    _check(student_logits, teacher_logits, labels, 2, "student_logits", alpha, tau)
+    hard, soft = _hard_and_soft(student_logits.unsqueeze(1), teacher_logits.unsqueeze(1), labels, tau)  # (1,) each
+    return Distillation(_balance(hard, soft, alpha, tau).sum(), hard.squeeze(0), soft.squeeze(0))
+
+
+def per_head(
+    head_logits: Tensor,
+    teacher_logits: Tensor,
+    labels: Tensor,
+    alpha: float,
+    tau: float,
+    weights: Sequence[float] | Tensor | None = None,
+) -> PerHead:
+    """Distillation of one teacher into each head: head i learns from teacher i, all from the labels.
+
+    total = sum over i of weights_i * (alpha * hard_i + (1 - alpha) * tau² * soft_i),  hard_i and soft_i as in `kd`
+
+    head_logits, teacher_logits: (b, k, c) floats, unnormalised.  labels: (b,) integer class ids.
+    weights: (k,) the lambda of the paper, 1 for every head where left out.
+    Returns `total`, a scalar, and `hard`, `soft` of shape (k,), unweighted, mean over the batch.
+    Raises ValueError where `kd` does, or weights does not have one number a head.
+    Source: CERBERUS eq. 4.  One student without heads: `kd`.
+    """
+    _check(head_logits, teacher_logits, labels, 3, "head_logits", alpha, tau)
+    hard, soft = _hard_and_soft(head_logits, teacher_logits, labels, tau)
+    loss = _balance(hard, soft, alpha, tau)
+    if weights is not None:
+        weights = torch.as_tensor(weights, dtype=loss.dtype, device=loss.device)
+        if weights.shape != loss.shape:
+            raise ValueError(
+                f"weights must have one number a head, shape {tuple(loss.shape)}; got shape {tuple(weights.shape)}"
+            )
+        loss = weights * loss
+    return PerHead(loss.sum(), hard, soft)
+
+
+def _hard_and_soft(student: Tensor, teacher: Tensor, labels: Tensor, tau: float) -> tuple[Tensor, Tensor]:
+    """Cross entropy and KL divergence of each head, (k,) both, from (b, k, c) logits."""
+    student, teacher = _raise_precision(student), _raise_precision(teacher.detach())
+    every_head = labels.long().unsqueeze(1).expand(student.shape[:2])  # (b, k)
+    hard = F.cross_entropy(student.transpose(1, 2), every_head, reduction="none")  # (b, k)
+    divergence = F.kl_div(
+        F.log_softmax(student / tau, dim=-1),
+        F.log_softmax(teacher / tau, dim=-1),
+        reduction="none",
+        log_target=True,
+    )  # (b, k, c)
+    return hard.mean(dim=0), divergence.sum(dim=-1).mean(dim=0)
+
+
+def _balance(hard: Tensor, soft: Tensor, alpha: float, tau: float) -> Tensor:
+    return alpha * hard + (1 - alpha) * tau**2 * soft  # tau² keeps the soft gradients' size whatever the temperature
+
+
+def _raise_precision(logits: Tensor) -> Tensor:
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+
+def _check(
+    student: Tensor, teacher: Tensor, labels: Tensor, dimensions: int, name: str, alpha: float, tau: float
+) -> None:
+    _check_logits(name, student, dimensions)
+    if student.shape != teacher.shape:
+        raise ValueError(
+            f"{name} and teacher_logits must have one shape; got {tuple(student.shape)} and {tuple(teacher.shape)}"
+        )
+    _check_labels(labels, student)
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha must lie in [0, 1]; got {alpha}")
+    if not 0 < tau < float("inf"):
+        raise ValueError(f"tau must be a positive number; got {tau}")
+
+
+def _check_logits(name: str, logits: Tensor, dimensions: int) -> None:
+    if logits.dim() != dimensions or logits.numel() == 0:
+        expected = "(b, c)" if dimensions == 2 else "(b, k, c)"
+        raise ValueError(f"{name} must have shape {expected}, none of them 0; got {tuple(logits.shape)}")
+
+
+def _check_labels(labels: Tensor, logits: Tensor) -> None:
+    if labels.shape != logits.shape[:1]:
+        raise ValueError(f"labels must have shape ({len(logits)},), one a pair; got {tuple(labels.shape)}")
+    if labels.is_floating_point():
+        raise ValueError(f"labels must be integer class ids; got {labels.dtype}")

@@ -1,0 +1,92 @@
+"""Makes what is missing: parents first, one run once, also when two processes want it; trains nothing itself."""
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from as2lib.paths import work_folder
+from as2lib.plan import Run
+from as2lib.store import Store, split_part, write_json, write_parquet, write_scores
+
+
+def make_all(store: Store, names: list[str], progress: bool = True, say: Callable[[str], None] | None = None) -> None:
+    """Make the runs that are missing for the scores of `names`.
+
+    progress: bars while a run trains.  say: called with one line a run when it is done.
+    """
+    missing = store.missing(names)
+    for number, name in enumerate(missing, start=1):
+        if progress:
+            print(f"[{number}/{len(missing)}] {name}")
+        started = time.perf_counter()
+        made = make(store, name, progress)
+        if say and made:
+            dev = store.find(name).facts.get("dev_MAP")
+            result = "" if dev is None else f"   dev MAP {100 * dev:5.1f}"
+            say(f"{name:<36}{time.perf_counter() - started:6.1f} s{result}")
+
+
+def make(store: Store, name: str, progress: bool = False) -> bool:
+    """Make one run whose parents are finished; False where it was finished already (by another process, perhaps)."""
+    folder = store.folder(name)
+    partial = folder.with_name(f"{folder.name}.partial")
+    with _only_one(folder, name):
+        if store.find(name, need_model=True):
+            return False
+        run = store.planned(name)
+        partial.mkdir(parents=True, exist_ok=True)
+        write_json(partial / "spec.json", {"name": name, "identity": store.identity(name), **store.ingredients(name)})
+        facts = MAKERS[run.kind](store, run, partial, progress)
+        write_json(partial / "done.json", facts)
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
+    return True
+
+
+def _lexical(store: Store, run: Run, folder: Path, progress: bool) -> dict[str, Any]:
+    from as2lib.data.pairs import concatenate, load_pairs
+    from as2lib.models import lexical
+
+    scorer = getattr(lexical, run.spec["scorer"])
+    for split, parts in run.data.items():
+        pairs = concatenate([load_pairs(*split_part(part), questions="all") for part in parts])
+        write_scores(folder / "scores" / f"{split}.parquet", pairs, scorer(pairs))
+    return {"parameters": 0}
+
+
+def _ensemble(store: Store, run: Run, folder: Path, progress: bool) -> dict[str, Any]:
+    from as2lib.models import ensemble
+
+    members = [store.find(name) for name in run.parents["members"]]
+    for split in run.data:
+        tables = [member.scores(split) for member in members]
+        combined = tables[0][["question_id", "position", "label"]].copy()
+        combined["score"] = ensemble.mean([table["score"] for table in tables])
+        write_parquet(folder / "scores" / f"{split}.parquet", combined)
+    return {"parameters": sum(member.facts["parameters"] for member in members)}
+
+
+def _fit(store: Store, run: Run, folder: Path, progress: bool) -> dict[str, Any]:
+    from as2lib.fit import train
+
+    return train(store, run, folder, progress)
+
+
+MAKERS = {"lexical": _lexical, "ensemble": _ensemble, "fit": _fit}
+
+
+def _only_one(folder: Path, name: str) -> FileLock:
+    """A lock that the system releases when its holder dies; says so when another process holds it."""
+    locks = work_folder() / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(locks / f"{folder.name}.lock")
+    try:
+        lock.acquire(timeout=0)
+        lock.release()
+    except Timeout:
+        print(f"{name} is being made by another process; waiting for it")
+    return lock

@@ -1,0 +1,165 @@
+"""Whether two systems differ on the same questions, or are equal; knows arrays of per-question values and no metric."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import ttost_paired
+
+DECIMALS = 12  # values are rounded to these: in a mean over seeds, 1e-17 must not turn a tie into a difference
+MEMORY = 2**22  # resampled values held at once
+
+Values = Sequence[float] | np.ndarray | pd.Series
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found of systems a and b; positive differences and effects speak for a."""
+
+    n: int
+    mean_a: float
+    mean_b: float
+    difference: float  # mean_a - mean_b
+    low: float  # bootstrap interval of the difference
+    high: float
+    wins: int  # questions where a is better, b is better, and neither
+    losses: int
+    ties: int
+    wilcoxon: float
+    wilcoxon_p: float
+    effect: float  # matched-pairs rank-biserial correlation, in [-1, 1]
+    spearman: float
+    spearman_p: float
+    equivalence_p: float  # small: the difference lies within the margin
+
+
+def compare(
+    a: Values, b: Values, margin: float = 0.02, resamples: int = 2000, confidence: float = 0.95, seed: int = 0
+) -> Comparison:
+    """Paired comparison of two systems' values on the same questions; with several seeds pass each question's mean.
+
+    difference = mean(a) - mean(b)
+    wilcoxon: signed-rank test, two-sided, zeros ranked but not counted (Pratt); p = 1 where all differences are zero
+    effect = (R+ - R-) / (R+ + R-) over the same ranks, 0 where all differences are zero
+    low, high: percentile bootstrap over questions;  spearman: nan where a or b is constant or n < 3
+    equivalence_p: two one-sided paired t tests of |difference| < margin
+
+    a, b: (n,) finite numbers, n >= 2; two Series are paired by their index, in any order, anything else by position.
+    Raises ValueError where lengths or indexes differ, a value is not finite, or a parameter is out of its range.
+    Source: the tests named under CERBERUS Table 2 (Wilcoxon, Spearman); Pratt 1959; Kerby 2014; Schuirmann 1987.
+    Many comparisons at once: `holm`.
+    """
+    if not (margin > 0 and 0 < confidence < 1 and resamples >= 1):
+        raise ValueError(
+            "expected margin > 0, 0 < confidence < 1 and resamples >= 1; "
+            f"got margin {margin}, confidence {confidence}, resamples {resamples}"
+        )
+    a, b = _pair(a, b)
+    gap = np.round(a - b, DECIMALS)
+    low, high = _interval(gap, resamples, confidence, seed)
+    wilcoxon, wilcoxon_p, effect = _signed_rank(gap)
+    spearman, spearman_p = _rank_correlation(a, b)
+    return Comparison(
+        n=len(gap),
+        mean_a=float(a.mean()),
+        mean_b=float(b.mean()),
+        difference=float(gap.mean()),
+        low=low,
+        high=high,
+        wins=int(np.sum(gap > 0)),
+        losses=int(np.sum(gap < 0)),
+        ties=int(np.sum(gap == 0)),
+        wilcoxon=wilcoxon,
+        wilcoxon_p=wilcoxon_p,
+        effect=effect,
+        spearman=spearman,
+        spearman_p=spearman_p,
+        equivalence_p=_equivalence(a, b, gap, margin),
+    )
+
+
+def holm(p_values: Values) -> np.ndarray:
+    """Holm's adjusted p values, in the order given; a nan stays nan and is not counted as a test.
+
+    p_values: (t,) numbers in [0, 1] or nan.  Returns (t,) float64.
+    Raises ValueError where a value lies outside [0, 1].
+    Source: Holm 1979, through statsmodels.
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    if p.ndim != 1:
+        raise ValueError(f"p_values must be one sequence of numbers; got an array of shape {p.shape}")
+    outside = np.flatnonzero((p < 0) | (p > 1))
+    if len(outside):
+        raise ValueError(f"p_values must lie in [0, 1]; number {outside[0]} is {p[outside[0]]}")
+    adjusted, known = np.full(len(p), np.nan), ~np.isnan(p)
+    if known.any():
+        adjusted[known] = multipletests(p[known], method="holm")[1]
+    return adjusted
+
+
+def _pair(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(a, pd.Series) and isinstance(b, pd.Series):
+        b = _align(a, b)
+    a, b = (np.round(np.asarray(values, dtype=np.float64), DECIMALS) for values in (a, b))
+    if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
+        raise ValueError(f"a and b must have one value a question, for the same 2 or more; got {a.shape} and {b.shape}")
+    for name, values in (("a", a), ("b", b)):
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            raise ValueError(f"{name} must be finite; value {wrong[0]} is {values[wrong[0]]}")
+    return a, b
+
+
+def _align(a: pd.Series, b: pd.Series) -> pd.Series:
+    """`b` in the order of a's index."""
+    for name, series in (("a", a), ("b", b)):
+        if not series.index.is_unique:
+            twice = series.index[series.index.duplicated()][0]
+            raise ValueError(f"the index of {name} must name each question once; it repeats {twice!r}")
+    different = a.index.symmetric_difference(b.index)
+    if len(different):
+        raise ValueError(
+            f"a and b must be indexed by the same questions; {len(different)} are in only one, such as {different[0]!r}"
+        )
+    return b.reindex(a.index)
+
+
+def _signed_rank(gap: np.ndarray) -> tuple[float, float, float]:
+    """The Wilcoxon statistic, its p value, and the rank-biserial correlation."""
+    if not gap.any():
+        return 0.0, 1.0, 0.0
+    test = stats.wilcoxon(gap, zero_method="pratt", alternative="two-sided")
+    rank = stats.rankdata(np.abs(gap))  # Pratt: zeros take the lowest ranks, which then count for neither side
+    plus, minus = rank[gap > 0].sum(), rank[gap < 0].sum()
+    return float(test.statistic), float(test.pvalue), float((plus - minus) / (plus + minus))
+
+
+def _rank_correlation(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan"), float("nan")
+    test = stats.spearmanr(a, b)
+    return float(test.statistic), float(test.pvalue)
+
+
+def _interval(gap: np.ndarray, resamples: int, confidence: float, seed: int) -> tuple[float, float]:
+    if np.ptp(gap) == 0:
+        return float(gap.mean()), float(gap.mean())
+    result = stats.bootstrap(
+        (gap,),
+        np.mean,
+        n_resamples=resamples,
+        batch=max(1, MEMORY // len(gap)),
+        confidence_level=confidence,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    )
+    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+
+
+def _equivalence(a: np.ndarray, b: np.ndarray, gap: np.ndarray, margin: float) -> float:
+    if np.ptp(gap) == 0:  # no variance: the difference is known
+        return float(abs(gap[0]) >= margin)
+    return float(ttost_paired(a, b, -margin, margin)[0])

@@ -1,0 +1,86 @@
+"""A transformer that reads question and candidate together: an ordinary Hugging Face sequence classifier."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PretrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from as2lib.paths import local_folder
+
+CLASSES = 2  # 0: does not answer the question, 1: answers it
+
+
+def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers: int | None = None) -> PreTrainedModel:
+    """A cross-encoder with two classes; a new classifier is initialised from torch's global generator.
+
+    name_or_config: a hub name (`name@revision` pins one, `params/local.yaml` may map it to a folder), a local folder,
+    or a configuration (an object, or its fields with `model_type`) to start from nothing.
+    layers: keep only the first layers of the pretrained encoder.
+    Raises ValueError where a configuration names no model type, or more layers are asked for than there are.
+    """
+    if isinstance(name_or_config, dict):
+        if "model_type" not in name_or_config:
+            raise ValueError(f'config: expected a "model_type", got the keys {", ".join(name_or_config)}')
+        name_or_config = AutoConfig.for_model(**name_or_config)
+    if isinstance(name_or_config, PretrainedConfig):
+        config = deepcopy(name_or_config)
+        config.num_labels = CLASSES
+        return AutoModelForSequenceClassification.from_config(config)
+    origin, revision = _origin(name_or_config)
+    config = AutoConfig.from_pretrained(origin, revision=revision, num_labels=CLASSES)
+    if layers is not None:
+        if not 1 <= layers <= config.num_hidden_layers:
+            raise ValueError(f"layers: expected 1 to {config.num_hidden_layers}, what {origin} has; got {layers}")
+        config.num_hidden_layers = layers
+    return AutoModelForSequenceClassification.from_pretrained(origin, revision=revision, config=config)
+
+
+def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:
+    """The tokenizer of a hub name or a folder."""
+    origin, revision = _origin(name)
+    return AutoTokenizer.from_pretrained(origin, revision=revision)
+
+
+def load(folder: str | Path) -> PreTrainedModel:
+    """Any model of this library from a folder that `save_pretrained` left."""
+    from as2lib.models import mhs  # noqa: F401  (registers its configuration)
+
+    return AutoModelForSequenceClassification.from_pretrained(folder)
+
+
+def classify_in_float32(model: nn.Module) -> nn.Module:
+    """Make the final classifiers compute in float32 under autocast: in bf16 one question in eight has ties.
+
+    Changes `model` in place and returns it; weights, and results in float32, stay as they are.
+    """
+    for name, module in model.named_modules():
+        if name.split(".")[-1] == "classifier" and not getattr(module, "in_float32", False):
+            module.forward = _in_float32(module.forward)
+            module.in_float32 = True
+    return model
+
+
+def _in_float32(forward):
+    def wrapped(features: torch.Tensor, *args, **kwargs) -> torch.Tensor:
+        with torch.autocast(features.device.type, enabled=False):
+            return forward(features.float(), *args, **kwargs)
+
+    return wrapped
+
+
+def _origin(name: str | Path) -> tuple[str, str]:
+    """Where a name's files are: (folder or hub name, revision)."""
+    if Path(name).is_dir():
+        return str(name), "main"
+    hub_name, _, revision = str(name).partition("@")
+    return str(local_folder(hub_name) or hub_name), revision or "main"

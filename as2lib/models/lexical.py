@@ -1,0 +1,149 @@
+"""Rankers that learn nothing, the floor under every table: shared words, first sentences, and chance.
+
+Each takes the pair table (`question_id`, `question`, `answer`, and where it says so `label`) and gives one float64
+score a row, which `metrics.ranking` takes as it would a model's. Knows no loss and loads no data.
+Letters: q questions · n candidates of a question · m correct ones · r a rank from 1.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import spacy
+from datasets import Dataset
+from spacy.tokenizer import Tokenizer
+
+from as2lib.metrics.ranking import CUTOFF, encode_ids, kept
+
+
+def word_overlap(pairs: Dataset) -> np.ndarray:
+    """The number of distinct lower-cased words that question and answer share.
+
+    Words are the tokens of spaCy's blank English tokenizer, punctuation included, nothing removed.
+
+    pairs: n rows with columns `question` and `answer`.  Returns (n,) float64.
+    Raises ValueError where a column is missing.
+    Source: the WO baseline of the Cosinet paper, after Yang et al. 2015.
+    """
+    table = _columns(pairs, "question", "answer")
+    question, questions = pd.factorize(table["question"])
+    answer, answers = pd.factorize(table["answer"])  # each distinct text is tokenised once
+    asked, said = _words(questions), _words(answers)
+    shared = (len(asked[i] & said[j]) for i, j in zip(question.tolist(), answer.tolist(), strict=True))
+    return np.fromiter(shared, dtype=np.float64, count=len(table))
+
+
+def reciprocal_rank(pairs: Dataset) -> np.ndarray:
+    """1 / the position of the candidate among those of its question, from 1: the first sentence is the best.
+
+    pairs: n rows with column `question_id`, the rows of a question contiguous.  Returns (n,) float64.
+    Raises ValueError where the column is missing or the rows of a question do not stand together.
+    Source: the RR baseline of the Cosinet paper.
+    """
+    return 1 / _positions(pairs)
+
+
+def overlap_then_rank(pairs: Dataset) -> np.ndarray:
+    """Word overlap, with equal overlaps in their original order: no two candidates of a question are tied.
+
+    score = overlap + 1 / (1 + position), of which the second part is at most 1/2
+
+    pairs: n rows with columns `question_id`, `question` and `answer`.  Returns (n,) float64.
+    Raises ValueError as `word_overlap` and `reciprocal_rank` do.
+    Source: the WO+RR baseline of the Cosinet paper.
+    """
+    return word_overlap(pairs) + 1 / (1 + _positions(pairs))
+
+
+def expected_random(pairs: Dataset, questions: str = "answered") -> dict[str, float | int]:
+    """The exact expectation of each measure when every order of a question's candidates is equally likely.
+
+    P@1 = m / n;  nDCG@10 = m / n * sum over r <= min(10, n) of 1 / log2(1 + r), over its highest possible value
+    AP = (H(n) + (m - 1) / (n - 1) * (n - H(n))) / n,  H(n) = 1 + 1/2 + ... + 1/n
+    RR = sum over r of P(the first correct one stands at r) / r, hypergeometric
+
+    pairs: rows with columns `question_id` and `label`.  questions: the policy, as in `metrics.ranking`.
+    Returns the dictionary of `metrics.ranking.summary`: P@1, MAP, MRR, nDCG@10, questions.
+    Raises ValueError where a column is missing, the policy is unknown or keeps no question, or there is no row.
+    """
+    candidates, correct = _counts(pairs, questions)
+    # questions with equal counts have equal expectations
+    (n, m), weight = np.unique(np.stack([candidates, correct]), axis=1, return_counts=True)
+    measures = {"P@1": m / n, "MAP": _expected_ap(n, m), "MRR": _expected_rr(n, m), "nDCG@10": _expected_ndcg(n, m)}
+    means = {name: float(np.average(values, weights=weight)) for name, values in measures.items()}
+    return means | {"questions": len(candidates)}
+
+
+# --- expectations over all orders: n, m (q,) counts, each returns (q,) ----------------------------------------------
+
+
+def _expected_ap(n: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """A candidate at rank r is correct with m / n; then each above it is with (m - 1) / (n - 1)."""
+    harmonic = np.cumsum(1 / np.arange(1, n.max() + 1))[n - 1]
+    precision = (harmonic + (m - 1) / np.maximum(n - 1, 1) * (n - harmonic)) / n
+    return np.where(m > 0, precision, 0.0)
+
+
+def _expected_rr(n: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """E[1 / first] from P(none of the first r is correct) = C(n - r, m) / C(n, m), as a product over the ranks."""
+    none_yet, expected = np.ones(len(n)), np.zeros(len(n))
+    for rank in range(1, int(np.max(n - m, where=m > 0, initial=0)) + 2):
+        left = np.maximum(n - rank + 1, 1)  # candidates that have not been placed
+        still_none = none_yet * np.maximum(left - m, 0) / left
+        expected += np.where(m > 0, none_yet - still_none, 0.0) / rank
+        none_yet = still_none
+    return expected
+
+
+def _expected_ndcg(n: np.ndarray, m: np.ndarray) -> np.ndarray:
+    gains = np.cumsum(1 / np.log2(1 + np.arange(1, CUTOFF + 1)))
+    highest = gains[np.clip(m, 1, CUTOFF) - 1]
+    return m / n * gains[np.minimum(n, CUTOFF) - 1] / highest
+
+
+# --- what the pair table holds --------------------------------------------------------------------------------------
+
+
+def _columns(pairs: Dataset, *names: str) -> pd.DataFrame:
+    missing = [name for name in names if name not in pairs.column_names]
+    if missing:
+        raise ValueError(f"expected a pair table with column {missing[0]}; got {', '.join(pairs.column_names)}")
+    return pairs.select_columns(list(names)).with_format("pandas")[:]
+
+
+def _positions(pairs: Dataset) -> np.ndarray:
+    """The position, from 1, of each row among those of its question."""
+    ids = _columns(pairs, "question_id")["question_id"]
+    if ids.empty:
+        return np.zeros(0)
+    _, code = encode_ids(ids)
+    starts = np.flatnonzero(np.append(True, code[1:] != code[:-1]))
+    scattered = np.flatnonzero(np.diff(code[starts]) < 0)  # codes grow where each question has one run of rows
+    if len(scattered):
+        row = starts[scattered[0] + 1]
+        raise ValueError(f"the rows of a question must stand together; row {row} returns to question {ids.iloc[row]!r}")
+    return np.arange(1, len(code) + 1) - np.repeat(starts, np.diff(np.append(starts, len(code))))
+
+
+def _counts(pairs: Dataset, questions: str) -> tuple[np.ndarray, np.ndarray]:
+    """How many candidates, and how many correct ones, each question has that the policy keeps."""
+    table = _columns(pairs, "question_id", "label")
+    if table.empty:
+        raise ValueError("expected at least one row of question_id and label, got none")
+    _, code = encode_ids(table["question_id"])
+    candidates = np.bincount(code)
+    correct = np.bincount(code, weights=table["label"]).astype(np.int64)
+    keep = kept(candidates, correct, questions)
+    if not keep.any():
+        raise ValueError(f'expected at least one question to average over, got none under questions="{questions}"')
+    return candidates[keep], correct[keep]
+
+
+@lru_cache(maxsize=1)
+def _tokenizer() -> Tokenizer:
+    return spacy.blank("en").tokenizer
+
+
+def _words(texts: pd.Index) -> list[frozenset[int]]:
+    """The distinct words of each text, as spaCy's 64-bit hashes of their lower-cased forms."""
+    return [frozenset(document.to_array("LOWER").tolist()) for document in _tokenizer().pipe(texts)]

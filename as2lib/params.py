@@ -1,0 +1,180 @@
+"""What a reader may change: the typed schema of `params/<study>.yaml`, unknown keys refused; knows no run and no model."""
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from as2lib.paths import find_root
+
+FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
+SIZES = ("large", "base")
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Pairs(Strict):
+    """The splits of one pair set; each is `source`, `source:split`, or a list of these, one after the other."""
+
+    train: list[str]
+    dev: list[str] = []
+    test: list[str] = []
+
+    @field_validator("train", "dev", "test", mode="before")
+    @classmethod
+    def _as_list(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+
+class Data(Strict):
+    target: Pairs
+    transfer: Pairs
+    max_length: int = Field(gt=4, description="tokens of question and answer together")
+
+
+class Training(Strict):
+    """One fit's budget."""
+
+    steps: int = Field(gt=0, description="optimizer steps")
+    learning_rate: float = Field(gt=0)
+    batch_size: int = Field(gt=0)
+    warmup: float = Field(0.1, ge=0, lt=1, description="share of the steps with a rising learning rate")
+    evaluate_every: int | None = Field(None, gt=0, description="steps between evaluations on dev; none: last weights")
+    patience: int = Field(50, gt=0, description="evaluations without a better dev MAP before the fit stops")
+
+
+class Backbone(Strict):
+    """An encoder: a hub name (or folder), or the fields of a configuration to start from nothing."""
+
+    name: str | None = None
+    layers: int | None = Field(None, gt=0, description="keep only the first layers of `name`")
+    config: dict[str, Any] | None = None
+    label: str = Field(description="what the tables call it")
+    transfer: Pairs | None = Field(None, description="its own transfer set; default: data.transfer")
+    transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
+    adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "Backbone":
+        if (self.name is None) == (self.config is None):
+            raise ValueError("expected either name (a hub name or a folder) or config (to start from nothing)")
+        return self
+
+
+class Family(Strict):
+    large: Backbone
+    base: Backbone
+
+
+class Fit(Strict):
+    transfer: Training
+    adapt: Training
+    direct: Training
+
+
+class Distillation(Strict):
+    alpha: float = Field(ge=0, le=1, description="weight of the hard loss")
+    tau: float = Field(gt=0, description="temperature")
+
+
+class Heads(Strict):
+    body: int = Field(gt=0, description="layers that the heads share; each head has the base model's other layers")
+    combine: Literal["probability", "logit"] = "probability"
+
+
+class Significance(Strict):
+    margin: float = Field(0.02, gt=0, description="two systems within it, in AP, count as equal")
+    resamples: int = Field(2000, gt=0)
+
+
+class Study(Strict):
+    """A study: `Study.load("sample")`, its runs, and the scores they left.
+
+    Raises ValueError, in one line a key, where the file has an unknown key or a wrong value.
+    """
+
+    study: str
+    title: str
+    data: Data
+    backbones: dict[Literal["electra", "roberta", "albert"], Family]
+    fit: Fit
+    distillation: Distillation
+    mhs: Heads
+    seeds: list[int] = Field(min_length=1)
+    grid_seeds: list[int] = Field([0], min_length=1)
+    threads: int = Field(1, gt=0)
+    precision: Literal["float32", "bf16", "auto"] = "float32"
+    significance: Significance = Significance()
+
+    @model_validator(mode="after")
+    def _all_families(self) -> "Study":
+        missing = [family for family in FAMILIES if family not in self.backbones]
+        if missing:
+            raise ValueError(f"backbones: expected {', '.join(FAMILIES)}; missing: {', '.join(missing)}")
+        return self
+
+    @classmethod
+    def load(cls, study: str | Path, overrides: dict[str, Any] | None = None) -> "Study":
+        """The study of that name (`params/<name>.yaml`, the root found upwards) or file, with some keys replaced.
+
+        overrides: nested as the file is, or with dotted keys: `{"fit.adapt.steps": 10}`.
+        """
+        path = Path(study)
+        if path.suffix not in {".yaml", ".yml"}:
+            path = find_root() / "params" / f"{study}.yaml"
+        if not path.exists():
+            known = sorted(p.stem for p in (find_root() / "params").glob("*.yaml") if p.stem != "local")
+            raise FileNotFoundError(f"no study {study!r}: {path.name} is not there; known: {', '.join(known)}")
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        for key, value in (overrides or {}).items():
+            content = _merge(content, _nested(key, value))
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            lines = [f"{'.'.join(map(str, e['loc'])) or 'study'}: {e['msg']}" for e in error.errors()]
+            raise ValueError(f"{path.name}: " + "; ".join(lines)) from None
+
+    def plan(self) -> dict:
+        """Every run of the study by name, in an order in which they can be made."""
+        from as2lib.plan import plan
+
+        return plan(self)
+
+    def run(self, name: str):
+        """The finished run of that name; trained first, with a progress bar, where it is missing."""
+        from as2lib.store import Store
+
+        return Store(self).run(name)
+
+    def runs(self, prefix: str) -> list:
+        """The finished runs `prefix/seed-…`, one a seed."""
+        from as2lib.store import Store
+
+        return Store(self).runs(prefix)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.1 reads 1e-3 as text; this reads it as the number it is."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d+$"),
+    list("-+0123456789."),
+)
+
+
+def _nested(key: str, value: Any) -> dict[str, Any]:
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return value
+
+
+def _merge(base: Any, change: Any) -> Any:
+    if not (isinstance(base, dict) and isinstance(change, dict)):
+        return change
+    return {**base, **{key: _merge(base.get(key), value) for key, value in change.items()}}

@@ -1,0 +1,52 @@
+"""Where the study lives on disk, and what `params/local.yaml` maps; knows nothing of studies, data or models."""
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
+
+
+def find_root(start: str | Path | None = None) -> Path:
+    """The nearest folder, upwards from `start` (default: the working directory), that holds a `params/` folder.
+
+    Without one it is the folder of the installed sources. `AS2_ROOT` overrides both.
+    """
+    if "AS2_ROOT" in os.environ:
+        return Path(os.environ["AS2_ROOT"]).resolve()
+    here = Path(start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / "params").is_dir() and (folder / "as2lib").is_dir():
+            return folder
+    return Path(__file__).resolve().parent.parent
+
+
+def work_folder() -> Path:
+    """The git-ignored folder of runs, caches and checkpoints."""
+    return find_root() / "work"
+
+
+@lru_cache(maxsize=8)
+def _local_map(path: Path, modified: int) -> dict[str, str]:
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    if not isinstance(content, dict) or set(content) - {"local"} or not isinstance(content.get("local", {}), dict):
+        raise ValueError(f'{path.name}: expected one key "local" that maps hub names to folders, got {content!r}')
+    return content.get("local") or {}
+
+
+def local_folder(hub_name: str) -> Path | None:
+    """The local folder that `params/local.yaml` gives for a hub name, or None; relative to the project's root.
+
+    Raises FileNotFoundError where the mapping names a folder that is not there.
+    """
+    root = find_root()
+    mapping = root / "params" / "local.yaml"
+    if not mapping.exists():
+        return None
+    folder = _local_map(mapping, mapping.stat().st_mtime_ns).get(hub_name)
+    if folder is None:
+        return None
+    resolved = (root / Path(folder).expanduser()).resolve()
+    if not resolved.exists():
+        raise FileNotFoundError(f"params/local.yaml maps {hub_name} to {folder}, which is not there")
+    return resolved

@@ -1,0 +1,48 @@
+"""Executed notebooks as HTML pages: code folded away but one click from view, a link to the neighbours."""
+
+import re
+from pathlib import Path
+
+import nbformat
+from nbconvert import HTMLExporter
+from pygments.formatters import HtmlFormatter
+from traitlets.config import Config
+
+TEMPLATE = Path(__file__).parent / "template"
+INDEX = "00_overview"  # the page that is also index.html
+
+
+def render(executed: Path, page: Path, names: list[str]) -> Path:
+    """Write the HTML of an executed notebook; `names` are all notebooks in reading order.
+
+    Links to other notebooks (`02_teachers.ipynb`) become links to their pages.
+    """
+    name = INDEX if page.stem == "index" else page.stem
+    notebook = nbformat.read(executed, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = re.sub(r"\((\d\d_\w+)\.ipynb\)", lambda match: f"({_page(match[1])}.html)", cell.source)
+    place = names.index(name)
+    neighbours = {
+        "previous": _page(names[place - 1]) if place else None,
+        "next": names[place + 1] if place + 1 < len(names) else None,
+    }
+    css = (TEMPLATE / "report.css").read_text() + HtmlFormatter(style="friendly").get_style_defs(".highlight")
+    exporter = HTMLExporter(
+        template_name="template", extra_template_basedirs=[str(TEMPLATE.parent)], config=Config(), exclude_input_prompt=True
+    )
+    body, _ = exporter.from_notebook_node(
+        notebook, resources={"as2": {"title": _title(notebook), "css": css, **neighbours}}
+    )
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(body, encoding="utf-8")
+    return page
+
+
+def _page(name: str) -> str:
+    return "index" if name == INDEX else name
+
+
+def _title(notebook: nbformat.NotebookNode) -> str:
+    first = notebook.cells[0].source.splitlines()[0]
+    return first.lstrip("# ").strip()

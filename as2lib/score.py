@@ -1,0 +1,103 @@
+"""Any model over any pair set, fast: sorted by length, padded per batch; knows nothing of runs and of metrics."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy
+import torch
+from datasets import Dataset
+from torch import nn
+from tqdm.auto import tqdm
+
+from as2lib.models.cross_encoder import classify_in_float32
+
+# m pairs in the set · k heads · c = 2 classes
+BATCH_TOKENS = 8192  # tokens of a scoring batch, padding included
+
+
+class Scores(NamedTuple):
+    """One row a pair, in the caller's order.
+
+    score: (m,) float64, P(correct).  logits: (m, c) float32.  head_logits: (m, k, c) float32, None without heads.
+    """
+
+    score: numpy.ndarray
+    logits: numpy.ndarray
+    head_logits: numpy.ndarray | None
+
+
+def score(
+    model: nn.Module,
+    pairs: Dataset,
+    encoder,
+    precision: str = "float32",
+    batch_tokens: int = BATCH_TOKENS,
+    progress: bool = False,
+) -> Scores:
+    """P(correct) of every pair.
+
+    encoder: what turns pairs into items and items into a batch (`unit`, `encode`, `collate`).
+    precision: "float32", or "bf16" for the encoder (the final classifier always computes in float32).
+    The model is left in the mode, train or eval, in which it came.
+    """
+    items = encoder.encode(pairs)
+    device = next(model.parameters()).device
+    classify_in_float32(model)
+    training = model.training
+    model.eval()
+    found: list[tuple[numpy.ndarray, torch.Tensor, torch.Tensor | None]] = []
+    batches = _batches(numpy.asarray(items["length"]), batch_tokens)
+    with torch.inference_mode(), autocast(device.type, precision):
+        for rows in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
+            batch = encoder.collate(items.__getitems__(rows.tolist()))
+            output = model(**{name: value.to(device) for name, value in batch.items()})
+            head_logits = output.get("head_logits")
+            found.append((rows, output.logits.float().cpu(), None if head_logits is None else head_logits.cpu()))
+    model.train(training)
+    logits = _in_order([(rows, values) for rows, values, _ in found])
+    heads = None if found[0][2] is None else _in_order([(rows, values) for rows, _, values in found])
+    return Scores(probability(logits), logits, heads)
+
+
+def probability(logits: numpy.ndarray) -> numpy.ndarray:
+    """P(class 1) of (…, c = 2) logits, in float64."""
+    wide = logits.astype(numpy.float64)
+    return 1.0 / (1.0 + numpy.exp(wide[..., 0] - wide[..., 1]))
+
+
+def autocast(device: str, precision: str):
+    """The autocast context of a precision; ValueError for one that is not "float32" or "bf16"."""
+    if precision not in ("float32", "bf16"):
+        raise ValueError(f'precision: expected "float32" or "bf16", got {precision!r}')
+    return torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16")
+
+
+@contextmanager
+def on_threads(threads: int) -> Iterator[None]:
+    """Run with that many threads, the count that a run's identity names, whatever the caller had set."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _batches(length: numpy.ndarray, batch_tokens: int) -> list[numpy.ndarray]:
+    """Rows from the longest to the shortest, as many a batch as fit in `batch_tokens` with their padding."""
+    order = numpy.argsort(-length, kind="stable")
+    batches, start = [], 0
+    while start < len(order):
+        size = max(1, batch_tokens // int(length[order[start]]))
+        batches.append(order[start : start + size])
+        start += size
+    return batches
+
+
+def _in_order(parts: list[tuple[numpy.ndarray, torch.Tensor]]) -> numpy.ndarray:
+    rows = numpy.concatenate([rows for rows, _ in parts])
+    values = torch.cat([values for _, values in parts]).float().numpy()
+    ordered = numpy.empty_like(values)
+    ordered[rows] = values
+    return ordered

@@ -1,0 +1,156 @@
+"""What the command line prints: a study's plan, a run, and the scores of pairs."""
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from as2lib.paths import local_folder
+from as2lib.plan import Run
+from as2lib.store import Store, native_bf16
+
+FLOPS = {"float32": 3.0e10, "bf16": 1.2e11}  # multiply-adds a second and thread that small encoders reach in training
+SECONDS_A_PROCESS = 6.0  # importing torch and the Trainer
+
+
+def print_plan(store: Store) -> None:
+    """The graph of runs, group by group: done, published or to do, what each is made from, and an estimate."""
+    missing = set(store.missing(list(store.plan)))
+    groups = list(dict.fromkeys(run.group for run in store.plan.values()))
+    total = 0.0
+    for group in groups:
+        names = store.group(group)
+        seconds = sum(estimate(store, name) for name in names if name in missing)
+        total += seconds + (SECONDS_A_PROCESS if seconds else 0)
+        print(f"\n{group}" + (f"   about {_duration(seconds)} to do" if seconds else "   done"))
+        for name in names:
+            run, found = store.plan[name], store.find(name)
+            state = "to do" if name in missing else "published" if found.folder.suffix == ".parquet" else "done"
+            origin = ", ".join(run.parent_names) or "–"
+            print(f"  {state:<9}  {name:<32} from {origin}")
+    done = len(store.plan) - len(missing)
+    print(f"\n{store.study.study}: {len(store.plan)} runs, {done} done, {len(missing)} to do", end="")
+    print(f", about {_duration(total)} of one process; several run side by side" if missing else "")
+
+
+def estimate(store: Store, name: str) -> float:
+    """Seconds that a run will take: a finished sibling's, else from the encoder's size and the steps; rough."""
+    run = store.plan[name]
+    if run.kind != "fit":
+        return 1.0
+    prefix = name.rsplit("/seed-", 1)[0]
+    for other in store.plan:
+        if other.startswith(f"{prefix}/seed-") and (found := store.find(other, need_model=True)):
+            return found.facts["seconds"]
+    weights = _encoder_weights(store, run)
+    tokens = run.spec["training"]["steps"] * run.spec["training"]["batch_size"] * run.spec["max_length"] / 2
+    return 3 * weights * tokens / (FLOPS[store.precision] * store.study.threads)
+
+
+def print_run(store: Store, name: str) -> None:
+    """A run's spec, parents, where it is used, and what it scored."""
+    run, found = store.planned(name), store.find(name)
+    print(f"{name}   {run.kind}   group {run.group}   identity {store.identity(name)[:24]}")
+    print(f"spec      {json.dumps(run.spec)}")
+    print(f"data      {json.dumps(run.data)}")
+    for role, parents in run.parents.items():
+        print(f"{role:<9} {', '.join(parents)}")
+    print(f"used by   {', '.join(store.used_by(name)) or '–'}")
+    if found is None:
+        print(f"state     to do, about {_duration(estimate(store, name))}")
+        return
+    print(f"facts     {json.dumps(found.facts)}")
+    print(f"folder    {found.folder}")
+    for split in ("dev", "test"):
+        if split in run.data:
+            _print_metrics(split, found.scores(split), "answered")
+
+
+def score_pairs(model: str, pairs: str | None, options: Namespace) -> None:
+    """Scores of a run's own split, or of any pairs by any model; metrics where there are labels."""
+    folder = Path(model)
+    table = _stored_scores(model, options) if pairs is None else _fresh_scores(folder, model, pairs, options)
+    if "label" in table:
+        _print_metrics(pairs or options.split, table, options.questions)
+    if options.trec:
+        write_trec(Path(options.trec), table, tag=model.replace("/", "-"))
+        print(f"wrote {options.trec}")
+    if options.out:
+        columns = [name for name in ("question_id", "position", "score") if name in table]
+        table[columns].to_csv(options.out, sep="\t", index=False)
+        print(f"wrote {options.out}")
+
+
+def write_trec(path: Path, table, tag: str) -> None:
+    """A run file as trec_eval reads it: question, Q0, candidate, rank, score, tag; a candidate is `question-position`."""
+    ordered = table.assign(at=range(len(table))).sort_values(["score", "at"], ascending=[False, True], kind="stable")
+    ordered["rank"] = ordered.groupby("question_id", sort=False).cumcount() + 1
+    ordered = ordered.sort_values(["at"], kind="stable")
+    first_seen = {question: place for place, question in enumerate(dict.fromkeys(ordered["question_id"]))}
+    ordered = ordered.assign(q=ordered["question_id"].map(first_seen)).sort_values(["q", "rank"], kind="stable")
+    with path.open("w", encoding="utf-8") as file:
+        for row in ordered.itertuples():
+            file.write(f"{row.question_id} Q0 {row.question_id}-{row.position} {row.rank} {row.score!r} {tag}\n")
+
+
+def _stored_scores(name: str, options: Namespace):
+    from as2lib.__main__ import _store
+
+    return _store(options).run(name).scores(options.split)
+
+
+def _fresh_scores(folder: Path, name: str, source: str, options: Namespace):
+    import pandas
+
+    from as2lib.data.encode import PairEncoder
+    from as2lib.data.pairs import load_pairs, load_unlabelled
+    from as2lib.models import cross_encoder
+    from as2lib.score import score
+
+    if not (folder / "config.json").exists():
+        from as2lib.__main__ import _store
+
+        folder = _store(options).run(name).model_folder
+    split = None if Path(source).is_file() else options.split
+    try:
+        pairs = load_pairs(source, split, questions="all")
+    except ValueError as error:
+        if "label" not in str(error) or "missing" not in str(error):
+            raise
+        pairs = load_unlabelled(source, split)
+    precision = ("bf16" if native_bf16() else "float32") if options.precision == "auto" else options.precision
+    tokenizer = cross_encoder.tokenizer(folder)
+    encoder = PairEncoder(tokenizer, min(tokenizer.model_max_length, 512))
+    found = score(cross_encoder.load(folder), pairs, encoder, precision, progress=True)
+    print(f"scored {len(pairs):,} pairs in {precision}")
+    table = pandas.DataFrame({"question_id": pairs["question_id"]})
+    table["position"] = table.groupby("question_id", sort=False).cumcount()
+    labels: dict[str, Any] = {"label": pairs["label"]} if "label" in pairs.column_names else {}
+    return table.assign(**labels, score=found.score)
+
+
+def _print_metrics(name: str, table, questions: str) -> None:
+    from as2lib.metrics.ranking import summary
+
+    found = summary(table["question_id"], table["label"], table["score"], questions)
+    values = "   ".join(f"{metric} {100 * found[metric]:.2f}" for metric in ("P@1", "MAP", "MRR", "nDCG@10"))
+    print(f"{name:<9} {values}   ({found['questions']} questions, policy {questions}, ties against the system)")
+
+
+def _encoder_weights(store: Store, run: Run) -> float:
+    """Weights of the encoder's layers, from its configuration; those of a 12-layer base model where it is not here."""
+    spec = run.spec
+    while "backbone" not in spec:
+        spec = store.plan[store.plan[run.name].parents["start"][0]].spec
+    backbone = spec["backbone"]
+    config = backbone.get("config")
+    if config is None:
+        folder = local_folder(backbone["name"]) or Path(backbone["name"])
+        config = json.loads((folder / "config.json").read_text()) if (folder / "config.json").exists() else {}
+    width = config.get("hidden_size", 768)
+    depth = backbone.get("layers") or config.get("num_hidden_layers", 12)
+    return depth * width * (4 * width + 2 * config.get("intermediate_size", 4 * width))
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,490 @@
+"""Every rule of the pair table, in every format, and what the real sets hold."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from datasets import Dataset
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from as2lib.data import load_pairs, load_unlabelled
+from as2lib.data import pairs as module
+from as2lib.data.pairs import COLUMNS, FEATURES, check, concatenate, filter_questions, fingerprint, from_rows
+
+DATA = Path(__file__).parents[1].parent / "shared" / "data"
+FORMATS = ("tsv", "csv", "jsonl", "parquet")
+ROWS = [
+    ("q1", "Who?", "Ann did", 1),
+    ("q1", "Who?", 'He said "no", twice', 0),
+    ("q2", "When?", "In spring", 1),
+    ("q3", "Why?", "\u00fc \U0001f600", 0),
+]
+OFFICIAL = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\r\n"
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    root = tmp_path / "root"
+    (root / "params").mkdir(parents=True)
+    monkeypatch.setenv("AS2_ROOT", str(root))
+    return root
+
+
+def write(path, rows, names=COLUMNS):
+    """Writes rows in the format that the path ends in."""
+    if path.suffix == ".parquet":
+        parquet.write_table(pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)}), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
+    else:
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",").writerows([names, *rows])
+    return path
+
+
+def as_rows(pairs):
+    return [tuple(row.values()) for row in pairs]
+
+
+def refusal(path, load=load_pairs):
+    """The one line that loading a file is refused with."""
+    with pytest.raises(ValueError) as raised:  # noqa: PT011  the message is what the caller looks at
+        load(path)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+def named(path, row):
+    """What a row, counted from 1, is called: by its line, too, where the file has lines."""
+    line = {".parquet": "", ".jsonl": f" (line {row})"}.get(path.suffix, f" (line {row + 1})")
+    return f"{path.name}, row {row}{line}: "
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_file_is_read_as_written(tmp_path, kind):
+    pairs = load_pairs(write(tmp_path / f"my.{kind}", ROWS), questions="all")
+    assert pairs.features == FEATURES
+    assert as_rows(pairs) == ROWS
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_all_formats_have_one_fingerprint(tmp_path, kind):
+    assert fingerprint(load_pairs(write(tmp_path / f"my.{kind}", ROWS), questions="all")) == fingerprint(
+        from_rows([dict(zip(COLUMNS, row, strict=True)) for row in ROWS])
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "kept"), [("answered", ["q1", "q2"]), ("mixed", ["q1"]), ("all", ["q1", "q2", "q3"])]
+)
+def test_policy_keeps_whole_questions_in_order(tmp_path, policy, kept):
+    path = write(tmp_path / "my.tsv", ROWS)
+    assert as_rows(load_pairs(path, questions=policy)) == [row for row in ROWS if row[0] in kept]
+
+
+def test_default_policy_is_answered(tmp_path):
+    assert set(load_pairs(write(tmp_path / "my.tsv", ROWS))["question_id"]) == {"q1", "q2"}
+
+
+def test_unknown_policy_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="questions must be one of answered, mixed, all, got 'clean'"):
+        load_pairs(tmp_path / "none.tsv", questions="clean")
+    with pytest.raises(ValueError, match="questions must be one of"):
+        filter_questions(from_rows([dict(zip(COLUMNS, ROWS[0], strict=True))]), "clean")
+
+
+def test_policy_that_leaves_no_question_is_refused(tmp_path):
+    path = write(tmp_path / "my.tsv", ROWS[3:])
+    assert refusal(path) == 'my.tsv: no question is left under questions="answered"; "all" keeps every one'
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(("label", "shown"), [("2", "'2'"), ("yes", "'yes'"), ("", "nothing"), ("0.5", "'0.5'")])
+def test_label_other_than_0_or_1_is_refused(tmp_path, kind, label, shown):
+    path = write(tmp_path / f"my.{kind}", [(*ROWS[0][:3], "1"), (*ROWS[1][:3], label)])
+    assert refusal(path) == f"{named(path, 2)}label must be 0 or 1, got {shown}"
+
+
+@pytest.mark.parametrize("label", [2, 0.5, None, -1])
+def test_numeric_label_other_than_0_or_1_is_refused(tmp_path, label):
+    for kind in ("jsonl", "parquet"):
+        path = write(tmp_path / f"my.{kind}", [ROWS[0], (*ROWS[1][:3], label)])
+        assert refusal(path).startswith(f"{named(path, 2)}label must be 0 or 1, got ")
+
+
+@pytest.mark.parametrize("labels", [(1, 0), (1.0, 0.0), (True, False), ("1", "0"), ("1.0", "0.0")])
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_label_equal_to_0_or_1_is_accepted(tmp_path, kind, labels):
+    rows = [(*row[:3], label) for row, label in zip(ROWS, labels, strict=False)]
+    assert load_pairs(write(tmp_path / f"my.{kind}", rows))["label"][:] == [1, 0]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("column", COLUMNS[:3])
+@pytest.mark.parametrize("value", ["", "  ", "\u00a0", None])
+def test_empty_text_is_refused(tmp_path, kind, column, value):
+    row = [value if name == column else old for name, old in zip(COLUMNS, ROWS[1], strict=True)]
+    path = write(tmp_path / f"my.{kind}", [ROWS[0], row])
+    shown = "" if value is None else value
+    assert refusal(path) == f"{named(path, 2)}{column} must not be empty, got {shown!r}"
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("column", COLUMNS)
+def test_missing_column_is_refused(tmp_path, kind, column):
+    kept = [i for i, name in enumerate(COLUMNS) if name != column]
+    names = [COLUMNS[i] for i in kept]
+    path = write(tmp_path / f"my.{kind}", [[row[i] for i in kept] for row in ROWS], names)
+    assert f"(missing {column})" in refusal(path)
+    assert refusal(path).startswith(f"my.{kind}")
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_extra_column_is_refused(tmp_path, kind):
+    path = write(tmp_path / f"my.{kind}", [(*row, "x") for row in ROWS], (*COLUMNS, "note"))
+    assert "(extra note)" in refusal(path)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_columns_may_come_in_another_order(tmp_path, kind):
+    path = write(tmp_path / f"my.{kind}", [row[::-1] for row in ROWS], COLUMNS[::-1])
+    assert as_rows(load_pairs(path, questions="all")) == ROWS
+
+
+def test_column_given_twice_is_refused(tmp_path):
+    path = write(tmp_path / "my.tsv", [(*row, 1) for row in ROWS], (*COLUMNS, "label"))
+    assert "expected each column once" in refusal(path)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_rows_of_a_question_that_are_apart_are_refused(tmp_path, kind):
+    path = write(tmp_path / f"my.{kind}", [*ROWS, ROWS[2]])
+    message = refusal(path)
+    assert message.startswith(f"{named(path, 5)}the rows of a question must be contiguous, got question_id 'q2' again")
+    assert f"first at {named(path, 3)[:-2]};" in message
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_file_without_rows_is_refused(tmp_path, kind):
+    (tmp_path / f"zero.{kind}").touch()
+    assert refusal(tmp_path / f"zero.{kind}") == f"zero.{kind}: expected at least one row, got an empty file"
+    if kind != "parquet":
+        (tmp_path / f"none.{kind}").write_text("\n" if kind == "jsonl" else "\t,"[kind == "csv"].join(COLUMNS))
+    else:
+        write(tmp_path / "none.parquet", [])
+    assert refusal(tmp_path / f"none.{kind}") == f"none.{kind}: expected at least one row, got none"
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl"])
+def test_bytes_that_are_not_utf8_are_refused(tmp_path, kind):
+    path = write(tmp_path / f"my.{kind}", ROWS)
+    path.write_bytes(path.read_bytes().replace(b"In spring", b"In spr\xffng"))
+    assert refusal(path) == f"{named(path, 3)}expected UTF-8 text, got the byte 0xff; save the file as UTF-8"
+
+
+def test_parquet_text_that_is_not_utf8_is_refused(tmp_path):
+    path = write(tmp_path / "my.parquet", ROWS)
+    table = parquet.read_table(path)
+    content = pa.array([b"ok", b"ok", b"\xff", b"ok"])
+    table = table.set_column(2, "answer", pa.Array.from_buffers(pa.string(), 4, content.buffers()))
+    parquet.write_table(table, path)
+    assert refusal(path) == "my.parquet, row 3: answer must be UTF-8 text, got other bytes"
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv"])
+@pytest.mark.parametrize("fields", [3, 5])
+def test_ragged_row_is_refused(tmp_path, kind, fields):
+    path = write(tmp_path / f"my.{kind}", [ROWS[0], [*ROWS[1], "x"][:fields], ROWS[2]])
+    message = f"expected 4 fields (question_id, question, answer, label), got {fields}"
+    assert refusal(path) == f"{named(path, 2)}{message}"
+
+
+def test_row_and_line_differ_after_blank_lines_and_line_breaks(tmp_path):
+    path = tmp_path / "my.tsv"
+    path.write_text('question_id\tquestion\tanswer\tlabel\n\nq1\tWho?\t"two\nlines"\t1\nq2\tWho?\tx\t7\n')
+    assert refusal(path) == "my.tsv, row 2 (line 5): label must be 0 or 1, got '7'"
+    lines = tmp_path / "my.jsonl"
+    lines.write_text("\n" + json.dumps(dict(zip(COLUMNS, ROWS[0], strict=True))) + "\n\n{}\n")
+    assert refusal(lines).startswith("my.jsonl, row 2 (line 4): expected the columns of the first row")
+
+
+@pytest.mark.parametrize("answer", ['"never closed', '"closed" too early'])
+def test_wrong_quoting_is_refused_rather_than_swallowing_rows(tmp_path, answer):
+    path = tmp_path / "my.tsv"
+    path.write_text("\t".join(COLUMNS) + f"\nq1\tWho?\tx\t1\nq1\tWho?\t{answer}\t0\nq1\tWho?\ty\t0\n")
+    assert refusal(path).startswith("my.tsv, row 2 (line 3): expected fields quoted as in RFC 4180, got ")
+
+
+def test_quote_inside_an_unquoted_field_is_text(tmp_path):
+    path = tmp_path / "my.tsv"
+    path.write_text("\t".join(COLUMNS) + '\nq1\tWho?\t5" of "snow"\t1\n')
+    assert load_pairs(path)["answer"][:] == ['5" of "snow"']
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "expected a JSON object, got Expecting property name"),
+        ("[1]", "expected an object with the columns question_id, question, answer, label, got [1]"),
+        ('{"question_id": "q1", "question": "a", "answer": "b"}', "expected the columns of the first row"),
+        ('{"question_id": "q1", "question": 3, "answer": "b", "label": 1}', "question must be text, got 3"),
+        ('{"question_id": true, "question": "a", "answer": "b", "label": 1}', "question_id must be text, got True"),
+        ('{"question_id": "q1", "question": "a", "answer": "\\ud800", "label": 1}', "answer must be Unicode text"),
+    ],
+)
+def test_malformed_json_line_is_refused(tmp_path, line, message):
+    path = write(tmp_path / "my.jsonl", ROWS[:1])
+    path.write_text(path.read_text() + line + "\n")
+    assert refusal(path).startswith(f"my.jsonl, row 2 (line 2): {message}")
+
+
+def test_numbers_are_accepted_as_ids(tmp_path):
+    rows = [(7, *ROWS[0][1:]), (8, *ROWS[2][1:])]
+    for kind in FORMATS:
+        assert load_pairs(write(tmp_path / f"my.{kind}", rows))["question_id"][:] == ["7", "8"]
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl"])
+def test_byte_order_mark_is_passed_over(tmp_path, kind):
+    path = write(tmp_path / f"my.{kind}", ROWS)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert as_rows(load_pairs(path, questions="all")) == ROWS
+
+
+def test_file_that_is_not_parquet_is_refused(tmp_path):
+    (tmp_path / "my.parquet").write_text("no")
+    assert refusal(tmp_path / "my.parquet").startswith("my.parquet: expected a Parquet file, got ")
+
+
+def test_path_that_is_not_there_is_not_found(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.tsv: no such file or folder"):
+        load_pairs(tmp_path / "none.tsv")
+
+
+def test_official_wikiqa_files_are_read_without_quoting(tmp_path):
+    rows = [
+        'Q1\twho?\tD1\t"Ann\tD1-0\t"Ann began.\t1',
+        "Q1\twho?\tD1\tAnn\tD1-1\tShe ended.\t0",
+        'Q2\t"x" what?\tD2\tT\tD2-0\tIt is "so" \t1',
+    ]
+    (tmp_path / "WikiQA-dev.tsv").write_bytes((OFFICIAL + "\r\n".join(rows) + "\r\n").encode())
+    pairs = load_pairs(tmp_path, "dev", "all")
+    assert as_rows(pairs) == [
+        ("Q1", "who?", '"Ann began.', 1),
+        ("Q1", "who?", "She ended.", 0),
+        ("Q2", '"x" what?', 'It is "so" ', 1),
+    ]
+    (tmp_path / "WikiQA-dev.tsv").write_bytes((OFFICIAL + "\r\n".join([*rows, "Q3\tx"])).encode())
+    with pytest.raises(ValueError, match=r"^WikiQA-dev\.tsv, row 4 \(line 5\): expected 7 fields .*, got 2$"):
+        load_pairs(tmp_path, "dev")
+
+
+def hub_snapshot(folder, split, table):
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    half = table.num_rows // 2
+    parquet.write_table(table.slice(0, half), folder / "data" / f"{split}-00000-of-00002.parquet")
+    parquet.write_table(table.slice(half), folder / "data" / f"{split}-00001-of-00002.parquet")
+
+
+def columns_of(rows):
+    return dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def test_hub_snapshot_of_wikiqa_is_read_from_a_mapped_folder(tmp_path, root):
+    ids, questions, answers, labels = columns_of(ROWS).values()
+    table = pa.table({"question_id": ids, "question": questions, "document_title": ids, "answer": answers})
+    hub_snapshot(tmp_path / "snapshot", "validation", table.append_column("label", pa.array(labels)))
+    (root / "params" / "local.yaml").write_text(f"local:\n  microsoft/wiki_qa: {tmp_path / 'snapshot'}\n")
+    assert as_rows(load_pairs("wikiqa", "dev", "all")) == ROWS
+
+
+def test_hub_snapshot_of_trecqa_takes_its_key_as_id(tmp_path, root):
+    _, questions, answers, labels = columns_of(ROWS).values()
+    keys = [int(row[0][1:]) for row in ROWS]
+    table = pa.table({"label": labels, "question": questions, "answer": answers, "key": keys})
+    hub_snapshot(tmp_path / "snapshot", "dev_clean", table)
+    (root / "params" / "local.yaml").write_text(f"local:\n  trecqa: {tmp_path / 'snapshot'}\n")
+    assert load_pairs("lucadiliello/trecqa", "dev", "all")["question_id"][:] == ["1", "1", "2", "3"]
+    assert load_unlabelled("trecqa", "dev")["question_id"][:] == ["1", "1", "2", "3"]
+
+
+def test_selqa_ids_are_made_from_runs_of_equal_questions(tmp_path, root):
+    _, questions, answers, labels = columns_of([*ROWS, ROWS[0]]).values()
+    hub_snapshot(
+        tmp_path / "snapshot", "test", pa.table({"question": questions, "candidate": answers, "label": labels})
+    )
+    (root / "params" / "local.yaml").write_text(f"local:\n  selqa: {tmp_path / 'snapshot'}\n")
+    ids = load_pairs("selqa", "test", "all")["question_id"][:]
+    prefix = ids[0][:-2]
+    assert ids == [f"{prefix}-{number}" for number in (1, 1, 2, 3, 4)]
+
+
+def test_violation_in_a_second_shard_names_that_shard(tmp_path):
+    for number, rows in enumerate([ROWS[:2], [ROWS[2], (*ROWS[3][:3], 9)]]):
+        write(tmp_path / f"train-0000{number}-of-00002.jsonl", rows)
+    with pytest.raises(
+        ValueError, match=r"^train-00001-of-00002\.jsonl, row 2 \(line 2\): label must be 0 or 1, got '9'"
+    ):
+        load_pairs(tmp_path, "train")
+
+
+def test_question_may_go_on_in_the_next_shard(tmp_path):
+    for number, rows in enumerate([ROWS[:1], ROWS[1:]]):
+        write(tmp_path / f"train-0000{number}-of-00002.csv", rows)
+    assert as_rows(load_pairs(tmp_path, "train", "all")) == ROWS
+
+
+def test_hub_set_is_asked_for_by_config_revision_and_split(monkeypatch):
+    asked = []
+
+    def load_dataset(*names, **options):
+        asked.append((*names, options))
+        return Dataset.from_dict({"question": ["a", "a", "b"], "candidate": ["x", "y", "z"], "label": [1, 0, 1]})
+
+    monkeypatch.setattr(module.datasets, "load_dataset", load_dataset)
+    assert load_pairs("selqa@abc", "dev")["question_id"][:] == ["validation-1", "validation-1", "validation-2"]
+    expected = {"revision": "abc", "split": "validation"}
+    assert asked == [("community-datasets/selqa", "answer_selection_experiments", expected)]
+
+
+def test_hub_out_of_reach_says_how_to_map_a_folder(monkeypatch):
+    def load_dataset(*_, **__):
+        raise ConnectionError("Couldn't reach the Hub\nand a second line")
+
+    monkeypatch.setattr(module.datasets, "load_dataset", load_dataset)
+    with pytest.raises(FileNotFoundError) as raised:
+        load_pairs("wikiqa", "dev")
+    assert 'add "microsoft/wiki_qa: that/folder" under "local:" in params/local.yaml' in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_sample_corpus_loads_and_depends_on_its_seed():
+    pairs = load_pairs("sample", "dev")
+    assert pairs.features == FEATURES
+    assert fingerprint(pairs) != fingerprint(load_pairs("sample@12345", "dev"))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_unlabelled_drops_labels_and_keeps_every_question(tmp_path, kind):
+    pairs = load_unlabelled(write(tmp_path / f"my.{kind}", [(*row[:3], 5) for row in ROWS]))
+    assert as_rows(pairs) == [row[:3] for row in ROWS]
+    assert pairs.column_names == list(COLUMNS[:3])
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_unlabelled_makes_ids_of_its_own_for_each_file(tmp_path, kind):
+    path = write(tmp_path / f"my.{kind}", [row[1:3] for row in ROWS], COLUMNS[1:3])
+    other = write(tmp_path / f"other.{kind}", [row[1:3] for row in ROWS[:1]], COLUMNS[1:3])
+    ids = load_unlabelled(path)["question_id"][:]
+    assert [name[-2:] for name in ids] == ["-1", "-1", "-2", "-3"]
+    assert len(concatenate([load_unlabelled(path), load_unlabelled(other)])) == 5
+
+
+def test_unlabelled_refuses_the_rest(tmp_path):
+    rows = [row[:3] for row in ROWS]
+    path = write(tmp_path / "my.tsv", [*rows, rows[0]], COLUMNS[:3])
+    assert "must be contiguous" in refusal(path, load_unlabelled)
+    extra = write(tmp_path / "extra.tsv", [(*row, 1) for row in rows], (*COLUMNS[:3], "note"))
+    assert "(extra note)" in refusal(extra, load_unlabelled)
+    with pytest.raises(ValueError, match="a policy needs labels"):
+        filter_questions(load_unlabelled(write(tmp_path / "good.tsv", rows, COLUMNS[:3])), "answered")
+
+
+def test_pairs_from_memory_keep_the_same_rules():
+    dicts = [dict(zip(COLUMNS, row, strict=True)) for row in ROWS]
+    expected = from_rows(dicts)
+    assert as_rows(expected) == ROWS
+    for same in (pd.DataFrame(dicts), pa.Table.from_pylist(dicts), Dataset.from_list(dicts), expected):
+        assert fingerprint(from_rows(same)) == fingerprint(expected)
+    for wrong in ([*dicts, dicts[0]], pd.DataFrame([*dicts, dicts[0]]), Dataset.from_list([*dicts, dicts[0]])):
+        with pytest.raises(ValueError, match="mine, row 5: the rows of a question must be contiguous"):
+            from_rows(wrong, "mine")
+    with pytest.raises(ValueError, match=r"mine: expected .* with rows, got \[\]"):
+        from_rows([], "mine")
+    with pytest.raises(ValueError, match="mine, row 1: label must be 0 or 1, got nan"):
+        from_rows(pa.table({**columns_of(ROWS[:1]), "label": [float("nan")]}), "mine")
+    with pytest.raises(ValueError, match="mine: question must be text, got a column of type int64"):
+        from_rows(pd.DataFrame({**columns_of(ROWS), "question": 3}), "mine")
+
+
+def test_check_accepts_any_arrow_text():
+    table = pa.table(columns_of(ROWS))
+    for kind in (pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
+        other = table.set_column(2, "answer", table["answer"].cast(kind))
+        assert check(other, "x").equals(check(table, "x"))
+
+
+def test_concatenate_refuses_an_id_of_two_sets():
+    first, second = (from_rows([dict(zip(COLUMNS, row, strict=True)) for row in part]) for part in (ROWS[:3], ROWS[3:]))
+    assert as_rows(concatenate([first, second])) == ROWS
+    with pytest.raises(ValueError, match="question_id 'q2' is in set 1 and again in set 2"):
+        concatenate([first, filter_questions(first, "all").select([2])])
+    with pytest.raises(ValueError, match="with the same columns"):
+        concatenate([first, second.remove_columns("label")])
+    with pytest.raises(ValueError, match="got none"):
+        concatenate([])
+
+
+def test_fingerprint_sees_content_and_not_storage():
+    pairs = from_rows([dict(zip(COLUMNS, row, strict=True)) for row in ROWS])
+    known = fingerprint(pairs)
+    table = pairs.with_format("arrow")[:]
+    chunked = pa.concat_tables([table.slice(0, 1), table.slice(1)])
+    assert fingerprint(Dataset(chunked)) == fingerprint(pairs.select([1, 0, 2, 3]).select([1, 0, 2, 3])) == known
+    changed = [pairs.select([1, 0, 2, 3]), pairs.select([0, 1, 2]), pairs.remove_columns("label")]
+    changed += [from_rows([{**row, "answer": f"{row['answer']}."} for row in pairs])]
+    # The same characters, cut elsewhere.
+    changed += [from_rows([{**pairs[0], "question": "Who?A", "answer": "nn did"}, *pairs.select([1, 2, 3])])]
+    assert len({known, *map(fingerprint, changed)}) == 6
+
+
+text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12).filter(
+    str.strip
+)
+questions = st.lists(
+    st.tuples(text, st.lists(st.tuples(text, st.integers(0, 1)), min_size=1, max_size=3)), min_size=1, max_size=5
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(questions=questions, kind=st.sampled_from(FORMATS))
+def test_written_and_read_back_tables_are_equal(tmp_path, questions, kind):
+    rows = [
+        (f"q{i}", question, *candidate)
+        for i, (question, candidates) in enumerate(questions)
+        for candidate in candidates
+    ]
+    path = write(tmp_path / f"my.{kind}", rows)
+    assert as_rows(load_pairs(path, questions="all")) == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "expected"),
+    [
+        ("wikiqa", "train", (873, 8672, 1040)),
+        ("wikiqa", "dev", (126, 1130, 140)),
+        ("wikiqa", "test", (243, 2351, 293)),
+        ("trecqa", "train", (83, 4625, 348)),
+        ("trecqa", "dev", (65, 1117, 205)),
+        ("trecqa", "test", (68, 1442, 248)),
+        ("selqa", "dev", (785, 9377, 893)),
+        ("selqa", "test", (1590, 19435, 1798)),
+    ],
+)
+def test_real_sets_have_their_published_sizes(name, split, expected):
+    if not (DATA / name).exists():
+        pytest.skip("the real data are not on this machine")
+    pairs = load_pairs(DATA / name, split)
+    assert (len(set(pairs["question_id"])), len(pairs), sum(pairs["label"])) == expected
+
+
+def test_pairs_do_not_import_torch():
+    code = "import sys, as2lib.data.pairs; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,294 @@
+"""Facts about `as2lib.metrics.ranking`, against ir_measures, a loop over questions, and values worked by hand."""
+
+import csv
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import datasets
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_measures import AP, RR, P, nDCG
+
+from as2lib.metrics.ranking import COLUMNS, average, per_question, summary, top, top_ties
+
+WIKIQA = Path(__file__).parents[1].parent / "shared" / "data" / "wikiqa"
+ORACLE = {"P@1": P @ 1, "AP": AP, "RR": RR, "nDCG@10": nDCG @ 10}
+
+# a few questions, few distinct scores: ties everywhere
+rankings = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.integers(0, 1), st.sampled_from([-1.5, 0.0, 0.25, 3.0])),
+    min_size=1,
+    max_size=40,
+)
+
+
+def measure_by_loop(question_id, label, score, questions):
+    """The straightforward implementation: sort, and walk down the list."""
+    measures = {}
+    for name in dict.fromkeys(question_id):
+        candidates = [(-s, y) for q, y, s in zip(question_id, label, score, strict=True) if q == name]
+        labels = [y for _, y in sorted(candidates)]
+        correct = sum(labels)
+        if (questions != "all" and not correct) or (questions == "mixed" and correct == len(labels)):
+            continue
+        ranks = [rank for rank, y in enumerate(labels, start=1) if y]
+        ideal = sum(1 / math.log2(1 + rank) for rank in range(1, min(correct, 10) + 1))
+        measures[name] = (
+            labels[0],
+            sum((i + 1) / rank for i, rank in enumerate(ranks)) / max(correct, 1),
+            1 / ranks[0] if ranks else 0,
+            sum(1 / math.log2(1 + rank) for rank in ranks if rank <= 10) / (ideal or 1),
+        )
+    return pd.DataFrame.from_dict(measures, orient="index", columns=list(COLUMNS))
+
+
+def measure_by_ir_measures(question_id, label, score):
+    document = [str(row) for row in range(len(label))]
+    judged = pd.DataFrame({"query_id": question_id, "doc_id": document, "relevance": label})
+    scored = pd.DataFrame({"query_id": question_id, "doc_id": document, "score": score})
+    found = pd.DataFrame(ir_measures.iter_calc(list(ORACLE.values()), judged, scored))
+    values = found.assign(measure=found["measure"].map(str)).set_index(["query_id", "measure"])["value"]
+    return pd.DataFrame({name: values.xs(str(oracle), level="measure") for name, oracle in ORACLE.items()})
+
+
+def random_ranking(seed, rows=3000, questions=60):
+    generator = np.random.default_rng(seed)
+    question_id = [f"q{code}" for code in generator.integers(0, questions, rows)]
+    label = (generator.random(rows) < generator.choice([0.02, 0.3], rows)).astype(np.int8)
+    return question_id, label, 2 * generator.permutation(rows) + np.where(label, 1501, 0)  # odd and even: no ties
+
+
+def read_published_run():
+    judged = pd.read_csv(WIKIQA / "WikiQA-test-filtered.ref", sep=" ", names=["question", "_", "candidate", "label"])
+    run_file = WIKIQA / "emnlp2015_runs" / "WikiQA.CNN-Cnt.test.rank"
+    run = pd.read_csv(run_file, sep=" ", names=["question", "_", "candidate", "rank", "score", "run"])
+    return judged.merge(run, on=["question", "candidate"], validate="one_to_one")
+
+
+# --- against oracles ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_measures_equal_ir_measures_where_no_scores_are_tied(seed):
+    question_id, label, score = random_ranking(seed)
+    found = per_question(question_id, label, score, questions="all")
+    expected = measure_by_ir_measures(question_id, label, score).loc[found.index, list(COLUMNS)]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.skipif(not WIKIQA.exists(), reason="WikiQA is not here")
+def test_published_run_gets_its_published_figures():
+    run = read_published_run()
+    found = summary(run["question"], run["label"], run["score"])
+    assert found["questions"] == 237
+    assert [round(100 * found[name], 2) for name in ("P@1", "MAP", "MRR")] == [52.74, 65.91, 67.38]
+    untied = run.drop_duplicates(["question", "score"])
+    expected = measure_by_ir_measures(untied["question"].map(str), untied["label"], untied["score"])
+    measures = per_question(untied["question"].map(str), untied["label"], untied["score"], "all")
+    np.testing.assert_allclose(measures, expected.loc[measures.index, list(COLUMNS)], atol=1e-12)
+
+
+@pytest.mark.skipif(not WIKIQA.exists(), reason="WikiQA is not here")
+def test_policies_keep_the_published_numbers_of_wikiqa_questions():
+    table = pd.read_csv(WIKIQA / "WikiQA-test.tsv", sep="\t", quoting=csv.QUOTE_NONE)
+    counts = {
+        policy: summary(table["QuestionID"], table["Label"], np.arange(len(table)), policy)["questions"]
+        for policy in ("answered", "mixed", "all")
+    }
+    assert counts == {"answered": 243, "mixed": 237, "all": 633}
+
+
+@given(rankings, st.sampled_from(["answered", "mixed", "all"]))
+def test_measures_equal_a_loop_over_questions_with_ties(ranking, questions):
+    question_id, label, score = zip(*ranking, strict=True)
+    found = per_question(question_id, label, score, questions)
+    expected = measure_by_loop(question_id, label, score, questions)
+    assert list(found.index) == list(expected.index)
+    np.testing.assert_allclose(found, expected.to_numpy(dtype=float), atol=1e-12)
+    assert found.to_numpy().min(initial=0) >= 0
+    assert found.to_numpy().max(initial=0) <= 1
+
+
+# --- worked by hand -------------------------------------------------------------------------------------------------
+
+
+def test_measures_of_a_small_ranking_worked_by_hand():
+    found = per_question(list("bbbbaa"), [0, 1, 0, 1, 1, 0], [0.9, 0.8, 0.7, 0.6, 0.2, 0.1])
+    assert list(found.index) == ["b", "a"]
+    assert found.index.name == "question_id"
+    assert list(found.columns) == ["P@1", "AP", "RR", "nDCG@10"]
+    # b: correct at ranks 2 and 4: AP (1/2 + 2/4) / 2, nDCG (1/log2 3 + 1/log2 5) / (1 + 1/log2 3)
+    np.testing.assert_allclose(found.loc["b"], [0, 0.5, 0.5, 0.6509209298071326], atol=1e-15)
+    np.testing.assert_array_equal(found.loc["a"], [1, 1, 1, 1])
+
+
+def test_summary_averages_over_the_questions_kept():
+    arguments = ["a", "a", "b", "c"], [0, 1, 0, 1], [2, 1, 0, 0]
+    assert summary(*arguments)["MAP"] == 0.75
+    assert summary(*arguments, questions="mixed")["MAP"] == 0.5
+    assert summary(*arguments, questions="all") == {
+        "P@1": 1 / 3,
+        "MAP": 0.5,
+        "MRR": 0.5,
+        "nDCG@10": pytest.approx((1 / math.log2(3) + 1) / 3),
+        "questions": 3,
+    }
+
+
+def test_correct_candidates_below_rank_ten_add_nothing_to_ndcg():
+    found = per_question(["q"] * 12, [0] * 10 + [1, 0], -np.arange(12.0)).loc["q"]
+    assert found["nDCG@10"] == 0
+    assert found["RR"] == pytest.approx(1 / 11)
+
+
+@pytest.mark.parametrize("correct", range(1, 16))
+def test_a_perfect_ranking_of_any_size_measures_exactly_one(correct):
+    label = [1] * correct + [0] * 3
+    assert (per_question(["q"] * len(label), label, -np.arange(len(label))) == 1).all(axis=None)
+
+
+# --- ties -----------------------------------------------------------------------------------------------------------
+
+
+def test_constant_scores_get_the_worst_possible_rank():
+    question_id, label, _ = random_ranking(2)
+    constant = per_question(question_id, label, np.zeros(len(label)))
+    worst = per_question(question_id, label, -np.asarray(label))
+    pd.testing.assert_frame_equal(constant, worst)
+    reversed_order = per_question(question_id[::-1], label[::-1], np.zeros(len(label))).loc[constant.index]
+    pd.testing.assert_frame_equal(constant, reversed_order)
+
+
+def test_negative_zero_ties_with_zero():
+    assert summary(["q", "q"], [1, 0], [0.0, -0.0])["P@1"] == 0
+
+
+def test_top_ties_is_the_share_of_questions_with_two_leaders():
+    question_id, label, score = list("aabbbccd"), [0, 1, 0, 0, 1, 0, 0, 1], [1, 1, 2, 1, 1, 3, 3, 0]
+    assert top_ties(question_id, label, score) == pytest.approx(1 / 3)
+    assert top_ties(question_id, label, score, questions="mixed") == 0.5
+    assert top_ties(question_id, label, score, questions="all") == 0.5
+
+
+def test_top_is_the_first_incorrect_candidate_among_the_leaders():
+    rows = top(list("babbaa"), [1, 1, 0, 0, 1, 0], [5, 2, 5, 5, 2, 1])
+    assert rows.to_dict() == {"b": 2, "a": 1}
+    assert list(rows.index) == ["b", "a"]
+
+
+@given(rankings)
+def test_p_at_1_is_the_label_of_the_top_candidate(ranking):
+    question_id, label, score = zip(*ranking, strict=True)
+    leaders = top(question_id, label, score)
+    measured = per_question(question_id, label, score, "all")["P@1"]
+    np.testing.assert_array_equal(np.asarray(label)[leaders], measured)
+
+
+# --- properties -----------------------------------------------------------------------------------------------------
+
+
+@given(rankings, st.randoms(use_true_random=False))
+def test_permuting_rows_changes_no_measure(ranking, random):
+    shuffled = random.sample(ranking, len(ranking))
+    before = per_question(*zip(*ranking, strict=True), questions="all")
+    after = per_question(*zip(*shuffled, strict=True), questions="all")
+    pd.testing.assert_frame_equal(before, after.loc[before.index], check_exact=True)
+    assert average(before) == average(after)
+
+
+@given(rankings)
+def test_an_increasing_transform_of_the_scores_changes_nothing(ranking):
+    question_id, label, score = zip(*ranking, strict=True)
+    before = per_question(question_id, label, score)
+    after = per_question(question_id, label, np.exp(score) * 7 - 100)
+    pd.testing.assert_frame_equal(before, after, check_exact=True)
+
+
+@given(rankings)
+def test_scores_equal_to_labels_are_perfect(ranking):
+    question_id, label, _ = zip(*ranking, strict=True)
+    assert (per_question(question_id, label, label) == 1).all(axis=None)
+
+
+@given(rankings)
+def test_raising_a_correct_candidate_never_lowers_a_measure(ranking):
+    question_id, label, score = zip(*ranking, strict=True)
+    raised = np.asarray(score)
+    correct = np.flatnonzero(label)
+    raised[correct[:1]] += 10
+    before, after = (per_question(question_id, label, values) for values in (score, raised))
+    assert (after.to_numpy() >= before.to_numpy() - 1e-15).all()
+
+
+# --- what comes in --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_ids", [list, tuple, np.array, pd.Series, lambda ids: np.array(ids, dtype=object)])
+@pytest.mark.parametrize("as_labels", [list, pd.Series, np.int8, np.bool_, np.float32])
+def test_any_kind_of_sequence_gives_the_same_table(as_ids, as_labels):
+    question_id, label, score = ["b", "a", "b", "a"], [0, 1, 1, 0], [1, 2, 3, 4]
+    expected = per_question(question_id, label, score)
+    found = per_question(as_ids(question_id), as_labels(label), score)
+    pd.testing.assert_frame_equal(found, expected, check_index_type=False)
+
+
+def test_columns_of_a_dataset_are_taken_as_they_are():
+    pairs = datasets.Dataset.from_dict({"question_id": ["b", "a", "b"], "label": [0, 1, 1], "score": [0.1, 0.2, 0.3]})
+    found = per_question(pairs["question_id"], pairs["label"], pairs["score"])
+    assert found["RR"].to_dict() == {"b": 1, "a": 1}
+
+
+def test_a_series_is_read_by_position_not_by_index():
+    label = pd.Series([0, 1], index=[1, 0])
+    assert summary(["q", "q"], label, pd.Series([1.0, 2.0]))["P@1"] == 1
+
+
+def test_integer_ids_stay_integers():
+    assert list(per_question([7, 3, 7], [1, 1, 0], [1, 2, 3]).index) == [7, 3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["q"], [3], [0.5]), "label must be 0 or 1; row 0 has 3"),
+        ((["q", "q"], [1, None], [0.5, 0.5]), "label must be 0 or 1; row 1 has None"),
+        ((["q", "q"], pd.Series([1, None]), [0.5, 0.5]), "label must be 0 or 1; row 1 has nan"),
+        ((["q", "q"], pd.Series([1, None], dtype="Int8"), [0.5, 0.5]), "label must be 0 or 1; row 1 has <NA>"),
+        ((["q"], ["1"], [0.5]), "label must be 0 or 1; row 0 has '1'"),
+        ((["q"], [0.5], [0.5]), "label must be 0 or 1; row 0 has 0.5"),
+        ((["q"], None, [0.5]), "label must be a sequence with one value a row; got None"),
+        ((["q", "q"], [0, 1], [0.5, math.nan]), "score must be finite; row 1 has nan"),
+        ((["q"], [0], [-math.inf]), "score must be finite; row 0 has -inf"),
+        ((["q"], [0], ["high"]), "score must be finite numbers"),
+        ((["q"], [0], [None]), "score must be finite"),
+        ((["q"], [0, 1], [1]), "the same length; got question_id 1, label 2, score 1"),
+        (([], [], []), "expected at least one row"),
+        ((["q"], [[0]], [1]), r"label must be a sequence with one value a row; got an array of shape \(1, 1\)"),
+        (("q", [0], [1]), "question_id must be a sequence"),
+        (([None, "q"], [0, 1], [1, 1]), "question_id must be given for every row; row 0 has none"),
+        ((["q"], [1], [1], "clean"), "questions must be one of answered, mixed, all; got 'clean'"),
+    ],
+)
+@pytest.mark.parametrize("function", [per_question, summary, top_ties])
+def test_wrong_input_is_named_in_one_line(function, arguments, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        function(*arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_question_kept_gives_an_empty_table_and_no_mean():
+    assert per_question(["q"], [0], [1.0]).empty
+    for function in (summary, top_ties):
+        with pytest.raises(ValueError, match=r'expected at least one question .* under questions="answered"'):
+            function(["q"], [0], [1.0])
+
+
+def test_ranking_imports_neither_scipy_nor_torch():
+    check = "import sys, as2lib.metrics.ranking; sys.exit(bool({'scipy', 'torch', 'datasets'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", check], cwd=Path(__file__).parents[1], check=False).returncode == 0

@@ -1,0 +1,199 @@
+"""Facts about `as2lib.metrics.significance`, against scipy and statsmodels, and values worked by hand."""
+
+import warnings
+from dataclasses import FrozenInstanceError, asdict
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from as2lib.metrics.significance import compare, holm
+
+paired = st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 0.25, 0.5, 1.0])] * 2), min_size=2, max_size=8)
+
+
+@pytest.fixture
+def systems():
+    generator = np.random.default_rng(0)
+    b = generator.random(200).round(2)
+    return np.clip(b + generator.normal(0.03, 0.1, 200), 0, 1).round(2), b
+
+
+@pytest.fixture(autouse=True)
+def warnings_are_errors():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def test_statistics_equal_those_of_scipy(systems):
+    a, b = systems
+    found = compare(a, b)
+    wilcoxon = stats.wilcoxon(np.round(a - b, 12), zero_method="pratt")
+    spearman = stats.spearmanr(a, b)
+    assert (found.wilcoxon, found.wilcoxon_p) == (wilcoxon.statistic, wilcoxon.pvalue)
+    assert (found.spearman, found.spearman_p) == pytest.approx((spearman.statistic, spearman.pvalue))
+    assert (found.n, found.mean_a, found.mean_b) == pytest.approx((200, a.mean(), b.mean()))
+    assert found.difference == pytest.approx(a.mean() - b.mean())
+    assert (found.wins, found.losses, found.ties) == ((a > b).sum(), (a < b).sum(), (a == b).sum())
+
+
+def test_equivalence_is_the_larger_of_two_one_sided_t_tests(systems):
+    a, b = systems
+    above = stats.ttest_1samp(a - b, -0.05, alternative="greater").pvalue
+    below = stats.ttest_1samp(a - b, 0.05, alternative="less").pvalue
+    assert compare(a, b, margin=0.05).equivalence_p == pytest.approx(max(above, below))
+
+
+def test_interval_is_close_to_the_normal_one(systems):
+    a, b = systems
+    found, error = compare(a, b, resamples=20000), stats.sem(a - b)
+    expected = found.difference + 1.96 * error * np.array([-1, 1])
+    np.testing.assert_allclose([found.low, found.high], expected, atol=0.1 * error)
+
+
+def test_interval_covers_the_true_difference_about_as_often_as_it_says():
+    generator = np.random.default_rng(1)
+    covered = 0
+    for seed in range(200):
+        found = compare(generator.normal(0.1, 1, 60), np.zeros(60), resamples=500, confidence=0.8, seed=seed)
+        covered += found.low <= 0.1 <= found.high
+    assert 0.72 <= covered / 200 <= 0.88
+
+
+def test_hand_worked_values_with_a_zero_difference():
+    # differences 0, .1, -.2, .3, .4: Pratt's ranks 1..5 of which 1 is dropped; R+ = 2 + 4 + 5, R- = 3
+    found = compare([0.5, 0.6, 0.3, 0.8, 0.9], [0.5] * 5)
+    assert found.wilcoxon == 3
+    assert found.effect == pytest.approx((11 - 3) / (11 + 3))
+    assert (found.wins, found.losses, found.ties) == (3, 1, 1)
+    assert found.difference == pytest.approx(0.12)
+
+
+def test_equal_systems_are_equivalent_and_not_different():
+    found = compare([0.1, 0.5, 1.0], [0.1, 0.5, 1.0])
+    assert (found.wilcoxon_p, found.effect, found.difference, found.low, found.high) == (1, 0, 0, 0, 0)
+    assert found.equivalence_p == 0
+    assert found.spearman == pytest.approx(1)
+    assert (found.wins, found.losses, found.ties) == (0, 0, 3)
+
+
+def test_a_constant_difference_is_its_own_interval():
+    b = np.array([0.1, 0.3, 0.7, 0.2])
+    found = compare(b + 0.1, b)
+    assert (found.low, found.high) == pytest.approx((0.1, 0.1))
+    assert (found.effect, found.equivalence_p) == (1, 1)
+    assert compare(b + 0.01, b).equivalence_p == 0
+
+
+def test_a_constant_system_has_no_rank_correlation():
+    found = compare([0.1, 0.5, 0.9], [1.0, 1.0, 1.0])
+    assert np.isnan([found.spearman, found.spearman_p]).all()
+
+
+def test_rounding_errors_of_a_mean_over_seeds_are_ties():
+    a = np.mean([[0.1, 0.7, 0.3], [0.2, 0.1, 0.3], [0.3, 0.7, 0.3]], axis=0)
+    b = np.mean([[0.3, 0.7, 0.3], [0.2, 0.7, 0.3], [0.1, 0.1, 0.3]], axis=0)
+    assert (a != b).any()
+    assert compare(a, b).ties == 3
+
+
+@settings(max_examples=30, deadline=None)
+@given(paired)
+def test_swapping_the_systems_mirrors_the_comparison(pairs):
+    a, b = np.transpose(pairs)
+    there, back = compare(a, b, resamples=20), compare(b, a, resamples=20)
+    assert (there.wins, there.losses) == (back.losses, back.wins)
+    for name in ("difference", "effect"):
+        assert getattr(there, name) == pytest.approx(-getattr(back, name), abs=1e-12)
+    for name in ("wilcoxon_p", "equivalence_p"):
+        assert getattr(there, name) == pytest.approx(getattr(back, name))
+    assert -1 <= there.effect <= 1
+    assert there.low <= there.high
+
+
+@settings(max_examples=30, deadline=None)
+@given(paired)
+def test_the_smaller_rank_sum_follows_from_effect_and_statistic(pairs):
+    a, b = np.transpose(pairs)
+    assume((a != b).any())
+    rank = stats.rankdata(np.abs(np.round(a - b, 12)))
+    found = compare(a, b, resamples=2)
+    total = rank[a != b].sum()
+    assert found.wilcoxon == pytest.approx((1 - abs(found.effect)) * total / 2)
+
+
+def test_series_are_paired_by_index(systems):
+    a, b = (pd.Series(values, index=[f"q{i}" for i in range(len(values))]) for values in systems)
+    assert compare(a, b.iloc[::-1]) == compare(a, b) == compare(*systems)
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_seed_another(systems):
+    assert compare(*systems) == compare(*systems)
+    assert compare(*systems).low != compare(*systems, seed=1).low
+
+
+def test_a_higher_confidence_gives_a_wider_interval(systems):
+    narrow, wide = compare(*systems, confidence=0.5), compare(*systems, confidence=0.99)
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_a_comparison_is_plain_numbers_that_cannot_change(systems):
+    found = compare(*systems)
+    assert {type(value) for value in asdict(found).values()} == {int, float}
+    with pytest.raises(FrozenInstanceError):
+        found.n = 3
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ([1, 2], [1, 2, 3], r"got \(2,\) and \(3,\)"),
+        ([[1, 2]], [[1, 2]], r"got \(1, 2\) and \(1, 2\)"),
+        ([1], [1], r"2 or more; got \(1,\)"),
+        ([1, np.nan], [1, 2], "a must be finite; value 1 is nan"),
+        (pd.Series([1, 2], ["p", "q"]), pd.Series([1, 2], ["p", "r"]), "2 are in only one, such as 'q'"),
+        (pd.Series([1, 2], ["p", "p"]), pd.Series([1, 2], ["p", "r"]), "the index of a .* repeats 'p'"),
+    ],
+)
+def test_systems_that_cannot_be_paired_are_refused(a, b, message):
+    with pytest.raises(ValueError, match=message):
+        compare(a, b)
+
+
+@pytest.mark.parametrize("wrong", [{"margin": 0}, {"confidence": 1}, {"resamples": 0}])
+def test_parameters_out_of_range_are_refused(wrong):
+    with pytest.raises(
+        ValueError, match=f"expected margin > 0.*got .*{next(iter(wrong))} {next(iter(wrong.values()))}"
+    ):
+        compare([0, 1], [1, 0], **wrong)
+
+
+def test_holm_adjusts_in_the_order_given():
+    # sorted .01 .02 .04 times 3, 2, 1, then never smaller than the one before
+    np.testing.assert_allclose(holm([0.04, 0.01, 0.02]), [0.04, 0.03, 0.04])
+
+
+def test_holm_does_not_count_what_was_not_tested():
+    np.testing.assert_allclose(holm([0.04, np.nan, 0.01]), [0.04, np.nan, 0.02])
+    assert np.isnan(holm([np.nan])).all()
+    assert len(holm([])) == 0
+
+
+@settings(max_examples=10, deadline=None)  # statsmodels collects garbage at each call
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_lies_between_the_raw_value_and_bonferroni(p_values):
+    adjusted, raw = holm(p_values), np.array(p_values)
+    assert (adjusted >= raw - 1e-15).all()
+    assert adjusted.min() == pytest.approx(min(1, raw.min() * len(raw)))
+    assert (adjusted <= 1).all()
+    assert (np.diff(adjusted[np.argsort(raw)]) >= 0).all()
+
+
+@pytest.mark.parametrize("wrong", [[0.5, 1.2], [-0.1]])
+def test_holm_refuses_what_is_no_probability(wrong):
+    with pytest.raises(ValueError, match=r"p_values must lie in \[0, 1\]"):
+        holm(wrong)

@@ -1,0 +1,228 @@
+"""What a source means, and that its identity depends on its content alone."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from as2lib.data import sources
+from as2lib.data.sources import file_sha256, identity, resolve
+
+TSV = "question_id\tquestion\tanswer\tlabel\nq1\twho?\tme\t1\n"
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    root = tmp_path / "root"
+    (root / "params").mkdir(parents=True)
+    monkeypatch.setenv("AS2_ROOT", str(root))
+    return root
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for split in ("train", "dev", "test"):
+        (folder / f"{split}.tsv").write_text(TSV.replace("q1", split))
+    return folder
+
+
+def make_old(path):
+    """Files changed just now are not remembered."""
+    os.utime(path, (1_600_000_000, 1_600_000_000))
+
+
+def test_importing_sources_loads_no_heavy_library():
+    heavy = "{'torch', 'datasets', 'pandas', 'pyarrow', 'numpy'} & set(sys.modules)"
+    code = f"import sys, as2lib.data.sources; assert not {heavy}, {heavy}"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_sample_identity_is_version_seed_corpus_and_split():
+    module = sources.sample_module()
+    expected = {"kind": "sample", "name": "sample", "version": module.VERSION, "seed": 9, "split": "dev"}
+    assert identity("sample@9", "dev") == expected
+    assert identity("sample", "dev")["seed"] == module.DEFAULT_SEED
+    assert identity("sample", "dev") != identity("sample-transfer", "dev") != identity("sample-transfer", "test")
+
+
+def test_hub_identity_is_name_config_revision_and_split():
+    assert identity("selqa", "dev") == {
+        "kind": "hub",
+        "name": "community-datasets/selqa",
+        "config": "answer_selection_experiments",
+        "revision": "main",
+        "split": "validation",
+    }
+
+
+def test_known_name_and_hub_name_are_the_same_set():
+    assert identity("wikiqa", "dev") == identity("microsoft/wiki_qa", "validation")
+
+
+def test_revision_is_pinned_after_an_at_sign():
+    assert resolve("wikiqa@abc123", "test").revision == "abc123"
+    assert resolve("microsoft/wiki_qa@abc123", "test").revision == "abc123"
+    other = resolve("someone/pairs@v2", "dev")
+    assert (other.name, other.revision, other.split) == ("someone/pairs", "v2", "validation")
+
+
+def test_trecqa_uses_the_clean_splits_of_the_hub():
+    assert [resolve("trecqa", split).split for split in ("train", "dev", "test")] == [
+        "train",
+        "dev_clean",
+        "test_clean",
+    ]
+
+
+def test_file_identity_is_the_hash_of_its_bytes_wherever_it_lies(folder, tmp_path):
+    copy = tmp_path / "elsewhere.tsv"
+    copy.write_bytes((folder / "dev.tsv").read_bytes())
+    assert identity(folder, "dev") == identity(str(copy))
+    assert str(tmp_path) not in json.dumps(identity(folder, "dev"))
+    before = identity(copy)
+    copy.write_bytes(copy.read_bytes().replace(b"me", b"us"))
+    assert identity(copy) != before
+
+
+def test_hash_is_remembered_by_path_size_and_time(folder, root):
+    path = folder / "dev.tsv"
+    make_old(path)
+    digest = file_sha256(path)
+    memo = json.loads((root / "work" / "sha256.json").read_text())
+    assert memo[str(path)][2] == digest
+    memo[str(path)][2] = "remembered"
+    (root / "work" / "sha256.json").write_text(json.dumps(memo))
+    assert file_sha256(path) == "remembered"
+    path.write_text(TSV + "q2\twhy?\tso\t0\n")
+    assert file_sha256(path) not in (digest, "remembered")
+
+
+def test_file_changed_just_now_is_not_remembered(folder, root):
+    file_sha256(folder / "dev.tsv")
+    assert not (root / "work" / "sha256.json").exists()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1, 2]", '{"x": 3}', "\0"])
+def test_damaged_memo_is_replaced(folder, root, content):
+    path = folder / "dev.tsv"
+    make_old(path)
+    (root / "work").mkdir()
+    (root / "work" / "sha256.json").write_text(content)
+    digest = file_sha256(path)
+    assert json.loads((root / "work" / "sha256.json").read_text())[str(path)][2] == digest
+    assert [entry.name for entry in (root / "work").iterdir()] == ["sha256.json"]
+
+
+def test_two_processes_may_hash_at_once(tmp_path, root):
+    paths = []
+    for number in range(30):
+        paths.append(tmp_path / f"{number}.tsv")
+        paths[-1].write_text(str(number))
+        make_old(paths[-1])
+    code = "import sys; from as2lib.data.sources import file_sha256\nfor p in sys.argv[1:]: print(file_sha256(p))"
+    command = [sys.executable, "-c", code, *map(str, paths)]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    outputs = [process.communicate()[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert outputs[0] == outputs[1] == "".join(f"{file_sha256(path)}\n" for path in paths)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["train.csv", "validation.csv"],
+        ["WikiQA-train.tsv", "WikiQA-dev.tsv"],
+        ["data/train-00000-of-00001.parquet", "data/validation-00000-of-00001.parquet"],
+        ["train.jsonl", "dev.parquet"],
+    ],
+)
+def test_folder_layouts(tmp_path, names):
+    folder = tmp_path / "set"
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    (folder / "README.md").touch()
+    for split, name in zip(("train", "dev"), names, strict=True):
+        assert resolve(folder, split).files == (folder / name,)
+
+
+def test_shards_are_read_in_order_and_must_be_complete(tmp_path):
+    for number in (1, 0):
+        (tmp_path / f"train-0000{number}-of-00002.parquet").touch()
+    assert [path.name[6:11] for path in resolve(tmp_path, "train").files] == ["00000", "00001"]
+    (tmp_path / "train-00000-of-00002.parquet").unlink()
+    with pytest.raises(ValueError, match=r"expected 2 files of the split train, got train-00001-of-00002\.parquet"):
+        resolve(tmp_path, "train")
+
+
+def test_two_files_of_one_split_are_refused(folder):
+    (folder / "dev.csv").touch()
+    with pytest.raises(ValueError, match=r"expected 1 file of the split dev, got dev\.csv, dev\.tsv"):
+        resolve(folder, "dev")
+
+
+@pytest.mark.parametrize("key", ["trecqa", "lucadiliello/trecqa"])
+def test_local_yaml_maps_a_hub_set_to_a_folder(folder, root, key):
+    (root / "params" / "local.yaml").write_text(f"local:\n  {key}: {folder}\n")
+    assert resolve("trecqa", "dev").files == (folder / "dev.tsv",)
+    assert identity("trecqa", "dev") == identity(folder, "dev")
+    (folder / "dev_clean.tsv").write_text(TSV)
+    assert resolve("lucadiliello/trecqa", "dev").files == (folder / "dev_clean.tsv",)
+
+
+def test_local_yaml_maps_an_unknown_hub_set_and_a_config_folder(folder, root):
+    (folder / "answer_selection_experiments").mkdir()
+    shard = folder / "answer_selection_experiments" / "test-00000-of-00001.parquet"
+    shard.touch()
+    (folder / "test.tsv").unlink()
+    mapping = f"local:\n  community-datasets/selqa: {folder}\n  someone/pairs: {folder}\n"
+    (root / "params" / "local.yaml").write_text(mapping)
+    assert resolve("selqa", "test").files == (shard,)
+    assert resolve("someone/pairs", "train").files == (folder / "train.tsv",)
+
+
+def test_path_may_be_relative_to_the_root(root):
+    (root / "my.tsv").write_text(TSV)
+    assert resolve("my.tsv").files[0].samefile(root / "my.tsv")
+
+
+def test_known_names_come_before_folders_of_the_same_name(folder, monkeypatch):
+    (folder / "sample").mkdir()
+    monkeypatch.chdir(folder)
+    assert resolve("sample", "train").kind == "sample"
+
+
+@pytest.mark.parametrize(
+    ("source", "split", "error", "message"),
+    [
+        ("wikqa", "dev", ValueError, 'unknown source "wikqa": expected one of sample, sample-transfer, wikiqa'),
+        ("wikiqa", "eval", ValueError, 'wikiqa has no split "eval": expected one of train, dev, test'),
+        ("sample", None, ValueError, "sample needs a split: expected one of train, dev, test"),
+        ("sample@x", "dev", ValueError, "sample@x: expected a whole number"),
+        ("{folder}/dev.tsv", "dev", ValueError, 'dev.tsv is one file and has no splits, got split "dev"'),
+        ("{folder}", None, ValueError, "mine needs a split: expected one of train, dev, test"),
+        ("{folder}", "eval", ValueError, 'mine has no split "eval": expected one of train, dev, test'),
+        ("{folder}/empty", "dev", ValueError, "expected train, dev or test files (tsv, csv, jsonl, parquet)"),
+        ("{folder}/notes.txt", None, ValueError, "expected a file that ends in tsv, csv, jsonl, parquet, got .txt"),
+        ("{folder}/none.tsv", None, FileNotFoundError, "none.tsv: no such file or folder"),
+        ("someone/pairs", "dev", FileNotFoundError, "a hub set is written org/name@revision"),
+    ],
+)
+def test_wrong_source_is_refused_in_one_line(folder, source, split, error, message):
+    (folder / "empty").mkdir()
+    (folder / "notes.txt").touch()
+    with pytest.raises(error) as raised:
+        identity(source.format(folder=folder), split)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_path_object_is_never_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match="sample: no such file"):
+        resolve(Path("sample"), "dev")
