@@ -128,7 +128,9 @@ def _value(text: str) -> Any:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="as2", description="Efficient answer sentence selection: run and read a study.")
+    parser = argparse.ArgumentParser(
+        prog="as2", description="Efficient answer sentence selection: run and read a study."
+    )
     commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
 
     def add(function, help: str, *positional: tuple[str, dict], takes: str = "") -> argparse.ArgumentParser:
@@ -156,7 +158,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--precision", default="float32", choices=("float32", "bf16", "auto"))
     command.add_argument("--trec", metavar="FILE", help="write a run file that trec_eval reads")
     command.add_argument("--out", metavar="FILE", help="write question_id, position, score as TSV")
-    question, candidates = ("question", {}), ("candidates", {"nargs": "*", "help": "default: the lines of standard input"})
+    question, candidates = (
+        ("question", {}),
+        ("candidates", {"nargs": "*", "help": "default: the lines of standard input"}),
+    )
     add(rank, "rank the candidates of one question", ("model", {"help": "a model folder"}), question, candidates)
     add(show, "a run: its spec, parents, scores and where it is used", ("run", {}), takes="--study")
     command = add(study, "train what is missing, run the notebooks, render and check", takes="study")

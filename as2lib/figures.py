@@ -47,21 +47,24 @@ def forest(table: pandas.DataFrame, title: str, axis: str, margin: float | None 
     return figure
 
 
-def lines(
-    table: pandas.DataFrame, x: str, y: str, hue: str, title: str, x_label: str, y_label: str, style: str | None = None
-) -> Figure:
+def lines(table: pandas.DataFrame, x: str, y: str, hue: str, title: str, x_label: str, y_label: str) -> Figure:
     """Curves, a colour for each value of `hue`; where a point repeats, its mean and the band of its values."""
     figure, axes = pyplot.subplots(figsize=(8, 4))
-    seaborn.lineplot(table, x=x, y=y, hue=hue, style=style, errorbar=("pi", 100), ax=axes)
+    seaborn.lineplot(table, x=x, y=y, hue=hue, errorbar=("pi", 100), ax=axes)
     axes.legend(title=None, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     axes.set(title=title, xlabel=x_label, ylabel=y_label)
     return figure
 
 
-def bars(table: pandas.DataFrame, x: str, y: str, hue: str, title: str, x_label: str, y_label: str) -> Figure:
-    """Grouped bars."""
+def bars(
+    table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str, baseline: tuple[str, float]
+) -> Figure:
+    """One bar a value of `x`, and a baseline as a line."""
     figure, axes = pyplot.subplots(figsize=(8, 4))
-    seaborn.barplot(table, x=x, y=y, hue=hue, ax=axes)
-    axes.legend(title=None, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    axes.bar(table[x], table[y], color=LINE)
+    axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.2, label=baseline[0])
+    axes.set_xticks(table[x])
+    axes.grid(axis="x", visible=False)
+    axes.legend(frameon=False)
     axes.set(title=title, xlabel=x_label, ylabel=y_label)
     return figure

@@ -5,7 +5,6 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +15,10 @@ import torch
 import transformers
 from datasets import Dataset
 from torch.utils.data import DataLoader
-from transformers import EarlyStoppingCallback, PrinterCallback, ProgressCallback, Trainer, TrainingArguments, set_seed
+from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainingArguments, set_seed
 
 from as2lib.data.encode import PairEncoder, word_tokenizer
-from as2lib.data.pairs import concatenate, fingerprint, load_pairs
+from as2lib.data.pairs import fingerprint, load_parts
 from as2lib.losses import distillation
 from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
@@ -28,7 +27,7 @@ from as2lib.params import Training
 from as2lib.paths import work_folder
 from as2lib.plan import Run
 from as2lib.score import on_threads, probability, score
-from as2lib.store import Store, read_logits, split_part, write_logits, write_scores
+from as2lib.store import Store, read_logits, write_logits, write_scores
 
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
@@ -67,12 +66,6 @@ def train(store: Store, run: Run, folder: Path, progress: bool = False) -> dict[
         "device": next(model.parameters()).device.type,
         "seconds": round(time.perf_counter() - started, 2),
     }
-
-
-@lru_cache(maxsize=8)
-def load_parts(parts: tuple[str, ...], questions: str) -> Dataset:
-    """The pairs of `source:split` parts, one after the other; kept, since the fits of a group share them."""
-    return concatenate([load_pairs(*split_part(part), questions=questions) for part in parts])
 
 
 def teacher_logits(store: Store, teacher: str, pairs: Dataset) -> numpy.ndarray:
@@ -180,7 +173,9 @@ class RankingTrainer(Trainer):
         found = score(self.model, dev, self.encoder, self.precision).score
         metrics = summary(dev["question_id"], dev["label"], found)
         self.log({"eval_MAP": metrics["MAP"], "eval_P@1": metrics["P@1"]})
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, {"eval_MAP": metrics["MAP"]})
+        self.control = self.callback_handler.on_evaluate(
+            self.args, self.state, self.control, {"eval_MAP": metrics["MAP"]}
+        )
         return {"eval_MAP": metrics["MAP"]}
 
     def log(self, logs: dict[str, float], *args: Any) -> None:
@@ -228,7 +223,7 @@ def _trainer(store, run, model, encoder, pairs, teachers, folder, progress) -> R
         learning_rate=training.learning_rate,
         lr_scheduler_type="linear",
         warmup_steps=round(training.warmup * steps),
-        optim="adamw_torch",
+        optim="adamw_torch_fused",
         weight_decay=0.0,
         bf16=store.precision == "bf16",
         eval_strategy="steps" if every else "no",

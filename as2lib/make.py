@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 
 from as2lib.paths import work_folder
 from as2lib.plan import Run
-from as2lib.store import Store, split_part, write_json, write_parquet, write_scores
+from as2lib.store import Store, write_json, write_parquet, write_scores
 
 
 def make_all(store: Store, names: list[str], progress: bool = True, say: Callable[[str], None] | None = None) -> None:
@@ -48,12 +48,12 @@ def make(store: Store, name: str, progress: bool = False) -> bool:
 
 
 def _lexical(store: Store, run: Run, folder: Path, progress: bool) -> dict[str, Any]:
-    from as2lib.data.pairs import concatenate, load_pairs
+    from as2lib.data.pairs import load_parts
     from as2lib.models import lexical
 
     scorer = getattr(lexical, run.spec["scorer"])
     for split, parts in run.data.items():
-        pairs = concatenate([load_pairs(*split_part(part), questions="all") for part in parts])
+        pairs = load_parts(tuple(parts), "all")
         write_scores(folder / "scores" / f"{split}.parquet", pairs, scorer(pairs))
     return {"parameters": 0}
 

@@ -29,7 +29,10 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
     }
     css = (TEMPLATE / "report.css").read_text() + HtmlFormatter(style="friendly").get_style_defs(".highlight")
     exporter = HTMLExporter(
-        template_name="template", extra_template_basedirs=[str(TEMPLATE.parent)], config=Config(), exclude_input_prompt=True
+        template_name="template",
+        extra_template_basedirs=[str(TEMPLATE.parent)],
+        config=Config(),
+        exclude_input_prompt=True,
     )
     body, _ = exporter.from_notebook_node(
         notebook, resources={"as2": {"title": _title(notebook), "css": css, **neighbours}}

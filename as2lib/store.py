@@ -156,7 +156,9 @@ class Store:
         """The runs of a group, parents first.  Raises KeyError that names the groups."""
         names = [run.name for run in self.plan.values() if run.group == group]
         if not names:
-            raise KeyError(f"no group {group!r}; there are {', '.join(dict.fromkeys(r.group for r in self.plan.values()))}")
+            raise KeyError(
+                f"no group {group!r}; there are {', '.join(dict.fromkeys(r.group for r in self.plan.values()))}"
+            )
         return names
 
     def group_identity(self, group: str) -> str:
@@ -210,13 +212,7 @@ class Store:
 
 def data_identity(part: str) -> Any:
     """The identity of one `source:split` part, without loading it."""
-    return sources.identity(*split_part(part))
-
-
-def split_part(part: str) -> tuple[str, str | None]:
-    """`source:split` → (source, split); a file has no split."""
-    source, _, split = part.rpartition(":")
-    return (source, split) if source else (part, None)
+    return sources.identity(*sources.split_part(part))
 
 
 def weights_identity(name: str) -> Any:

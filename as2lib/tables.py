@@ -8,6 +8,7 @@ import numpy
 import pandas
 
 from as2lib.metrics import ranking
+from as2lib.metrics.significance import compare, holm
 from as2lib.params import Study
 from as2lib.store import Finished
 
@@ -48,9 +49,19 @@ def results(
         row = {"system": label, "run": prefix, "seeds": len(runs), "parameters": runs[0].facts["parameters"]}
         row |= _mean_and_spread(runs, split, questions)
         if beside is not None:
-            row |= _published_row(beside, prefix, dataset)
+            row |= published_row(beside, prefix, dataset)
         rows.append(row)
     return pandas.DataFrame(rows).set_index("system")
+
+
+def published_row(table: pandas.DataFrame, prefix: str, dataset: str) -> dict[str, float]:
+    """The published P@1, MAP and MRR on `dataset` beside a run prefix; missing where the paper has none."""
+    match = table[table["run"] == prefix]
+    columns = {metric: f"{dataset} {metric}" for metric in METRICS}
+    return {
+        f"published {metric}": float(match[column].iloc[0]) if len(match) and column in match else numpy.nan
+        for metric, column in columns.items()
+    }
 
 
 def expected_random(pairs, questions: str = "answered") -> dict[str, float]:
@@ -59,6 +70,95 @@ def expected_random(pairs, questions: str = "answered") -> dict[str, float]:
 
     found = expectation(pairs, questions=questions)
     return {name: 100 * found[name] for name in METRICS}
+
+
+def comparisons(study: Study, pairs: Sequence[tuple[str, str]], labels: dict[str, str], metric: str = "AP"):
+    """Paired tests on the test set, on each question's mean over seeds; one row a pair of run prefixes (a, b).
+
+    Columns, in points: difference (a minus b), low, high (95 % bootstrap interval over questions); p (Wilcoxon
+    signed-rank, two-sided, Pratt) and p Holm (over these rows); effect (rank-biserial); p equal (TOST within the
+    study's margin); won, lost and tied questions.
+    """
+    settings = study.significance.model_dump()
+    rows = {}
+    for a, b in pairs:
+        means = [per_question(study.runs(prefix), metric).mean(axis=1) for prefix in (a, b)]
+        found = compare(*means, **settings)
+        rows[f"{labels[a]} − {labels[b]}"] = {
+            "difference": 100 * found.difference,
+            "low": 100 * found.low,
+            "high": 100 * found.high,
+            "p": found.wilcoxon_p,
+            "p Holm": numpy.nan,
+            "effect": found.effect,
+            "p equal": found.equivalence_p,
+            "won": found.wins,
+            "lost": found.losses,
+            "tied": found.ties,
+        }
+    table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("comparison")
+    table["p Holm"] = holm(table["p"].to_numpy())
+    return table.astype({"won": int, "lost": int, "tied": int})
+
+
+def reading(name: str, row: pandas.Series, alpha: float = 0.01) -> str:
+    """One comparison as a sentence."""
+    size = f"{row['difference']:+.1f} points of MAP (95 % interval {row['low']:+.1f} to {row['high']:+.1f})"
+    if row["p Holm"] < alpha:
+        verdict = f"a real difference (Wilcoxon, Holm-corrected p = {row['p Holm']:.2g})"
+    elif row["p equal"] < alpha:
+        verdict = f"equal within the margin (TOST p = {row['p equal']:.2g})"
+    else:
+        verdict = f"undecided: neither different (p = {row['p Holm']:.2g}) nor shown equal (p = {row['p equal']:.2g})"
+    return f"{name}: {size}, {verdict}."
+
+
+def caption(study: Study, questions: int, policy: str = "answered", published_as: str = "") -> str:
+    """The question policy, the tie rule and what the spread is, as every table of results says them."""
+    text = f"Test set, {questions:,} questions (policy “{policy}”); {TIE_RULE}. "
+    text += f"Percent; mean and ± standard deviation over seeds {', '.join(map(str, study.seeds))}. "
+    return text + (f"Published: {published_as}." if published_as else "")
+
+
+def curves(study: Study, systems: dict[str, str], value: str, parts: Sequence[str] = ()) -> pandas.DataFrame:
+    """What training logged under `value`, one row a point: step, system, seed, part, and the value (dev_… in percent).
+
+    systems: label → run prefix.  parts: names of the entries of a value that is a list, such as one a head.
+    """
+    rows = []
+    for label, prefix in systems.items():
+        for run in study.runs(prefix):
+            for entry in run.log():
+                if value in entry:
+                    values = entry[value] if isinstance(entry[value], list) else [entry[value]]
+                    names = parts or [""] * len(values)
+                    point = {"step": entry["step"], "system": label, "seed": run.name}
+                    rows += [point | {"part": name, value: number} for name, number in zip(names, values, strict=True)]
+    table = pandas.DataFrame(rows, columns=["step", "system", "seed", "part", value])
+    return table.assign(**{value: 100 * table[value]}) if value.startswith("dev_") else table
+
+
+def heads(runs: Sequence[Finished], labels: Sequence[str], split: str = "test") -> tuple[pandas.DataFrame, float]:
+    """Each head as a ranker of its own beside the combined score, and how often two heads disagree.
+
+    Returns (P@1, MAP, MRR in percent by head, means over the runs; percent of answered questions where two heads have
+    another top candidate, mean over pairs of heads and runs).
+    """
+    columns = {label: f"head_{i}" for i, label in enumerate(labels)} | {"combined": "score"}
+    measured, disagreements = {label: [] for label in columns}, []
+    for run in runs:
+        table = run.scores(split)
+        table = table[table.groupby("question_id")["label"].transform("max") == 1]
+        tops = []
+        for label, column in columns.items():
+            found = ranking.summary(table["question_id"], table["label"], table[column])
+            measured[label].append([100 * found[metric] for metric in METRICS])
+            tops.append(ranking.top(table["question_id"], table["label"], table[column]).to_numpy())
+        heads_only = tops[:-1]
+        disagreements += [(a != b).mean() for i, a in enumerate(heads_only) for b in heads_only[i + 1 :]]
+    means = {label: numpy.mean(values, axis=0) for label, values in measured.items()}
+    table = pandas.DataFrame.from_dict(means, orient="index", columns=METRICS).rename_axis("head")
+    return table, 100 * float(numpy.mean(disagreements))
 
 
 def leakage(splits: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
@@ -110,12 +210,3 @@ def _mean_and_spread(runs: Sequence[Finished], split: str, questions: str) -> di
         row[metric] = values.mean()
         row[f"{metric} ±"] = values.std(ddof=1) if len(values) > 1 else numpy.nan
     return row | {"ties %": 100 * float(numpy.mean(ties)), "questions": found[0]["questions"]}
-
-
-def _published_row(table: pandas.DataFrame, prefix: str, dataset: str) -> dict[str, float]:
-    match = table[table["run"] == prefix]
-    columns = {metric: f"{dataset} {metric}" for metric in METRICS}
-    return {
-        f"published {metric}": float(match[column].iloc[0]) if len(match) and column in match else numpy.nan
-        for metric, column in columns.items()
-    }

@@ -43,6 +43,12 @@ def load_pairs(source: str | Path, split: str | None = None, questions: str = "a
     return kept
 
 
+@lru_cache(maxsize=16)
+def load_parts(parts: tuple[str, ...], questions: str = "answered") -> Dataset:
+    """The pairs of `source:split` parts, one after the other; kept in memory, since the fits of a group share them."""
+    return concatenate([load_pairs(*sources.split_part(part), questions=questions) for part in parts])
+
+
 def load_unlabelled(source: str | Path, split: str | None = None) -> Dataset:
     """The same table without `label`; no policy applies. Where ids are missing, each run of equal questions gets one.
 

@@ -1,8 +1,8 @@
 """The embedded corpus: questions about made-up places, generated from a seed; knows nothing of models or file formats.
 
-A question asks for one role (who, when, why, with whose help) of one event (founding, repair, …) of one entity. A
-sentence answers it where a single clause joins that entity, that event and that role. Distractors have two of the
-three, or all three but in two clauses; questions and answers name an event in different words.
+A question asks for one role (who, when, why) of one event (founding, repair, …) of one entity. A sentence answers it
+where a single clause joins that entity, that event and that role. Distractors keep one or two of the three, or have all
+three but in two clauses; questions and answers mostly name an event in different words.
 """
 
 from dataclasses import dataclass
@@ -24,22 +24,20 @@ EVENTS: dict[str, tuple[list[str], list[str]]] = {
     "damage": (["damaged", "wrecked"], ["ruined", "smashed", "laid low", "set on fire"]),
 }
 
-# Role → question forms; {e} is the entity, {v} the event. The last form is the target set's alone.
+# Role → question forms; {e} is the entity, {v} the event.
 QUESTIONS: dict[str, list[str]] = {
     "who": ["Who {v} {e}?", "By whom was {e} {v}?", "Which person {v} {e}?", "Who was it that {v} {e}?"],
-    "when": ["When was {e} {v}?", "In what year was {e} {v}?", "What year was {e} {v}?", "Since when is {e} {v}?"],
+    "when": ["When was {e} {v}?", "In what year was {e} {v}?", "What year was {e} {v}?"],
     "why": ["Why was {e} {v}?", "For what reason was {e} {v}?", "How come {e} was {v}?"],
-    "help": ["With whose help was {e} {v}?", "Who helped when {e} was {v}?", "With whose support was {e} {v}?"],
 }
 ROLES: tuple[str, ...] = tuple(QUESTIONS)
 ADJUNCTS: dict[str, list[str]] = {
     "who": ["by {}"],
     "when": ["in {}"],
     "why": ["because of {}", "owing to {}"],
-    "help": ["with the help of {}", "aided by {}"],
 }
 
-KINDS = "institute museum bridge library theatre school".split()
+KINDS = ["institute", "museum", "bridge", "library", "theatre", "school"]
 NAMES = (
     "Maron Calder Orlo Hallow Tarn Brisk Velden Corvin Ashby Dunmore Elsin Farrow Garth"
 ).split()
@@ -50,15 +48,27 @@ SURNAMES = (
     "Vance Fenn Abel Bruck Coster Dahl Ekman Frost Grell Holm Iversen Jansen Krantz Lund Mohr Nagel Olsen Prell Quist "
     "Rask Sand Thiel Unger Voss"
 ).split()
-REASONS = (
-    "the war;a great flood;an old promise;a royal wedding;a public vote;a long quarrel;the king's illness;high rents;"
-    "a bishop's wish;a lost bet;the new railway;a bad harvest"
-).split(";")
-GROUPS = "weavers bakers sailors monks students soldiers miners nuns bankers farmers".split()
+REASONS = [
+    "the war",
+    "a great flood",
+    "an old promise",
+    "a royal wedding",
+    "a public vote",
+    "a long quarrel",
+    "the king's illness",
+    "high rents",
+    "a bishop's wish",
+    "a lost bet",
+    "the new railway",
+    "a bad harvest",
+]
 ASIDES = [
     "{e} has {n} rooms", "{e} stands on a hill near {t}", "{e} lies {n} miles from {t}", "visitors reach {e} by ferry",
     "{e} is shown on many stamps", "there are {n} steps in front of {e}", "{e} is open on {n} days a year",
 ]  # fmt: skip
+
+# What a distractor keeps of the question; or all of it in two clauses (swap); or a fact of another sort (aside).
+DISTRACTORS = ["entity event", "entity role", "event role", "entity", "event", "role", "", "swap", "aside"]
 
 
 @dataclass(frozen=True)
@@ -68,10 +78,9 @@ class Mix:
     questions: dict[str, int]  # split → how many
     candidates: tuple[int, int]  # fewest and most, of an ordinary question
     answer_wordings: slice  # of an event's answer wordings
-    question_forms: slice  # of a role's question forms
     event_weights: list[int]
     role_weights: list[int]
-    distractor_weights: dict[str, int]  # event, entity, role: the one that is wrong; swap: two clauses; aside
+    distractor_weights: list[int]  # of DISTRACTORS
     echo: tuple[float, float]  # how often a wrong and a right answer use the question's own wording of the event
     joined: float  # share of right answers with a second clause
     unusual: dict[str, float]  # share of questions with two, no, or only correct candidates
@@ -82,23 +91,21 @@ MIXES: dict[str, Mix] = {
         questions={"train": 6000, "dev": 120, "test": 120},
         candidates=(3, 4),
         answer_wordings=slice(0, -1),
-        question_forms=slice(0, -1),
-        event_weights=[6, 5, 4, 3, 2, 2],
-        role_weights=[4, 3, 2, 2],
-        distractor_weights={"entity event": 2, "entity role": 3, "event role": 2, "entity": 2, "event": 2, "role": 2, "": 4, "swap": 1, "aside": 1},
+        event_weights=[4, 4, 3, 3, 2, 2],
+        role_weights=[3, 3, 3],
+        distractor_weights=[2, 3, 2, 2, 2, 2, 4, 1, 1],
         echo=(0.4, 0.3),
         joined=0.1,
         unusual={"two": 0.05, "none": 0.05, "only": 0.01},
     ),
     "sample": Mix(
-        questions={"train": 220, "dev": 180, "test": 500},
+        questions={"train": 250, "dev": 180, "test": 500},
         candidates=(5, 7),
         answer_wordings=slice(0, None),
-        question_forms=slice(0, None),
-        event_weights=[2, 2, 3, 4, 5, 6],
-        role_weights=[2, 2, 3, 3],
-        distractor_weights={"entity event": 4, "entity role": 5, "event role": 4, "entity": 3, "event": 2, "role": 2, "": 1, "swap": 2, "aside": 1},
-        echo=(0.4, 0.2),
+        event_weights=[2, 2, 3, 3, 4, 4],
+        role_weights=[2, 3, 3],
+        distractor_weights=[3, 2, 3, 2, 2, 2, 3, 1, 2],
+        echo=(0.5, 0.1),
         joined=0.15,
         unusual={"two": 0.05, "none": 0.06, "only": 0.03},
     ),
@@ -137,14 +144,8 @@ def _split(corpus: str, split: str, seed: int, seen: set[str]) -> list[Row]:
             writer = Writer(rng, mix)
         seen.add(writer.question)
         for answer, label in writer.candidates():
-            rows.append(
-                {
-                    "question_id": f"{corpus}-{split}-{number:04d}",
-                    "question": writer.question,
-                    "answer": answer,
-                    "label": label,
-                }
-            )
+            question_id = f"{corpus}-{split}-{number:04d}"
+            rows.append({"question_id": question_id, "question": writer.question, "answer": answer, "label": label})
     return rows
 
 
@@ -157,7 +158,7 @@ class Writer:
         self.event = rng.choices(list(EVENTS), mix.event_weights)[0]
         self.role = rng.choices(list(QUESTIONS), mix.role_weights)[0]
         self.wording = rng.choice(EVENTS[self.event][0])
-        form = rng.choice(QUESTIONS[self.role][mix.question_forms])
+        form = rng.choice(QUESTIONS[self.role])
         self.question = form.format(e=self.entity.refer(NAMED), v=self.wording)
 
     def candidates(self) -> list[tuple[str, int]]:
@@ -167,11 +168,11 @@ class Writer:
         unusual = rng.choices(["two", "none", "only", "one"], [*self.mix.unusual.values(), 1])[0]
         right = {"two": 2, "none": 0, "only": rng.randint(1, 2), "one": 1}[unusual]
         wrong = 0 if unusual == "only" else size - right
-        kinds = rng.choices(list(self.mix.distractor_weights), list(self.mix.distractor_weights.values()), k=wrong)
+        kinds = rng.choices(DISTRACTORS, self.mix.distractor_weights, k=wrong)
         page = [(self.distractor(kind), 0) for kind in kinds]
         for _ in range(right):
             places = range(len(page) + 1)
-            place = rng.choices(places, [0.65**i for i in places])[0]
+            place = rng.choices(places, [0.9**i for i in places])[0]
             page.insert(place, (self.correct(), 1))
         return page
 
@@ -187,7 +188,9 @@ class Writer:
             return self.join(first, self.clause(self.other_entity(), self.event, self.role))
         if kind == "aside":
             name = self.entity.refer(self.rng.choice([NAMED, GENERIC]))
-            return self.finish(self.rng.choice(ASIDES).format(e=name, n=self.rng.randint(3, 60), t=self.rng.choice(NAMES)))
+            return self.finish(
+                self.rng.choice(ASIDES).format(e=name, n=self.rng.randint(3, 60), t=self.rng.choice(NAMES))
+            )
         entity, how = (self.entity, self.reference()) if "entity" in kind else (self.other_entity(), NAMED)
         event = self.event if "event" in kind else self.other_event()
         return self.finish(self.clause(entity, event, self.role if "role" in kind else None, how=how))
@@ -196,7 +199,7 @@ class Writer:
         """One clause that states the event of the entity with `role`, or with any roles but the asked one."""
         rng = self.rng
         others = [other for other in ROLES if other != self.role]
-        roles = rng.sample(others, rng.choices([0, 1, 2], [7, 3, 0])[0] if role else rng.choice([1, 1, 2]))
+        roles = rng.sample(others, rng.choices([0, 1], [2, 1])[0] if role else rng.choice([1, 1, 2]))
         roles = rng.sample([role, *roles], len(roles) + 1) if role else roles
         right = entity is self.entity and role is not None
         if event == self.event and rng.random() < self.mix.echo[right]:
@@ -214,12 +217,10 @@ class Writer:
 
     def adjunct(self, role: str) -> str:
         rng = self.rng
-        filler = {
-            "who": lambda: f"{rng.choice(FIRST_NAMES)} {rng.choice(SURNAMES)}",
-            "when": lambda: rng.randint(1840, 1959),
-            "why": lambda: rng.choice(REASONS),
-            "help": lambda: f"{rng.choice(['local', 'some', 'the'])} {rng.choice(GROUPS)}",
-        }[role]()
+        if role == "who":
+            filler = f"{rng.choice(FIRST_NAMES)} {rng.choice(SURNAMES)}"
+        else:
+            filler = rng.randint(1840, 1959) if role == "when" else rng.choice(REASONS)
         return rng.choice(ADJUNCTS[role]).format(filler)
 
     def reference(self) -> int:
@@ -235,8 +236,6 @@ class Writer:
         return Entity(self.entity.name, kind) if self.rng.random() < 0.5 else Entity(name, self.entity.kind)
 
     def join(self, first: str, second: str) -> str:
-        if self.rng.random() < 0.3:
-            first, second = second, first
         return self.finish(self.rng.choice(["{}, and {}", "{}, but {}", "{}, while {}"]).format(first, second))
 
     @staticmethod

@@ -54,6 +54,12 @@ class Location:
     seed: int | None = None
 
 
+def split_part(part: str) -> tuple[str, str | None]:
+    """What a study writes as `source:split`, or `source` for a file without splits, as (source, split)."""
+    source, _, split = part.rpartition(":")
+    return (source, split) if source else (part, None)
+
+
 def resolve(source: str | Path, split: str | None = None) -> Location:
     """Where the pairs of a source and split are, without opening them.
 

@@ -46,8 +46,8 @@ class MHSConfig(PretrainedConfig):
         self.backbone = backbone or AutoConfig.for_model("electra").to_dict()
         self.body, self.heads, self.combine = body, heads, combine
         self.initializer_range = self.backbone.get("initializer_range", 0.02)
-        self.hidden_size = self.backbone["hidden_size"]
-        self.num_hidden_layers = self.backbone["num_hidden_layers"]
+        self.hidden_size = self.backbone.get("hidden_size")
+        self.num_hidden_layers = self.backbone.get("num_hidden_layers")
         super().__init__(**{"num_labels": CLASSES, "pad_token_id": self.backbone.get("pad_token_id"), **kwargs})
 
     def check(self) -> None:

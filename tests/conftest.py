@@ -1,0 +1,92 @@
+"""A tiny study in a folder of its own: four small pair files, encoders of two layers, fits of a few steps."""
+
+import random
+from pathlib import Path
+
+import pytest
+import yaml
+
+FIELDS = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 40}
+WORDS = "red blue green north south river hill stone maple cedar lamp boat".split()
+
+
+def write_pairs(path: Path, questions: int, seed: int) -> Path:
+    """Questions about words; the correct candidate repeats the question's word, and one in six has none."""
+    generator = random.Random(seed)
+    lines = ["question_id\tquestion\tanswer\tlabel"]
+    for number in range(questions):
+        word = generator.choice(WORDS)
+        correct = -1 if number % 6 == 5 else generator.randrange(4)
+        for place in range(4):
+            other = word if place == correct else generator.choice([w for w in WORDS if w != word])
+            lines.append(f"{path.stem}-{number}\twhere is the {word} ?\tthe {other} is here\t{int(place == correct)}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def tiny_params(folder: Path) -> dict:
+    def backbone(family: str, size: str) -> dict:
+        width = 32 if size == "large" else 16
+        config = {"model_type": family, "hidden_size": width, **FIELDS, "type_vocab_size": 2}
+        config |= {"embedding_size": width} if family != "roberta" else {}
+        return {"label": f"{family} {width}", "config": config}
+
+    pairs = {split: str(folder / f"{split}.tsv") for split in ("train", "dev", "test")}
+    training = {"steps": 6, "learning_rate": 1e-3, "batch_size": 8}
+    return {
+        "study": "tiny",
+        "title": "a study for the tests",
+        "data": {"target": pairs, "transfer": {"train": str(folder / "transfer.tsv")}, "max_length": 24},
+        "backbones": {
+            family: {size: backbone(family, size) for size in ("large", "base")}
+            for family in ("electra", "roberta", "albert")
+        },
+        "fit": {
+            "transfer": training,
+            "adapt": {**training, "evaluate_every": 2},
+            "direct": {**training, "evaluate_every": 3},
+        },
+        "distillation": {"alpha": 0.5, "tau": 3},
+        "mhs": {"body": 1},
+        "seeds": [0, 1],
+    }
+
+
+def write_study(root: Path) -> Path:
+    (root / "params").mkdir(parents=True)
+    for seed, (split, questions) in enumerate({"train": 20, "dev": 12, "test": 18, "transfer": 30}.items()):
+        write_pairs(root / f"{split}.tsv", questions, seed)
+    (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(tiny_params(root), sort_keys=False))
+    return root
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A fresh root with the tiny study, nothing trained."""
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path / "root"))
+    return write_study(tmp_path / "root")
+
+
+@pytest.fixture(scope="session")
+def trained_root(tmp_path_factory):
+    """A root whose tiny study has trained what one MHS needs; shared, so tests only read it."""
+    folder = write_study(tmp_path_factory.mktemp("trained") / "root")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AS2_ROOT", str(folder))
+        from as2lib import Study
+        from as2lib.make import make_all
+        from as2lib.store import Store
+
+        store = Store(Study.load("tiny", {"seeds": [0]}))
+        make_all(store, ["mhs/3h1/seed-0", "ensemble/teachers/seed-0", "lexical/word_overlap"], progress=False)
+    return folder
+
+
+@pytest.fixture
+def trained(trained_root, monkeypatch):
+    """The store of the trained tiny study."""
+    monkeypatch.setenv("AS2_ROOT", str(trained_root))
+    from as2lib import Study
+    from as2lib.store import Store
+
+    return Store(Study.load("tiny", {"seeds": [0]}))

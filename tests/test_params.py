@@ -1,0 +1,59 @@
+import pytest
+
+from as2lib import Study
+from as2lib.paths import find_root
+
+
+def test_a_study_loads_by_name_and_by_path(root):
+    assert Study.load("tiny") == Study.load(root / "params" / "tiny.yaml")
+
+
+def test_overrides_replace_nested_and_dotted_keys_and_nothing_else(root):
+    study = Study.load("tiny", {"fit.adapt.steps": 3, "distillation": {"tau": 5}})
+    assert study.fit.adapt.steps == 3
+    assert study.fit.adapt.batch_size == 8
+    assert (study.distillation.alpha, study.distillation.tau) == (0.5, 5)
+
+
+def test_an_unknown_key_is_refused_by_name(root):
+    with pytest.raises(ValueError, match=r"tiny\.yaml: fit\.adapt\.stepps"):
+        Study.load("tiny", {"fit.adapt.stepps": 3})
+
+
+def test_a_wrong_value_is_refused_by_name(root):
+    with pytest.raises(ValueError, match=r"distillation\.alpha"):
+        Study.load("tiny", {"distillation.alpha": 1.5})
+
+
+def test_an_unknown_study_names_the_known_ones(root):
+    with pytest.raises(FileNotFoundError, match="known: tiny"):
+        Study.load("nothing")
+
+
+def test_numbers_in_exponent_form_are_numbers(root):
+    path = root / "params" / "tiny.yaml"
+    path.write_text(path.read_text().replace("learning_rate: 0.001", "learning_rate: 1e-3"))
+    assert Study.load("tiny").fit.transfer.learning_rate == 0.001
+
+
+def test_a_backbone_is_a_name_or_a_configuration_not_both(root):
+    with pytest.raises(ValueError, match="either name"):
+        Study.load("tiny", {"backbones.electra.base.name": "some/encoder"})
+
+
+def test_the_root_is_found_upwards(tmp_path, monkeypatch):
+    monkeypatch.delenv("AS2_ROOT", raising=False)
+    for folder in ("params", "as2lib", "notebooks/deep"):
+        (tmp_path / folder).mkdir(parents=True)
+    assert find_root(tmp_path / "notebooks" / "deep") == tmp_path
+
+
+@pytest.mark.parametrize("name", ["sample", "wikiqa"])
+def test_the_projects_own_studies_load_and_are_short(name, monkeypatch):
+    monkeypatch.delenv("AS2_ROOT", raising=False)
+    study = Study.load(name)
+    assert study.study == name
+    assert len(study.seeds) >= 3
+    text = (find_root() / "params" / f"{name}.yaml").read_text()
+    assert len(text.splitlines()) <= 100
+    assert next(line for line in text.splitlines() if not line.startswith("#")) == f"study: {name}"

@@ -1,0 +1,89 @@
+"""The embedded corpus: what a study may rely on whatever its seed."""
+
+import hashlib
+import json
+from itertools import groupby
+
+import pytest
+
+from as2lib.data import sample
+
+COLUMNS = ["question_id", "question", "answer", "label"]
+
+
+@pytest.fixture(scope="module")
+def corpora():
+    return sample.generate(1)
+
+
+def pages(rows):
+    """The candidates of each question, in order."""
+    return [list(page) for _, page in groupby(rows, key=lambda row: row["question_id"])]
+
+
+def splits(corpora):
+    return [rows for corpus in corpora.values() for rows in corpus.values()]
+
+
+def first_is_right(rows, place):
+    mixed = [page for page in pages(rows) if len(page) > 3 and any(row["label"] for row in page)]
+    return sum(page[place]["label"] for page in mixed) / len(mixed)
+
+
+def test_the_same_seed_gives_the_same_rows_and_another_seed_others(corpora):
+    assert sample.generate(1) == corpora
+    assert sample.generate(2) != corpora
+
+
+def test_every_row_has_exactly_the_columns_of_the_pair_table(corpora):
+    assert [list(corpus) for corpus in corpora.values()] == [["train", "dev", "test"]] * 2
+    for rows in splits(corpora):
+        assert all(list(row) == COLUMNS and row["label"] in (0, 1) for row in rows)
+
+
+def test_no_question_and_no_id_occurs_twice(corpora):
+    firsts = [page[0] for rows in splits(corpora) for page in pages(rows)]
+    assert len({row["question"] for row in firsts}) == len({row["question_id"] for row in firsts}) == len(firsts)
+
+
+def test_target_test_set_has_at_least_300_answered_questions(corpora):
+    assert sum(any(row["label"] for row in page) for page in pages(corpora["sample"]["test"])) >= 300
+
+
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+def test_target_splits_have_questions_with_two_with_no_and_with_only_correct_candidates(corpora, split):
+    labels = [[row["label"] for row in page] for page in pages(corpora["sample"][split])]
+    assert any(sum(page) == 2 < len(page) for page in labels)
+    assert any(sum(page) == 0 for page in labels)
+    assert any(all(page) for page in labels)
+
+
+def test_first_candidates_are_right_more_often_than_last_ones(corpora):
+    test = corpora["sample"]["test"]
+    assert first_is_right(test, 0) > 1.5 * first_is_right(test, -1)
+
+
+def test_some_wordings_occur_in_the_target_set_alone(corpora):
+    text = {name: " ".join(row["answer"] for row in corpus["train"]) for name, corpus in corpora.items()}
+    for _, answers in sample.EVENTS.values():
+        wording = answers[-1].split("|")[0]
+        assert wording in text["sample"]
+        assert wording not in text["sample-transfer"]
+
+
+def test_sentences_begin_with_a_capital_and_end_with_a_stop(corpora):
+    for rows in splits(corpora):
+        assert all(row["answer"][0].isupper() and row["answer"].endswith(".") for row in rows)
+        assert all(row["question"][0].isupper() and row["question"].endswith("?") for row in rows)
+
+
+def test_no_pair_is_both_right_and_wrong():
+    for rows in splits(sample.generate(3)):
+        seen = {}
+        assert all(seen.setdefault((row["question"], row["answer"]), row["label"]) == row["label"] for row in rows)
+
+
+def test_rows_of_the_default_seed_are_frozen():
+    """Where this fails on purpose, raise `sample.VERSION` and freeze the new digest."""
+    rows = json.dumps(sample.generate()).encode()
+    assert (sample.VERSION, hashlib.sha256(rows).hexdigest()[:16]) == (1, "e2111568af5a0ba4")

@@ -1,0 +1,144 @@
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy
+import pandas
+import pytest
+
+from as2lib import Study
+from as2lib.store import Store, native_bf16, read_logits, write_json, write_logits, write_scores
+
+
+def identities(overrides=None):
+    store = Store(Study.load("tiny", overrides))
+    return {name: store.identity(name) for name in store.plan}
+
+
+def test_identities_are_the_same_in_another_process(root):
+    code = (
+        "from as2lib import Study; from as2lib.store import Store; s = Store(Study.load('tiny'));"
+        "print(s.identity('mhs/3h1/seed-0'))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == identities()["mhs/3h1/seed-0"]
+
+
+def test_a_changed_key_changes_only_what_depends_on_it(root):
+    before, after = identities(), identities({"distillation.tau": 1})
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {name for name in before if name.startswith(("kd/", "mhs/", "ensemble/distilled"))}
+
+
+def test_a_parents_change_reaches_its_children(root):
+    before, after = identities(), identities({"backbones.albert.large.transfer_fit": {"steps": 1}})
+    changed = {name for name in before if before[name] != after[name]}
+    assert {"transfer/albert-large/seed-0", "teacher/albert/seed-0", "kd/electra-from-albert/seed-1"} <= changed
+    assert "mhs/3h1/seed-0" in changed
+    assert not changed & {"teacher/electra/seed-0", "base/albert/seed-0", "kd/roberta/seed-0"}
+
+
+def test_a_byte_of_the_data_changes_what_is_trained_on_it(root):
+    before = identities()
+    path = root / "transfer.tsv"
+    path.write_text(path.read_text().replace("red", "rad", 1))
+    after = identities()
+    assert before["transfer/electra-base/seed-0"] != after["transfer/electra-base/seed-0"]
+    assert before["lexical/word_overlap"] == after["lexical/word_overlap"]
+
+
+@pytest.mark.parametrize("change", [{"threads": 2}, {"precision": "bf16"}])
+def test_threads_and_precision_are_part_of_a_fits_identity(root, change):
+    before, after = identities(), identities(change)
+    assert before["base/electra/seed-0"] != after["base/electra/seed-0"]
+    assert before["lexical/word_overlap"] == after["lexical/word_overlap"]
+
+
+def test_labels_and_margins_are_not_part_of_an_identity(root):
+    assert identities() == identities({"title": "another", "significance.margin": 0.1, "seeds": [0, 1]})
+
+
+def test_auto_precision_is_resolved_to_what_the_machine_has(root):
+    assert Store(Study.load("tiny", {"precision": "auto"})).precision == ("bf16" if native_bf16() else "float32")
+
+
+def test_an_unknown_run_names_its_nearest(root):
+    with pytest.raises(KeyError, match="mhs/3h1/seed-0"):
+        Store(Study.load("tiny")).planned("mhs/3h2/seed-0")
+
+
+def test_what_is_missing_for_a_student_comes_with_its_parents_first(root):
+    missing = Store(Study.load("tiny")).missing(["kd/electra-from-roberta/seed-1"])
+    assert missing == [
+        "transfer/electra-base/seed-0",
+        "transfer/roberta-large/seed-0",
+        "teacher/roberta/seed-1",
+        "kd/electra-from-roberta/seed-1",
+    ]
+
+
+def test_scores_have_every_question_and_no_text(trained):
+    scores = trained.run("mhs/3h1/seed-0").scores("test")
+    assert list(scores) == ["question_id", "position", "label", "score", "head_0", "head_1", "head_2"]
+    assert len(scores) == 18 * 4
+    assert scores["position"].tolist() == [0, 1, 2, 3] * 18
+    assert scores["score"].dtype == "float64"
+    numpy.testing.assert_allclose(scores["score"], scores[["head_0", "head_1", "head_2"]].mean(axis=1), atol=1e-6)
+
+
+def test_reading_finished_scores_imports_no_torch(trained_root):
+    code = (
+        "import os, sys; from as2lib import Study;"
+        "s = Study.load('tiny', {'seeds': [0]}).run('mhs/3h1/seed-0').scores('test');"
+        "print(len(s), 'torch' in sys.modules)"
+    )
+    environment = {"AS2_ROOT": str(trained_root), "PATH": "/usr/bin:/bin"}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert found.stdout.strip() == "72 False"
+
+
+def test_an_unknown_split_names_those_there_are(trained):
+    with pytest.raises(ValueError, match=r"\['dev', 'test'\]"):
+        trained.run("mhs/3h1/seed-0").scores("train")
+
+
+def test_published_scores_stand_in_for_a_run_that_is_not_here(trained_root, tmp_path, monkeypatch):
+    copy = tmp_path / "copy"
+    shutil.copytree(trained_root, copy)
+    monkeypatch.setenv("AS2_ROOT", str(copy))
+    study = Study.load(copy / "params" / "tiny.yaml", {"seeds": [0]})
+    made = Store(study).run("mhs/3h1/seed-0").scores("test")
+    assert Store(study).publish(["mhs/3h1/seed-0"])
+    shutil.rmtree(copy / "work")
+    published = Store(study).find("mhs/3h1/seed-0")
+    pandas.testing.assert_frame_equal(published.scores("test"), made)
+    assert Store(study).missing(["mhs/3h1/seed-0"]) == []
+    with pytest.raises(FileNotFoundError, match="only scores"):
+        _ = published.model_folder
+
+
+def test_published_scores_of_another_identity_are_not_accepted(trained_root, tmp_path, monkeypatch):
+    copy = tmp_path / "copy"
+    shutil.copytree(trained_root, copy)
+    monkeypatch.setenv("AS2_ROOT", str(copy))
+    study = Study.load("tiny", {"seeds": [0]})
+    Store(study).publish(["mhs/3h1/seed-0"])
+    other = Store(Study.load("tiny", {"seeds": [0], "distillation.tau": 1}))
+    assert other.find("mhs/3h1/seed-0") is None
+
+
+def test_logits_of_another_pair_set_are_refused(tmp_path):
+    path = tmp_path / "logits.safetensors"
+    write_logits(path, numpy.zeros((3, 2), dtype="float32"), "a" * 64)
+    assert read_logits(path, "a" * 64).shape == (3, 2)
+    with pytest.raises(ValueError, match="another|over"):
+        read_logits(path, "b" * 64)
+
+
+def test_what_is_written_leaves_no_temporary_file(tmp_path):
+    write_json(tmp_path / "a" / "x.json", {"é": 1})
+    write_scores(tmp_path / "s.parquet", {"question_id": ["q", "q", "r"], "label": [0, 1, 1]}, [0.1, 0.2, 0.3])
+    assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == ["s.parquet", "x.json"]
+    assert json.loads((tmp_path / "a" / "x.json").read_text()) == {"é": 1}
+    assert pandas.read_parquet(tmp_path / "s.parquet")["position"].tolist() == [0, 1, 0]
