@@ -24,7 +24,7 @@ setup: .venv/ready
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11, or make … PYTHON=python3"; exit 1; }
 	@echo "setting up .venv (once, a few minutes)"
 	@$(PYTHON) -m venv --clear .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(BIN)/pip install -qq --disable-pip-version-check -r requirements.lock
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --editable .
 	@if [ -e .git ]; then $(BIN)/pre-commit install >/dev/null || true; fi
 	@touch $@

@@ -48,10 +48,10 @@ rule notebook:
         others=lambda w: [f"{REPORTS}/metrics/{n}.json" for n in NOTEBOOKS if n != "00"] if w.number == "00" else [],
     output: f"{REPORTS}/metrics/{{number}}.json"
     log: f"{REPORTS}/executed/{{number}}.ipynb"
-    params: errors=lambda w: f"work/logs/{STUDY}/notebook-{w.number}.log"
+    params: errors=f"{REPORTS}/executed/{{number}}.log"
     shell:
         "papermill {input.notebook} {log} -f {PARAMS} --no-progress-bar --log-level ERROR --cwd notebooks"
-        " > {params.errors} 2>&1 || (tail -n 25 {params.errors} >&2; exit 1)"
+        " > {params.errors} 2>&1 || (tail -n 25 {params.errors} >&2; echo 'failed: {input.notebook}; see {log}' >&2; exit 1)"
         "; echo 'notebook {input.notebook}'"
 
 rule html:

@@ -69,7 +69,13 @@ def study(options: argparse.Namespace) -> int:
     except Timeout:
         print_now(f"study {name} is being run by another process; waiting for it")
         lock.acquire()
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    # Freed tensors stay with the process, instead of costing a page fault a page again and again: a fifth of the time.
+    keep = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=4294967296"
+    environment = {
+        "GLIBC_TUNABLES": keep,
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+    }
     command = [sys.executable, "-m", "snakemake", "--cores", str(options.cores), "--config", f"study={name}"]
     code = subprocess.run([*command, *options.snakemake], cwd=root, env=environment).returncode
     if code == 0:

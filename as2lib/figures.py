@@ -18,7 +18,7 @@ def dots(
     figure, axes = pyplot.subplots(figsize=(8, 0.42 * len(table) + 1.6))
     kinds = list(dict.fromkeys(table[group]))
     palette = dict(zip(kinds, seaborn.color_palette("deep", len(kinds)), strict=True))
-    for height, (system, row) in enumerate(table.iterrows()):
+    for height, (_, row) in enumerate(table.iterrows()):
         error = row[spread] if pandas.notna(row[spread]) else None
         axes.errorbar(row[value], height, xerr=error, fmt="o", color=palette[row[group]], capsize=3, markersize=7)
     axes.set_yticks(range(len(table)), table.index)

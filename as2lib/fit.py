@@ -48,7 +48,9 @@ def train(store: Store, run: Run, folder: Path, progress: bool = False) -> dict[
         model, encoder = _start(store, run)
         teachers = [teacher_logits(store, name, pairs) for name in run.parents.get("teachers", ())]
         trainer = _trainer(store, run, model, encoder, pairs, teachers, folder, progress)
-        trainer.train(resume_from_checkpoint=_newest_checkpoint(folder / "checkpoints"))
+        checkpoint = _newest_checkpoint(folder / "checkpoints")
+        _forget_after(folder / "log.jsonl", checkpoint)
+        trainer.train(resume_from_checkpoint=checkpoint and str(checkpoint))
         model.save_pretrained(folder / "model")
         encoder.tokenizer.save_pretrained(folder / "model")
         for split in ("dev", "test"):
@@ -240,7 +242,6 @@ def _trainer(store, run, model, encoder, pairs, teachers, folder, progress) -> R
         disable_tqdm=not progress,
         use_cpu=not torch.cuda.is_available(),
     )
-    (folder / "log.jsonl").unlink(missing_ok=True) if _newest_checkpoint(folder / "checkpoints") is None else None
     return RankingTrainer(
         model,
         arguments,
@@ -254,10 +255,21 @@ def _trainer(store, run, model, encoder, pairs, teachers, folder, progress) -> R
     )
 
 
-def _newest_checkpoint(folder: Path) -> str | None:
+def _newest_checkpoint(folder: Path) -> Path | None:
     """The newest checkpoint that was written whole: the Trainer writes `trainer_state.json` last."""
     complete = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
-    return str(max(complete, key=lambda path: int(path.name.split("-")[1]))) if complete else None
+    return max(complete, key=_step, default=None)
+
+
+def _step(checkpoint: Path) -> int:
+    return int(checkpoint.name.split("-")[1])
+
+
+def _forget_after(log: Path, checkpoint: Path | None) -> None:
+    """Drop what was logged after the checkpoint, or everything where there is none: it will be logged again."""
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True) if log.exists() else []
+    last = _step(checkpoint) if checkpoint else 0
+    log.write_text("".join(line for line in lines if json.loads(line)["step"] <= last), encoding="utf-8")
 
 
 def _write_scores(model, encoder: PairEncoder, parts: list[str], precision: str, path: Path) -> None:

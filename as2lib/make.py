@@ -1,12 +1,14 @@
 """Makes what is missing: parents first, one run once, also when two processes want it; trains nothing itself."""
 
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
+from tqdm import tqdm
 
 from as2lib.paths import work_folder
 from as2lib.plan import Run
@@ -16,18 +18,19 @@ from as2lib.store import Store, write_json, write_parquet, write_scores
 def make_all(store: Store, names: list[str], progress: bool = True, say: Callable[[str], None] | None = None) -> None:
     """Make the runs that are missing for the scores of `names`.
 
-    progress: bars while a run trains.  say: called with one line a run when it is done.
+    progress: a bar over the runs, and on a terminal one over each run's steps.  say: called with a line a finished run.
     """
     missing = store.missing(names)
-    for number, name in enumerate(missing, start=1):
-        if progress:
-            print(f"[{number}/{len(missing)}] {name}")
+    bar = tqdm(missing, disable=not progress or not missing, unit="run", leave=False)
+    for name in bar:
+        bar.set_description(name)
         started = time.perf_counter()
-        made = make(store, name, progress)
+        made = make(store, name, progress and sys.stderr.isatty())
         if say and made:
             dev = store.find(name).facts.get("dev_MAP")
             result = "" if dev is None else f"   dev MAP {100 * dev:5.1f}"
-            say(f"{name:<36}{time.perf_counter() - started:6.1f} s{result}")
+            with tqdm.external_write_mode():
+                say(f"{name:<36}{time.perf_counter() - started:6.1f} s{result}")
 
 
 def make(store: Store, name: str, progress: bool = False) -> bool:

@@ -1,4 +1,4 @@
-"""What a reader may change: the typed schema of `params/<study>.yaml`, unknown keys refused; knows no run and no model."""
+"""What a reader may change: the typed schema of `params/<study>.yaml`, unknown keys refused; knows no model."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from as2lib.paths import find_root
 
 FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
+NAMES = {"electra": "ELECTRA", "roberta": "RoBERTa", "albert": "ALBERT"}
 SIZES = ("large", "base")
 
 
@@ -53,7 +54,7 @@ class Backbone(Strict):
     name: str | None = None
     layers: int | None = Field(None, gt=0, description="keep only the first layers of `name`")
     config: dict[str, Any] | None = None
-    label: str = Field(description="what the tables call it")
+    label: str = Field(description="what it is, in the tables")
     transfer: Pairs | None = Field(None, description="its own transfer set; default: data.transfer")
     transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
     adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt")
@@ -137,6 +138,10 @@ class Study(Strict):
         except ValidationError as error:
             lines = [f"{'.'.join(map(str, e['loc'])) or 'study'}: {e['msg']}" for e in error.errors()]
             raise ValueError(f"{path.name}: " + "; ".join(lines)) from None
+
+    def name(self, family: str, size: str) -> str:
+        """What tables call a model: the place of the paper's model, and what stands there in brackets."""
+        return f"{NAMES[family]} {size} ({getattr(self.backbones[family], size).label})"
 
     def plan(self) -> dict:
         """Every run of the study by name, in an order in which they can be made."""

@@ -22,6 +22,8 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = re.sub(r"\((\d\d_\w+)\.ipynb\)", lambda match: f"({_page(match[1])}.html)", cell.source)
+        if cell.cell_type == "code":  # a progress bar rewrites its line: nothing for a page
+            cell.outputs = [output for output in cell.outputs if "\r" not in output.get("text", "")]
     place = names.index(name)
     neighbours = {
         "previous": _page(names[place - 1]) if place else None,

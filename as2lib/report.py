@@ -1,10 +1,10 @@
 """What a notebook leaves behind: numbered tables, figures and metrics under `reports/<study>/`."""
 
 import io
-import math
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
+from numbers import Integral, Number
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,13 @@ from as2lib.paths import find_root
 from as2lib.store import write_json
 
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
-STYLE = [{"selector": "caption", "props": "caption-side: top; text-align: left; padding: .3em 0"}]
 
 
 class Report:
     """The output side of one notebook: `Report(study, "02_teachers")`.
 
-    Tables are saved as `tables/NN_table_<k>.csv` and `.tex`, figures as `figures/NN_figure_<k>.png` and `.svg`, recorded
-    numbers as `metrics/NN.json`.
+    Tables are saved as `tables/NN_table_<k>.csv` and `.tex`, figures as `figures/NN_figure_<k>.png` and `.svg`,
+    recorded numbers as `metrics/NN.json`.
     """
 
     def __init__(self, study: Study, notebook: str):
@@ -37,23 +36,22 @@ class Report:
     def table(
         self, table: pandas.DataFrame, number: int, title: str, caption: str, digits: int = 1, keep: bool = True
     ) -> HTML:
-        """Show a table, whole numbers whole and others with `digits` decimals; saved unless `keep` is false."""
-        name = f"{self.number}_table_{number}"
-        if keep:
-            self._save(table, name, f"{title}. {caption}", digits)
-        shown = table.reset_index() if table.index.name or table.index.nlevels > 1 else table
-        shown = shown.drop(columns=[column for column in ("run",) if column in shown])
-        styled = shown.style.hide(axis="index").format(lambda value: _cell(value, digits)).set_table_styles(STYLE)
-        styled = styled.set_caption(f"<b>Table {self.number}.{number}: {title}.</b> {caption}")
-        return HTML(f'<div class="as2-table">{styled.to_html(table_uuid=name)}</div>')
+        """Show a table as `formatted` writes it, and save its numbers as csv and what is shown as LaTeX.
 
-    def _save(self, table: pandas.DataFrame, name: str, caption: str, digits: int) -> None:
-        folder = self._folder("tables")
-        table.to_csv(folder / f"{name}.csv", float_format="%.10g", lineterminator="\n")
-        latex = table.reset_index().map(lambda value: _cell(value, digits)).style.hide(axis="index")
-        latex = latex.format(escape="latex").format_index(escape="latex", axis="columns")
-        text = latex.to_latex(hrules=True, caption=_latex(caption), label=f"tab:{name}")
-        (folder / f"{name}.tex").write_text(text, encoding="utf-8")
+        keep: False for an example that shows texts of a corpus, which no file should hold.
+        """
+        name = f"{self.number}_table_{number}"
+        shown = formatted(table, digits)
+        texts = [column for column in shown if not _is_numeric(table, column)]
+        if keep:
+            folder = self._folder("tables")
+            table.to_csv(folder / f"{name}.csv", float_format="%.10g", lineterminator="\n")
+            latex = _latex_table(shown, texts, f"{title}. {caption}", name)
+            (folder / f"{name}.tex").write_text(latex, encoding="utf-8")
+        left = {column: [{"selector": "", "props": "text-align: left; white-space: normal"}] for column in texts}
+        styled = shown.style.hide(axis="index").set_table_styles(left).to_html(table_uuid=name)
+        heading = f"<p><b>Table {self.number}.{number}: {title}.</b> {caption}</p>"
+        return HTML(f'<div class="as2-table">{heading}<div class="scroll">{styled}</div></div>')
 
     def figure(self, figure: Figure, number: int, title: str, caption: str) -> HTML:
         """Save a figure and show it."""
@@ -103,12 +101,49 @@ def _bullets(sentences: Sequence[str]) -> Markdown:
     return Markdown("\n".join(f"- {sentence}" for sentence in sentences))
 
 
+def formatted(table: pandas.DataFrame, digits: int = 1) -> pandas.DataFrame:
+    """A table as a reader sees it: strings.
+
+    The index becomes the first column; `run` and empty columns go; `MAP` and `MAP ±` become "61.2 ± 0.4"; whole numbers
+    stay whole, others get `digits` decimals; p values two significant digits; what is missing is a dash.
+    """
+    flat = table.reset_index() if table.index.name else table.reset_index(drop=True)
+    flat = flat.drop(columns=[name for name in flat if name == "run" or flat[name].isna().all()])
+    shown = {}
+    for name in flat:
+        if name.endswith(" ±"):
+            continue
+        style = _p_value if name == "p" or name.startswith("p ") else lambda value: _cell(value, digits)
+        cells = [style(value) for value in flat[name]]
+        if f"{name} ±" in flat:
+            spread = [_cell(value, digits) for value in flat[f"{name} ±"]]
+            cells = [cell if s == "–" else f"{cell} ± {s}" for cell, s in zip(cells, spread, strict=True)]
+        shown[name] = cells
+    return pandas.DataFrame(shown)
+
+
+def _is_numeric(table: pandas.DataFrame, column: str) -> bool:
+    return column in table and pandas.api.types.is_numeric_dtype(table[column])
+
+
 def _cell(value: Any, digits: int) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if pandas.isna(value):
         return "–"
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Number):
         return str(value)
-    return f"{value:,.0f}" if float(value).is_integer() and isinstance(value, int) else f"{value:,.{digits}f}"
+    return f"{value:,d}" if isinstance(value, Integral) else f"{value:,.{digits}f}"
+
+
+def _p_value(value: float) -> str:
+    if pandas.isna(value):
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def _latex_table(shown: pandas.DataFrame, texts: Sequence[str], caption: str, name: str) -> str:
+    columns = "".join("l" if column in texts else "r" for column in shown)
+    escaped = shown.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis="columns")
+    return escaped.to_latex(hrules=True, column_format=columns, caption=_latex(caption), label=f"tab:{name}")
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy
 import torch
 from datasets import Dataset
 from torch import nn
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from as2lib.models.cross_encoder import classify_in_float32
 

@@ -82,7 +82,7 @@ def score_pairs(model: str, pairs: str | None, options: Namespace) -> None:
 
 
 def write_trec(path: Path, table, tag: str) -> None:
-    """A run file as trec_eval reads it: question, Q0, candidate, rank, score, tag; a candidate is `question-position`."""
+    """A run file as trec_eval reads it; a candidate's name is `question-position`, equal scores keep their order."""
     ordered = table.assign(at=range(len(table))).sort_values(["score", "at"], ascending=[False, True], kind="stable")
     ordered["rank"] = ordered.groupby("question_id", sort=False).cumcount() + 1
     ordered = ordered.sort_values(["at"], kind="stable")

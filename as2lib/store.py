@@ -216,7 +216,7 @@ def data_identity(part: str) -> Any:
 
 
 def weights_identity(name: str) -> Any:
-    """The identity of a pretrained encoder: its files' SHA-256 where they are local, else the hub's name and revision."""
+    """The identity of a pretrained encoder: its files' SHA-256 where they are local, else hub name and revision."""
     folder = local_folder(name) or (Path(name) if Path(name).is_dir() else None)
     if folder is None:
         hub_name, _, revision = name.partition("@")

@@ -113,11 +113,11 @@ def reading(name: str, row: pandas.Series, alpha: float = 0.01) -> str:
     return f"{name}: {size}, {verdict}."
 
 
-def caption(study: Study, questions: int, policy: str = "answered", published_as: str = "") -> str:
+def caption(questions: int, seeds: Sequence[int] = (), published_as: str = "", policy: str = "answered") -> str:
     """The question policy, the tie rule and what the spread is, as every table of results says them."""
-    text = f"Test set, {questions:,} questions (policy “{policy}”); {TIE_RULE}. "
-    text += f"Percent; mean and ± standard deviation over seeds {', '.join(map(str, study.seeds))}. "
-    return text + (f"Published: {published_as}." if published_as else "")
+    text = f"Test set, {questions:,} questions (policy “{policy}”); {TIE_RULE}. Percent"
+    text += f"; mean ± standard deviation over seeds {', '.join(map(str, seeds))}." if seeds else "."
+    return text + (f" Published: {published_as}." if published_as else "")
 
 
 def curves(study: Study, systems: dict[str, str], value: str, parts: Sequence[str] = ()) -> pandas.DataFrame:

@@ -38,9 +38,7 @@ ADJUNCTS: dict[str, list[str]] = {
 }
 
 KINDS = ["institute", "museum", "bridge", "library", "theatre", "school"]
-NAMES = (
-    "Maron Calder Orlo Hallow Tarn Brisk Velden Corvin Ashby Dunmore Elsin Farrow Garth"
-).split()
+NAMES = ("Maron Calder Orlo Hallow Tarn Brisk Velden Corvin Ashby Dunmore Elsin Farrow Garth").split()
 FIRST_NAMES = (
     "Elda Odo Mira Anton Berta Cyril Dora Emil Flora Gustav Hanna Igor Julia Karl Lena Martin Nora Oscar Paula Rolf"
 ).split()

@@ -1,0 +1,100 @@
+import subprocess
+import sys
+
+import ir_measures
+import pandas
+import pytest
+
+from as2lib.__main__ import main
+
+
+@pytest.fixture
+def one_seed():
+    return ["--set", "seeds=[0]"]
+
+
+def test_the_plan_says_what_is_done_and_what_is_to_do(trained, capsys, one_seed):
+    assert main(["plan", "tiny", *one_seed]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    state = {
+        line.split()[-len(line.split()) + (2 if line.split()[0] == "to" else 1)]: line.split()[0]
+        for line in lines
+        if " from " in line
+    }
+    assert state["mhs/3h1/seed-0"] == "done"
+    assert state["kd/electra/seed-0"] == "to"
+    assert "to do, about" in lines[-1]
+
+
+def test_the_plan_is_printed_without_torch_pandas_or_scipy(trained_root):
+    code = (
+        "import sys; from as2lib.__main__ import main; main(['plan', 'tiny']);"
+        "print({'torch', 'pandas', 'scipy', 'datasets'} & set(sys.modules))"
+    )
+    environment = {"AS2_ROOT": str(trained_root)}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert found.stdout.splitlines()[-1] == "set()"
+
+
+def test_show_says_where_a_run_comes_from_and_where_it_goes(trained, capsys, one_seed):
+    assert main(["show", "teacher/albert/seed-0", "--study", "tiny", *one_seed]) == 0
+    said = capsys.readouterr().out
+    assert "start     transfer/albert-large/seed-0" in said
+    assert "mhs/3h1/seed-0" in said.split("used by")[1].splitlines()[0]
+    assert "15 questions, policy answered, ties against the system" in said
+
+
+def test_an_unknown_name_is_one_line_and_exit_code_2(trained, capsys):
+    assert main(["show", "mhs/9h9", "--study", "tiny"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert main(["plan", "nothing"]) == 2
+    assert "known: tiny" in capsys.readouterr().err
+
+
+def test_a_written_run_file_gives_trec_evals_metrics(trained, tmp_path, capsys, one_seed):
+    path = tmp_path / "out.run"
+    assert main(["score", "mhs/3h1/seed-0", "--study", "tiny", *one_seed, "--trec", str(path)]) == 0
+    scores = trained.run("mhs/3h1/seed-0").scores("test")
+    judged = scores.groupby("question_id")["label"].transform("max") == 1
+    qrels = [
+        ir_measures.Qrel(row.question_id, f"{row.question_id}-{row.position}", int(row.label))
+        for row in scores[judged].itertuples()
+    ]
+    found = ir_measures.calc_aggregate([ir_measures.AP], qrels, ir_measures.read_trec_run(str(path)))
+    said = capsys.readouterr().out
+    assert f"MAP {100 * found[ir_measures.AP]:.2f}" in said
+    table = pandas.read_csv(path, sep=" ", header=None)
+    assert len(table) == 72
+    assert (table.groupby(0)[3].apply(list).map(lambda ranks: ranks == [1, 2, 3, 4])).all()
+
+
+def test_any_pairs_are_scored_by_a_run_or_a_folder_with_and_without_labels(
+    trained, trained_root, tmp_path, capsys, one_seed
+):
+    pairs = str(trained_root / "test.tsv")
+    assert main(["score", "mhs/3h1/seed-0", pairs, "--study", "tiny", *one_seed, "--out", str(tmp_path / "a.tsv")]) == 0
+    assert "MAP" in capsys.readouterr().out
+    bare = tmp_path / "bare.csv"
+    pandas.read_csv(pairs, sep="\t").drop(columns="label").to_csv(bare, index=False)
+    folder = str(trained.run("mhs/3h1/seed-0").model_folder)
+    assert main(["score", folder, str(bare), "--out", str(tmp_path / "b.tsv")]) == 0
+    assert "MAP" not in capsys.readouterr().out
+    first, second = (pandas.read_csv(tmp_path / name, sep="\t") for name in ("a.tsv", "b.tsv"))
+    pandas.testing.assert_frame_equal(first, second)
+
+
+def test_rank_prints_the_candidates_best_first(trained, capsys):
+    folder = str(trained.run("mhs/3h1/seed-0").model_folder)
+    assert main(["rank", folder, "where is the red ?", "the red is here", "the boat is here"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert float(lines[0].split()[1]) >= float(lines[1].split()[1])
+
+
+def test_a_broken_pair_file_is_one_line(trained, tmp_path, capsys, one_seed):
+    broken = tmp_path / "broken.tsv"
+    broken.write_text("question_id\tquestion\tanswer\tlabel\nq\twho ?\tme\t7\n")
+    assert main(["score", "mhs/3h1/seed-0", str(broken), "--study", "tiny", *one_seed]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "broken.tsv, row 1 (line 2): label must be 0 or 1, got '7'" in said

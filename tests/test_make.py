@@ -1,0 +1,54 @@
+import subprocess
+import sys
+
+import numpy
+import pandas
+
+from as2lib import Study
+from as2lib.make import make, make_all
+from as2lib.store import Store
+
+
+def test_a_finished_run_is_not_made_again(trained):
+    before = (trained.folder("base/electra/seed-0"), trained.folder("mhs/3h1/seed-0") / "done.json")
+    time = before[1].stat().st_mtime_ns
+    assert make(trained, "mhs/3h1/seed-0") is False
+    make_all(trained, ["mhs/3h1/seed-0"], progress=False)
+    assert before[1].stat().st_mtime_ns == time
+
+
+def test_an_ensemble_is_the_mean_of_its_members(trained):
+    ensemble = trained.run("ensemble/teachers/seed-0").scores("test")
+    members = [trained.run(f"teacher/{family}/seed-0").scores("test") for family in ("electra", "roberta", "albert")]
+    numpy.testing.assert_allclose(ensemble["score"], numpy.mean([m["score"] for m in members], axis=0), atol=1e-15)
+    pandas.testing.assert_series_equal(ensemble["label"], members[0]["label"])
+    facts = trained.run("ensemble/teachers/seed-0").facts
+    assert facts["parameters"] == sum(
+        trained.run(f"teacher/{f}/seed-0").facts["parameters"] for f in ("electra", "roberta", "albert")
+    )
+
+
+def test_each_finished_run_is_said_once_in_a_line(root):
+    lines = []
+    make_all(Store(Study.load("tiny")), ["lexical/word_overlap", "lexical/reciprocal_rank"], False, lines.append)
+    assert [line.split()[0] for line in lines] == ["lexical/reciprocal_rank", "lexical/word_overlap"]
+
+
+def test_two_processes_make_a_run_once(root):
+    code = (
+        "from as2lib import Study; from as2lib.store import Store; from as2lib.make import make;"
+        "print(make(Store(Study.load('tiny')), 'lexical/word_overlap'))"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [line for process in both for line in process.communicate()[0].splitlines() if line in ("True", "False")]
+    assert sorted(said) == ["False", "True"]
+    assert all(process.returncode == 0 for process in both)
+
+
+def test_what_was_half_made_is_made_again(root):
+    store = Store(Study.load("tiny"))
+    partial = store.folder("lexical/word_overlap").with_name(store.folder("lexical/word_overlap").name + ".partial")
+    (partial / "scores").mkdir(parents=True)
+    (partial / "scores" / "test.parquet").write_text("half")
+    assert len(store.run("lexical/word_overlap").scores("test")) == 72
+    assert not partial.exists()

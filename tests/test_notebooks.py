@@ -1,0 +1,93 @@
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from as2lib import Study
+from as2lib.plan import notebooks
+
+ROOT = Path(__file__).parents[1]
+PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+pytestmark = pytest.mark.usefixtures("own_root")
+
+
+@pytest.fixture
+def own_root(monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(ROOT))
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def test_the_planned_notebooks_are_the_files():
+    assert [path.stem for path in PATHS] == [notebook.name for notebook in notebooks(Study.load("sample"))]
+
+
+def test_the_readme_lists_the_planned_notebooks():
+    readme = (ROOT / "README.md").read_text()
+    for notebook in notebooks(Study.load("sample")):
+        row = f"| [{notebook.name}](notebooks/{notebook.name}.ipynb) | {notebook.question} | {notebook.reproduces} |"
+        assert row in readme
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_notebook_has_no_outputs_no_counts_and_no_paths(path):
+    notebook = read(path)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert cell.outputs == []
+            assert cell.execution_count is None
+    assert str(Path.home()) not in path.read_text()
+    assert str(ROOT.parent) not in path.read_text()
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_notebook_is_short_and_its_cells_are(path):
+    cells = read(path).cells
+    assert len(cells) <= 30
+    assert max(len(cell.source.splitlines()) for cell in cells if cell.cell_type == "code") <= 25
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_notebook_has_two_parameters(path):
+    tagged = [cell for cell in read(path).cells if "parameters" in cell.metadata.get("tags", [])]
+    assert [cell.source for cell in tagged] == ['study = "sample"\noverrides = {}']
+
+
+@pytest.mark.parametrize("notebook", notebooks(Study.load(ROOT / "params" / "sample.yaml")), ids=lambda n: n.name)
+def test_a_notebook_begins_with_its_question_and_what_it_answers(notebook):
+    first = read(ROOT / "notebooks" / f"{notebook.name}.ipynb").cells[0].source
+    assert first.startswith("# ")
+    assert f"> {notebook.question}" in first
+
+
+def test_a_notebook_runs_alone_on_a_cold_cache(root, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(root))
+    command = [sys.executable, "-m", "papermill", str(ROOT / "notebooks" / "01_data.ipynb"), str(root / "01.ipynb")]
+    subprocess.run([*command, "-p", "study", "tiny", "--no-progress-bar"], check=True, capture_output=True)
+    metrics = json.loads((root / "reports" / "tiny" / "metrics" / "01.json").read_text())
+    assert metrics["target test questions"] == 15
+    from as2lib.render import render
+
+    page = render(root / "01.ipynb", root / "01_data.html", [path.stem for path in PATHS]).read_text()
+    assert "run/s" not in page
+    assert "Warning" not in page
+    assert "What we found" in page
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_a_page_renders_in_a_browser(root, tmp_path):
+    from as2lib.render import render
+
+    names = [path.stem for path in PATHS]
+    page = render(PATHS[1], tmp_path / f"{PATHS[1].stem}.html", names)
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+    command = ["chromium", *flags, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    assert "01 · The data" in shown
+    assert shown.count("<details") > 5

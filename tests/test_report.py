@@ -1,0 +1,55 @@
+import json
+
+import pandas
+import pytest
+
+from as2lib import figures
+from as2lib.report import Report
+
+
+@pytest.fixture
+def report(trained_root, trained, tmp_path, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+    return Report(trained.study, "02_teachers")
+
+
+def table():
+    return pandas.DataFrame(
+        {"MAP": [51.234, None], "n": [3, 4]}, index=pandas.Index(["a_b", "50 % & more"], name="system")
+    )
+
+
+def test_a_table_is_saved_as_csv_and_latex_and_shown_with_its_number(report, tmp_path):
+    shown = report.table(table(), 1, "Results", "Percent.").data
+    folder = tmp_path / "reports" / "tiny" / "tables"
+    assert (folder / "02_table_1.csv").read_text() == "system,MAP,n\na_b,51.234,3\n50 % & more,,4\n"
+    latex = (folder / "02_table_1.tex").read_text()
+    assert all(part in latex for part in ("\\toprule", "a\\_b", "50 \\% \\& more", "51.2", "–"))
+    assert "Table 02.1: Results." in shown
+    assert "51.2" in shown
+
+
+def test_a_table_that_is_only_shown_leaves_no_file(report, tmp_path):
+    report.table(table(), 2, "Example", "One question.", keep=False)
+    assert not (tmp_path / "reports").exists()
+
+
+def test_a_figure_has_the_same_bytes_again(report, tmp_path):
+    found = []
+    for _ in range(2):
+        table = pandas.DataFrame({"x": [1, 2, 1, 2], "y": [1, 3, 2, 4], "system": ["a", "a", "b", "b"]})
+        figure = figures.lines(table, "x", "y", "system", "Title", "x", "y")
+        assert "Figure 02.1: Title." in report.figure(figure, 1, "Title", "Caption.").data
+        found.append(
+            [(tmp_path / "reports/tiny/figures" / f"02_figure_1.{kind}").read_bytes() for kind in ("svg", "png")]
+        )
+    assert found[0] == found[1]
+
+
+def test_recorded_numbers_and_claims_are_kept_together(report, tmp_path):
+    report.record(**{"x MAP": pandas.Series([1.5]).iloc[0], "n": 3})
+    report.say("one", "two")
+    report.say("three")
+    kept = json.loads((tmp_path / "reports/tiny/metrics/02.json").read_text())
+    assert kept == {"x MAP": 1.5, "n": 3, "claims": "one\ntwo\nthree"}
+    assert report.findings().data == "- one\n- two\n- three"

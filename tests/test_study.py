@@ -1,0 +1,88 @@
+"""The graph, without running it: what Snakemake would do."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def project(root):
+    for name in ("notebooks", "profiles", "as2lib"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "Snakefile", root)
+    return root
+
+
+def planned_jobs(project):
+    """(rule → number of jobs, the groups to fit) of a dry run."""
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--cores",
+        "2",
+        "--dry-run",
+        "--config",
+        "study=tiny",
+        "--quiet",
+        "host",
+    ]
+    found = subprocess.run(command, cwd=project, capture_output=True, text=True, env={**os.environ})
+    assert found.returncode == 0, found.stderr[-2000:]
+    said = found.stdout + found.stderr
+    jobs = {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", said, flags=re.MULTILINE)}
+    return jobs, set(re.findall(r"wildcards: group=([\w-]+),", said))
+
+
+def pretend_done(project):
+    """Leave the markers of every group."""
+    _, groups = planned_jobs(project)
+    from as2lib import Study
+    from as2lib.store import Store
+
+    store = Store(Study.load("tiny"))
+    folder = project / "work" / "fitted" / "tiny"
+    folder.mkdir(parents=True)
+    for group in sorted(groups):  # students after what they learn from
+        (folder / f"{group}.{store.group_identity(group)[:16]}").touch()
+
+
+def test_a_fresh_study_fits_every_group_and_runs_every_notebook(project):
+    jobs, groups = planned_jobs(project)
+    assert {"lexical", "students-0", "electra-large"} <= groups
+    assert jobs["fit"] == len(groups) == 9
+    assert jobs["notebook"] == jobs["html"] == 4
+    assert jobs["check"] == 1
+
+
+def test_a_changed_key_refits_only_what_depends_on_it(project):
+    pretend_done(project)
+    assert planned_jobs(project)[1] == set()
+    path = project / "params" / "tiny.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["distillation"]["tau"] = 5
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    assert planned_jobs(project)[1] == {"students-0", "students-1"}
+
+
+def test_the_snakefile_is_short():
+    assert len((ROOT / "Snakefile").read_text().splitlines()) < 80
+
+
+def test_files_that_git_would_keep_name_no_package_index_and_no_home():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("needs git")
+    for name in listed.stdout.splitlines():
+        if name.endswith((".py", ".md", ".yaml", ".yml", ".toml", ".lock", ".ipynb", ".cfg")):
+            text = (ROOT / name).read_text()
+            assert f"{ROOT.parent}{os.sep}" not in text, name
+            assert f"{Path.home()}{os.sep}" not in text, name

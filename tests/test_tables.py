@@ -1,0 +1,86 @@
+import numpy
+import pandas
+import pytest
+
+from as2lib import tables
+from as2lib.metrics.ranking import summary
+
+
+def test_a_result_is_the_mean_over_seeds_in_percent_beside_the_published_one(trained):
+    paper = tables.published("cerberus_table2")
+    found = tables.results(trained.study, [("MHS", "mhs/3h1"), ("teacher", "teacher/electra")], beside=paper)
+    scores = trained.run("mhs/3h1/seed-0").scores("test")
+    expected = summary(scores["question_id"], scores["label"], scores["score"])
+    assert found.loc["MHS", "MAP"] == pytest.approx(100 * expected["MAP"])
+    assert found.loc["MHS", "questions"] == expected["questions"] == 15
+    assert found.loc["MHS", "published MAP"] == 92.4
+    assert found.loc["teacher", "published P@1"] == 86.7
+    assert numpy.isnan(found.loc["MHS", "MAP ±"])  # one seed has no spread
+
+
+def test_published_tables_have_the_papers_rows():
+    table = tables.published("cerberus_table2")
+    assert table["row"].tolist() == list(range(1, 15))
+    assert tables.published("cerberus_table1").query("dataset == 'WikiQA' and split == 'test'")["pairs"].item() == 2351
+
+
+def test_a_row_that_the_paper_lacks_is_missing_not_zero():
+    found = tables.published_row(tables.published("cerberus_table2"), "ensemble/teachers", "WikiQA")
+    assert all(numpy.isnan(value) for value in found.values())
+
+
+def test_a_system_equals_itself(trained):
+    names = {"mhs/3h1": "MHS", "teacher/electra": "teacher"}
+    found = tables.comparisons(trained.study, [("mhs/3h1", "mhs/3h1"), ("mhs/3h1", "teacher/electra")], names)
+    same = found.loc["MHS − MHS"]
+    assert (same["difference"], same["won"], same["lost"], same["tied"]) == (0, 0, 0, 15)
+    assert same["p Holm"] == 1
+    assert "equal within the margin" in tables.reading("MHS − MHS", same)
+
+
+def test_a_reading_says_different_equal_or_undecided():
+    row = pandas.Series({"difference": 3.0, "low": 1.0, "high": 5.0, "p Holm": 0.001, "p equal": 0.9})
+    assert "real difference" in tables.reading("a − b", row)
+    assert "equal within" in tables.reading("a − b", pandas.Series({**row, "p Holm": 0.5, "p equal": 0.001}))
+    assert "undecided" in tables.reading("a − b", pandas.Series({**row, "p Holm": 0.5}))
+
+
+def test_leakage_counts_distinct_texts_letter_by_letter():
+    a = pandas.DataFrame({"question": ["x ?", "x ?", "y ?"], "answer": ["one", "two", "two"]})
+    b = pandas.DataFrame({"question": ["y ?", "z ?"], "answer": ["two", "Two"]})
+    found = tables.leakage({"train": a, "test": b}).iloc[0]
+    assert (found["of"], found["also in"]) == ("test", "train")
+    assert (found["questions"], found["sentences"]) == (1, 1)
+    assert (found["questions %"], found["sentences %"]) == (50, 50)
+
+
+def test_statistics_by_hand():
+    pairs = pandas.DataFrame(
+        {
+            "question_id": ["1", "1", "1", "2"],
+            "question": ["who is it ?"] * 3 + ["why ?"],
+            "answer": ["a b", "c", "d", "e f g"],
+            "label": [1, 1, 0, 0],
+        }
+    )
+    found = tables.statistics(pairs)
+    assert (found["questions"], found["pairs"], found["correct"], found["two or more correct"]) == (2, 4, 2, 1)
+    assert found["candidates a question"] == 2
+    assert found["words a candidate"] == 7 / 4
+
+
+def test_heads_are_ranked_on_their_own(trained):
+    heads, disagreement = tables.heads(trained.study.runs("mhs/3h1"), ["a", "b", "c"])
+    scores = trained.run("mhs/3h1/seed-0").scores("test")
+    expected = summary(scores["question_id"], scores["label"], scores["head_1"])
+    assert heads.loc["b", "MAP"] == pytest.approx(100 * expected["MAP"])
+    assert heads.index.tolist() == ["a", "b", "c", "combined"]
+    assert 0 <= disagreement <= 100
+
+
+def test_curves_have_a_point_an_entry_and_a_part_a_head(trained):
+    dev = tables.curves(trained.study, {"teacher": "teacher/electra"}, "dev_MAP")
+    assert dev["step"].tolist() == [2, 4, 6]
+    assert dev["dev_MAP"].between(0, 100).all()
+    soft = tables.curves(trained.study, {"MHS": "mhs/3h1"}, "soft", ["a", "b", "c"])
+    assert len(soft) == 3 * len([entry for entry in trained.run("mhs/3h1/seed-0").log() if "soft" in entry])
