@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from as2lib.params import Study
-from as2lib.paths import find_root, work_folder
+from as2lib.paths import find_root
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,7 +40,11 @@ def fit(options: argparse.Namespace) -> None:
 def score(options: argparse.Namespace) -> None:
     from as2lib.show import score_pairs
 
-    score_pairs(options.model, options.pairs, options)
+    folder, store = Path(options.model), None
+    if not (folder / "config.json").exists():
+        store = _store(options)
+        folder = store.run(options.model).model_folder if options.pairs else None
+    score_pairs(options.model, folder, store, options)
 
 
 def rank(options: argparse.Namespace) -> None:
@@ -59,29 +63,27 @@ def show(options: argparse.Namespace) -> None:
 
 def study(options: argparse.Namespace) -> int:
     """Walk the graph with Snakemake; one study at a time, a second one waits."""
-    from filelock import FileLock, Timeout
+    from as2lib.make import only_one
 
-    root, name = find_root(), Study.load(options.study).study
-    work_folder().mkdir(exist_ok=True)
-    lock = FileLock(work_folder() / f"study-{name}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        print_now(f"study {name} is being run by another process; waiting for it")
-        lock.acquire()
-    # Freed tensors stay with the process, instead of costing a page fault a page again and again: a fifth of the time.
-    keep = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=4294967296"
-    environment = {
-        "GLIBC_TUNABLES": keep,
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-    }
-    command = [sys.executable, "-m", "snakemake", "--cores", str(options.cores), "--config", f"study={name}"]
-    code = subprocess.run([*command, *options.snakemake], cwd=root, env=environment).returncode
+    name = Study.load(options.study).study
+    with only_one(f"study-{name}", f"study {name}"):
+        code = _snakemake("--cores", str(options.cores), "--config", f"study={name}", *options.snakemake)
     if code == 0:
         print_now(f"study {name}: reports/{name}/index.html")
-    lock.release()
     return code
+
+
+def _snakemake(*arguments: str) -> int:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    # Freed tensors stay with the process, instead of costing a page fault a page again and again: a fifth of the time.
+    keep = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=4294967296"
+    environment = {"GLIBC_TUNABLES": keep, **os.environ, "PATH": path}
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    with subprocess.Popen(command, cwd=find_root(), env=environment, stderr=subprocess.PIPE, text=True) as running:
+        for line in running.stderr:
+            if not line.startswith("Using workflow specific profile"):
+                sys.stderr.write(line)
+    return running.returncode
 
 
 def render(options: argparse.Namespace) -> None:

@@ -17,6 +17,7 @@ from datasets import Dataset
 from torch.utils.data import DataLoader
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainingArguments, set_seed
 
+from as2lib import models
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.data.pairs import fingerprint, load_parts
 from as2lib.losses import distillation
@@ -80,7 +81,7 @@ def teacher_logits(store: Store, teacher: str, pairs: Dataset) -> numpy.ndarray:
     if not path.exists():
         folder = store.find(teacher, need_model=True).model_folder
         encoder = PairEncoder(cross_encoder.tokenizer(folder), store.planned(teacher).spec["max_length"])
-        logits = score(cross_encoder.load(folder), pairs, encoder, store.precision).logits
+        logits = score(models.load(folder), pairs, encoder, store.precision).logits
         write_logits(path, logits, content)
     return read_logits(path, content)
 
@@ -199,7 +200,7 @@ def _start(store: Store, run: Run) -> tuple[torch.nn.Module, PairEncoder]:
     """The model before its first step, and what encodes its pairs."""
     if start := run.parents.get("start"):
         folder = store.find(start[0], need_model=True).model_folder
-        model, tokenizer = cross_encoder.load(folder), cross_encoder.tokenizer(folder)
+        model, tokenizer = models.load(folder), cross_encoder.tokenizer(folder)
     elif name := run.spec["backbone"].get("name"):
         model = cross_encoder.build(name, run.spec["backbone"].get("layers"))
         tokenizer = cross_encoder.tokenizer(name)

@@ -29,15 +29,16 @@ def make_all(store: Store, names: list[str], progress: bool = True, say: Callabl
         if say and made:
             dev = store.find(name).facts.get("dev_MAP")
             result = "" if dev is None else f"   dev MAP {100 * dev:5.1f}"
+            done = sum(store.find(other) is not None for other in store.plan)
             with tqdm.external_write_mode():
-                say(f"{name:<36}{time.perf_counter() - started:6.1f} s{result}")
+                say(f"{done:>4} of {len(store.plan)}  {name:<36}{time.perf_counter() - started:6.1f} s{result}")
 
 
 def make(store: Store, name: str, progress: bool = False) -> bool:
     """Make one run whose parents are finished; False where it was finished already (by another process, perhaps)."""
     folder = store.folder(name)
     partial = folder.with_name(f"{folder.name}.partial")
-    with _only_one(folder, name):
+    with only_one(folder.name, name):
         if store.find(name, need_model=True):
             return False
         run = store.planned(name)
@@ -82,14 +83,14 @@ def _fit(store: Store, run: Run, folder: Path, progress: bool) -> dict[str, Any]
 MAKERS = {"lexical": _lexical, "ensemble": _ensemble, "fit": _fit}
 
 
-def _only_one(folder: Path, name: str) -> FileLock:
+def only_one(name: str, what: str) -> FileLock:
     """A lock that the system releases when its holder dies; says so when another process holds it."""
     locks = work_folder() / "locks"
     locks.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(locks / f"{folder.name}.lock")
+    lock = FileLock(locks / f"{name}.lock")
     try:
         lock.acquire(timeout=0)
         lock.release()
     except Timeout:
-        print(f"{name} is being made by another process; waiting for it")
+        print(f"{what} is being made by another process; waiting for it", file=sys.stderr, flush=True)
     return lock

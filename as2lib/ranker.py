@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from datasets import Dataset
 
+from as2lib import models
 from as2lib.data.encode import PairEncoder
 from as2lib.models import cross_encoder
 from as2lib.score import score
@@ -32,7 +33,7 @@ class Ranker:
         """
         tokenizer = cross_encoder.tokenizer(folder)
         limit = max_length or min(tokenizer.model_max_length, 512)
-        return cls(cross_encoder.load(folder), PairEncoder(tokenizer, limit), precision)
+        return cls(models.load(folder), PairEncoder(tokenizer, limit), precision)
 
     def rank(self, question: str, candidates: list[str]) -> list[Ranked]:
         """The candidates, best first; equal scores keep the order that was given.

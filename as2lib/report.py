@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from as2lib.params import Study
 from as2lib.paths import find_root
 from as2lib.store import write_json
+from as2lib.tables import p_text
 
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 
@@ -137,7 +138,7 @@ def _cell(value: Any, digits: int) -> str:
 def _p_value(value: float) -> str:
     if pandas.isna(value):
         return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.2g}"
+    return p_text(value).removeprefix("= ")
 
 
 def _latex_table(shown: pandas.DataFrame, texts: Sequence[str], caption: str, name: str) -> str:

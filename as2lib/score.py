@@ -10,7 +10,7 @@ from datasets import Dataset
 from torch import nn
 from tqdm import tqdm
 
-from as2lib.models.cross_encoder import classify_in_float32
+from as2lib.models.cross_encoder import classifying_in_float32
 
 # m pairs in the set · k heads · c = 2 classes
 BATCH_TOKENS = 8192  # tokens of a scoring batch, padding included
@@ -43,12 +43,11 @@ def score(
     """
     items = encoder.encode(pairs)
     device = next(model.parameters()).device
-    classify_in_float32(model)
     training = model.training
     model.eval()
     found: list[tuple[numpy.ndarray, torch.Tensor, torch.Tensor | None]] = []
     batches = _batches(numpy.asarray(items["length"]), batch_tokens)
-    with torch.inference_mode(), autocast(device.type, precision):
+    with torch.inference_mode(), autocast(device.type, precision), classifying_in_float32(model):
         for rows in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
             batch = encoder.collate(items.__getitems__(rows.tolist()))
             output = model(**{name: value.to(device) for name, value in batch.items()})

@@ -66,18 +66,19 @@ def print_run(store: Store, name: str) -> None:
             _print_metrics(split, found.scores(split), "answered")
 
 
-def score_pairs(model: str, pairs: str | None, options: Namespace) -> None:
-    """Scores of a run's own split, or of any pairs by any model; metrics where there are labels."""
-    folder = Path(model)
-    table = _stored_scores(model, options) if pairs is None else _fresh_scores(folder, model, pairs, options)
+def score_pairs(model: str, folder: Path | None, store: Store | None, options: Namespace) -> None:
+    """Scores of a run's own split, or of any pairs by any model; metrics where there are labels.
+
+    folder: the model's; None for the stored scores of the run `model` of `store`.
+    """
+    table = store.run(model).scores(options.split) if folder is None else _fresh_scores(folder, options)
     if "label" in table:
-        _print_metrics(pairs or options.split, table, options.questions)
+        _print_metrics(options.pairs or options.split, table, options.questions)
     if options.trec:
         write_trec(Path(options.trec), table, tag=model.replace("/", "-"))
         print(f"wrote {options.trec}")
     if options.out:
-        columns = [name for name in ("question_id", "position", "score") if name in table]
-        table[columns].to_csv(options.out, sep="\t", index=False)
+        table[["question_id", "position", "score"]].to_csv(options.out, sep="\t", index=False)
         print(f"wrote {options.out}")
 
 
@@ -93,35 +94,26 @@ def write_trec(path: Path, table, tag: str) -> None:
             file.write(f"{row.question_id} Q0 {row.question_id}-{row.position} {row.rank} {row.score!r} {tag}\n")
 
 
-def _stored_scores(name: str, options: Namespace):
-    from as2lib.__main__ import _store
-
-    return _store(options).run(name).scores(options.split)
-
-
-def _fresh_scores(folder: Path, name: str, source: str, options: Namespace):
+def _fresh_scores(folder: Path, options: Namespace):
     import pandas
 
+    from as2lib import models
     from as2lib.data.encode import PairEncoder
     from as2lib.data.pairs import load_pairs, load_unlabelled
     from as2lib.models import cross_encoder
     from as2lib.score import score
 
-    if not (folder / "config.json").exists():
-        from as2lib.__main__ import _store
-
-        folder = _store(options).run(name).model_folder
-    split = None if Path(source).is_file() else options.split
+    split = None if Path(options.pairs).is_file() else options.split
     try:
-        pairs = load_pairs(source, split, questions="all")
+        pairs = load_pairs(options.pairs, split, questions="all")
     except ValueError as error:
-        if "label" not in str(error) or "missing" not in str(error):
+        if "missing label" not in str(error):
             raise
-        pairs = load_unlabelled(source, split)
+        pairs = load_unlabelled(options.pairs, split)
     precision = ("bf16" if native_bf16() else "float32") if options.precision == "auto" else options.precision
     tokenizer = cross_encoder.tokenizer(folder)
     encoder = PairEncoder(tokenizer, min(tokenizer.model_max_length, 512))
-    found = score(cross_encoder.load(folder), pairs, encoder, precision, progress=True)
+    found = score(models.load(folder), pairs, encoder, precision, progress=True)
     print(f"scored {len(pairs):,} pairs in {precision}")
     table = pandas.DataFrame({"question_id": pairs["question_id"]})
     table["position"] = table.groupby("question_id", sort=False).cumcount()

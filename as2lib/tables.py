@@ -40,18 +40,22 @@ def results(
     """One row a system: mean and sample standard deviation over its seeds, in percent.
 
     systems: (label, run prefix) pairs.  beside: a published table with a `run` column; `dataset` names its columns.
-    Columns: seeds, parameters, P@1, MAP, MRR each with " ±", ties (share of questions with a tie at the top), and the
-    published P@1, MAP, MRR (missing where the paper has none).
+    Columns: row (the published table's), seeds, parameters, P@1, MAP, MRR each with " ±", ties % (questions with a tie
+    at the top), and the published P@1, MAP, MRR (missing where the paper has none).
     """
     rows = []
     for label, prefix in systems:
         runs = study.runs(prefix)
-        row = {"system": label, "run": prefix, "seeds": len(runs), "parameters": runs[0].facts["parameters"]}
+        row = {"system": label, "run": prefix}
+        if beside is not None and "row" in beside:
+            row["row"] = beside.set_index("run")["row"].get(prefix, pandas.NA)
+        row |= {"seeds": len(runs), "parameters": runs[0].facts["parameters"]}
         row |= _mean_and_spread(runs, split, questions)
         if beside is not None:
             row |= published_row(beside, prefix, dataset)
         rows.append(row)
-    return pandas.DataFrame(rows).set_index("system")
+    table = pandas.DataFrame(rows).set_index("system")
+    return table.astype({"row": "Int64"}) if "row" in table else table
 
 
 def published_row(table: pandas.DataFrame, prefix: str, dataset: str) -> dict[str, float]:
@@ -105,12 +109,17 @@ def reading(name: str, row: pandas.Series, alpha: float = 0.01) -> str:
     """One comparison as a sentence."""
     size = f"{row['difference']:+.1f} points of MAP (95 % interval {row['low']:+.1f} to {row['high']:+.1f})"
     if row["p Holm"] < alpha:
-        verdict = f"a real difference (Wilcoxon, Holm-corrected p = {row['p Holm']:.2g})"
+        verdict = f"a real difference (Wilcoxon, Holm-corrected p {p_text(row['p Holm'])})"
     elif row["p equal"] < alpha:
-        verdict = f"equal within the margin (TOST p = {row['p equal']:.2g})"
+        verdict = f"equal within the margin (TOST, p {p_text(row['p equal'])})"
     else:
-        verdict = f"undecided: neither different (p = {row['p Holm']:.2g}) nor shown equal (p = {row['p equal']:.2g})"
+        verdict = f"undecided: not different (p {p_text(row['p Holm'])}), nor shown equal (p {p_text(row['p equal'])})"
     return f"{name}: {size}, {verdict}."
+
+
+def p_text(p: float) -> str:
+    """A p value in a sentence or a table."""
+    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
 
 
 def caption(questions: int, seeds: Sequence[int] = (), published_as: str = "", policy: str = "answered") -> str:

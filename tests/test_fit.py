@@ -69,9 +69,12 @@ def test_the_callers_threads_and_random_state_do_not_matter(root):
     assert same(before, weights(store, "base/electra/seed-1"))
 
 
-@pytest.mark.parametrize("name", ["base/electra/seed-0", "direct/roberta-large/seed-0"])
-def test_an_interrupted_run_resumes_and_ends_with_the_same_weights(root, monkeypatch, name):
-    store = Store(Study.load("tiny"))
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [("base/electra/seed-0", "float32"), ("base/electra/seed-0", "bf16"), ("direct/roberta-large/seed-0", "float32")],
+)
+def test_an_interrupted_run_resumes_and_ends_with_the_same_weights(root, monkeypatch, name, precision):
+    store = Store(Study.load("tiny", {"precision": precision}))
     make_all(store, [name], progress=False)
     before, log = weights(store, name), [entry["step"] for entry in store.run(name).log()]
     (store.folder(name) / "done.json").unlink()

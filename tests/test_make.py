@@ -31,7 +31,10 @@ def test_an_ensemble_is_the_mean_of_its_members(trained):
 def test_each_finished_run_is_said_once_in_a_line(root):
     lines = []
     make_all(Store(Study.load("tiny")), ["lexical/word_overlap", "lexical/reciprocal_rank"], False, lines.append)
-    assert [line.split()[0] for line in lines] == ["lexical/reciprocal_rank", "lexical/word_overlap"]
+    assert [line.split()[:4] for line in lines] == [
+        ["1", "of", "43", "lexical/reciprocal_rank"],
+        ["2", "of", "43", "lexical/word_overlap"],
+    ]
 
 
 def test_two_processes_make_a_run_once(root):

@@ -1,14 +1,13 @@
 """What a source means, and that its identity depends on its content alone."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from as2lib.data import sources
+from as2lib.data import sample
 from as2lib.data.sources import file_sha256, identity, resolve
 
 TSV = "question_id\tquestion\tanswer\tlabel\nq1\twho?\tme\t1\n"
@@ -31,11 +30,6 @@ def folder(tmp_path):
     return folder
 
 
-def make_old(path):
-    """Files changed just now are not remembered."""
-    os.utime(path, (1_600_000_000, 1_600_000_000))
-
-
 def test_importing_sources_loads_no_heavy_library():
     heavy = "{'torch', 'datasets', 'pandas', 'pyarrow', 'numpy'} & set(sys.modules)"
     code = f"import sys, as2lib.data.sources; assert not {heavy}, {heavy}"
@@ -43,10 +37,9 @@ def test_importing_sources_loads_no_heavy_library():
 
 
 def test_sample_identity_is_version_seed_corpus_and_split():
-    module = sources.sample_module()
-    expected = {"kind": "sample", "name": "sample", "version": module.VERSION, "seed": 9, "split": "dev"}
+    expected = {"kind": "sample", "name": "sample", "version": sample.VERSION, "seed": 9, "split": "dev"}
     assert identity("sample@9", "dev") == expected
-    assert identity("sample", "dev")["seed"] == module.DEFAULT_SEED
+    assert identity("sample", "dev")["seed"] == sample.DEFAULT_SEED
     assert identity("sample", "dev") != identity("sample-transfer", "dev") != identity("sample-transfer", "test")
 
 
@@ -85,13 +78,12 @@ def test_file_identity_is_the_hash_of_its_bytes_wherever_it_lies(folder, tmp_pat
     assert identity(folder, "dev") == identity(str(copy))
     assert str(tmp_path) not in json.dumps(identity(folder, "dev"))
     before = identity(copy)
-    copy.write_bytes(copy.read_bytes().replace(b"me", b"us"))
+    copy.write_bytes(copy.read_bytes().replace(b"me", b"them"))
     assert identity(copy) != before
 
 
 def test_hash_is_remembered_by_path_size_and_time(folder, root):
     path = folder / "dev.tsv"
-    make_old(path)
     digest = file_sha256(path)
     memo = json.loads((root / "work" / "sha256.json").read_text())
     assert memo[str(path)][2] == digest
@@ -102,15 +94,9 @@ def test_hash_is_remembered_by_path_size_and_time(folder, root):
     assert file_sha256(path) not in (digest, "remembered")
 
 
-def test_file_changed_just_now_is_not_remembered(folder, root):
-    file_sha256(folder / "dev.tsv")
-    assert not (root / "work" / "sha256.json").exists()
-
-
-@pytest.mark.parametrize("content", ["", "{", "[1, 2]", '{"x": 3}', "\0"])
+@pytest.mark.parametrize("content", ["", "{", '{"x": 3}', "\0"])
 def test_damaged_memo_is_replaced(folder, root, content):
     path = folder / "dev.tsv"
-    make_old(path)
     (root / "work").mkdir()
     (root / "work" / "sha256.json").write_text(content)
     digest = file_sha256(path)
@@ -123,7 +109,6 @@ def test_two_processes_may_hash_at_once(tmp_path, root):
     for number in range(30):
         paths.append(tmp_path / f"{number}.tsv")
         paths[-1].write_text(str(number))
-        make_old(paths[-1])
     code = "import sys; from as2lib.data.sources import file_sha256\nfor p in sys.argv[1:]: print(file_sha256(p))"
     command = [sys.executable, "-c", code, *map(str, paths)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -151,13 +136,10 @@ def test_folder_layouts(tmp_path, names):
         assert resolve(folder, split).files == (folder / name,)
 
 
-def test_shards_are_read_in_order_and_must_be_complete(tmp_path):
+def test_shards_are_read_in_order(tmp_path):
     for number in (1, 0):
         (tmp_path / f"train-0000{number}-of-00002.parquet").touch()
     assert [path.name[6:11] for path in resolve(tmp_path, "train").files] == ["00000", "00001"]
-    (tmp_path / "train-00000-of-00002.parquet").unlink()
-    with pytest.raises(ValueError, match=r"expected 2 files of the split train, got train-00001-of-00002\.parquet"):
-        resolve(tmp_path, "train")
 
 
 def test_two_files_of_one_split_are_refused(folder):

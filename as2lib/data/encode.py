@@ -6,10 +6,8 @@ b pairs in a batch · n tokens of the longest of them
 import hashlib
 import json
 import os
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,8 +48,7 @@ class PairEncoder:
     def fingerprint(self, pairs: Dataset) -> str:
         """The SHA-256 of all that decides the tokens: the pairs, the tokenizer, the length and our version."""
         tokenizer = tokenizer_fingerprint(self.tokenizer)
-        parts = [_VERSION, pair_table.fingerprint(pairs), tokenizer, self.max_length, self.has_token_types]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return _digest([_VERSION, pair_table.fingerprint(pairs), tokenizer, self.max_length, self.has_token_types])
 
     def encode(self, pairs: Dataset) -> Dataset:
         """The tokens of each pair, memory-mapped from `work/encoded/`, where they are put the first time.
@@ -61,7 +58,17 @@ class PairEncoder:
         """
         path = work_folder() / "encoded" / f"{self.fingerprint(pairs)}.arrow"
         if not path.exists():
-            self._write(pairs, path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".{path.name}.{os.getpid()}")
+            token_types = [("token_type_ids", pa.list_(pa.int8()))] if self.has_token_types else []
+            schema = pa.schema([("input_ids", pa.list_(pa.int32())), *token_types, ("length", pa.int32())])
+            try:
+                with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+                    for rows in pairs.with_format(None).iter(batch_size=_BATCH):
+                        writer.write_batch(pa.RecordBatch.from_pydict(self._tokens(rows), schema))
+                os.replace(temporary, path)
+            finally:
+                temporary.unlink(missing_ok=True)
         return Dataset.from_file(str(path))
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
@@ -72,45 +79,26 @@ class PairEncoder:
         """
         lengths = np.array([len(item["input_ids"]) for item in items])
         mask = np.arange(lengths.max()) < lengths[:, None]  # (b, n)
-        batch = {"attention_mask": torch.from_numpy(mask.astype(np.int64))}
+        batch = {"attention_mask": mask.astype(np.int64)}
         for name, padding in (("input_ids", self.tokenizer.pad_token_id), ("token_type_ids", 0)):
             if name in items[0]:
-                padded = np.full(mask.shape, padding, dtype=np.int64)
-                padded[mask] = np.concatenate([np.asarray(item[name], dtype=np.int64) for item in items])
-                batch[name] = torch.from_numpy(padded)
+                batch[name] = np.full(mask.shape, padding)
+                batch[name][mask] = np.concatenate([item[name] for item in items])
         for name, kind in (("labels", np.int64), ("teacher_logits", np.float32)):
             if name in items[0]:
-                batch[name] = torch.from_numpy(np.stack([np.asarray(item[name], dtype=kind) for item in items]))
-        return batch
+                batch[name] = np.array([item[name] for item in items], dtype=kind)
+        return {name: torch.from_numpy(values) for name, values in batch.items()}
 
-    def _write(self, pairs: Dataset, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        texts = pairs.select_columns(["question", "answer"]).with_format(None)
-        try:
-            with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, self._schema()) as writer:
-                for rows in texts.iter(batch_size=_BATCH):
-                    writer.write_batch(self._tokens(rows["question"], rows["answer"]))
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-    def _schema(self) -> pa.Schema:
-        token_types = [("token_type_ids", pa.list_(pa.int8()))] if self.has_token_types else []
-        return pa.schema([("input_ids", pa.list_(pa.int32())), *token_types, ("length", pa.int32())])
-
-    def _tokens(self, questions: list[str], answers: list[str]) -> pa.RecordBatch:
+    def _tokens(self, rows: Mapping[str, list[str]]) -> dict[str, list[Any]]:
         encoded = self.tokenizer(
-            questions,
-            answers,
+            rows["question"],
+            rows["answer"],
             truncation="longest_first",
             max_length=self.max_length,
-            padding=False,
             return_attention_mask=False,
             return_token_type_ids=self.has_token_types,
         )
-        columns = {**encoded, "length": [len(ids) for ids in encoded["input_ids"]]}
-        return pa.RecordBatch.from_pydict({name: columns[name] for name in self._schema().names}, schema=self._schema())
+        return {**encoded, "length": [len(ids) for ids in encoded["input_ids"]]}
 
 
 def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
@@ -119,8 +107,7 @@ def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
     # Both change with each call of the tokenizer, and the encoder sets both itself.
     state["truncation"] = state["padding"] = None
     special = {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
-    parts = [type(tokenizer).__name__, state, special, tokenizer.truncation_side, list(tokenizer.model_input_names)]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return _digest([type(tokenizer).__name__, state, special, tokenizer.truncation_side, tokenizer.model_input_names])
 
 
 def word_tokenizer(texts: Iterable[str], max_length: int, min_count: int = 1) -> PreTrainedTokenizerFast:
@@ -133,19 +120,16 @@ def word_tokenizer(texts: Iterable[str], max_length: int, min_count: int = 1) ->
     """
     lower, split = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
     counts = Counter(word for text in texts for word, _ in split.pre_tokenize_str(lower.normalize_str(text)))
-    kept = sorted(
-        (word for word, count in counts.items() if count >= min_count), key=lambda word: (-counts[word], word)
-    )
+    kept = [word for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if count >= min_count]
     if not kept:
         raise ValueError(f"expected texts with words that occur {min_count} times or more, got none")
     vocabulary = {word: number for number, word in enumerate([*_SPECIALS.values(), *kept])}
-    backend = Tokenizer(models.WordLevel(vocabulary, unk_token=_SPECIALS["unk"]))
+    backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     backend.normalizer, backend.pre_tokenizer = lower, split
-    cls, sep = _SPECIALS["cls"], _SPECIALS["sep"]
     backend.post_processor = processors.TemplateProcessing(
-        single=f"{cls} $A {sep}",
-        pair=f"{cls} $A {sep} $B:1 {sep}:1",
-        special_tokens=[(token, vocabulary[token]) for token in (cls, sep)],
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=backend,
@@ -153,3 +137,7 @@ def word_tokenizer(texts: Iterable[str], max_length: int, min_count: int = 1) ->
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
         **{f"{role}_token": token for role, token in _SPECIALS.items()},
     )
+
+
+def _digest(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -17,14 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from datasets import Dataset, DatasetInfo, Features, Value
 
-from as2lib.data import formats, sources
+from as2lib.data import formats, sample, sources
 from as2lib.data.formats import COLUMNS, shorten
+from as2lib.metrics.ranking import POLICIES, kept
 
-POLICIES = ("answered", "mixed", "all")
 FEATURES = Features({**{name: Value("string") for name in COLUMNS[:3]}, "label": Value("int8")})
-_LABEL_TEXTS = {0: ["0", "0.0"], 1: ["1", "1.0"]}
-
 Locate = Callable[[int], str]
+_generate = lru_cache(maxsize=2)(sample.generate)
 
 
 def load_pairs(source: str | Path, split: str | None = None, questions: str = "answered") -> Dataset:
@@ -37,10 +36,10 @@ def load_pairs(source: str | Path, split: str | None = None, questions: str = "a
     """
     _require_policy(questions)
     location = sources.resolve(source, split)
-    kept = filter_questions(_dataset(_load(location, labelled=True)), questions)
-    if len(kept) == 0:
+    pairs = filter_questions(_dataset(_load(location, labelled=True)), questions)
+    if len(pairs) == 0:
         raise ValueError(f'{location.name}: no question is left under questions="{questions}"; "all" keeps every one')
-    return kept
+    return pairs
 
 
 @lru_cache(maxsize=16)
@@ -62,18 +61,16 @@ def from_rows(rows: Any, name: str = "rows", labelled: bool = True) -> Dataset:
 
     Raises ValueError that names the row, as `check` does.
     """
+    if isinstance(rows, Sequence) and len(rows) > 0:
+        called = ((f"{name}, row {number}", row) for number, row in enumerate(rows, 1))
+        return _dataset(check(formats.table_of_rows(called, name, labelled), name, labelled))
     if isinstance(rows, Dataset):
-        table = _table(rows)
+        rows = _table(rows)
     elif isinstance(rows, pd.DataFrame):
-        table = _from_pandas(rows, name)
-    elif isinstance(rows, pa.Table):
-        table = rows
-    elif isinstance(rows, Sequence) and len(rows) > 0:
-        table = formats.table_of_objects(((f"{name}, row {i}", row) for i, row in enumerate(rows, 1)), labelled)
-    else:
+        rows = pa.Table.from_pandas(rows, preserve_index=False)
+    if not isinstance(rows, pa.Table):
         raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset with rows, got {shorten(rows)}")
-    layout = formats.layout_of(table.column_names, name, labelled)
-    return _dataset(check(formats.project(table, layout), name, labelled))
+    return _dataset(check(formats.select(rows, name, labelled), name, labelled))
 
 
 def check(
@@ -81,23 +78,22 @@ def check(
 ) -> pa.Table:
     """The table with our types, if it keeps every rule; each is tested on whole columns.
 
-    A text is not empty, not only blanks and valid UTF-8; a number is accepted as an id. A label equals 0 or 1: as a
-    number, a boolean, or the text 0, 1, 0.0, 1.0. A missing value counts as empty. The rows of a question are
-    contiguous. Missing ids are made from runs of equal questions as `<ids>-1`, `<ids>-2`, ….
+    A text is valid UTF-8, neither empty nor blank; a number is accepted as an id. A label is 0 or 1, as a number or
+    text. The rows of a question are contiguous. Missing ids are made from runs of equal questions: `<ids>-1`, ….
     locate: what to call a row, counted from 0; by default "<name>, row <number from 1>".  ids: by default the name.
     Raises ValueError in one line that says where, what was expected and what came.
     """
     locate = locate or (lambda row: f"{name}, row {row + 1}")
     if table.num_rows == 0:
         raise ValueError(f"{name}: expected at least one row, got none")
-    columns = {key: _text(table[key], key, name, locate) for key in ("question", "answer")}
-    if "question_id" in table.column_names:
-        columns["question_id"] = _text(table["question_id"], "question_id", name, locate)
+    columns = {key: _text(table[key], key, name, locate) for key in COLUMNS[:3] if key in table.column_names}
+    if "question_id" in columns:
         _require_contiguous(columns["question_id"], locate)
     else:
-        columns["question_id"] = _ids_of_runs(columns["question"], ids or name)
+        numbers = pa.array(np.cumsum(_run_starts(columns["question"]))).cast(pa.string())
+        columns["question_id"] = pc.binary_join_element_wise(ids or name, numbers, "-")
     if labelled:
-        columns["label"] = _labels(table["label"], name, locate)
+        columns["label"] = _labels(table["label"], locate)
     return pa.table({key: columns[key] for key in COLUMNS if key in columns})
 
 
@@ -114,9 +110,8 @@ def filter_questions(pairs: Dataset, questions: str) -> Dataset:
     table = _table(pairs)
     starts = np.flatnonzero(_run_starts(table["question_id"]))
     sizes = np.diff(np.append(starts, table.num_rows))
-    correct = np.add.reduceat(table["label"].to_numpy().astype(np.int64), starts)
-    kept = (correct > 0) & (correct < sizes) if questions == "mixed" else correct > 0
-    return pairs if kept.all() else _dataset(table.filter(pa.array(np.repeat(kept, sizes))))
+    keep = kept(sizes, np.add.reduceat(table["label"].to_numpy(), starts, dtype=np.int64), questions)
+    return pairs if keep.all() else _dataset(table.filter(pa.array(np.repeat(keep, sizes))))
 
 
 def concatenate(sets: Iterable[Dataset]) -> Dataset:
@@ -124,50 +119,37 @@ def concatenate(sets: Iterable[Dataset]) -> Dataset:
 
     Raises ValueError where a question id is in two of them, or where their columns differ.
     """
-    tables = [_table(pairs) for pairs in sets]
-    if not tables or any(table.column_names != tables[0].column_names for table in tables):
+    tables, owner = [_table(pairs) for pairs in sets], {}
+    if len({tuple(table.column_names) for table in tables}) != 1:
         got = "; ".join(", ".join(table.column_names) for table in tables) or "none"
         raise ValueError(f"concatenate: expected sets of pairs with the same columns, got {got}")
-    runs = [table["question_id"].filter(pa.array(_run_starts(table["question_id"]))) for table in tables]
-    joined = pa.chunked_array([chunk for run in runs for chunk in run.chunks], pa.string())
-    owner = np.repeat(np.arange(1, len(runs) + 1), [len(run) for run in runs])
-    first, again = _first_repeat(joined)
-    if again is not None:
-        raise ValueError(
-            f"concatenate: question_id {shorten(joined[again].as_py())} is in set {owner[first]} and again in set "
-            f"{owner[again]}; give each set ids of its own"
-        )
+    for number, table in enumerate(tables, 1):
+        for name in table["question_id"].unique().to_pylist():
+            if owner.setdefault(name, number) != number:
+                raise ValueError(
+                    f"concatenate: question_id {shorten(name)} is in set {owner[name]} and again in set {number}; "
+                    "give each set ids of its own"
+                )
     return _dataset(pa.concat_tables(tables))
 
 
-def fingerprint(pairs: Dataset) -> str:
+def fingerprint(pairs: Dataset | pa.Table) -> str:
     """The SHA-256 of a set of pairs: of column names, rows and their order, not of how Arrow stores them."""
     names = [name for name in COLUMNS if name in pairs.column_names]
-    return _fingerprint(_table(pairs).select(names))
-
-
-def _fingerprint(table: pa.Table) -> str:
-    total = hashlib.sha256(repr((table.column_names, table.num_rows)).encode())
-    for column in table.columns:
+    table = pairs if isinstance(pairs, pa.Table) else _table(pairs)
+    total = hashlib.sha256(repr((names, table.num_rows)).encode())
+    for name in names:
         lengths, content = hashlib.sha256(), hashlib.sha256()
-        for chunk in column.chunks:
-            if pa.types.is_integer(chunk.type):
-                content.update(chunk.to_numpy().astype("<i8"))
-                continue
-            lengths.update(pc.binary_length(chunk).to_numpy().astype("<i8"))
-            content.update(_text_bytes(chunk))
+        for chunk in table[name].cast(pa.int64() if name == "label" else pa.large_string()).chunks:
+            if name == "label":
+                content.update(chunk.to_numpy())
+            elif len(chunk):
+                _, offsets, characters = chunk.buffers()  # the buffer may hold the texts of other rows as well
+                ends = np.frombuffer(offsets, np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
+                lengths.update(np.diff(ends))
+                content.update(memoryview(characters)[ends[0] : ends[-1]])
         total.update(lengths.digest() + content.digest())
     return total.hexdigest()
-
-
-def _text_bytes(chunk: pa.Array) -> memoryview | bytes:
-    """The characters of a text array, which its buffer may hold among others."""
-    width = np.int64 if pa.types.is_large_string(chunk.type) else np.int32
-    _, offsets, content = chunk.buffers()
-    if len(chunk) == 0 or content is None:
-        return b""
-    ends = np.frombuffer(offsets, width, count=len(chunk) + 1, offset=chunk.offset * np.dtype(width).itemsize)
-    return memoryview(content)[ends[0] : ends[-1]]
 
 
 def _require_policy(questions: str) -> None:
@@ -178,105 +160,66 @@ def _require_policy(questions: str) -> None:
 def _dataset(table: pa.Table) -> Dataset:
     features = Features({name: FEATURES[name] for name in table.column_names})
     # Without a fingerprint of its own, Dataset would pickle the whole table to make one.
-    return Dataset(table, info=DatasetInfo(features=features), fingerprint=_fingerprint(table))
+    return Dataset(table, info=DatasetInfo(features=features), fingerprint=fingerprint(table))
 
 
 def _table(pairs: Dataset) -> pa.Table:
     return pairs.with_format("arrow")[:]
 
 
-def _from_pandas(frame: pd.DataFrame, name: str) -> pa.Table:
-    try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowException, TypeError, UnicodeEncodeError) as error:
-        raise ValueError(f"{name}: expected columns of one type each, got {formats.first_line(error)}") from None
-
-
 def _load(location: sources.Location, labelled: bool) -> pa.Table:
     if location.kind == "hub":
         return _load_hub(location, labelled)
     if location.kind == "sample":
-        table = pa.Table.from_pylist(_sample_corpora(location.seed)[location.name][location.split])
-        return check(table, location.name, labelled)
+        rows = _generate(location.seed)[location.name][location.split]
+        return check(pa.Table.from_pylist(rows), location.name, labelled)
     tables = [formats.read(path, labelled) for path in location.files]
-    ends = np.cumsum([table.num_rows for table in tables])
 
     def locate(row: int) -> str:
-        part = int(np.searchsorted(ends, row, side="right"))
-        return formats.locate(location.files[part], row - int(ends[part] - tables[part].num_rows))
+        for path, table in zip(location.files, tables, strict=True):
+            if row < table.num_rows:
+                return formats.locate(path, row)
+            row -= table.num_rows
 
     # Made ids are named by content, as identities are: no two files share one, and a moved file keeps its own.
     ids = None if "question_id" in tables[0].column_names else sources.file_sha256(location.files[0])[:8]
     return check(pa.concat_tables(tables, promote_options="permissive"), location.name, labelled, locate, ids)
 
 
-@lru_cache(maxsize=2)
-def _sample_corpora(seed: int) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    return sources.sample_module().generate(seed)
-
-
 def _load_hub(location: sources.Location, labelled: bool) -> pa.Table:
-    name, what = location.name, f"revision {location.revision}, split {location.split}"
+    name = location.name
     try:
         loaded = datasets.load_dataset(name, location.config, revision=location.revision, split=location.split)
     except (OSError, ValueError, RuntimeError) as error:  # no network; no such set, revision, config or split; a script
+        what = f"{name} (revision {location.revision}, split {location.split})"
         raise FileNotFoundError(
-            f"can't load {name} ({what}) from the hub: {formats.first_line(error)}; without a network, copy the set "
-            f'to a folder and add "{name}: that/folder" under "local:" in params/local.yaml'
+            f"can't load {what} from the hub: {str(error).partition(chr(10))[0]}; without a network, copy the set to a "
+            f'folder and add "{name}: that/folder" under "local:" in params/local.yaml'
         ) from None
-    layout = formats.layout_of(loaded.column_names, name, labelled, exact=False)
-    return check(formats.project(_table(loaded), layout), name, labelled, ids=location.split)
+    return check(formats.select(_table(loaded), name, labelled, exact=False), name, labelled, ids=location.split)
 
 
 def _text(column: pa.ChunkedArray, key: str, name: str, locate: Locate) -> pa.ChunkedArray:
-    is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if not (_is_text(column.type) or pa.types.is_null(column.type) or (key == "question_id" and is_number)):
+    if key != "question_id" and pa.types.is_primitive(column.type):
         raise ValueError(f"{name}: {key} must be text, got a column of type {column.type}")
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
-        raise ValueError(f"{locate(_first_not_utf8(column))}: {key} must be UTF-8 text, got other bytes") from None
+        texts = (text or b"" for text in column.cast(pa.binary()).to_pylist())
+        row = next(row for row, text in enumerate(texts) if text.decode(errors="ignore").encode() != text)
+        raise ValueError(f"{locate(row)}: {key} must be UTF-8 text, got other bytes") from None
     column = column.cast(pa.string())
-    before = 0
-    for chunk in column.chunks:  # one at a time: trimming copies the text
-        empty = pc.fill_null(pc.equal(pc.binary_length(pc.utf8_trim_whitespace(chunk)), 0), True)
-        row = pc.index(empty, True).as_py()
-        if row >= 0:
-            raise ValueError(
-                f"{locate(before + row)}: {key} must not be empty, got {shorten(chunk[row].as_py() or '')}"
-            )
-        before += len(chunk)
+    empty = pc.or_(pc.utf8_is_space(column), pc.equal(pc.binary_length(column), 0))
+    row = pc.index(pc.fill_null(empty, True), True).as_py()
+    if row >= 0:
+        raise ValueError(f"{locate(row)}: {key} must not be empty, got {shorten(column[row].as_py() or '')}")
     return column
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-
-
-def _first_not_utf8(column: pa.ChunkedArray) -> int:
-    for row, value in enumerate(column):
-        try:
-            value.as_py()
-        except UnicodeDecodeError:
-            return row
-    return 0
-
-
-def _labels(column: pa.ChunkedArray, name: str, locate: Locate) -> pa.ChunkedArray:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if _is_text(column.type) or pa.types.is_null(column.type):
-        column = column.cast(pa.string())
-        zeros, ones = (pc.is_in(column, value_set=pa.array(_LABEL_TEXTS[label])) for label in (0, 1))
-    elif pa.types.is_boolean(column.type):
-        zeros, ones = pc.invert(column), column
-    elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        zeros, ones = pc.equal(column, 0), pc.equal(column, 1)
-    else:
-        raise ValueError(f"{name}: label must be 0 or 1, got a column of type {column.type}")
-    row = pc.index(pc.fill_null(pc.or_(zeros, ones), False), False).as_py()
+def _labels(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
+    texts = column.cast(pa.string())
+    zeros, ones = (pc.is_in(texts, value_set=pa.array([label, f"{label}.0"])) for label in "01")
+    row = pc.index(pc.or_(zeros, ones), False).as_py()
     if row >= 0:
         got = column[row].as_py()
         raise ValueError(f"{locate(row)}: label must be 0 or 1, got {'nothing' if got in (None, '') else shorten(got)}")
@@ -285,35 +228,17 @@ def _labels(column: pa.ChunkedArray, name: str, locate: Locate) -> pa.ChunkedArr
 
 def _run_starts(column: pa.ChunkedArray) -> np.ndarray:
     """For each row, whether its value differs from the one before."""
-    starts = np.ones(len(column), dtype=bool)
-    if len(column) > 1:
-        starts[1:] = pc.not_equal(column.slice(1), column.slice(0, len(column) - 1)).to_numpy()
-    return starts
-
-
-def _ids_of_runs(questions: pa.ChunkedArray, prefix: str) -> pa.ChunkedArray:
-    numbers = pa.array(np.cumsum(_run_starts(questions))).cast(pa.string())
-    return pa.chunked_array([pc.binary_join_element_wise(prefix, numbers, "-")])
+    return np.append(True, pc.not_equal(column[1:], column[:-1]).to_numpy())
 
 
 def _require_contiguous(ids: pa.ChunkedArray, locate: Locate) -> None:
-    starts = _run_starts(ids)
-    first, again = _first_repeat(ids.filter(pa.array(starts)))
-    if again is not None:
-        first, again = (int(row) for row in np.flatnonzero(starts)[[first, again]])
+    starts = np.flatnonzero(_run_starts(ids))
+    heads = ids.take(pa.array(starts)).to_pandas()
+    if not heads.is_unique:
+        again = heads.duplicated().to_numpy().argmax()
+        first = (heads == heads[again]).to_numpy().argmax()
         raise ValueError(
-            f"{locate(again)}: the rows of a question must be contiguous, got question_id "
-            f"{shorten(ids[again].as_py())} again, first at {locate(first)}; bring its rows together in their order"
+            f"{locate(int(starts[again]))}: the rows of a question must be contiguous, got question_id "
+            f"{shorten(heads[again])} again, first at {locate(int(starts[first]))}; bring its rows together in their "
+            "order"
         )
-
-
-def _first_repeat(values: pa.ChunkedArray) -> tuple[int | None, int | None]:
-    """The first value that was there before: the positions of its first occurrence and of the one found."""
-    if len(values) == 0:
-        return None, None
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in values.dictionary_encode().chunks])
-    _, firsts = np.unique(codes, return_index=True)  # codes count up in order of first appearance
-    repeats = np.ones(len(codes), dtype=bool)
-    repeats[firsts] = False
-    again = int(np.argmax(repeats))
-    return (int(firsts[codes[again]]), again) if repeats[again] else (None, None)

@@ -1,8 +1,8 @@
 """The embedded corpus: questions about made-up places, generated from a seed; knows nothing of models or file formats.
 
-A question asks for one role (who, when, why) of one event (founding, repair, …) of one entity. A sentence answers it
-where a single clause joins that entity, that event and that role. Distractors keep one or two of the three, or have all
-three but in two clauses; questions and answers mostly name an event in different words.
+A question asks for one role (who, when, why, how, …) of one event (founding, repair, …) of one entity. A sentence
+answers it where a single clause joins that entity, that event and that role. Distractors keep one or two of the three,
+or have all three but in two clauses; questions and answers mostly name an event in different words.
 """
 
 from dataclasses import dataclass
@@ -16,25 +16,31 @@ Row = dict[str, str | int]
 # Event → its wordings in questions, and in answers ("past|participle" where the two differ). The last wording of the
 # answers is the target set's alone.
 EVENTS: dict[str, tuple[list[str], list[str]]] = {
-    "found": (["founded", "established"], ["launched", "began|begun", "set up", "brought into being"]),
-    "design": (["designed", "planned"], ["devised", "drafted", "outlined", "put on paper"]),
-    "fund": (["funded", "financed"], ["sponsored", "backed", "paid for", "kept in money"]),
-    "close": (["closed", "abandoned"], ["locked", "dissolved", "gave up|given up", "brought to an end"]),
-    "repair": (["repaired", "restored"], ["mended", "renovated", "made good", "put right"]),
-    "damage": (["damaged", "wrecked"], ["ruined", "smashed", "laid low", "set on fire"]),
+    "found": (["founded", "established"], ["launched", "set up", "began|begun"]),
+    "design": (["designed", "planned"], ["devised", "drafted", "outlined"]),
+    "fund": (["funded", "financed"], ["sponsored", "paid for", "backed"]),
+    "close": (["closed", "abandoned"], ["locked", "shut", "gave up|given up"]),
+    "repair": (["repaired", "restored"], ["mended", "renovated", "put right"]),
+    "damage": (["damaged", "wrecked"], ["ruined", "smashed", "laid low"]),
 }
 
 # Role → question forms; {e} is the entity, {v} the event.
 QUESTIONS: dict[str, list[str]] = {
-    "who": ["Who {v} {e}?", "By whom was {e} {v}?", "Which person {v} {e}?", "Who was it that {v} {e}?"],
+    "who": ["Who {v} {e}?", "By whom was {e} {v}?", "Which person {v} {e}?"],
     "when": ["When was {e} {v}?", "In what year was {e} {v}?", "What year was {e} {v}?"],
-    "why": ["Why was {e} {v}?", "For what reason was {e} {v}?", "How come {e} was {v}?"],
+    "why": ["Why was {e} {v}?", "For what reason was {e} {v}?", "What was the reason that {e} was {v}?"],
+    "how": ["How was {e} {v}?", "With what help was {e} {v}?", "How could {e} be {v}?"],
+    "price": ["At what price was {e} {v}?", "For how many crowns was {e} {v}?"],
+    "day": ["On which weekday was {e} {v}?", "On what day of the week was {e} {v}?"],
 }
 ROLES: tuple[str, ...] = tuple(QUESTIONS)
 ADJUNCTS: dict[str, list[str]] = {
     "who": ["by {}"],
     "when": ["in {}"],
     "why": ["because of {}", "owing to {}"],
+    "how": ["with {}", "using {}"],
+    "price": ["for {} crowns", "costing {} crowns"],
+    "day": ["one {} morning", "on a {}"],
 }
 
 KINDS = ["institute", "museum", "bridge", "library", "theatre", "school"]
@@ -60,6 +66,8 @@ REASONS = [
     "the new railway",
     "a bad harvest",
 ]
+MEANS = ["borrowed tools", "hired machines", "a secret vote", "a brass band", "stolen carts", "old ships", "two horses"]
+DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 ASIDES = [
     "{e} has {n} rooms", "{e} stands on a hill near {t}", "{e} lies {n} miles from {t}", "visitors reach {e} by ferry",
     "{e} is shown on many stamps", "there are {n} steps in front of {e}", "{e} is open on {n} days a year",
@@ -86,28 +94,29 @@ class Mix:
 
 MIXES: dict[str, Mix] = {
     "sample-transfer": Mix(
-        questions={"train": 6000, "dev": 120, "test": 120},
-        candidates=(3, 4),
+        questions={"train": 7000, "dev": 120, "test": 120},
+        candidates=(2, 3),
         answer_wordings=slice(0, -1),
         event_weights=[4, 4, 3, 3, 2, 2],
-        role_weights=[3, 3, 3],
-        distractor_weights=[2, 3, 2, 2, 2, 2, 4, 1, 1],
+        role_weights=[5, 5, 4, 4, 3, 3],
+        distractor_weights=[6, 1, 1, 5, 4, 1, 5, 1, 1],
         echo=(0.4, 0.3),
         joined=0.1,
         unusual={"two": 0.05, "none": 0.05, "only": 0.01},
     ),
     "sample": Mix(
-        questions={"train": 250, "dev": 180, "test": 500},
-        candidates=(5, 7),
+        questions={"train": 400, "dev": 180, "test": 500},
+        candidates=(5, 6),
         answer_wordings=slice(0, None),
         event_weights=[2, 2, 3, 3, 4, 4],
-        role_weights=[2, 3, 3],
-        distractor_weights=[3, 2, 3, 2, 2, 2, 3, 1, 2],
-        echo=(0.5, 0.1),
+        role_weights=[3, 3, 3, 4, 4, 4],
+        distractor_weights=[7, 1, 1, 5, 3, 1, 3, 1, 2],
+        echo=(0.65, 0.1),
         joined=0.15,
         unusual={"two": 0.05, "none": 0.06, "only": 0.03},
     ),
 }
+FILLERS = {"when": range(1840, 1960), "why": REASONS, "how": MEANS, "price": range(100, 1000, 10), "day": DAYS}
 NAMED, GENERIC, PRONOUN = range(3)
 
 
@@ -170,7 +179,7 @@ class Writer:
         page = [(self.distractor(kind), 0) for kind in kinds]
         for _ in range(right):
             places = range(len(page) + 1)
-            place = rng.choices(places, [0.9**i for i in places])[0]
+            place = rng.choices(places, [0.85**i for i in places])[0]
             page.insert(place, (self.correct(), 1))
         return page
 
@@ -215,23 +224,23 @@ class Writer:
 
     def adjunct(self, role: str) -> str:
         rng = self.rng
-        if role == "who":
-            filler = f"{rng.choice(FIRST_NAMES)} {rng.choice(SURNAMES)}"
-        else:
-            filler = rng.randint(1840, 1959) if role == "when" else rng.choice(REASONS)
+        person = f"{rng.choice(FIRST_NAMES)} {rng.choice(SURNAMES)}" if role == "who" else ""
+        filler = person or rng.choice(FILLERS[role])
         return rng.choice(ADJUNCTS[role]).format(filler)
 
     def reference(self) -> int:
-        return self.rng.choices([NAMED, GENERIC, PRONOUN], [5, 4, 1])[0]
+        return self.rng.choices([NAMED, GENERIC, PRONOUN], [6, 3, 1])[0]
 
     def other_event(self) -> str:
         return self.rng.choice([event for event in EVENTS if event != self.event])
 
     def other_entity(self) -> Entity:
-        """An entity that shares the name or the kind with the one asked about."""
-        name = self.rng.choice([name for name in NAMES if name != self.entity.name])
-        kind = self.rng.choice([kind for kind in KINDS if kind != self.entity.kind])
-        return Entity(self.entity.name, kind) if self.rng.random() < 0.5 else Entity(name, self.entity.kind)
+        """Another entity; it may share the name or the kind with the one asked about."""
+        names = [name for name in NAMES if name != self.entity.name]
+        kinds = [kind for kind in KINDS if kind != self.entity.kind]
+        name, kind = self.rng.choice(names), self.rng.choice(kinds)
+        shared = self.rng.choices(["name", "kind", ""], [1, 1, 2])[0]
+        return Entity(self.entity.name if shared == "name" else name, self.entity.kind if shared == "kind" else kind)
 
     def join(self, first: str, second: str) -> str:
         return self.finish(self.rng.choice(["{}, and {}", "{}, but {}", "{}, while {}"]).format(first, second))

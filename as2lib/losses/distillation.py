@@ -14,18 +14,18 @@ from torch import Tensor
 
 
 class Supervised(NamedTuple):
-    """What `cross_entropy` returns."""
+    """What `cross_entropy` returns, two scalars that are equal."""
 
-    total: Tensor  # scalar, equal to hard
-    hard: Tensor  # scalar
+    total: Tensor
+    hard: Tensor
 
 
 class Distillation(NamedTuple):
-    """What `kd` returns."""
+    """What `kd` returns, three scalars."""
 
-    total: Tensor  # scalar
-    hard: Tensor  # scalar
-    soft: Tensor  # scalar
+    total: Tensor
+    hard: Tensor
+    soft: Tensor
 
 
 class PerHead(NamedTuple):
@@ -43,10 +43,9 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Supervised:
 
     logits: (b, c) floats, unnormalised.  labels: (b,) integer class ids.
     Returns `total` and `hard`, each a scalar, mean over the batch.
-    Raises ValueError where the shapes do not fit or the labels are not integers.
+    Raises ValueError where there is not one integer label a pair.
     Source: L_H of CERBERUS eq. 1.  With a teacher: `kd`.
     """
-    _check_logits("logits", logits, 2)
     _check_labels(labels, logits)
     hard = F.cross_entropy(_raise_precision(logits), labels.long())
     return Supervised(hard, hard)
@@ -62,9 +61,9 @@ def kd(student_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha: fl
     Raises ValueError where the shapes differ, tau <= 0, alpha lies outside [0, 1], or the labels are not integers.
     Source: CERBERUS eq. 1-3 (Hinton et al. 2015).  One teacher per head: `per_head`.
     """
-    _check(student_logits, teacher_logits, labels, 2, "student_logits", alpha, tau)
-    hard, soft = _hard_and_soft(student_logits.unsqueeze(1), teacher_logits.unsqueeze(1), labels, tau)  # (1,) each
-    return Distillation(_balance(hard, soft, alpha, tau).sum(), hard.squeeze(0), soft.squeeze(0))
+    _check(student_logits, teacher_logits, labels, "student_logits", "(b, c)", alpha, tau)
+    total, hard, soft = _weigh(student_logits.unsqueeze(1), teacher_logits.unsqueeze(1), labels, alpha, tau)
+    return Distillation(total.sum(), hard.squeeze(0), soft.squeeze(0))
 
 
 def per_head(
@@ -85,60 +84,43 @@ def per_head(
     Raises ValueError where `kd` does, or weights does not have one number a head.
     Source: CERBERUS eq. 4.  One student without heads: `kd`.
     """
-    _check(head_logits, teacher_logits, labels, 3, "head_logits", alpha, tau)
-    hard, soft = _hard_and_soft(head_logits, teacher_logits, labels, tau)
-    loss = _balance(hard, soft, alpha, tau)
+    _check(head_logits, teacher_logits, labels, "head_logits", "(b, k, c)", alpha, tau)
+    total, hard, soft = _weigh(head_logits, teacher_logits, labels, alpha, tau)
     if weights is not None:
-        weights = torch.as_tensor(weights, dtype=loss.dtype, device=loss.device)
-        if weights.shape != loss.shape:
-            raise ValueError(
-                f"weights must have one number a head, shape {tuple(loss.shape)}; got shape {tuple(weights.shape)}"
-            )
-        loss = weights * loss
-    return PerHead(loss.sum(), hard, soft)
+        weights = torch.as_tensor(weights, dtype=total.dtype, device=total.device)
+        if weights.shape != total.shape:
+            shapes = f"shape {tuple(total.shape)}; got shape {tuple(weights.shape)}"
+            raise ValueError(f"weights must have one number a head, {shapes}")
+        total = weights * total
+    return PerHead(total.sum(), hard, soft)
 
 
-def _hard_and_soft(student: Tensor, teacher: Tensor, labels: Tensor, tau: float) -> tuple[Tensor, Tensor]:
-    """Cross entropy and KL divergence of each head, (k,) both, from (b, k, c) logits."""
+def _weigh(student: Tensor, teacher: Tensor, labels: Tensor, alpha: float, tau: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Total, cross entropy and KL divergence of each head, (k,) each, from (b, k, c) logits."""
     student, teacher = _raise_precision(student), _raise_precision(teacher.detach())
     every_head = labels.long().unsqueeze(1).expand(student.shape[:2])  # (b, k)
-    hard = F.cross_entropy(student.transpose(1, 2), every_head, reduction="none")  # (b, k)
-    divergence = F.kl_div(
-        F.log_softmax(student / tau, dim=-1),
-        F.log_softmax(teacher / tau, dim=-1),
-        reduction="none",
-        log_target=True,
-    )  # (b, k, c)
-    return hard.mean(dim=0), divergence.sum(dim=-1).mean(dim=0)
-
-
-def _balance(hard: Tensor, soft: Tensor, alpha: float, tau: float) -> Tensor:
-    return alpha * hard + (1 - alpha) * tau**2 * soft  # tau² keeps the soft gradients' size whatever the temperature
+    hard = F.cross_entropy(student.transpose(1, 2), every_head, reduction="none").mean(dim=0)
+    softened = [F.log_softmax(logits / tau, dim=-1) for logits in (student, teacher)]
+    soft = F.kl_div(*softened, reduction="none", log_target=True).sum(dim=-1).mean(dim=0)
+    # tau² keeps the soft gradients' size whatever the temperature
+    return alpha * hard + (1 - alpha) * tau**2 * soft, hard, soft
 
 
 def _raise_precision(logits: Tensor) -> Tensor:
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
-def _check(
-    student: Tensor, teacher: Tensor, labels: Tensor, dimensions: int, name: str, alpha: float, tau: float
-) -> None:
-    _check_logits(name, student, dimensions)
+def _check(student: Tensor, teacher: Tensor, labels: Tensor, name: str, shape: str, alpha: float, tau: float) -> None:
+    if student.dim() != shape.count(",") + 1 or student.numel() == 0:
+        raise ValueError(f"{name} must have shape {shape}, none of them 0; got {tuple(student.shape)}")
     if student.shape != teacher.shape:
-        raise ValueError(
-            f"{name} and teacher_logits must have one shape; got {tuple(student.shape)} and {tuple(teacher.shape)}"
-        )
+        shapes = f"{tuple(student.shape)} and {tuple(teacher.shape)}"
+        raise ValueError(f"{name} and teacher_logits must have one shape; got {shapes}")
     _check_labels(labels, student)
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha must lie in [0, 1]; got {alpha}")
     if not 0 < tau < float("inf"):
         raise ValueError(f"tau must be a positive number; got {tau}")
-
-
-def _check_logits(name: str, logits: Tensor, dimensions: int) -> None:
-    if logits.dim() != dimensions or logits.numel() == 0:
-        expected = "(b, c)" if dimensions == 2 else "(b, k, c)"
-        raise ValueError(f"{name} must have shape {expected}, none of them 0; got {tuple(logits.shape)}")
 
 
 def _check_labels(labels: Tensor, logits: Tensor) -> None:

@@ -1,14 +1,9 @@
 """How well scores rank the candidates of each question, for arrays of any source; knows no model, loss or data set.
 
 Ties are broken against the system: among equal scores of a question the incorrect candidates come first. The rows of a
-question may stand anywhere. The policy `questions` says which questions count:
-
-    "answered"  those with at least one correct candidate (the default)
-    "mixed"     ... and at least one incorrect candidate
-    "all"       every question; one without a correct candidate scores 0
-
-What is a question here is an integer code in first-seen order, so that everything below works on all questions at once.
-Letters: n rows (question and candidate) · q questions · m correct candidates.
+question may stand anywhere. The policy `questions` says which questions count: those "answered" by at least one
+correct candidate (the default), those "mixed" with an incorrect one as well, or "all" (without a correct one: 0).
+Letters: n rows (question and candidate) · q questions, coded from 0 in first-seen order · m correct candidates.
 """
 
 import math
@@ -30,6 +25,8 @@ class _Rows(NamedTuple):
     question: np.ndarray  # (n,) codes into names
     correct: np.ndarray  # (n,) bool
     score: np.ndarray  # (n,) finite float64
+    sizes: np.ndarray  # (q,) candidates
+    hits: np.ndarray  # (q,) correct candidates
 
 
 def per_question(question_id: Values, label: Values, score: Values, questions: str = "answered") -> pd.DataFrame:
@@ -46,51 +43,39 @@ def per_question(question_id: Values, label: Values, score: Values, questions: s
     Source: trec_eval's P_1, map, recip_rank and ndcg_cut_10, but for ties.  Their means: `summary`.
     """
     rows = _read(question_id, label, score)
-    candidates, correct = _count(rows)
-    keep = kept(candidates, correct, questions)
-    values = _measure(*_rank_correct(rows, correct), correct)
-    return pd.DataFrame(dict(zip(COLUMNS, values[:, keep], strict=True)), index=rows.names[keep])
+    keep = kept(rows.sizes, rows.hits, questions)
+    values = _measure(*_rank_correct(rows), rows.hits)[:, keep]
+    return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)), index=rows.names[keep])
 
 
 def summary(question_id: Values, label: Values, score: Values, questions: str = "answered") -> dict[str, float | int]:
     """The mean of each measure over the questions that the policy keeps, and how many these are.
 
     Arguments as in `per_question`. The means do not depend on the order of the questions, to the last bit.
-    Returns P@1, MAP, MRR and nDCG@10 in [0, 1], and `questions`.
-    Raises ValueError as `per_question` does, and where the policy keeps no question.
+    Returns P@1, MAP, MRR, nDCG@10, `questions`.  Raises as `per_question`, and where the policy keeps no question.
     """
     return average(per_question(question_id, label, score, questions), questions)
 
 
 def average(measures: pd.DataFrame, questions: str = "answered") -> dict[str, float | int]:
-    """The dictionary that `summary` returns, from the table that `per_question` returns.
-
-    Raises ValueError where the table has no rows; `questions` only words that message.
-    """
+    """The dictionary that `summary` returns, from the table that `per_question` returns."""
     if measures.empty:
         raise ValueError(f'expected at least one question to average over, got none under questions="{questions}"')
     means = {name: math.fsum(measures[name]) / len(measures) for name in COLUMNS}
-    return {
-        "P@1": means["P@1"],
-        "MAP": means["AP"],
-        "MRR": means["RR"],
-        "nDCG@10": means["nDCG@10"],
-        "questions": len(measures),
-    }
+    return dict(zip(("P@1", "MAP", "MRR", "nDCG@10"), means.values(), strict=True)) | {"questions": len(measures)}
 
 
 def top(question_id: Values, label: Values, score: Values) -> pd.Series:
     """The row of each question's highest-scored candidate, an incorrect one where it is tied with a correct one.
 
-    Arguments as in `per_question`.  Among tied candidates of one label it is the first row.
+    Arguments and errors as in `per_question`.  Among tied candidates of one label it is the first row.
     Returns (q,) row numbers from 0, index `question_id`, first seen first, for every question.
-    Raises ValueError as `per_question` does.
     """
     rows = _read(question_id, label, score)
     leaders = _leaders(rows)
-    order = np.lexsort((leaders, rows.correct[leaders], rows.question[leaders]))
-    _, first = np.unique(rows.question[leaders][order], return_index=True)
-    return pd.Series(leaders[order][first], index=rows.names, name="row")
+    leaders = leaders[np.lexsort((rows.correct[leaders], rows.question[leaders]))]
+    _, first = np.unique(rows.question[leaders], return_index=True)
+    return pd.Series(leaders[first], index=rows.names, name="row")
 
 
 def top_ties(question_id: Values, label: Values, score: Values, questions: str = "answered") -> float:
@@ -99,74 +84,54 @@ def top_ties(question_id: Values, label: Values, score: Values, questions: str =
     Arguments and errors as in `summary`.  A large share says that the tie rule made the figures, not the scores.
     """
     rows = _read(question_id, label, score)
-    keep = kept(*_count(rows), questions)
+    keep = kept(rows.sizes, rows.hits, questions)
     if not keep.any():
         raise ValueError(f'expected at least one question to look at, got none under questions="{questions}"')
-    leaders = np.bincount(rows.question[_leaders(rows)], minlength=len(rows.names))
-    return float(np.mean(leaders[keep] > 1))
+    return float(np.mean(np.bincount(rows.question[_leaders(rows)])[keep] > 1))
 
 
 def kept(candidates: np.ndarray, correct: np.ndarray, questions: str) -> np.ndarray:
-    """Which questions a policy keeps, from the number of candidates and of correct ones of each.
-
-    candidates, correct: (q,) counts.  Returns (q,) bool.  Raises ValueError on an unknown policy.
-    """
+    """Which questions a policy keeps, (q,) bool, from the (q,) numbers of candidates and of correct ones."""
     if questions not in POLICIES:
         raise ValueError(f"questions must be one of {', '.join(POLICIES)}; got {questions!r}")
-    if questions == "all":
-        return np.ones(len(candidates), dtype=bool)
-    answered = correct > 0
-    return answered if questions == "answered" else answered & (correct < candidates)
+    return (questions == "all") | (correct > 0) & ((questions != "mixed") | (correct < candidates))
 
 
-# --- ranks and measures ---------------------------------------------------------------------------------------------
-
-
-def _rank_correct(rows: _Rows, correct: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _rank_correct(rows: _Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The question, rank and place among the correct ones, (m,) each, of the correct candidates: the best one first.
 
-    A rank is the place among the correct ones plus the number of incorrect ones at or above. Correct candidates are
-    few, so only they are sorted (sorting everything costs five times as much). The incorrect ones are then counted
-    against the worst correct candidate of their question, those that reach it against the second worst, and so on.
-    The time grows with the sum of the ranks: a question of 20,000 candidates, half of them correct, takes 0.3 s.
+    Only they are sorted (sorting everything costs five times as much). The incorrect ones are counted against the
+    worst correct candidate of their question, those that reach it against the second worst, and so on.
     """
     hits = np.flatnonzero(rows.correct)
     hits = hits[np.lexsort((rows.score[hits], rows.question[hits]))]  # by question, the worst first
-    first = np.cumsum(correct) - correct
+    first = np.cumsum(rows.hits) - rows.hits
     above = np.empty(len(hits), dtype=np.int64)
     left = np.flatnonzero(~rows.correct)
     question, score = rows.question.take(left), rows.score.take(left)
-    for level in range(correct.max()):
-        with_level = np.flatnonzero(correct > level)
-        bar = np.full(len(correct), np.inf)
-        bar[with_level] = rows.score[hits[first[with_level] + level]]
+    for level in range(rows.hits.max()):
+        with_level = np.flatnonzero(rows.hits > level)
+        at_level = first[with_level] + level
+        bar = np.full(len(rows.hits), np.inf)
+        bar[with_level] = rows.score[hits[at_level]]
         left = np.flatnonzero(score >= bar.take(question))  # take of indices: three times faster than a mask
         question, score = question.take(left), score.take(left)
-        above[first[with_level] + level] = np.bincount(question, minlength=len(correct))[with_level]
+        above[at_level] = np.bincount(question, minlength=len(bar))[with_level]
     owner = rows.question[hits]
-    place = correct[owner] - (np.arange(len(hits)) - first[owner])
+    place = rows.hits[owner] - (np.arange(len(hits)) - first[owner])
     return owner[::-1], (above + place)[::-1], place[::-1]
 
 
-def _measure(owner: np.ndarray, rank: np.ndarray, place: np.ndarray, correct: np.ndarray) -> np.ndarray:
-    """The four measures (4, q) from the questions, ranks and places of the correct candidates, the best one first.
-
-    That order adds the gains as `ideal` does, so that a perfect nDCG is 1 to the last bit.
-    """
+def _measure(owner: np.ndarray, rank: np.ndarray, place: np.ndarray, hits: np.ndarray) -> np.ndarray:
+    """The four measures (4, q); the gains are added best first, as in `ideal`, so that a perfect nDCG is exactly 1."""
     gain = np.where(rank <= CUTOFF, 1 / np.log2(1 + rank), 0.0)
     ideal = np.cumsum(np.append(0.0, 1 / np.log2(1 + np.arange(1, CUTOFF + 1))))
     precise, dcg, reciprocal, hit = (
-        np.bincount(owner, weights=part, minlength=len(correct))
+        np.bincount(owner, weights=part, minlength=len(hits))
         for part in (place / rank, gain, np.where(place == 1, 1 / rank, 0.0), rank == 1)
     )
-    at_least_one = np.maximum(correct, 1)  # a question without a correct candidate: 0 / 1
+    at_least_one = np.maximum(hits, 1)  # a question without a correct candidate: 0 / 1
     return np.stack([hit, precise / at_least_one, reciprocal, dcg / ideal[np.minimum(at_least_one, CUTOFF)]])
-
-
-def _count(rows: _Rows) -> tuple[np.ndarray, np.ndarray]:
-    """The number of candidates and of correct ones, (q,) each."""
-    q = len(rows.names)
-    return np.bincount(rows.question, minlength=q), np.bincount(rows.question[rows.correct], minlength=q)
 
 
 def _leaders(rows: _Rows) -> np.ndarray:
@@ -176,30 +141,34 @@ def _leaders(rows: _Rows) -> np.ndarray:
     return np.flatnonzero(rows.score == best[rows.question])
 
 
-# --- where the data enter -------------------------------------------------------------------------------------------
-
-
 def _read(question_id: Values, label: Values, score: Values) -> _Rows:
     columns = {"question_id": question_id, "label": label, "score": score}
     columns = {name: _column(name, values) for name, values in columns.items()}
-    lengths = {name: len(values) for name, values in columns.items()}
-    if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name} {length}" for name, length in lengths.items())
+    if len({len(values) for values in columns.values()}) > 1:
+        found = ", ".join(f"{name} {len(values)}" for name, values in columns.items())
         raise ValueError(f"question_id, label and score must have the same length; got {found}")
-    if not lengths["label"]:
+    if not len(columns["label"]):
         raise ValueError("expected at least one row of question_id, label and score, got none")
     names, question = encode_ids(columns["question_id"])
-    return _Rows(names, question, _read_labels(columns["label"]), _read_scores(columns["score"]))
+    label = pd.Series(columns["label"])
+    correct, incorrect = (label.eq(value).fillna(False).to_numpy(dtype=bool) for value in (1, 0))
+    _require(correct | incorrect, "label must be 0 or 1", label)
+    try:
+        score = np.asarray(columns["score"], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"score must be finite numbers; got {error}") from None
+    _require(np.isfinite(score), "score must be finite", score)
+    counts = np.bincount(question), np.bincount(question[correct], minlength=len(names))
+    return _Rows(names, question, correct, score, *counts)
 
 
 def _column(name: str, values: Values) -> np.ndarray | pd.Series:
-    """A one-dimensional array; ids in a list stay the objects they are."""
-    if not isinstance(values, list | tuple) and not hasattr(values, "__array__") and hasattr(values, "__getitem__"):
-        values = values[:]  # a lazy column of `datasets` would otherwise be read row by row
+    """A one-dimensional array; ids in a list stay the objects they are, and a lazy column is read at once."""
+    if not isinstance(values, list) and hasattr(values, "__getitem__"):
+        values = values[:]
     if name == "question_id" and isinstance(values, list | tuple):
-        values = np.fromiter(values, dtype=object, count=len(values))
-    elif not isinstance(values, pd.Series):
-        values = np.asarray(values)
+        return np.fromiter(values, dtype=object, count=len(values))
+    values = values if isinstance(values, pd.Series) else np.asarray(values)
     if values.ndim != 1:
         came = "None" if values.ndim == 0 and values.item() is None else f"an array of shape {values.shape}"
         raise ValueError(f"{name} must be a sequence with one value a row; got {came}")
@@ -223,28 +192,8 @@ def encode_ids(question_id: np.ndarray | pd.Series) -> tuple[pd.Index, np.ndarra
     return pd.Index(names, name="question_id"), code
 
 
-def _read_labels(label: np.ndarray | pd.Series) -> np.ndarray:
-    values = np.asarray(label, dtype=None if label.dtype.kind in "biuf" else object)
-    if values.dtype == object:
-        values = np.array([value if isinstance(value, int | float | np.number | np.bool_) else -1 for value in values])
-    correct = values == 1
-    wrong = np.flatnonzero(~(correct | (values == 0)))
-    if len(wrong):
-        came = label.iloc[wrong[0]] if isinstance(label, pd.Series) else label[wrong[0]]
-        raise ValueError(f"label must be 0 or 1; row {wrong[0]} has {_show(came)}")
-    return correct
-
-
-def _read_scores(score: np.ndarray | pd.Series) -> np.ndarray:
-    try:
-        values = np.asarray(score, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"score must be finite numbers; got {score.dtype} values ({error})") from None
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if len(wrong):
-        raise ValueError(f"score must be finite; row {wrong[0]} has {_show(values[wrong[0]])}")
-    return values
-
-
-def _show(value: Any) -> str:
-    return repr(value.item() if isinstance(value, np.generic) else value)
+def _require(fine: np.ndarray, rule: str, values: np.ndarray | pd.Series) -> None:
+    if not fine.all():
+        row = int(np.argmin(fine))
+        value = values.iloc[row] if isinstance(values, pd.Series) else values[row]
+        raise ValueError(f"{rule}; row {row} has {value.item() if isinstance(value, np.generic) else value!r}")

@@ -53,32 +53,21 @@ def compare(
     Many comparisons at once: `holm`.
     """
     if not (margin > 0 and 0 < confidence < 1 and resamples >= 1):
-        raise ValueError(
-            "expected margin > 0, 0 < confidence < 1 and resamples >= 1; "
-            f"got margin {margin}, confidence {confidence}, resamples {resamples}"
-        )
+        came = f"margin {margin}, confidence {confidence}, resamples {resamples}"
+        raise ValueError(f"expected margin > 0, 0 < confidence < 1 and resamples >= 1; got {came}")
     a, b = _pair(a, b)
     gap = np.round(a - b, DECIMALS)
-    low, high = _interval(gap, resamples, confidence, seed)
-    wilcoxon, wilcoxon_p, effect = _signed_rank(gap)
-    spearman, spearman_p = _rank_correlation(a, b)
-    return Comparison(
-        n=len(gap),
-        mean_a=float(a.mean()),
-        mean_b=float(b.mean()),
-        difference=float(gap.mean()),
-        low=low,
-        high=high,
-        wins=int(np.sum(gap > 0)),
-        losses=int(np.sum(gap < 0)),
-        ties=int(np.sum(gap == 0)),
-        wilcoxon=wilcoxon,
-        wilcoxon_p=wilcoxon_p,
-        effect=effect,
-        spearman=spearman,
-        spearman_p=spearman_p,
-        equivalence_p=_equivalence(a, b, gap, margin),
+    constant = np.ptp(gap) == 0  # no variance: the difference is known
+    spearman = (np.nan, np.nan) if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0 else stats.spearmanr(a, b)
+    found = (  # as the fields of Comparison follow each other
+        *(a.mean(), b.mean(), gap.mean()),
+        *((gap.mean(), gap.mean()) if constant else _interval(gap, resamples, confidence, seed)),
+        *(int(np.sum(sign)) for sign in (gap > 0, gap < 0, gap == 0)),
+        *_signed_rank(gap),
+        *spearman,
+        abs(gap[0]) >= margin if constant else ttost_paired(a, b, -margin, margin)[0],
     )
+    return Comparison(len(gap), *(value if isinstance(value, int) else float(value) for value in found))
 
 
 def holm(p_values: Values) -> np.ndarray:
@@ -89,11 +78,8 @@ def holm(p_values: Values) -> np.ndarray:
     Source: Holm 1979, through statsmodels.
     """
     p = np.asarray(p_values, dtype=np.float64)
-    if p.ndim != 1:
-        raise ValueError(f"p_values must be one sequence of numbers; got an array of shape {p.shape}")
-    outside = np.flatnonzero((p < 0) | (p > 1))
-    if len(outside):
-        raise ValueError(f"p_values must lie in [0, 1]; number {outside[0]} is {p[outside[0]]}")
+    if ((p < 0) | (p > 1)).any():
+        raise ValueError(f"p_values must lie in [0, 1]; got {p}")
     adjusted, known = np.full(len(p), np.nan), ~np.isnan(p)
     if known.any():
         adjusted[known] = multipletests(p[known], method="holm")[1]
@@ -102,7 +88,15 @@ def holm(p_values: Values) -> np.ndarray:
 
 def _pair(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(a, pd.Series) and isinstance(b, pd.Series):
-        b = _align(a, b)
+        for name, series in (("a", a), ("b", b)):
+            if not series.index.is_unique:
+                twice = series.index[series.index.duplicated()][0]
+                raise ValueError(f"the index of {name} must name each question once; it repeats {twice!r}")
+        different = a.index.symmetric_difference(b.index)
+        if len(different):
+            came = f"{len(different)} are in only one, such as {different[0]!r}"
+            raise ValueError(f"a and b must be indexed by the same questions; {came}")
+        b = b.reindex(a.index)
     a, b = (np.round(np.asarray(values, dtype=np.float64), DECIMALS) for values in (a, b))
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(f"a and b must have one value a question, for the same 2 or more; got {a.shape} and {b.shape}")
@@ -113,20 +107,6 @@ def _pair(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
     return a, b
 
 
-def _align(a: pd.Series, b: pd.Series) -> pd.Series:
-    """`b` in the order of a's index."""
-    for name, series in (("a", a), ("b", b)):
-        if not series.index.is_unique:
-            twice = series.index[series.index.duplicated()][0]
-            raise ValueError(f"the index of {name} must name each question once; it repeats {twice!r}")
-    different = a.index.symmetric_difference(b.index)
-    if len(different):
-        raise ValueError(
-            f"a and b must be indexed by the same questions; {len(different)} are in only one, such as {different[0]!r}"
-        )
-    return b.reindex(a.index)
-
-
 def _signed_rank(gap: np.ndarray) -> tuple[float, float, float]:
     """The Wilcoxon statistic, its p value, and the rank-biserial correlation."""
     if not gap.any():
@@ -134,19 +114,10 @@ def _signed_rank(gap: np.ndarray) -> tuple[float, float, float]:
     test = stats.wilcoxon(gap, zero_method="pratt", alternative="two-sided")
     rank = stats.rankdata(np.abs(gap))  # Pratt: zeros take the lowest ranks, which then count for neither side
     plus, minus = rank[gap > 0].sum(), rank[gap < 0].sum()
-    return float(test.statistic), float(test.pvalue), float((plus - minus) / (plus + minus))
-
-
-def _rank_correlation(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
-    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return float("nan"), float("nan")
-    test = stats.spearmanr(a, b)
-    return float(test.statistic), float(test.pvalue)
+    return test.statistic, test.pvalue, (plus - minus) / (plus + minus)
 
 
 def _interval(gap: np.ndarray, resamples: int, confidence: float, seed: int) -> tuple[float, float]:
-    if np.ptp(gap) == 0:
-        return float(gap.mean()), float(gap.mean())
     result = stats.bootstrap(
         (gap,),
         np.mean,
@@ -156,10 +127,4 @@ def _interval(gap: np.ndarray, resamples: int, confidence: float, seed: int) -> 
         method="percentile",
         rng=np.random.default_rng(seed),
     )
-    return float(result.confidence_interval.low), float(result.confidence_interval.high)
-
-
-def _equivalence(a: np.ndarray, b: np.ndarray, gap: np.ndarray, margin: float) -> float:
-    if np.ptp(gap) == 0:  # no variance: the difference is known
-        return float(abs(gap[0]) >= margin)
-    return float(ttost_paired(a, b, -margin, margin)[0])
+    return tuple(result.confidence_interval)

@@ -1,5 +1,7 @@
 """A transformer that reads question and candidate together: an ordinary Hugging Face sequence classifier."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -51,27 +53,24 @@ def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:
     return AutoTokenizer.from_pretrained(origin, revision=revision)
 
 
-def load(folder: str | Path) -> PreTrainedModel:
-    """Any model of this library from a folder that `save_pretrained` left."""
-    from as2lib.models import mhs  # noqa: F401  (registers its configuration)
+@contextmanager
+def classifying_in_float32(model: nn.Module) -> Iterator[None]:
+    """Inside, the final classifiers compute in float32 under autocast too: in bf16 one question in eight has ties.
 
-    return AutoModelForSequenceClassification.from_pretrained(folder)
-
-
-def classify_in_float32(model: nn.Module) -> nn.Module:
-    """Make the final classifiers compute in float32 under autocast: in bf16 one question in eight has ties.
-
-    Changes `model` in place and returns it; weights, and results in float32, stay as they are.
+    Weights, results in float32, and the model afterwards are as they were.
     """
-    for name, module in model.named_modules():
-        if name.split(".")[-1] == "classifier" and not getattr(module, "in_float32", False):
-            module.forward = _in_float32(module.forward)
-            module.in_float32 = True
-    return model
+    classifiers = [module for name, module in model.named_modules() if name.split(".")[-1] == "classifier"]
+    for classifier in classifiers:
+        classifier.forward = _in_float32(classifier.forward)
+    try:
+        yield
+    finally:
+        for classifier in classifiers:
+            del classifier.forward
 
 
-def _in_float32(forward):
-    def wrapped(features: torch.Tensor, *args, **kwargs) -> torch.Tensor:
+def _in_float32(forward: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    def wrapped(features: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         with torch.autocast(features.device.type, enabled=False):
             return forward(features.float(), *args, **kwargs)
 

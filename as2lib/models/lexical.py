@@ -5,15 +5,12 @@ score a row, which `metrics.ranking` takes as it would a model's. Knows no loss 
 Letters: q questions · n candidates of a question · m correct ones · r a rank from 1.
 """
 
-from functools import lru_cache
-
 import numpy as np
 import pandas as pd
 import spacy
 from datasets import Dataset
-from spacy.tokenizer import Tokenizer
 
-from as2lib.metrics.ranking import CUTOFF, encode_ids, kept
+from as2lib.metrics.ranking import CUTOFF, kept
 
 
 def word_overlap(pairs: Dataset) -> np.ndarray:
@@ -29,7 +26,7 @@ def word_overlap(pairs: Dataset) -> np.ndarray:
     question, questions = pd.factorize(table["question"])
     answer, answers = pd.factorize(table["answer"])  # each distinct text is tokenised once
     asked, said = _words(questions), _words(answers)
-    shared = (len(asked[i] & said[j]) for i, j in zip(question.tolist(), answer.tolist(), strict=True))
+    shared = (len(asked[i] & said[j]) for i, j in zip(question, answer, strict=True))
     return np.fromiter(shared, dtype=np.float64, count=len(table))
 
 
@@ -66,22 +63,23 @@ def expected_random(pairs: Dataset, questions: str = "answered") -> dict[str, fl
     Returns the dictionary of `metrics.ranking.summary`: P@1, MAP, MRR, nDCG@10, questions.
     Raises ValueError where a column is missing, the policy is unknown or keeps no question, or there is no row.
     """
-    candidates, correct = _counts(pairs, questions)
-    # questions with equal counts have equal expectations
-    (n, m), weight = np.unique(np.stack([candidates, correct]), axis=1, return_counts=True)
-    measures = {"P@1": m / n, "MAP": _expected_ap(n, m), "MRR": _expected_rr(n, m), "nDCG@10": _expected_ndcg(n, m)}
-    means = {name: float(np.average(values, weights=weight)) for name, values in measures.items()}
-    return means | {"questions": len(candidates)}
-
-
-# --- expectations over all orders: n, m (q,) counts, each returns (q,) ----------------------------------------------
-
-
-def _expected_ap(n: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """A candidate at rank r is correct with m / n; then each above it is with (m - 1) / (n - 1)."""
+    table = _columns(pairs, "question_id", "label")
+    groups = table.groupby("question_id")["label"]
+    counts = np.stack([groups.size(), groups.sum()])
+    counts = counts[:, kept(*counts, questions)]
+    if not counts.size:
+        raise ValueError(f'expected at least one question to average over, got none under questions="{questions}"')
+    (n, m), weight = np.unique(counts, axis=1, return_counts=True)  # equal counts have equal expectations
     harmonic = np.cumsum(1 / np.arange(1, n.max() + 1))[n - 1]
-    precision = (harmonic + (m - 1) / np.maximum(n - 1, 1) * (n - harmonic)) / n
-    return np.where(m > 0, precision, 0.0)
+    gains = np.cumsum(1 / np.log2(1 + np.arange(1, CUTOFF + 1)))
+    measures = {
+        "P@1": m / n,
+        "MAP": np.where(m > 0, (harmonic + (m - 1) / np.maximum(n - 1, 1) * (n - harmonic)) / n, 0.0),
+        "MRR": _expected_rr(n, m),
+        "nDCG@10": m / n * gains[np.minimum(n, CUTOFF) - 1] / gains[np.clip(m, 1, CUTOFF) - 1],
+    }
+    means = {name: float(np.average(values, weights=weight)) for name, values in measures.items()}
+    return means | {"questions": counts.shape[1]}
 
 
 def _expected_rr(n: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -95,15 +93,6 @@ def _expected_rr(n: np.ndarray, m: np.ndarray) -> np.ndarray:
     return expected
 
 
-def _expected_ndcg(n: np.ndarray, m: np.ndarray) -> np.ndarray:
-    gains = np.cumsum(1 / np.log2(1 + np.arange(1, CUTOFF + 1)))
-    highest = gains[np.clip(m, 1, CUTOFF) - 1]
-    return m / n * gains[np.minimum(n, CUTOFF) - 1] / highest
-
-
-# --- what the pair table holds --------------------------------------------------------------------------------------
-
-
 def _columns(pairs: Dataset, *names: str) -> pd.DataFrame:
     missing = [name for name in names if name not in pairs.column_names]
     if missing:
@@ -114,36 +103,14 @@ def _columns(pairs: Dataset, *names: str) -> pd.DataFrame:
 def _positions(pairs: Dataset) -> np.ndarray:
     """The position, from 1, of each row among those of its question."""
     ids = _columns(pairs, "question_id")["question_id"]
-    if ids.empty:
-        return np.zeros(0)
-    _, code = encode_ids(ids)
-    starts = np.flatnonzero(np.append(True, code[1:] != code[:-1]))
-    scattered = np.flatnonzero(np.diff(code[starts]) < 0)  # codes grow where each question has one run of rows
-    if len(scattered):
-        row = starts[scattered[0] + 1]
-        raise ValueError(f"the rows of a question must stand together; row {row} returns to question {ids.iloc[row]!r}")
-    return np.arange(1, len(code) + 1) - np.repeat(starts, np.diff(np.append(starts, len(code))))
-
-
-def _counts(pairs: Dataset, questions: str) -> tuple[np.ndarray, np.ndarray]:
-    """How many candidates, and how many correct ones, each question has that the policy keeps."""
-    table = _columns(pairs, "question_id", "label")
-    if table.empty:
-        raise ValueError("expected at least one row of question_id and label, got none")
-    _, code = encode_ids(table["question_id"])
-    candidates = np.bincount(code)
-    correct = np.bincount(code, weights=table["label"]).astype(np.int64)
-    keep = kept(candidates, correct, questions)
-    if not keep.any():
-        raise ValueError(f'expected at least one question to average over, got none under questions="{questions}"')
-    return candidates[keep], correct[keep]
-
-
-@lru_cache(maxsize=1)
-def _tokenizer() -> Tokenizer:
-    return spacy.blank("en").tokenizer
+    first = (ids != ids.shift()).to_numpy()
+    again = np.flatnonzero(first & ids.duplicated().to_numpy())
+    if len(again):
+        came = f"row {again[0]} returns to question {ids[again[0]]!r}"
+        raise ValueError(f"the rows of a question must stand together; {came}")
+    return ids.groupby(ids, sort=False).cumcount().to_numpy() + 1
 
 
 def _words(texts: pd.Index) -> list[frozenset[int]]:
     """The distinct words of each text, as spaCy's 64-bit hashes of their lower-cased forms."""
-    return [frozenset(document.to_array("LOWER").tolist()) for document in _tokenizer().pipe(texts)]
+    return [frozenset(document.to_array("LOWER").tolist()) for document in spacy.blank("en").tokenizer.pipe(texts)]
