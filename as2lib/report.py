@@ -1,6 +1,7 @@
 """What a notebook leaves behind: numbered tables, figures and metrics under `reports/<study>/`."""
 
 import io
+import math
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -148,7 +149,8 @@ def _latex_table(shown: pandas.DataFrame, texts: Sequence[str], caption: str, na
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _latex(text: str) -> str:

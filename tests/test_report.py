@@ -47,9 +47,9 @@ def test_a_figure_has_the_same_bytes_again(report, tmp_path):
 
 
 def test_recorded_numbers_and_claims_are_kept_together(report, tmp_path):
-    report.record(**{"x MAP": pandas.Series([1.5]).iloc[0], "n": 3})
+    report.record(**{"x MAP": pandas.Series([1.5]).iloc[0], "n": 3, "one seed ±": float("nan")})
     report.say("one", "two")
     report.say("three")
     kept = json.loads((tmp_path / "reports/tiny/metrics/02.json").read_text())
-    assert kept == {"x MAP": 1.5, "n": 3, "claims": "one\ntwo\nthree"}
+    assert kept == {"x MAP": 1.5, "n": 3, "one seed ±": None, "claims": "one\ntwo\nthree"}
     assert report.findings().data == "- one\n- two\n- three"
