@@ -4,12 +4,12 @@ CORES ?= 2
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: setup study test lab bench lock
+.PHONY: setup study test lab bench
 
 study: setup  ## train what is missing, run the notebooks, write reports/$(STUDY)/index.html
 	$(BIN)/as2 study $(STUDY) --cores $(CORES)
 
-test: setup  ## format, lint and unit tests
+test: setup  ## lint, check the format, unit tests
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pytest
 
 lab: setup  ## the notebooks, to read and to change

@@ -13,7 +13,9 @@ study = Study.load(STUDY)
 store = Store(study)
 NOTEBOOKS = {notebook.name[:2]: notebook for notebook in notebooks(study)}
 PAGES = {number: "index" if number == "00" else notebook.name for number, notebook in NOTEBOOKS.items()}
-READ_BY_ALL = [PARAMS, *map(str, sorted(Path("as2lib").rglob("*.py"))), *map(str, sorted(Path("as2lib").rglob("*.csv")))]
+EXPECTED = [path for path in [f"params/expected/{STUDY}.json"] if Path(path).exists()]
+LOCAL = [path for path in ["params/local.yaml"] if Path(path).exists()]
+READ_BY_ALL = [PARAMS, *LOCAL, *(str(path) for kind in ("*.py", "*.csv") for path in sorted(Path("as2lib").rglob(kind)))]
 SHOW_LOG = "|| (tail -n 25 {log} >&2; exit 1)"
 
 
@@ -45,7 +47,7 @@ rule notebook:
         READ_BY_ALL,
         notebook=lambda w: f"notebooks/{NOTEBOOKS[w.number].name}.ipynb",
         runs=lambda w: fitted(NOTEBOOKS[w.number].runs),
-        others=lambda w: [f"{REPORTS}/metrics/{n}.json" for n in NOTEBOOKS if n != "00"] if w.number == "00" else [],
+        others=lambda w: [f"{REPORTS}/metrics/{n}.json" for n in NOTEBOOKS if n != "00"] + EXPECTED if w.number == "00" else [],
     output: f"{REPORTS}/metrics/{{number}}.json"
     log: f"{REPORTS}/executed/{{number}}.ipynb"
     params: errors=f"{REPORTS}/executed/{{number}}.log"
@@ -55,11 +57,13 @@ rule notebook:
         "; echo 'notebook {input.notebook}'"
 
 rule html:
-    input: lambda w: f"{REPORTS}/metrics/{next(n for n, page in PAGES.items() if page == w.page)}.json"
+    input:
+        map(str, sorted(Path("as2lib/template").iterdir())),
+        lambda w: f"{REPORTS}/metrics/{next(n for n, page in PAGES.items() if page == w.page)}.json",
     output: f"{REPORTS}/{{page}}.html"
     shell: "as2 render {STUDY} {wildcards.page}"
 
 rule check:
-    input: expand(f"{REPORTS}/metrics/{{number}}.json", number=NOTEBOOKS)
+    input: EXPECTED, expand(f"{REPORTS}/metrics/{{number}}.json", number=NOTEBOOKS)
     output: f"{REPORTS}/manifest.json"
     shell: "as2 check {STUDY}"

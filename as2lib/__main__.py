@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.command(options) or 0
-    except (ValueError, KeyError, FileNotFoundError) as error:
+    except (ValueError, KeyError, OSError) as error:
         message = error.args[0] if isinstance(error, KeyError) and error.args else error
         print(f"as2 {options.name}: {message}", file=sys.stderr)
         return 2
@@ -34,24 +34,26 @@ def fit(options: argparse.Namespace) -> None:
 
     store = _store(options)
     names = [*options.runs, *(store.group(options.group) if options.group else [])] or list(store.plan)
-    make_all(store, names, progress=not options.quiet, say=print_now)
+    make_all(store, names, progress=not options.quiet, say=print_now, model=bool(options.runs))
 
 
 def score(options: argparse.Namespace) -> None:
     from as2lib.show import score_pairs
 
-    folder, store = Path(options.model), None
-    if not (folder / "config.json").exists():
-        store = _store(options)
-        folder = store.run(options.model).model_folder if options.pairs else None
-    score_pairs(options.model, folder, store, options)
+    if options.pairs:
+        score_pairs(options, folder=_model_folder(options))
+    elif (Path(options.model) / "config.json").exists():
+        raise ValueError(f"expected pairs to score with {options.model}: a known source or a file")
+    else:
+        score_pairs(options, run=_store(options).run(options.model))
 
 
 def rank(options: argparse.Namespace) -> None:
     from as2lib.ranker import Ranker
 
     candidates = options.candidates or [line.strip() for line in sys.stdin if line.strip()]
-    for place, ranked in enumerate(Ranker.load(options.model).rank(options.question, candidates), start=1):
+    ranker = Ranker.load(_model_folder(options))
+    for place, ranked in enumerate(ranker.rank(options.question, candidates), start=1):
         print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
 
 
@@ -112,8 +114,9 @@ def check(options: argparse.Namespace) -> int:
 
 def publish(options: argparse.Namespace) -> None:
     store = _store(options)
-    names = options.runs or [name for name in store.plan if store.find(name)]
-    written = store.publish([name for prefix in names for name in store.plan if name.startswith(prefix)])
+    for name in options.runs:
+        store.planned(name)
+    written = store.publish(options.runs or [name for name in store.plan if store.find(name)])
     print(f"{len(written)} runs written to {store.published_folder.relative_to(find_root())}")
 
 
@@ -124,8 +127,15 @@ def print_now(line: str) -> None:
 def _store(options: argparse.Namespace) -> Any:
     from as2lib.store import Store
 
-    changes = {key: _value(value) for key, _, value in (one.partition("=") for one in options.set)}
+    pairs = (one.partition("=") for one in getattr(options, "set", []))
+    changes = {key: _value(value) for key, _, value in pairs}
     return Store(Study.load(options.study, changes))
+
+
+def _model_folder(options: argparse.Namespace) -> Path:
+    """A model folder as given, or that of a run of the study."""
+    folder = Path(options.model)
+    return folder if (folder / "config.json").exists() else _store(options).run(options.model, model=True).model_folder
 
 
 def _value(text: str) -> Any:
@@ -141,7 +151,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
 
-    def add(function, help: str, *positional: tuple[str, dict], takes: str = "") -> argparse.ArgumentParser:
+    def add(function, help: str, *positional: tuple[str, dict], takes: str, changes: bool = True):
         command = commands.add_parser(function.__name__, help=help, description=help)
         if takes == "study":
             command.add_argument("study", help="a name in params/, or a file")
@@ -149,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(name, **settings)
         if takes == "--study":
             command.add_argument("--study", default="sample", help="a name in params/, or a file (default: sample)")
-        if takes:
+        if takes and changes:
             command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a parameter")
         command.set_defaults(command=function)
         return command
@@ -170,14 +180,15 @@ def _parser() -> argparse.ArgumentParser:
         ("question", {}),
         ("candidates", {"nargs": "*", "help": "default: the lines of standard input"}),
     )
-    add(rank, "rank the candidates of one question", ("model", {"help": "a model folder"}), question, candidates)
+    add(rank, "rank the candidates of one question", model, question, candidates, takes="--study")
     add(show, "a run: its spec, parents, scores and where it is used", ("run", {}), takes="--study")
-    command = add(study, "train what is missing, run the notebooks, render and check", takes="study")
+    command = add(study, "train what is missing, run the notebooks, render and check", takes="study", changes=False)
     command.add_argument("--cores", type=int, default=2)
     command.add_argument("snakemake", nargs="*", help="more for Snakemake, after --")
-    add(render, "one executed notebook as HTML", ("page", {}), takes="study")
-    add(check, "compare with params/expected and write the manifest", takes="study")
-    add(publish, "write finished runs' scores to reports/<study>/runs", ("runs", {"nargs": "*"}), takes="study")
+    add(render, "one executed notebook as HTML", ("page", {}), takes="study", changes=False)
+    add(check, "compare with params/expected and write the manifest", takes="study", changes=False)
+    runs = ("runs", {"nargs": "*", "help": "default: all that are finished"})
+    add(publish, "write runs' scores to reports/<study>/runs", runs, takes="study", changes=False)
     return parser
 
 

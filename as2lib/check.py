@@ -11,7 +11,7 @@ from as2lib.store import Store, write_json
 
 def measured(study: Study) -> dict[str, dict[str, Any]]:
     """The numbers that each notebook recorded, by the notebook's number; a notebook that was not run is missing."""
-    folder = find_root() / "reports" / study.study / "metrics"
+    folder = find_root() / "reports" / study.variant / "metrics"
     return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("[0-9][0-9].json"))}
 
 
@@ -36,7 +36,7 @@ def moved(study: Study) -> list[str]:
 
 def write_manifest(study: Study) -> dict[str, Any]:
     """`reports/<study>/manifest.json`: the identity of every run, and the SHA-256 of every table that has no times."""
-    folder, store = find_root() / "reports" / study.study, Store(study)
+    folder, store = find_root() / "reports" / study.variant, Store(study)
     tables = [path for path in sorted((folder / "tables").glob("*.csv")) if not path.name.endswith(".timing.csv")]
     manifest = {
         "study": study.study,

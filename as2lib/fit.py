@@ -53,6 +53,7 @@ def train(store: Store, run: Run, folder: Path, progress: bool = False) -> dict[
         _forget_after(folder / "log.jsonl", checkpoint)
         trainer.train(resume_from_checkpoint=checkpoint and str(checkpoint))
         model.save_pretrained(folder / "model")
+        encoder.tokenizer.model_max_length = run.spec["max_length"]  # who loads the folder truncates as the study does
         encoder.tokenizer.save_pretrained(folder / "model")
         for split in ("dev", "test"):
             if split in run.data:

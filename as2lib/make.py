@@ -15,12 +15,18 @@ from as2lib.plan import Run
 from as2lib.store import Store, write_json, write_parquet, write_scores
 
 
-def make_all(store: Store, names: list[str], progress: bool = True, say: Callable[[str], None] | None = None) -> None:
-    """Make the runs that are missing for the scores of `names`.
+def make_all(
+    store: Store,
+    names: list[str],
+    progress: bool = True,
+    say: Callable[[str], None] | None = None,
+    model: bool = False,
+) -> None:
+    """Make the runs that are missing for the scores of `names`, or for their models.
 
     progress: a bar over the runs, and on a terminal one over each run's steps.  say: called with a line a finished run.
     """
-    missing = store.missing(names)
+    missing = store.missing(names, model)
     bar = tqdm(missing, disable=not progress or not missing, unit="run", leave=False)
     for name in bar:
         bar.set_description(name)

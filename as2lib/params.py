@@ -1,6 +1,7 @@
 """What a reader may change: the typed schema of `params/<study>.yaml`, unknown keys refused; knows no model."""
 
 import re
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from as2lib.paths import find_root
 
 FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
-NAMES = {"electra": "ELECTRA", "roberta": "RoBERTa", "albert": "ALBERT"}
 SIZES = ("large", "base")
 
 
@@ -57,7 +57,7 @@ class Backbone(Strict):
     label: str = Field(description="what it is, in the tables")
     transfer: Pairs | None = Field(None, description="its own transfer set; default: data.transfer")
     transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
-    adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt")
+    adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt and fit.direct")
 
     @model_validator(mode="after")
     def _one_origin(self) -> "Backbone":
@@ -65,8 +65,14 @@ class Backbone(Strict):
             raise ValueError("expected either name (a hub name or a folder) or config (to start from nothing)")
         return self
 
+    @property
+    def depth(self) -> int | None:
+        """Layers; None where only the hub knows."""
+        return self.layers or (self.config or {}).get("num_hidden_layers")
+
 
 class Family(Strict):
+    name: str = Field(description="what the tables call both sizes")
     large: Backbone
     base: Backbone
 
@@ -88,6 +94,7 @@ class Heads(Strict):
 
 
 class Significance(Strict):
+    alpha: float = Field(0.01, gt=0, lt=1, description="a corrected p below it counts")
     margin: float = Field(0.02, gt=0, description="two systems within it, in AP, count as equal")
     resamples: int = Field(2000, gt=0)
 
@@ -112,18 +119,25 @@ class Study(Strict):
     significance: Significance = Significance()
 
     @model_validator(mode="after")
-    def _all_families(self) -> "Study":
+    def _fits_together(self) -> "Study":
         missing = [family for family in FAMILIES if family not in self.backbones]
         if missing:
             raise ValueError(f"backbones: expected {', '.join(FAMILIES)}; missing: {', '.join(missing)}")
+        if not (self.data.target.dev and self.data.target.test):
+            raise ValueError("data.target: expected train, dev and test")
+        depth = self.backbones[FAMILIES[0]].base.depth
+        if depth is not None and self.mhs.body != depth - 1:
+            raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
         return self
 
     @classmethod
-    def load(cls, study: str | Path, overrides: dict[str, Any] | None = None) -> "Study":
+    def load(cls, study: "str | Path | Study", overrides: dict[str, Any] | None = None) -> "Study":
         """The study of that name (`params/<name>.yaml`, the root found upwards) or file, with some keys replaced.
 
         overrides: nested as the file is, or with dotted keys: `{"fit.adapt.steps": 10}`.
         """
+        if isinstance(study, Study):
+            return study
         path = Path(study)
         if path.suffix not in {".yaml", ".yml"}:
             path = find_root() / "params" / f"{study}.yaml"
@@ -131,6 +145,8 @@ class Study(Strict):
             known = sorted(p.stem for p in (find_root() / "params").glob("*.yaml") if p.stem != "local")
             raise FileNotFoundError(f"no study {study!r}: {path.name} is not there; known: {', '.join(known)}")
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        if content.get("study") != path.stem:
+            raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {content.get('study')!r}")
         for key, value in (overrides or {}).items():
             content = _merge(content, _nested(key, value))
         try:
@@ -139,9 +155,17 @@ class Study(Strict):
             lines = [f"{'.'.join(map(str, e['loc'])) or 'study'}: {e['msg']}" for e in error.errors()]
             raise ValueError(f"{path.name}: " + "; ".join(lines)) from None
 
-    def name(self, family: str, size: str) -> str:
-        """What tables call a model: the place of the paper's model, and what stands there in brackets."""
-        return f"{NAMES[family]} {size} ({getattr(self.backbones[family], size).label})"
+    @property
+    def variant(self) -> str:
+        """The study's name, and a hash behind it where its parameters are not what its file says."""
+        path = find_root() / "params" / f"{self.study}.yaml"
+        if not path.exists() or Study.load(path) == self:
+            return self.study
+        return f"{self.study}-{sha256(self.model_dump_json().encode()).hexdigest()[:8]}"
+
+    def label(self, family: str, size: str) -> str:
+        """What tables call a model, such as ELECTRA base (4 layers of 48)."""
+        return f"{self.backbones[family].name} {size} ({getattr(self.backbones[family], size).label})"
 
     def plan(self) -> dict:
         """Every run of the study by name, in an order in which they can be made."""
@@ -149,11 +173,14 @@ class Study(Strict):
 
         return plan(self)
 
-    def run(self, name: str):
-        """The finished run of that name; trained first, with a progress bar, where it is missing."""
+    def run(self, name: str, model: bool = False):
+        """The finished run of that name; trained first, with a progress bar, where it is missing.
+
+        model: also where only its published scores are here.
+        """
         from as2lib.store import Store
 
-        return Store(self).run(name)
+        return Store(self).run(name, model)
 
     def runs(self, prefix: str) -> list:
         """The finished runs `prefix/seed-…`, one a seed."""

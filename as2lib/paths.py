@@ -21,6 +21,18 @@ def find_root(start: str | Path | None = None) -> Path:
     return Path(__file__).resolve().parent.parent
 
 
+def model_origin(name: str | Path) -> tuple[Path | str, str]:
+    """Where an encoder's files are: (its folder, or its hub name; its revision).
+
+    name: a folder, absolute or from the project's root, or a hub name, `name@revision`, which local.yaml may map.
+    """
+    folder = find_root() / name
+    if folder.is_dir():
+        return folder, "main"
+    hub_name, _, revision = str(name).partition("@")
+    return local_folder(hub_name) or hub_name, revision or "main"
+
+
 def work_folder() -> Path:
     """The git-ignored folder of runs, caches and checkpoints."""
     return find_root() / "work"

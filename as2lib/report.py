@@ -31,7 +31,7 @@ class Report:
 
     def __init__(self, study: Study, notebook: str):
         self.study, self.notebook, self.number = study, notebook, notebook[:2]
-        self.folder = find_root() / "reports" / study.study
+        self.folder = find_root() / "reports" / study.variant
         self.metrics: dict[str, Any] = {}
         self.claims: list[str] = []
 
@@ -40,7 +40,7 @@ class Report:
     ) -> HTML:
         """Show a table as `formatted` writes it, and save its numbers as csv and what is shown as LaTeX.
 
-        keep: False for an example that shows texts of a corpus, which no file should hold.
+        keep: False for a listing, or an example that shows texts of a corpus, which no file should hold.
         """
         name = f"{self.number}_table_{number}"
         shown = formatted(table, digits)

@@ -1,13 +1,14 @@
 """What the command line prints: a study's plan, a run, and the scores of pairs."""
 
 import json
+import re
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from as2lib.paths import local_folder
+from as2lib.paths import model_origin
 from as2lib.plan import Run
-from as2lib.store import Store, native_bf16
+from as2lib.store import Finished, Store, native_bf16
 
 FLOPS = {"float32": 3.0e10, "bf16": 1.2e11}  # multiply-adds a second and thread that small encoders reach in training
 SECONDS_A_PROCESS = 6.0  # importing torch and the Trainer
@@ -66,16 +67,16 @@ def print_run(store: Store, name: str) -> None:
             _print_metrics(split, found.scores(split), "answered")
 
 
-def score_pairs(model: str, folder: Path | None, store: Store | None, options: Namespace) -> None:
-    """Scores of a run's own split, or of any pairs by any model; metrics where there are labels.
+def score_pairs(options: Namespace, run: Finished | None = None, folder: Path | None = None) -> None:
+    """The stored scores of a run on its own split, or those of any pairs by the model in a folder; then what is asked.
 
-    folder: the model's; None for the stored scores of the run `model` of `store`.
+    Prints metrics where there are labels, and writes the files named by `--trec` and `--out`.
     """
-    table = store.run(model).scores(options.split) if folder is None else _fresh_scores(folder, options)
+    table = run.scores(options.split) if run else _fresh_scores(folder, options)
     if "label" in table:
         _print_metrics(options.pairs or options.split, table, options.questions)
     if options.trec:
-        write_trec(Path(options.trec), table, tag=model.replace("/", "-"))
+        write_trec(Path(options.trec), table, tag=options.model.replace("/", "-"))
         print(f"wrote {options.trec}")
     if options.out:
         table[["question_id", "position", "score"]].to_csv(options.out, sep="\t", index=False)
@@ -83,12 +84,14 @@ def score_pairs(model: str, folder: Path | None, store: Store | None, options: N
 
 
 def write_trec(path: Path, table, tag: str) -> None:
-    """A run file as trec_eval reads it; a candidate's name is `question-position`, equal scores keep their order."""
-    ordered = table.assign(at=range(len(table))).sort_values(["score", "at"], ascending=[False, True], kind="stable")
-    ordered["rank"] = ordered.groupby("question_id", sort=False).cumcount() + 1
-    ordered = ordered.sort_values(["at"], kind="stable")
-    first_seen = {question: place for place, question in enumerate(dict.fromkeys(ordered["question_id"]))}
-    ordered = ordered.assign(q=ordered["question_id"].map(first_seen)).sort_values(["q", "rank"], kind="stable")
+    """A run file: question, Q0, candidate (`question-position`), rank, score, tag; questions in first-seen order.
+
+    Equal scores keep their order in the file; trec_eval ignores ranks and has a tie rule of its own.
+    """
+    first_seen = {question: place for place, question in enumerate(dict.fromkeys(table["question_id"]))}
+    ordered = table.assign(at=table["question_id"].map(first_seen), below=-table["score"])
+    ordered = ordered.sort_values(["at", "below"], kind="stable")
+    ordered["rank"] = ordered.groupby("at", sort=False).cumcount() + 1
     with path.open("w", encoding="utf-8") as file:
         for row in ordered.itertuples():
             file.write(f"{row.question_id} Q0 {row.question_id}-{row.position} {row.rank} {row.score!r} {tag}\n")
@@ -107,7 +110,7 @@ def _fresh_scores(folder: Path, options: Namespace):
     try:
         pairs = load_pairs(options.pairs, split, questions="all")
     except ValueError as error:
-        if "missing label" not in str(error):
+        if not re.search(r"missing [^;]*label", str(error)):
             raise
         pairs = load_unlabelled(options.pairs, split)
     precision = ("bf16" if native_bf16() else "float32") if options.precision == "auto" else options.precision
@@ -131,14 +134,13 @@ def _print_metrics(name: str, table, questions: str) -> None:
 
 def _encoder_weights(store: Store, run: Run) -> float:
     """Weights of the encoder's layers, from its configuration; those of a 12-layer base model where it is not here."""
-    spec = run.spec
-    while "backbone" not in spec:
-        spec = store.plan[store.plan[run.name].parents["start"][0]].spec
-    backbone = spec["backbone"]
+    while "backbone" not in run.spec:
+        run = store.plan[run.parents["start"][0]]
+    backbone = run.spec["backbone"]
     config = backbone.get("config")
     if config is None:
-        folder = local_folder(backbone["name"]) or Path(backbone["name"])
-        config = json.loads((folder / "config.json").read_text()) if (folder / "config.json").exists() else {}
+        path = Path(model_origin(backbone["name"])[0]) / "config.json"
+        config = json.loads(path.read_text()) if path.exists() else {}
     width = config.get("hidden_size", 768)
     depth = backbone.get("layers") or config.get("num_hidden_layers", 12)
     return depth * width * (4 * width + 2 * config.get("intermediate_size", 4 * width))

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from as2lib.data import sources
 from as2lib.params import Study
-from as2lib.paths import find_root, local_folder, work_folder
+from as2lib.paths import find_root, model_origin, work_folder
 from as2lib.plan import VERSIONS, Run
 
 if TYPE_CHECKING:
     import datasets
     import pandas
 
-WEIGHT_FILES = ("config.json", "*.safetensors", "tokenizer*", "vocab*", "merges.txt", "*.model")
+WEIGHT_FILES = ("config.json", "*.safetensors", "*.bin", "tokenizer*", "vocab*", "merges.txt", "*.model")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Finished:
         """What `from_pretrained` reads.  Raises FileNotFoundError for a run that has no model here."""
         folder = self.folder / "model"
         if not folder.exists():
-            raise FileNotFoundError(f"{self.name} has no model here, only scores ({self.folder.name})")
+            raise FileNotFoundError(f"{self.name} has no model here, only scores; `run(name, model=True)` trains it")
         return folder
 
     def log(self) -> list[dict[str, Any]]:
@@ -94,11 +94,12 @@ class Store:
             from difflib import get_close_matches
 
             near = get_close_matches(name, self.plan, n=3, cutoff=0.3)
-            raise KeyError(f"no run {name!r} in study {self.study.study!r}; did you mean {', '.join(near) or '…'}?")
+            guess = f"did you mean {', '.join(near)}? " if near else ""
+            raise KeyError(f"no run {name!r}; {guess}`as2 plan {self.study.study}` lists them")
         return self.plan[name]
 
     def identity(self, name: str) -> str:
-        """SHA-256 over everything that makes the run; the same on every machine that has the same data."""
+        """SHA-256 over everything that makes the run; the same wherever its data and weights are the same files."""
         if name not in self._identities:
             made_from = json.dumps(self.ingredients(name), sort_keys=True, ensure_ascii=False)
             self._identities[name] = sha256(made_from.encode()).hexdigest()
@@ -135,8 +136,8 @@ class Store:
             return None
         return Finished(name, identity, entry["facts"], self.published_folder / f"{name}.parquet")
 
-    def missing(self, names: list[str]) -> list[str]:
-        """What has to be made for the scores of these runs, parents first; parents only where a child needs them."""
+    def missing(self, names: list[str], model: bool = False) -> list[str]:
+        """What has to be made for these scores, or models, parents first; parents only where a child needs them."""
         wanted: dict[str, bool] = {}  # name → whether its model is needed
 
         def visit(name: str, need_model: bool) -> None:
@@ -149,7 +150,7 @@ class Store:
                     visit(parent, role != "members")
 
         for name in names:
-            visit(name, False)
+            visit(name, model)
         return [name for name in self.plan if name in wanted]
 
     def group(self, group: str) -> list[str]:
@@ -165,13 +166,13 @@ class Store:
         """Changes when any run of the group does."""
         return sha256("".join(map(self.identity, self.group(group))).encode()).hexdigest()
 
-    def run(self, name: str) -> Finished:
-        """The finished run; made first where it is missing, with what it needs."""
-        if self.find(name) is None:
+    def run(self, name: str, model: bool = False) -> Finished:
+        """The finished run, with its model where asked; made first where it is missing, with what it needs."""
+        if self.find(name, model) is None:
             from as2lib.make import make_all
 
-            make_all(self, [name])
-        return self.find(name)
+            make_all(self, [name], model=model)
+        return self.find(name, model)
 
     def runs(self, prefix: str) -> list[Finished]:
         """The finished runs below `prefix`, in the plan's order (one a seed)."""
@@ -189,8 +190,14 @@ class Store:
         return [other.name for other in self.plan.values() if name in other.parent_names]
 
     def publish(self, names: list[str]) -> list[Path]:
-        """Write the scores and facts of finished runs to `reports/<study>/runs/`; they hold no text."""
+        """Write the scores and facts of finished runs to `reports/<study>/runs/`; they hold no text.
+
+        Raises ValueError where the study is not as its file says.
+        """
         import pandas
+
+        if self.study.variant != self.study.study:
+            raise ValueError(f"expected {self.study.study} as its file says, got one with other parameters")
 
         index, written = dict(self._published), []
         for name in names:
@@ -217,11 +224,10 @@ def data_identity(part: str) -> Any:
 
 def weights_identity(name: str) -> Any:
     """The identity of a pretrained encoder: its files' SHA-256 where they are local, else hub name and revision."""
-    folder = local_folder(name) or (Path(name) if Path(name).is_dir() else None)
-    if folder is None:
-        hub_name, _, revision = name.partition("@")
-        return {"hub": hub_name, "revision": revision or "main"}
-    files = sorted({path for pattern in WEIGHT_FILES for path in folder.glob(pattern)})
+    origin, revision = model_origin(name)
+    if isinstance(origin, str):
+        return {"hub": origin, "revision": revision}
+    files = sorted({path for pattern in WEIGHT_FILES for path in origin.glob(pattern)})
     return {path.name: sources.file_sha256(path) for path in files}
 
 

@@ -81,9 +81,9 @@ def comparisons(study: Study, pairs: Sequence[tuple[str, str]], labels: dict[str
 
     Columns, in points: difference (a minus b), low, high (95 % bootstrap interval over questions); p (Wilcoxon
     signed-rank, two-sided, Pratt) and p Holm (over these rows); effect (rank-biserial); p equal (TOST within the
-    study's margin); won, lost and tied questions.
+    study's margin, Holm over these rows too); won, lost and tied questions.
     """
-    settings = study.significance.model_dump()
+    settings = study.significance.model_dump(exclude={"alpha"})
     rows = {}
     for a, b in pairs:
         means = [per_question(study.runs(prefix), metric).mean(axis=1) for prefix in (a, b)]
@@ -101,19 +101,21 @@ def comparisons(study: Study, pairs: Sequence[tuple[str, str]], labels: dict[str
             "tied": found.ties,
         }
     table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("comparison")
-    table["p Holm"] = holm(table["p"].to_numpy())
+    table["p Holm"], table["p equal"] = holm(table["p"].to_numpy()), holm(table["p equal"].to_numpy())
     return table.astype({"won": int, "lost": int, "tied": int})
 
 
-def reading(name: str, row: pandas.Series, alpha: float = 0.01) -> str:
+def reading(study: Study, name: str, row: pandas.Series) -> str:
     """One comparison as a sentence."""
     size = f"{row['difference']:+.1f} points of MAP (95 % interval {row['low']:+.1f} to {row['high']:+.1f})"
-    if row["p Holm"] < alpha:
-        verdict = f"a real difference (Wilcoxon, Holm-corrected p {p_text(row['p Holm'])})"
-    elif row["p equal"] < alpha:
-        verdict = f"equal within the margin (TOST, p {p_text(row['p equal'])})"
-    else:
-        verdict = f"undecided: not different (p {p_text(row['p Holm'])}), nor shown equal (p {p_text(row['p equal'])})"
+    differs, equals = (row[p] < study.significance.alpha for p in ("p Holm", "p equal"))
+    p, q = p_text(row["p Holm"]), p_text(row["p equal"])
+    verdict = {
+        (True, False): f"a real difference (Wilcoxon, p {p})",
+        (True, True): f"a real difference (Wilcoxon, p {p}), but one within the margin (TOST, p {q})",
+        (False, True): f"equal within the margin (TOST, p {q})",
+        (False, False): f"undecided: not different (Wilcoxon, p {p}), nor shown equal (TOST, p {q})",
+    }[bool(differs), bool(equals)]
     return f"{name}: {size}, {verdict}."
 
 

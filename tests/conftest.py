@@ -38,7 +38,7 @@ def tiny_params(folder: Path) -> dict:
         "title": "a study for the tests",
         "data": {"target": pairs, "transfer": {"train": str(folder / "transfer.tsv")}, "max_length": 24},
         "backbones": {
-            family: {size: backbone(family, size) for size in ("large", "base")}
+            family: {"name": family} | {size: backbone(family, size) for size in ("large", "base")}
             for family in ("electra", "roberta", "albert")
         },
         "fit": {
@@ -52,11 +52,11 @@ def tiny_params(folder: Path) -> dict:
     }
 
 
-def write_study(root: Path) -> Path:
+def write_study(root: Path, **changes) -> Path:
     (root / "params").mkdir(parents=True)
     for seed, (split, questions) in enumerate({"train": 20, "dev": 12, "test": 18, "transfer": 30}.items()):
         write_pairs(root / f"{split}.tsv", questions, seed)
-    (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(tiny_params(root), sort_keys=False))
+    (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(tiny_params(root) | changes, sort_keys=False))
     return root
 
 
@@ -70,14 +70,14 @@ def root(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def trained_root(tmp_path_factory):
     """A root whose tiny study has trained what one MHS needs; shared, so tests only read it."""
-    folder = write_study(tmp_path_factory.mktemp("trained") / "root")
+    folder = write_study(tmp_path_factory.mktemp("trained") / "root", seeds=[0])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AS2_ROOT", str(folder))
         from as2lib import Study
         from as2lib.make import make_all
         from as2lib.store import Store
 
-        store = Store(Study.load("tiny", {"seeds": [0]}))
+        store = Store(Study.load("tiny"))
         make_all(store, ["mhs/3h1/seed-0", "ensemble/teachers/seed-0", "lexical/word_overlap"], progress=False)
     return folder
 
@@ -89,4 +89,4 @@ def trained(trained_root, monkeypatch):
     from as2lib import Study
     from as2lib.store import Store
 
-    return Store(Study.load("tiny", {"seeds": [0]}))
+    return Store(Study.load("tiny"))

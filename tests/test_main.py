@@ -3,18 +3,12 @@ import sys
 
 import ir_measures
 import pandas
-import pytest
 
 from as2lib.__main__ import main
 
 
-@pytest.fixture
-def one_seed():
-    return ["--set", "seeds=[0]"]
-
-
-def test_the_plan_says_what_is_done_and_what_is_to_do(trained, capsys, one_seed):
-    assert main(["plan", "tiny", *one_seed]) == 0
+def test_the_plan_says_what_is_done_and_what_is_to_do(trained, capsys):
+    assert main(["plan", "tiny"]) == 0
     lines = capsys.readouterr().out.splitlines()
     state = {
         line.split()[-len(line.split()) + (2 if line.split()[0] == "to" else 1)]: line.split()[0]
@@ -36,8 +30,8 @@ def test_the_plan_is_printed_without_torch_pandas_or_scipy(trained_root):
     assert found.stdout.splitlines()[-1] == "set()"
 
 
-def test_show_says_where_a_run_comes_from_and_where_it_goes(trained, capsys, one_seed):
-    assert main(["show", "teacher/albert/seed-0", "--study", "tiny", *one_seed]) == 0
+def test_show_says_where_a_run_comes_from_and_where_it_goes(trained, capsys):
+    assert main(["show", "teacher/albert/seed-0", "--study", "tiny"]) == 0
     said = capsys.readouterr().out
     assert "start     transfer/albert-large/seed-0" in said
     assert "mhs/3h1/seed-0" in said.split("used by")[1].splitlines()[0]
@@ -51,9 +45,9 @@ def test_an_unknown_name_is_one_line_and_exit_code_2(trained, capsys):
     assert "known: tiny" in capsys.readouterr().err
 
 
-def test_a_written_run_file_gives_trec_evals_metrics(trained, tmp_path, capsys, one_seed):
+def test_a_written_run_file_gives_trec_evals_metrics(trained, tmp_path, capsys):
     path = tmp_path / "out.run"
-    assert main(["score", "mhs/3h1/seed-0", "--study", "tiny", *one_seed, "--trec", str(path)]) == 0
+    assert main(["score", "mhs/3h1/seed-0", "--study", "tiny", "--trec", str(path)]) == 0
     scores = trained.run("mhs/3h1/seed-0").scores("test")
     judged = scores.groupby("question_id")["label"].transform("max") == 1
     qrels = [
@@ -68,11 +62,9 @@ def test_a_written_run_file_gives_trec_evals_metrics(trained, tmp_path, capsys, 
     assert (table.groupby(0)[3].apply(list).map(lambda ranks: ranks == [1, 2, 3, 4])).all()
 
 
-def test_any_pairs_are_scored_by_a_run_or_a_folder_with_and_without_labels(
-    trained, trained_root, tmp_path, capsys, one_seed
-):
+def test_any_pairs_are_scored_by_a_run_or_a_folder_with_and_without_labels(trained, trained_root, tmp_path, capsys):
     pairs = str(trained_root / "test.tsv")
-    assert main(["score", "mhs/3h1/seed-0", pairs, "--study", "tiny", *one_seed, "--out", str(tmp_path / "a.tsv")]) == 0
+    assert main(["score", "mhs/3h1/seed-0", pairs, "--study", "tiny", "--out", str(tmp_path / "a.tsv")]) == 0
     assert "MAP" in capsys.readouterr().out
     bare = tmp_path / "bare.csv"
     pandas.read_csv(pairs, sep="\t").drop(columns="label").to_csv(bare, index=False)
@@ -83,6 +75,20 @@ def test_any_pairs_are_scored_by_a_run_or_a_folder_with_and_without_labels(
     pandas.testing.assert_frame_equal(first, second)
 
 
+def test_unlabelled_pairs_without_ids_are_scored(trained, tmp_path, capsys):
+    bare = tmp_path / "bare.csv"
+    bare.write_text("question,answer\nwhere is it ?,here\nwhere is it ?,there\nwho ?,me\n")
+    assert main(["score", "mhs/3h1/seed-0", str(bare), "--study", "tiny", "--out", str(tmp_path / "o.tsv")]) == 0
+    assert pandas.read_csv(tmp_path / "o.tsv", sep="\t")["position"].tolist() == [0, 1, 0]
+
+
+def test_a_folder_without_pairs_and_an_unknown_run_are_one_line(trained, capsys):
+    folder = str(trained.run("mhs/3h1/seed-0").model_folder)
+    assert main(["score", folder]) == 2
+    assert main(["rank", "mhs/9h9", "who ?", "me", "--study", "tiny"]) == 2
+    assert capsys.readouterr().err.count("\n") == 2
+
+
 def test_rank_prints_the_candidates_best_first(trained, capsys):
     folder = str(trained.run("mhs/3h1/seed-0").model_folder)
     assert main(["rank", folder, "where is the red ?", "the red is here", "the boat is here"]) == 0
@@ -91,10 +97,10 @@ def test_rank_prints_the_candidates_best_first(trained, capsys):
     assert float(lines[0].split()[1]) >= float(lines[1].split()[1])
 
 
-def test_a_broken_pair_file_is_one_line(trained, tmp_path, capsys, one_seed):
+def test_a_broken_pair_file_is_one_line(trained, tmp_path, capsys):
     broken = tmp_path / "broken.tsv"
     broken.write_text("question_id\tquestion\tanswer\tlabel\nq\twho ?\tme\t7\n")
-    assert main(["score", "mhs/3h1/seed-0", str(broken), "--study", "tiny", *one_seed]) == 2
+    assert main(["score", "mhs/3h1/seed-0", str(broken), "--study", "tiny"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "broken.tsv, row 1 (line 2): label must be 0 or 1, got '7'" in said

@@ -41,6 +41,30 @@ def test_a_backbone_is_a_name_or_a_configuration_not_both(root):
         Study.load("tiny", {"backbones.electra.base.name": "some/encoder"})
 
 
+def test_a_study_with_overrides_has_a_name_of_its_own_for_its_reports(root):
+    assert Study.load("tiny").variant == "tiny"
+    changed = Study.load("tiny", {"fit.adapt.steps": 3})
+    assert changed.variant.startswith("tiny-")
+    assert changed.variant != Study.load("tiny", {"fit.adapt.steps": 4}).variant
+
+
+def test_a_study_is_called_as_its_file(root):
+    (root / "params" / "mine.yaml").write_text((root / "params" / "tiny.yaml").read_text())
+    with pytest.raises(ValueError, match=r"mine\.yaml: study: expected mine"):
+        Study.load("mine")
+
+
+@pytest.mark.parametrize(("key", "value"), [("mhs.body", 2), ("data.target.dev", [])])
+def test_what_does_not_fit_together_is_refused_on_load(root, key, value):
+    with pytest.raises(ValueError, match="expected"):
+        Study.load("tiny", {key: value})
+
+
+def test_loading_a_loaded_study_gives_it_back(root):
+    study = Study.load("tiny")
+    assert Study.load(study) is study
+
+
 def test_the_root_is_found_upwards(tmp_path, monkeypatch):
     monkeypatch.delenv("AS2_ROOT", raising=False)
     for folder in ("params", "as2lib", "notebooks/deep"):

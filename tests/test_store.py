@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 from as2lib import Study
-from as2lib.store import Store, native_bf16, read_logits, write_json, write_logits, write_scores
+from as2lib.store import Store, native_bf16, read_logits, weights_identity, write_json, write_logits, write_scores
 
 
 def identities(overrides=None):
@@ -90,7 +90,7 @@ def test_scores_have_every_question_and_no_text(trained):
 def test_reading_finished_scores_imports_no_torch(trained_root):
     code = (
         "import os, sys; from as2lib import Study;"
-        "s = Study.load('tiny', {'seeds': [0]}).run('mhs/3h1/seed-0').scores('test');"
+        "s = Study.load('tiny').run('mhs/3h1/seed-0').scores('test');"
         "print(len(s), 'torch' in sys.modules)"
     )
     environment = {"AS2_ROOT": str(trained_root), "PATH": "/usr/bin:/bin"}
@@ -107,7 +107,7 @@ def test_published_scores_stand_in_for_a_run_that_is_not_here(trained_root, tmp_
     copy = tmp_path / "copy"
     shutil.copytree(trained_root, copy)
     monkeypatch.setenv("AS2_ROOT", str(copy))
-    study = Study.load(copy / "params" / "tiny.yaml", {"seeds": [0]})
+    study = Study.load(copy / "params" / "tiny.yaml")
     made = Store(study).run("mhs/3h1/seed-0").scores("test")
     assert Store(study).publish(["mhs/3h1/seed-0"])
     shutil.rmtree(copy / "work")
@@ -116,15 +116,30 @@ def test_published_scores_stand_in_for_a_run_that_is_not_here(trained_root, tmp_
     assert Store(study).missing(["mhs/3h1/seed-0"]) == []
     with pytest.raises(FileNotFoundError, match="only scores"):
         _ = published.model_folder
+    assert "teacher/electra/seed-0" in Store(study).missing(["mhs/3h1/seed-0"], model=True)
+
+
+def test_only_a_study_as_its_file_says_is_published(trained):
+    with pytest.raises(ValueError, match="other parameters"):
+        Store(Study.load("tiny", {"significance.margin": 0.5})).publish([])
+
+
+def test_a_pinned_hub_name_that_is_mapped_has_the_identity_of_its_files(root):
+    (root / "weights").mkdir()
+    (root / "weights" / "config.json").write_text("{}")
+    (root / "params" / "local.yaml").write_text("local: {org/encoder: weights}")
+    assert weights_identity("org/encoder@abc") == weights_identity("weights")
+    assert list(weights_identity("org/encoder")) == ["config.json"]
+    assert weights_identity("org/other@abc") == {"hub": "org/other", "revision": "abc"}
 
 
 def test_published_scores_of_another_identity_are_not_accepted(trained_root, tmp_path, monkeypatch):
     copy = tmp_path / "copy"
     shutil.copytree(trained_root, copy)
     monkeypatch.setenv("AS2_ROOT", str(copy))
-    study = Study.load("tiny", {"seeds": [0]})
+    study = Study.load("tiny")
     Store(study).publish(["mhs/3h1/seed-0"])
-    other = Store(Study.load("tiny", {"seeds": [0], "distillation.tau": 1}))
+    other = Store(Study.load("tiny", {"distillation.tau": 1}))
     assert other.find("mhs/3h1/seed-0") is None
 
 

@@ -35,14 +35,19 @@ def test_a_system_equals_itself(trained):
     same = found.loc["MHS − MHS"]
     assert (same["difference"], same["won"], same["lost"], same["tied"]) == (0, 0, 0, 15)
     assert same["p Holm"] == 1
-    assert "equal within the margin" in tables.reading("MHS − MHS", same)
+    assert "equal within the margin" in tables.reading(trained.study, "MHS − MHS", same)
 
 
-def test_a_reading_says_different_equal_or_undecided():
-    row = pandas.Series({"difference": 3.0, "low": 1.0, "high": 5.0, "p Holm": 0.001, "p equal": 0.9})
-    assert "real difference" in tables.reading("a − b", row)
-    assert "equal within" in tables.reading("a − b", pandas.Series({**row, "p Holm": 0.5, "p equal": 0.001}))
-    assert "undecided" in tables.reading("a − b", pandas.Series({**row, "p Holm": 0.5}))
+def test_a_reading_says_different_equal_both_or_undecided(trained):
+    def reading(p, q):
+        row = pandas.Series({"difference": 3.0, "low": 1.0, "high": 5.0, "p Holm": p, "p equal": q})
+        return tables.reading(trained.study, "a − b", row)
+
+    assert reading(0.001, 0.9).endswith("a real difference (Wilcoxon, p = 0.001).")
+    assert "equal within the margin" in reading(0.5, 0.0001)
+    assert "real difference" in reading(0.001, 0.001)
+    assert "within the margin" in reading(0.001, 0.001)
+    assert "undecided" in reading(0.5, 0.5)
 
 
 def test_leakage_counts_distinct_texts_letter_by_letter():

@@ -17,7 +17,7 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from as2lib.paths import local_folder
+from as2lib.paths import model_origin
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
 
@@ -38,7 +38,7 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
         config = deepcopy(name_or_config)
         config.num_labels = CLASSES
         return AutoModelForSequenceClassification.from_config(config)
-    origin, revision = _origin(name_or_config)
+    origin, revision = model_origin(name_or_config)
     config = AutoConfig.from_pretrained(origin, revision=revision, num_labels=CLASSES)
     if layers is not None:
         if not 1 <= layers <= config.num_hidden_layers:
@@ -49,7 +49,7 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
 
 def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:
     """The tokenizer of a hub name or a folder."""
-    origin, revision = _origin(name)
+    origin, revision = model_origin(name)
     return AutoTokenizer.from_pretrained(origin, revision=revision)
 
 
@@ -75,11 +75,3 @@ def _in_float32(forward: Callable[..., torch.Tensor]) -> Callable[..., torch.Ten
             return forward(features.float(), *args, **kwargs)
 
     return wrapped
-
-
-def _origin(name: str | Path) -> tuple[str, str]:
-    """Where a name's files are: (folder or hub name, revision)."""
-    if Path(name).is_dir():
-        return str(name), "main"
-    hub_name, _, revision = str(name).partition("@")
-    return str(local_folder(hub_name) or hub_name), revision or "main"
