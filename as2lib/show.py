@@ -26,7 +26,8 @@ def print_plan(store: Store) -> None:
         print(f"\n{group}" + (f"   about {_duration(seconds)} to do" if seconds else "   done"))
         for name in names:
             run, found = store.plan[name], store.find(name)
-            state = "to do" if name in missing else "published" if found.folder.suffix == ".parquet" else "done"
+            state = "to do" if name in missing else "no scores" if found is None else "done"
+            state = "published" if found and found.folder.suffix == ".parquet" else state
             origin = ", ".join(run.parent_names) or "–"
             print(f"  {state:<9}  {name:<32} from {origin}")
     done = len(store.plan) - len(missing)

@@ -141,10 +141,15 @@ class Store:
         wanted: dict[str, bool] = {}  # name → whether its model is needed
 
         def visit(name: str, need_model: bool) -> None:
-            if self.find(name, need_model) or wanted.get(name, -1) >= need_model:
+            run = self.planned(name)
+            nothing_to_score = not {"dev", "test"} & set(run.data)
+            if (
+                self.find(name, need_model)
+                or wanted.get(name, -1) >= need_model
+                or (nothing_to_score and not need_model)
+            ):
                 return
             wanted[name] = wanted.get(name, False) or need_model
-            run = self.planned(name)
             for role, parents in run.parents.items():
                 for parent in parents:
                     visit(parent, role != "members")
@@ -200,16 +205,19 @@ class Store:
             raise ValueError(f"expected {self.study.study} as its file says, got one with other parameters")
 
         index, written = dict(self._published), []
-        for name in names:
-            run = self.run(name)
+        for name in self.missing(names):
+            self.run(name)
+        for run in filter(None, map(self.find, names)):
             if run.folder.suffix == ".parquet":
                 continue
             splits = sorted(path.stem for path in (run.folder / "scores").glob("*.parquet"))
+            if not splits:
+                continue
             table = pandas.concat([run.scores(split).assign(split=split) for split in splits], ignore_index=True)
-            path = self.published_folder / f"{name}.parquet"
+            path = self.published_folder / f"{run.name}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
             table.astype({"split": "category"}).to_parquet(path, index=False, compression="zstd")
-            index[name] = {"identity": run.identity, "facts": run.facts}
+            index[run.name] = {"identity": run.identity, "facts": run.facts}
             written.append(path)
         index = {name: index[name] for name in sorted(index) if name in self.plan}
         write_json(self.published_folder / "index.json", index)

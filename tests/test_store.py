@@ -119,6 +119,13 @@ def test_published_scores_stand_in_for_a_run_that_is_not_here(trained_root, tmp_
     assert "teacher/electra/seed-0" in Store(study).missing(["mhs/3h1/seed-0"], model=True)
 
 
+def test_a_run_that_is_never_scored_is_made_only_where_its_model_is_needed(root):
+    store = Store(Study.load("tiny"))
+    assert store.missing(["transfer/electra-base/seed-0"]) == []
+    assert store.missing(["transfer/electra-base/seed-0"], model=True) == ["transfer/electra-base/seed-0"]
+    assert store.missing(["base/electra/seed-0"])[0] == "transfer/electra-base/seed-0"
+
+
 def test_only_a_study_as_its_file_says_is_published(trained):
     with pytest.raises(ValueError, match="other parameters"):
         Store(Study.load("tiny", {"significance.margin": 0.5})).publish([])
