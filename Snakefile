@@ -4,6 +4,7 @@ from pathlib import Path
 
 from as2lib.params import Study
 from as2lib.plan import notebooks
+from as2lib.show import estimate
 from as2lib.store import Store
 
 STUDY = config.get("study", "sample")
@@ -40,6 +41,7 @@ rule fit:
     output: touch(f"work/fitted/{STUDY}/{{group}}.{{identity}}")
     log: f"work/logs/{STUDY}/{{group}}.{{identity}}.log"
     threads: study.threads
+    priority: lambda w: round(sum(estimate(store, name) for name in store.group(w.group)))  # the longest first
     shell: "as2 fit {STUDY} --group {wildcards.group} --quiet 2> {log} " + SHOW_LOG
 
 rule notebook:
