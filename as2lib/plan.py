@@ -130,7 +130,7 @@ def students(study: Study) -> list[Run]:
         heads = [f"teacher/{family}/seed-{seed}" for family in FAMILIES]
         shape = {"body": study.mhs.body, "heads": len(FAMILIES), "combine": study.mhs.combine}
         objective = {**kd, "loss": "per_head", "mhs": shape}
-        runs.append(_adapt(study, "mhs/3h1", STUDENT, "base", objective, seed, f"students-{seed}", heads))
+        runs.append(_adapt(study, "mhs/3h1", STUDENT, "base", objective, seed, f"mhs-{seed}", heads))
     return runs
 
 
@@ -165,7 +165,7 @@ def _from_backbone(
         data["vocabulary"] = [*study.data.transfer.train, *study.data.target.train]
     origin = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
     spec = {"backbone": origin, "loss": "ce", **_settings(study, training, changes)}
-    return Run(name, "fit", spec, data, seed, f"{family}-{size}")
+    return Run(name, "fit", spec, data, seed, f"{family}-{size}" if onto == "transfer" else "direct")
 
 
 def _adapt(
