@@ -22,14 +22,14 @@ FAMILIES = tuple(classifier.config_class.model_type for classifier in CLASSIFIER
 
 @contextmanager
 def reading_first_token(model: nn.Module) -> Iterator[None]:
-    """Inside, a model in eval mode computes the query, attention and feed-forward of its last layer for one token.
+    """Inside, a model computes the last layer's query, attention and feed-forward for one token, in training too.
 
-    Keys and values are those of all tokens, so logits are the same but for rounding; hidden states that a caller asks
-    for are not: those of the last layer are (b, 1, d). A student's heads each have their own last layer. Does nothing
-    to a model whose classifier reads other tokens, or whose layers it does not know (ALBERT applies one again and
-    again), and in training. Afterwards the model is as it was.
+    Logits and gradients are the same but for rounding (and, with dropout, for what is drawn); hidden states that a
+    caller asks for are not: those of the last layer are (b, 1, d). A student's heads each have their own last layer.
+    Does nothing to a model whose classifier reads other tokens, or whose layers it does not know (ALBERT applies one
+    again and again). Afterwards the model is as it was.
     """
-    layers = last_layers(model)
+    layers = [layer for layer in last_layers(model) if "forward" not in vars(layer)]  # may be inside another such block
     for layer in layers:
         layer.forward = partial(_first_token, layer, layer.forward)
     try:
@@ -60,16 +60,22 @@ def _first_token(
 ) -> torch.Tensor:
     """What a layer makes of (b, n, d) for the first token: (b, 1, d).
 
+    No key or value is computed either. With q = W_q h_0, the score q (W_k h_j) is (q W_k) h_j, and the sum over tokens
+    of p_j (W_v h_j) is W_v times the sum of p_j h_j: two products with d x d weights a pair instead of two a token.
     attention_mask: (b, 1, 1 or n, n), boolean or added to the attention scores. One of another shape belongs to another
     kind of attention, such as flash attention, and takes the ordinary path.
     """
-    if layer.training or (attention_mask is not None and attention_mask.dim() != 4):
+    if attention_mask is not None and attention_mask.dim() != 4:
         return ordinary(hidden, attention_mask, *rest, **options)
     attention, first = layer.attention.self, hidden[:, :1]  # (b, 1, d)
-    query, key, value = (
-        linear(states).unflatten(-1, (attention.num_attention_heads, -1)).transpose(1, 2)
-        for linear, states in ((attention.query, first), (attention.key, hidden), (attention.value, hidden))
-    )  # (b, a, 1 or n, d / a)
-    mask = None if attention_mask is None else attention_mask[:, :, :1]  # (b, 1, 1, n)
-    mixed = nn.functional.scaled_dot_product_attention(query, key, value, mask).transpose(1, 2).flatten(2)  # (b, 1, d)
-    return layer.feed_forward_chunk(layer.attention.output(mixed, first))
+    query = attention.query(first).unflatten(-1, (attention.num_attention_heads, -1))[:, 0]  # (b, a, d / a)
+    to_key, to_value = (linear.weight.unflatten(0, query.shape[1:]) for linear in (attention.key, attention.value))
+    asked = torch.einsum("bah,ahd->bad", query, to_key)
+    scores = (asked @ hidden.mT).float() * query.shape[-1] ** -0.5  # (b, a, n); a key's bias adds the same to each
+    if attention_mask is not None:
+        mask = attention_mask[:, 0, :1]  # (b, 1, n)
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
+    shares = nn.functional.dropout(scores.softmax(-1), attention.dropout.p, layer.training)
+    mixed = torch.einsum("bad,ahd->bah", shares.to(hidden.dtype) @ hidden, to_value)
+    mixed = mixed + shares.sum(-1, keepdim=True) * attention.value.bias.view(query.shape[1:])  # dropped shares count 0
+    return layer.feed_forward_chunk(layer.attention.output(mixed.flatten(1)[:, None], first))
