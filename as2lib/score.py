@@ -14,6 +14,7 @@ from tqdm import tqdm
 from as2lib.data.encode import rows_of
 from as2lib.models.cross_encoder import classifying_in_float32
 from as2lib.models.first_token import reading_first_token
+from as2lib.models.packed import packing
 
 # m pairs in the set · k heads or exits · c = 2 classes
 # Tokens of a scoring batch, padding included. With 8192 instead of 2048 a processor takes 1.5 times as long, probably
@@ -65,6 +66,7 @@ def score(
         autocast(device.type, precision),
         classifying_in_float32(model),
         reading_first_token(model),
+        packing(model, precision),
     ):
         for rows in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
             batch = encoder.collate(rows_of(arrow, rows.tolist()))

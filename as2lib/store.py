@@ -119,6 +119,8 @@ class Store:
         }
         if run.kind == "fit":
             made_from |= {"threads": self.study.threads, "precision": self.precision}
+            if self.study.first_token and "words" not in run.spec:
+                made_from["last_layer"] = "first token"
             if origin := run.spec.get("backbone", {}).get("name"):
                 made_from["weights"] = weights_identity(origin)
             if vectors := run.spec.get("words", {}).get("vectors"):

@@ -84,7 +84,10 @@ def compare(student, teachers, encoder, pairs, steps: int, batch_size: int, prec
     model = cross_encoder.build(student)
 
     def fit(encoder, logits: list[numpy.ndarray]) -> None:
-        run, store = SimpleNamespace(spec=spec, data={}, seed=0), SimpleNamespace(precision=precision)
+        run, store = (
+            SimpleNamespace(spec=spec, data={}, seed=0),
+            SimpleNamespace(precision=precision, study=SimpleNamespace(first_token=True)),
+        )
         with tempfile.TemporaryDirectory() as folder:
             ranking_trainer(store, run, model, encoder, pairs, logits, Path(folder), progress=False).train()
 

@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from as2lib.fit.batches import GroupedBatches, Items
 from as2lib.fit.objectives import TARGETS, objective
 from as2lib.fit.schedules import step_inputs
 from as2lib.metrics.ranking import summary
+from as2lib.models.first_token import reading_first_token
 from as2lib.params import Training
 from as2lib.score import score
 
@@ -40,14 +42,19 @@ class RankingTrainer(Trainer):
         log_file: Path,
         precision: str,
         ratio: float | None,
+        first_token: bool,
         **kwargs: Any,
     ):
         super().__init__(*args, data_collator=encoder.collate, **kwargs)
         self.objective, self.step_inputs, self.encoder, self.batches = objective, step_inputs, encoder, batches
-        self.log_file, self.precision, self.ratio = log_file, precision, ratio
+        self.log_file, self.precision, self.ratio, self.first_token = log_file, precision, ratio, first_token
         self.parts: list[dict[str, torch.Tensor]] = []
         self.started = time.perf_counter()
         self.remove_callback(PrinterCallback)
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        with reading_first_token(self.model) if self.first_token else nullcontext():
+            return super().train(*args, **kwargs)
 
     def get_train_dataloader(self) -> DataLoader:
         return DataLoader(self.train_dataset, batch_sampler=self.batches, collate_fn=self.data_collator)
@@ -138,6 +145,7 @@ def ranking_trainer(store, run, model, encoder, pairs, teachers, folder, progres
         log_file=folder / "log.jsonl",
         precision=store.precision,
         ratio=training.ratio,
+        first_token=store.study.first_token,
     )
 
 

@@ -1,0 +1,63 @@
+"""Linear layers over weights laid out once for the processor's own matrix kernels; knows no data and no score."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+from torch import nn
+from transformers.activations import GELUActivation
+
+SMALLEST = 2**16  # weights of a layer: below, choosing a kernel for each new shape costs more than it saves
+
+
+@contextmanager
+def packing(model: nn.Module, precision: str) -> Iterator[None]:
+    """Inside, the large linear layers of a model on a processor multiply with a packed copy of their weights.
+
+    An ordinary product lays the weights out anew each time, and a GELU after it reads and writes its result once more.
+    The same but for rounding; for inference, and while the weights do not change.
+    precision: "float32", or "bf16" for what runs under autocast; a layer outside it stays as it is.
+    Does nothing where torch has no such kernels. Afterwards the model is as it was.
+    """
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    products = list(_products(model)) if torch.backends.mkldnn.is_available() else []
+    for module, linear, after in products:
+        weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach().to(dtype))
+        bias = None if linear.bias is None else linear.bias.detach().to(dtype)
+        module.forward = partial(_multiply, weight, bias, after, module.forward)
+    try:
+        yield
+    finally:
+        for module, _, _ in products:
+            del module.forward
+
+
+def _products(model: nn.Module) -> Iterator[tuple[nn.Module, nn.Linear, str]]:
+    """Modules that are one product, their linear layer, and what follows it: "gelu", the exact one, or "none"."""
+    inside = set()
+    for module in model.modules():
+        if isinstance(getattr(module, "intermediate_act_fn", None), GELUActivation):
+            linear, after = module.dense, "gelu"
+            inside.add(linear)
+        else:
+            linear, after = module, "none"
+        if type(linear) is nn.Linear and (linear is not module or module not in inside) and _is_large(linear.weight):
+            yield module, linear, after
+
+
+def _is_large(weight: torch.Tensor) -> bool:
+    return weight.numel() >= SMALLEST and weight.device.type == "cpu" and weight.dtype == torch.float32
+
+
+def _multiply(
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    after: str,
+    ordinary: Callable[[torch.Tensor], torch.Tensor],
+    x: torch.Tensor,
+) -> torch.Tensor:
+    if torch.is_autocast_enabled("cpu") != (weight.dtype == torch.bfloat16):
+        return ordinary(x)
+    with torch.autocast("cpu", enabled=False):
+        return torch.ops.mkldnn._linear_pointwise(x.to(weight.dtype), weight, bias, after, [], "none")

@@ -1,0 +1,93 @@
+import pytest
+import torch
+from torch import nn
+
+from as2lib.models import cross_encoder, packed
+from as2lib.models.cross_encoder import classifying_in_float32
+from as2lib.models.mhs import MHSForSequenceClassification
+from as2lib.models.packed import packing
+
+SIZES = {"vocab_size": 50, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 96, "pad_token_id": 0}
+
+
+@pytest.fixture(autouse=True)
+def _small_is_large(monkeypatch):
+    monkeypatch.setattr(packed, "SMALLEST", 64 * 64)
+
+
+def classifier(family, **changes):
+    torch.manual_seed(0)
+    return cross_encoder.build({"model_type": family, "num_hidden_layers": 3, **SIZES, **changes}).eval()
+
+
+def logits(model, precision="float32"):
+    ids = torch.randint(5, 50, (6, 11), generator=torch.Generator().manual_seed(1))
+    with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
+        return model(input_ids=ids).logits
+
+
+def inside(model, precision="float32"):
+    with packing(model, precision):
+        return logits(model, precision)
+
+
+@pytest.mark.parametrize("family", ["electra", "bert", "roberta", "albert", "deberta-v2"])
+@pytest.mark.parametrize("activation", ["gelu", "relu", "gelu_new"])
+def test_logits_are_those_of_the_ordinary_forward(family, activation):
+    model = classifier(family, hidden_act=activation)
+    assert list(packed._products(model))
+    assert (inside(model) - logits(model)).abs().max() < 1e-5
+    assert not any("forward" in vars(module) for module in model.modules())
+
+
+def test_a_students_heads_too():
+    model = MHSForSequenceClassification.from_backbone(classifier("electra"), 2, 3, perturb=0.5).eval()
+    assert len(list(packed._products(model))) > len(list(packed._products(classifier("electra"))))
+    assert (inside(model) - logits(model)).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+def test_bf16_logits_are_as_near_to_float32_as_the_ordinary_ones(activation):
+    model = classifier("bert", hidden_act=activation)
+    exact = logits(model)
+    ordinary = (logits(model, "bf16") - exact).abs().max()
+    assert 0 < (inside(model, "bf16") - exact).abs().max() < 2 * ordinary
+
+
+def test_the_exact_gelu_is_part_of_the_product_and_no_other_activation_is():
+    def after(activation):
+        return [name for _, _, name in packed._products(classifier("bert", hidden_act=activation))]
+
+    assert after("gelu").count("gelu") == 3
+    assert set(after("gelu_new")) == set(after("relu")) == {"none"}
+    assert len(after("gelu")) == len(after("relu"))  # its linear layer is not packed a second time
+
+
+def test_what_runs_outside_autocast_stays_in_float32():
+    model = classifier("electra")
+    seen = []
+    model.classifier.dense.register_forward_hook(lambda module, inputs, output: seen.append(output.dtype))
+    with classifying_in_float32(model):
+        inside(model, "bf16")
+    assert seen == [torch.float32]
+
+
+def test_small_layers_and_other_classes_are_left_alone(monkeypatch):
+    class Scaled(nn.Linear):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    assert [module for module, _, _ in packed._products(nn.Sequential(Scaled(80, 80), nn.Linear(8, 8)))] == []
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    model = classifier("bert")
+    with packing(model, "float32"):
+        assert not any("forward" in vars(module) for module in model.modules())
+
+
+def test_weights_that_changed_are_packed_anew():
+    model = classifier("bert")
+    before = inside(model)
+    with torch.no_grad():
+        model.bert.encoder.layer[0].output.dense.weight.mul_(3)
+    assert (inside(model) - before).abs().max() > 1e-4
+    assert (inside(model) - logits(model)).abs().max() < 1e-5
