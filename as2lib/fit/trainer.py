@@ -67,6 +67,9 @@ class RankingTrainer(Trainer):
         self.lr_scheduler = LambdaLR(optimizer or self.optimizer, shape)
         return self.lr_scheduler
 
+    def floating_point_ops(self, inputs: dict[str, Any]) -> int:
+        return 0  # unused here, and the Trainer's own count walks through the model in every step
+
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         targets = {name: inputs.pop(name) for name in TARGETS if name in inputs}
         step = self.state.global_step
@@ -103,7 +106,7 @@ class RankingTrainer(Trainer):
 def ranking_trainer(store, run, model, encoder, pairs, teachers, folder, progress) -> RankingTrainer:
     """The Trainer of a run: Adam, linear warm-up and decay, best dev MAP kept."""
     training = Training(**run.spec["training"])
-    labels = pairs["label"] if "label" in pairs.column_names else None
+    labels = pairs.with_format("numpy")["label"][:].tolist() if "label" in pairs.column_names else None
     items = Items(encoder.encode(pairs), labels, teachers)
     length = items.encoded.with_format("numpy")["length"][:]
     steps = training.steps or training.epochs * math.ceil(len(items) / training.batch_size)
