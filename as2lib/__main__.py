@@ -52,11 +52,13 @@ def score(options: argparse.Namespace) -> None:
 
 def rank(options: argparse.Namespace) -> None:
     from as2lib.ranker import Ranker
+    from as2lib.store import computed_in
 
     candidates = options.candidates or [line.strip() for line in sys.stdin if line.strip()]
-    ranker = Ranker.load(_model_folder(options))
+    ranker = Ranker.load(_model_folder(options), precision=computed_in(options.precision))
     for place, ranked in enumerate(ranker.rank(options.question, candidates), start=1):
         print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
+    print(f"ranked {len(candidates):,} candidates in {ranker.precision}", file=sys.stderr)
 
 
 def show(options: argparse.Namespace) -> None:
@@ -202,7 +204,8 @@ def _parser() -> argparse.ArgumentParser:
         ("question", {}),
         ("candidates", {"nargs": "*", "help": "default: the lines of standard input"}),
     )
-    add(rank, "rank the candidates of one question", model, question, candidates, takes="--study")
+    command = add(rank, "rank the candidates of one question", model, question, candidates, takes="--study")
+    command.add_argument("--precision", default="float32", choices=PRECISIONS)
     add(show, "a run: its spec, parents, scores and where it is used", ("run", {}), takes="--study")
     command = add(study, "train what is missing, run the notebooks, render and check", takes="study", changes=False)
     command.add_argument("--cores", type=int, default=2)

@@ -2,7 +2,7 @@
 nothing of runs and of metrics."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 import numpy
@@ -66,7 +66,7 @@ def score(
         autocast(device.type, precision),
         classifying_in_float32(model),
         reading_first_token(model),
-        packing(model, precision),
+        packing(model, precision) if len(batches) > 1 else nullcontext(),  # one batch would not repay it
     ):
         for rows in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
             batch = encoder.collate(rows_of(arrow, rows.tolist()))

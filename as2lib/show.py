@@ -8,7 +8,7 @@ from typing import Any
 
 from as2lib.paths import model_origin
 from as2lib.plan import Run
-from as2lib.store import Finished, Store, native_bf16
+from as2lib.store import Finished, Store, computed_in
 
 FLOPS = {"float32": 3.0e10, "bf16": 1.2e11}  # multiply-adds a second and thread that small encoders reach in training
 SECONDS_A_PROCESS = 6.0  # importing torch and the Trainer
@@ -117,7 +117,7 @@ def _fresh_scores(folder: Path, options: Namespace):
         if not re.search(r"missing [^;]*label", str(error)):
             raise
         pairs = load_unlabelled(options.pairs, split)
-    precision = ("bf16" if native_bf16() else "float32") if options.precision == "auto" else options.precision
+    precision = computed_in(options.precision)
     found = score(models.load(folder), pairs, load_encoder(folder), precision, progress=True)
     print(f"scored {len(pairs):,} pairs in {precision}")
     table = pandas.DataFrame({"question_id": pairs["question_id"]})

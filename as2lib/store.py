@@ -87,7 +87,7 @@ class Store:
     @cached_property
     def precision(self) -> str:
         """The precision that this study's `precision` means on this machine."""
-        return ("bf16" if native_bf16() else "float32") if self.study.precision == "auto" else self.study.precision
+        return computed_in(self.study.precision)
 
     def planned(self, name: str) -> Run:
         """The run of that name.  Raises KeyError with the nearest names."""
@@ -253,6 +253,11 @@ def vectors_identity(vectors: dict[str, Any]) -> Any:
     if vectors["source"] == "encoder":
         return version | {"weights": weights_identity(vectors["name"])}
     return version | ({"sha256": sources.file_sha256(find_root() / vectors["name"])} if "name" in vectors else {})
+
+
+def computed_in(precision: str) -> str:
+    """A precision where "auto" stands for bf16 on a processor or GPU that has it, else for float32."""
+    return ("bf16" if native_bf16() else "float32") if precision == "auto" else precision
 
 
 def native_bf16() -> bool:

@@ -16,7 +16,7 @@ from as2lib.models import cross_encoder
 from as2lib.models.mhs import MHSConfig
 from as2lib.models.true_sizes import encoder as true_size
 from as2lib.params import Study
-from as2lib.store import native_bf16
+from as2lib.store import computed_in
 from bench.timing import ROUNDS, ratio
 
 TARGET = "≥ 3 for k = 3 teachers; the logits are stored once, by a pass over the pairs, for any number of fits"
@@ -41,7 +41,7 @@ class Teaching:
 
 def main(rounds: int = ROUNDS) -> dict[str, dict]:
     pairs = load_pairs("sample", "train")
-    native = "bf16" if native_bf16() else "float32"
+    native = computed_in("auto")
     return {
         "sample study, float32": sample_sizes(pairs, rounds),
         f"true size, {native}": true_sizes(rounds, native),

@@ -14,7 +14,7 @@ from as2lib.data.encode import load_encoder
 from as2lib.fit.trainer import ranking_trainer
 from as2lib.metrics.ranking import summary
 from as2lib.score import probability, score
-from as2lib.store import native_bf16
+from as2lib.store import computed_in
 from bench import wikiqa
 from bench.timing import ROUNDS, compared, measure
 
@@ -29,7 +29,7 @@ def main(limit: int | None = None, rounds: int = ROUNDS, full: bool = False) -> 
     package, train = wikiqa.sentence_transformers(), wikiqa.pairs("train")
     limit = limit or (PAIRS_ON_GPU if torch.cuda.is_available() else PAIRS)
     some = train.select(range(min(limit, len(train))))
-    native = "bf16" if native_bf16() else "float32"
+    native = computed_in("auto")
     settings = {"pairs": len(some), "against": f"sentence-transformers {package.__version__}, float32"}
     with wikiqa.classifier_folder() as folder:
         functions = {"slow": lambda: theirs(package, folder, some, 0), "float32": lambda: ours(folder, some, 0)}

@@ -3,6 +3,7 @@ import sys
 
 import ir_measures
 import pandas
+import pytest
 
 from as2lib.__main__ import main
 
@@ -97,12 +98,16 @@ def test_a_folder_without_pairs_and_an_unknown_run_are_one_line(trained, capsys)
     assert capsys.readouterr().err.count("\n") == 2
 
 
-def test_rank_prints_the_candidates_best_first(trained, capsys):
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_rank_prints_the_candidates_best_first_and_says_its_precision(trained, capsys, precision):
     folder = str(trained.run("mhs/3h1/seed-0").model_folder)
-    assert main(["rank", folder, "where is the red ?", "the red is here", "the boat is here"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    command = ["rank", folder, "where is the red ?", "the red is here", "the boat is here", "--precision", precision]
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
     assert len(lines) == 2
     assert float(lines[0].split()[1]) >= float(lines[1].split()[1])
+    assert printed.err == f"ranked 2 candidates in {precision}\n"
 
 
 def test_a_broken_pair_file_is_one_line(trained, tmp_path, capsys):
