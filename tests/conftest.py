@@ -81,7 +81,8 @@ def trained_root(tmp_path_factory):
         from as2lib.store import Store
 
         store = Store(Study.load("tiny"))
-        make_all(store, ["mhs/3h1/seed-0", "ensemble/teachers/seed-0", "lexical/word_overlap"], progress=False)
+        lexical = ["lexical/word_overlap", "lexical/overlap_then_rank"]
+        make_all(store, ["mhs/3h1/seed-0", "ensemble/teachers/seed-0", *lexical], progress=False)
     return folder
 
 
