@@ -45,9 +45,10 @@ def test_parameters_are_as_many_as_published(name, place, shape):
 def test_relatedness_is_the_greatest_cosine_with_the_other_text():
     # one question of two words, columns 0 and 1; its first candidate has two words, its second one
     similar = torch.tensor([[0.1, 0.9, 1.0], [0.8, -0.2, 1.0], [-0.5, -0.3, 1.0]])  # column 2: another question's word
-    of_asked, of_said = relatedness(similar, torch.tensor([2, 1]), torch.tensor([0, 1, 0, 1]), torch.tensor([2, 2]))
-    torch.testing.assert_close(of_said, torch.tensor([0.9, 0.8, -0.3]))
-    torch.testing.assert_close(of_asked, torch.tensor([0.8, 0.9, -0.5, -0.3]))
+    said, asked = (torch.tensor([0, 1, 2, 0]), torch.tensor([2, 1, 1])), (torch.tensor([0, 1, 2]), torch.tensor([2, 1]))
+    of_asked, of_said = relatedness(similar, *said, *asked, torch.tensor([2, 1]))
+    torch.testing.assert_close(of_said, torch.tensor([0.9, 0.8, -0.3, 1.0]))
+    torch.testing.assert_close(of_asked, torch.tensor([0.8, 0.9, -0.5, -0.3, 1.0]))
 
 
 def test_texts_are_repeated_for_each_of_their_candidates():
@@ -161,6 +162,21 @@ def test_a_rank_rnn_reads_each_list_by_itself_and_as_torch_does():
         torch.testing.assert_close(found[part], layer.rnn(expected[None])[0][0])
     with pytest.raises(ValueError, match="rnn, lstm"):
         RankRNN(3, 4, "gru")
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("candidates", [[4], [2, 3, 1]])
+def test_a_tanh_rank_rnns_values_and_gradients_are_torchs(bidirectional, candidates):
+    torch.manual_seed(0)
+    layer, rows = RankRNN(3, 4, "rnn", bidirectional), torch.randn(sum(candidates), 3, requires_grad=True)
+    expected = torch.cat([layer.rnn(part[None])[0][0] for part in rows.split(candidates)])
+    found, upstream = layer(rows, torch.tensor(candidates)), torch.randn_like(expected)
+    torch.testing.assert_close(found, expected)
+    inputs = [rows, *layer.parameters()]
+    for ours, theirs in zip(
+        torch.autograd.grad(found, inputs, upstream), torch.autograd.grad(expected, inputs, upstream), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs)
 
 
 def test_rows_become_padded_lists():

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from as2lib.models.word_convolution import FrozenWordConvolution, WordConvolution, greatest, windows
+from as2lib.models.word_convolution import FrozenWordConvolution, WordConvolution, greatest, in_strips, windows
 
 LENGTHS = torch.tensor([3, 1, 6])
 
@@ -25,16 +25,26 @@ def as_conv1d(convolution, size):
 
 
 def test_a_window_holds_the_words_around_and_nothing_beyond_the_text():
-    found = windows(torch.tensor([2, 1]), 3)
-    assert found.tolist() == [[0, 1, 2], [1, 2, 0], [0, 3, 0]]
-    assert windows(torch.tensor([3]), 2).tolist() == [[1, 2], [2, 3], [3, 0]]
+    first, total = windows(torch.tensor([2, 1]), 3)
+    assert (first.tolist(), total) == ([0, 1, 4], 7)  # of 0 a b 0 0 c 0
+    assert windows(torch.tensor([3]), 2)[0].tolist() == [0, 1, 2]  # of a b c 0
 
 
-def test_the_greatest_value_of_each_text_and_its_word():
-    values = torch.tensor([[1.0, 5.0], [3.0, 2.0], [-1.0, -2.0]])
-    found, where = greatest(values, [2, 1])
-    assert found.tolist() == [[3, 5], [-1, -2]]
-    assert where.tolist() == [[1, 0], [2, 2]]
+def test_the_last_word_of_a_text_fills_its_last_strip():
+    words, strips = in_strips(torch.tensor([3, 8, 9]))
+    assert strips.tolist() == [1, 1, 2]
+    assert words.tolist() == [0, 1, *[2] * 6, *range(3, 11), *range(11, 19), *[19] * 8]
+
+
+@pytest.mark.parametrize("lengths", [[2, 1], [8, 20, 1, 33]])
+def test_the_greatest_value_of_each_text_and_its_first_word(lengths):
+    values = torch.randint(0, 5, (sum(lengths), 3), generator=torch.Generator().manual_seed(0)).float()  # many ties
+    words, strips = in_strips(torch.tensor(lengths))
+    found, where = greatest(values[words], strips)
+    expected = [part.max(dim=0) for part in values.split(lengths)]
+    starts = torch.tensor([0, *lengths[:-1]]).cumsum(0)[:, None]
+    assert torch.equal(found, torch.stack([one.values for one in expected]))
+    assert torch.equal(words[where], torch.stack([one.indices for one in expected]) + starts)
 
 
 @pytest.mark.parametrize("sizes", [(1, 2, 3, 4, 5), (3,), (2, 5)])

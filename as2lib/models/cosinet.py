@@ -78,7 +78,7 @@ class WordPairModel(PreTrainedModel):
 
     def lookup(self, words: Tensor) -> Tensor:
         """The vectors of word numbers, (m,) → (m, d) float32; a negative number is an unknown word's."""
-        found = self.vectors[words.clamp(min=0)].float()
+        found = functional.embedding(words.clamp(min=0), self.vectors).float()
         for row in (words < 0).nonzero().flatten().tolist():
             made = unknown_vector(int(words[row]), found.shape[1]).astype(numpy.float16)
             found[row] = torch.from_numpy(made).to(found)
@@ -139,7 +139,9 @@ class Cosinet(WordPairModel):
         rows, lengths = repeat_texts(asked_rows, question_lengths, candidates)  # of each pair's question
         with torch.no_grad(), torch.autocast(asked.device.type, enabled=False):
             similar = functional.normalize(said) @ functional.normalize(asked).T  # (U said, U asked)
-            of_asked, of_said = relatedness(similar[said_rows], candidate_lengths, rows, lengths)
+            of_asked, of_said = relatedness(
+                similar, said_rows, candidate_lengths, asked_rows, question_lengths, candidates
+            )
             if not self.config.related:
                 of_asked, of_said = torch.zeros_like(of_asked), torch.zeros_like(of_said)
         question = self.question(asked, rows, of_asked, lengths)  # (b, f)
@@ -148,21 +150,31 @@ class Cosinet(WordPairModel):
 
 
 def relatedness(
-    similar: Tensor, candidate_lengths: Tensor, question_rows: Tensor, question_lengths: Tensor
+    similar: Tensor,
+    said_rows: Tensor,
+    candidate_lengths: Tensor,
+    asked_rows: Tensor,
+    question_lengths: Tensor,
+    candidates: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """Each word's greatest cosine with the words of the other text of its pair.
 
-    similar: (N, U), cosines of the candidates' words with all distinct words of questions.  candidate_lengths: (b,).
-    question_rows: the words of each pair's question, one pair after the other, as columns of `similar`.
-    question_lengths: (b,).  Returns one value a word of `question_rows`, and (N,).  Source: section 4.1.1.
+    similar: (U said, U asked), cosines of distinct words.  said_rows: (N,), the candidates' words as its rows.
+    asked_rows: (Q,), the questions' words as its columns.  candidate_lengths: (b,).  question_lengths: (q,).
+    candidates: (q,), pairs of each question.
+    Returns one value for each word of the pairs' questions, and (N,).  Source: section 4.1.1.
     """
-    b, columns = len(candidate_lengths), similar.shape[1]
-    pair = torch.arange(b, device=similar.device)
-    own = torch.zeros(b, columns, dtype=torch.bool, device=similar.device)
-    own[pair.repeat_interleave(question_lengths), question_rows] = True
-    of_candidate = similar.masked_fill(~own[pair.repeat_interleave(candidate_lengths)], -torch.inf).amax(dim=1)
-    most = torch.stack([part.amax(dim=0) for part in similar.split(candidate_lengths.tolist())])  # (b, U)
-    return most[pair.repeat_interleave(question_lengths), question_rows], of_candidate
+    of_question = torch.arange(len(candidates), device=similar.device).repeat_interleave(candidates)  # (b,)
+    to_question = greatest_rows(similar.T.contiguous(), asked_rows, question_lengths)  # (q, U said)
+    to_candidate = greatest_rows(similar, said_rows, candidate_lengths)  # (b, U asked)
+    rows, lengths = repeat_texts(asked_rows, question_lengths, candidates)
+    pair = torch.arange(len(lengths), device=similar.device).repeat_interleave(lengths)
+    return to_candidate[pair, rows], to_question[of_question.repeat_interleave(candidate_lengths), said_rows]
+
+
+def greatest_rows(table: Tensor, rows: Tensor, lengths: Tensor) -> Tensor:
+    """The greatest value of each column over each text's words, which are rows of a table: (U, c) → (b, c)."""
+    return functional.embedding_bag(rows, table, lengths.cumsum(0) - lengths, mode="max")
 
 
 def repeat_texts(rows: Tensor, lengths: Tensor, times: Tensor) -> tuple[Tensor, Tensor]:

@@ -12,6 +12,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 BUCKET = 64
+STRIP = 8  # the greatest of that many words at once is vectorised, of a text's words one by one it is not
 
 
 class WordConvolution(nn.Module):
@@ -41,7 +42,8 @@ class WordConvolution(nn.Module):
         starts = [margin + distance for distance in self.taps]
         total = 2 * margin + _round_up(len(words) + margin * (len(lengths) - 1))
         apart = words.new_zeros(total, words.shape[1]).index_copy(0, places, words)
-        return _Words.apply(apart, places - margin, starts, margin, lengths.tolist(), self.bias, *self.weight).relu()
+        filling, strips = in_strips(lengths)
+        return _Words.apply(apart, places[filling] - margin, starts, margin, strips, self.bias, *self.weight).relu()
 
 
 class FrozenWordConvolution(nn.Module):
@@ -58,10 +60,13 @@ class FrozenWordConvolution(nn.Module):
 
     def forward(self, table: Tensor, rows: Tensor, extra: Tensor, lengths: Tensor) -> Tensor:
         """table: (U, d), distinct words.  rows: (N,), numbers in it.  extra: (N,), the last channel.  → (b, f)"""
-        around = windows(lengths, self.size)
-        table = functional.pad(table, (0, 0, 1, _round_up(len(table) + 1) - len(table) - 1))
-        places, near = functional.pad(rows + 1, (1, 0))[around], functional.pad(extra, (1, 0))[around]
-        return _FrozenWords.apply(self.weight, self.extra, self.bias, table, places, near, lengths.tolist())
+        first, total = windows(lengths, self.size)
+        own = first + (self.size - 1) // 2
+        rows, extra = (part.new_zeros(total).index_copy(0, own, part) for part in (rows + 1, extra))
+        more = _round_up(len(table) + 1) - len(table) if _autocast_dtype(table) else 1
+        table = functional.pad(table, (0, 0, 1, more - 1))
+        filling, strips = in_strips(lengths)
+        return _FrozenWords.apply(self.weight, self.extra, self.bias, table, rows, extra, first[filling], strips)
 
 
 def _round_up(rows: int) -> int:
@@ -73,27 +78,39 @@ def _uniform(bound: float, *shape: int) -> Tensor:
     return torch.empty(shape).uniform_(-bound, bound)
 
 
-def windows(lengths: Tensor, size: int) -> Tensor:
-    """Which words each word's window holds.
+def windows(lengths: Tensor, size: int) -> tuple[Tensor, int]:
+    """Where each word's window begins once the texts stand `size` − 1 zeros apart, as many around all as it takes.
 
-    lengths: (b,).  Returns (N, k): the number of a word, from 1, counted over all texts; 0 beyond the text's ends.
+    lengths: (b,).  Returns (N,) places, of which a window takes `size` and its own word is the (size − 1) // 2-th, from
+    0; and how many places there are.
     """
-    ends = lengths.cumsum(0)
-    last = ends.repeat_interleave(lengths)[:, None]  # (N, 1)
-    first = (ends - lengths).repeat_interleave(lengths)[:, None]
-    places = torch.arange(len(last), device=lengths.device)[:, None] + torch.arange(size, device=lengths.device)
-    places = places - (size - 1) // 2  # (N, k), from 0
-    return torch.where((places >= first) & (places < last), places + 1, 0)
+    texts = torch.arange(len(lengths), device=lengths.device).repeat_interleave(lengths)
+    first = torch.arange(len(texts), device=lengths.device) + (size - 1) * texts
+    return first, len(texts) + (size - 1) * len(lengths)
 
 
-def greatest(values: Tensor, lengths: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Each text's greatest value a filter, and the word that has it.
+def in_strips(lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """The words of each text with its last one repeated until they fill strips of `STRIP`, for `greatest`.
 
-    values: (N, f).  Returns (b, f), and (b, f) numbers of words over all texts, from 0.
+    lengths: (b,).  Returns words' numbers over all texts, and the strips of each text, (b,).
     """
-    found = [part.max(dim=0) for part in values.split(lengths)]
-    starts = torch.tensor([0, *lengths[:-1]], device=values.device).cumsum(0)
-    return torch.stack([one.values for one in found]), torch.stack([one.indices for one in found]) + starts[:, None]
+    strips = (lengths + STRIP - 1) // STRIP
+    ends, filled = lengths.cumsum(0), (STRIP * strips).cumsum(0)
+    text = torch.arange(len(lengths), device=lengths.device).repeat_interleave(STRIP * strips)
+    added = filled - STRIP * strips - ends + lengths  # (b,), words repeated in the texts before
+    return torch.minimum(torch.arange(len(text), device=lengths.device) - added[text], ends[text] - 1), strips
+
+
+def greatest(values: Tensor, strips: Tensor) -> tuple[Tensor, Tensor]:
+    """Each text's greatest value a filter, and the first word that has it.
+
+    values: (N, f), of the words of `in_strips`.  strips: (b,).  Returns (b, f), and (b, f) numbers of the N.
+    """
+    image = values.view(1, 1, *values.shape).permute(0, 3, 1, 2)  # one whose channels are the filters
+    found, inside = functional.max_pool2d(image, (1, STRIP), return_indices=True)  # (1, f, 1, N / STRIP)
+    starts, all_strips = strips.cumsum(0) - strips, torch.arange(found.shape[3], device=values.device)
+    found, _, _, strip = torch.embedding_bag(found[0, :, 0].T, all_strips, starts, mode=2)  # 2: the maximum
+    return found, inside[0, :, 0].T.gather(0, strip)
 
 
 class _Words(torch.autograd.Function):
@@ -103,17 +120,16 @@ class _Words(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, apart, places, starts, margin, lengths, bias, *weights):
-        # apart (L, d), zeros between the texts · places (N,): L → window · weights: for each distance (f of it, d)
-        ctx.dtype = (
-            torch.get_autocast_dtype(apart.device.type) if torch.is_autocast_enabled(apart.device.type) else None
-        )
+    def forward(ctx, apart, places, starts, margin, strips, bias, *weights):
+        # apart (L, d), zeros between the texts · places (N,) of `in_strips`: L → window
+        # weights: for each distance (f of it, d)
+        ctx.dtype = _autocast_dtype(apart)
         apart, weights = _as(ctx.dtype, apart), [_as(ctx.dtype, weight) for weight in weights]
         count, f = len(apart) - 2 * margin, len(bias)
         values = bias.repeat(count, 1)  # (L − 2 margin, f)
         for start, weight in zip(starts, weights, strict=True):
             values[:, f - len(weight) :] += apart[start : start + count] @ weight.T
-        found, where = greatest(values[places], lengths)
+        found, where = greatest(values[places], strips)
         ctx.save_for_backward(apart, places[where], *weights)
         ctx.starts = starts
         return found  # (b, f)
@@ -140,6 +156,11 @@ class _Words(torch.autograd.Function):
         return of_apart.float(), None, None, None, None, gradient.sum(dim=0), *split
 
 
+def _autocast_dtype(values: Tensor) -> torch.dtype | None:
+    device = values.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
+
+
 def _as(dtype: torch.dtype | None, values: Tensor) -> Tensor:
     return values if dtype is None else values.to(dtype)
 
@@ -152,29 +173,35 @@ class _FrozenWords(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, weight, extra, bias, table, places, near, lengths):
-        # weight (k, f, d) · extra (k, f) · table (U + 1, d), its first row zero · places (N, k) in it · near (N, k)
+    def forward(ctx, weight, extra, bias, table, rows, near, first, strips):
+        # weight (k, f, d) · extra (k, f) · table (U + 1, d), its first row zero
+        # rows (L,) of the table, near (L,): at the places of `windows` · first (N,) of `in_strips`
         k, f, _ = weight.shape
+        ctx.dtype = _autocast_dtype(table)
+        table = _as(ctx.dtype, table)
         products = functional.linear(table, weight.flatten(0, 1)).float().view(-1, f)  # ((U + 1) k, f)
-        taps = torch.arange(k, device=places.device)
-        values = functional.embedding_bag(places * k + taps, products, mode="sum")  # (N, f)
+        taps = torch.arange(k, device=first.device)
+        around = first[:, None] + taps  # (N, k)
+        values = functional.embedding_bag(rows[around] * k + taps, products, mode="sum")  # (N, f)
         with torch.autocast(values.device.type, enabled=False):
-            values.addmm_(near, extra)
-        found, where = greatest(values, lengths)
+            values.addmm_(near[around], extra)
+        found, where = greatest(values, strips)
         found = (found + bias).relu()
-        ctx.save_for_backward(table, places, near, where, found > 0)
+        ctx.save_for_backward(table, rows, near, first[where.T.contiguous()], found > 0)
+        ctx.k = k
         return found  # (b, f)
 
     @staticmethod
     @once_differentiable
     def backward(ctx, gradient):
-        table, places, near, where, active = ctx.saved_tensors
-        gradient = torch.where(active, gradient, 0.0).T.contiguous()  # (f, b)
-        f, b = gradient.shape
-        chosen = places[where.T].permute(2, 0, 1).reshape(-1, b)  # (k f, b)
-        k = len(chosen) // f
+        table, rows, near, first, active = ctx.saved_tensors  # first (f, b)
+        gradient, (f, b), k = torch.where(active, gradient, 0.0).T.contiguous(), first.shape, ctx.k  # (f, b)
+        chosen = (first + torch.arange(k, device=first.device)[:, None, None]).flatten()  # (k f b,)
         words = functional.embedding_bag(
-            chosen, table, per_sample_weights=gradient.repeat(k, 1), mode="sum"
+            rows.index_select(0, chosen).view(-1, b),
+            table,
+            per_sample_weights=_as(ctx.dtype, gradient).repeat(k, 1),
+            mode="sum",
         )  # (k f, d)
-        extra = (near[where.T] * gradient[:, :, None]).sum(dim=1).T  # (k, f)
-        return words.view(k, f, -1), extra, gradient.sum(dim=1), None, None, None, None
+        extra = (near.index_select(0, chosen).view(k, f, b) * gradient).sum(dim=2)  # (k, f)
+        return words.float().view(k, f, -1), extra, gradient.sum(dim=1), None, None, None, None, None
