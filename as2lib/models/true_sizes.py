@@ -63,12 +63,14 @@ def encoder(family: str, size: str) -> PretrainedConfig:
 
 
 def build_members(row: str, device: str) -> list[PreTrainedModel]:
-    """The models of a row, their weights uniform random numbers; on the device "meta" they have shapes and no weights.
+    """The models of a row; on the device "meta" they have shapes and no weights.
 
-    The initialisation of each kind of layer would take longer than several passes.
+    Every weight takes the same uniform random numbers: an initialisation of its own would take longer than some passes.
     """
     with torch.device(device), no_init_weights():
         models = [build(config).eval() for config in members(row)]
-    for weight in (weight for model in models for weight in model.parameters()):
-        torch.nn.init.uniform_(weight, -WEIGHT, WEIGHT)
+    weights = [weight.detach() for model in models for weight in model.parameters()]
+    noise = torch.empty(max(weight.numel() for weight in weights), device=device).uniform_(-WEIGHT, WEIGHT)
+    for weight in weights:
+        weight.copy_(noise[: weight.numel()].view_as(weight))
     return models
