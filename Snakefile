@@ -1,4 +1,4 @@
-# The graph of one study: fits → notebooks → html → check.  `as2 study NAME` calls it with the lock held.
+# The graph of one study: fits → notebooks and their pages → check.  `as2 study NAME` calls it with the lock held.
 import sys
 from pathlib import Path
 
@@ -16,7 +16,8 @@ NOTEBOOKS = {notebook.name[:2]: notebook for notebook in notebooks(study)}
 PAGES = {number: "index" if number == "00" else notebook.name for number, notebook in NOTEBOOKS.items()}
 EXPECTED = [path for path in [f"params/expected/{STUDY}.json"] if Path(path).exists()]
 LOCAL = [path for path in ["params/local.yaml"] if Path(path).exists()]
-READ_BY_ALL = [PARAMS, *LOCAL, *(str(path) for kind in ("*.py", "*.csv") for path in sorted(Path("as2lib").rglob(kind)))]
+OURS = [str(path) for kind in ("*.py", "*.csv", "template/*") for path in sorted(Path("as2lib").rglob(kind))]
+READ_BY_ALL = [PARAMS, *LOCAL, *OURS]
 SHOW_LOG = "|| (tail -n 25 {log} >&2; exit 1)"
 
 
@@ -44,27 +45,22 @@ rule fit:
     priority: lambda w: round(sum(estimate(store, name) for name in store.group(w.group)))  # the longest first
     shell: "as2 fit {STUDY} --group {wildcards.group} --quiet 2> {log} " + SHOW_LOG
 
-rule notebook:
-    input:
-        READ_BY_ALL,
-        notebook=lambda w: f"notebooks/{NOTEBOOKS[w.number].name}.ipynb",
-        runs=lambda w: fitted(NOTEBOOKS[w.number].runs),
-        others=lambda w: [f"{REPORTS}/metrics/{n}.json" for n in NOTEBOOKS if n != "00"] + EXPECTED if w.number == "00" else [],
-    output: f"{REPORTS}/metrics/{{number}}.json"
-    log: f"{REPORTS}/executed/{{number}}.ipynb"
-    params: errors=f"{REPORTS}/executed/{{number}}.log"
-    threads: lambda w: workflow.cores if NOTEBOOKS[w.number].timed else 1
-    shell:
-        "papermill {input.notebook} {log} -f {PARAMS} --no-progress-bar --log-level ERROR --cwd notebooks"
-        " > {params.errors} 2>&1 || (tail -n 25 {params.errors} >&2; echo 'failed: {input.notebook}; see {log}' >&2; exit 1)"
-        "; echo 'notebook {input.notebook}'"
-
-rule html:
-    input:
-        map(str, sorted(Path("as2lib/template").iterdir())),
-        lambda w: f"{REPORTS}/metrics/{next(n for n, page in PAGES.items() if page == w.page)}.json",
-    output: f"{REPORTS}/{{page}}.html"
-    shell: "as2 render {STUDY} {wildcards.page}"
+for number, notebook in NOTEBOOKS.items():
+    rule:
+        name: f"notebook_{number}"
+        input:
+            READ_BY_ALL,
+            f"notebooks/{notebook.name}.ipynb",
+            fitted(notebook.runs),
+            [f"{REPORTS}/metrics/{other}.json" for other in NOTEBOOKS if other != "00"] + EXPECTED if number == "00" else [],
+        output: f"{REPORTS}/metrics/{number}.json", f"{REPORTS}/{PAGES[number]}.html"
+        log: f"{REPORTS}/executed/{number}.ipynb"
+        params: errors=f"{REPORTS}/executed/{number}.log", notebook=notebook.name
+        threads: lambda w, timed=notebook.timed: workflow.cores if timed else 1
+        shell:
+            "as2 notebook {STUDY} {params.notebook} > {params.errors} 2>&1"
+            " || (tail -n 25 {params.errors} >&2; echo 'failed: {params.notebook}; see {log}' >&2; exit 1)"
+            "; echo 'notebook {params.notebook}'"
 
 rule check:
     input: EXPECTED, expand(f"{REPORTS}/metrics/{{number}}.json", number=NOTEBOOKS)

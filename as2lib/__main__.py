@@ -92,15 +92,18 @@ def _snakemake(*arguments: str) -> int:
     return running.returncode
 
 
-def render(options: argparse.Namespace) -> None:
+def notebook(options: argparse.Namespace) -> None:
+    """Run and render in one process: each would import for two seconds."""
     from as2lib.plan import notebooks
-    from as2lib.render import INDEX
-    from as2lib.render import render as render_page
+    from as2lib.render import execute, page_name, render
 
+    name, root = options.notebook, find_root()
     names = [notebook.name for notebook in notebooks(Study.load(options.study))]
-    folder = find_root() / "reports" / options.study
-    name = INDEX if options.page == "index" else options.page
-    render_page(folder / "executed" / f"{name[:2]}.ipynb", folder / f"{options.page}.html", names)
+    if name not in names:
+        raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
+    folder = root / "reports" / options.study
+    executed = execute(root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", options.study)
+    render(executed, folder / f"{page_name(name)}.html", names)
 
 
 def check(options: argparse.Namespace) -> int:
@@ -210,7 +213,7 @@ def _parser() -> argparse.ArgumentParser:
     command = add(study, "train what is missing, run the notebooks, render and check", takes="study", changes=False)
     command.add_argument("--cores", type=int, default=2)
     command.add_argument("snakemake", nargs="*", help="more for Snakemake, after --")
-    add(render, "one executed notebook as HTML", ("page", {}), takes="study", changes=False)
+    add(notebook, "run one notebook and render it as HTML", ("notebook", {}), takes="study", changes=False)
     add(check, "compare with params/expected and write the manifest", takes="study", changes=False)
     file, out = ("file", {"type": Path, "help": "a released state dict"}), ("out", {"type": Path, "help": "a folder"})
     help = "a model released with the CERBERUS paper, made a model folder"

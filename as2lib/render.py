@@ -1,15 +1,23 @@
-"""Executed notebooks as HTML pages: code folded away but one click from view, a link to the neighbours."""
+"""Runs notebooks and makes HTML pages of them: code folded away but one click from view, a link to the neighbours."""
 
 import re
 from pathlib import Path
 
 import nbformat
 from nbconvert import HTMLExporter
+from papermill import execute_notebook
 from pygments.formatters import HtmlFormatter
 from traitlets.config import Config
 
 TEMPLATE = Path(__file__).parent / "template"
 INDEX = "00_overview"  # the page that is also index.html
+
+
+def execute(notebook: Path, executed: Path, study: str) -> Path:
+    """Run a notebook, in its folder, for a study; where a cell fails, `executed` holds what was run until then."""
+    executed.parent.mkdir(parents=True, exist_ok=True)
+    execute_notebook(str(notebook), str(executed), {"study": study}, cwd=str(notebook.parent), progress_bar=False)
+    return executed
 
 
 def render(executed: Path, page: Path, names: list[str]) -> Path:
@@ -21,12 +29,12 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
     notebook = nbformat.read(executed, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = re.sub(r"\((\d\d_\w+)\.ipynb\)", lambda match: f"({_page(match[1])}.html)", cell.source)
+            cell.source = re.sub(r"\((\d\d_\w+)\.ipynb\)", lambda match: f"({page_name(match[1])}.html)", cell.source)
         if cell.cell_type == "code":  # a progress bar rewrites its line: nothing for a page
             cell.outputs = [output for output in cell.outputs if "\r" not in output.get("text", "")]
     place = names.index(name)
     neighbours = {
-        "previous": _page(names[place - 1]) if place else None,
+        "previous": page_name(names[place - 1]) if place else None,
         "next": names[place + 1] if place + 1 < len(names) else None,
     }
     css = (TEMPLATE / "report.css").read_text() + HtmlFormatter(style="friendly").get_style_defs(".highlight")
@@ -44,7 +52,7 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
     return page
 
 
-def _page(name: str) -> str:
+def page_name(name: str) -> str:
     return "index" if name == INDEX else name
 
 

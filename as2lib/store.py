@@ -282,9 +282,9 @@ def write_scores(path: Path, pairs: "datasets.Dataset", score: Any, columns: dic
     import numpy
     import pandas
 
-    table = pandas.DataFrame({"question_id": pairs["question_id"]})
+    table = pandas.DataFrame({"question_id": pairs["question_id"][:]})
     table["position"] = table.groupby("question_id", sort=False).cumcount().astype("int32")
-    table["label"] = numpy.asarray(pairs["label"], dtype="int8")
+    table["label"] = numpy.asarray(pairs["label"][:], dtype="int8")
     table["score"] = numpy.asarray(score, dtype="float64")
     write_parquet(path, table.assign(**(columns or {})))
 

@@ -74,6 +74,14 @@ def test_models_on_the_meta_device_have_no_weights():
     }
 
 
+def test_models_on_a_processor_give_finite_numbers():
+    (model,) = build_members("base/albert", "cpu")
+    with torch.inference_mode():
+        logits = model(input_ids=torch.arange(10, 26)[None]).logits
+    assert logits.shape == (1, 2)
+    assert torch.isfinite(logits).all()
+
+
 def test_counted_costs_stand_beside_the_published_ones():
     table = costs.counted("cerberus_table5", 8)
     assert table.loc["RoBERTa-BASE", "published parameters (M)"] == 109

@@ -65,6 +65,13 @@ def test_pair_is_question_sep_answer_with_two_types(tokenizer):
     assert encoded["token_type_ids"] == [0, 0, 0, 0, 1, 1, 1]
 
 
+def test_words_of_a_repeated_text_count_as_often_as_it_stands():
+    once, rare = word_tokenizer(["a b", "b c"], 8), word_tokenizer(["a", "a", "b"], 8, min_count=2)
+    assert once.convert_ids_to_tokens([5, 6, 7]) == ["b", "a", "c"]
+    assert "a" in rare.get_vocab()
+    assert "b" not in rare.get_vocab()
+
+
 def test_tokenizer_survives_saving(tokenizer, tmp_path):
     tokenizer.save_pretrained(tmp_path / "saved")
     loaded = AutoTokenizer.from_pretrained(tmp_path / "saved")

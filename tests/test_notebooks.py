@@ -1,7 +1,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -9,6 +8,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.plan import notebooks
+from as2lib.render import execute, render
 
 ROOT = Path(__file__).parents[1]
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -68,13 +68,10 @@ def test_a_notebook_begins_with_its_question_and_what_it_answers(notebook):
 
 def test_a_notebook_runs_alone_on_a_cold_cache(root, monkeypatch):
     monkeypatch.setenv("AS2_ROOT", str(root))
-    command = [sys.executable, "-m", "papermill", str(ROOT / "notebooks" / "01_data.ipynb"), str(root / "01.ipynb")]
-    subprocess.run([*command, "-p", "study", "tiny", "--no-progress-bar"], check=True, capture_output=True)
+    executed = execute(ROOT / "notebooks" / "01_data.ipynb", root / "executed" / "01.ipynb", "tiny")
     metrics = json.loads((root / "reports" / "tiny" / "metrics" / "01.json").read_text())
     assert metrics["target test questions"] == 15
-    from as2lib.render import render
-
-    page = render(root / "01.ipynb", root / "01_data.html", [path.stem for path in PATHS]).read_text()
+    page = render(executed, root / "01_data.html", [path.stem for path in PATHS]).read_text()
     assert "run/s" not in page
     assert "Warning" not in page
     assert "What we found" in page
@@ -82,8 +79,6 @@ def test_a_notebook_runs_alone_on_a_cold_cache(root, monkeypatch):
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
 def test_a_page_renders_in_a_browser(root, tmp_path):
-    from as2lib.render import render
-
     names = [path.stem for path in PATHS]
     page = render(PATHS[1], tmp_path / f"{PATHS[1].stem}.html", names)
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]

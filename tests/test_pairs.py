@@ -542,6 +542,12 @@ def test_folds_leave_out_every_question_once():
         leave_out(pairs, 10, 10)
 
 
+def test_the_sample_corpus_is_generated_once(monkeypatch):
+    pairs = load_pairs("sample", "dev")
+    monkeypatch.setattr(module, "_generate", None)
+    assert as_rows(load_pairs("sample", "dev")) == as_rows(pairs)
+
+
 def test_the_sample_pool_has_no_labels():
     assert load_unlabelled("sample-unlabelled", "train").column_names == ["question_id", "question", "answer"]
     with pytest.raises(ValueError, match="sample-unlabelled has no labels; load_unlabelled reads it"):

@@ -179,7 +179,10 @@ def word_tokenizer(texts: Iterable[str], max_length: int, min_count: int = 1) ->
     Raises ValueError where the texts hold no word.
     """
     lower, split = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
-    counts = Counter(word for text in texts for word, _ in split.pre_tokenize_str(lower.normalize_str(text)))
+    counts: Counter[str] = Counter()
+    for text, times in Counter(texts).items():  # a question stands before each of its candidates
+        for word, _ in split.pre_tokenize_str(lower.normalize_str(text)):
+            counts[word] += times
     kept = [word for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if count >= min_count]
     if not kept:
         raise ValueError(f"expected texts with words that occur {min_count} times or more, got none")

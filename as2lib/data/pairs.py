@@ -1,8 +1,9 @@
 """The pair table that everything reads: loads it, checks it, filters it by policy and fingerprints it; knows no model.
 
 One `datasets.Dataset` with exactly question_id, question, answer (text) and label (int8, 0 or 1). The rows of a
-question are contiguous and keep the order of their source, because some systems read it. Past `disk.LARGE` bytes the
-table is a file in `work/pairs/`, mapped into memory, and every step reads it in batches: ASNQ has 23.7 M rows.
+question are contiguous and keep the order of their source, because some systems read it. A generated corpus, and past
+`disk.LARGE` bytes any table, is a file in `work/pairs/`, mapped into memory; every step reads it in batches: ASNQ has
+23.7 M rows.
 """
 
 import hashlib
@@ -197,23 +198,26 @@ def _load(location: sources.Location, labelled: bool) -> pa.Table:
         return _load_hub(location, labelled)
     if location.kind == "built":
         return check(builders.table(location), location.name, labelled)
-    if location.kind == "sample":
-        if labelled and location.name == sample.UNLABELLED:
-            raise ValueError(f"{location.name} has no labels; load_unlabelled reads it")
-        corpora = _generate_pool(location.seed) if location.name == sample.UNLABELLED else _generate(location.seed)
-        rows = corpora[location.name][location.split]
-        return check(pa.Table.from_pylist(rows), location.name, labelled)
-    if sum(path.stat().st_size for path in location.files) <= disk.LARGE:
+    if location.kind == "files" and sum(path.stat().st_size for path in location.files) <= disk.LARGE:
         return _load_files(location, labelled, lambda tables: pa.concat_tables(tables, promote_options="permissive"))
     made_from = json.dumps([_VERSION, sources.content(location), labelled], sort_keys=True)
     path = disk.kept(hashlib.sha256(made_from.encode()).hexdigest())
     raw = path.with_suffix(f".{os.getpid()}.raw")
     if path.exists():
         return disk.mapped(path)
+    if location.kind == "sample":
+        return disk.write(path, [_generated(location, labelled)])
     try:
         return disk.write(path, [_load_files(location, labelled, lambda tables: disk.write(raw, tables))])
     finally:
         raw.unlink(missing_ok=True)
+
+
+def _generated(location: sources.Location, labelled: bool) -> pa.Table:
+    if labelled and location.name == sample.UNLABELLED:
+        raise ValueError(f"{location.name} has no labels; load_unlabelled reads it")
+    corpora = _generate_pool(location.seed) if location.name == sample.UNLABELLED else _generate(location.seed)
+    return check(pa.Table.from_pylist(corpora[location.name][location.split]), location.name, labelled)
 
 
 def _load_files(location: sources.Location, labelled: bool, join: Callable[[Iterable[pa.Table]], pa.Table]) -> pa.Table:

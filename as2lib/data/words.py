@@ -106,10 +106,11 @@ class WordEncoder:
         return {name: torch.from_numpy(values.astype(np.int64)) for name, values in batch.items()}
 
     def _items(self, pairs: Dataset) -> dict[str, list[Any]]:
-        ids = np.array(pairs["question_id"] if self.unit == "question" else range(len(pairs)))
+        table = {name: pairs[name][:] for name in ("question_id", "question", "answer")}
+        ids = np.array(table["question_id"] if self.unit == "question" else range(len(pairs)))
         starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
-        asked = self._numbers([pairs["question"][int(start)] for start in starts])
-        said = self._numbers(pairs["answer"])
+        asked = self._numbers([table["question"][start] for start in starts])
+        said = self._numbers(table["answer"])
         items: dict[str, list[Any]] = {name: [] for name in _SCHEMA.names}
         for question, start, end in zip(asked, starts, [*starts[1:], len(ids)], strict=True):
             candidates = said[start:end]

@@ -108,7 +108,7 @@ def score_shuffled(store: Store, run: Run, folder: Path) -> dict[str, Any]:
     parent = store.find(run.parents["model"][0], need_model=True)
     model, encoder = models.load(parent.model_folder), load_encoder(parent.model_folder)
     pairs = load_parts(tuple(run.data["test"]), "all")
-    order = shuffled_rows(pairs["question_id"], run.seed)
+    order = shuffled_rows(pairs["question_id"][:], run.seed)
     with on_threads(store.study.threads):
         found = numpy.empty(len(pairs))
         found[order] = score(model, pairs.select(order), encoder, store.precision).score

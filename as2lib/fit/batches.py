@@ -15,9 +15,9 @@ class Items(torch.utils.data.Dataset):
 
     def __init__(self, encoded: Dataset, labels: list[int] | None, teachers: list[numpy.ndarray]):
         self.encoded, self.arrow = encoded, encoded.with_format("arrow")
-        self.labels = labels
+        self.labels = None if labels is None else labels[:]  # a column of a Dataset reads a row at a time
         if "pairs" in encoded.column_names:  # an item holds several pairs, and a list of labels
-            self.labels = numpy.split(numpy.asarray(labels), numpy.cumsum(encoded["pairs"])[:-1])
+            self.labels = numpy.split(numpy.asarray(self.labels), numpy.cumsum(encoded["pairs"][:])[:-1])
         self.teachers = numpy.stack(teachers, axis=1) if teachers else None  # (m, k, c)
 
     def __len__(self) -> int:

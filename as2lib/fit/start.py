@@ -1,5 +1,7 @@
 """The model of a run before its first step, and what encodes its pairs."""
 
+from functools import lru_cache
+
 import torch
 
 from as2lib import models
@@ -32,7 +34,7 @@ def start(store: Store, run: Run) -> tuple[torch.nn.Module, PairEncoder | WordEn
         tokenizer = cross_encoder.tokenizer(name)
     else:
         texts = load_parts(tuple(run.data["vocabulary"]), "all")
-        tokenizer = word_tokenizer([*texts["question"], *texts["answer"]], run.spec["max_length"])
+        tokenizer = word_tokenizer([*texts["question"][:], *texts["answer"][:]], run.spec["max_length"])
         sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
         model = cross_encoder.build({**run.spec["backbone"]["config"], **sizes})
     if shape := run.spec.get("mhs"):
@@ -52,11 +54,18 @@ def _on_words(run: Run) -> tuple[torch.nn.Module, WordEncoder]:
 
 def word_vectors(source: dict, data: dict[str, list[str]]) -> Embeddings:
     """The vectors of all words in a run's pairs; where they are learnt here, from the training sets."""
-    texts = []
-    for parts in data.values():
-        pairs = load_parts(tuple(parts), "all")
-        texts += [*dict.fromkeys(pairs["question"]), *pairs["answer"]]
-    words = {word for found in words_of(dict.fromkeys(texts)) for word in found}
-    learnt = load_parts(tuple(data["vocabulary"]), "all") if "vocabulary" in data else None
-    own = [*dict.fromkeys(learnt["question"]), *learnt["answer"]] if learnt else []
+    words = set().union(*(_words(tuple(parts)) for parts in data.values()))
+    own = _texts(tuple(data["vocabulary"])) if "vocabulary" in data else []
     return embeddings(source, vectors_identity(source), words, own)
+
+
+@lru_cache(maxsize=8)
+def _words(parts: tuple[str, ...]) -> frozenset[str]:
+    """Every word of some parts; kept, since the fits of a group share them and splitting takes longer than a fit."""
+    return frozenset(word for words in words_of(dict.fromkeys(_texts(parts))) for word in words)
+
+
+def _texts(parts: tuple[str, ...]) -> list[str]:
+    """Each question once, and all candidates."""
+    pairs = load_parts(parts, "all")
+    return [*dict.fromkeys(pairs["question"][:]), *pairs["answer"][:]]

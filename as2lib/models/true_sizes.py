@@ -4,6 +4,7 @@ import re
 
 import torch
 from transformers import AutoConfig, PretrainedConfig, PreTrainedModel
+from transformers.initialization import no_init_weights
 
 from as2lib.models.cross_encoder import build
 from as2lib.models.mhs import MHSConfig
@@ -23,6 +24,7 @@ VOCABULARY = {
     "albert": {"vocab_size": 30000, "max_position_embeddings": 512, "type_vocab_size": 2},
 }
 HEAD_UNITS = 64  # an attention head's, in all of them
+WEIGHT = 0.03  # at most, about as wide as the encoders' own initial range
 STUDENT = ("electra", "base")
 ENSEMBLES = {
     "ensemble/base": [(family, "base") for family in ("albert", "roberta", "electra")],
@@ -61,6 +63,14 @@ def encoder(family: str, size: str) -> PretrainedConfig:
 
 
 def build_members(row: str, device: str) -> list[PreTrainedModel]:
-    """The models of a row; on the device "meta" they have shapes and no weights."""
-    with torch.device(device):
-        return [build(config).eval() for config in members(row)]
+    """The models of a row; on the device "meta" they have shapes and no weights.
+
+    Every weight takes the same uniform random numbers: an initialisation of its own would take longer than some passes.
+    """
+    with torch.device(device), no_init_weights():
+        models = [build(config).eval() for config in members(row)]
+    weights = [weight.detach() for model in models for weight in model.parameters()]
+    noise = torch.empty(max(weight.numel() for weight in weights), device=device).uniform_(-WEIGHT, WEIGHT)
+    for weight in weights:
+        weight.copy_(noise[: weight.numel()].view_as(weight))
+    return models
