@@ -102,7 +102,8 @@ def notebook(options: argparse.Namespace) -> None:
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
     folder = root / "reports" / options.study
-    executed = execute(root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", options.study)
+    parameters = root / "params" / f"{options.study}.yaml"
+    executed = execute(root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", parameters)
     render(executed, folder / f"{page_name(name)}.html", names)
 
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import nbformat
+import yaml
 from nbconvert import HTMLExporter
 from papermill import execute_notebook
 from pygments.formatters import HtmlFormatter
@@ -13,10 +14,11 @@ TEMPLATE = Path(__file__).parent / "template"
 INDEX = "00_overview"  # the page that is also index.html
 
 
-def execute(notebook: Path, executed: Path, study: str) -> Path:
-    """Run a notebook, in its folder, for a study; where a cell fails, `executed` holds what was run until then."""
+def execute(notebook: Path, executed: Path, parameters: Path) -> Path:
+    """Run a notebook, in its folder, with a file of parameters; where a cell fails, `executed` holds what was run."""
     executed.parent.mkdir(parents=True, exist_ok=True)
-    execute_notebook(str(notebook), str(executed), {"study": study}, cwd=str(notebook.parent), progress_bar=False)
+    found = yaml.safe_load(parameters.read_text(encoding="utf-8"))
+    execute_notebook(str(notebook), str(executed), found, cwd=str(notebook.parent), progress_bar=False)
     return executed
 
 

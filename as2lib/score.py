@@ -1,7 +1,7 @@
 """Any model over any pair set, fast: sorted by length, padded per batch, the last layer for one token alone; knows
 nothing of runs and of metrics."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
@@ -57,6 +57,7 @@ def score(
     device = next(model.parameters()).device
     training = model.training
     model.eval()
+    places = pairs_of(items)
     found: dict[str, numpy.ndarray] = {}  # by the name of an output
     batches = _batches(
         items.with_format("numpy")["length"][:], batch_tokens or BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
@@ -76,17 +77,18 @@ def score(
                     values = output[name].float().cpu().numpy()
                     if name not in found:
                         found[name] = numpy.empty((len(pairs), *values.shape[1:]), dtype=numpy.float32)
-                    found[name][pairs_of(items, rows)] = values
+                    found[name][places(rows)] = values
     model.train(training)
     return Scores(probability(found["logits"]), **found)
 
 
-def pairs_of(items: Dataset, rows: numpy.ndarray) -> numpy.ndarray:
-    """The pairs that some items hold, as rows of the pair set: one an item, or as many as its column `pairs` says."""
+def pairs_of(items: Dataset) -> Callable[[numpy.ndarray], numpy.ndarray]:
+    """From items to the pairs that they hold, as rows of the pair set: one an item, or as many as `pairs` says."""
     if "pairs" not in items.column_names:
-        return rows
-    ends = numpy.cumsum(items["pairs"])
-    return numpy.concatenate([numpy.arange(ends[row - 1] if row else 0, ends[row]) for row in rows])
+        return lambda rows: rows
+    ends = numpy.cumsum(items.with_format("numpy")["pairs"][:])
+    starts = numpy.append(0, ends[:-1])
+    return lambda rows: numpy.concatenate([numpy.arange(starts[row], ends[row]) for row in rows])
 
 
 def probability(logits: numpy.ndarray) -> numpy.ndarray:

@@ -106,7 +106,7 @@ class RankingTrainer(Trainer):
 def ranking_trainer(store, run, model, encoder, pairs, teachers, folder, progress) -> RankingTrainer:
     """The Trainer of a run: Adam, linear warm-up and decay, best dev MAP kept."""
     training = Training(**run.spec["training"])
-    labels = pairs.with_format("numpy")["label"][:].tolist() if "label" in pairs.column_names else None
+    labels = pairs["label"] if "label" in pairs.column_names else None
     items = Items(encoder.encode(pairs), labels, teachers)
     length = items.encoded.with_format("numpy")["length"][:]
     steps = training.steps or training.epochs * math.ceil(len(items) / training.batch_size)
