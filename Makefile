@@ -16,6 +16,7 @@ lab: setup  ## the notebooks, to read and to change
 	$(BIN)/jupyter lab notebooks
 
 bench: setup  ## the claims of speed, measured
+	-@$(BIN)/pip install -qq --disable-pip-version-check --no-deps -r bench/requirements.txt
 	$(BIN)/python -m bench
 
 setup: .venv/ready

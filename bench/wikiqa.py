@@ -47,7 +47,7 @@ def sentence_transformers() -> ModuleType:
     try:
         import sentence_transformers
     except ImportError:
-        install = "pip install --no-deps sentence-transformers (our requirements have all that it needs)"
+        install = "pip install --no-deps -r bench/requirements.txt"
         raise NotRun(f"sentence-transformers is not installed: {install}") from None
     return sentence_transformers
 
