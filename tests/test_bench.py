@@ -28,12 +28,14 @@ def test_what_is_absent_is_not_run_with_the_reason_and_one_row_is_named_by_its_c
     assert command.run("metrics", full=False)["rows"] == {"metrics": {"ratio": 12.0}}
 
 
-def test_a_claim_that_was_not_asked_for_keeps_its_results(tmp_path, monkeypatch):
+def test_a_claim_that_was_not_run_this_time_keeps_its_results(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command.write({"a": {"state": "run", "device": "cpu, 2 threads"}})
     path = command.write({"b": {"state": "not run"}})
+    command.write({"a": {"state": "not run"}, "b": {"state": "failed"}})
     assert path.name == "bench.json"
-    assert list(json.loads(path.read_text())) == ["a", "b"]
+    found = json.loads(path.read_text())
+    assert {name: claim["state"] for name, claim in found.items()} == {"a": "run", "b": "failed"}
     assert command.write({"a": {"state": "run", "device": "NVIDIA H100 80GB"}}).name == "bench-nvidia-h100-80gb.json"
 
 
