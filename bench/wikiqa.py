@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import torch
+import transformers
 from datasets import Dataset
 
 from as2lib.data.encode import PairEncoder
@@ -32,6 +33,8 @@ def pairs(split: str) -> Dataset:
 def classifier_folder() -> Iterator[Path]:
     """A folder with MiniLM-L6, a new classifier of two classes and its tokenizer, as both libraries load it."""
     torch.manual_seed(0)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     try:
         model, tokenizer = cross_encoder.build(ENCODER), cross_encoder.tokenizer(ENCODER)
     except (OSError, ValueError) as error:

@@ -1,4 +1,6 @@
 import json
+import re
+from pathlib import Path
 
 import numpy
 import pytest
@@ -45,6 +47,21 @@ def test_the_root_of_a_benchmark_has_its_studies_and_local_folders_and_nothing_e
     mapped = yaml.safe_load((own / "params" / "local.yaml").read_text())
     assert mapped == {"local": {"some/set": str((root / "../set").resolve())}}
     assert sorted(path.name for path in own.rglob("*")) == ["local.yaml", "params", "tiny.yaml"]
+
+
+def test_the_readme_quotes_what_was_measured():
+    """A quote is a table row: what, `module`: row, the number with its unit, target."""
+    unit_of = {"×": "ratio", "%": "saved %", "s": "seconds", "MiB": "MiB, projected to a million", "s cold": "cold"}
+    root = Path(__file__).parents[1]
+    claims = json.loads((root / "reports" / "bench.json").read_text())
+    quotes = re.findall(r"\| `(\w+)`: (.+?) \| ([\d.]+) (.+?) \|", (root / "README.md").read_text(encoding="utf-8"))
+    assert {"heads", "predicting", "finetuning", "cascade", "cosinet", "metrics", "distilling"} <= {
+        q[0] for q in quotes
+    }
+    for module, row, number, unit in quotes:
+        measured = claims[module]["rows"][row][unit_of[unit]]
+        decimals = len(number.partition(".")[2])
+        assert round(measured, decimals) == float(number), (module, row)
 
 
 def test_functions_take_turns_and_the_warm_up_is_not_timed():

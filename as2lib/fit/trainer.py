@@ -123,7 +123,7 @@ def ranking_trainer(store, run, model, encoder, pairs, teachers, folder, progres
         bf16=store.precision == "bf16",
         eval_strategy="steps" if every else "no",
         eval_steps=every,
-        save_strategy="steps",
+        save_strategy="steps" if every or steps > CHECKPOINT_EVERY else "no",
         save_steps=every or CHECKPOINT_EVERY,
         save_total_limit=1,
         load_best_model_at_end=every is not None,
