@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import yaml
@@ -101,11 +102,13 @@ def device() -> str:
 
 
 def print_claim(name: str, claim: dict[str, Any]) -> None:
-    print(f"\n{name}: {claim.get('claim', '')}  {claim['state']}", end="")
-    print(f" ({claim['reason']})" if "reason" in claim else f"; target: {claim['target'] or 'none'}")
+    width = shutil.get_terminal_size().columns
+    print("\n" + fill(f"{name}: {claim.get('claim', '')}", width))
+    print(f"  {claim['state']}: {claim['reason']}" if "reason" in claim else f"  target: {claim['target'] or 'none'}")
     for row, values in claim.get("rows", {}).items():
-        texts = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in values.items()}
-        print(f"  {row:<40} {'   '.join(f'{key} {text}' for key, text in texts.items())}", flush=True)
+        texts = {key: f"{value:.4g}" if isinstance(value, float) else str(value) for key, value in values.items()}
+        pairs = [f"{key} {text}".replace(" ", "\N{NO-BREAK SPACE}") for key, text in texts.items()]
+        print(fill(f"  {row}: {'   '.join(pairs)}", width, subsequent_indent="      "), flush=True)
 
 
 def write(found: dict[str, Any]) -> Path:
