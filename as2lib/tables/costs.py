@@ -7,12 +7,14 @@ import pandas
 import torch
 
 from as2lib.metrics import cost
+from as2lib.models.first_token import reading_first_token
 from as2lib.models.true_sizes import VOCABULARY, build_members
 from as2lib.params import Latency
 from as2lib.tables import published
 
 REFERENCE = "base/electra"  # ratios are to this row, the student's own base model
 RATIO = "× ELECTRA-BASE"
+SHORT = "first token ×"
 
 
 def counted(table: str, tokens: int) -> pandas.DataFrame:
@@ -21,27 +23,37 @@ def counted(table: str, tokens: int) -> pandas.DataFrame:
     table: `cerberus_table4` or `cerberus_table5`, whose `run` says which models a row is.  An ensemble costs its
     members.  tokens: in a pair, without padding.
     Columns: run, parameters, published parameters (in millions), more % (ours over the published), weights MB
-    (float32), GFLOPs a pair, and those as a ratio to ELECTRA-BASE.
+    (float32), GFLOPs a pair, those as a ratio to ELECTRA-BASE, and the ratio to it, which computes all tokens, of the
+    operations that are left when a row's last layers compute the first token alone.
     """
-    paper, rows = published(table), []
+    paper, rows, base = published(table), [], count(REFERENCE, tokens)["flops"]
     for name, row in paper.set_index(paper.columns[1]).iterrows():
         found = count(row["run"], tokens)
         row = {"run": row["run"], "parameters": found["parameters"], "published parameters (M)": row["parameters_M"]}
         row["more %"] = 100 * (found["parameters"] / 1e6 / row["published parameters (M)"] - 1)
         row |= {"weights MB": found["bytes"] / 2**20, "GFLOPs a pair": found["flops"] / 1e9}
-        rows.append({"model": name, **row, RATIO: found["flops"] / count(REFERENCE, tokens)["flops"]})
+        rows.append({"model": name, **row, RATIO: found["flops"] / base, SHORT: found["short"] / base})
     return pandas.DataFrame(rows).set_index("model")
 
 
 @cache
 def count(row: str, tokens: int) -> dict[str, int]:
-    """parameters, bytes of the weights and flops of one pair of so many tokens, for a row's name."""
+    """What a row of that name takes: parameters, bytes of the weights, flops of one pair of so many tokens.
+
+    short: the flops where the last layers compute the first token alone (`models.first_token`).
+    """
     models = build_members(row, "meta")
+
+    def short(model) -> int:
+        with reading_first_token(model):
+            return cost.forward_flops(model, batch)
+
     batch = {"input_ids": torch.zeros(1, tokens, dtype=torch.long, device="meta")}
     return {
         "parameters": sum(cost.parameters(model) for model in models),
         "bytes": sum(cost.weight_bytes(model) for model in models),
         "flops": sum(cost.forward_flops(model, batch) for model in models),
+        "short": sum(map(short, models)),
     }
 
 
