@@ -1,5 +1,6 @@
 """Runs notebooks and makes HTML pages of them: code folded away but one click from view, a link to the neighbours."""
 
+import logging
 import re
 from pathlib import Path
 
@@ -17,6 +18,7 @@ INDEX = "00_overview"  # the page that is also index.html
 def execute(notebook: Path, executed: Path, parameters: Path) -> Path:
     """Run a notebook, in its folder, with a file of parameters; where a cell fails, `executed` holds what was run."""
     executed.parent.mkdir(parents=True, exist_ok=True)
+    logging.getLogger("papermill").setLevel(logging.ERROR)  # else a line for each key that the notebook does not name
     found = yaml.safe_load(parameters.read_text(encoding="utf-8"))
     execute_notebook(str(notebook), str(executed), found, cwd=str(notebook.parent), progress_bar=False)
     return executed
