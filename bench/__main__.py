@@ -112,13 +112,16 @@ def print_claim(name: str, claim: dict[str, Any]) -> None:
 
 
 def write(found: dict[str, Any]) -> Path:
-    """Into `reports/bench.json`, or that of the GPU; a claim that was not run this time keeps what stands there."""
+    """Into `reports/bench.json`, or that of the GPU; a claim or row that was not run keeps what stands there."""
     gpu = next((claim["device"] for claim in found.values() if not claim.get("device", "cpu").startswith("cpu")), None)
     suffix = "" if gpu is None else "-" + re.sub(r"\W+", "-", gpu.lower()).strip("-")
     path = Path("reports") / f"bench{suffix}.json"
     path.parent.mkdir(exist_ok=True)
     before = json.loads(path.read_text()) if path.exists() else {}
     new = {name: claim for name, claim in found.items() if claim["state"] != "not run" or name not in before}
+    for name in new.keys() & before.keys():  # rows that only `--full` measures stay
+        if "rows" in new[name]:
+            new[name] = {**new[name], "rows": {**before[name].get("rows", {}), **new[name]["rows"]}}
     path.write_text(json.dumps(dict(sorted({**before, **new}.items())), indent=1, ensure_ascii=False) + "\n")
     return path
 

@@ -36,7 +36,10 @@ def test_a_claim_that_was_not_run_this_time_keeps_its_results(tmp_path, monkeypa
     command.write({"a": {"state": "run", "device": "cpu, 2 threads"}})
     path = command.write({"b": {"state": "not run"}})
     command.write({"a": {"state": "not run"}, "b": {"state": "failed"}})
+    command.write({"a": {"state": "run", "rows": {"full": {"ratio": 2}, "short": {"ratio": 3}}}})
+    command.write({"a": {"state": "run", "rows": {"short": {"ratio": 4}}}})
     assert path.name == "bench.json"
+    assert json.loads(path.read_text())["a"]["rows"] == {"full": {"ratio": 2}, "short": {"ratio": 4}}
     found = json.loads(path.read_text())
     assert {name: claim["state"] for name, claim in found.items()} == {"a": "run", "b": "failed"}
     assert command.write({"a": {"state": "run", "device": "NVIDIA H100 80GB"}}).name == "bench-nvidia-h100-80gb.json"

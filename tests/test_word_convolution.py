@@ -7,6 +7,9 @@ from as2lib.models.word_convolution import FrozenWordConvolution, WordConvolutio
 LENGTHS = torch.tensor([3, 1, 6])
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same'")  # of torch, for filters of even size
+
+
 def one_by_one(words, weight, bias):
     """Each text by itself through torch's own convolution.  weight: (f, d, k)."""
     texts = words.split(LENGTHS.tolist())
