@@ -85,8 +85,12 @@ def in_own_process(name: str, full: bool) -> dict[str, Any]:
 
 
 def own_root(folder: Path) -> Path:
-    """A root with this one's studies and without runs and caches, in which hub names mean what they mean here."""
+    """A root with this one's studies and word vectors, no runs and other caches; hub names mean what they mean here."""
     shutil.copytree(find_root() / "params", folder / "params")
+    vectors = find_root() / "work" / "vectors"  # a minute to embed again, and no claim is about it
+    vectors.mkdir(parents=True, exist_ok=True)
+    (folder / "work").mkdir()
+    (folder / "work" / "vectors").symlink_to(vectors.resolve())
     mapping = find_root() / "params" / "local.yaml"
     local = (yaml.safe_load(mapping.read_text()) or {}).get("local") or {} if mapping.exists() else {}
     absolute = {name: str((find_root() / Path(path).expanduser()).resolve()) for name, path in local.items()}

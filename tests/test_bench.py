@@ -45,12 +45,13 @@ def test_a_claim_that_was_not_run_this_time_keeps_its_results(tmp_path, monkeypa
     assert command.write({"a": {"state": "run", "device": "NVIDIA H100 80GB"}}).name == "bench-nvidia-h100-80gb.json"
 
 
-def test_the_root_of_a_benchmark_has_its_studies_and_local_folders_and_nothing_else(root, tmp_path):
+def test_the_root_of_a_benchmark_has_its_studies_local_folders_and_vectors_and_nothing_else(root, tmp_path):
     (root / "params" / "local.yaml").write_text("local: {some/set: ../set}\n")
     own = command.own_root(tmp_path / "own")
     mapped = yaml.safe_load((own / "params" / "local.yaml").read_text())
     assert mapped == {"local": {"some/set": str((root / "../set").resolve())}}
-    assert sorted(path.name for path in own.rglob("*")) == ["local.yaml", "params", "tiny.yaml"]
+    assert sorted(path.name for path in own.rglob("*")) == ["local.yaml", "params", "tiny.yaml", "vectors", "work"]
+    assert (own / "work" / "vectors").resolve() == (root / "work" / "vectors").resolve()
 
 
 def test_the_readme_quotes_what_was_measured():
