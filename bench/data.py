@@ -15,7 +15,7 @@ from pathlib import Path
 from as2lib.paths import find_root
 from bench.memory import status, watched
 
-ROWS, ALL_ROWS, ASNQ_ROWS = 100_000, 2_000_000, 23_662_238  # the last: CERBERUS, Table 1, train
+ROWS, ALL_ROWS, ASNQ_ROWS = 50_000, 2_000_000, 23_662_238  # the last: CERBERUS, Table 1, train
 CANDIDATES, MAX_LENGTH, LIMIT_GIB = 413, 128, 4  # candidates a question: the Cascade Transformer's Table 1
 PROCESSES = 4
 TARGET = "all of ASNQ in 4 GiB (with `--full`)"
