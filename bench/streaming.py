@@ -1,4 +1,4 @@
-"""Memory of `score` over 10,000 and over 50,000 pairs, tokens on disk: it grows by the scores, not by the texts."""
+"""Memory of `score` over 20,000 and over 100,000 pairs, tokens on disk: it grows by the scores, not by the texts."""
 
 import random
 from pathlib import Path
@@ -13,7 +13,7 @@ from as2lib.score import score
 from bench.memory import held, watched
 
 TARGET = "for a million pairs below 100 MiB beyond the model and a batch"
-SIZES, MILLION, MAX_LENGTH = (10_000, 50_000), 1_000_000, 32
+SIZES, MILLION, MAX_LENGTH = (20_000, 100_000), 1_000_000, 32
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
 
 
