@@ -35,11 +35,8 @@ def make_all(
         made = make(store, name, progress and sys.stderr.isatty())
         if say and made:
             facts = store.find(name).facts
-            dev, precision = (
-                facts.get("dev_MAP"),
-                facts.get("precision", ""),
-            )  # a derived run computes no matrix product
-            result = f"   {precision:<7}" + ("" if dev is None else f"   dev MAP {100 * dev:5.1f}")
+            dev = facts.get("dev_MAP")
+            result = f"   {facts.get('precision', ''):<7}" + ("" if dev is None else f"   dev MAP {100 * dev:5.1f}")
             done = sum(store.find(other) is not None for other in store.plan)
             with tqdm.external_write_mode():
                 say(

@@ -292,7 +292,9 @@ class Study(Strict):
     seeds: list[int] = Field(min_length=1)
     grid_seeds: list[int] = Field(min_length=1, description="those of ablations; default: the first of seeds")
     threads: int = Field(1, gt=0)
-    first_token: bool = Field(True, description="fits compute the last layer for the token that the classifier reads")
+    kernels: bool = Field(
+        True, description="fits compute what `as2lib.kernels` computes faster; false: as the models say"
+    )
     precision: Literal["float32", "bf16", "auto"] = "float32"
     significance: Significance = Significance()
     latency: Latency | None = None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import datasets
     import pandas
 
+KERNELS = "first token, plain attention, dropout from raw bits"  # what fits compute with: they round and draw otherwise
 VECTORS_VERSION = 1  # of `data.embeddings`: raise it when the same source and corpus would give other vectors
 WEIGHT_FILES = ("config.json", "*.safetensors", "*.bin", "tokenizer*", "vocab*", "merges.txt", "*.model")
 
@@ -119,8 +120,8 @@ class Store:
         }
         if run.kind == "fit":
             made_from |= {"threads": self.study.threads, "precision": self.precision}
-            if self.study.first_token and "words" not in run.spec:
-                made_from["last_layer"] = "first token"
+            if self.study.kernels and "words" not in run.spec:
+                made_from["kernels"] = KERNELS
             if origin := run.spec.get("backbone", {}).get("name"):
                 made_from["weights"] = weights_identity(origin)
             if vectors := run.spec.get("words", {}).get("vectors"):

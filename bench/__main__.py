@@ -1,6 +1,7 @@
 """Every benchmark, a line a row: `make bench`, or `python -m bench NAME …`.  Seconds are this machine's; quote ratios.
 
-A claim is measured in a process of its own, on two threads, in a root folder of its own whose caches are nobody else's.
+A claim is measured in a process of its own, on two threads, in a root folder of its own: no runs, and no caches
+but that of word vectors.
 """
 
 import argparse
@@ -99,10 +100,14 @@ def own_root(folder: Path) -> Path:
 
 
 def device() -> str:
-    """The GPU's name, or "cpu" and the threads."""
+    """The GPU's name, or "cpu", the threads, and the widest instructions that torch uses."""
     import torch
 
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else f"cpu, {torch.get_num_threads()} threads"
+    return (
+        torch.cuda.get_device_name()
+        if torch.cuda.is_available()
+        else f"cpu, {torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}"
+    )
 
 
 def print_claim(name: str, claim: dict[str, Any]) -> None:

@@ -86,7 +86,7 @@ def compare(student, teachers, encoder, pairs, steps: int, batch_size: int, prec
     def fit(encoder, logits: list[numpy.ndarray]) -> None:
         run, store = (
             SimpleNamespace(spec=spec, data={}, seed=0),
-            SimpleNamespace(precision=precision, study=SimpleNamespace(first_token=True)),
+            SimpleNamespace(precision=precision, study=SimpleNamespace(kernels=True)),
         )
         with tempfile.TemporaryDirectory() as folder:
             ranking_trainer(store, run, model, encoder, pairs, logits, Path(folder), progress=False).train()

@@ -74,7 +74,7 @@ def ours(folder: Path, pairs: Dataset, seed: int, precision: str = "float32") ->
     run = SimpleNamespace(spec={"loss": "ce", "training": {"steps": steps, **SETTINGS}}, data={}, seed=seed)
     model = models.load(folder)
     with tempfile.TemporaryDirectory() as scratch:
-        store = SimpleNamespace(precision=precision, study=SimpleNamespace(first_token=True))
+        store = SimpleNamespace(precision=precision, study=SimpleNamespace(kernels=True))
         trainer = ranking_trainer(store, run, model, load_encoder(folder), pairs, [], Path(scratch), progress=False)
         trainer.train()
     return model

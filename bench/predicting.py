@@ -60,4 +60,4 @@ def product(device: str, rounds: int) -> dict[str, float]:
                 layer(tokens)
 
     found = measure({precision: lambda p=precision: multiply(p) for precision in ("float32", "bf16")}, rounds)
-    return compared(found["float32"], found["bf16"])
+    return {**compared(found["float32"], found["bf16"]), "precision": "float32, bf16"}

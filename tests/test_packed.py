@@ -72,16 +72,29 @@ def test_what_runs_outside_autocast_stays_in_float32():
     assert seen == [torch.float32]
 
 
-def test_small_layers_and_other_classes_are_left_alone(monkeypatch):
+def test_small_layers_and_other_classes_are_left_alone():
     class Scaled(nn.Linear):
         def forward(self, x):
             return 2 * super().forward(x)
 
     assert [module for module, _, _ in packed._products(nn.Sequential(Scaled(80, 80), nn.Linear(8, 8)))] == []
-    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+
+
+@pytest.mark.parametrize(("precision", "dtype"), [("float32", torch.float32), ("bf16", torch.bfloat16)])
+def test_a_processor_without_kernels_of_a_precision_takes_the_ordinary_path(monkeypatch, precision, dtype):
+    monkeypatch.setattr(packed, "_has_kernels", lambda asked: asked != dtype)
     model = classifier("bert")
-    with packing(model, "float32"):
+    with packing(model, precision):
         assert not any("forward" in vars(module) for module in model.modules())
+    with packing(model, "float32" if precision == "bf16" else "bf16"):
+        assert any("forward" in vars(module) for module in model.modules())
+
+
+def test_kernels_are_those_that_torch_says_it_has(monkeypatch):
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
+    assert (packed._has_kernels(torch.float32), packed._has_kernels(torch.bfloat16)) == (True, False)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    assert not packed._has_kernels(torch.float32)
 
 
 def test_weights_that_changed_are_packed_anew():

@@ -40,6 +40,7 @@ def train(store: Store, run: Run, folder: Path, progress: bool = False) -> dict[
     if search := run.parents.get("settings"):
         run = replace(run, spec=settled(run.spec, store.find(search[0]).facts["settings"]))
     torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # a write of every new tensor, against unset values
     with on_threads(store.study.threads):
         pairs = training_pairs(run)
         set_seed(run.seed)  # before the model is built: new weights, dropout and batches all come from it

@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from as2lib.data.pairs import load_parts
 from as2lib.fit.batches import GroupedBatches, Items
 from as2lib.fit.objectives import TARGETS, objective
 from as2lib.fit.schedules import step_inputs
+from as2lib.kernels.training import training_kernels
 from as2lib.metrics.ranking import summary
 from as2lib.models.first_token import reading_first_token
 from as2lib.params import Training
@@ -42,18 +43,22 @@ class RankingTrainer(Trainer):
         log_file: Path,
         precision: str,
         ratio: float | None,
-        first_token: bool,
+        kernels: bool,
         **kwargs: Any,
     ):
         super().__init__(*args, data_collator=encoder.collate, **kwargs)
         self.objective, self.step_inputs, self.encoder, self.batches = objective, step_inputs, encoder, batches
-        self.log_file, self.precision, self.ratio, self.first_token = log_file, precision, ratio, first_token
+        self.log_file, self.precision, self.ratio, self.kernels = log_file, precision, ratio, kernels
+        self.masks = None
         self.parts: list[dict[str, torch.Tensor]] = []
         self.started = time.perf_counter()
         self.remove_callback(PrinterCallback)
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
-        with reading_first_token(self.model) if self.first_token else nullcontext():
+        with ExitStack() as inside:
+            if self.kernels:
+                inside.enter_context(reading_first_token(self.model))
+                self.masks = inside.enter_context(training_kernels(self.model, self.args.seed))
             return super().train(*args, **kwargs)
 
     def get_train_dataloader(self) -> DataLoader:
@@ -73,6 +78,8 @@ class RankingTrainer(Trainer):
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         targets = {name: inputs.pop(name) for name in TARGETS if name in inputs}
         step = self.state.global_step
+        if self.masks is not None:
+            self.masks.begin(step)
         output = model(**inputs, **self.step_inputs(step))
         loss = self.objective(output, targets, step)
         self.parts.append({name: value.detach() for name, value in loss._asdict().items()})
@@ -89,6 +96,7 @@ class RankingTrainer(Trainer):
         return {"eval_MAP": metrics["MAP"]}
 
     def log(self, logs: dict[str, float], *args: Any) -> None:
+        """Appends a line to the run's log: the parts of the loss since the last one, dev metrics, seconds."""
         super().log(logs, *args)
         if not self.parts and "eval_MAP" not in logs:
             return  # the Trainer's closing summary
@@ -148,7 +156,7 @@ def ranking_trainer(store, run, model, encoder, pairs, teachers, folder, progres
         log_file=folder / "log.jsonl",
         precision=store.precision,
         ratio=training.ratio,
-        first_token=store.study.first_token,
+        kernels=store.study.kernels and "words" not in run.spec,
     )
 
 

@@ -75,7 +75,7 @@ def _first_token(
     if attention_mask is not None:
         mask = attention_mask[:, 0, :1]  # (b, 1, n)
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
-    shares = nn.functional.dropout(scores.softmax(-1), attention.dropout.p, layer.training).to(hidden.dtype)
+    shares = attention.dropout(scores.softmax(-1)).to(hidden.dtype)
     mixed = torch.einsum("bad,ahd->bah", shares @ hidden, to_value)
     mixed = mixed + shares.sum(-1, keepdim=True) * attention.value.bias.view(query.shape[1:])  # dropped shares count 0
     return layer.feed_forward_chunk(layer.attention.output(mixed.flatten(1)[:, None], first))

@@ -18,10 +18,10 @@ def packing(model: nn.Module, precision: str) -> Iterator[None]:
     An ordinary product lays the weights out anew each time, and a GELU after it reads and writes its result once more.
     The same but for rounding; for inference, and while the weights do not change.
     precision: "float32", or "bf16" for what runs under autocast; a layer outside it stays as it is.
-    Does nothing where torch has no such kernels. Afterwards the model is as it was.
+    Does nothing where torch has no such kernels for the processor. Afterwards the model is as it was.
     """
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    products = list(_products(model)) if torch.backends.mkldnn.is_available() else []
+    products = list(_products(model)) if _has_kernels(dtype) else []
     for module, linear, after in products:
         weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach().to(dtype))
         bias = None if linear.bias is None else linear.bias.detach().to(dtype)
@@ -31,6 +31,12 @@ def packing(model: nn.Module, precision: str) -> Iterator[None]:
     finally:
         for module, _, _ in products:
             del module.forward
+
+
+def _has_kernels(dtype: torch.dtype) -> bool:
+    if not torch.backends.mkldnn.is_available():
+        return False
+    return dtype == torch.float32 or torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
 def _products(model: nn.Module) -> Iterator[tuple[nn.Module, nn.Linear, str]]:
