@@ -2,16 +2,15 @@
 import sys
 from pathlib import Path
 
-from as2lib.params import Study
-from as2lib.plan import notebooks
-from as2lib.show import estimate
-from as2lib.store import Store
+from as2lib import Study
+from as2lib.papers import notebooks
+from as2lib.runs.estimate import estimate
 
 STUDY = config.get("study", "sample")
 PARAMS = f"params/{STUDY}.yaml"
 REPORTS = f"reports/{STUDY}"
 study = Study.load(STUDY)
-store = Store(study)
+store = study.store
 NOTEBOOKS = {notebook.name[:2]: notebook for notebook in notebooks(study)}
 PAGES = {number: "index" if number == "00" else notebook.name for number, notebook in NOTEBOOKS.items()}
 EXPECTED = [path for path in [f"params/expected/{STUDY}.json"] if Path(path).exists()]

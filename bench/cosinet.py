@@ -8,13 +8,13 @@ import torch
 
 from as2lib import Study
 from as2lib.data.pairs import load_parts
-from as2lib.fit.batches import GroupedBatches, Items
-from as2lib.fit.objectives import objective
-from as2lib.fit.start import start
-from as2lib.fit.trainer import slanted_triangle
 from as2lib.metrics.ranking import summary
+from as2lib.runs.fit.batches import GroupedBatches, Items
+from as2lib.runs.fit.objectives import objective
+from as2lib.runs.fit.start import start
+from as2lib.runs.fit.trainer import slanted_triangle
+from as2lib.runs.store import Store
 from as2lib.score import autocast, score
-from as2lib.store import Store
 from bench import NotRun
 from bench.memory import watched
 from bench.timing import ROUNDS

@@ -9,14 +9,14 @@ import torch
 from datasets import Dataset
 from transformers import set_seed
 
+from as2lib import Study
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.data.pairs import load_pairs
-from as2lib.fit.trainer import ranking_trainer
 from as2lib.models import cross_encoder
 from as2lib.models.mhs import MHSConfig
 from as2lib.models.true_sizes import encoder as true_size
-from as2lib.params import Study
-from as2lib.store import computed_in
+from as2lib.precision import computed_in
+from as2lib.runs.fit.trainer import ranking_trainer
 from bench.timing import ROUNDS, ratio
 
 TARGET = "≥ 3 for k = 3 teachers; the logits are stored once, by a pass over the pairs, for any number of fits"

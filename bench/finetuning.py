@@ -11,10 +11,10 @@ from transformers import PrinterCallback, set_seed
 
 from as2lib import models
 from as2lib.data.encode import load_encoder
-from as2lib.fit.trainer import ranking_trainer
 from as2lib.metrics.ranking import summary
+from as2lib.precision import computed_in
+from as2lib.runs.fit.trainer import ranking_trainer
 from as2lib.score import probability, score
-from as2lib.store import computed_in
 from bench import wikiqa
 from bench.timing import ROUNDS, compared, measure
 

@@ -9,7 +9,7 @@ from as2lib.data import embeddings as module
 from as2lib.data.embeddings import embeddings, encoder_vectors, ppmi_vectors, read_vectors, unknown_vector
 from as2lib.data.encode import word_tokenizer
 from as2lib.data.words import WordEncoder, unknown_id, words_of
-from as2lib.store import vectors_identity
+from as2lib.runs.identity import vectors_identity
 
 GLOVE = "the 0.5 -1\nriver 2 3\nbank 1e-1 4\n"
 

@@ -7,8 +7,8 @@ import nbformat
 import pytest
 
 from as2lib import Study
-from as2lib.plan import notebooks
-from as2lib.render import execute, render
+from as2lib.papers import notebooks
+from as2lib.report.pages import execute, render
 
 ROOT = Path(__file__).parents[1]
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
