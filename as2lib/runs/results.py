@@ -1,6 +1,11 @@
-"""A result beside the published one: data frames of what runs scored; writes nothing and draws nothing."""
+"""A result beside the published one: a tidy frame of what systems scored, a table and paired tests over it.
 
-from collections.abc import Iterable, Mapping, Sequence
+Writes nothing and draws nothing.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -9,33 +14,94 @@ import numpy
 import pandas
 
 from as2lib.metrics import ranking
-from as2lib.metrics.significance import compare, holm
+from as2lib.metrics.significance import compare as paired_tests
+from as2lib.metrics.significance import holm, interval_over_seeds
 from as2lib.runs.store import Finished
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-METRICS = ["P@1", "MAP", "MRR"]
+MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean, and what it is the mean of
+METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
 TIE_RULE = "equal scores count against the system"
+Scored = Mapping[Hashable, Sequence[pandas.DataFrame]]  # system → its scored pairs, a table a seed
+
+
+@dataclass(frozen=True)
+class System:
+    """A row of tables and figures: the prefix of its runs, what they call it, and in which colour.
+
+    short: in comparisons and legends; default: the label up to its first bracket.
+    """
+
+    prefix: str
+    label: str
+    kind: str = ""
+    short: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.short or self.label.split(" (")[0]
 
 
 @cache
 def published(table: str) -> pandas.DataFrame:
-    """One of the papers' tables by its file's name, such as `cerberus_table2`; metrics in percent."""
+    """One of the papers' tables by its paper and file, such as `cerberus_table2`; metrics in percent."""
     paper, _, name = table.partition("_")
     with files("as2lib").joinpath("papers", paper, "published", f"{name}.csv").open(encoding="utf-8") as file:
         return pandas.read_csv(file)
 
 
-def per_question(runs: Iterable[Finished], metric: str = "AP", split: str = "test", questions: str = "answered"):
-    """One column a run (a seed), one row a question: what the tests of difference compare."""
-    columns = {run.name: _of_run(run, split, questions)[metric] for run in runs}
-    return pandas.DataFrame(columns)
+def scored(study: "Study", prefixes: Iterable[str], split: str = "test") -> dict[str, list[pandas.DataFrame]]:
+    """What the runs below each prefix scored, a table a seed."""
+    return {prefix: [run.scores(split) for run in study.runs(prefix)] for prefix in prefixes}
 
 
-def results(
+def frame(scores: Scored, questions: str = "answered") -> pandas.DataFrame:
+    """One row a system, seed, question and metric: columns system, seed, question_id, metric (its mean's name), value.
+
+    scores: system → tables with question_id, label and score.  seed: a table's place, from 0.  Values lie in [0, 1].
+    """
+    found = []
+    for system, tables in scores.items():
+        for seed, table in enumerate(tables):
+            values = ranking.per_question(table["question_id"], table["label"], table["score"], questions)
+            long = values.set_axis(list(MEASURES), axis=1).melt(ignore_index=False, var_name="metric")
+            found.append(long.reset_index().assign(seed=seed, system=[system] * len(long)))
+    return pandas.concat(found, ignore_index=True)[["system", "seed", "question_id", "metric", "value"]]
+
+
+def by_question(results: pandas.DataFrame, metric: str = "MAP") -> dict[Hashable, pandas.DataFrame]:
+    """System → its values of one metric: a row a question, first seen first, and a column a seed."""
+    one = results[results["metric"] == metric]
+    return {
+        system: rows.pivot_table("value", "question_id", "seed").reindex(rows["question_id"].unique())
+        for system, rows in one.groupby("system", sort=False)
+    }
+
+
+def mean_and_spread(results: pandas.DataFrame) -> pandas.DataFrame:
+    """A row a system: each metric in percent, mean over its seeds, and " ±", the sample standard deviation."""
+    by_seed = results.groupby(["system", "metric", "seed"], sort=False)["value"]
+    percent = (100 * by_seed.agg(lambda values: math.fsum(values) / len(values))).reset_index()
+    wide = percent.pivot_table("value", ["system", "seed"], "metric", sort=False)
+    return over_seeds(wide[list(MEASURES)], "system")
+
+
+def over_seeds(values: pandas.DataFrame, by: Hashable) -> pandas.DataFrame:
+    """The mean of each column over the rows of one `by`, and beside it " ±", their sample standard deviation."""
+    groups = values.groupby(by, sort=False)
+    means, spreads = groups.agg(lambda column: column.to_numpy().mean()), groups.agg(_deviation)
+    return means.join(spreads.add_suffix(" ±"))[[name for metric in values for name in (metric, f"{metric} ±")]]
+
+
+def _deviation(values: pandas.Series) -> float:
+    return values.to_numpy().std(ddof=1) if len(values) > 1 else numpy.nan
+
+
+def table(
     study: "Study",
-    systems: Sequence[tuple[str, str]],
+    systems: Sequence[System],
     split: str = "test",
     questions: str = "answered",
     beside: pandas.DataFrame | None = None,
@@ -43,26 +109,30 @@ def results(
 ) -> pandas.DataFrame:
     """One row a system: mean and sample standard deviation over its seeds, in percent.
 
-    systems: (label, run prefix) pairs.  beside: a published table with a `run` column; `dataset` names its columns.
+    beside: a published table with a `run` column; `dataset` names its columns.
     Columns: row (the published table's), seeds, parameters, P@1, MAP, MRR each with " ±", ties % (questions with a tie
     at the top), and the published P@1, MAP, MRR (missing where the paper has none).
     """
-    rows = []
-    for label, prefix in systems:
-        runs = study.runs(prefix)
-        row = {"system": label, "run": prefix}
+    scores, rows = scored(study, [system.prefix for system in systems], split), []
+    means = mean_and_spread(frame(scores, questions))
+    for system in systems:
+        runs, tables = study.runs(system.prefix), scores[system.prefix]
+        row = {"system": system.label, "run": system.prefix}
         if beside is not None and "row" in beside:
-            row["row"] = beside.set_index("run")["row"].get(prefix, pandas.NA)
+            row["row"] = beside.set_index("run")["row"].get(system.prefix, pandas.NA)
         row |= {"seeds": len(runs), "parameters": runs[0].facts["parameters"]}
-        row |= _mean_and_spread(runs, split, questions)
+        row |= {name: means.loc[system.prefix, name] for metric in METRICS for name in (metric, f"{metric} ±")}
+        columns = [(one["question_id"], one["label"], one["score"]) for one in tables]
+        row["ties %"] = 100 * float(numpy.mean([ranking.top_ties(*three, questions) for three in columns]))
+        row["questions"] = len(ranking.per_question(*columns[0], questions))
         if beside is not None:
-            row |= published_row(beside, prefix, dataset)
+            row |= published_row(beside, system.prefix, dataset)
             if "parameters_M" in beside:
-                millions = beside.set_index("run")["parameters_M"].get(prefix, numpy.nan)
+                millions = beside.set_index("run")["parameters_M"].get(system.prefix, numpy.nan)
                 row["published parameters"] = numpy.nan if pandas.isna(millions) else f"{millions:g} M"
         rows.append(row)
-    table = pandas.DataFrame(rows).set_index("system")
-    return table.astype({"row": "Int64"}) if "row" in table else table
+    found = pandas.DataFrame(rows).set_index("system")
+    return found.astype({"row": "Int64"}) if "row" in found else found
 
 
 def published_row(table: pandas.DataFrame, prefix: str, dataset: str) -> dict[str, float]:
@@ -75,52 +145,42 @@ def published_row(table: pandas.DataFrame, prefix: str, dataset: str) -> dict[st
     }
 
 
-def expected_random(pairs, questions: str = "answered") -> dict[str, float]:
-    """The exact expectation of a random order, in percent, with the columns of `results`."""
-    from as2lib.models.lexical import expected_random as expectation
-
-    found = expectation(pairs, questions=questions)
-    return {name: 100 * found[name] for name in METRICS}
-
-
-def comparisons(study: "Study", pairs: Sequence[tuple[str, str]], labels: dict[str, str], metric: str = "AP"):
-    """Paired tests on the test set, on each question's mean over seeds; one row a pair of run prefixes (a, b).
-
-    Columns as in `compared`.
-    """
-    prefixes = dict.fromkeys(prefix for pair in pairs for prefix in pair)
-    means = {prefix: per_question(study.runs(prefix), metric).mean(axis=1) for prefix in prefixes}
-    return compared(study, means, pairs, labels)
-
-
-def compared(
-    study: "Study", means: Mapping[str, pandas.Series], pairs: Sequence[tuple[str, str]], labels: Mapping[str, str]
+def compare(
+    study: "Study",
+    scores: Scored,
+    pairs: Sequence[tuple[Hashable, Hashable]],
+    metric: str = "MAP",
+    draw_seeds: bool = False,
 ) -> pandas.DataFrame:
-    """Paired tests of systems whose value on each question is known; one row a pair of their names (a, b).
+    """Paired tests on each question's mean over seeds; one row a pair of systems, index (a, b), each pair once.
 
-    Columns, in points: difference (a minus b), low, high (95 % bootstrap interval over questions); p (Wilcoxon
-    signed-rank, two-sided, Pratt) and p Holm (over these rows); effect (rank-biserial); p equal (TOST within the
-    study's margin, Holm over these rows too); won, lost and tied questions.
+    Columns, in points: difference (a minus b), low, high (95 % bootstrap interval over questions; with `draw_seeds`
+    over questions and seeds); p (Wilcoxon signed-rank, two-sided, Pratt); effect (rank-biserial); ρ and p ρ (Spearman);
+    p equal (TOST within the study's margin); won, lost and tied questions.
+    p Holm, p ρ Holm and p equal are corrected over these pairs.
     """
-    settings = study.significance.model_dump(exclude={"alpha"})
-    rows = {}
+    settings, pairs = study.significance.model_dump(exclude={"alpha"}), list(dict.fromkeys(pairs))
+    values = by_question(frame({name: scores[name] for pair in pairs for name in pair}), metric)
+    rows = []
     for a, b in pairs:
-        found = compare(means[a], means[b], **settings)
-        rows[f"{labels[a]} − {labels[b]}"] = {
-            "difference": 100 * found.difference,
-            "low": 100 * found.low,
-            "high": 100 * found.high,
-            "p": found.wilcoxon_p,
-            "p Holm": numpy.nan,
-            "effect": found.effect,
-            "p equal": found.equivalence_p,
-            "won": found.wins,
-            "lost": found.losses,
-            "tied": found.ties,
-        }
-    table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("comparison")
-    table["p Holm"], table["p equal"] = holm(table["p"].to_numpy()), holm(table["p equal"].to_numpy())
-    return table.astype({"won": int, "lost": int, "tied": int})
+        found = paired_tests(values[a].mean(axis=1), values[b].mean(axis=1), **settings)
+        low, high = found.low, found.high
+        if draw_seeds:
+            low, high = interval_over_seeds(values[a], values[b], study.significance.resamples)
+        row = {"difference": 100 * found.difference, "low": 100 * low, "high": 100 * high}
+        row |= {"p": found.wilcoxon_p, "p Holm": numpy.nan, "effect": found.effect, "ρ": found.spearman}
+        row |= {"p ρ": found.spearman_p, "p ρ Holm": numpy.nan, "p equal": found.equivalence_p}
+        rows.append(row | {"won": found.wins, "lost": found.losses, "tied": found.ties})
+    found = pandas.DataFrame(rows, index=pandas.MultiIndex.from_tuples(pairs, names=["a", "b"]))
+    for raw, corrected in (("p", "p Holm"), ("p ρ", "p ρ Holm"), ("p equal", "p equal")):
+        found[corrected] = holm(found[raw].to_numpy())
+    return found
+
+
+def labelled(tests: pandas.DataFrame, labels: Mapping[Hashable, str]) -> pandas.DataFrame:
+    """What `compare` found, called "A − B", without Spearman's test."""
+    names = [f"{labels[a]} − {labels[b]}" for a, b in tests.index]
+    return tests.drop(columns=["ρ", "p ρ", "p ρ Holm"]).set_axis(names).rename_axis("comparison")
 
 
 def reading(study: "Study", name: str, row: pandas.Series) -> str:
@@ -216,20 +276,51 @@ def confidence(runs: Sequence[Finished]) -> dict[str, float]:
     return {"below 0.05": low, "above 0.95": high, "near 0 or 1": low + high}
 
 
-def _of_run(run: Finished, split: str, questions: str) -> pandas.DataFrame:
-    table = run.scores(split)
-    return ranking.per_question(table["question_id"], table["label"], table["score"], questions)
+# To be deleted once no notebook and no paper's room calls them.
 
 
-def _mean_and_spread(runs: Sequence[Finished], split: str, questions: str) -> dict[str, float]:
-    found, ties = [], []
-    for run in runs:
-        table = run.scores(split)
-        found.append(ranking.summary(table["question_id"], table["label"], table["score"], questions))
-        ties.append(ranking.top_ties(table["question_id"], table["label"], table["score"], questions))
-    row = {}
-    for metric in METRICS:
-        values = 100 * numpy.array([one[metric] for one in found])
-        row[metric] = values.mean()
-        row[f"{metric} ±"] = values.std(ddof=1) if len(values) > 1 else numpy.nan
-    return row | {"ties %": 100 * float(numpy.mean(ties)), "questions": found[0]["questions"]}
+def per_question(runs, metric="AP", split="test", questions="answered"):
+    columns = {run.name: run.scores(split) for run in runs}
+    return pandas.DataFrame(
+        {
+            name: ranking.per_question(one["question_id"], one["label"], one["score"], questions)[metric]
+            for name, one in columns.items()
+        }
+    )
+
+
+def results(study, systems, split="test", questions="answered", beside=None, dataset="WikiQA"):
+    return table(study, [System(prefix, label) for label, prefix in systems], split, questions, beside, dataset)
+
+
+def comparisons(study, pairs, labels, metric="MAP"):
+    return labelled(compare(study, scored(study, {name for pair in pairs for name in pair}), pairs, metric), labels)
+
+
+def compared(study, means, pairs, labels):
+    settings, rows = study.significance.model_dump(exclude={"alpha"}), {}
+    for a, b in pairs:
+        found = paired_tests(means[a], means[b], **settings)
+        rows[f"{labels[a]} − {labels[b]}"] = {
+            "difference": 100 * found.difference,
+            "low": 100 * found.low,
+            "high": 100 * found.high,
+            "p": found.wilcoxon_p,
+            "p Holm": numpy.nan,
+            "effect": found.effect,
+            "p equal": found.equivalence_p,
+            "won": found.wins,
+            "lost": found.losses,
+            "tied": found.ties,
+        }
+    tests = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("comparison")
+    tests["p Holm"], tests["p equal"] = holm(tests["p"].to_numpy()), holm(tests["p equal"].to_numpy())
+    return tests.astype({"won": int, "lost": int, "tied": int})
+
+
+def expected_random(pairs, questions: str = "answered") -> dict[str, float]:
+    """The exact expectation of a random order, in percent, with the columns of `results`."""
+    from as2lib.models.lexical import expected_random as expectation
+
+    found = expectation(pairs, questions=questions)
+    return {name: 100 * found[name] for name in METRICS}
