@@ -12,9 +12,10 @@ from torch import nn
 from tqdm import tqdm
 
 from as2lib.data.encode import rows_of
+from as2lib.kernels.cosinet import reading_whole_batches
+from as2lib.kernels.first_token import reading_first_token
+from as2lib.kernels.packed import packing
 from as2lib.models.cross_encoder import classifying_in_float32
-from as2lib.models.first_token import reading_first_token
-from as2lib.models.packed import packing
 
 # m pairs in the set · k heads or exits · c = 2 classes
 # Tokens of a scoring batch, padding included. With 8192 instead of 2048 a processor takes 1.5 times as long, probably
@@ -67,6 +68,7 @@ def score(
         autocast(device.type, precision),
         classifying_in_float32(model),
         reading_first_token(model),
+        reading_whole_batches(model),
         packing(model, precision) if len(batches) > 1 else nullcontext(),  # one batch would not repay it
     ):
         for rows in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):

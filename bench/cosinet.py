@@ -12,6 +12,7 @@ from as2lib.fit.batches import GroupedBatches, Items
 from as2lib.fit.objectives import objective
 from as2lib.fit.start import start
 from as2lib.fit.trainer import slanted_triangle
+from as2lib.kernels.cosinet import reading_whole_batches
 from as2lib.metrics.ranking import summary
 from as2lib.score import autocast, score
 from as2lib.store import Store
@@ -41,7 +42,7 @@ def train(study: Study, precision: str, questions: int, rate: float, seed: int =
         optimizer.param_groups[0]["lr"] = rate * slanted_triangle(step, steps, CUT, RATIO)
         batch = encoder.collate([rows[row] for row in chosen])
         labels = batch.pop("labels")
-        with autocast("cpu", precision):
+        with reading_whole_batches(model), autocast("cpu", precision):
             total = loss(model.train()(**batch), {"labels": labels}, step).total
         total.backward()
         optimizer.step()

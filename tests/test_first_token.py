@@ -3,8 +3,8 @@ import pytest
 import torch
 from torch import nn
 
+from as2lib.kernels.first_token import last_layers, reading_first_token
 from as2lib.models import cross_encoder
-from as2lib.models.first_token import last_layers, reading_first_token
 from as2lib.models.mhs import MHSForSequenceClassification
 
 FAMILIES = ("electra", "bert", "roberta", "albert", "deberta-v2")

@@ -8,6 +8,8 @@ import torch
 from torch import nn
 from transformers.activations import GELUActivation
 
+from as2lib.kernels import replacing
+
 SMALLEST = 2**16  # weights of a layer: below, choosing a kernel for each new shape costs more than it saves
 
 
@@ -21,16 +23,13 @@ def packing(model: nn.Module, precision: str) -> Iterator[None]:
     Does nothing where torch has no such kernels for the processor. Afterwards the model is as it was.
     """
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    products = list(_products(model)) if _has_kernels(dtype) else []
-    for module, linear, after in products:
+    forwards = {}
+    for module, linear, after in _products(model) if _has_kernels(dtype) else ():
         weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach().to(dtype))
         bias = None if linear.bias is None else linear.bias.detach().to(dtype)
-        module.forward = partial(_multiply, weight, bias, after, module.forward)
-    try:
+        forwards[module] = partial(_multiply, weight, bias, after, module.forward)
+    with replacing(forwards):
         yield
-    finally:
-        for module, _, _ in products:
-            del module.forward
 
 
 def _has_kernels(dtype: torch.dtype) -> bool:

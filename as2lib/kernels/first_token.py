@@ -13,6 +13,7 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
+from as2lib.kernels import replacing
 from as2lib.models.mhs import MHSForSequenceClassification
 
 # b pairs in a batch · n tokens · d hidden units · a attention heads
@@ -29,14 +30,8 @@ def reading_first_token(model: nn.Module) -> Iterator[None]:
     Does nothing to a model whose classifier reads other tokens, or whose layers it does not know (ALBERT applies one
     again and again). Afterwards the model is as it was.
     """
-    layers = [layer for layer in last_layers(model) if "forward" not in vars(layer)]  # may be inside another such block
-    for layer in layers:
-        layer.forward = partial(_first_token, layer, layer.forward)
-    try:
+    with replacing({layer: partial(_first_token, layer, layer.forward) for layer in last_layers(model)}):
         yield
-    finally:
-        for layer in layers:
-            del layer.forward
 
 
 def last_layers(model: nn.Module) -> list[nn.Module]:
