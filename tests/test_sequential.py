@@ -5,9 +5,9 @@ from datasets import Dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from as2lib.metrics import cost
+from as2lib.metrics import cost, pruning
 from as2lib.metrics.cascade import replay
-from as2lib.models import lexical, sequential
+from as2lib.models import lexical
 from as2lib.models.sequential import SequentialReranker
 
 
@@ -94,14 +94,14 @@ def test_order_is_a_permutation_and_the_replay_of_stored_scores_agrees(data):
 
 @given(st.integers(1, 5000), st.floats(0, 1, exclude_max=True))
 def test_a_stage_never_drops_all(candidates, alpha):
-    assert sequential.dropped(candidates, alpha) < candidates
+    assert pruning.dropped(candidates, alpha) < candidates
 
 
 @pytest.mark.parametrize(
     ("candidates", "alpha", "expected"), [(100, 0.29, 29), (10, 0.3, 3), (128, 0.3, 38), (2, 0.3, 0)]
 )
 def test_the_floor_is_of_the_product_as_written(candidates, alpha, expected):
-    assert sequential.dropped(candidates, alpha) == expected
+    assert pruning.dropped(candidates, alpha) == expected
 
 
 def test_wrong_input_is_refused_in_a_line():
