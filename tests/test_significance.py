@@ -221,7 +221,7 @@ def test_frames_are_paired_by_index_and_the_same_seed_gives_the_same_interval(sy
         (np.zeros(3), np.zeros(3), r"got \(3,\) and \(3,\)"),
         (np.zeros((1, 2)), np.zeros((1, 2)), "q >= 2"),
         (np.full((3, 2), np.nan), np.zeros((3, 2)), "must be finite"),
-        (pd.DataFrame([1, 2]), pd.DataFrame([1, 2], index=[1, 2]), "2 are in one"),
+        (pd.DataFrame([1, 2]), pd.DataFrame([1, 2], index=[1, 2]), "2 are in only one"),
     ],
 )
 def test_seeds_that_cannot_be_paired_are_refused(a, b, message):

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 POLICIES = ("answered", "mixed", "all")
-COLUMNS = ("P@1", "AP", "RR", "nDCG@10")
+MEANS = {"P@1": "P@1", "AP": "MAP", "RR": "MRR", "nDCG@10": "nDCG@10"}  # what the mean of each measure is called
 CUTOFF = 10
 
 Values = Sequence[Any] | np.ndarray | pd.Series
@@ -45,7 +45,7 @@ def per_question(question_id: Values, label: Values, score: Values, questions: s
     rows = _read(question_id, label, score)
     keep = kept(rows.sizes, rows.hits, questions)
     values = _measure(*_rank_correct(rows), rows.hits)[:, keep]
-    return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)), index=rows.names[keep])
+    return pd.DataFrame(dict(zip(MEANS, values, strict=True)), index=rows.names[keep])
 
 
 def summary(question_id: Values, label: Values, score: Values, questions: str = "answered") -> dict[str, float | int]:
@@ -61,8 +61,8 @@ def average(measures: pd.DataFrame, questions: str = "answered") -> dict[str, fl
     """The dictionary that `summary` returns, from the table that `per_question` returns."""
     if measures.empty:
         raise ValueError(f'expected at least one question to average over, got none under questions="{questions}"')
-    means = {name: math.fsum(measures[name]) / len(measures) for name in COLUMNS}
-    return dict(zip(("P@1", "MAP", "MRR", "nDCG@10"), means.values(), strict=True)) | {"questions": len(measures)}
+    means = {mean: math.fsum(measures[name]) / len(measures) for name, mean in MEANS.items()}
+    return means | {"questions": len(measures)}
 
 
 def top(question_id: Values, label: Values, score: Values) -> pd.Series:
@@ -95,6 +95,24 @@ def kept(candidates: np.ndarray, correct: np.ndarray, questions: str) -> np.ndar
     if questions not in POLICIES:
         raise ValueError(f"questions must be one of {', '.join(POLICIES)}; got {questions!r}")
     return (questions == "all") | (correct > 0) & ((questions != "mixed") | (correct < candidates))
+
+
+def paired(a: Values, b: Values, *names: str) -> tuple[np.ndarray, np.ndarray]:
+    """The values of two systems as float64 arrays: two frames or series paired by their index, else by position.
+
+    names: what an error calls them.  Raises ValueError where an index repeats a question, or the questions differ.
+    """
+    if isinstance(a, pd.Series | pd.DataFrame) and isinstance(b, pd.Series | pd.DataFrame):
+        for name, values in zip(names, (a, b), strict=True):
+            if not values.index.is_unique:
+                twice = values.index[values.index.duplicated()][0]
+                raise ValueError(f"the index of {name} must name each question once; it repeats {twice!r}")
+        different = a.index.symmetric_difference(b.index)
+        if len(different):
+            came = f"{len(different)} are in only one, such as {different[0]!r}"
+            raise ValueError(f"{' and '.join(names)} must be indexed by the same questions; {came}")
+        b = b.reindex(a.index)
+    return np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
 
 
 def _rank_correct(rows: _Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
