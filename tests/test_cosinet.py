@@ -168,8 +168,3 @@ def test_rows_become_padded_lists():
     padded, mask = by_question(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1, 2]))
     assert padded.tolist() == [[1, 0], [2, 3]]
     assert mask.tolist() == [[True, False], [True, True]]
-
-
-def test_vectors_of_another_shape_than_the_configuration_are_refused():
-    with pytest.raises(ValueError, match="expected"):
-        super(Cosinet, build()).__init__(build().config, numpy.zeros((2, 6)))

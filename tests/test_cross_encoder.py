@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from as2lib.models import cross_encoder
+from as2lib.score import classifying_in_float32
 
 FIELDS = {
     "model_type": "bert",
@@ -61,7 +62,7 @@ def test_inside_the_classifier_computes_in_float32_under_bf16_and_afterwards_not
     torch.manual_seed(0)
     model = cross_encoder.build(FIELDS).eval()
     before = model(IDS).logits
-    with cross_encoder.classifying_in_float32(model):
+    with classifying_in_float32(model):
         torch.testing.assert_close(model(IDS).logits, before, rtol=0, atol=0)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             assert model(IDS).logits.dtype == torch.float32

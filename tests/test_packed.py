@@ -5,8 +5,8 @@ from torch import nn
 from as2lib.kernels import packed
 from as2lib.kernels.packed import packing
 from as2lib.models import cross_encoder
-from as2lib.models.cross_encoder import classifying_in_float32
 from as2lib.models.mhs import MHSForSequenceClassification
+from as2lib.score import classifying_in_float32
 
 SIZES = {"vocab_size": 50, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 96, "pad_token_id": 0}
 

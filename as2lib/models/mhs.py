@@ -1,24 +1,17 @@
 """CERBERUS, the multiple-heads student (MHS): one encoder body, k ranking heads; knows no loss and no teacher."""
 
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
-from transformers import (
-    AutoConfig,
-    AutoModel,
-    AutoModelForSequenceClassification,
-    PretrainedConfig,
-    PreTrainedModel,
-)
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
 from as2lib.models import cerberus
-from as2lib.models.cross_encoder import CLASSES, build
+from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
 BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2")
@@ -29,10 +22,9 @@ BODY_ONLY = (  # parts of an encoder that stand before or beside its first layer
 )
 
 
-class MHSConfig(PretrainedConfig):
+class MHSConfig(BackboneConfig):
     """The shape B_body kH_h of a multiple-heads student.
 
-    backbone: the configuration of the encoder it was made from, all its layers.
     body: layers shared by the heads.  heads: how many; each has the backbone's other layers and a classifier. ALBERT's
         layers are one layer's weights again and again: here the body has them once, and each head once.
     combine: "probability" averages the heads' softmaxes, "logit" their logits.
@@ -48,14 +40,9 @@ class MHSConfig(PretrainedConfig):
         combine: str = "probability",
         **kwargs: Any,
     ):
-        if isinstance(backbone, PretrainedConfig):
-            backbone = backbone.to_dict()
-        self.backbone = backbone or AutoConfig.for_model("electra").to_dict()
         self.body, self.heads, self.combine = body, heads, combine
-        self.initializer_range = self.backbone.get("initializer_range", 0.02)
-        self.hidden_size = self.backbone.get("hidden_size")
+        super().__init__(backbone, **kwargs)
         self.num_hidden_layers = self.backbone.get("num_hidden_layers")
-        super().__init__(**{"num_labels": CLASSES, "pad_token_id": self.backbone.get("pad_token_id"), **kwargs})
 
     def check(self) -> None:
         """Raises ValueError where no such student can be built."""
@@ -160,11 +147,9 @@ class MHSForSequenceClassification(PreTrainedModel):
         if perturb < 0:
             raise ValueError(f"perturb: expected 0 (heads start equal) or more, got {perturb}")
         backbone = model_or_name if isinstance(model_or_name, PreTrainedModel) else build(model_or_name)
-        config = MHSConfig(deepcopy(backbone.config), body, heads, combine)
-        config.check()
-        student = cls(config)
+        student = cls(MHSConfig(backbone.config, body, heads, combine))
         student.body.load_state_dict(_body_weights(backbone, body))
-        weights = _head_weights(backbone, range(body, config.num_hidden_layers))
+        weights = _head_weights(backbone, range(body, student.config.num_hidden_layers))
         for head in student.heads:
             head.load_state_dict(weights)
         if perturb:
@@ -188,13 +173,8 @@ class MHSForSequenceClassification(PreTrainedModel):
         """
         weights = cerberus.read(state_dict_file)
         found_body, found_heads = cerberus.shape(weights)
-        config = MHSConfig(
-            deepcopy(backbone_config),
-            found_body if body is None else body,
-            found_heads if heads is None else heads,
-            combine,
-        )
-        config.check()
+        shape = (found_body if body is None else body, found_heads if heads is None else heads)
+        config = MHSConfig(backbone_config, *shape, combine)
         if (family := config.backbone["model_type"]) not in cerberus.BACKBONES:
             raise ValueError(f"backbone: expected one of {', '.join(cerberus.BACKBONES)}, got {family}")
         student = cls(config)
