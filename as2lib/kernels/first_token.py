@@ -1,4 +1,4 @@
-"""A last layer that computes the first token alone, all that a classifier reads; knows no data and no score."""
+"""A last layer that computes the first token alone, all that a classifier reads."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ def reading_first_token(model: nn.Module) -> Iterator[None]:
     Logits and gradients are the same but for rounding (and, with dropout, for what is drawn); hidden states that a
     caller asks for are not: those of the last layer are (b, 1, d). A student's heads each have their own last layer.
     Does nothing to a model whose classifier reads other tokens, or whose layers it does not know (ALBERT applies one
-    again and again). Afterwards the model is as it was.
+    again and again).
     """
     with replacing({layer: partial(_first_token, layer, layer.forward) for layer in last_layers(model)}):
         yield
@@ -46,12 +46,7 @@ def last_layers(model: nn.Module) -> list[nn.Module]:
 
 
 def _first_token(
-    layer: nn.Module,
-    ordinary: Callable[..., torch.Tensor],
-    hidden: torch.Tensor,
-    attention_mask: torch.Tensor | None = None,
-    *rest: Any,
-    **options: Any,
+    layer: nn.Module, ordinary: Callable, hidden: torch.Tensor, attention_mask=None, *rest: Any, **options: Any
 ) -> torch.Tensor:
     """What a layer makes of (b, n, d) for the first token: (b, 1, d).
 
