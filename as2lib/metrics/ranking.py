@@ -20,7 +20,9 @@ CUTOFF = 10
 Values = Sequence[Any] | np.ndarray | pd.Series
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
+    """What `read` returns: rows of n candidates that are fit to be measured."""
+
     names: pd.Index  # (q,) question ids, first seen first
     question: np.ndarray  # (n,) codes into names
     correct: np.ndarray  # (n,) bool
@@ -42,7 +44,7 @@ def per_question(question_id: Values, label: Values, score: Values, questions: s
     missing ids, or an unknown policy.
     Source: trec_eval's P_1, map, recip_rank and ndcg_cut_10, but for ties.  Their means: `summary`.
     """
-    rows = _read(question_id, label, score)
+    rows = read(question_id, label, score)
     keep = kept(rows.sizes, rows.hits, questions)
     values = _measure(*_rank_correct(rows), rows.hits)[:, keep]
     return pd.DataFrame(dict(zip(MEANS, values, strict=True)), index=rows.names[keep])
@@ -71,7 +73,7 @@ def top(question_id: Values, label: Values, score: Values) -> pd.Series:
     Arguments and errors as in `per_question`.  Among tied candidates of one label it is the first row.
     Returns (q,) row numbers from 0, index `question_id`, first seen first, for every question.
     """
-    rows = _read(question_id, label, score)
+    rows = read(question_id, label, score)
     leaders = _leaders(rows)
     leaders = leaders[np.lexsort((rows.correct[leaders], rows.question[leaders]))]
     _, first = np.unique(rows.question[leaders], return_index=True)
@@ -83,7 +85,7 @@ def top_ties(question_id: Values, label: Values, score: Values, questions: str =
 
     Arguments and errors as in `summary`.  A large share says that the tie rule made the figures, not the scores.
     """
-    rows = _read(question_id, label, score)
+    rows = read(question_id, label, score)
     keep = kept(rows.sizes, rows.hits, questions)
     if not keep.any():
         raise ValueError(f'expected at least one question to look at, got none under questions="{questions}"')
@@ -115,7 +117,7 @@ def paired(a: Values, b: Values, *names: str) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
 
 
-def _rank_correct(rows: _Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _rank_correct(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The question, rank and place among the correct ones, (m,) each, of the correct candidates: the best one first.
 
     Only they are sorted (sorting everything costs five times as much). The incorrect ones are counted against the
@@ -152,14 +154,15 @@ def _measure(owner: np.ndarray, rank: np.ndarray, place: np.ndarray, hits: np.nd
     return np.stack([hit, precise / at_least_one, reciprocal, dcg / ideal[np.minimum(at_least_one, CUTOFF)]])
 
 
-def _leaders(rows: _Rows) -> np.ndarray:
+def _leaders(rows: Rows) -> np.ndarray:
     """The rows that hold the highest score of their question, ties included."""
     best = np.full(len(rows.names), -np.inf)
     np.maximum.at(best, rows.question, rows.score)
     return np.flatnonzero(rows.score == best[rows.question])
 
 
-def _read(question_id: Values, label: Values, score: Values) -> _Rows:
+def read(question_id: Values, label: Values, score: Values) -> Rows:
+    """The arguments of `per_question`, checked, and what is counted of each question; its errors."""
     columns = {"question_id": question_id, "label": label, "score": score}
     columns = {name: _column(name, values) for name, values in columns.items()}
     if len({len(values) for values in columns.values()}) > 1:
@@ -177,7 +180,7 @@ def _read(question_id: Values, label: Values, score: Values) -> _Rows:
         raise ValueError(f"score must be finite numbers; got {error}") from None
     _require(np.isfinite(score), "score must be finite", score)
     counts = np.bincount(question), np.bincount(question[correct], minlength=len(names))
-    return _Rows(names, question, correct, score, *counts)
+    return Rows(names, question, correct, score, *counts)
 
 
 def _column(name: str, values: Values) -> np.ndarray | pd.Series:

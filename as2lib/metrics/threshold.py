@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import binomtest
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
-from as2lib.metrics.ranking import Values, paired, top
+from as2lib.metrics.ranking import Values, paired, read, top
 
 
 class Gsb(NamedTuple):
@@ -80,7 +80,8 @@ def gsb(base: Values, new: Values) -> Gsb:
     if base.ndim != 1 or base.shape != new.shape or not len(base):
         raise ValueError(f"base and new must have one value a question; got shapes {base.shape} and {new.shape}")
     for name, values in (("base", base), ("new", new)):
-        _require_labels(name, values)
+        if len(wrong := np.flatnonzero((values != 0) & (values != 1))):
+            raise ValueError(f"{name} must be 0 or 1; row {wrong[0]} has {values[wrong[0]]}")
     good, bad = int(np.sum(new > base)), int(np.sum(new < base))
     p = float(binomtest(good, good + bad).pvalue) if good + bad else 1.0
     return Gsb(good, len(base) - good - bad, bad, (good - bad) / len(base), p)
@@ -91,23 +92,10 @@ def _best(recall: np.ndarray, precise: np.ndarray, precision: float) -> float:
 
 
 def _read(label: Values, score: Values) -> tuple[np.ndarray, np.ndarray]:
-    label, score = np.asarray(label), np.asarray(score, dtype=np.float64)
-    if label.ndim != 1 or label.shape != score.shape:
-        raise ValueError(f"label and score must have one value a pair; got shapes {label.shape} and {score.shape}")
-    _require_labels("label", label)
-    if not np.isfinite(score).all():
-        row = int(np.argmin(np.isfinite(score)))
-        raise ValueError(f"score must be finite; row {row} has {score[row]}")
-    if not label.any():
+    rows = read(np.zeros(len(label), dtype=int), label, score)
+    if not rows.correct.any():
         raise ValueError(f"label: expected at least one correct pair, got none among {len(label)}")
-    return label.astype(np.int64), score
-
-
-def _require_labels(name: str, values: np.ndarray) -> None:
-    fine = (values == 0) | (values == 1)
-    if not fine.all():
-        row = int(np.argmin(fine))
-        raise ValueError(f"{name} must be 0 or 1; row {row} has {values[row]}")
+    return rows.correct.astype(int), rows.score
 
 
 def _require_share(precision: float) -> None:

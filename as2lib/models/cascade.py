@@ -162,7 +162,7 @@ class CascadeTransformer(PreTrainedModel):
         Returns a `Ranking`, or with `question_index` a list of them, a question each in first-seen order; scores are
         P(correct).  Raises ValueError as `rank_by_stages`.  Source: Cascade Transformer, section 4.3.2.
         """
-        inputs = dict(batch)
+        inputs, many = dict(batch), question_index is not None
         training, input_ids = self.training, inputs.pop("input_ids")
         real = inputs.pop("attention_mask", torch.ones_like(input_ids))
         state: dict[str, Tensor] = {}
@@ -186,9 +186,8 @@ class CascadeTransformer(PreTrainedModel):
         finally:
             if training:
                 self.train()
-        if isinstance(found, list):
-            return [ranking._replace(scores=ranking.scores.sigmoid()) for ranking in found]
-        return found._replace(scores=found.scores.sigmoid())
+        probable = [one._replace(scores=one.scores.sigmoid()) for one in (found if many else [found])]
+        return probable if many else probable[0]
 
     def _embed(self, input_ids: Tensor, **inputs: Tensor) -> Tensor:
         embedded = self.encoder.embeddings(input_ids=input_ids, **inputs)

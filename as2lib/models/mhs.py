@@ -16,6 +16,7 @@ from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
 BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2")
 WITH_POOLER = ("bert", "roberta", "albert")  # whose encoders come with one unless told otherwise
+HEAD_ONLY = ("pooler.",)
 BODY_ONLY = (  # parts of an encoder that stand before or beside its first layer
     "encoder.embedding_hidden_mapping_in.",  # ALBERT
     "encoder.conv.",  # DeBERTa-v2
@@ -148,8 +149,10 @@ class MHSForSequenceClassification(PreTrainedModel):
             raise ValueError(f"perturb: expected 0 (heads start equal) or more, got {perturb}")
         backbone = model_or_name if isinstance(model_or_name, PreTrainedModel) else build(model_or_name)
         student = cls(MHSConfig(backbone.config, body, heads, combine))
-        student.body.load_state_dict(_body_weights(backbone, body))
-        weights = _head_weights(backbone, range(body, student.config.num_hidden_layers))
+        student.body.load_state_dict(_layers(backbone.base_model, range(body), HEAD_ONLY))
+        parts = {"encoder": backbone.base_model.encoder, "classifier": backbone.classifier, "pooler": _pooler(backbone)}
+        whole_head = nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
+        weights = _layers(whole_head, range(body, student.config.num_hidden_layers), BODY_ONLY)
         for head in student.heads:
             head.load_state_dict(weights)
         if perturb:
@@ -213,34 +216,17 @@ def _pooler(classifier: PreTrainedModel) -> nn.Module | None:
     return FirstTokenPooler(pooler) if isinstance(pooler, nn.Linear) else pooler
 
 
-def _body_weights(backbone: PreTrainedModel, body: int) -> dict[str, torch.Tensor]:
-    """A sequence classifier's embeddings and first layers, named as in the student's body."""
-    weights = backbone.base_model.state_dict()
-    return _layers({name: value for name, value in weights.items() if not name.startswith("pooler.")}, range(body))
-
-
-def _head_weights(backbone: PreTrainedModel, layers: range) -> dict[str, torch.Tensor]:
-    """A sequence classifier's last layers, pooler and classifier, named as in a ranking head."""
-    parts = {"encoder": backbone.base_model.encoder, "pooler": _pooler(backbone), "classifier": backbone.classifier}
-    weights = {
-        f"{part}.{name}": value
-        for part, module in parts.items()
-        if module is not None
-        for name, value in module.state_dict().items()
-    }
-    return _layers({name: value for name, value in weights.items() if not name.startswith(BODY_ONLY)}, layers)
-
-
-def _layers(weights: dict[str, torch.Tensor], layers: range) -> dict[str, torch.Tensor]:
-    """`weights`, of whose encoder's layers only `layers` are kept and counted from 0."""
+def _layers(module: nn.Module, layers: range, without: tuple[str, ...]) -> dict[str, torch.Tensor]:
+    """A module's weights, of whose encoder's layers only `layers` are kept and counted from 0."""
     kept, prefix = {}, "encoder.layer."
-    for name, value in weights.items():
+    for name, value in module.state_dict().items():
         if name.startswith(prefix):
             index, rest = name.removeprefix(prefix).split(".", 1)
             if int(index) not in layers:
                 continue
             name = f"{prefix}{int(index) - layers.start}.{rest}"
-        kept[name] = value
+        if not name.startswith(without):
+            kept[name] = value
     return kept
 
 
