@@ -1,5 +1,4 @@
-"""Any model over any pair set, fast: sorted by length, padded per batch, the last layer for one token alone; knows
-nothing of runs and of metrics."""
+"""Any model over any pair set, fast: sorted by length, padded per batch, with every kernel; knows no run, no metric."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -39,12 +38,7 @@ class Scores(NamedTuple):
 
 
 def score(
-    model: nn.Module,
-    pairs: Dataset,
-    encoder,
-    precision: str = "float32",
-    batch_tokens: int | None = None,
-    progress: bool = False,
+    model: nn.Module, pairs: Dataset, encoder, precision="float32", batch_tokens: int | None = None, progress=False
 ) -> Scores:
     """P(correct) of every pair.
 
@@ -54,16 +48,12 @@ def score(
     Memory is that of a batch and of what is returned, however many the pairs: their tokens are mapped from a file.
     The model is left in the mode, train or eval, in which it came.
     """
-    items = encoder.encode(pairs)
-    arrow = items.with_format("arrow")
-    device = next(model.parameters()).device
-    training = model.training
-    model.eval()
-    places = pairs_of(items)
+    items, device, training = encoder.encode(pairs), next(model.parameters()).device, model.training
+    arrow, places = items.with_format("arrow"), pairs_of(items)
+    batch_tokens = batch_tokens or BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
+    batches = _batches(items.with_format("numpy")["length"][:], batch_tokens)
     found: dict[str, numpy.ndarray] = {}  # by the name of an output
-    batches = _batches(
-        items.with_format("numpy")["length"][:], batch_tokens or BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
-    )
+    model.eval()
     with (
         torch.inference_mode(),
         autocast(device.type, precision),
@@ -95,7 +85,7 @@ def pairs_of(items: Dataset) -> Callable[[numpy.ndarray], numpy.ndarray]:
 
 
 def probability(logits: numpy.ndarray) -> numpy.ndarray:
-    """P(class 1) of (…, c = 2) logits, in float64."""
+    """P(correct) of (…, c = 2) logits, in float64.  Of tensors, with a gradient: `fit.objectives.probability`."""
     wide = logits.astype(numpy.float64)
     return 1.0 / (1.0 + numpy.exp(wide[..., 0] - wide[..., 1]))
 
@@ -134,9 +124,9 @@ def on_threads(threads: int) -> Iterator[None]:
 def _batches(length: numpy.ndarray, batch_tokens: int) -> list[numpy.ndarray]:
     """Rows from the longest to the shortest, as many a batch as fit in `batch_tokens` with their padding."""
     order = numpy.argsort(-length, kind="stable")
-    batches, start = [], 0
-    while start < len(order):
-        size = max(1, batch_tokens // int(length[order[start]]))
-        batches.append(order[start : start + size])
-        start += size
+    batches = []
+    while len(order):
+        size = max(1, batch_tokens // int(length[order[0]]))
+        batches.append(order[:size])
+        order = order[size:]
     return batches

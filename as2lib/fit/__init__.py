@@ -21,6 +21,7 @@ from as2lib.data.encode import load_encoder
 from as2lib.data.pairs import fingerprint, leave_out, load_parts, load_unlabelled_parts
 from as2lib.fit.start import start
 from as2lib.fit.trainer import forget_after, newest_checkpoint, ranking_trainer
+from as2lib.metrics import cost
 from as2lib.models import ensemble
 from as2lib.paths import work_folder
 from as2lib.plan import Run
@@ -57,7 +58,7 @@ def train(store: Store, run: Run, folder: Path, progress: bool = False) -> dict[
                 _write_scores(model, encoder, run.data[split], store.precision, folder / "scores" / f"{split}.parquet")
     shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     facts = {
-        "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "parameters": cost.parameters(model),
         "pairs": len(pairs),
         "steps": trainer.state.global_step,
         "best_step": trainer.state.best_global_step,
