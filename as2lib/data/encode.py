@@ -68,26 +68,16 @@ class PairEncoder:
         Returns a row for each pair, in order: `input_ids` (int32), `length` (int32) and, where the tokenizer has them,
         `token_type_ids` (int8).
         """
-        name = self.fingerprint(pairs)
+        name, texts = self.fingerprint(pairs), pairs.with_format("arrow", columns=["question", "answer"])
         path = work_folder() / "encoded" / f"{name}.arrow"
         path.parent.mkdir(parents=True, exist_ok=True)
         processes = processes or min(len(pairs) // PAIRS_A_PROCESS, os.cpu_count() or 1, 4)
+        kept = {"cache_file_name": str(path), "new_fingerprint": name[:32], "load_from_cache_file": True}
+        made = {"features": Features.from_arrow_schema(self._schema()), "remove_columns": pairs.column_names}
+        made |= {"num_proc": processes if processes > 1 else None}  # 1 would be another process than this one
         with _without_progress_bars():
-            return (
-                pairs.with_format("arrow", columns=["question", "answer"])
-                .map(
-                    self._tokens,
-                    batched=True,
-                    batch_size=_BATCH,
-                    remove_columns=pairs.column_names,
-                    features=Features.from_arrow_schema(self._schema()),
-                    num_proc=processes if processes > 1 else None,  # one means another process than this
-                    new_fingerprint=name[:32],
-                    cache_file_name=str(path),
-                    load_from_cache_file=True,
-                )
-                .with_format(None)
-            )
+            tokens = texts.map(self._tokens, batched=True, batch_size=_BATCH, **made, **kept)
+        return tokens.with_format(None)
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """A batch padded on the right to its longest pair.

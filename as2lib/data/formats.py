@@ -85,8 +85,7 @@ def tables_of_rows(rows: Rows, name: str, labelled: bool = True) -> Iterator[pa.
                 raise ValueError(f"{where}: expected {wanted}, got {shorten(row)}")
             if names is None:
                 names, columns = row.keys(), _match(row, name, labelled)
-            if row.keys() != names:
-                differing = ", ".join(sorted(row.keys() ^ names))
+            if differing := ", ".join(sorted(row.keys() ^ names)):
                 raise ValueError(f"{where}: expected the columns of the first row, got a difference in {differing}")
         texts = {ours: [_text(where, ours, row[its]) for where, row in batch] for ours, its in columns.items()}
         yield pa.table({ours: pa.array(column, pa.string()) for ours, column in texts.items()})

@@ -92,11 +92,11 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
         _require_split(name, split, SAMPLES[name])
         return Location("sample", name, split=split, seed=int(revision or sample.DEFAULT_SEED))
     if name in BUILT:
+        _require_split(name, split, SPLITS)
         return _built(name, split, revision)
     known = next((short for short, hub in HUB_SETS.items() if name in (short, hub.name)), None)
     hub = HUB_SETS.get(known, HubSet(name))
-    folder = local_folder(hub.name) or (local_folder(known) if known else None)
-    if folder:
+    if folder := local_folder(hub.name) or (known and local_folder(known)):
         return _files(folder, split, hub)
     if not hub.public:
         raise FileNotFoundError(
@@ -111,16 +111,15 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
 
 
 def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
-    """What decides the content of a source and split, as plain JSON values and without a path.
-
-    The generator's version and seed; or the hub set's name, config, revision and split; or the SHA-256 of the files.
-    Raises what `resolve` raises.
-    """
+    """What decides the content of a source and split (see `content`).  Raises what `resolve` raises."""
     return content(resolve(source, split))
 
 
 def content(found: Location) -> dict[str, Any]:
-    """What decides the content of a location: its identity."""
+    """What decides the content of a location, as plain JSON values and without a path.
+
+    The generator's version and seed; or the hub set's name, config, revision and split; or the SHA-256 of the files.
+    """
     if found.kind == "built":
         built = {"kind": "built", "name": found.name, "version": BUILT_VERSION, "split": found.split}
         files = [file_sha256(path) for path in found.files]
@@ -179,9 +178,8 @@ def _require_split(name: str, split: str | None, known: tuple[str, ...]) -> None
 def _existing_path(source: str | Path) -> Path:
     """The path as given, or else relative to the project's root: notebooks run in a folder of their own."""
     path = Path(source).expanduser()
-    for place in (path, find_root() / path):
-        if place.exists():
-            return place
+    if found := next(filter(Path.exists, (path, find_root() / path)), None):
+        return found
     names = ", ".join((*SAMPLES, *HUB_SETS, *BUILT))
     if isinstance(source, Path) or "/" in source or path.suffix[1:].lower() in SUFFIXES:
         raise FileNotFoundError(
@@ -191,10 +189,8 @@ def _existing_path(source: str | Path) -> Path:
     raise ValueError(f'unknown source "{source}": expected one of {names}; org/name@revision on the hub; or a path')
 
 
-def _built(name: str, split: str | None, revision: str) -> Location:
-    _require_split(name, split, SPLITS)
-    folder = local_folder(name) or local_folder(BUILT[name])
-    if folder is None:
+def _built(name: str, split: str, revision: str) -> Location:
+    if not (folder := local_folder(name) or local_folder(BUILT[name])):
         return Location("built", name, split=split, revision=revision or "main", builder=name)
     wanted = r"dev|validation" if split == "test" else "train"
     pattern = rf"(?i).*({wanted}).*\.(json|jsonl|parquet)(\.gz)?"
@@ -209,7 +205,7 @@ def _files(path: Path, split: str | None, hub: HubSet = PLAIN) -> Location:
         if path.suffix[1:].lower() not in SUFFIXES:
             raise ValueError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}, got {path.suffix or 'none'}")
         if split is not None:
-            raise ValueError(f'{path} is one file and has no splits, got split "{split}"; leave the split out')
+            raise NoSplit(f'{path} is one file and has no splits, got split "{split}"; leave the split out')
         return Location("files", path.name, files=(path,), builder=_asnq(path))
     found = {name: files for name in SPLITS if (files := _split_files(path, name, hub))}
     halved = "test" not in found and split in LISTS and "dev" in found and _asnq(found["dev"][0])
