@@ -14,7 +14,7 @@ from datasets import Dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from as2lib.data import disk, load_pairs, load_unlabelled
+from as2lib.data import disk, formats, load_pairs, load_unlabelled
 from as2lib.data import pairs as module
 from as2lib.data.pairs import (
     COLUMNS,
@@ -147,15 +147,11 @@ def test_missing_column_is_refused(tmp_path, kind, column):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_extra_column_is_refused(tmp_path, kind):
-    path = write(tmp_path / f"my.{kind}", [(*row, "x") for row in ROWS], (*COLUMNS, "note"))
-    assert "(extra note)" in refusal(path)
-
-
-@pytest.mark.parametrize("kind", FORMATS)
-def test_columns_may_come_in_another_order(tmp_path, kind):
+def test_columns_may_come_in_another_order_but_no_others(tmp_path, kind):
     path = write(tmp_path / f"my.{kind}", [row[::-1] for row in ROWS], COLUMNS[::-1])
     assert as_rows(load_pairs(path, questions="all")) == ROWS
+    path = write(tmp_path / f"more.{kind}", [(*row, "x") for row in ROWS], (*COLUMNS, "note"))
+    assert "(extra note)" in refusal(path)
 
 
 def test_column_given_twice_is_refused(tmp_path):
@@ -222,6 +218,18 @@ def test_wrong_quoting_is_refused_rather_than_swallowing_rows(tmp_path, answer):
     assert refusal(path).startswith("my.tsv, row 2 (line 3): expected fields quoted as in RFC 4180, got ")
 
 
+@pytest.mark.parametrize("kind", ["tsv", "csv"])
+def test_quotes_after_delimiters_inside_a_quoted_field_are_text(tmp_path, kind):
+    rows = [("q1", "Who?", answer, 1) for answer in ('a,"b",\t"c"\n"d', '"', '""', '"x",', ',"', "a\r\nb")]
+    assert as_rows(load_pairs(write(tmp_path / f"my.{kind}", rows))) == rows
+
+
+def test_row_longer_than_a_block_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "_BLOCK", 64)
+    path = write(tmp_path / "my.tsv", [*ROWS, ("q4", "Who?", "a" * 200, 1)])
+    assert refusal(path).startswith("my.tsv: expected rows of at most 64 bytes, got ")
+
+
 def test_quote_inside_an_unquoted_field_is_text(tmp_path):
     path = tmp_path / "my.tsv"
     path.write_text("\t".join(COLUMNS) + '\nq1\tWho?\t5" of "snow"\t1\n')
@@ -244,10 +252,10 @@ def test_malformed_json_line_is_refused(tmp_path, line, message):
     assert refusal(path).startswith(f"my.jsonl, row 2 (line 2): {message}")
 
 
-def test_numbers_are_accepted_as_ids(tmp_path):
-    rows = [(7, *ROWS[0][1:]), (8, *ROWS[2][1:])]
-    for kind in FORMATS:
-        assert load_pairs(write(tmp_path / f"my.{kind}", rows))["question_id"][:] == ["7", "8"]
+@pytest.mark.parametrize("kind", FORMATS)
+def test_numbers_are_accepted_as_ids(tmp_path, kind):
+    path = write(tmp_path / f"my.{kind}", [(7, *ROWS[0][1:]), (8, *ROWS[2][1:])])
+    assert load_pairs(path)["question_id"][:] == ["7", "8"]
 
 
 @pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl"])
@@ -280,44 +288,37 @@ def test_official_wikiqa_files_are_read_without_quoting(tmp_path):
         load_pairs(tmp_path, "dev")
 
 
-def hub_snapshot(folder, split, table):
-    (folder / "data").mkdir(parents=True, exist_ok=True)
-    half = table.num_rows // 2
-    parquet.write_table(table.slice(0, half), folder / "data" / f"{split}-00000-of-00002.parquet")
-    parquet.write_table(table.slice(half), folder / "data" / f"{split}-00001-of-00002.parquet")
-
-
 def columns_of(rows):
     return dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def test_hub_snapshot_of_wikiqa_is_read_from_a_mapped_folder(tmp_path, root):
-    ids, questions, answers, labels = columns_of(ROWS).values()
-    table = pa.table({"question_id": ids, "question": questions, "document_title": ids, "answer": answers})
-    hub_snapshot(tmp_path / "snapshot", "validation", table.append_column("label", pa.array(labels)))
-    (root / "params" / "local.yaml").write_text(f"local:\n  microsoft/wiki_qa: {tmp_path / 'snapshot'}\n")
-    assert as_rows(load_pairs("wikiqa", "dev", "all")) == ROWS
-
-
-def test_hub_snapshot_of_trecqa_takes_its_key_as_id(tmp_path, root):
-    _, questions, answers, labels = columns_of(ROWS).values()
-    keys = [int(row[0][1:]) for row in ROWS]
-    table = pa.table({"label": labels, "question": questions, "answer": answers, "key": keys})
-    hub_snapshot(tmp_path / "snapshot", "dev_clean", table)
-    (root / "params" / "local.yaml").write_text(f"local:\n  trecqa: {tmp_path / 'snapshot'}\n")
-    assert load_pairs("lucadiliello/trecqa", "dev", "all")["question_id"][:] == ["1", "1", "2", "3"]
-    assert load_unlabelled("trecqa", "dev")["question_id"][:] == ["1", "1", "2", "3"]
-
-
-def test_selqa_ids_are_made_from_runs_of_equal_questions(tmp_path, root):
-    _, questions, answers, labels = columns_of([*ROWS, ROWS[0]]).values()
-    hub_snapshot(
-        tmp_path / "snapshot", "test", pa.table({"question": questions, "candidate": answers, "label": labels})
-    )
-    (root / "params" / "local.yaml").write_text(f"local:\n  selqa: {tmp_path / 'snapshot'}\n")
-    ids = load_pairs("selqa", "test", "all")["question_id"][:]
-    prefix = ids[0][:-2]
-    assert ids == [f"{prefix}-{number}" for number in (1, 1, 2, 3, 4)]
+@pytest.mark.parametrize(
+    ("name", "mapped", "split", "called", "ids"),
+    [
+        (
+            "wikiqa",
+            "microsoft/wiki_qa",
+            "validation",
+            ["question_id", "document_title"],
+            ["q1", "q1", "q2", "q3", "q4"],
+        ),
+        ("lucadiliello/trecqa", "trecqa", "dev_clean", ["key"], ["q1", "q1", "q2", "q3", "q4"]),
+        ("selqa", "selqa", "validation", [], ["1", "1", "2", "3", "4"]),  # from runs of equal questions
+    ],
+)
+def test_hub_snapshots_are_read_from_a_mapped_folder(tmp_path, root, name, mapped, split, called, ids):
+    rows = [*ROWS, ("q4", *ROWS[0][1:])]
+    given, questions, answers, labels = columns_of(rows).values()
+    answer = "answer" if called else "candidate"
+    table = pa.table({**dict.fromkeys(called, given), "question": questions, answer: answers, "label": labels})
+    (tmp_path / "data").mkdir()
+    for number, part in enumerate((table.slice(0, 2), table.slice(2))):
+        parquet.write_table(part, tmp_path / "data" / f"{split}-0000{number}-of-00002.parquet")
+    (root / "params" / "local.yaml").write_text(f"local:\n  {mapped}: {tmp_path}\n")
+    pairs = load_pairs(name, "dev", "all")
+    assert [row[1:] for row in as_rows(pairs)] == [row[1:] for row in rows]
+    assert [found.rpartition("-")[2] for found in pairs["question_id"]] == ids
+    assert load_unlabelled(name, "dev")["question_id"][:] == pairs["question_id"][:]
 
 
 @pytest.mark.parametrize("kind", FORMATS)
