@@ -33,14 +33,7 @@ class MHSConfig(BackboneConfig):
 
     model_type = "mhs"
 
-    def __init__(
-        self,
-        backbone: dict[str, Any] | PretrainedConfig | None = None,
-        body: int = 11,
-        heads: int = 3,
-        combine: str = "probability",
-        **kwargs: Any,
-    ):
+    def __init__(self, backbone=None, body: int = 11, heads: int = 3, combine: str = "probability", **kwargs):
         self.body, self.heads, self.combine = body, heads, combine
         super().__init__(backbone, **kwargs)
         self.num_hidden_layers = self.backbone.get("num_hidden_layers")

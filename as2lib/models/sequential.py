@@ -11,7 +11,9 @@ import pandas
 import torch
 from torch import Tensor
 
-from as2lib.metrics.pruning import prune
+from as2lib.metrics.pruning import Ratios, prune
+
+Questions = Tensor | Sequence[int] | None
 
 
 class Ranking(NamedTuple):
@@ -32,8 +34,8 @@ def rank_by_stages(
     score: Callable[[int, Tensor], Tensor],
     stages: int,
     candidates: int,
-    alpha: float | Sequence[float],
-    question_index: Tensor | Sequence[int] | None = None,
+    alpha: Ratios,
+    question_index: Questions = None,
 ) -> Ranking | list[Ranking]:
     """Rank by stages that each see only what those before have left.
 
@@ -79,9 +81,7 @@ class SequentialReranker:
             raise ValueError("scorers: expected at least one, got none")
         self.scorers = list(scorers)
 
-    def rank(
-        self, batch: Any, alpha: float | Sequence[float], question_index: Tensor | Sequence[int] | None = None
-    ) -> Ranking | list[Ranking]:
+    def rank(self, batch: Any, alpha: Ratios, question_index: Questions = None) -> Ranking | list[Ranking]:
         """Rank candidates; each scorer is called once, with what those before it have left.
 
         batch: a mapping of columns (tensors, arrays or lists), a `datasets.Dataset`, or a list of candidates; the
