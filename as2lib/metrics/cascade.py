@@ -16,8 +16,6 @@ from as2lib.metrics.cost import cascade_cost
 from as2lib.metrics.pruning import Ratios, places, prune, staying
 from as2lib.metrics.ranking import encode_ids
 
-RATIOS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # of the grid in Figure 2
-
 
 class Replay(NamedTuple):
     """position: (n,) place in the final order of its question, from 0.  last: (n,) the last exit that scored it."""
@@ -47,7 +45,7 @@ def grid(
     exit_scores: numpy.ndarray,
     depth: int,
     exits: Sequence[int],
-    ratios: Sequence[float] = RATIOS,
+    ratios: Sequence[float],
 ) -> pandas.DataFrame:
     """P@1 and cost of every combination of drop ratios, over the questions with a correct candidate.
 

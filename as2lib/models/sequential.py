@@ -19,9 +19,8 @@ Questions = Tensor | Sequence[int] | None
 class Ranking(NamedTuple):
     """One question's candidates, ranked.
 
-    order: (n,) int64, a permutation of the candidates' positions: the survivors by their last score, then the dropped,
-    those dropped later first, each by the score at which it fell; equal scores keep their input order.
-    scores: (n,) float64 in input order, each from the last stage that saw the candidate: not comparable across stages.
+    order: (n,) int64, the candidates' positions in the order of `pruning.Pruned`.  scores: (n,) float64 in input order,
+    each from the last stage that saw the candidate: not comparable across stages.
     survivors: how many candidates each stage scored.
     """
 
