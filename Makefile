@@ -10,7 +10,8 @@ study: setup  ## train what is missing, run the notebooks, write reports/$(STUDY
 	$(BIN)/as2 study $(STUDY) --cores $(CORES)
 
 test: setup  ## lint, check the format, unit tests
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/python -m pytest
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest
 
 lab: setup  ## the notebooks, to read and to change
 	$(BIN)/jupyter lab notebooks

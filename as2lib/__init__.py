@@ -1,10 +1,18 @@
 """Efficient answer sentence selection: data, models, losses, metrics and a store of runs for the study's notebooks."""
 
 import warnings
-
-from as2lib.params import Study
+from typing import Any
 
 __all__ = ["Study"]
 
 # A plain progress bar is what the reports want: no widget that a rendered page could not show.
 warnings.filterwarnings("ignore", message="IProgress not found")
+
+
+def __getattr__(name: str) -> Any:
+    """`Study` is imported when asked for: who ranks their own data needs none of what it brings in."""
+    if name == "Study":
+        from as2lib.study import Study
+
+        return Study
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from as2lib.params import Study
 from as2lib.paths import find_root
+from as2lib.study import STUDY_FILES, Study
 
 PRECISIONS = ("float32", "bf16", "auto")  # auto: bf16 where the processor or GPU has it
 
@@ -26,33 +26,33 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def plan(options: argparse.Namespace) -> None:
-    from as2lib.show import print_plan
+    from as2lib.commands import print_plan
 
-    print_plan(_store(options))
+    print_plan(_study(options).store)
 
 
 def fit(options: argparse.Namespace) -> None:
-    from as2lib.make import make_all
+    from as2lib.runs.make import make_all
 
-    store = _store(options, {"precision": options.precision} if options.precision else {})
+    store = _study(options, {"precision": options.precision} if options.precision else {}).store
     names = [*options.runs, *(store.group(options.group) if options.group else [])] or list(store.plan)
     make_all(store, names, progress=not options.quiet, say=print_now, model=bool(options.runs))
 
 
 def score(options: argparse.Namespace) -> None:
-    from as2lib.show import score_pairs
+    from as2lib.commands import score_pairs
 
     if options.pairs:
         score_pairs(options, folder=_model_folder(options))
     elif (Path(options.model) / "config.json").exists():
         raise ValueError(f"expected pairs to score with {options.model}: a known source or a file")
     else:
-        score_pairs(options, run=_store(options).run(options.model))
+        score_pairs(options, run=_study(options).run(options.model))
 
 
 def rank(options: argparse.Namespace) -> None:
+    from as2lib.precision import computed_in
     from as2lib.ranker import Ranker
-    from as2lib.store import computed_in
 
     candidates = options.candidates or [line.strip() for line in sys.stdin if line.strip()]
     ranker = Ranker.load(_model_folder(options), precision=computed_in(options.precision))
@@ -62,14 +62,14 @@ def rank(options: argparse.Namespace) -> None:
 
 
 def show(options: argparse.Namespace) -> None:
-    from as2lib.show import print_run
+    from as2lib.commands import print_run
 
-    print_run(_store(options), options.run)
+    print_run(_study(options).store, options.run)
 
 
 def study(options: argparse.Namespace) -> int:
     """Walk the graph with Snakemake; one study at a time, a second one waits."""
-    from as2lib.make import only_one
+    from as2lib.runs.make import only_one
 
     name = Study.load(options.study).study
     with only_one(f"study-{name}", f"study {name}"):
@@ -94,21 +94,21 @@ def _snakemake(*arguments: str) -> int:
 
 def notebook(options: argparse.Namespace) -> None:
     """Run and render in one process: each would import for two seconds."""
-    from as2lib.plan import notebooks
-    from as2lib.render import execute, page_name, render
+    from as2lib.papers import notebooks
+    from as2lib.report.pages import execute, page_name, render
 
-    name, root = options.notebook, find_root()
-    names = [notebook.name for notebook in notebooks(Study.load(options.study))]
+    name, root, study = options.notebook, find_root(), _study(options)
+    names = [notebook.name for notebook in notebooks(study)]
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
-    folder = root / "reports" / options.study
-    parameters = root / "params" / f"{options.study}.yaml"
-    executed = execute(root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", parameters)
+    folder, file = root / "reports" / study.variant, Path(options.study)
+    given = str(file.resolve()) if file.suffix in STUDY_FILES else study.study
+    executed = execute(root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", given)
     render(executed, folder / f"{page_name(name)}.html", names)
 
 
 def check(options: argparse.Namespace) -> int:
-    from as2lib.check import expected, moved, write_manifest
+    from as2lib.report.check import expected, moved, write_manifest
 
     loaded = Study.load(options.study)
     lines, count = moved(loaded), sum(map(len, expected(loaded).values()))
@@ -121,19 +121,21 @@ def check(options: argparse.Namespace) -> int:
 
 
 def publish(options: argparse.Namespace) -> None:
-    store = _store(options)
+    from as2lib.runs.make import publish as publish_runs
+
+    store = _study(options).store
     for name in options.runs:
         store.planned(name)
-    written = store.publish(options.runs or [name for name in store.plan if store.find(name)])
+    written = publish_runs(store, options.runs or [name for name in store.plan if store.find(name)])
     print(f"{len(written)} runs written to {store.published_folder.relative_to(find_root())}")
 
 
 def import_cerberus(options: argparse.Namespace) -> None:
     """A state dict published with the CERBERUS paper, made an ordinary model folder."""
-    from as2lib.card import describe, model_card
     from as2lib.data.encode import PairEncoder
     from as2lib.models import cross_encoder
     from as2lib.models.mhs import MHSForSequenceClassification
+    from as2lib.runs.card import describe, model_card
 
     config = cross_encoder.configuration(options.backbone)
     encoder = PairEncoder(cross_encoder.tokenizer(options.backbone), options.max_length)
@@ -152,17 +154,15 @@ def print_now(line: str) -> None:
     print(line, flush=True)
 
 
-def _store(options: argparse.Namespace, changes: dict[str, Any] | None = None) -> Any:
-    from as2lib.store import Store
-
+def _study(options: argparse.Namespace, changes: dict[str, Any] | None = None) -> Study:
     pairs = (one.partition("=") for one in getattr(options, "set", []))
-    return Store(Study.load(options.study, {key: _value(value) for key, _, value in pairs} | (changes or {})))
+    return Study.load(options.study, {key: _value(value) for key, _, value in pairs} | (changes or {}))
 
 
 def _model_folder(options: argparse.Namespace) -> Path:
     """A model folder as given, or that of a run of the study."""
     folder = Path(options.model)
-    return folder if (folder / "config.json").exists() else _store(options).run(options.model, model=True).model_folder
+    return folder if (folder / "config.json").exists() else _study(options).run(options.model, model=True).model_folder
 
 
 def _value(text: str) -> Any:

@@ -9,15 +9,15 @@ import torch
 
 from as2lib import Study
 from as2lib.data.pairs import load_parts
-from as2lib.fit.batches import GroupedBatches, Items
-from as2lib.fit.objectives import objective
-from as2lib.fit.start import start
-from as2lib.fit.trainer import slanted_triangle
 from as2lib.kernels.cosinet import reading_whole_batches
 from as2lib.metrics.ranking import summary
 from as2lib.models.cosinet import Cosinet
+from as2lib.runs.fit.batches import GroupedBatches, Items
+from as2lib.runs.fit.objectives import objective
+from as2lib.runs.fit.start import start
+from as2lib.runs.fit.trainer import slanted_triangle
+from as2lib.runs.make import resolved
 from as2lib.score import autocast, score
-from as2lib.store import Store
 from bench import NotRun
 from bench.memory import watched
 from bench.timing import ROUNDS, compared, measure
@@ -30,9 +30,10 @@ QUESTIONS, RATE = 12, 7e-4  # of a step; MAP as with the study's one question a 
 
 def train(study: Study, precision: str, questions: int, rate: float, seed: int = 0) -> dict[str, float]:
     """Seconds of three epochs once the data is encoded, and of scoring the test set; MAP and MRR on it, in percent."""
-    run = Store(study).planned(RUN)
+    job = resolved(study.store, RUN)
+    run = job.run
     torch.manual_seed(seed)
-    model, encoder = start(Store(study), run)
+    model, encoder = start(job)
     pairs = load_parts(tuple(run.data["train"]), "answered")
     items = Items(encoder.encode(pairs), pairs["label"], [])
     length = numpy.asarray(items.encoded["length"])

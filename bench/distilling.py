@@ -9,14 +9,14 @@ import torch
 from datasets import Dataset
 from transformers import set_seed
 
+from as2lib import Study
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.data.pairs import load_pairs
-from as2lib.fit.trainer import ranking_trainer
 from as2lib.models import cross_encoder
 from as2lib.models.mhs import MHSConfig
 from as2lib.models.true_sizes import encoder as true_size
-from as2lib.params import Study
-from as2lib.store import computed_in
+from as2lib.precision import computed_in
+from as2lib.runs.fit.trainer import ranking_trainer
 from bench.timing import ROUNDS, ratio
 
 TARGET = "≥ 3 for k = 3 teachers; the logits are stored once, by a pass over the pairs, for any number of fits"
@@ -84,12 +84,10 @@ def compare(student, teachers, encoder, pairs, steps: int, batch_size: int, prec
     model = cross_encoder.build(student)
 
     def fit(encoder, logits: list[numpy.ndarray]) -> None:
-        run, store = (
-            SimpleNamespace(spec=spec, data={}, seed=0),
-            SimpleNamespace(precision=precision, study=SimpleNamespace(kernels=True)),
-        )
+        run = SimpleNamespace(spec=spec, data={}, seed=0)
+        job = SimpleNamespace(run=run, precision=precision, kernels=True)
         with tempfile.TemporaryDirectory() as folder:
-            ranking_trainer(store, run, model, encoder, pairs, logits, Path(folder), progress=False).train()
+            ranking_trainer(job, model, encoder, pairs, logits, Path(folder), progress=False).train()
 
     found = ratio(lambda: fit(Teaching(encoder, teachers, precision), []), lambda: fit(encoder, stored), rounds)
     return {**found, "precision": precision, "steps": steps, "batch": batch_size, "k": len(teachers)}

@@ -11,10 +11,10 @@ from transformers import PrinterCallback, set_seed
 
 from as2lib import models
 from as2lib.data.encode import load_encoder
-from as2lib.fit.trainer import ranking_trainer
 from as2lib.metrics.ranking import summary
+from as2lib.precision import computed_in
+from as2lib.runs.fit.trainer import ranking_trainer
 from as2lib.score import probability, score
-from as2lib.store import computed_in
 from bench import wikiqa
 from bench.timing import ROUNDS, compared, measure
 
@@ -72,11 +72,10 @@ def ours(folder: Path, pairs: Dataset, seed: int, precision: str = "float32") ->
     set_seed(seed)
     steps = math.ceil(len(pairs) / SETTINGS["batch_size"])
     run = SimpleNamespace(spec={"loss": "ce", "training": {"steps": steps, **SETTINGS}}, data={}, seed=seed)
+    job = SimpleNamespace(run=run, precision=precision, kernels=True)
     model = models.load(folder)
     with tempfile.TemporaryDirectory() as scratch:
-        store = SimpleNamespace(precision=precision, study=SimpleNamespace(kernels=True))
-        trainer = ranking_trainer(store, run, model, load_encoder(folder), pairs, [], Path(scratch), progress=False)
-        trainer.train()
+        ranking_trainer(job, model, load_encoder(folder), pairs, [], Path(scratch), progress=False).train()
     return model
 
 

@@ -4,8 +4,8 @@ import torch
 
 from as2lib.kernels.first_token import reading_first_token
 from as2lib.models.true_sizes import build_members
+from as2lib.precision import native_bf16
 from as2lib.score import autocast
-from as2lib.store import native_bf16
 from bench.timing import ROUNDS, measure
 
 TARGET = "MHS ≤ 0.97 of the ordinary base model; three ELECTRA-base ≥ 3.0 times MHS"

@@ -10,8 +10,8 @@ from as2lib import models
 from as2lib.kernels import training
 from as2lib.kernels.first_token import reading_first_token
 from as2lib.kernels.training import training_kernels
+from as2lib.precision import native_bf16
 from as2lib.score import autocast
-from as2lib.store import native_bf16
 from bench import NotRun, wikiqa
 from bench.timing import compared, measure
 

@@ -77,8 +77,8 @@ def trained_root(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AS2_ROOT", str(folder))
         from as2lib import Study
-        from as2lib.make import make_all
-        from as2lib.store import Store
+        from as2lib.runs.make import make_all
+        from as2lib.runs.store import Store
 
         store = Store(Study.load("tiny"))
         lexical = ["lexical/word_overlap", "lexical/overlap_then_rank"]
@@ -91,7 +91,7 @@ def trained(trained_root, monkeypatch):
     """The store of the trained tiny study."""
     monkeypatch.setenv("AS2_ROOT", str(trained_root))
     from as2lib import Study
-    from as2lib.store import Store
+    from as2lib.runs.store import Store
 
     return Store(Study.load("tiny"))
 
@@ -122,9 +122,9 @@ def voted_root(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AS2_ROOT", str(folder))
         from as2lib import Study
-        from as2lib.make import make_all
-        from as2lib.plan.govern import runs
-        from as2lib.store import Store
+        from as2lib.papers.govern.plan import runs
+        from as2lib.runs.make import make_all
+        from as2lib.runs.store import Store
 
         study = Study.load("tiny")
         make_all(Store(study), [run.name for run in runs(study)], progress=False)
@@ -136,6 +136,6 @@ def voted(voted_root, monkeypatch):
     """The store of the tiny study with its section `govern`."""
     monkeypatch.setenv("AS2_ROOT", str(voted_root))
     from as2lib import Study
-    from as2lib.store import Store
+    from as2lib.runs.store import Store
 
     return Store(Study.load("tiny"))

@@ -1,10 +1,10 @@
 import numpy
 import pytest
 
-from as2lib import tables
 from as2lib.metrics import threshold
 from as2lib.metrics.ranking import summary
-from as2lib.tables import answers
+from as2lib.papers.govern import answers
+from as2lib.runs import results as tables
 
 
 def test_threshold_metrics_are_over_all_questions_and_ranking_metrics_over_the_answered(voted):

@@ -3,13 +3,14 @@ from huggingface_hub import ModelCard
 from huggingface_hub.errors import EntryNotFoundError
 
 from as2lib import models
-from as2lib.card import describe, encoder, lineage, model_card, part_name, run_card
 from as2lib.ranker import Ranker
+from as2lib.runs.card import describe, encoder, model_card, part_name, run_card
+from as2lib.runs.make import resolved
 
 
 @pytest.fixture
 def folder(trained):
-    return trained.run("mhs/3h1/seed-0").model_folder
+    return trained.study.run("mhs/3h1/seed-0").model_folder
 
 
 def test_a_trained_model_can_be_uploaded_as_it_stands(folder):
@@ -24,7 +25,7 @@ def test_the_card_says_what_the_model_is_and_what_it_learnt_from(folder, trained
         "pipeline_tag": "text-ranking",
         "tags": ["answer-sentence-selection"],
     }
-    text, run = card.text, trained.run("mhs/3h1/seed-0")
+    text, run = card.text, trained.study.run("mhs/3h1/seed-0")
     assert "1 shared layers and 3 ranking heads, averaged by probability" in text
     assert "| encoder | electra, from nothing: 2 layers of 16 |" in text
     assert "| trained on | `transfer.tsv`, then `train.tsv` |" in text
@@ -37,15 +38,16 @@ def test_the_card_says_what_the_model_is_and_what_it_learnt_from(folder, trained
 
 def test_the_card_is_the_same_bytes_wherever_and_whenever_it_is_written(folder, trained, trained_root):
     written = (folder / "README.md").read_text(encoding="utf-8")
-    run, facts = trained.planned("mhs/3h1/seed-0"), trained.run("mhs/3h1/seed-0").facts
-    assert run_card(trained, run, {**facts, "seconds": 999.0}) == written
+    job, facts = resolved(trained, "mhs/3h1/seed-0"), trained.study.run("mhs/3h1/seed-0").facts
+    assert run_card(job, {**facts, "seconds": 999.0}) == written
     assert str(trained_root) not in written
 
 
 def test_a_run_that_was_never_evaluated_claims_no_dev_map(trained):
-    run = trained.planned("transfer/electra-base/seed-0")
-    assert "dev MAP" not in run_card(trained, run, trained.find(run.name, need_model=True).facts | {"dev_MAP": None})
-    assert [step.name for step in lineage(trained, run)] == ["transfer/electra-base/seed-0"]
+    name = "transfer/electra-base/seed-0"
+    job, facts = resolved(trained, name), trained.find(name, need_model=True).facts
+    assert "dev MAP" not in run_card(job, facts | {"dev_MAP": None})
+    assert [step.name for step in job.lineage] == [name]
 
 
 def test_the_example_of_the_card_runs(folder):

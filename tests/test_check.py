@@ -2,8 +2,9 @@ import json
 
 import pytest
 
-from as2lib import Study, check
+from as2lib import Study
 from as2lib.__main__ import main
+from as2lib.report import check
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_numbers_within_their_tolerance_pass_and_leave_a_manifest(study, root, c
     assert check.moved(study) == []
     assert main(["check", "tiny"]) == 0
     manifest = json.loads((root / "reports" / "tiny" / "manifest.json").read_text())
-    assert set(manifest["runs"]) == set(study.plan())
+    assert set(manifest["runs"]) == set(study.plan)
     assert "checked 2 expected numbers" in capsys.readouterr().out
 
 

@@ -2,9 +2,9 @@ import numpy
 import pandas
 import pytest
 
-from as2lib import tables
-from as2lib.plan.cerberus import claimed
-from as2lib.tables import claims
+from as2lib.papers.cerberus import claims
+from as2lib.papers.cerberus.plan import claimed
+from as2lib.runs import results as tables
 
 
 def row(difference, p, equal):

@@ -5,14 +5,14 @@ import pandas
 import pytest
 
 from as2lib import Study
-from as2lib.fit import shuffled_rows, trainer
-from as2lib.fit.trainer import RankingTrainer, slanted_triangle
-from as2lib.make import make, make_all
-from as2lib.plan import notebooks, plan
+from as2lib.papers import notebooks, plan
+from as2lib.papers.cosinet import two_stages
 from as2lib.ranker import Ranker
+from as2lib.runs.fit import shuffled_rows, trainer
+from as2lib.runs.fit.trainer import RankingTrainer, slanted_triangle
+from as2lib.runs.make import make, make_all
+from as2lib.runs.store import Store
 from as2lib.score import score
-from as2lib.store import Store
-from as2lib.tables import two_stages
 from tests.test_fit import same, weights
 
 TRAINING = {"epochs": 2, "learning_rate": 2e-3, "batch_size": 2, "ratio": 32}
@@ -75,17 +75,17 @@ def test_a_run_is_trained_scored_and_ranks(study):
     names = ["cosinet/point/seed-0", "cosinet/birnn/seed-0", "ca/bilstm/seed-0", "shuffled/cosinet/point/seed-0"]
     names += ["shuffled/cosinet/birnn/seed-0", "cosinet/birnn-unrelated/seed-0"]
     make_all(store, names, progress=False)
-    point, birnn = store.run(names[0]), store.run(names[1])
+    point, birnn = store.study.run(names[0]), store.study.run(names[1])
     assert point.facts["steps"] == 2 * -(-point.facts["pairs"] // 8)
     assert birnn.facts["steps"] == 2 * -(-(birnn.facts["pairs"] // 4) // 2)
     assert len(birnn.scores("test")) == 72
     assert birnn.scores("test")["score"].between(0, 1).all()
 
     def moved(run):
-        return numpy.abs(store.run(f"shuffled/{run.name}").scores()["score"] - run.scores()["score"]).max()
+        return numpy.abs(store.study.run(f"shuffled/{run.name}").scores()["score"] - run.scores()["score"]).max()
 
     assert moved(point) < 1e-5 < moved(birnn)
-    assert not store.run(names[5]).scores()["score"].equals(birnn.scores()["score"])
+    assert not store.study.run(names[5]).scores()["score"].equals(birnn.scores()["score"])
     ranked = Ranker.load(birnn.model_folder).rank("where is the red ?", ["the red is here", "the unheard is here"])
     assert len(ranked) == 2
 
@@ -149,9 +149,9 @@ def test_the_whole_set_is_scored_in_its_own_rows_when_items_are_questions(study)
     from as2lib.data.encode import load_encoder
     from as2lib.data.pairs import load_parts
 
-    folder = store.run("cosinet/list/seed-0").model_folder
+    folder = store.study.run("cosinet/list/seed-0").model_folder
     pairs = load_parts(tuple(store.planned("cosinet/list/seed-0").data["test"]), "all")
     model, encoder = models.load(folder), load_encoder(folder)
     small, large = (score(model, pairs, encoder, batch_tokens=size).score for size in (1, 10_000))
     numpy.testing.assert_allclose(small, large, atol=1e-6)
-    numpy.testing.assert_allclose(small, store.run("cosinet/list/seed-0").scores()["score"], atol=1e-6)
+    numpy.testing.assert_allclose(small, store.study.run("cosinet/list/seed-0").scores()["score"], atol=1e-6)

@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from as2lib import tables
 from as2lib.metrics.cost import Latency
 from as2lib.models.true_sizes import build_members, members
-from as2lib.params import Latency as Settings
-from as2lib.tables import costs
+from as2lib.papers.cerberus import costs
+from as2lib.papers.cerberus.params import Latency as Settings
+from as2lib.runs import results as tables
 
 
 def millions(row):

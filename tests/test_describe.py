@@ -7,7 +7,7 @@ import pytest
 from as2lib import Study
 from as2lib.data import disk
 from as2lib.data.pairs import from_rows
-from as2lib.tables import describe
+from as2lib.papers.cerberus import sets as describe
 
 ROWS = [  # q1: one of three correct; q2: two, nothing else; q3: none
     ("q1", "who is it ?", "a b", 0),

@@ -9,7 +9,7 @@ from as2lib.data import embeddings as module
 from as2lib.data.embeddings import embeddings, encoder_vectors, ppmi_vectors, read_vectors, unknown_vector
 from as2lib.data.encode import word_tokenizer
 from as2lib.data.words import WordEncoder, unknown_id, words_of
-from as2lib.store import vectors_identity
+from as2lib.runs.identity import vectors_identity
 
 GLOVE = "the 0.5 -1\nriver 2 3\nbank 1e-1 4\n"
 
@@ -43,7 +43,7 @@ def test_gzipped_numberbatch_with_its_prefix_and_its_digits(tmp_path):
         ("the 1 2\nriver 1 2\nthe 1 2\n", None, "line 3: expected each word once, got 'the' again"),
         ("the 1 2\nriver 1 x\n", None, "line 2: expected numbers after 'river'"),
         ("the 1 2\nriver nan 2\n", None, "line 2: expected finite numbers"),
-        ("the 1 2\n\n", None, "line 2: expected a word and its numbers"),
+        ("the 1 2\n\n", None, "line 2: expected a word and 2 numbers, got 0"),
         ("a 1 2\nb 1 2\n", None, "expected vectors of the corpus's words, got none of them in 2 lines"),
     ],
 )

@@ -2,7 +2,7 @@ import pandas
 import pytest
 from matplotlib import pyplot
 
-from as2lib import figures
+from as2lib.report import figures
 
 
 @pytest.fixture(autouse=True)

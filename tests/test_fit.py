@@ -8,16 +8,16 @@ from safetensors.torch import load_file
 
 from as2lib import Study
 from as2lib.data.pairs import fingerprint, load_parts
-from as2lib.fit import teacher_logits
-from as2lib.fit.batches import GroupedBatches
-from as2lib.fit.objectives import objective
-from as2lib.fit.schedules import drawn_exit, step_inputs
-from as2lib.fit.trainer import RankingTrainer
 from as2lib.losses.distillation import kd
-from as2lib.make import make, make_all
 from as2lib.models import load
+from as2lib.runs.fit import teacher_logits
+from as2lib.runs.fit.batches import GroupedBatches
+from as2lib.runs.fit.objectives import objective
+from as2lib.runs.fit.schedules import drawn_exit, step_inputs
+from as2lib.runs.fit.trainer import RankingTrainer
+from as2lib.runs.make import make, make_all
+from as2lib.runs.store import Store
 from as2lib.score import probability
-from as2lib.store import Store
 
 
 def weights(store, name):
@@ -55,11 +55,11 @@ def test_the_same_run_made_twice_has_the_same_bytes(root):
     first, second = (Store(Study.load("tiny")) for _ in range(2))
     make_all(first, ["base/electra/seed-0"], progress=False)
     before, folder = weights(first, "base/electra/seed-0"), first.folder("base/electra/seed-0")
-    scores = first.run("base/electra/seed-0").scores("test")
+    scores = first.study.run("base/electra/seed-0").scores("test")
     (folder / "done.json").rename(root / "moved.json")
     assert make(second, "base/electra/seed-0")
     assert same(before, weights(second, "base/electra/seed-0"))
-    assert scores.equals(second.run("base/electra/seed-0").scores("test"))
+    assert scores.equals(second.study.run("base/electra/seed-0").scores("test"))
 
 
 def test_the_callers_threads_and_random_state_do_not_matter(root):
@@ -84,7 +84,7 @@ def test_the_callers_threads_and_random_state_do_not_matter(root):
 def test_an_interrupted_run_resumes_and_ends_with_the_same_weights(root, monkeypatch, name, precision):
     store = Store(Study.load("tiny", {"precision": precision}))
     make_all(store, [name], progress=False)
-    before, log = weights(store, name), [entry["step"] for entry in store.run(name).log()]
+    before, log = weights(store, name), [entry["step"] for entry in store.study.run(name).log()]
     (store.folder(name) / "done.json").unlink()
 
     loss, calls = RankingTrainer.compute_loss, []
@@ -104,7 +104,7 @@ def test_an_interrupted_run_resumes_and_ends_with_the_same_weights(root, monkeyp
     make(store, name)
     assert 0 < len(steps) < 6
     assert same(before, weights(store, name))
-    assert [entry["step"] for entry in store.run(name).log()] == log
+    assert [entry["step"] for entry in store.study.run(name).log()] == log
 
 
 def counting(function, calls):
@@ -116,14 +116,14 @@ def counting(function, calls):
 
 
 def test_the_kept_weights_are_those_of_the_best_dev_map(trained):
-    run = trained.run("teacher/electra/seed-0")
+    run = trained.study.run("teacher/electra/seed-0")
     points = {entry["step"]: entry["dev_MAP"] for entry in run.log() if "dev_MAP" in entry}
     assert run.facts["dev_MAP"] == max(points.values())
     assert run.facts["best_step"] == min(step for step, value in points.items() if value == max(points.values()))
 
 
 def test_the_log_has_the_parts_of_the_loss_one_a_head(trained):
-    entries = [entry for entry in trained.run("mhs/3h1/seed-0").log() if "soft" in entry]
+    entries = [entry for entry in trained.study.run("mhs/3h1/seed-0").log() if "soft" in entry]
     assert len(entries) >= 3
     for entry in entries:
         assert len(entry["hard"]) == len(entry["soft"]) == 3
@@ -133,14 +133,16 @@ def test_the_log_has_the_parts_of_the_loss_one_a_head(trained):
 
 def test_teacher_logits_are_computed_once_and_belong_to_their_pairs(trained, monkeypatch):
     pairs = load_parts(tuple(trained.planned("mhs/3h1/seed-0").data["train"]))
-    before = teacher_logits(trained, "teacher/electra/seed-0", pairs)
-    monkeypatch.setattr("as2lib.fit.score", None)  # scoring again would fail
-    assert numpy.array_equal(teacher_logits(trained, "teacher/electra/seed-0", pairs), before)
+    before = teacher_logits(trained.with_parents("teacher/electra/seed-0"), pairs, trained.precision)
+    monkeypatch.setattr("as2lib.runs.fit.score", None)  # scoring again would fail
+    assert numpy.array_equal(
+        teacher_logits(trained.with_parents("teacher/electra/seed-0"), pairs, trained.precision), before
+    )
     assert before.shape == (len(pairs), 2)
     fewer = pairs.select(range(4))
     assert fingerprint(fewer) != fingerprint(pairs)
     with pytest.raises(TypeError):
-        teacher_logits(trained, "teacher/electra/seed-0", fewer)
+        teacher_logits(trained.with_parents("teacher/electra/seed-0"), fewer, trained.precision)
 
 
 def test_what_is_not_needed_any_more_is_deleted(trained):
@@ -157,9 +159,12 @@ def test_an_unknown_loss_is_refused():
 
 def test_an_ensemble_teaches_with_the_mean_probability_of_its_members(trained):
     pairs = load_parts(tuple(trained.planned("mhs/3h1/seed-0").data["train"]))
-    members = [teacher_logits(trained, f"teacher/{f}/seed-0", pairs) for f in ("electra", "roberta", "albert")]
+    members = [
+        teacher_logits(trained.with_parents(f"teacher/{f}/seed-0"), pairs, trained.precision)
+        for f in ("electra", "roberta", "albert")
+    ]
     mean = numpy.mean([probability(logits) for logits in members], axis=0)
-    found = teacher_logits(trained, "ensemble/teachers/seed-0", pairs)
+    found = teacher_logits(trained.with_parents("ensemble/teachers/seed-0"), pairs, trained.precision)
     numpy.testing.assert_allclose(probability(found), mean, rtol=1e-5)
 
 
@@ -229,7 +234,7 @@ def with_cascade(root, **changes):
 def test_a_cascade_is_trained_adapted_scored_by_exit_and_starts_from_the_first_layers(root):
     store = Store(with_cascade(root))
     make_all(store, ["cascade/target/seed-0", "monolith/1/wide/seed-0"], progress=False)
-    table = store.run("cascade/target/seed-0").scores("test")
+    table = store.study.run("cascade/target/seed-0").scores("test")
     assert list(table)[-3:] == ["score", "exit_1", "exit_2"]
     assert (table["score"] == table["exit_2"]).all()
     assert (table["exit_1"] != table["exit_2"]).any()

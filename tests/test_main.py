@@ -60,7 +60,7 @@ def test_a_written_run_file_gives_trec_evals_metrics(trained, tmp_path, capsys):
         "lexical/overlap_then_rank",
     )  # no two candidates tie: trec_eval has a rule of its own
     assert main(["score", run, "--study", "tiny", "--trec", str(path)]) == 0
-    scores = trained.run(run).scores("test")
+    scores = trained.study.run(run).scores("test")
     assert not scores.duplicated(["question_id", "score"]).any()
     judged = scores.groupby("question_id")["label"].transform("max") == 1
     qrels = [
@@ -81,7 +81,7 @@ def test_any_pairs_are_scored_by_a_run_or_a_folder_with_and_without_labels(train
     assert "MAP" in capsys.readouterr().out
     bare = tmp_path / "bare.csv"
     pandas.read_csv(pairs, sep="\t").drop(columns="label").to_csv(bare, index=False)
-    folder = str(trained.run("mhs/3h1/seed-0").model_folder)
+    folder = str(trained.study.run("mhs/3h1/seed-0").model_folder)
     assert main(["score", folder, str(bare), "--out", str(tmp_path / "b.tsv")]) == 0
     assert "MAP" not in capsys.readouterr().out
     first, second = (pandas.read_csv(tmp_path / name, sep="\t") for name in ("a.tsv", "b.tsv"))
@@ -96,7 +96,7 @@ def test_unlabelled_pairs_without_ids_are_scored(trained, tmp_path, capsys):
 
 
 def test_a_folder_without_pairs_and_an_unknown_run_are_one_line(trained, capsys):
-    folder = str(trained.run("mhs/3h1/seed-0").model_folder)
+    folder = str(trained.study.run("mhs/3h1/seed-0").model_folder)
     assert main(["score", folder]) == 2
     assert main(["rank", "mhs/9h9", "who ?", "me", "--study", "tiny"]) == 2
     assert capsys.readouterr().err.count("\n") == 2
@@ -104,7 +104,7 @@ def test_a_folder_without_pairs_and_an_unknown_run_are_one_line(trained, capsys)
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
 def test_rank_prints_the_candidates_best_first_and_says_its_precision(trained, capsys, precision):
-    folder = str(trained.run("mhs/3h1/seed-0").model_folder)
+    folder = str(trained.study.run("mhs/3h1/seed-0").model_folder)
     command = ["rank", folder, "where is the red ?", "the red is here", "the boat is here", "--precision", precision]
     assert main(command) == 0
     printed = capsys.readouterr()

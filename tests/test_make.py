@@ -5,8 +5,8 @@ import numpy
 import pandas
 
 from as2lib import Study
-from as2lib.make import make, make_all
-from as2lib.store import Store
+from as2lib.runs.make import make, make_all
+from as2lib.runs.store import Store
 
 
 def test_a_finished_run_is_not_made_again(trained):
@@ -18,13 +18,15 @@ def test_a_finished_run_is_not_made_again(trained):
 
 
 def test_an_ensemble_is_the_mean_of_its_members(trained):
-    ensemble = trained.run("ensemble/teachers/seed-0").scores("test")
-    members = [trained.run(f"teacher/{family}/seed-0").scores("test") for family in ("electra", "roberta", "albert")]
+    ensemble = trained.study.run("ensemble/teachers/seed-0").scores("test")
+    members = [
+        trained.study.run(f"teacher/{family}/seed-0").scores("test") for family in ("electra", "roberta", "albert")
+    ]
     numpy.testing.assert_allclose(ensemble["score"], numpy.mean([m["score"] for m in members], axis=0), atol=1e-15)
     pandas.testing.assert_series_equal(ensemble["label"], members[0]["label"])
-    facts = trained.run("ensemble/teachers/seed-0").facts
+    facts = trained.study.run("ensemble/teachers/seed-0").facts
     assert facts["parameters"] == sum(
-        trained.run(f"teacher/{f}/seed-0").facts["parameters"] for f in ("electra", "roberta", "albert")
+        trained.study.run(f"teacher/{f}/seed-0").facts["parameters"] for f in ("electra", "roberta", "albert")
     )
 
 
@@ -39,7 +41,7 @@ def test_each_finished_run_is_said_once_in_a_line(root):
 
 def test_two_processes_make_a_run_once(root):
     code = (
-        "from as2lib import Study; from as2lib.store import Store; from as2lib.make import make;"
+        "from as2lib import Study; from as2lib.runs.store import Store; from as2lib.runs.make import make;"
         "print(make(Store(Study.load('tiny')), 'lexical/word_overlap'))"
     )
     both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -53,5 +55,5 @@ def test_what_was_half_made_is_made_again(root):
     partial = store.folder("lexical/word_overlap").with_name(store.folder("lexical/word_overlap").name + ".partial")
     (partial / "scores").mkdir(parents=True)
     (partial / "scores" / "test.parquet").write_text("half")
-    assert len(store.run("lexical/word_overlap").scores("test")) == 72
+    assert len(store.study.run("lexical/word_overlap").scores("test")) == 72
     assert not partial.exists()

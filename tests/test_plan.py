@@ -2,9 +2,10 @@ import subprocess
 import sys
 
 from as2lib import Study
-from as2lib.params import FAMILIES
-from as2lib.plan import cerberus, notebooks, plan
-from as2lib.tables import published
+from as2lib.papers import notebooks, plan
+from as2lib.papers.cerberus import plan as cerberus
+from as2lib.runs.params import FAMILIES
+from as2lib.runs.results import published
 
 
 def test_parents_come_before_children(root):
@@ -74,7 +75,7 @@ def test_a_backbone_changes_its_own_settings_only(root):
 
 def test_the_plan_and_the_store_import_neither_torch_nor_scipy():
     code = (
-        "import sys; from as2lib.store import Store; from as2lib import Study; Store(Study.load('sample'));"
+        "import sys; from as2lib.runs.store import Store; from as2lib import Study; Store(Study.load('sample'));"
         "print(sorted({'torch', 'scipy', 'datasets', 'pandas', 'transformers'} & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@ import pytest
 from conftest import govern_section
 
 from as2lib import Study
-from as2lib.plan import notebooks, plan
+from as2lib.papers import notebooks, plan
 
 
 def study(root, **changes):

@@ -4,13 +4,14 @@ import numpy
 import pytest
 
 from as2lib import Study
-from as2lib.make import make_all
 from as2lib.metrics.ranking import summary
-from as2lib.params import FAMILIES
-from as2lib.plan.cascade import ABLATIONS
-from as2lib.store import Store
-from as2lib.tables import measuring, pruning, published
-from as2lib.tables.pruning import System
+from as2lib.papers.cascade import measuring, pruning
+from as2lib.papers.cascade.plan import ABLATIONS
+from as2lib.papers.cascade.pruning import System
+from as2lib.runs.make import make_all
+from as2lib.runs.params import FAMILIES
+from as2lib.runs.results import published
+from as2lib.runs.store import Store
 from tests.conftest import write_study
 
 TRAINING = {"steps": 4, "learning_rate": 1e-3, "batch_tokens": 120}
@@ -25,7 +26,7 @@ def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AS2_ROOT", str(root))
         study = Study.load("tiny")
-        names = [name for name in study.plan() if name.startswith(("cascade", "monolith", "wide", "lexical/overlap"))]
+        names = [name for name in study.plan if name.startswith(("cascade", "monolith", "wide", "lexical/overlap"))]
         make_all(Store(study), names, progress=False)
     return root
 
@@ -38,15 +39,15 @@ def study(folder, monkeypatch):
 
 def test_a_study_without_a_cascade_has_no_run_and_no_notebook_of_it(study):
     without = study.model_copy(update={"cascade": None})
-    assert not [name for name in without.plan() if name.startswith(("cascade", "monolith", "wide"))]
-    from as2lib.plan import notebooks
+    assert not [name for name in without.plan if name.startswith(("cascade", "monolith", "wide"))]
+    from as2lib.papers import notebooks
 
     assert "08_cascade" not in [notebook.name for notebook in notebooks(without)]
     assert "08_cascade" in [notebook.name for notebook in notebooks(study)]
 
 
 def test_both_steps_start_where_they_should(study):
-    runs = study.plan()
+    runs = study.plan
     assert runs["cascade/wide/seed-0"].parents == {"start": ["transfer/electra-base/seed-0"]}
     assert runs["monolith/1/wide/seed-0"].spec["layers"] == 1
     assert runs["cascade/target/seed-1"].parents == {"start": ["cascade/wide/seed-0"]}
@@ -58,7 +59,7 @@ def test_both_steps_start_where_they_should(study):
 def test_a_pretrained_encoder_is_cut_to_each_depth_and_needs_no_run_before(study):
     hub = {"name": "some/encoder", "label": "4 layers", "config": None}
     backbones = {f: {"name": f, "large": hub, "base": hub} for f in FAMILIES}
-    runs = Study.load("tiny", {"backbones": backbones}).plan()
+    runs = Study.load("tiny", {"backbones": backbones}).plan
     assert runs["monolith/1/wide/seed-0"].spec["backbone"] == {"name": "some/encoder", "layers": 1}
     assert runs["cascade/wide/seed-0"].spec["backbone"] == {"name": "some/encoder", "layers": 2}
     assert not runs["cascade/wide/seed-0"].parents

@@ -5,7 +5,7 @@ from as2lib.ranker import Ranker
 
 @pytest.fixture
 def folder(trained):
-    return trained.run("mhs/3h1/seed-0").model_folder
+    return trained.study.run("mhs/3h1/seed-0").model_folder
 
 
 def test_candidates_come_best_first_and_all_of_them(folder):
@@ -20,7 +20,7 @@ def test_the_ranker_scores_as_the_study_did(folder, trained):
     from as2lib.data.pairs import load_parts
 
     pairs = load_parts(tuple(trained.planned("mhs/3h1/seed-0").data["test"]), "all").to_pandas()[:4]
-    stored = trained.run("mhs/3h1/seed-0").scores("test")["score"][:4]
+    stored = trained.study.run("mhs/3h1/seed-0").scores("test")["score"][:4]
     ranked = Ranker.load(folder).rank(pairs["question"][0], pairs["answer"].tolist())
     for one in ranked:
         assert one.score == pytest.approx(stored[one.position], abs=1e-6)

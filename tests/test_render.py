@@ -1,7 +1,7 @@
 import nbformat
 import pytest
 
-from as2lib.render import render
+from as2lib.report.pages import render
 
 NAMES = ["00_overview", "01_data", "02_teachers"]
 

@@ -3,8 +3,7 @@ import json
 import pandas
 import pytest
 
-from as2lib import figures
-from as2lib.report import Report
+from as2lib.report import Report, figures
 
 
 @pytest.fixture

@@ -2,17 +2,17 @@ import numpy
 import pytest
 
 from as2lib.metrics.agreement import majority, rank_correlation
-from as2lib.params import FAMILIES
-from as2lib.tables import resemblance
+from as2lib.papers.cerberus import resemblance
+from as2lib.runs.params import FAMILIES
 
 
 @pytest.fixture
 def scores(trained):
-    return trained.run("mhs/3h1/seed-0").scores("test")
+    return trained.study.run("mhs/3h1/seed-0").scores("test")
 
 
 def teacher(trained, family):
-    return trained.run(f"teacher/{family}/seed-0").scores("test")["score"]
+    return trained.study.run(f"teacher/{family}/seed-0").scores("test")["score"]
 
 
 def test_agreements_have_a_row_a_head_and_control_and_a_column_a_teacher(trained, scores):

@@ -3,9 +3,10 @@
 import json
 
 from as2lib import Study
-from as2lib.plan import plan
-from as2lib.plan.search import settled
-from as2lib.store import Store, write_json
+from as2lib.papers import plan
+from as2lib.runs.files import write_json
+from as2lib.runs.search import settled
+from as2lib.runs.store import Store
 
 GRID = {"grid.alpha": [0.0, 0.9], "grid.learning_rate": [1e-3, 2e-3, 3e-3]}
 
@@ -41,7 +42,7 @@ def test_the_best_point_on_dev_is_taken_and_the_first_of_equals(root):
     for i, dev in enumerate([0.2, 0.7, 0.7]):
         folder = store.folder(f"grid/base/electra/{i}")
         write_json(folder / "done.json", {"dev_MAP": dev})
-    found = store.run("select/base/electra")
+    found = store.study.run("select/base/electra")
     assert found.facts["settings"] == {"learning_rate": 2e-3}
     assert found.facts["dev_MAP"] == 0.7
 
@@ -50,8 +51,8 @@ def test_a_fit_uses_the_settings_that_were_selected(root):
     store = Store(Study.load("tiny", {"grid.batch_size": [4, 8]}))
     for i, dev in enumerate([0.5, 0.4]):
         write_json(store.folder(f"grid/base/electra/{i}") / "done.json", {"dev_MAP": dev})
-    run = store.run("base/electra/seed-1")
-    plain = Store(Study.load("tiny", {"fit.adapt.batch_size": 4})).run("base/electra/seed-1")
+    run = store.study.run("base/electra/seed-1")
+    plain = Study.load("tiny", {"fit.adapt.batch_size": 4}).run("base/electra/seed-1")
     assert run.identity != plain.identity
     assert run.scores("test").equals(plain.scores("test"))
 

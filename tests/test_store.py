@@ -8,7 +8,11 @@ import pandas
 import pytest
 
 from as2lib import Study
-from as2lib.store import Store, native_bf16, read_logits, weights_identity, write_json, write_logits, write_scores
+from as2lib.precision import native_bf16
+from as2lib.runs.files import read_logits, write_json, write_logits, write_scores
+from as2lib.runs.identity import weights_identity
+from as2lib.runs.make import publish
+from as2lib.runs.store import Store
 
 
 def identities(overrides=None):
@@ -18,7 +22,7 @@ def identities(overrides=None):
 
 def test_identities_are_the_same_in_another_process(root):
     code = (
-        "from as2lib import Study; from as2lib.store import Store; s = Store(Study.load('tiny'));"
+        "from as2lib import Study; from as2lib.runs.store import Store; s = Store(Study.load('tiny'));"
         "print(s.identity('mhs/3h1/seed-0'))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -83,7 +87,7 @@ def test_what_is_missing_for_a_student_comes_with_its_parents_first(root):
 
 
 def test_scores_have_every_question_and_no_text(trained):
-    scores = trained.run("mhs/3h1/seed-0").scores("test")
+    scores = trained.study.run("mhs/3h1/seed-0").scores("test")
     assert list(scores) == ["question_id", "position", "label", "score", "head_0", "head_1", "head_2"]
     assert len(scores) == 18 * 4
     assert scores["position"].tolist() == [0, 1, 2, 3] * 18
@@ -104,7 +108,7 @@ def test_reading_finished_scores_imports_no_torch(trained_root):
 
 def test_an_unknown_split_names_those_there_are(trained):
     with pytest.raises(ValueError, match=r"\['dev', 'test'\]"):
-        trained.run("mhs/3h1/seed-0").scores("train")
+        trained.study.run("mhs/3h1/seed-0").scores("train")
 
 
 def test_published_scores_stand_in_for_a_run_that_is_not_here(trained_root, tmp_path, monkeypatch):
@@ -112,8 +116,8 @@ def test_published_scores_stand_in_for_a_run_that_is_not_here(trained_root, tmp_
     shutil.copytree(trained_root, copy)
     monkeypatch.setenv("AS2_ROOT", str(copy))
     study = Study.load(copy / "params" / "tiny.yaml")
-    made = Store(study).run("mhs/3h1/seed-0").scores("test")
-    assert Store(study).publish(["mhs/3h1/seed-0"])
+    made = study.run("mhs/3h1/seed-0").scores("test")
+    assert publish(Store(study), ["mhs/3h1/seed-0"])
     shutil.rmtree(copy / "work")
     published = Store(study).find("mhs/3h1/seed-0")
     pandas.testing.assert_frame_equal(published.scores("test"), made)
@@ -132,7 +136,7 @@ def test_a_run_that_is_never_scored_is_made_only_where_its_model_is_needed(root)
 
 def test_only_a_study_as_its_file_says_is_published(trained):
     with pytest.raises(ValueError, match="other parameters"):
-        Store(Study.load("tiny", {"significance.margin": 0.5})).publish([])
+        publish(Store(Study.load("tiny", {"significance.margin": 0.5})), [])
 
 
 def test_a_pinned_hub_name_that_is_mapped_has_the_identity_of_its_files(root):
@@ -149,7 +153,7 @@ def test_published_scores_of_another_identity_are_not_accepted(trained_root, tmp
     shutil.copytree(trained_root, copy)
     monkeypatch.setenv("AS2_ROOT", str(copy))
     study = Study.load("tiny")
-    Store(study).publish(["mhs/3h1/seed-0"])
+    publish(Store(study), ["mhs/3h1/seed-0"])
     other = Store(Study.load("tiny", {"distillation.tau": 1}))
     assert other.find("mhs/3h1/seed-0") is None
 

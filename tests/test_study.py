@@ -46,7 +46,7 @@ def pretend_done(project):
     """Leave the markers of every group."""
     _, groups = planned_jobs(project)
     from as2lib import Study
-    from as2lib.store import Store
+    from as2lib.runs.store import Store
 
     store = Store(Study.load("tiny"))
     folder = project / "work" / "fitted" / "tiny"

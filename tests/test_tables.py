@@ -2,14 +2,14 @@ import numpy
 import pandas
 import pytest
 
-from as2lib import tables
 from as2lib.metrics.ranking import summary
+from as2lib.runs import results as tables
 
 
 def test_a_result_is_the_mean_over_seeds_in_percent_beside_the_published_one(trained):
     paper = tables.published("cerberus_table2")
     found = tables.results(trained.study, [("MHS", "mhs/3h1"), ("teacher", "teacher/electra")], beside=paper)
-    scores = trained.run("mhs/3h1/seed-0").scores("test")
+    scores = trained.study.run("mhs/3h1/seed-0").scores("test")
     expected = summary(scores["question_id"], scores["label"], scores["score"])
     assert found.loc["MHS", "MAP"] == pytest.approx(100 * expected["MAP"])
     assert found.loc["MHS", "questions"] == expected["questions"] == 15
@@ -52,7 +52,7 @@ def test_a_reading_says_different_equal_both_or_undecided(trained):
 
 def test_heads_are_ranked_on_their_own(trained):
     heads, disagreement = tables.heads(trained.study.runs("mhs/3h1"), ["a", "b", "c"])
-    scores = trained.run("mhs/3h1/seed-0").scores("test")
+    scores = trained.study.run("mhs/3h1/seed-0").scores("test")
     expected = summary(scores["question_id"], scores["label"], scores["head_1"])
     assert heads.loc["b", "MAP"] == pytest.approx(100 * expected["MAP"])
     assert heads.index.tolist() == ["a", "b", "c", "combined"]
@@ -64,4 +64,4 @@ def test_curves_have_a_point_an_entry_and_a_part_a_head(trained):
     assert dev["step"].tolist() == [2, 4, 6]
     assert dev["dev_MAP"].between(0, 100).all()
     soft = tables.curves(trained.study, {"MHS": "mhs/3h1"}, "soft", ["a", "b", "c"])
-    assert len(soft) == 3 * len([entry for entry in trained.run("mhs/3h1/seed-0").log() if "soft" in entry])
+    assert len(soft) == 3 * len([entry for entry in trained.study.run("mhs/3h1/seed-0").log() if "soft" in entry])

@@ -1,0 +1,117 @@
+"""What the command line prints: a study's plan, a run, and the scores of pairs."""
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from as2lib.precision import computed_in
+from as2lib.runs.estimate import estimate
+from as2lib.runs.store import Finished, Store
+
+SECONDS_A_PROCESS = 6.0  # importing torch and the Trainer
+
+
+def print_plan(store: Store) -> None:
+    """The graph of runs, group by group: done, published or to do, what each is made from, and an estimate."""
+    missing = set(store.missing(list(store.plan)))
+    groups = list(dict.fromkeys(run.group for run in store.plan.values()))
+    total = 0.0
+    for group in groups:
+        names = store.group(group)
+        seconds = sum(estimate(store, name) for name in names if name in missing)
+        total += seconds + (SECONDS_A_PROCESS if seconds else 0)
+        print(f"\n{group}" + (f"   about {_duration(seconds)} to do" if seconds else "   done"))
+        for name in names:
+            run, found = store.plan[name], store.find(name)
+            state = "to do" if name in missing else "no scores" if found is None else "done"
+            state = "published" if found and found.folder.suffix == ".parquet" else state
+            origin = ", ".join(run.parent_names) or "–"
+            print(f"  {state:<9}  {name:<32} from {origin}")
+    done = len(store.plan) - len(missing)
+    print(f"\n{store.study.study}: {len(store.plan)} runs, {done} done, {len(missing)} to do", end="")
+    print(f", about {_duration(total)} of one process; several run side by side" if missing else "")
+
+
+def print_run(store: Store, name: str) -> None:
+    """A run's spec, parents, where it is used, and what it scored."""
+    run, found = store.planned(name), store.find(name)
+    print(f"{name}   {run.kind}   group {run.group}   identity {store.identity(name)[:24]}")
+    print(f"spec      {json.dumps(run.spec)}")
+    print(f"data      {json.dumps(run.data)}")
+    for role, parents in run.parents.items():
+        print(f"{role:<9} {', '.join(parents)}")
+    print(f"used by   {', '.join(store.used_by(name)) or '–'}")
+    if found is None:
+        print(f"state     to do, about {_duration(estimate(store, name))}")
+        return
+    print(f"facts     {json.dumps(found.facts)}")
+    print(f"folder    {found.folder}")
+    for split in ("dev", "test"):
+        if split in run.data:
+            _print_metrics(split, found.scores(split), "answered")
+
+
+def score_pairs(options: Namespace, run: Finished | None = None, folder: Path | None = None) -> None:
+    """The stored scores of a run on its own split, or those of any pairs by the model in a folder; then what is asked.
+
+    Prints metrics where there are labels, and writes the files named by `--trec` and `--out`.
+    """
+    table = run.scores(options.split) if run else _fresh_scores(folder, options)
+    if "label" in table:
+        _print_metrics(options.pairs or options.split, table, options.questions)
+    if options.trec:
+        write_trec(Path(options.trec), table, tag=options.model.replace("/", "-"))
+        print(f"wrote {options.trec}")
+    if options.out:
+        table[["question_id", "position", "score"]].to_csv(options.out, sep="\t", index=False)
+        print(f"wrote {options.out}")
+
+
+def write_trec(path: Path, table, tag: str) -> None:
+    """A run file: question, Q0, candidate (`question-position`), rank, score, tag; questions in first-seen order.
+
+    Equal scores keep their order in the file; trec_eval ignores ranks and has a tie rule of its own.
+    """
+    first_seen = {question: place for place, question in enumerate(dict.fromkeys(table["question_id"]))}
+    ordered = table.assign(at=table["question_id"].map(first_seen), below=-table["score"])
+    ordered = ordered.sort_values(["at", "below"], kind="stable")
+    ordered["rank"] = ordered.groupby("at", sort=False).cumcount() + 1
+    with path.open("w", encoding="utf-8") as file:
+        for row in ordered.itertuples():
+            file.write(f"{row.question_id} Q0 {row.question_id}-{row.position} {row.rank} {row.score!r} {tag}\n")
+
+
+def _fresh_scores(folder: Path, options: Namespace):
+    import pandas
+
+    from as2lib import models
+    from as2lib.data.encode import load_encoder
+    from as2lib.data.formats import NoLabels
+    from as2lib.data.pairs import load_pairs, load_unlabelled
+    from as2lib.score import score
+
+    split = None if Path(options.pairs).is_file() else options.split
+    try:
+        pairs = load_pairs(options.pairs, split, questions="all")
+    except NoLabels:
+        pairs = load_unlabelled(options.pairs, split)
+    precision = computed_in(options.precision)
+    found = score(models.load(folder), pairs, load_encoder(folder), precision, progress=True)
+    print(f"scored {len(pairs):,} pairs in {precision}")
+    table = pandas.DataFrame({"question_id": pairs["question_id"]})
+    table["position"] = table.groupby("question_id", sort=False).cumcount()
+    labels: dict[str, Any] = {"label": pairs["label"]} if "label" in pairs.column_names else {}
+    return table.assign(**labels, score=found.score)
+
+
+def _print_metrics(name: str, table, questions: str) -> None:
+    from as2lib.metrics.ranking import summary
+
+    found = summary(table["question_id"], table["label"], table["score"], questions)
+    values = "   ".join(f"{metric} {100 * found[metric]:.2f}" for metric in ("P@1", "MAP", "MRR", "nDCG@10"))
+    print(f"{name:<9} {values}   ({found['questions']} questions, policy {questions}, ties against the system)")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

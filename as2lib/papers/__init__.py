@@ -1,0 +1,25 @@
+"""The papers, a room each: which runs their tables need, and what the papers published; trains nothing."""
+
+from typing import TYPE_CHECKING
+
+from as2lib.papers.cascade import plan as cascade_plan
+from as2lib.papers.cerberus import plan as cerberus_plan
+from as2lib.papers.cosinet import plan as cosinet_plan
+from as2lib.papers.govern import plan as govern_plan
+from as2lib.runs.run import Notebook, Run
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+PAPERS = (cerberus_plan, cascade_plan, cosinet_plan, govern_plan)  # each may name runs of those before it
+
+
+def plan(study: "Study") -> dict[str, Run]:
+    """Every run of the study by name; parents come before children."""
+    return {run.name: run for paper in PAPERS for run in paper.runs(study)}
+
+
+def notebooks(study: "Study") -> list[Notebook]:
+    """The study's notebooks in reading order, each with the names of the runs it reads."""
+    overview = Notebook("00_overview", "What did the study find, and can I trust it?", "the index page", [])
+    return [overview, *(notebook for paper in PAPERS for notebook in paper.notebooks(study))]

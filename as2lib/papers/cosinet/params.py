@@ -1,0 +1,34 @@
+"""Cosinet's section of a study's file."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from as2lib.runs.params import Strict, Training
+
+
+class Vectors(Strict):
+    """Static word vectors: of a text file, of single words in a sentence encoder, or of the study's own text."""
+
+    source: Literal["file", "encoder", "ppmi"]
+    name: str | None = Field(None, description="the file, or the encoder's hub name or folder")
+    dimensions: int = Field(300, gt=0)
+
+    @model_validator(mode="after")
+    def _named(self) -> "Vectors":
+        if (self.name is None) != (self.source == "ppmi"):
+            raise ValueError("expected a name for file and encoder, and none for ppmi")
+        return self
+
+
+class Cosinet(Strict):
+    """The Cosinet paper's models; list-wise batches count questions, point-wise ones pairs."""
+
+    vectors: Vectors
+    hidden: int = Field(300, gt=0, description="filters of a convolution")
+    dropout: float = Field(0.0, ge=0, lt=1, description="on the pair vectors")
+    pointwise: Training
+    listwise: Training
+    seeds: list[int] = Field(min_length=1)
+    ca_seeds: list[int] | None = Field(None, min_length=1, description="of Compare-Aggregate; default: seeds")
+    ca_listwise: Training | None = Field(None, description="of Compare-Aggregate; default: listwise")

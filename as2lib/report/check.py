@@ -1,0 +1,49 @@
+"""Whether a study gave the numbers it is expected to give, and what exactly it gave; runs nothing."""
+
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from as2lib.paths import find_root
+from as2lib.runs.files import write_json
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+
+def measured(study: "Study") -> dict[str, dict[str, Any]]:
+    """The numbers that each notebook recorded, by the notebook's number; a notebook that was not run is missing."""
+    folder = find_root() / "reports" / study.variant / "metrics"
+    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("[0-9][0-9].json"))}
+
+
+def expected(study: "Study") -> dict[str, dict[str, dict[str, float]]]:
+    """Notebook number → name → `value` and `tolerance`; empty where the study has no such file."""
+    path = find_root() / "params" / "expected" / f"{study.study}.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def moved(study: "Study") -> list[str]:
+    """One line for each number that is missing or further from its expected value than its tolerance."""
+    found, lines = measured(study), []
+    for number, names in expected(study).items():
+        for name, wanted in names.items():
+            value = found.get(number, {}).get(name)
+            if value is None:
+                lines.append(f"{number}: {name}: expected {wanted['value']:g}, not measured")
+            elif not abs(value - wanted["value"]) <= wanted["tolerance"]:
+                lines.append(f"{number}: {name}: expected {wanted['value']:g} ± {wanted['tolerance']:g}, got {value:g}")
+    return lines
+
+
+def write_manifest(study: "Study") -> dict[str, Any]:
+    """`reports/<study>/manifest.json`: the identity of every run, and the SHA-256 of every table that has no times."""
+    folder = find_root() / "reports" / study.variant
+    tables = [path for path in sorted((folder / "tables").glob("*.csv")) if not path.name.endswith(".timing.csv")]
+    manifest = {
+        "study": study.study,
+        "tables": {path.name: sha256(path.read_bytes()).hexdigest() for path in tables},
+        "runs": {name: study.store.identity(name) for name in study.plan},
+    }
+    write_json(folder / "manifest.json", manifest)
+    return manifest

@@ -1,0 +1,61 @@
+"""Runs notebooks and makes HTML pages of them: code folded away but one click from view, a link to the neighbours."""
+
+import re
+from pathlib import Path
+
+import nbformat
+from nbconvert import HTMLExporter
+from papermill import execute_notebook
+from pygments.formatters import HtmlFormatter
+from traitlets.config import Config
+
+TEMPLATE = Path(__file__).parent / "template"
+INDEX = "00_overview"  # the page that is also index.html
+
+
+def execute(notebook: Path, executed: Path, study: str) -> Path:
+    """Run a notebook on a study (name or file), in its folder; where a cell fails, `executed` holds what was run."""
+    executed.parent.mkdir(parents=True, exist_ok=True)
+    execute_notebook(str(notebook), str(executed), {"study": study}, cwd=str(notebook.parent), progress_bar=False)
+    return executed
+
+
+def render(executed: Path, page: Path, names: list[str]) -> Path:
+    """Write the HTML of an executed notebook; `names` are all notebooks in reading order.
+
+    Links to other notebooks (`02_teachers.ipynb`) become links to their pages.
+    """
+    name = INDEX if page.stem == "index" else page.stem
+    notebook = nbformat.read(executed, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = re.sub(r"\((\d\d_\w+)\.ipynb\)", lambda match: f"({page_name(match[1])}.html)", cell.source)
+        if cell.cell_type == "code":  # a progress bar rewrites its line: nothing for a page
+            cell.outputs = [output for output in cell.outputs if "\r" not in output.get("text", "")]
+    place = names.index(name)
+    neighbours = {
+        "previous": page_name(names[place - 1]) if place else None,
+        "next": names[place + 1] if place + 1 < len(names) else None,
+    }
+    css = (TEMPLATE / "report.css").read_text() + HtmlFormatter(style="friendly").get_style_defs(".highlight")
+    exporter = HTMLExporter(
+        template_name="template",
+        extra_template_basedirs=[str(TEMPLATE.parent)],
+        config=Config(),
+        exclude_input_prompt=True,
+    )
+    body, _ = exporter.from_notebook_node(
+        notebook, resources={"as2": {"title": _title(notebook), "css": css, **neighbours}}
+    )
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(body, encoding="utf-8")
+    return page
+
+
+def page_name(name: str) -> str:
+    return "index" if name == INDEX else name
+
+
+def _title(notebook: nbformat.NotebookNode) -> str:
+    first = notebook.cells[0].source.splitlines()[0]
+    return first.lstrip("# ").strip()

@@ -1,0 +1,62 @@
+"""What a run leaves on disk: json, scores and logits, each written whole or not at all."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Written whole or not at all: a temporary name, then a rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def write_scores(path: Path, pairs: "datasets.Dataset", score: Any, columns: dict[str, Any] | None = None) -> None:
+    """One row a pair: question_id, position in the question, label, score, and more columns; no text."""
+    import numpy
+    import pandas
+
+    table = pandas.DataFrame({"question_id": pairs["question_id"][:]})
+    table["position"] = table.groupby("question_id", sort=False).cumcount().astype("int32")
+    table["label"] = numpy.asarray(pairs["label"][:], dtype="int8")
+    table["score"] = numpy.asarray(score, dtype="float64")
+    write_parquet(path, table.assign(**(columns or {})))
+
+
+def write_parquet(path: Path, table: "pandas.DataFrame", compression: str = "snappy") -> None:
+    """Written whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    table.to_parquet(temporary, index=False, compression=compression)
+    temporary.replace(path)
+
+
+def write_logits(path: Path, logits: Any, pairs_fingerprint: str) -> None:
+    """A teacher's logits, (m, c) float32, with the fingerprint of the pair set that they are over."""
+    from safetensors.numpy import save_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    save_file({"logits": logits}, temporary, metadata={"pairs": pairs_fingerprint})
+    temporary.replace(path)
+
+
+def read_logits(path: Path, pairs_fingerprint: str) -> Any:
+    """Stored logits.  Raises ValueError where they are over another pair set than the one of that fingerprint."""
+    from safetensors import safe_open
+
+    with safe_open(path, "numpy") as stored:
+        found = stored.metadata()["pairs"]
+        if found != pairs_fingerprint:
+            raise ValueError(
+                f"{path.name}: expected logits over the pair set {pairs_fingerprint[:12]}, these are over "
+                f"{found[:12]}; remove the file to compute them anew"
+            )
+        return stored.get_tensor("logits")

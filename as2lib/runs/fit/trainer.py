@@ -1,0 +1,190 @@
+"""A Hugging Face Trainer with a pluggable objective, whose evaluation is `score` on dev and whose log is ours."""
+
+import json
+import math
+import time
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch.optim.lr_scheduler import LambdaLR
+from torch.utils.data import DataLoader
+from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainingArguments
+
+from as2lib.data.pairs import load_parts
+from as2lib.kernels.cosinet import reading_whole_batches
+from as2lib.kernels.first_token import reading_first_token
+from as2lib.kernels.training import training_kernels
+from as2lib.metrics.ranking import summary
+from as2lib.runs.fit.batches import GroupedBatches, Items
+from as2lib.runs.fit.objectives import TARGETS, objective
+from as2lib.runs.fit.schedules import step_inputs
+from as2lib.runs.params import Training
+from as2lib.runs.run import Job
+from as2lib.score import score
+
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
+
+CHECKPOINT_EVERY = 1000  # steps, where nothing is evaluated on the way: shorter fits start again when interrupted
+
+
+class RankingTrainer(Trainer):
+    """A Trainer whose loss is an objective and whose evaluation is `score` on dev."""
+
+    def __init__(
+        self,
+        *args: Any,
+        objective,
+        step_inputs,
+        encoder,
+        batches: GroupedBatches,
+        log_file: Path,
+        precision: str,
+        ratio: float | None,
+        kernels: bool,
+        **kwargs: Any,
+    ):
+        super().__init__(*args, data_collator=encoder.collate, **kwargs)
+        self.objective, self.step_inputs, self.encoder, self.batches = objective, step_inputs, encoder, batches
+        self.log_file, self.precision, self.ratio, self.kernels = log_file, precision, ratio, kernels
+        self.masks = None
+        self.parts: list[dict[str, torch.Tensor]] = []
+        self.started = time.perf_counter()
+        self.remove_callback(PrinterCallback)
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        with ExitStack() as inside:
+            inside.enter_context(reading_whole_batches(self.model))
+            if self.kernels:
+                inside.enter_context(reading_first_token(self.model))
+                self.masks = inside.enter_context(training_kernels(self.model, self.args.seed))
+            return super().train(*args, **kwargs)
+
+    def get_train_dataloader(self) -> DataLoader:
+        return DataLoader(self.train_dataset, batch_sampler=self.batches, collate_fn=self.data_collator)
+
+    def create_scheduler(self, num_training_steps: int, optimizer=None):
+        if self.ratio is None:
+            return super().create_scheduler(num_training_steps, optimizer)
+        cut = self.args.warmup_steps / num_training_steps
+        shape = partial(slanted_triangle, steps=num_training_steps, cut=cut, ratio=self.ratio)
+        self.lr_scheduler = LambdaLR(optimizer or self.optimizer, shape)
+        return self.lr_scheduler
+
+    def floating_point_ops(self, inputs: dict[str, Any]) -> int:
+        return 0  # unused here, and the Trainer's own count walks through the model in every step
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        targets = {name: inputs.pop(name) for name in TARGETS if name in inputs}
+        step = self.state.global_step
+        if self.masks is not None:
+            self.masks.begin(step)
+        output = model(**inputs, **self.step_inputs(step))
+        loss = self.objective(output, targets, step)
+        self.parts.append({name: value.detach() for name, value in loss._asdict().items()})
+        return (loss.total, output) if return_outputs else loss.total
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        dev = self.eval_dataset
+        found = score(self.model, dev, self.encoder, self.precision).score
+        metrics = summary(dev["question_id"], dev["label"], found)
+        self.log({"eval_MAP": metrics["MAP"], "eval_P@1": metrics["P@1"]})
+        self.control = self.callback_handler.on_evaluate(
+            self.args, self.state, self.control, {"eval_MAP": metrics["MAP"]}
+        )
+        return {"eval_MAP": metrics["MAP"]}
+
+    def log(self, logs: dict[str, float], *args: Any) -> None:
+        """Appends a line to the run's log: the parts of the loss since the last one, dev metrics, seconds."""
+        super().log(logs, *args)
+        if not self.parts and "eval_MAP" not in logs:
+            return  # the Trainer's closing summary
+        entry: dict[str, Any] = {"step": self.state.global_step}
+        if self.parts:
+            for name in self.parts[0]:
+                entry[name] = torch.stack([part[name] for part in self.parts]).mean(dim=0).tolist()
+            self.parts = []
+        entry |= {name.replace("eval_", "dev_"): logs[name] for name in ("eval_MAP", "eval_P@1") if name in logs}
+        entry["seconds"] = round(time.perf_counter() - self.started, 2)
+        with self.log_file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
+def ranking_trainer(job: Job, model, encoder, pairs, teachers, folder, progress) -> RankingTrainer:
+    """The Trainer of a run: Adam, linear warm-up and decay, best dev MAP kept."""
+    run, training = job.run, Training(**job.run.spec["training"])
+    labels = pairs["label"] if "label" in pairs.column_names else None
+    items = Items(encoder.encode(pairs), labels, teachers)
+    length = items.encoded.with_format("numpy")["length"][:]
+    steps = training.steps or training.epochs * math.ceil(len(items) / training.batch_size)
+    every = training.evaluate_every if "dev" in run.data else None
+    arguments = TrainingArguments(
+        output_dir=str(folder / "checkpoints"),
+        max_steps=steps,
+        per_device_train_batch_size=training.batch_size or 1,
+        learning_rate=training.learning_rate,
+        lr_scheduler_type="linear",
+        warmup_steps=round(training.warmup * steps),
+        optim="adamw_torch_fused",
+        weight_decay=0.0,
+        bf16=job.precision == "bf16",
+        eval_strategy="steps" if every else "no",
+        eval_steps=every,
+        save_strategy="steps" if every or steps > CHECKPOINT_EVERY else "no",
+        save_steps=every or CHECKPOINT_EVERY,
+        save_total_limit=1,
+        load_best_model_at_end=every is not None,
+        metric_for_best_model="MAP" if every else None,
+        greater_is_better=True if every else None,
+        logging_steps=every or max(1, steps // 10),
+        seed=run.seed,
+        report_to="none",
+        disable_tqdm=not progress,
+        use_cpu=not torch.cuda.is_available(),
+    )
+    return RankingTrainer(
+        model,
+        arguments,
+        train_dataset=items,
+        eval_dataset=load_parts(tuple(run.data["dev"]), "answered") if every else None,
+        callbacks=[EarlyStoppingCallback(training.patience)] if every else [],
+        objective=objective(run.spec),
+        step_inputs=step_inputs(run.spec, steps, run.seed),
+        encoder=encoder,
+        batches=GroupedBatches(length, training.batch_size, steps, run.seed, batch_tokens=training.batch_tokens),
+        log_file=folder / "log.jsonl",
+        precision=job.precision,
+        ratio=training.ratio,
+        kernels=job.kernels and "words" not in run.spec,
+    )
+
+
+def slanted_triangle(step: int, steps: int, cut: float, ratio: float) -> float:
+    """The share of the highest learning rate at a step: up from 1 / ratio over the first `cut` of the steps, and down.
+
+    Source: Howard and Ruder 2018, equation 3.
+    """
+    rise = max(1, int(cut * steps))
+    place = step / rise if step < rise else max(0.0, 1 - (step - rise) / max(1, rise * (1 / cut - 1)))
+    return (1 + place * (ratio - 1)) / ratio
+
+
+def newest_checkpoint(folder: Path) -> Path | None:
+    """The newest checkpoint that was written whole: the Trainer writes `trainer_state.json` last."""
+    complete = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
+    return max(complete, key=_step, default=None)
+
+
+def _step(checkpoint: Path) -> int:
+    return int(checkpoint.name.split("-")[1])
+
+
+def forget_after(log: Path, checkpoint: Path | None) -> None:
+    """Drop what was logged after the checkpoint, or everything where there is none: it will be logged again."""
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True) if log.exists() else []
+    last = _step(checkpoint) if checkpoint else 0
+    log.write_text("".join(line for line in lines if json.loads(line)["step"] <= last), encoding="utf-8")

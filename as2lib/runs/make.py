@@ -1,0 +1,200 @@
+"""Makes what is missing: parents first, one run once, also when two processes want it; trains nothing itself."""
+
+import gc
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from tqdm import tqdm
+
+from as2lib.paths import work_folder
+from as2lib.runs.files import write_json, write_parquet, write_scores
+from as2lib.runs.run import Job
+from as2lib.runs.search import settled
+from as2lib.runs.store import Finished, Store
+
+
+def made(store: Store, name: str, model: bool = False) -> Finished:
+    """The finished run, with its model where asked; made first where it is missing, with what it needs."""
+    if (found := store.find(name, model)) is None:
+        make_all(store, [name], model=model)
+        found = store.find(name, model)
+    return found
+
+
+def made_below(store: Store, prefix: str) -> list[Finished]:
+    """The finished runs below `prefix`, in the plan's order; those that are missing are made first."""
+    names = store.below(prefix)
+    if missing := [name for name in names if store.find(name) is None]:
+        make_all(store, missing)
+    return [store.find(name) for name in names]
+
+
+def make_all(
+    store: Store,
+    names: list[str],
+    progress: bool = True,
+    say: Callable[[str], None] | None = None,
+    model: bool = False,
+) -> None:
+    """Make the runs that are missing for the scores of `names`, or for their models.
+
+    progress: a bar over the runs, and on a terminal one over each run's steps.  say: called with a line a finished run.
+    """
+    missing = store.missing(names, model)
+    bar = tqdm(missing, disable=not progress or not missing, unit="run", leave=False)
+    for name in bar:
+        bar.set_description(name)
+        started = time.perf_counter()
+        if make(store, name, progress and sys.stderr.isatty()) and say:
+            with tqdm.external_write_mode():
+                say(_line(store, name, time.perf_counter() - started))
+
+
+def _line(store: Store, name: str, seconds: float) -> str:
+    facts = store.find(name).facts
+    done = sum(store.find(other) is not None for other in store.plan)
+    dev = f"   dev MAP {100 * facts['dev_MAP']:5.1f}" if facts.get("dev_MAP") is not None else ""
+    precision = facts.get("precision", "")  # a derived run computes no matrix product
+    return f"{done:>4} of {len(store.plan)}  {name:<36}{seconds:6.1f} s   {precision:<7}{dev}".rstrip()
+
+
+def make(store: Store, name: str, progress: bool = False) -> bool:
+    """Make one run whose parents are finished; False where it was finished already (by another process, perhaps)."""
+    folder = store.folder(name)
+    partial = folder.with_name(f"{folder.name}.partial")
+    with only_one(folder.name, name):
+        if store.find(name, need_model=True):
+            return False
+        job = resolved(store, name)
+        partial.mkdir(parents=True, exist_ok=True)
+        write_json(partial / "spec.json", {"name": name, "identity": job.identity, **store.ingredients(name)})
+        facts = MAKERS[job.run.kind](job, partial, progress)
+        write_json(partial / "done.json", facts)
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
+    return True
+
+
+def resolved(store: Store, name: str) -> Job:
+    """A run with all that making it needs: what is below asks no store."""
+    run, study = store.planned(name), store.study
+    parents = store.parents(run)
+    lineage = [run]
+    while start := lineage[0].parents.get("start"):
+        lineage.insert(0, store.planned(start[0]))
+    if "settings" in parents:
+        run = replace(run, spec=settled(run.spec, parents["settings"][0].facts["settings"]))
+    return Job(run, store.identity(name), parents, lineage, study.study, study.threads, store.precision, study.kernels)
+
+
+def _lexical(job: Job, folder: Path, progress: bool) -> dict[str, Any]:
+    from as2lib.data.pairs import load_parts
+    from as2lib.models import lexical
+
+    scorer = getattr(lexical, job.run.spec["scorer"])
+    for split, parts in job.run.data.items():
+        pairs = load_parts(tuple(parts), "all")
+        write_scores(folder / "scores" / f"{split}.parquet", pairs, scorer(pairs))
+    return {"parameters": 0}
+
+
+def _ensemble(job: Job, folder: Path, progress: bool) -> dict[str, Any]:
+    from scipy.special import expit
+
+    from as2lib.metrics.ranking import summary
+    from as2lib.models import ensemble
+
+    run, members = job.run, job.parents["members"]
+    facts: dict[str, Any] = {"parameters": sum(member.facts["parameters"] for member in members)}
+    tables = {split: [member.scores(split) for member in members] for split in run.data}
+    scores = {split: [table["score"].to_numpy() for table in found] for split, found in tables.items()}
+    combine = run.spec["combine"]
+    if combine == "logistic":
+        facts |= ensemble.fit_logistic(scores["dev"], tables["dev"][0]["label"])
+    elif combine == "weighted":
+        dev = tables["dev"][0]
+
+        def dev_map(score) -> float:
+            return summary(dev["question_id"], dev["label"], score)["MAP"]
+
+        weights = ensemble.tuned_weights(scores["dev"], dev_map, run.spec["trials"], run.seed)
+        facts |= {"weights": weights, "dev_MAP": dev_map(ensemble.mean(scores["dev"], weights))}
+    for split, found in tables.items():
+        combined = found[0][["question_id", "position", "label"]].copy()
+        combined["score"] = (
+            expit(ensemble.weigh(facts, scores[split]))
+            if combine == "logistic"
+            else ensemble.mean(scores[split], facts.get("weights"))
+        )
+        write_parquet(folder / "scores" / f"{split}.parquet", combined)
+    return facts
+
+
+def _select(job: Job, folder: Path, progress: bool) -> dict[str, Any]:
+    """The point of a grid whose fit is best on dev; among equals the first."""
+    found = [member.facts["dev_MAP"] for member in job.parents["members"]]
+    best = found.index(max(found))
+    return {"settings": job.run.spec["points"][best], "dev_MAP": found[best]}
+
+
+def _fit(job: Job, folder: Path, progress: bool) -> dict[str, Any]:
+    gc.disable()  # imports make no garbage, and looking for some takes a fifth of their time
+    from as2lib.runs.fit import train
+
+    gc.enable()
+    return train(job, folder, progress)
+
+
+def _shuffled(job: Job, folder: Path, progress: bool) -> dict[str, Any]:
+    from as2lib.runs.fit import score_shuffled
+
+    return score_shuffled(job, folder)
+
+
+MAKERS = {"lexical": _lexical, "ensemble": _ensemble, "select": _select, "fit": _fit, "shuffled": _shuffled}
+
+
+def publish(store: Store, names: list[str]) -> list[Path]:
+    """Write the scores and facts of finished runs to `reports/<study>/runs/`; they hold no text.
+
+    Raises ValueError where the study is not as its file says.
+    """
+    import pandas
+
+    if store.study.variant != store.study.study:
+        raise ValueError(f"expected {store.study.study} as its file says, got one with other parameters")
+    make_all(store, names, progress=False)
+    index, written = dict(store.published), []
+    for run in filter(None, map(store.find, names)):
+        splits = [] if run.published else sorted(path.stem for path in (run.folder / "scores").glob("*.parquet"))
+        if not splits:
+            continue
+        table = pandas.concat([run.scores(split).assign(split=split) for split in splits], ignore_index=True)
+        path = store.published_folder / f"{run.name}.parquet"
+        write_parquet(path, table.astype({"split": "category"}), compression="zstd")
+        index[run.name] = {"identity": run.identity, "facts": run.facts}
+        written.append(path)
+    write_json(
+        store.published_folder / "index.json", {name: index[name] for name in sorted(index) if name in store.plan}
+    )
+    store.__dict__.pop("published", None)
+    return written
+
+
+def only_one(name: str, what: str) -> FileLock:
+    """A lock that the system releases when its holder dies; says so when another process holds it."""
+    locks = work_folder() / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(locks / f"{name}.lock")
+    try:
+        lock.acquire(timeout=0)
+        lock.release()
+    except Timeout:
+        print(f"{what} is being made by another process; waiting for it", file=sys.stderr, flush=True)
+    return lock

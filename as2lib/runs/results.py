@@ -1,0 +1,326 @@
+"""A result beside the published one: a tidy frame of what systems scored, a table and paired tests over it.
+
+Writes nothing and draws nothing.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy
+import pandas
+
+from as2lib.metrics import ranking
+from as2lib.metrics.significance import compare as paired_tests
+from as2lib.metrics.significance import holm, interval_over_seeds
+from as2lib.runs.store import Finished
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean, and what it is the mean of
+METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
+TIE_RULE = "equal scores count against the system"
+Scored = Mapping[Hashable, Sequence[pandas.DataFrame]]  # system → its scored pairs, a table a seed
+
+
+@dataclass(frozen=True)
+class System:
+    """A row of tables and figures: the prefix of its runs, what they call it, and in which colour.
+
+    short: in comparisons and legends; default: the label up to its first bracket.
+    """
+
+    prefix: str
+    label: str
+    kind: str = ""
+    short: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.short or self.label.split(" (")[0]
+
+
+@cache
+def published(table: str) -> pandas.DataFrame:
+    """One of the papers' tables by its paper and file, such as `cerberus_table2`; metrics in percent."""
+    paper, _, name = table.partition("_")
+    with files("as2lib").joinpath("papers", paper, "published", f"{name}.csv").open(encoding="utf-8") as file:
+        return pandas.read_csv(file)
+
+
+def scored(study: "Study", prefixes: Iterable[str], split: str = "test") -> dict[str, list[pandas.DataFrame]]:
+    """What the runs below each prefix scored, a table a seed."""
+    return {prefix: [run.scores(split) for run in study.runs(prefix)] for prefix in prefixes}
+
+
+def frame(scores: Scored, questions: str = "answered") -> pandas.DataFrame:
+    """One row a system, seed, question and metric: columns system, seed, question_id, metric (its mean's name), value.
+
+    scores: system → tables with question_id, label and score.  seed: a table's place, from 0.  Values lie in [0, 1].
+    """
+    found = []
+    for system, tables in scores.items():
+        for seed, table in enumerate(tables):
+            values = ranking.per_question(table["question_id"], table["label"], table["score"], questions)
+            long = values.set_axis(list(MEASURES), axis=1).melt(ignore_index=False, var_name="metric")
+            found.append(long.reset_index().assign(seed=seed, system=[system] * len(long)))
+    return pandas.concat(found, ignore_index=True)[["system", "seed", "question_id", "metric", "value"]]
+
+
+def by_question(results: pandas.DataFrame, metric: str = "MAP") -> dict[Hashable, pandas.DataFrame]:
+    """System → its values of one metric: a row a question, first seen first, and a column a seed."""
+    one = results[results["metric"] == metric]
+    return {
+        system: rows.pivot_table("value", "question_id", "seed").reindex(rows["question_id"].unique())
+        for system, rows in one.groupby("system", sort=False)
+    }
+
+
+def mean_and_spread(results: pandas.DataFrame) -> pandas.DataFrame:
+    """A row a system: each metric in percent, mean over its seeds, and " ±", the sample standard deviation."""
+    by_seed = results.groupby(["system", "metric", "seed"], sort=False)["value"]
+    percent = (100 * by_seed.agg(lambda values: math.fsum(values) / len(values))).reset_index()
+    wide = percent.pivot_table("value", ["system", "seed"], "metric", sort=False)
+    return over_seeds(wide[list(MEASURES)], "system")
+
+
+def over_seeds(values: pandas.DataFrame, by: Hashable) -> pandas.DataFrame:
+    """The mean of each column over the rows of one `by`, and beside it " ±", their sample standard deviation."""
+    groups = values.groupby(by, sort=False)
+    means, spreads = groups.agg(lambda column: column.to_numpy().mean()), groups.agg(_deviation)
+    return means.join(spreads.add_suffix(" ±"))[[name for metric in values for name in (metric, f"{metric} ±")]]
+
+
+def _deviation(values: pandas.Series) -> float:
+    return values.to_numpy().std(ddof=1) if len(values) > 1 else numpy.nan
+
+
+def table(
+    study: "Study",
+    systems: Sequence[System],
+    split: str = "test",
+    questions: str = "answered",
+    beside: pandas.DataFrame | None = None,
+    dataset: str = "WikiQA",
+) -> pandas.DataFrame:
+    """One row a system: mean and sample standard deviation over its seeds, in percent.
+
+    beside: a published table with a `run` column; `dataset` names its columns.
+    Columns: row (the published table's), seeds, parameters, P@1, MAP, MRR each with " ±", ties % (questions with a tie
+    at the top), and the published P@1, MAP, MRR (missing where the paper has none).
+    """
+    scores, rows = scored(study, [system.prefix for system in systems], split), []
+    means = mean_and_spread(frame(scores, questions))
+    for system in systems:
+        runs, tables = study.runs(system.prefix), scores[system.prefix]
+        row = {"system": system.label, "run": system.prefix}
+        if beside is not None and "row" in beside:
+            row["row"] = beside.set_index("run")["row"].get(system.prefix, pandas.NA)
+        row |= {"seeds": len(runs), "parameters": runs[0].facts["parameters"]}
+        row |= {name: means.loc[system.prefix, name] for metric in METRICS for name in (metric, f"{metric} ±")}
+        columns = [(one["question_id"], one["label"], one["score"]) for one in tables]
+        row["ties %"] = 100 * float(numpy.mean([ranking.top_ties(*three, questions) for three in columns]))
+        row["questions"] = len(ranking.per_question(*columns[0], questions))
+        if beside is not None:
+            row |= published_row(beside, system.prefix, dataset)
+            if "parameters_M" in beside:
+                millions = beside.set_index("run")["parameters_M"].get(system.prefix, numpy.nan)
+                row["published parameters"] = numpy.nan if pandas.isna(millions) else f"{millions:g} M"
+        rows.append(row)
+    found = pandas.DataFrame(rows).set_index("system")
+    return found.astype({"row": "Int64"}) if "row" in found else found
+
+
+def published_row(table: pandas.DataFrame, prefix: str, dataset: str) -> dict[str, float]:
+    """The published P@1, MAP and MRR on `dataset` beside a run prefix; missing where the paper has none."""
+    match = table[table["run"] == prefix]
+    columns = {metric: f"{dataset} {metric}" for metric in METRICS}
+    return {
+        f"published {metric}": float(match[column].iloc[0]) if len(match) and column in match else numpy.nan
+        for metric, column in columns.items()
+    }
+
+
+def compare(
+    study: "Study",
+    scores: Scored,
+    pairs: Sequence[tuple[Hashable, Hashable]],
+    metric: str = "MAP",
+    draw_seeds: bool = False,
+) -> pandas.DataFrame:
+    """Paired tests on each question's mean over seeds; one row a pair of systems, index (a, b), each pair once.
+
+    Columns, in points: difference (a minus b), low, high (95 % bootstrap interval over questions; with `draw_seeds`
+    over questions and seeds); p (Wilcoxon signed-rank, two-sided, Pratt); effect (rank-biserial); ρ and p ρ (Spearman);
+    p equal (TOST within the study's margin); won, lost and tied questions.
+    p Holm, p ρ Holm and p equal are corrected over these pairs.
+    """
+    settings, pairs = study.significance.model_dump(exclude={"alpha"}), list(dict.fromkeys(pairs))
+    values = by_question(frame({name: scores[name] for pair in pairs for name in pair}), metric)
+    rows = []
+    for a, b in pairs:
+        found = paired_tests(values[a].mean(axis=1), values[b].mean(axis=1), **settings)
+        low, high = found.low, found.high
+        if draw_seeds:
+            low, high = interval_over_seeds(values[a], values[b], study.significance.resamples)
+        row = {"difference": 100 * found.difference, "low": 100 * low, "high": 100 * high}
+        row |= {"p": found.wilcoxon_p, "p Holm": numpy.nan, "effect": found.effect, "ρ": found.spearman}
+        row |= {"p ρ": found.spearman_p, "p ρ Holm": numpy.nan, "p equal": found.equivalence_p}
+        rows.append(row | {"won": found.wins, "lost": found.losses, "tied": found.ties})
+    found = pandas.DataFrame(rows, index=pandas.MultiIndex.from_tuples(pairs, names=["a", "b"]))
+    for raw, corrected in (("p", "p Holm"), ("p ρ", "p ρ Holm"), ("p equal", "p equal")):
+        found[corrected] = holm(found[raw].to_numpy())
+    return found
+
+
+def labelled(tests: pandas.DataFrame, labels: Mapping[Hashable, str]) -> pandas.DataFrame:
+    """What `compare` found, called "A − B", without Spearman's test."""
+    names = [f"{labels[a]} − {labels[b]}" for a, b in tests.index]
+    return tests.drop(columns=["ρ", "p ρ", "p ρ Holm"]).set_axis(names).rename_axis("comparison")
+
+
+def reading(study: "Study", name: str, row: pandas.Series) -> str:
+    """One comparison as a sentence."""
+    size = f"{row['difference']:+.1f} points of MAP (95 % interval {row['low']:+.1f} to {row['high']:+.1f})"
+    differs, equals = (row[p] < study.significance.alpha for p in ("p Holm", "p equal"))
+    p, q = p_text(row["p Holm"]), p_text(row["p equal"])
+    verdict = {
+        (True, False): f"a real difference (Wilcoxon, p {p})",
+        (True, True): f"a real difference (Wilcoxon, p {p}), but one within the margin (TOST, p {q})",
+        (False, True): f"equal within the margin (TOST, p {q})",
+        (False, False): f"undecided: not different (Wilcoxon, p {p}), nor shown equal (TOST, p {q})",
+    }[bool(differs), bool(equals)]
+    return f"{name}: {size}, {verdict}."
+
+
+def p_text(p: float) -> str:
+    """A p value in a sentence or a table."""
+    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
+
+
+def caption(questions: int, seeds: Sequence[int] = (), published_as: str = "", policy: str = "answered") -> str:
+    """The question policy, the tie rule and what the spread is, as every table of results says them."""
+    text = f"Test set, {questions:,} questions (policy “{policy}”); {TIE_RULE}. Percent"
+    text += f"; mean ± standard deviation over seeds {', '.join(map(str, seeds))}." if seeds else "."
+    return text + (f" Published: {published_as}." if published_as else "")
+
+
+def curves(study: "Study", systems: dict[str, str], value: str, parts: Sequence[str] = ()) -> pandas.DataFrame:
+    """What training logged under `value`, one row a point: step, system, seed, part, and the value (dev_… in percent).
+
+    systems: label → run prefix.  parts: names of the entries of a value that is a list, such as one a head.
+    """
+    rows = []
+    for label, prefix in systems.items():
+        for run in study.runs(prefix):
+            for entry in run.log():
+                if value in entry:
+                    values = entry[value] if isinstance(entry[value], list) else [entry[value]]
+                    names = parts or [""] * len(values)
+                    point = {"step": entry["step"], "system": label, "seed": run.name}
+                    rows += [point | {"part": name, value: number} for name, number in zip(names, values, strict=True)]
+    table = pandas.DataFrame(rows, columns=["step", "system", "seed", "part", value])
+    return table.assign(**{value: 100 * table[value]}) if value.startswith("dev_") else table
+
+
+def heads(runs: Sequence[Finished], labels: Sequence[str], split: str = "test") -> tuple[pandas.DataFrame, float]:
+    """Each head as a ranker of its own beside the combined score, and how often two heads disagree.
+
+    Returns (P@1, MAP, MRR in percent by head, means over the runs; percent of answered questions where two heads have
+    another top candidate, mean over pairs of heads and runs).
+    """
+    columns = {label: f"head_{i}" for i, label in enumerate(labels)} | {"combined": "score"}
+    measured, disagreements = {label: [] for label in columns}, []
+    for run in runs:
+        table = run.scores(split)
+        table = table[table.groupby("question_id")["label"].transform("max") == 1]
+        tops = []
+        for label, column in columns.items():
+            found = ranking.summary(table["question_id"], table["label"], table[column])
+            measured[label].append([100 * found[metric] for metric in METRICS])
+            tops.append(ranking.top(table["question_id"], table["label"], table[column]).to_numpy())
+        heads_only = tops[:-1]
+        disagreements += [(a != b).mean() for i, a in enumerate(heads_only) for b in heads_only[i + 1 :]]
+    means = {label: numpy.mean(values, axis=0) for label, values in measured.items()}
+    table = pandas.DataFrame.from_dict(means, orient="index", columns=METRICS).rename_axis("head")
+    return table, 100 * float(numpy.mean(disagreements))
+
+
+def combined_heads(runs: Sequence[Finished], split: str = "test") -> pandas.DataFrame:
+    """P@1, MAP and MRR in percent of the heads' mean probability and of their mean logit; means over the runs."""
+    found: dict[str, list[dict[str, float]]] = {"probability": [], "logit": []}
+    for run in runs:
+        table = run.scores(split)
+        heads = table.filter(like="head_").to_numpy().clip(1e-300, 1 - 1e-16)
+        ways = {"probability": heads.mean(axis=1), "logit": (numpy.log(heads) - numpy.log1p(-heads)).mean(axis=1)}
+        for way, score in ways.items():
+            found[way].append(ranking.summary(table["question_id"], table["label"], score))
+    means = {
+        way: [100 * numpy.mean([one[metric] for one in measured]) for metric in METRICS]
+        for way, measured in found.items()
+    }
+    return pandas.DataFrame.from_dict(means, orient="index", columns=METRICS).rename_axis("average of")
+
+
+def confidence(runs: Sequence[Finished]) -> dict[str, float]:
+    """How sure a scorer is: percent of its dev and test scores below 0.05, above 0.95, and either; means over runs."""
+    shares = []
+    for run in runs:
+        score = pandas.concat([run.scores("dev"), run.scores("test")])["score"]
+        shares.append([100 * (score < 0.05).mean(), 100 * (score > 0.95).mean()])
+    low, high = numpy.mean(shares, axis=0)
+    return {"below 0.05": low, "above 0.95": high, "near 0 or 1": low + high}
+
+
+# To be deleted once no notebook and no paper's room calls them.
+
+
+def per_question(runs, metric="AP", split="test", questions="answered"):
+    columns = {run.name: run.scores(split) for run in runs}
+    return pandas.DataFrame(
+        {
+            name: ranking.per_question(one["question_id"], one["label"], one["score"], questions)[metric]
+            for name, one in columns.items()
+        }
+    )
+
+
+def results(study, systems, split="test", questions="answered", beside=None, dataset="WikiQA"):
+    return table(study, [System(prefix, label) for label, prefix in systems], split, questions, beside, dataset)
+
+
+def comparisons(study, pairs, labels, metric="MAP"):
+    return labelled(compare(study, scored(study, {name for pair in pairs for name in pair}), pairs, metric), labels)
+
+
+def compared(study, means, pairs, labels):
+    settings, rows = study.significance.model_dump(exclude={"alpha"}), {}
+    for a, b in pairs:
+        found = paired_tests(means[a], means[b], **settings)
+        rows[f"{labels[a]} − {labels[b]}"] = {
+            "difference": 100 * found.difference,
+            "low": 100 * found.low,
+            "high": 100 * found.high,
+            "p": found.wilcoxon_p,
+            "p Holm": numpy.nan,
+            "effect": found.effect,
+            "p equal": found.equivalence_p,
+            "won": found.wins,
+            "lost": found.losses,
+            "tied": found.ties,
+        }
+    tests = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("comparison")
+    tests["p Holm"], tests["p equal"] = holm(tests["p"].to_numpy()), holm(tests["p equal"].to_numpy())
+    return tests.astype({"won": int, "lost": int, "tied": int})
+
+
+def expected_random(pairs, questions: str = "answered") -> dict[str, float]:
+    """The exact expectation of a random order, in percent, with the columns of `results`."""
+    from as2lib.models.lexical import expected_random as expectation
+
+    found = expectation(pairs, questions=questions)
+    return {name: 100 * found[name] for name in METRICS}

@@ -1,0 +1,50 @@
+"""A search is a static grid: each point is an ordinary run, and a `select/…` run picks the best one on dev."""
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from as2lib.runs.run import Run
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+OF_TRAINING = ("learning_rate", "batch_size")  # the others belong to the objective
+
+
+def searched(study: "Study", runs: list[Run]) -> list[Run]:
+    """The runs with their searches before them, where `grid` has points for what a fit is made of.
+
+    Each seed of `name` takes the settings that `select/name` picks among `grid/name/0`, `grid/name/1`, …, which are
+    fitted once, as the first of those seeds.
+    """
+    found: list[Run] = []
+    for run in runs:
+        points = _points(study, run)
+        if len(points) > 1:
+            name = run.name.rsplit("/seed-", 1)[0]
+            if f"select/{name}" not in {other.name for other in found}:
+                trials = [_at(replace(run, name=f"grid/{name}/{i}"), point) for i, point in enumerate(points)]
+                parents = {"members": [trial.name for trial in trials]}
+                found += [*trials, Run(f"select/{name}", "select", {"points": points}, {}, 0, run.group, parents)]
+            run = replace(run, parents={**run.parents, "settings": [f"select/{name}"]})
+        found.append(run)
+    return found
+
+
+def _points(study: "Study", run: Run) -> list[dict[str, Any]]:
+    if run.kind != "fit" or "dev" not in run.data:
+        return []
+    grid = {name: values for name, values in study.grid.model_dump().items() if values}
+    used = [name for name in grid if name in run.spec or name in OF_TRAINING]
+    return [dict(zip(used, values, strict=True)) for values in product(*(grid[name] for name in used))] if used else []
+
+
+def _at(run: Run, point: dict[str, Any]) -> Run:
+    return replace(run, spec=settled(run.spec, point))
+
+
+def settled(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:
+    """A spec with the settings of one point of the grid."""
+    training = {**spec["training"], **{name: value for name, value in point.items() if name in OF_TRAINING}}
+    return {**spec, **{name: value for name, value in point.items() if name not in OF_TRAINING}, "training": training}

@@ -1,0 +1,163 @@
+"""`Study.load("sample")`: the one door to a study, its parameters (`params/<study>.yaml`), its plan and its runs."""
+
+import re
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from as2lib import papers
+from as2lib.papers.cascade.params import Cascade
+from as2lib.papers.cerberus.params import Distillation, Ensemble, Grid, Heads, Latency
+from as2lib.papers.cosinet.params import Cosinet
+from as2lib.papers.govern.params import Govern
+from as2lib.paths import find_root
+from as2lib.runs import make
+from as2lib.runs.params import FAMILIES, Data, Family, Fit, Pairs, Significance, Strict
+from as2lib.runs.run import Run
+from as2lib.runs.store import Finished, Store
+
+STUDY_FILES = {".yaml", ".yml"}  # suffixes: anything else is a study's name
+
+
+class Study(Strict):
+    """A study: `Study.load("sample")`, its runs, and the scores they left.
+
+    Raises ValueError, in one line a key, where the file has an unknown key or a wrong value.
+    """
+
+    study: str
+    title: str
+    data: Data
+    backbones: dict[Literal["electra", "roberta", "albert"], Family]
+    fit: Fit
+    distillation: Distillation
+    mhs: Heads
+    ensemble: Ensemble = Ensemble()
+    grid: Grid = Grid()
+    cascade: Cascade | None = Field(None, description="of the Cascade Transformer's notebook; none: left out")
+    seeds: list[int] = Field(min_length=1)
+    grid_seeds: list[int] = Field(min_length=1, description="those of ablations; default: the first of seeds")
+    threads: int = Field(1, gt=0)
+    kernels: bool = Field(
+        True, description="fits compute what `as2lib.kernels` computes faster; false: as the models say"
+    )
+    precision: Literal["float32", "bf16", "auto"] = "float32"
+    significance: Significance = Significance()
+    latency: Latency | None = None
+    cosinet: Cosinet | None = Field(None, description="none: the study has no Cosinet runs and no notebook of them")
+    govern: Govern | None = Field(None, description="the GOVERN paper; none: it has no runs and no notebook")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_seed(cls, content: Any) -> Any:
+        if isinstance(content, dict) and content.get("seeds"):
+            return {"grid_seeds": content["seeds"][:1], **content}
+        return content
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Study":
+        missing = [family for family in FAMILIES if family not in self.backbones]
+        if missing:
+            raise ValueError(f"backbones: expected {', '.join(FAMILIES)}; missing: {', '.join(missing)}")
+        if not (self.data.target.dev and self.data.target.test):
+            raise ValueError("data.target: expected train, dev and test")
+        if unknown := [seed for seed in self.grid_seeds if seed not in self.seeds]:
+            raise ValueError(f"grid_seeds: expected some of seeds, {self.seeds}; got {unknown}")
+        depth = self.backbones[FAMILIES[0]].base.depth
+        if depth is not None and self.mhs.body != depth - 1:
+            raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
+        if depth is not None and not all(1 <= body < depth for body in self.mhs.bodies):
+            raise ValueError(f"mhs.bodies: expected 1 to {depth - 1} of the base model's layers, got {self.mhs.bodies}")
+        if self.cascade and not (self.wide.dev and self.wide.test):
+            raise ValueError("cascade.transfer: expected train, dev and test")
+        return self
+
+    @classmethod
+    def load(cls, study: "str | Path | Study", overrides: dict[str, Any] | None = None) -> "Study":
+        """The study of that name (`params/<name>.yaml`, the root found upwards) or file, with some keys replaced.
+
+        overrides: nested as the file is, or with dotted keys: `{"fit.adapt.steps": 10}`.
+        """
+        if isinstance(study, Study):
+            return study
+        path = Path(study)
+        if path.suffix not in STUDY_FILES:
+            path = find_root() / "params" / f"{study}.yaml"
+        if not path.exists():
+            known = sorted(p.stem for p in (find_root() / "params").glob("*.yaml") if p.stem != "local")
+            raise FileNotFoundError(f"no study {study!r}: {path.name} is not there; known: {', '.join(known)}")
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        if content.get("study") != path.stem:
+            raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {content.get('study')!r}")
+        for key, value in (overrides or {}).items():
+            content = _merge(content, _nested(key, value))
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            lines = [f"{'.'.join(map(str, e['loc'])) or 'study'}: {e['msg']}" for e in error.errors()]
+            raise ValueError(f"{path.name}: " + "; ".join(lines)) from None
+
+    @property
+    def wide(self) -> Pairs:
+        """The pair set with many candidates on which the cascade is trained first, and where pruning matters."""
+        return self.cascade.transfer or self.data.transfer
+
+    @property
+    def variant(self) -> str:
+        """The study's name, and a hash behind it where its parameters are not what its file says."""
+        path = find_root() / "params" / f"{self.study}.yaml"
+        if not path.exists() or Study.load(path) == self:
+            return self.study
+        return f"{self.study}-{sha256(self.model_dump_json().encode()).hexdigest()[:8]}"
+
+    def label(self, family: str, size: str) -> str:
+        """What tables call a model, such as ELECTRA base (4 layers of 48)."""
+        return f"{self.backbones[family].name} {size} ({getattr(self.backbones[family], size).label})"
+
+    @cached_property
+    def plan(self) -> dict[str, Run]:
+        """Every run of the study by name, in an order in which they can be made."""
+        return papers.plan(self)
+
+    @cached_property
+    def store(self) -> Store:
+        """Where the runs are found."""
+        return Store(self)
+
+    def run(self, name: str, model: bool = False) -> Finished:
+        """The finished run of that name; trained first, with a progress bar, where it is missing.
+
+        model: also where only its published scores are here.
+        """
+        return make.made(self.store, name, model)
+
+    def runs(self, prefix: str) -> list[Finished]:
+        """The finished runs below `prefix`, in the plan's order (one a seed); those missing are trained first."""
+        return make.made_below(self.store, prefix)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.1 reads 1e-3 as text; this reads it as the number it is."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d+$"),
+    list("-+0123456789."),
+)
+
+
+def _nested(key: str, value: Any) -> dict[str, Any]:
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return value
+
+
+def _merge(base: Any, change: Any) -> Any:
+    if not (isinstance(base, dict) and isinstance(change, dict)):
+        return change
+    return {**base, **{key: _merge(base.get(key), value) for key, value in change.items()}}
