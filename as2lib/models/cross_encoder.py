@@ -10,8 +10,8 @@ from transformers import (
     AutoTokenizer,
     PretrainedConfig,
     PreTrainedModel,
-    PreTrainedTokenizerBase,
 )
+from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from as2lib.paths import model_origin
 
