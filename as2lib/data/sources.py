@@ -184,10 +184,10 @@ def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, RuntimeError) as error:
+        problem = str(error).partition("\n")[0]
         raise FileNotFoundError(
-            f"can't load {name} (revision {revision}, split {split}) from the hub: {str(error).partition(chr(10))[0]}; "
-            f'without a network, copy the set to a folder and add "{name}: that/folder" under "local:" in '
-            "params/local.yaml"
+            f"can't load {name} (revision {revision}, split {split}) from the hub: {problem}; without a network, copy "
+            f'the set to a folder and add "{name}: that/folder" under "local:" in params/local.yaml'
         ) from None
 
 
