@@ -71,7 +71,7 @@ def better(study: "Study", tests: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def main_results(found: dict[str, Any]) -> pandas.DataFrame:
-    """Accuracy beside size, from the metrics that notebook 03 recorded; missing where it was not run.  Column: kind."""
+    """Accuracy beside size, from the metrics that notebook 03 recorded; missing where it was not run."""
     paper, rows = on_wikiqa(), {}
     for system in OVERVIEW:
         ours = {value: found.get(f"{system.prefix} {value}") for value in ("parameters", "P@1", "MAP", "MAP ±")}
