@@ -4,17 +4,13 @@ import csv
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from as2lib.papers.cerberus.systems import HEADS, ROLES, STUDENT, has_transfer_target, head_depths
 from as2lib.runs.params import FAMILIES, SIZES
 from as2lib.runs.run import Notebook, Run, adapt, from_backbone, names, roles, scored
 from as2lib.runs.search import searched
 
 if TYPE_CHECKING:
     from as2lib.study import Study
-
-STUDENT = FAMILIES[0]  # the student's family: every distilled row but 7 and 8 starts from its base model
-ROLES = {"large": "teacher", "base": "base"}
-HEADS = len(FAMILIES)  # one for each teacher
-HEAD_DEPTHS, PAPER_DEPTH = (1, 2, 4, 6), 12  # Table 4: the layers of a head, of the 12 of ELECTRA base
 
 
 def runs(study: "Study") -> list[Run]:
@@ -233,17 +229,6 @@ def configurations(study: "Study") -> list[Run]:
     return runs
 
 
-def head_depths(study: "Study") -> list[int]:
-    """The layers of a head in this study's configurations: the paper's, scaled, and those of `mhs.bodies`."""
-    depth = study.mhs.body + 1
-    return sorted({scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies})
-
-
-def scaled(layers: int, depth: int) -> int:
-    """A head of that many of the paper's 12 layers, in a model of `depth` layers."""
-    return max(1, round(layers * depth / PAPER_DEPTH))
-
-
 def on_transfer(study: "Study") -> list[Run]:
     """Table 2 with the transfer set itself as the target (the paper's ASNQ columns): nothing is transferred.
 
@@ -282,24 +267,6 @@ def on_transfer(study: "Study") -> list[Run]:
     ]
     trivial = Run("transfer-lexical/overlap_then_rank", "lexical", {"scorer": "overlap_then_rank"}, data, 0, "lexical")
     return [trivial, *alone, *taught, *heads, *together]
-
-
-def as_published(study: "Study") -> dict[str, str]:
-    """Run prefixes on the transfer set → those of the same rows on the target set; none where it is no target."""
-    if not has_transfer_target(study):
-        return {}
-    same = {f"transfer/{family}-{size}": f"{role}/{family}" for family in FAMILIES for size, role in ROLES.items()}
-    for run in on_transfer(study):
-        prefix = run.name.rsplit("/seed-", 1)[0]
-        same.setdefault(prefix, prefix.removeprefix("transfer-"))
-    return same
-
-
-def has_transfer_target(study: "Study") -> bool:
-    """Whether systems can be compared on the transfer set: it is one set for all, with dev and test splits."""
-    backbones = [getattr(family, size) for family in study.backbones.values() for size in SIZES]
-    one = all(backbone.transfer is None for backbone in backbones)
-    return bool(one and study.data.transfer.dev and study.data.transfer.test)
 
 
 def _distilled(student: str, teacher: str) -> str:
