@@ -7,6 +7,7 @@ import pandas
 
 from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
 from as2lib.metrics.significance import Comparison, compare
+from as2lib.papers.cerberus.systems import systems
 from as2lib.runs import results
 from as2lib.runs.params import FAMILIES
 
@@ -40,10 +41,17 @@ class Seed(NamedTuple):
     question_id: pandas.Index
 
 
+def controls(study: "Study") -> dict[str, str]:
+    """Label → run prefix of rankers that no teacher taught: what they share with teachers is no resemblance."""
+    known = systems(study)
+    base, trivial = known["base/electra"], known["lexical/overlap_then_rank"]
+    return {f"{base.name}, no teacher": base.prefix, trivial.label: trivial.prefix}
+
+
 def scored(study: "Study", controls: dict[str, str]) -> list[Seed]:
     """The test scores of each seed of the student.
 
-    controls: label → run prefix of rankers that no teacher taught; one without seeds is the same each time.
+    controls: as in `controls`; one without seeds is the same each time.
     """
     names = [study.backbones[family].name for family in FAMILIES]
     teachers = {f"{name} large": f"teacher/{family}" for name, family in zip(names, FAMILIES, strict=True)}
@@ -104,6 +112,11 @@ def sentences_figure_3(table: pandas.DataFrame) -> list[str]:
         f"The base model without a teacher shares {alone:.1f} % of its correct choices with the teachers on average, "
         f"the heads {taught:.1f} %.",
     ]
+
+
+def panels(found: dict[str, pandas.DataFrame]) -> dict[str, pandas.DataFrame]:
+    """The agreements under titles that fit a figure's panels."""
+    return {name.replace(": ", ":\n").replace(" (", "\n("): found[measure] for measure, name in MEASURES.items()}
 
 
 def own_teacher(found: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
