@@ -183,6 +183,7 @@ def table_5(found: Found) -> pandas.DataFrame:
     table.insert(0, "state", numpy.where(table["ms a pair"].isna(), "not run", "run"))
     table = table.assign(published=paper["latency"], **{"published ±": paper["latency ±"]})
     table["published ×"] = paper["latency"] / paper.loc[REFERENCE, "latency"]
+    table["operations ×"] = counted("cerberus_table5", next(iter(found.values())).tokens).set_index("run")[RATIO]
     return table.reset_index().set_index(pandas.Index(paper["model"]))
 
 
