@@ -7,8 +7,8 @@ import numpy
 import pandas
 import torch
 
+from as2lib.kernels.first_token import reading_first_token
 from as2lib.metrics import cost
-from as2lib.models.first_token import reading_first_token
 from as2lib.models.true_sizes import VOCABULARY, build_members
 from as2lib.papers.cerberus.params import Latency
 from as2lib.runs.results import published
@@ -20,33 +20,11 @@ MARKERS = {"operations ×": "operations (counted)", "published ×": "time (publi
 Found = dict[str, cost.Latency]  # row → what was measured
 
 
-# --- counted: exact, nothing is measured
-
-
-def counted(table: str, tokens: int) -> pandas.DataFrame:
-    """Parameters, weights and operations of every row of a published table.
-
-    table: `cerberus_table4` or `cerberus_table5`, whose `run` says which models a row is.  An ensemble costs its
-    members.  tokens: in a pair, without padding.
-    Columns: run, parameters, published parameters (in millions), more % (ours over the published), weights MB
-    (float32), GFLOPs a pair, those as a ratio to ELECTRA-BASE, and the ratio to it, which computes all tokens, of the
-    operations that are left when a row's last layers compute the first token alone.
-    """
-    paper, rows, base = published(table), [], count(REFERENCE, tokens)["flops"]
-    for name, row in paper.set_index(paper.columns[1]).iterrows():
-        found = count(row["run"], tokens)
-        row = {"run": row["run"], "parameters": found["parameters"], "published parameters (M)": row["parameters_M"]}
-        row["more %"] = 100 * (found["parameters"] / 1e6 / row["published parameters (M)"] - 1)
-        row |= {"weights MB": found["bytes"] / 2**20, "GFLOPs a pair": found["flops"] / 1e9}
-        rows.append({"model": name, **row, RATIO: found["flops"] / base, SHORT: found["short"] / base})
-    return pandas.DataFrame(rows).set_index("model")
-
-
 @cache
 def count(row: str, tokens: int) -> dict[str, int]:
     """What a row of that name takes: parameters, bytes of the weights, flops of one pair of so many tokens.
 
-    short: the flops where the last layers compute the first token alone.
+    short: the flops where the last layers compute the first token alone.  An ensemble costs its members.
     """
     batch = {"input_ids": torch.zeros(1, tokens, dtype=torch.long, device="meta")}
     found = dict.fromkeys(("parameters", "bytes", "flops", "short"), 0)
@@ -59,17 +37,32 @@ def count(row: str, tokens: int) -> dict[str, int]:
     return found
 
 
-def caption_counted(tokens: int, table: str) -> str:
-    return (
-        f"One pair of {tokens} tokens without padding, a length that the paper does not give; weights in float32. "
-        f"Published: CERBERUS {table}; more: ours over the published. The trivial rankers have no parameters. {SHORT}: "
-        "with last layers of one token (exact; not ALBERT), over ELECTRA-BASE as it is."
-    )
+def counted(table: str, tokens: int) -> pandas.DataFrame:
+    """What `count` gives for every row of `cerberus_table4` or `cerberus_table5`, beside the published parameters.
+
+    more %: our parameters over the published ones, in millions.  The last two columns are operations as ratios to
+    those of ELECTRA-BASE, which computes all tokens: a row's, and what is left with last layers of one token.
+    """
+    paper, rows, base = published(table), [], count(REFERENCE, tokens)["flops"]
+    for name, row in paper.set_index(paper.columns[1]).iterrows():
+        found = count(row["run"], tokens)
+        row = {"run": row["run"], "parameters": found["parameters"], "published parameters (M)": row["parameters_M"]}
+        row["more %"] = 100 * (found["parameters"] / 1e6 / row["published parameters (M)"] - 1)
+        row |= {"weights MB": found["bytes"] / 2**20, "GFLOPs a pair": found["flops"] / 1e9}
+        rows.append({"model": name, **row, RATIO: found["flops"] / base, SHORT: found["short"] / base})
+    return pandas.DataFrame(rows).set_index("model")
 
 
-def largest_gap(table: pandas.DataFrame) -> float:
-    """The most, in millions, that counted parameters are from the published ones.  table: from `counted`."""
-    return (table["parameters"] / 1e6 - table["published parameters (M)"]).abs().max()
+def paper_times() -> pandas.DataFrame:
+    """The paper's Table 5 by run, with its times as ratios to ELECTRA-BASE."""
+    table = published("cerberus_table5").set_index("run")
+    return table.assign(**{"published ×": table["latency"] / table.loc[REFERENCE, "latency"]})
+
+
+def operations_and_time(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Each row's counted operations and published time, as ratios to ELECTRA-BASE.  table: from `counted`."""
+    theirs = paper_times().set_index("model")["published ×"]
+    return pandas.DataFrame({"operations (counted)": table[RATIO], "time (published, V100)": theirs})
 
 
 def sentences_sizes(table: pandas.DataFrame) -> list[str]:
@@ -87,29 +80,19 @@ def sentences_sizes(table: pandas.DataFrame) -> list[str]:
     ]
 
 
-def operations_and_time(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Each row's counted operations and published time, as ratios to ELECTRA-BASE."""
-    latency = published("cerberus_table5").set_index("model")["latency"]
-    theirs = latency / latency[published("cerberus_table5").set_index("run").loc[REFERENCE, "model"]]
-    return pandas.DataFrame({"operations (counted)": table[RATIO], "time (published, V100)": theirs})
-
-
 def sentences_operations(table: pandas.DataFrame) -> list[str]:
-    by_run, paper = table.set_index("run"), published("cerberus_table5").set_index("run")
+    by_run, paper = table.set_index("run"), paper_times()
     base, student, whole = paper.loc[REFERENCE, "model"], by_run.loc["mhs/3h1"], by_run.loc[REFERENCE]
-    ratios = by_run["GFLOPs a pair"] / whole["GFLOPs a pair"], paper["latency"] / paper.loc[REFERENCE, "latency"]
     listed = ", ".join(
-        f"{paper.loc[run, 'model']} {ratios[0][run]:.2f} (published time: {ratios[1][run]:.2f})"
+        f"{paper.loc[run, 'model']} {by_run.loc[run, RATIO]:.2f} (published time: {paper.loc[run, 'published ×']:.2f})"
         for run in ("mhs/3h1", "teacher/electra", "teacher/albert")
     )
-    operations, parameters, time, printed = (
-        f"{100 * (1 - column['mhs/3h1'] / column['ensemble/distilled']):.0f} %"
-        for column in (by_run["GFLOPs a pair"], by_run["parameters"], paper["latency"], paper["parameters_M"])
-    )
+    columns = by_run["GFLOPs a pair"], by_run["parameters"], paper["latency"], paper["parameters_M"]
+    saved = [f"{100 * (1 - column['mhs/3h1'] / column['ensemble/distilled']):.0f} %" for column in columns]
     return [
         f"Operations as a multiple of {base}'s: {listed}.",
-        f"Against the ensemble of three ELECTRA-BASE the student saves {operations} of the operations and {parameters} "
-        f"of the parameters; by the published figures {time} of the time and {printed} of the parameters.",
+        f"Against the ensemble of three ELECTRA-BASE the student saves {saved[0]} of the operations and {saved[1]} of "
+        f"the parameters; by the published figures {saved[2]} of the time and {saved[3]} of the parameters.",
         f"With last layers that compute the first token alone, the student takes {student[SHORT]:.2f} times the "
         f"operations of {base} as it is, and {student[SHORT] / whole[SHORT]:.2f} times those of {base} with the same "
         "saving.",
@@ -118,10 +101,9 @@ def sentences_operations(table: pandas.DataFrame) -> list[str]:
 
 def sentences_unit(table: pandas.DataFrame, tokens: int) -> list[str]:
     """Whether the published times can be microseconds, and are within one standard deviation of each other."""
-    paper = published("cerberus_table5").set_index("run")
-    model, time = paper.loc[REFERENCE, ["model", "latency"]]
+    model, time = paper_times().loc[REFERENCE, ["model", "latency"]]
     rate = table.loc[model, "GFLOPs a pair"] / time  # GFLOP in so many microseconds: thousands of TFLOP a second
-    four = paper.loc[[*SMALL, "mhs/3h1"]]
+    four = paper_times().loc[[*SMALL, "mhs/3h1"]]
     apart = (four["latency"].max() - four["latency"].min()) / four["latency ±"].max()
     return [
         f"{model} at {tokens} tokens in {time} microseconds a pair would be {1000 * rate:,.0f} TFLOP/s, in {time} "
@@ -131,25 +113,17 @@ def sentences_unit(table: pandas.DataFrame, tokens: int) -> list[str]:
     ]
 
 
-# --- timed
-
-
 def measure(settings: Latency, rows: Sequence[str] = ()) -> Found:
     """The time of a forward pass for each of the rows (default: those of the settings), on the GPU if there is one.
 
     Weights are random, in float32; token ids are too, from a fixed seed, and are on the device before the clock starts.
-    Raises ValueError for a row that the paper's Tables 4 and 5 do not have.
+    Raises ValueError for a row that names no model, as `true_sizes.members`.
     """
-    rows = rows or settings.rows
-    known = list(dict.fromkeys([*published("cerberus_table5")["run"], *published("cerberus_table4")["run"]]))
-    if wrong := set(rows) - set(known):
-        raise ValueError(f"latency.rows: expected some of {', '.join(known)}; got {', '.join(sorted(wrong))}")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device, found = "cuda" if torch.cuda.is_available() else "cpu", {}
     generator = torch.Generator().manual_seed(0)
     smallest = min(fields["vocab_size"] for fields in VOCABULARY.values())
     ids = torch.randint(5, smallest, (settings.batch, settings.tokens), generator=generator).to(device)
-    found = {}
-    for row in rows:
+    for row in rows or settings.rows:
         with torch.random.fork_rng():
             models = build_members(row, device)
         found[row] = cost.latency(models, {"input_ids": ids}, settings.repeats)
@@ -160,11 +134,6 @@ def measure(settings: Latency, rows: Sequence[str] = ()) -> Found:
 def measure_single(settings: Latency) -> Found:
     """The time of a single request, one pair a pass, for ELECTRA-BASE and the shapes of Table 4."""
     return measure(settings.model_copy(update={"batch": 1}), [REFERENCE, *published("cerberus_table4")["run"]])
-
-
-def device(found: Found) -> str:
-    where = next(iter(found.values()))
-    return f"a processor with {where.threads} thread(s)" if where.device == "cpu" else where.device
 
 
 def times(found: Found) -> pandas.DataFrame:
@@ -178,31 +147,26 @@ def times(found: Found) -> pandas.DataFrame:
 
 def table_5(found: Found) -> pandas.DataFrame:
     """`times` beside the published ones (in the paper's unit); a row that did not run has none, and says so."""
-    paper = published("cerberus_table5").set_index("run")
-    table = times(found).reindex(paper.index)
+    paper, tokens = paper_times(), next(iter(found.values())).tokens
+    table = times(found).reindex(paper.index).assign(published=paper["latency"])
     table.insert(0, "state", numpy.where(table["ms a pair"].isna(), "not run", "run"))
-    table = table.assign(published=paper["latency"], **{"published ±": paper["latency ±"]})
-    table["published ×"] = paper["latency"] / paper.loc[REFERENCE, "latency"]
-    table["operations ×"] = counted("cerberus_table5", next(iter(found.values())).tokens).set_index("run")[RATIO]
+    table[["published ±", "published ×"]] = paper[["latency ±", "published ×"]]
+    table["operations ×"] = counted("cerberus_table5", tokens).set_index("run")[RATIO]
     return table.reset_index().set_index(pandas.Index(paper["model"]))
 
 
-def caption_times(found: Found) -> str:
+def device(found: Found) -> str:
     where = next(iter(found.values()))
-    return (
-        f"Measured on {device(found)}: batches of {where.batch} pairs of {where.tokens} tokens, mean ± standard "
-        f"deviation over {where.repeats} batches, float32; published: batches of 128 on a V100. Not run: outside this "
-        "study's budget (latency in params/). Ratios (×) are to ELECTRA-BASE."
-    )
+    return f"a processor with {where.threads} thread(s)" if where.device == "cpu" else where.device
 
 
 def sentences_times(table: pandas.DataFrame, found: Found) -> list[str]:
     """One of all timed rows, then one of each.  table: from `table_5`."""
     others, batch = table[(table["run"] != REFERENCE) & table["time ×"].notna()], next(iter(found.values())).batch
-    ran = (table["state"] == "run").sum()
     each = [
         f"{name} takes {row['time ×']:.2f} times the time of ELECTRA-BASE here, with {row['operations ×']:.2f} times "
         f"its operations (published time: {row['published ×']:.2f})."
         for name, row in others.iterrows()
     ]
+    ran = (table["state"] == "run").sum()
     return [f"{ran} of {len(table)} rows were timed, on {device(found)}, in batches of {batch}.", *each]
