@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 transformers.logging.disable_progress_bar()  # one a model that is loaded
 
-Batch = dict[str, torch.Tensor]
-
 
 def measure(study: "Study", questions: int = 3, rounds: int = 3) -> tuple[pandas.DataFrame, list[int]] | None:
     """What each row of Table 3 takes over the first wide test questions; None where only published scores are here.
@@ -56,7 +54,7 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> tuple[pandas
     return pandas.DataFrame(columns).rename_axis("system"), [len(batch["input_ids"]) for batch in batches]
 
 
-def question_batches(study: "Study", folder: Path, questions: int) -> list[Batch]:
+def question_batches(study: "Study", folder: Path, questions: int) -> list[dict[str, torch.Tensor]]:
     """The first questions of the wide test set, one a batch, encoded as for the model in `folder`."""
     encoder, pairs = load_encoder(folder), load_parts(tuple(study.wide.test), "answered")
     ids, items = numpy.asarray(pairs["question_id"]), encoder.encode(pairs)
@@ -64,7 +62,9 @@ def question_batches(study: "Study", folder: Path, questions: int) -> list[Batch
     return [encoder.collate(items.__getitems__(numpy.flatnonzero(ids == name).tolist())) for name in first]
 
 
-def _call(scheme: Scheme, exits: list[int], cascade, members, batches: list[Batch]) -> Callable[[], list[Any]]:
+def _call(
+    scheme: Scheme, exits: list[int], cascade, members, batches: list[dict[str, torch.Tensor]]
+) -> Callable[[], list[Any]]:
     """Ranks every batch as the scheme does."""
     place, alpha = exits.index(scheme.layers), scheme.alpha
     if scheme.method == "MT":

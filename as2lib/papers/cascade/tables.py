@@ -38,10 +38,7 @@ def sentence_candidates(wide: float, target: float) -> str:
 
 
 def by_depth(study: "Study") -> pandas.DataFrame:
-    """Table 2: on the target set, each exit at alpha 0 beside an independent model of its depth and the published rows.
-
-    Published rows of models that we do not train are kept.
-    """
+    """Table 2: on the target set, each exit at alpha 0, an independent model of its depth, and every published row."""
     exits, cascades = study.cascade.exits, [run.scores() for run in study.runs("cascade/target")]
     models = {str(Scheme("MT", n)): [run.scores() for run in study.runs(f"monolith/{n}/target")] for n in exits}
     ends = {EXIT.format(n): [table.assign(score=table[f"exit_{n}"]) for table in cascades] for n in exits}
@@ -117,21 +114,21 @@ def relative_cost(study: "Study", scheme: Scheme, candidates: Sequence[int] | No
 
 
 def sentences_by_ratio(study: "Study", by_ratio: pandas.DataFrame) -> list[str]:
-    full, sentences = study.cascade.exits[-1], []
-    for alpha in study.cascade.alphas:
-        pruned, whole = by_ratio.loc[str(Scheme("CT", full, alpha))], by_ratio.loc[str(Scheme("CT", full, 0.0))]
-        sentences.append(
-            f"At alpha {alpha:g} the cascade computes {-pruned['cost %']:.0f} % less than the full model and is "
-            f"{pruned['P@1'] - whole['P@1']:+.1f} points of P@1 from ranking every candidate to the end."
-        )
-    return sentences
+    full = study.cascade.exits[-1]
+    rows = {alpha: by_ratio.loc[str(Scheme("CT", full, alpha))] for alpha in study.cascade.alphas}
+    whole = by_ratio.loc[str(Scheme("CT", full, 0.0)), "P@1"]
+    return [
+        f"At alpha {alpha:g} the cascade computes {-row['cost %']:.0f} % less than the full model and is "
+        f"{row['P@1'] - whole:+.1f} points of P@1 from ranking every candidate to the end."
+        for alpha, row in rows.items()
+    ]
 
 
 def against_rivals(study: "Study", scores: Scored) -> pandas.DataFrame:
     """Paired tests between `wide_scores` of the full model, and of CT and SR at the first drop ratio."""
     full, alpha = study.cascade.exits[-1], study.cascade.alphas[0]
-    mt, sr, ct = str(Scheme("MT", full)), str(Scheme("SR", full, alpha)), str(Scheme("CT", full, 0.0))
-    pruning = str(Scheme("CT", full, alpha))
+    rows = Scheme("MT", full), Scheme("SR", full, alpha), Scheme("CT", full, 0.0), Scheme("CT", full, alpha)
+    mt, sr, ct, pruning = map(str, rows)
     tests = compare(study, scores, [(ct, mt), (pruning, ct), (pruning, mt), (pruning, sr)])
     return labelled(tests, {label: label for label in scores})
 
@@ -199,7 +196,7 @@ def sentence_grid(points: pandas.DataFrame, whole: float) -> str:
 
 
 def chosen(study: "Study", points: pandas.DataFrame) -> pandas.DataFrame:
-    """For the cost of each uniform ratio, the combination of `grid` that is best on dev within it; both on both splits.
+    """For the cost of each uniform ratio, the combination of `grid` that is best on dev within it.
 
     Columns: budget %, ratios, values, cost %, and P@1 and MAP on dev and test; costs relative to the full model's.
     """
@@ -229,10 +226,10 @@ def pruned(study: "Study", scores: Scored) -> pandas.DataFrame:
     rows, exits = {}, study.cascade.exits
     for label, (table,) in scores.items():
         if "last" in table:
-            fell = table[table["label"] == 1].groupby("question_id", sort=False)["last"].max()
-            shares = {f"behind layer {n}": 100 * (fell == i).mean() for i, n in enumerate(exits[:-1])}
-            rows[label] = shares | {"never": 100 * (fell == len(exits) - 1).mean()}
-    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("system")
+            fell = table[table["label"] == 1].groupby("question_id")["last"].max()
+            rows[label] = [100 * (fell == place).mean() for place in range(len(exits))]
+    columns = [*(f"behind layer {n}" for n in exits[:-1]), "never"]
+    return pandas.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("system")
 
 
 def sentence_pruned(study: "Study", pruned: pandas.DataFrame) -> str:
@@ -246,12 +243,13 @@ def sentence_pruned(study: "Study", pruned: pandas.DataFrame) -> str:
 
 def by_recipe(study: "Study") -> pandas.DataFrame:
     """MAP of each exit on the wide test set, in percent, for CT as the paper trains it and for each other way."""
-    rows, exits = {}, study.cascade.exits
+    rows, columns = {}, {f"exit_{n}": f"layer {n}" for n in study.cascade.exits}
     for recipe in recipes(study).values():
-        table = study.run(f"{recipe.prefix}/wide/seed-0").scores()
-        found = [summary(table["question_id"], table["label"], table[f"exit_{n}"])["MAP"] for n in exits]
-        rows[recipe.label] = {f"layer {n}": 100 * value for n, value in zip(exits, found, strict=True)}
-    table = pandas.DataFrame.from_dict(rows, orient="index")
+        found = study.run(f"{recipe.prefix}/wide/seed-0").scores()
+        rows[recipe.label] = [
+            100 * summary(found["question_id"], found["label"], found[name])["MAP"] for name in columns
+        ]
+    table = pandas.DataFrame.from_dict(rows, orient="index", columns=list(columns.values()))
     return table.assign(mean=table.mean(axis=1)).rename_axis("training")
 
 
@@ -264,8 +262,8 @@ def sentence_by_recipe(by_recipe: pandas.DataFrame) -> str:
 
 def _by_place(theirs: pandas.DataFrame, ours: list[str], label: str) -> pandas.DataFrame:
     """Published rows under our labels, the full depth beside the full depth; those we have none for under their own."""
-    spare = [f"{label.format(int(n))}, published only" for n in theirs["layers"][: max(len(theirs) - len(ours), 0)]]
-    labels = [*spare, *ours]
+    spare = theirs["layers"].head(max(len(theirs) - len(ours), 0)).astype(int)
+    labels = [*(f"{label.format(layers)}, published only" for layers in spare), *ours]
     return theirs.set_axis(labels[len(labels) - len(theirs) :]).reindex(labels)
 
 
