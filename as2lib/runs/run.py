@@ -67,6 +67,23 @@ class Notebook:
     timed: bool = False
 
 
+@dataclass(frozen=True)
+class System:
+    """A row of tables and figures: the prefix of its runs, what they call it, and in which colour.
+
+    short: in comparisons and legends; default: the label up to its first bracket.
+    """
+
+    prefix: str
+    label: str
+    kind: str = ""
+    short: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.short or self.label.split(" (")[0]
+
+
 def from_backbone(
     study: "Study",
     name: str,
