@@ -1,4 +1,3 @@
-import time
 from itertools import product
 
 import numpy
@@ -57,15 +56,6 @@ def test_the_choice_is_the_best_within_the_budget():
     assert chosen["P@1"] == table[table["cost"] <= 0.6]["P@1"].max()
     with pytest.raises(ValueError, match="the cheapest combination costs"):
         choose(table, 0.1)
-
-
-def test_1296_combinations_over_34000_candidates_take_seconds():
-    generator = numpy.random.default_rng(0)
-    ids = numpy.repeat(numpy.arange(340), 100)  # as many as the paper's figure
-    label = (generator.random(len(ids)) < 0.03).astype(int)
-    started = time.perf_counter()
-    assert len(grid(ids, label, generator.normal(size=(len(ids), 5)), 12, (4, 6, 8, 10, 12))) == 1296
-    assert time.perf_counter() - started < 20
 
 
 def test_scores_that_do_not_fit_are_refused():

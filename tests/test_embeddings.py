@@ -43,7 +43,7 @@ def test_gzipped_numberbatch_with_its_prefix_and_its_digits(tmp_path):
         ("the 1 2\nriver 1 2\nthe 1 2\n", None, "line 3: expected each word once, got 'the' again"),
         ("the 1 2\nriver 1 x\n", None, "line 2: expected numbers after 'river'"),
         ("the 1 2\nriver nan 2\n", None, "line 2: expected finite numbers"),
-        ("the 1 2\n\n", None, "line 2: expected a word and its numbers"),
+        ("the 1 2\n\n", None, "line 2: expected a word and 2 numbers, got 0"),
         ("a 1 2\nb 1 2\n", None, "expected vectors of the corpus's words, got none of them in 2 lines"),
     ],
 )

@@ -132,44 +132,13 @@ def test_failed_encoding_leaves_nothing(tokenizer, pairs, root, monkeypatch):
     assert list((root / "work" / "encoded").iterdir()) == []
 
 
-def test_several_processes_write_the_bytes_of_one(tokenizer, root, monkeypatch):
+def test_several_processes_make_the_tokens_of_one(tokenizer, root, monkeypatch):
     monkeypatch.setattr(encode, "_BATCH", 2)
     pairs = from_rows([{**row, "question_id": f"q{i}"} for i, row in enumerate(ROWS * 5)])
-    found = []
-    for processes in (1, 2):
-        PairEncoder(tokenizer, 32).encode(pairs, processes)
-        (path,) = (root / "work" / "encoded").iterdir()
-        found.append(path.read_bytes())
-        path.unlink()
-    assert found[0] == found[1]
-
-
-def test_large_sets_take_a_process_each_half_a_million_pairs(tokenizer, pairs, monkeypatch):
-    asked = []
-    monkeypatch.setattr(encode, "PAIRS_A_PROCESS", 2)
-    monkeypatch.setattr(encode.os, "cpu_count", lambda: 64)
-    monkeypatch.setattr(encode, "in_order", lambda function, items, count: asked.append(count) or map(function, items))
-    for rows in (1, 3, 5, 25):
-        PairEncoder(tokenizer, 32).encode(from_rows([{**ROWS[0], "question_id": str(i)} for i in range(rows)]))
-    assert asked == [1, 1, 2, 4]
-
-
-def test_few_results_wait_at_a_time():
-    def items():
-        for number in range(30):
-            drawn.append(number)
-            yield number
-
-    drawn, seen = [], []
-    for result in encode.in_order(abs, items(), 2):
-        seen.append(result)
-        assert len(drawn) - len(seen) <= 4
-    assert seen == list(range(30))
-
-
-def test_an_error_in_another_process_is_raised_here():
-    with pytest.raises(TypeError, match="bad operand"):
-        list(encode.in_order(abs, ["text"], 2))
+    one, two = (PairEncoder(word_tokenizer(TEXTS, 32), 32 - i).encode(pairs, i + 1) for i in range(2))
+    assert (len(one.cache_files), len(two.cache_files)) == (1, 2)
+    assert one.to_dict() == two.to_dict()
+    assert PairEncoder(tokenizer, 31).encode(pairs).cache_files == two.cache_files  # found by any number of processes
 
 
 def test_cache_is_keyed_by_pairs_length_and_tokenizer(tokenizer, pairs):

@@ -56,16 +56,8 @@ def premise(label: Values, teachers: Sequence[Values], student: Values | float =
 
 def _of_label(right: np.ndarray, vote: np.ndarray, mean: np.ndarray, drawn: np.ndarray) -> list[float]:
     accuracy = right.mean()
-    alone = (vote & ~mean).mean(), (mean & ~vote).mean()
-    return [
-        accuracy,
-        _correlation(right),
-        condorcet(len(right), accuracy),
-        vote.mean(),
-        mean.mean(),
-        *alone,
-        drawn.mean(),
-    ]
+    teachers = accuracy, _correlation(right), condorcet(len(right), accuracy)
+    return [*teachers, *(share.mean() for share in (vote, mean, vote & ~mean, mean & ~vote, drawn))]
 
 
 def condorcet(voters: int, accuracy: float) -> float:

@@ -6,8 +6,8 @@ import numpy
 import pandas
 import torch
 
+from as2lib.kernels.first_token import reading_first_token
 from as2lib.metrics import cost
-from as2lib.models.first_token import reading_first_token
 from as2lib.models.true_sizes import VOCABULARY, build_members
 from as2lib.papers.cerberus.params import Latency
 from as2lib.runs.results import published
@@ -40,7 +40,7 @@ def counted(table: str, tokens: int) -> pandas.DataFrame:
 def count(row: str, tokens: int) -> dict[str, int]:
     """What a row of that name takes: parameters, bytes of the weights, flops of one pair of so many tokens.
 
-    short: the flops where the last layers compute the first token alone (`models.first_token`).
+    short: the flops where the last layers compute the first token alone (`kernels.first_token`).
     """
     models = build_members(row, "meta")
 

@@ -222,13 +222,10 @@ def trec_training_set(pairs: Dataset) -> str:
 def _find(name: str, split: str) -> Dataset | str:
     """The pairs, or why they are not here."""
     try:
-        sources.resolve(name, split)
         return load_pairs(name, split, "all")
     except FileNotFoundError:
         return "not here"
-    except ValueError as error:
-        if "has no split" not in str(error):
-            raise
+    except sources.NoSplit:
         return "no such split"
 
 

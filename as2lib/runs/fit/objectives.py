@@ -57,7 +57,7 @@ def objective(spec: dict[str, Any]) -> Objective:
 
 
 def probability(logits: Tensor) -> Tensor:
-    """P(class 1) of (…, c = 2) logits, in float32."""
+    """P(correct) of (…, c = 2) logits, in float32.  Of arrays, in float64: `score.probability`."""
     wide = logits.float()
     return torch.sigmoid(wide[..., 1] - wide[..., 0])
 

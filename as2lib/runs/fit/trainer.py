@@ -15,9 +15,10 @@ from torch.utils.data import DataLoader
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainingArguments
 
 from as2lib.data.pairs import load_parts
+from as2lib.kernels.cosinet import reading_whole_batches
+from as2lib.kernels.first_token import reading_first_token
 from as2lib.kernels.training import training_kernels
 from as2lib.metrics.ranking import summary
-from as2lib.models.first_token import reading_first_token
 from as2lib.runs.fit.batches import GroupedBatches, Items
 from as2lib.runs.fit.objectives import TARGETS, objective
 from as2lib.runs.fit.schedules import step_inputs
@@ -57,6 +58,7 @@ class RankingTrainer(Trainer):
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         with ExitStack() as inside:
+            inside.enter_context(reading_whole_batches(self.model))
             if self.kernels:
                 inside.enter_context(reading_first_token(self.model))
                 self.masks = inside.enter_context(training_kernels(self.model, self.args.seed))
