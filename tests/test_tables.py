@@ -3,6 +3,7 @@ import pandas
 import pytest
 
 from as2lib.metrics.ranking import summary
+from as2lib.papers.cerberus import tables as cerberus_tables
 from as2lib.runs import results as tables
 
 
@@ -51,7 +52,7 @@ def test_a_reading_says_different_equal_both_or_undecided(trained):
 
 
 def test_heads_are_ranked_on_their_own(trained):
-    heads, disagreement = tables.heads(trained.study.runs("mhs/3h1"), ["a", "b", "c"])
+    heads, disagreement = cerberus_tables.heads(trained.study.runs("mhs/3h1"), ["a", "b", "c"])
     scores = trained.study.run("mhs/3h1/seed-0").scores("test")
     expected = summary(scores["question_id"], scores["label"], scores["head_1"])
     assert heads.loc["b", "MAP"] == pytest.approx(100 * expected["MAP"])

@@ -11,6 +11,7 @@ from as2lib.data.sources import BUILT, split_part
 from as2lib.metrics.ranking import summary
 from as2lib.models.lexical import expected_random
 from as2lib.papers.cerberus.sets import statistics
+from as2lib.papers.cerberus.tables import numbers, tested, tests_caption
 from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, SECOND, SHUFFLED, TRIVIAL, UPPER, systems
 from as2lib.paths import local_folder
 from as2lib.runs import results
@@ -39,13 +40,11 @@ def captions(study: "Study") -> dict[int, str]:
     _, dataset, number = corpus(study)
     questions = expected_random(target(study), questions="answered")["questions"]
     shares = f"of those of the second over all candidates; Cosinet's own are {100 * relative_cost(study):.1f} %"
-    margin = f"TOST, margin {100 * study.significance.margin:g} points"
     return {
         2: results.caption(questions, published_as=f"{dataset}, Cosinet Table 2"),
         4: results.caption(questions, study.cosinet.seeds, f"{dataset}, Cosinet Table {number}"),
         5: f"A whole fit, scoring included, {study.threads} thread(s); published: training on a GTX 1080 Ti.",
-        6: "Points of MAP on the test set; 95 % bootstrap interval over questions (low, high); p: Wilcoxon (Pratt); "
-        f"p equal: {margin}; p Holm and p equal are corrected over these rows; effect: rank-biserial.",
+        6: tests_caption(study),
         7: f"{results.caption(questions)} Means over seeds.",
         8: f"{results.caption(questions)} Cost: multiplications of both stages, {shares}.",
     }
@@ -120,9 +119,8 @@ def seconds(study: "Study") -> pandas.DataFrame:
 
 def pieces(study: "Study") -> pandas.DataFrame:
     """Table 6: each model beside the same one without a piece."""
-    scores = results.scored(study, {prefix for pair in PIECES for prefix in pair})
     labels = {prefix: system.label for prefix, system in systems(study).items()}
-    return results.labelled(results.compare(study, scores, PIECES), labels)
+    return results.labelled(tested(study, PIECES), labels)
 
 
 def order(study: "Study") -> pandas.DataFrame:
@@ -205,10 +203,9 @@ def sentence_two_stages(table: pandas.DataFrame, each: dict[str, float]) -> str:
     )
 
 
-def numbers(table: pandas.DataFrame, tests: pandas.DataFrame, order: pandas.DataFrame, stages: pandas.DataFrame):
+def recorded(table: pandas.DataFrame, tests: pandas.DataFrame, order: pandas.DataFrame, stages: pandas.DataFrame):
     """What the overview and the expected file read of Tables 4, 6, 7 and 8, by name."""
-    columns = ("MAP", "MAP ±", "MRR", "parameters")
-    found = {f"{row['run']} {column}": row[column] for _, row in table.iterrows() for column in columns}
+    found = numbers(table, "MAP", "MAP ±", "MRR", "parameters")
     found |= {f"{a} minus {b}": points for (a, b), points in zip(PIECES, tests["difference"], strict=True)}
     found |= {f"{prefix} lost by shuffling": points for prefix, points in zip(SHUFFLED, order["lost"], strict=True)}
     return found | {f"kept {keep} MAP": points for keep, points in stages["MAP"].items()}
