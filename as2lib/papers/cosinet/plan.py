@@ -13,9 +13,11 @@ def runs(study: "Study") -> list[Run]:
     """Every run of this paper, parents before children; none where the study has no section for it."""
     if not study.cosinet:
         return []
-    table_four = [row(study, model.prefix, seed) for model in MODELS for seed in seeds(study, model.prefix)]
+    cosinet = study.cosinet.seeds
+    seeds = {"cosinet": cosinet, "ca": study.cosinet.ca_seeds or cosinet}  # fewer: it takes several times as long
+    table_four = [row(study, model.prefix, seed) for model in MODELS for seed in seeds[model.prefix.split("/")[0]]]
     unrelated = [row(study, prefix, seed, related=False) for prefix in UNRELATED for seed in study.grid_seeds]
-    shuffles = [shuffled(study, prefix, seed) for prefix in SHUFFLED for seed in seeds(study, prefix)]
+    shuffles = [shuffled(study, prefix, seed) for prefix in SHUFFLED for seed in seeds[prefix.split("/")[0]]]
     return [*table_four, *unrelated, *shuffles]
 
 
@@ -49,8 +51,3 @@ def shuffled(study: "Study", prefix: str, seed: int) -> Run:
     """The same model where the candidates come in a random order: what it loses is what the order told it."""
     name, test = f"{prefix}/seed-{seed}", {"test": study.data.target.test}
     return Run(f"shuffled/{name}", "shuffled", {}, test, seed, prefix.split("/")[0], {"model": [name]})
-
-
-def seeds(study: "Study", prefix: str) -> list[int]:
-    """Compare-Aggregate may have fewer: it takes several times as long."""
-    return (prefix.startswith("ca/") and study.cosinet.ca_seeds) or study.cosinet.seeds

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 # Source of a target → what the paper calls it, and its table of results; beside any other target stands WikiQA.
 CORPORA = {"wikiqa": ("WikiQA", 4), "squad-sent": ("SQuAD-sent", 5), "nq-la": ("NQ-LA", 6)}
-RANDOM = "random order (expectation)"
 
 
 def corpus(study: "Study") -> tuple[str, str, int]:
@@ -63,8 +62,7 @@ def sets(study: "Study") -> pandas.DataFrame:
         ours["answered %"] = 100 * counts.loc["answered", "questions"] / ours["questions"]
         rows[f"{name}, here"] = {column: ours[column] for column in paper}
         rows[f"{dataset}, published"] = paper.loc[dataset].to_dict()
-    table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("set")
-    return table.astype({"questions": int, "pairs": int})
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("set").astype({"questions": int, "pairs": int})
 
 
 def trivial(study: "Study") -> pandas.DataFrame:
@@ -74,11 +72,13 @@ def trivial(study: "Study") -> pandas.DataFrame:
     random = {"run": "random"} | {metric: 100 * chance[metric] for metric in results.METRICS}
     random |= results.published_row(paper, "random", dataset)
     rankers = results.table(study, TRIVIAL, beside=paper, dataset=dataset)[[*random, "ties %"]]
-    return pandas.concat([pandas.DataFrame([random], index=[RANDOM]), rankers]).rename_axis("ranker")
+    return pandas.concat([pandas.DataFrame([random], index=["random order (expectation)"]), rankers]).rename_axis(
+        "ranker"
+    )
 
 
 def sentence_random(study: "Study", rankers: pandas.DataFrame) -> str:
-    (source, dataset, _), row = corpus(study), rankers.loc[RANDOM]
+    (source, dataset, _), row = corpus(study), rankers.iloc[0]
     questions = expected_random(target(study), questions="answered")["questions"]
     ours = f"A random order is expected to have P@1 {row['P@1']:.2f} and MAP {row['MAP']:.2f}"
     theirs = f"the published numbers beside it are {dataset}'s, another corpus"
@@ -131,6 +131,7 @@ def order(study: "Study") -> pandas.DataFrame:
 
 
 def mean_maps(study: "Study", prefixes: list[str]) -> numpy.ndarray:
+    """MAP of each system in percent, mean over its seeds."""
     return results.mean_and_spread(results.frame(results.scored(study, prefixes)))["MAP"].to_numpy()
 
 
@@ -184,22 +185,16 @@ def relative_cost(study: "Study") -> float:
     once = question.groupby(pairs["question_id"], sort=False).first().sum()
     cosinet = 5 * (settings.vectors.dimensions + 1) * settings.hidden * (once + answer.sum())
     student = study.store.planned(f"{SECOND}/seed-{study.seeds[0]}")
-    layer = encoder_weights(study.store, student) / (study.mhs.body + 1)
-    layers = study.mhs.body + student.spec["mhs"]["heads"]
-    return float(cosinet / (layer * layers * (question + answer + 3).sum()))
+    layers = (study.mhs.body + student.spec["mhs"]["heads"]) / (study.mhs.body + 1)  # of those of its encoder
+    return float(cosinet / (layers * encoder_weights(study.store, student) * (question + answer + 3).sum()))
 
 
-def alone(study: "Study") -> dict[str, float]:
-    """MAP in percent of each of the two stages by itself."""
-    return dict(zip(("MHS", "Cosinet"), mean_maps(study, [SECOND, FIRST]), strict=True))
-
-
-def sentence_two_stages(table: pandas.DataFrame, each: dict[str, float]) -> str:
+def sentence_two_stages(table: pandas.DataFrame, mhs: float, cosinet: float) -> str:
     best = table.loc[table["MAP"].idxmax()]
     return (
         f"Of the numbers kept, {best.name} is best for the two in a row: MAP {best['MAP']:.1f} at {best['cost %']:.0f} "
-        f"% of the multiplications, against {each['MHS']:.1f} for the multiple-heads student alone and "
-        f"{each['Cosinet']:.1f} for Cosinet alone."
+        f"% of the multiplications, against {mhs:.1f} for the multiple-heads student alone and "
+        f"{cosinet:.1f} for Cosinet alone."
     )
 
 
