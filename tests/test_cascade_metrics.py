@@ -18,12 +18,6 @@ def example(questions=30, exits=5, seed=0):
     return ids[shuffled], label[shuffled], scores[shuffled]
 
 
-def test_a_replay_worked_by_hand():
-    found = replay(list("aaaaa"), numpy.array([[0.9, 0.1, 0.5, 0.7, 0.3], [0.2, 0.99, 0.8, 0.6, 0.95]]).T, 0.4)
-    assert found.position.tolist() == [2, 4, 0, 1, 3]
-    assert found.last.tolist() == [1, 0, 1, 1, 0]
-
-
 def test_the_grid_is_what_replaying_each_combination_gives():
     ids, label, scores = example(exits=4)
     table = grid(ids, label, scores, 6, (2, 3, 4, 6), ratios=(0.0, 0.3, 0.6))

@@ -46,7 +46,7 @@ def test_relatedness_is_the_greatest_cosine_with_the_other_text():
     # one question of two words, columns 0 and 1; its first candidate has two words, its second one
     similar = torch.tensor([[0.1, 0.9, 1.0], [0.8, -0.2, 1.0], [-0.5, -0.3, 1.0]])  # column 2: another question's word
     said, asked = (torch.tensor([0, 1, 2, 0]), torch.tensor([2, 1, 1])), (torch.tensor([0, 1, 2]), torch.tensor([2, 1]))
-    of_asked, of_said = relatedness(similar, *said, *asked, torch.tensor([2, 1]))
+    of_asked, of_said = relatedness(similar, said, asked, torch.tensor([2, 1]))
     torch.testing.assert_close(of_said, torch.tensor([0.9, 0.8, -0.3, 1.0]))
     torch.testing.assert_close(of_asked, torch.tensor([0.8, 0.9, -0.5, -0.3, 1.0]))
 

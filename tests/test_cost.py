@@ -124,13 +124,6 @@ def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up(clock):
     assert found.threads == torch.get_num_threads()
 
 
-def test_members_of_an_ensemble_run_one_after_another(clock):
-    members = [Sleeper(clock, seconds, seconds, seconds) for seconds in (1, 2, 4)]
-    found = latency(members, {"input_ids": torch.zeros(1, 1)}, repeats=2)
-    assert (found.mean, found.deviation) == (7, 0)
-    assert [member.seconds for member in members] == [[], [], []]
-
-
 def test_latency_is_measured_in_eval_mode_and_leaves_the_mode(clock):
     model = Sleeper(clock, 1, 1, 1).train()
     latency(model, {"input_ids": torch.zeros(1, 1)}, repeats=2)

@@ -1,6 +1,5 @@
 """Tokens are made once, are the same every time, and are padded to the longest pair of a batch."""
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -14,15 +13,11 @@ from as2lib.data import encode
 from as2lib.data.encode import PairEncoder, tokenizer_fingerprint, word_tokenizer
 from as2lib.data.pairs import from_rows
 
+QUESTIONS = ["Who wrote it?", "Who wrote it?", "When?"]
+ANSWERS = ["Ann wrote it in the spring of a wet year .", "It rained .", "In spring"]
 ROWS = [
-    {
-        "question_id": "q1",
-        "question": "Who wrote it?",
-        "answer": "Ann wrote it in the spring of a wet year .",
-        "label": 1,
-    },
-    {"question_id": "q1", "question": "Who wrote it?", "answer": "It rained .", "label": 0},
-    {"question_id": "q2", "question": "When?", "answer": "In spring", "label": 1},
+    {"question_id": question, "question": question, "answer": answer, "label": 1}
+    for question, answer in zip(QUESTIONS, ANSWERS, strict=True)
 ]
 TEXTS = [row[key] for row in ROWS for key in ("question", "answer")]
 CLS, SEP, PAD = 2, 3, 0
@@ -189,13 +184,3 @@ def test_encoder_refuses_what_it_cannot_use(tokenizer):
         PairEncoder(tokenizer, 3)
     with pytest.raises(ValueError, match="expected a fast tokenizer, got object"):
         PairEncoder(object(), 32)
-
-
-def test_encoded_bytes_are_the_same_every_time(tokenizer, pairs, root):
-    digests = set()
-    for _ in range(2):
-        PairEncoder(tokenizer, 32).encode(pairs)
-        (path,) = (root / "work" / "encoded").iterdir()
-        digests.add(hashlib.sha256(path.read_bytes()).hexdigest())
-        path.unlink()
-    assert len(digests) == 1

@@ -1,45 +1,16 @@
 import numpy
 import pytest
 import torch
-from torch import nn
 
 from as2lib.kernels.first_token import last_layers, reading_first_token
-from as2lib.models import cross_encoder
 from as2lib.models.mhs import MHSForSequenceClassification
+from tests.encoders import FAMILIES, batch, classifier
 
-FAMILIES = ("electra", "bert", "roberta", "albert", "deberta-v2")
 FAST = FAMILIES[:3]
-SIZES = {
-    "vocab_size": 50,
-    "hidden_size": 32,
-    "num_hidden_layers": 4,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "max_position_embeddings": 40,
-    "pad_token_id": 0,
-}
-
-
-def classifier(family, **changes):
-    torch.manual_seed(0)
-    embedding = {"embedding_size": 16} if family in ("electra", "albert") else {}
-    model = cross_encoder.build({"model_type": family, **SIZES, **embedding, **changes}).eval()
-    for name, weights in model.named_parameters():  # biases of zero and scales of one would hide a part left out
-        scale = "norm" in name.lower() and name.endswith("weight")
-        nn.init.normal_(weights, mean=float(scale), std=0.2)
-    return model
 
 
 def student(family, body, **changes):
     return MHSForSequenceClassification.from_backbone(classifier(family, **changes), body, 3, perturb=0.5)
-
-
-def batch(padded=True):
-    ids = torch.randint(5, 50, (6, 11), generator=torch.Generator().manual_seed(1))
-    mask = torch.ones_like(ids)
-    if padded:
-        ids[2, 7:], mask[2, 7:], ids[4, 3:], mask[4, 3:] = 0, 0, 0, 0
-    return {"input_ids": ids, "attention_mask": mask}
 
 
 def logits(model, inputs, fast):

@@ -4,47 +4,8 @@ from transformers import AutoModelForSequenceClassification
 
 from as2lib.models import cross_encoder
 from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
-
-SIZES = {
-    "vocab_size": 50,
-    "hidden_size": 32,
-    "num_hidden_layers": 4,
-    "num_attention_heads": 2,
-    "intermediate_size": 48,
-    "max_position_embeddings": 40,
-    "pad_token_id": 0,
-}
-EXTRA = {
-    "electra": {"embedding_size": 16},
-    "albert": {"embedding_size": 16, "inner_group_num": 2},
-    "deberta-v2": {  # as microsoft/deberta-v2-xlarge and deberta-v3-base have them
-        "relative_attention": True,
-        "pos_att_type": ["p2c", "c2p"],
-        "position_buckets": 8,
-        "norm_rel_ebd": "layer_norm",
-        "share_att_key": True,
-        "conv_kernel_size": 3,
-        "position_biased_input": False,
-    },
-}
-FAMILIES = ["electra", "bert", "roberta", "albert", "deberta-v2"]
-
-
-def backbone(family="electra", **changes):
-    torch.manual_seed(0)
-    whole = cross_encoder.build({"model_type": family, **SIZES, **EXTRA.get(family, {}), **changes}).eval()
-    for name, weights in whole.named_parameters():  # biases of zero and scales of one would hide a part left out
-        if name.endswith("bias") or "LayerNorm" in name or "layer_norm" in name:
-            torch.nn.init.normal_(weights, mean=float(name.endswith("weight")), std=0.2)
-    return whole
-
-
-def batch():
-    generator = torch.Generator().manual_seed(1)
-    ids = torch.randint(5, 50, (6, 11), generator=generator)
-    mask = torch.ones_like(ids)
-    ids[2, 7:], mask[2, 7:] = 0, 0
-    return {"input_ids": ids, "attention_mask": mask}
+from tests.encoders import FAMILIES, batch
+from tests.encoders import classifier as backbone
 
 
 @pytest.mark.parametrize("family", FAMILIES)

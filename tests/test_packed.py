@@ -4,11 +4,10 @@ from torch import nn
 
 from as2lib.kernels import packed
 from as2lib.kernels.packed import packing
-from as2lib.models import cross_encoder
 from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.score import classifying_in_float32
-
-SIZES = {"vocab_size": 50, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 96, "pad_token_id": 0}
+from tests import encoders
+from tests.encoders import batch
 
 
 @pytest.fixture(autouse=True)
@@ -17,14 +16,12 @@ def _small_is_large(monkeypatch):
 
 
 def classifier(family, **changes):
-    torch.manual_seed(0)
-    return cross_encoder.build({"model_type": family, "num_hidden_layers": 3, **SIZES, **changes}).eval()
+    return encoders.classifier(family, hidden_size=64, intermediate_size=96, **{"initializer_range": 0.02, **changes})
 
 
 def logits(model, precision="float32"):
-    ids = torch.randint(5, 50, (6, 11), generator=torch.Generator().manual_seed(1))
     with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
-        return model(input_ids=ids).logits
+        return model(input_ids=batch()["input_ids"]).logits
 
 
 def inside(model, precision="float32"):
@@ -59,7 +56,7 @@ def test_the_exact_gelu_is_part_of_the_product_and_no_other_activation_is():
     def after(activation):
         return [name for _, _, name in packed.products(classifier("bert", hidden_act=activation))]
 
-    assert after("gelu").count("gelu") == 3
+    assert after("gelu").count("gelu") == 4
     assert set(after("gelu_new")) == set(after("relu")) == {"none"}
     assert len(after("gelu")) == len(after("relu"))  # its linear layer is not packed a second time
 

@@ -176,14 +176,6 @@ def test_top_is_the_first_incorrect_candidate_among_the_leaders():
     assert list(rows.index) == ["b", "a"]
 
 
-@given(rankings)
-def test_p_at_1_is_the_label_of_the_top_candidate(ranking):
-    question_id, label, score = zip(*ranking, strict=True)
-    leaders = top(question_id, label, score)
-    measured = per_question(question_id, label, score, "all")["P@1"]
-    np.testing.assert_array_equal(np.asarray(label)[leaders], measured)
-
-
 # --- properties -----------------------------------------------------------------------------------------------------
 
 

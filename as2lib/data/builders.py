@@ -78,15 +78,23 @@ def natural_paragraphs(records: Iterable[tuple[str, Record]]) -> Iterator[Row]:
     """
     for where, record in records:
         with _in_format(where, "Natural Questions"):
-            identifier, question, tokens, html, candidates, chosen = _natural(record)
+            identifier = str(record["example_id"] if "example_id" in record else record["id"])
+            question = record.get("question_text") or record["question"]
+            question = (question if isinstance(question, str) else question["text"]).strip()
+            tokens, markup = _page(record)
+            candidates, annotations = record["long_answer_candidates"], record["annotations"]
+            if isinstance(candidates, dict):  # as on the hub
+                ranges = zip(candidates["start_token"], candidates["end_token"], strict=True)
+                chosen = {one["candidate_index"] for one in annotations["long_answer"]}
+            else:
+                ranges = [(one["start_token"], one["end_token"]) for one in candidates]
+                chosen = {one["long_answer"]["candidate_index"] for one in annotations}
             paragraphs = []
-            for number, (start, end) in enumerate(candidates):
+            for number, (start, end) in enumerate(ranges):
                 if start < len(tokens) and tokens[start].upper() == "<P>":
-                    words = " ".join(tokens[i] for i in range(start, end) if not html[i])
+                    words = " ".join(tokens[i] for i in range(start, end) if not markup[i])
                     paragraphs.append((start, words.strip(), int(number in chosen)))
-        for _, text, label in sorted(paragraphs):
-            if text:
-                yield identifier, question, text, label
+        yield from ((identifier, question, text, label) for _, text, label in sorted(paragraphs) if text)
 
 
 def asnq_sentences(location: sources.Location) -> Iterator[Row]:
@@ -115,28 +123,15 @@ def is_dev(question_id: str) -> bool:
     return hashlib.sha256(question_id.encode()).digest()[0] * DEV_SHARE < 256
 
 
-def _natural(record: Record) -> tuple[str, str, list[str], list[bool], list[tuple[int, int]], set]:
-    """The id, the question, the page's tokens and which are markup, the candidates' ranges, and what was chosen."""
-    identifier = str(record["example_id"] if "example_id" in record else record["id"])
-    question = record.get("question_text") or record["question"]
-    question = question if isinstance(question, str) else question["text"]
-    candidates, annotations = record["long_answer_candidates"], record["annotations"]
+def _page(record: Record) -> tuple[list[str], list[bool]]:
+    """The tokens of a record's page, and which of them are markup."""
     if "document_text" in record:  # the simplified files: one text, markup told by its angle brackets
         tokens = record["document_text"].split(" ")
-        html = [token.startswith("<") and token.endswith(">") for token in tokens]
-    elif "document_tokens" in record:  # the original files
-        tokens = [token["token"] for token in record["document_tokens"]]
-        html = [token["html_token"] for token in record["document_tokens"]]
-    else:  # the hub
-        tokens, html = record["document"]["tokens"]["token"], record["document"]["tokens"]["is_html"]
-    if isinstance(candidates, dict):
-        ranges = list(zip(candidates["start_token"], candidates["end_token"], strict=True))
-        answers = annotations["long_answer"]
-    else:
-        ranges = [(one["start_token"], one["end_token"]) for one in candidates]
-        answers = [one["long_answer"] for one in annotations]
-    chosen = {one["candidate_index"] for one in answers if one["candidate_index"] >= 0}
-    return identifier, question.strip(), tokens, html, ranges, chosen
+        return tokens, [token.startswith("<") and token.endswith(">") for token in tokens]
+    if "document_tokens" in record:  # the original files
+        tokens = record["document_tokens"]
+        return [token["token"] for token in tokens], [token["html_token"] for token in tokens]
+    return record["document"]["tokens"]["token"], record["document"]["tokens"]["is_html"]  # the hub
 
 
 def _of_hub(location: sources.Location) -> Iterator[tuple[str, Record]]:

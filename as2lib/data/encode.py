@@ -54,6 +54,8 @@ class PairEncoder:
     def save(self, folder: str | Path) -> None:
         """Leave beside a model what `load_encoder` reads: who loads the folder truncates as this encoder does."""
         self.tokenizer.model_max_length = self.max_length
+        self.tokenizer.backend_tokenizer.no_truncation()  # set by the last call, if any: the same file either way
+        self.tokenizer.backend_tokenizer.no_padding()
         self.tokenizer.save_pretrained(folder)
 
     def fingerprint(self, pairs: Dataset) -> str:

@@ -87,14 +87,14 @@ def from_rows(rows: Any, name: str = "rows", labelled: bool = True) -> Dataset:
     """
     if isinstance(rows, Sequence) and len(rows) > 0:
         called = ((f"{name}, row {number}", row) for number, row in enumerate(rows, 1))
-        return _dataset(pa.concat_tables(check(formats.tables_of_rows(called, name, labelled), name, labelled)))
-    if isinstance(rows, Dataset):
-        rows = _table(rows)
-    elif isinstance(rows, pd.DataFrame):
-        rows = pa.Table.from_pandas(rows, preserve_index=False)
-    if not isinstance(rows, pa.Table):
-        raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset with rows, got {shorten(rows)}")
-    return _dataset(pa.concat_tables(check([formats.select(rows, name, labelled)], name, labelled)))
+        tables = formats.tables_of_rows(called, name, labelled)
+    else:
+        table = _table(rows) if isinstance(rows, Dataset) else rows
+        table = pa.Table.from_pandas(rows, preserve_index=False) if isinstance(rows, pd.DataFrame) else table
+        if not isinstance(table, pa.Table):
+            raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset with rows, got {shorten(rows)}")
+        tables = [formats.select(table, name, labelled)]
+    return _dataset(pa.concat_tables(check(tables, name, labelled)))
 
 
 def check(
@@ -164,18 +164,16 @@ def concatenate(sets: Iterable[Dataset]) -> Dataset:
 
     Raises ValueError where a question id is in two of them, or where their columns differ.
     """
-    tables, owner = [_table(pairs) for pairs in sets], {}
-    if len({tuple(table.column_names) for table in tables}) != 1:
-        got = "; ".join(", ".join(table.column_names) for table in tables) or "none"
+    sets, owner = list(sets), {}
+    if len({tuple(pairs.column_names) for pairs in sets}) != 1:
+        got = "; ".join(", ".join(pairs.column_names) for pairs in sets) or "none"
         raise ValueError(f"concatenate: expected sets of pairs with the same columns, got {got}")
-    for number, table in enumerate(tables, 1):
-        for name in table["question_id"].unique().to_pylist():
+    for number, pairs in enumerate(sets, 1):
+        for name in pairs.unique("question_id"):
             if owner.setdefault(name, number) != number:
-                raise ValueError(
-                    f"concatenate: question_id {shorten(name)} is in set {owner[name]} and again in set {number}; "
-                    "give each set ids of its own"
-                )
-    return _dataset(pa.concat_tables(tables))
+                again = f"question_id {shorten(name)} is in set {owner[name]} and again in set {number}"
+                raise ValueError(f"concatenate: {again}; give each set ids of its own")
+    return datasets.concatenate_datasets(sets)
 
 
 def fingerprint(pairs: Dataset | pa.Table | Table) -> str:

@@ -25,19 +25,11 @@ STRIP = 8  # the greatest of that many words at once is vectorised, of a text's 
 def reading_whole_batches(model: nn.Module) -> Iterator[None]:
     """Inside, Cosinet and Compare-Aggregate convolve texts, and a tanh rank RNN reads lists, as this module does.
 
-    Values and gradients are the same but for rounding.  Does nothing to any other layer, nor to a recurrent one on a
-    GPU.  Afterwards the model is as it was.
+    Values and gradients are the same but for rounding.  An LSTM, and a recurrent layer on a GPU, reads as before.
     """
     quick = {WordConvolution: convolve, FrozenWordConvolution: convolve_frozen, RankRNN: read_lists}
-    layers = [module for module in model.modules() if type(module) in quick and not _stays(module)]
-    with replacing({layer: partial(quick[type(layer)], layer) for layer in layers}):
+    with replacing({layer: partial(quick[type(layer)], layer) for layer in model.modules() if type(layer) in quick}):
         yield
-
-
-def _stays(layer: nn.Module) -> bool:
-    if not isinstance(layer, RankRNN):
-        return False
-    return not isinstance(layer.rnn, nn.RNN) or layer.rnn.weight_ih_l0.device.type != "cpu"
 
 
 def convolve(layer: WordConvolution, words: Tensor, lengths: Tensor) -> Tensor:
@@ -203,6 +195,8 @@ def read_lists(layer: RankRNN, pairs: Tensor, candidates: Tensor) -> Tensor:
     Both directions take a step together, each list in its own order and padded at its end, where nothing is read.
     """
     rnn, ends = layer.rnn, ["", "_reverse"] if layer.rnn.bidirectional else [""]
+    if not isinstance(rnn, nn.RNN) or pairs.device.type != "cpu":
+        return RankRNN.forward(layer, pairs, candidates)
     with torch.autocast(pairs.device.type, enabled=False):
         of_input, of_state, bias, more_bias = (
             torch.stack([getattr(rnn, f"{name}_l0{end}") for end in ends])

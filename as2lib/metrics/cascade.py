@@ -13,10 +13,8 @@ import numpy
 import pandas
 
 from as2lib.metrics.cost import cascade_cost
-from as2lib.metrics.pruning import places, prune, staying
+from as2lib.metrics.pruning import Ratios, places, prune, staying
 from as2lib.metrics.ranking import encode_ids
-
-RATIOS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # of the grid in Figure 2
 
 
 class Replay(NamedTuple):
@@ -26,7 +24,7 @@ class Replay(NamedTuple):
     last: numpy.ndarray
 
 
-def replay(question_id: Sequence, exit_scores: numpy.ndarray, alpha: float | Sequence[float]) -> Replay:
+def replay(question_id: Sequence, exit_scores: numpy.ndarray, alpha: Ratios) -> Replay:
     """The order in which `rank` puts each question's candidates, from the scores of every exit.
 
     question_id: (n,) any ids, the rows of a question in the order of its candidates.  exit_scores: (n, e), higher is
@@ -47,7 +45,7 @@ def grid(
     exit_scores: numpy.ndarray,
     depth: int,
     exits: Sequence[int],
-    ratios: Sequence[float] = RATIOS,
+    ratios: Sequence[float],
 ) -> pandas.DataFrame:
     """P@1 and cost of every combination of drop ratios, over the questions with a correct candidate.
 

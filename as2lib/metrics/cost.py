@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from as2lib.metrics.pruning import survivors
+from as2lib.metrics.pruning import Ratios, survivors
 
 Batch = Mapping[str, torch.Tensor]
 
@@ -96,7 +96,7 @@ def _synchronise(batch: Batch) -> None:
 
 
 def cascade_cost(
-    depth: int, exits: Sequence[int], alpha: float | Sequence[float], candidates: int | Sequence[int] | None = None
+    depth: int, exits: Sequence[int], alpha: Ratios, candidates: int | Sequence[int] | None = None
 ) -> float:
     """Layers that a cascade computes, over those of the monolithic model of `depth` layers, which is 1.0.
 
@@ -112,7 +112,7 @@ def cascade_cost(
 
 
 def sequential_cost(
-    depth: int, exits: Sequence[int], alpha: float | Sequence[float], candidates: int | Sequence[int] | None = None
+    depth: int, exits: Sequence[int], alpha: Ratios, candidates: int | Sequence[int] | None = None
 ) -> float:
     """The same for independent models of `exits` layers in sequence, each starting anew: Σ_i exits_i · s_i / depth.
 

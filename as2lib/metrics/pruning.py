@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy
 
+Ratios = float | Sequence[float]  # the share that each stage but the last drops: a number, or one for each
+
 
 class Pruned(NamedTuple):
     """scores: (n,) float64, the last that each got: not comparable across stages.  last: (n,) the stage that gave it.
@@ -24,10 +26,7 @@ class Pruned(NamedTuple):
 
 
 def prune(
-    score: Callable[[int, numpy.ndarray], numpy.ndarray],
-    stages: int,
-    question: numpy.ndarray,
-    alpha: float | Sequence[float],
+    score: Callable[[int, numpy.ndarray], numpy.ndarray], stages: int, question: numpy.ndarray, alpha: Ratios
 ) -> Pruned:
     """Ranks the candidates of each question by stages that each see only what those before have left.
 
@@ -54,7 +53,7 @@ def places(question: numpy.ndarray) -> numpy.ndarray:
     return numpy.arange(len(question)) - numpy.repeat(starts, numpy.diff(starts, append=len(question)))
 
 
-def survivors(exits: int, alpha: float | Sequence[float], candidates: int | numpy.ndarray | None = None) -> list:
+def survivors(exits: int, alpha: Ratios, candidates: int | numpy.ndarray | None = None) -> list:
     """How many of a question's candidates (or of several questions') each stage scores; without them, which share.
 
     128 at alpha 0.3 with five exits: 128, 90, 63, 45, 32.  Raises ValueError for fewer than one, and as `drop_ratios`.
@@ -73,7 +72,7 @@ def dropped(candidates: int | numpy.ndarray, ratio: float) -> numpy.ndarray:
     return numpy.minimum(numpy.subtract(candidates, 1), product.astype(int))
 
 
-def drop_ratios(alpha: float | Sequence[float], exits: int) -> list[float]:
+def drop_ratios(alpha: Ratios, exits: int) -> list[float]:
     """One ratio for each exit but the last.  Raises ValueError for more or fewer, or one outside [0, 1)."""
     alike = isinstance(alpha, int | float)
     given = [float(ratio) for ratio in ([alpha] if alike else alpha)]

@@ -14,8 +14,9 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
+from as2lib.metrics.pruning import Ratios
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
-from as2lib.models.sequential import Ranking, rank_by_stages
+from as2lib.models.sequential import Questions, Ranking, rank_by_stages
 
 BACKBONES = ("electra", "bert", "roberta")
 EXITS = (4, 6, 8, 10, 12)
@@ -31,12 +32,7 @@ class CascadeConfig(BackboneConfig):
     model_type, family = "cascade", "roberta"
 
     def __init__(
-        self,
-        backbone: dict[str, Any] | PretrainedConfig | None = None,
-        exits: Sequence[int] = EXITS,
-        pooling: str = "mean",
-        stop_gradient: bool = False,
-        **kwargs: Any,
+        self, backbone=None, exits: Sequence[int] = EXITS, pooling: str = "mean", stop_gradient: bool = False, **kwargs
     ):
         self.exits, self.pooling, self.stop_gradient = list(exits), pooling, stop_gradient
         super().__init__(backbone, **kwargs)
@@ -109,29 +105,22 @@ class CascadeTransformer(PreTrainedModel):
 
     @classmethod
     def from_backbone(
-        cls,
-        model_or_name: PreTrainedModel | str | Path,
-        exits: Sequence[int] = EXITS,
-        pooling: str = "mean",
-        stop_gradient: bool = False,
+        cls, model_or_name: PreTrainedModel | str | Path, exits: Sequence[int] = EXITS, **fields: Any
     ) -> "CascadeTransformer":
         """A cascade over a copy of a model's encoder; its classifiers are new, from torch's global generator.
 
-        model_or_name: an encoder or sequence classifier, or what `cross_encoder.build` takes.
+        model_or_name: an encoder or sequence classifier, or what `cross_encoder.build` takes.  fields: of the
+        configuration.
         Raises ValueError for an unsupported family, or exits that are not increasing or exceed the depth.
         """
         backbone = model_or_name if isinstance(model_or_name, PreTrainedModel) else build(model_or_name)
-        cascade = cls(CascadeConfig(backbone.config, exits, pooling, stop_gradient))
+        cascade = cls(CascadeConfig(backbone.config, exits, **fields))
         weights = backbone.base_model.state_dict()
         cascade.encoder.load_state_dict({name: weights[name] for name in cascade.encoder.state_dict()})
         return cascade.train(backbone.training)
 
     def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        only_exit: int | None = None,
-        **inputs: Tensor,
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, only_exit: int | None = None, **inputs: Tensor
     ) -> CascadeOutput:
         """input_ids, attention_mask (1 at real tokens), token_type_ids: (b, n).
 
@@ -150,10 +139,7 @@ class CascadeTransformer(PreTrainedModel):
 
     @torch.inference_mode()
     def rank(
-        self,
-        batch: dict[str, Tensor],
-        alpha: float | Sequence[float],
-        question_index: Tensor | Sequence[int] | None = None,
+        self, batch: dict[str, Tensor], alpha: Ratios, question_index: Questions = None
     ) -> Ranking | list[Ranking]:
         """Rank one question's candidates, or several questions', dropping at each exit: only survivors go on.
 

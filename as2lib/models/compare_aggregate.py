@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from as2lib.models.cosinet import CosinetConfig, ListOutput, WordPairModel, repeat_texts
+from as2lib.models.cosinet import CosinetConfig, WordPairModel, repeat_texts
 from as2lib.models.rank_rnn import by_question
 from as2lib.models.word_convolution import WordConvolution
 
@@ -41,16 +41,8 @@ class CompareAggregate(WordPairModel):
         self.add_ranking(len(sizes) * f, 2 * f)
         self.post_init()
 
-    def forward(
-        self,
-        question_words: Tensor,
-        question_lengths: Tensor,
-        candidate_words: Tensor,
-        candidate_lengths: Tensor,
-        candidates: Tensor,
-        **_: Any,
-    ) -> ListOutput:
-        """A batch of `WordEncoder.collate`: the texts' words one after the other."""
+    def forward(self, question_words, question_lengths, candidate_words, candidate_lengths, candidates, **_: Any):
+        """A batch of `WordEncoder.collate`, tensors: the texts' words one after the other.  Returns a `ListOutput`."""
         distinct, rows = torch.cat([question_words, candidate_words]).unique(return_inverse=True)
         with torch.autocast(rows.device.type, enabled=False):  # little work, in a size of its own for each batch
             vectors = unit_variance(self.lookup(distinct))

@@ -17,6 +17,8 @@ from as2lib.data.embeddings import unknown_vector
 from as2lib.models.rank_rnn import RankRNN
 from as2lib.models.word_convolution import FrozenWordConvolution
 
+Texts = tuple[Tensor, Tensor]  # the words of texts one after the other, and the length of each
+
 
 class CosinetConfig(PretrainedConfig):
     """words, dimensions: of the static vectors.  hidden: filters.  kernel: words of a window.
@@ -115,25 +117,16 @@ class Cosinet(WordPairModel):
         self.add_ranking(config.hidden, config.hidden)
         self.post_init()
 
-    def forward(
-        self,
-        question_words: Tensor,
-        question_lengths: Tensor,
-        candidate_words: Tensor,
-        candidate_lengths: Tensor,
-        candidates: Tensor,
-        **_: Any,
-    ) -> ListOutput:
-        """A batch of `WordEncoder.collate`: the texts' words one after the other."""
+    def forward(self, question_words, question_lengths, candidate_words, candidate_lengths, candidates, **_: Any):
+        """A batch of `WordEncoder.collate`, tensors: the texts' words one after the other.  Returns a `ListOutput`."""
         asked, asked_rows = question_words.unique(return_inverse=True)
         said, said_rows = candidate_words.unique(return_inverse=True)
         asked, said = self.lookup(asked), self.lookup(said)  # (U, d)
         rows, lengths = repeat_texts(asked_rows, question_lengths, candidates)  # of each pair's question
         with torch.no_grad(), torch.autocast(asked.device.type, enabled=False):
             similar = functional.normalize(said) @ functional.normalize(asked).T  # (U said, U asked)
-            of_asked, of_said = relatedness(
-                similar, said_rows, candidate_lengths, asked_rows, question_lengths, candidates
-            )
+            texts = (said_rows, candidate_lengths), (asked_rows, question_lengths)
+            of_asked, of_said = relatedness(similar, *texts, candidates)
             if not self.config.related:
                 of_asked, of_said = torch.zeros_like(of_asked), torch.zeros_like(of_said)
         question = self.question(asked, rows, of_asked, lengths)  # (b, f)
@@ -141,27 +134,20 @@ class Cosinet(WordPairModel):
         return self.score_pairs(question, candidate, candidates)
 
 
-def relatedness(
-    similar: Tensor,
-    said_rows: Tensor,
-    candidate_lengths: Tensor,
-    asked_rows: Tensor,
-    question_lengths: Tensor,
-    candidates: Tensor,
-) -> tuple[Tensor, Tensor]:
+def relatedness(similar: Tensor, said: Texts, asked: Texts, candidates: Tensor) -> tuple[Tensor, Tensor]:
     """Each word's greatest cosine with the words of the other text of its pair.
 
-    similar: (U said, U asked), cosines of distinct words.  said_rows: (N,), asked_rows: (Q,): the candidates' and the
-    questions' words as its rows and columns, of texts of `candidate_lengths` (b,) and `question_lengths` (q,).
+    similar: (U said, U asked), cosines of distinct words.  said: the candidates' words as its rows, (N,), and their
+    lengths, (b,).  asked: the questions' words as its columns, (Q,), and their lengths, (q,).
     candidates: (q,), pairs of each question.
     Returns one value for each word of the pairs' questions, and (N,).  Source: section 4.1.1.
     """
     question = torch.arange(len(candidates), device=similar.device).repeat_interleave(candidates)  # (b,), of each pair
-    to_question = greatest_rows(similar.T.contiguous(), asked_rows, question_lengths)  # (q, U said)
-    to_candidate = greatest_rows(similar, said_rows, candidate_lengths)  # (b, U asked)
-    rows, lengths = repeat_texts(asked_rows, question_lengths, candidates)
+    to_question = greatest_rows(similar.T.contiguous(), *asked)  # (q, U said)
+    to_candidate = greatest_rows(similar, *said)  # (b, U asked)
+    rows, lengths = repeat_texts(*asked, candidates)
     pair = torch.arange(len(lengths), device=similar.device).repeat_interleave(lengths)
-    return to_candidate[pair, rows], to_question[question.repeat_interleave(candidate_lengths), said_rows]
+    return to_candidate[pair, rows], to_question[question.repeat_interleave(said[1]), said[0]]
 
 
 def greatest_rows(table: Tensor, rows: Tensor, lengths: Tensor) -> Tensor:

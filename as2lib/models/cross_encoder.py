@@ -10,8 +10,8 @@ from transformers import (
     AutoTokenizer,
     PretrainedConfig,
     PreTrainedModel,
-    PreTrainedTokenizerBase,
 )
+from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from as2lib.paths import model_origin
 
@@ -26,7 +26,8 @@ class BackboneConfig(PretrainedConfig):
     def __init__(self, backbone: dict[str, Any] | PretrainedConfig | None = None, **kwargs: Any):
         if isinstance(backbone, PretrainedConfig):
             backbone = backbone.to_dict()
-        self.backbone = backbone or AutoConfig.for_model(self.family).to_dict()
+        fields = backbone or AutoConfig.for_model(self.family).to_dict()
+        self.backbone = {name: value for name, value in fields.items() if name != "_name_or_path"}  # a folder here
         self.initializer_range = self.backbone.get("initializer_range", 0.02)
         self.hidden_size = self.backbone.get("hidden_size")
         super().__init__(**{"num_labels": CLASSES, "pad_token_id": self.backbone.get("pad_token_id"), **kwargs})

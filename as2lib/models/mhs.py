@@ -33,14 +33,7 @@ class MHSConfig(BackboneConfig):
 
     model_type = "mhs"
 
-    def __init__(
-        self,
-        backbone: dict[str, Any] | PretrainedConfig | None = None,
-        body: int = 11,
-        heads: int = 3,
-        combine: str = "probability",
-        **kwargs: Any,
-    ):
+    def __init__(self, backbone=None, body: int = 11, heads: int = 3, combine: str = "probability", **kwargs):
         self.body, self.heads, self.combine = body, heads, combine
         super().__init__(backbone, **kwargs)
         self.num_hidden_layers = self.backbone.get("num_hidden_layers")
@@ -166,18 +159,17 @@ class MHSForSequenceClassification(PreTrainedModel):
         backbone_config: PretrainedConfig | dict[str, Any],
         body: int | None = None,
         heads: int | None = None,
-        combine: str = "probability",
     ) -> "MHSForSequenceClassification":
         """The student of a state dict as published with the CERBERUS paper, ready to score.
 
         backbone_config: of the encoder it was made from, such as google/electra-base-discriminator.
-        body, heads: the student's shape; None: as the file has it.  combine: the released models average probabilities.
+        body, heads: the student's shape; None: as the file has it.  It averages its heads' probabilities.
         Raises ValueError that names the first tensor that is missing, unexpected or of another shape.
         """
         weights = cerberus.read(state_dict_file)
         found_body, found_heads = cerberus.shape(weights)
         shape = (found_body if body is None else body, found_heads if heads is None else heads)
-        config = MHSConfig(backbone_config, *shape, combine)
+        config = MHSConfig(backbone_config, *shape)
         if (family := config.backbone["model_type"]) not in cerberus.BACKBONES:
             raise ValueError(f"backbone: expected one of {', '.join(cerberus.BACKBONES)}, got {family}")
         student = cls(config)

@@ -11,15 +11,16 @@ import pandas
 import torch
 from torch import Tensor
 
-from as2lib.metrics.pruning import prune
+from as2lib.metrics.pruning import Ratios, prune
+
+Questions = Tensor | Sequence[int] | None
 
 
 class Ranking(NamedTuple):
     """One question's candidates, ranked.
 
-    order: (n,) int64, a permutation of the candidates' positions: the survivors by their last score, then the dropped,
-    those dropped later first, each by the score at which it fell; equal scores keep their input order.
-    scores: (n,) float64 in input order, each from the last stage that saw the candidate: not comparable across stages.
+    order: (n,) int64, the candidates' positions in the order of `pruning.Pruned`.  scores: (n,) float64 in input order,
+    each from the last stage that saw the candidate: not comparable across stages.
     survivors: how many candidates each stage scored.
     """
 
@@ -32,8 +33,8 @@ def rank_by_stages(
     score: Callable[[int, Tensor], Tensor],
     stages: int,
     candidates: int,
-    alpha: float | Sequence[float],
-    question_index: Tensor | Sequence[int] | None = None,
+    alpha: Ratios,
+    question_index: Questions = None,
 ) -> Ranking | list[Ranking]:
     """Rank by stages that each see only what those before have left.
 
@@ -79,9 +80,7 @@ class SequentialReranker:
             raise ValueError("scorers: expected at least one, got none")
         self.scorers = list(scorers)
 
-    def rank(
-        self, batch: Any, alpha: float | Sequence[float], question_index: Tensor | Sequence[int] | None = None
-    ) -> Ranking | list[Ranking]:
+    def rank(self, batch: Any, alpha: Ratios, question_index: Questions = None) -> Ranking | list[Ranking]:
         """Rank candidates; each scorer is called once, with what those before it have left.
 
         batch: a mapping of columns (tensors, arrays or lists), a `datasets.Dataset`, or a list of candidates; the
