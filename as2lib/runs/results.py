@@ -5,7 +5,6 @@ Writes nothing and draws nothing.
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ import pandas
 from as2lib.metrics import ranking
 from as2lib.metrics.significance import compare as paired_tests
 from as2lib.metrics.significance import holm, interval_over_seeds
+from as2lib.runs.run import System
 from as2lib.runs.store import Finished
 
 if TYPE_CHECKING:
@@ -25,23 +25,6 @@ MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a m
 METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
 TIE_RULE = "equal scores count against the system"
 Scored = Mapping[Hashable, Sequence[pandas.DataFrame]]  # system → its scored pairs, a table a seed
-
-
-@dataclass(frozen=True)
-class System:
-    """A row of tables and figures: the prefix of its runs, what they call it, and in which colour.
-
-    short: in comparisons and legends; default: the label up to its first bracket.
-    """
-
-    prefix: str
-    label: str
-    kind: str = ""
-    short: str = ""
-
-    @property
-    def name(self) -> str:
-        return self.short or self.label.split(" (")[0]
 
 
 @cache
