@@ -282,6 +282,7 @@ def columns_of(rows):
     return dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
 
 
+@pytest.mark.usefixtures("any_content")
 @pytest.mark.parametrize(
     ("name", "mapped", "split", "called", "ids"),
     [

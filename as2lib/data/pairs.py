@@ -38,11 +38,18 @@ def load_pairs(source: str | Path, split: str | None = None, questions: str = "a
     source, split: see `sources.resolve`.  questions: "answered" keeps questions with a correct candidate, "mixed" those
         with an incorrect one as well, "all" every question.
     Returns the columns question_id, question, answer, label; the rows in the order of the source.
-    Raises ValueError that names file and row for data that break a rule (see `check`), and where no question is left.
+    Raises ValueError that names file and row for data that break a rule (see `check`), where no question is left, and
+    where a known set has other pairs than `sources.FINGERPRINTS` says.
     """
     _require_policy(questions)
-    location = sources.resolve(source, split)
-    pairs = filter_questions(_dataset(_load(location, labelled=True)), questions)
+    location, known = sources.resolve(source, split), sources.known(source, split)
+    every = _dataset(_load(location, labelled=True))
+    if known and (came := fingerprint(every)) != known["pairs"]:
+        raise ValueError(
+            f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other pairs "
+            f"({came[:12]}) from {location.name}; name another version by its path, or as name@revision"
+        )
+    pairs = filter_questions(every, questions)
     if len(pairs) == 0:
         raise ValueError(f'{location.name}: no question is left under questions="{questions}"; "all" keeps every one')
     return pairs
@@ -59,6 +66,8 @@ def load_unlabelled(source: str | Path, split: str | None = None) -> Dataset:
 
     Raises what `load_pairs` raises, except about labels.
     """
+    if sources.known(source, split):  # whose fingerprint is that of the labelled pairs
+        return load_pairs(source, split, "all").remove_columns("label")
     return _dataset(_load(sources.resolve(source, split), labelled=False))
 
 

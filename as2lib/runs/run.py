@@ -57,6 +57,23 @@ class Job:
 
 
 @dataclass(frozen=True)
+class System:
+    """A row of tables and figures: the prefix of its runs, what they call it, and in which colour.
+
+    short: in comparisons and legends; default: the label up to its first bracket.
+    """
+
+    prefix: str
+    label: str
+    kind: str = ""
+    short: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.short or self.label.split(" (")[0]
+
+
+@dataclass(frozen=True)
 class Notebook:
     """One question, and the runs that answer it.  timed: it measures time, so nothing may run beside it."""
 
