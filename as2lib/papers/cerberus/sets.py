@@ -188,9 +188,7 @@ def totals(sets: pandas.DataFrame) -> pandas.DataFrame:
         if len(ours) == len(SPLITS) * len(POLICIES):
             keeps, train = ours["questions kept"], ours["split"].str.startswith("train")
             chosen = {f"here: {policy}": keeps == policy for policy in reversed(POLICIES)}
-            chosen["here: answered in train, mixed in dev and test"] = keeps.eq("answered").where(
-                train, keeps == "mixed"
-            )
+            chosen["here: answered in train, mixed in dev and test"] = keeps == numpy.where(train, "answered", "mixed")
             counted |= {label: ours.loc[rows_, ["questions", "pairs"]].sum() for label, rows_ in chosen.items()}
         rows += [{"set": title, "counted": label, **counts.astype(int)} for label, counts in counted.items()]
     return pandas.DataFrame(rows).set_index("set")
@@ -239,13 +237,13 @@ def _sums(whole: pandas.DataFrame) -> list[str]:
     for name, rows in whole.groupby(level=0, sort=False):
         rows = rows.set_index("counted")
         table1, appendix = rows.iloc[0], rows.iloc[1]
-        here = rows.iloc[2:]
-        agreeing = here.index[here["pairs"] == appendix["pairs"]].str.removeprefix("here: ")
-        questions = here["questions"].rename(index=lambda label: label.removeprefix("here: "))
+        agreeing = (
+            rows.iloc[2:].query("pairs == @appendix.pairs").rename(index=lambda label: label.removeprefix("here: "))
+        )
         said.append(
             f"CERBERUS Table 1's splits of {name} add up to {table1['questions']:,} questions and {table1['pairs']:,} "
             f"pairs; its appendix has {appendix['questions']:,} and {appendix['pairs']:,}"
-            + "".join(f"; “{label}” has as many pairs here, and {questions[label]:,} questions" for label in agreeing)
+            + "".join(f"; “{a}” has as many pairs here, and {n:,} questions" for a, n in agreeing["questions"].items())
             + "."
         )
     return said
