@@ -96,9 +96,12 @@ def configurations(study: "Study") -> list[System]:
 
 
 def on_transfer(study: "Study") -> list[System]:
-    """Table 2 with the transfer set as the target (the paper's ASNQ columns); called as on the target set."""
-    rows = {system.prefix: system for system in [trivial()[-1], *models(study), *students(study)]}
-    return [replace(rows[row], prefix=prefix) for prefix, row in as_published(study).items()]
+    """Table 2 with the transfer set as the target (the paper's ASNQ columns); none where it is no target."""
+    called = {system.prefix: system for system in [trivial()[-1], *models(study), *students(study)]}
+    for family in FAMILIES:
+        base = called[f"base/{family}"]
+        called[base.prefix] = replace(base, label=f"no teacher, {base.name}", short=base.name)
+    return [replace(called[row], prefix=prefix) for prefix, row in as_published(study).items()]
 
 
 def as_published(study: "Study") -> dict[str, str]:
