@@ -85,7 +85,7 @@ def pairs_of(items: Dataset) -> Callable[[numpy.ndarray], numpy.ndarray]:
 
 
 def probability(logits: numpy.ndarray) -> numpy.ndarray:
-    """P(correct) of (…, c = 2) logits, in float64.  Of tensors, with a gradient: `fit.objectives.probability`."""
+    """P(correct) of (…, c = 2) logits, in float64.  Of tensors, with a gradient: `runs.fit.objectives.probability`."""
     wide = logits.astype(numpy.float64)
     return 1.0 / (1.0 + numpy.exp(wide[..., 0] - wide[..., 1]))
 

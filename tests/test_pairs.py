@@ -215,7 +215,7 @@ def test_row_and_line_differ_after_blank_lines_and_line_breaks(tmp_path):
 def test_wrong_quoting_is_refused_rather_than_swallowing_rows(tmp_path, answer):
     path = tmp_path / "my.tsv"
     path.write_text("\t".join(COLUMNS) + f"\nq1\tWho?\tx\t1\nq1\tWho?\t{answer}\t0\nq1\tWho?\ty\t0\n")
-    assert refusal(path).startswith("my.tsv, row 2 (line 3): expected fields quoted as in RFC 4180, got ")
+    assert refusal(path).startswith("my.tsv, row 2 (line 3): expected fields quoted as in RFC 4180 (one that begins ")
 
 
 @pytest.mark.parametrize("kind", ["tsv", "csv"])
@@ -292,6 +292,7 @@ def columns_of(rows):
     return dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
 
 
+@pytest.mark.usefixtures("any_content")
 @pytest.mark.parametrize(
     ("name", "mapped", "split", "called", "ids"),
     [

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from as2lib.data import sample
-from as2lib.data.sources import SPLITS, NoSplit, file_sha256, identity, resolve
+from as2lib.data.pairs import fingerprint, load_pairs, load_unlabelled
+from as2lib.data.sources import FINGERPRINTS, SPLITS, NoSplit, file_sha256, identity, resolve
 
 TSV = "question_id\tquestion\tanswer\tlabel\nq1\twho?\tme\t1\n"
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +49,33 @@ def test_sample_identity_is_version_seed_corpus_and_split():
 
 def test_hub_identity_is_name_config_revision_and_split():
     named = {"name": "community-datasets/selqa", "config": "answer_selection_experiments"}
-    assert identity("selqa", "dev") == {"kind": "hub", **named, "revision": "main", "split": "validation"}
+    assert identity("selqa", "train") == {"kind": "hub", **named, "revision": "main", "split": "train"}
+
+
+def test_known_pairs_have_one_identity_on_the_hub_in_a_folder_and_without_the_data(folder, root):
+    without = identity("wikiqa", "dev")
+    assert without == {"kind": "known", "name": "wikiqa", "split": "dev", "pairs": FINGERPRINTS["wikiqa", "dev"]}
+    (root / "params" / "local.yaml").write_text(f"local:\n  wikiqa: {folder}\n")
+    assert identity("wikiqa", "dev") == identity("microsoft/wiki_qa", "validation") == without
+    assert identity("wikiqa@abc123", "dev") != without
+
+
+def test_other_pairs_under_a_known_name_are_refused_by_name(folder, root):
+    (root / "params" / "local.yaml").write_text(f"local:\n  wikiqa: {folder}\n")
+    for load in (load_pairs, load_unlabelled):
+        with pytest.raises(
+            ValueError, match=r"wikiqa:dev: expected the pairs of fingerprint 18607f1160ac, got \d+ other"
+        ):
+            load("wikiqa", "dev")
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the real sets are not here")
+@pytest.mark.parametrize(("name", "split"), FINGERPRINTS)
+def test_the_real_sets_have_the_known_fingerprints(root, name, split):
+    (root / "params" / "local.yaml").write_text(f"local:\n  {name}: {SHARED / name}\n")
+    assert fingerprint(load_pairs(name, split, "all")) == FINGERPRINTS[name, split]
+    labelled = load_pairs(name, split, "all").remove_columns("label")
+    assert fingerprint(load_unlabelled(name, split)) == fingerprint(labelled)
 
 
 def test_known_name_and_hub_name_are_the_same_set():
@@ -141,6 +170,7 @@ def test_two_files_of_one_split_are_refused(folder):
         resolve(folder, "dev")
 
 
+@pytest.mark.usefixtures("any_content")
 @pytest.mark.parametrize("key", ["trecqa", "lucadiliello/trecqa"])
 def test_local_yaml_maps_a_hub_set_to_a_folder(folder, root, key):
     (root / "params" / "local.yaml").write_text(f"local:\n  {key}: {folder}\n")

@@ -154,11 +154,11 @@ def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
     return _digest([type(tokenizer).__name__, state, special, tokenizer.truncation_side, tokenizer.model_input_names])
 
 
-def word_tokenizer(texts: Iterable[str], max_length: int, min_count: int = 1) -> PreTrainedTokenizerFast:
+def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizerFast:
     """A tokenizer whose vocabulary is the lower-cased words of some texts; the same texts give the same bytes.
 
     Words are split as BERT does, at blanks and punctuation, and numbered by (−count, word) after the five special
-    tokens; those rarer than `min_count` are unknown. A pair becomes `[CLS] question [SEP] answer [SEP]`.
+    tokens; other words are unknown. A pair becomes `[CLS] question [SEP] answer [SEP]`.
     max_length: the `model_max_length` that is saved with it.
     Raises ValueError where the texts hold no word.
     """
@@ -167,9 +167,9 @@ def word_tokenizer(texts: Iterable[str], max_length: int, min_count: int = 1) ->
     for text, times in Counter(texts).items():  # a question stands before each of its candidates
         for word, _ in split.pre_tokenize_str(lower.normalize_str(text)):
             counts[word] += times
-    kept = [word for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if count >= min_count]
-    if not kept:
-        raise ValueError(f"expected texts with words that occur {min_count} times or more, got none")
+    if not counts:
+        raise ValueError("expected texts with words, got none")
+    kept = sorted(counts, key=lambda word: (-counts[word], word))
     vocabulary = {word: number for number, word in enumerate([*_SPECIALS.values(), *kept])}
     backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     backend.normalizer, backend.pre_tokenizer = lower, split

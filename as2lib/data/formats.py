@@ -75,14 +75,15 @@ def locate(path: Path, row: int) -> str:
     return next(islice(rows, row, None))[0]
 
 
-def tables_of_rows(rows: Rows, name: str, labelled: bool = True) -> Iterator[pa.Table]:
+def tables_of_rows(rows: Rows, name: str, labelled: bool) -> Iterator[pa.Table]:
     """Arrow tables of text columns from dicts: numbers among ids and labels as they are written, None as null."""
     columns, names = {}, None
     while batch := list(islice(rows, _BATCH)):
         for where, row in batch:
             if not isinstance(row, dict):
-                wanted = f"an object with the columns {', '.join(COLUMNS)}"
-                raise ValueError(f"{where}: expected {wanted}, got {shorten(row)}")
+                raise ValueError(
+                    f"{where}: expected an object with the columns {', '.join(COLUMNS)}, got {shorten(row)}"
+                )
             if names is None:
                 names, columns = row.keys(), _match(row, name, labelled)
             if differing := ", ".join(sorted(row.keys() ^ names)):
@@ -180,17 +181,14 @@ def _delimited_rows(path: Path) -> Rows:
         try:
             for fields in reader:
                 require_utf8(where, "".join(fields))
-                if not header:
-                    header = fields
-                elif fields:  # blank lines are passed over
+                if header and fields:  # blank lines are passed over
                     if len(fields) != len(header):
                         wanted = f"{len(header)} fields ({', '.join(header)})"
                         raise ValueError(f"{where}: expected {wanted}, got {len(fields)}")
                     row += 1
                     yield where, dict(zip(header, fields, strict=True))
+                header = header or fields
                 where = f"{path.name}, row {row + 1} (line {reader.line_num + 1})"
         except csv.Error as error:
-            raise ValueError(
-                f"{where}: expected fields quoted as in RFC 4180, got {error}; a field that begins with a double "
-                'quote is written """…"'
-            ) from None
+            wanted = 'fields quoted as in RFC 4180 (one that begins with a double quote is written """…")'
+            raise ValueError(f"{where}: expected {wanted}, got {error}") from None

@@ -38,11 +38,18 @@ def load_pairs(source: str | Path, split: str | None = None, questions: str = "a
     source, split: see `sources.resolve`.  questions: "answered" keeps questions with a correct candidate, "mixed" those
         with an incorrect one as well, "all" every question.
     Returns the columns question_id, question, answer, label; the rows in the order of the source.
-    Raises ValueError that names file and row for data that break a rule (see `check`), and where no question is left.
+    Raises ValueError that names file and row for data that break a rule (see `check`), where no question is left, and
+    where a known set has other pairs than `sources.FINGERPRINTS` says.
     """
     _require_policy(questions)
-    location = sources.resolve(source, split)
-    pairs = filter_questions(_dataset(_load(location, labelled=True)), questions)
+    location, known = sources.resolve(source, split), sources.known(source, split)
+    every = _dataset(_load(location, labelled=True))
+    if known and (came := fingerprint(every)) != known["pairs"]:
+        raise ValueError(
+            f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other pairs "
+            f"({came[:12]}) from {location.name}; name another version by its path, or as name@revision"
+        )
+    pairs = filter_questions(every, questions)
     if len(pairs) == 0:
         raise ValueError(f'{location.name}: no question is left under questions="{questions}"; "all" keeps every one')
     return pairs
@@ -59,6 +66,8 @@ def load_unlabelled(source: str | Path, split: str | None = None) -> Dataset:
 
     Raises what `load_pairs` raises, except about labels.
     """
+    if sources.known(source, split):  # whose fingerprint is that of the labelled pairs
+        return load_pairs(source, split, "all").remove_columns("label")
     return _dataset(_load(sources.resolve(source, split), labelled=False))
 
 
@@ -80,21 +89,20 @@ def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
     return _dataset(table.filter(pa.array(question % folds != fold)))
 
 
-def from_rows(rows: Any, name: str = "rows", labelled: bool = True) -> Dataset:
+def from_rows(rows: Any, name: str = "rows") -> Dataset:
     """Pairs from memory under the same rules: a list of dicts, a pandas or Arrow table, or a `Dataset`.
 
     Raises ValueError that names the row, as `check` does.
     """
     if isinstance(rows, Sequence) and len(rows) > 0:
-        called = ((f"{name}, row {number}", row) for number, row in enumerate(rows, 1))
-        tables = formats.tables_of_rows(called, name, labelled)
+        tables = formats.tables_of_rows(((f"{name}, row {i}", row) for i, row in enumerate(rows, 1)), name, True)
     else:
         table = _table(rows) if isinstance(rows, Dataset) else rows
         table = pa.Table.from_pandas(rows, preserve_index=False) if isinstance(rows, pd.DataFrame) else table
         if not isinstance(table, pa.Table):
             raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset with rows, got {shorten(rows)}")
-        tables = [formats.select(table, name, labelled)]
-    return _dataset(pa.concat_tables(check(tables, name, labelled)))
+        tables = [formats.select(table, name, labelled=True)]
+    return _dataset(pa.concat_tables(check(tables, name)))
 
 
 def check(
@@ -217,9 +225,7 @@ def _load(location: sources.Location, labelled: bool) -> pa.Table | Table:
         table = pa.concat_tables(_from_hub(location, labelled))
         return table if table.nbytes <= disk.LARGE else disk.kept(f"pairs/{fingerprint(table)}", [table])
     if location.kind == "sample":
-        if labelled and location.name == sample.UNLABELLED:
-            raise formats.NoLabels(f"{location.name} has no labels; load_unlabelled reads it")
-        tables = _generated(location, labelled)
+        tables = check(_generated(location, labelled), location.name, labelled)
     elif location.builder:
         tables = check(builders.tables(location), location.name, labelled)
     else:
@@ -231,17 +237,18 @@ def _load(location: sources.Location, labelled: bool) -> pa.Table | Table:
 
 
 def _from_hub(location: sources.Location, labelled: bool) -> Iterator[pa.Table]:
-    name = location.name
-    with sources.hub_reached(name, location.split, location.revision):
-        loaded = datasets.load_dataset(name, location.config, revision=location.revision, split=location.split)
-    return check(
-        [formats.select(_table(loaded), name, labelled, exact=False)], name, labelled, ids=lambda: location.split
-    )
+    name, which = location.name, {"revision": location.revision, "split": location.split}
+    with sources.hub_reached(name, **which):
+        loaded = datasets.load_dataset(name, location.config, **which)
+    table = formats.select(_table(loaded), name, labelled, exact=False)
+    return check([table], name, labelled, ids=lambda: location.split)
 
 
 def _generated(location: sources.Location, labelled: bool) -> Iterator[pa.Table]:
+    if labelled and location.name == sample.UNLABELLED:
+        raise formats.NoLabels(f"{location.name} has no labels; load_unlabelled reads it")
     corpora = _generate_pool(location.seed) if location.name == sample.UNLABELLED else _generate(location.seed)
-    yield from check([pa.Table.from_pylist(corpora[location.name][location.split])], location.name, labelled)
+    yield pa.Table.from_pylist(corpora[location.name][location.split])
 
 
 def _from_files(paths: Sequence[Path], name: str, labelled: bool) -> Iterator[pa.Table]:

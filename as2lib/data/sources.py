@@ -35,6 +35,17 @@ HUB_SETS = {
     "ias2": HubSet("ias2", splits=SPLITS, public=False),  # the papers' own: bring your own file
     "gpd": HubSet("gpd", splits=SPLITS, public=False),
 }
+# Known content: the fingerprint of all pairs of a split (`pairs.fingerprint`), the same on the hub and in mapped files.
+FINGERPRINTS = {
+    ("wikiqa", "train"): "31da1ad51f1c3e4e938dc4359c5990667b4e10486a3f12536a9f752811aaea29",
+    ("wikiqa", "dev"): "18607f1160ac9b754555a3be3412c7a350274fa98cfc1cfbd0204579a854c88b",
+    ("wikiqa", "test"): "c16ccc0ca72b8ed785fdfb69c94fdefefc3220c76c737630cdae8c5700b4fc18",
+    ("trecqa", "train"): "4b14ace7f15db882d7f9640677858aca2d1a97235830f64072da6e45bcfb5626",  # TRAIN, not TRAIN-ALL
+    ("trecqa", "dev"): "8110b931c702fa05f598d8cdac14c6dbcd64ac6ac05ca91a9dd4f0ed9470222c",
+    ("trecqa", "test"): "69b0382e4d1f3fdfc5a836b4a13e8219b76869340412816658aea57cbc040ce9",
+    ("selqa", "dev"): "aeb7e81f3807c3a62505620e5837a5d66a57d9525638447b8308c777a3928b50",
+    ("selqa", "test"): "fa943acbc5a90ce707b51c18933c507eecaaa3590cf4974eb2bd8bac8159817f",
+}
 # Made by `data.builders` from these hub sets, or from local files in their original formats.
 BUILT = {"squad-sent": "rajpurkar/squad_v2", "nq-la": "google-research-datasets/natural_questions"}
 BUILT_VERSION = 1  # raise it when the same originals would give other pairs
@@ -111,8 +122,19 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
 
 
 def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
-    """What decides the content of a source and split (see `content`).  Raises what `resolve` raises."""
-    return content(resolve(source, split))
+    """What decides the content of a source and split: of known pairs their name and fingerprint, else `content`.
+
+    So a hub user, a mapped folder and a machine without the data agree.  Raises what `resolve` raises.
+    """
+    return known(source, split) or content(resolve(source, split))
+
+
+def known(source: str | Path, split: str | None = None) -> dict[str, str] | None:
+    """Name, split and the fingerprint of the pairs of a known set without a revision; None for any other."""
+    short = next((short for short, hub in HUB_SETS.items() if source in (short, hub.name)), None)
+    split = "dev" if split == "validation" else split
+    pairs = FINGERPRINTS.get((short, split))
+    return pairs and {"kind": "known", "name": short, "split": split, "pairs": pairs}
 
 
 def content(found: Location) -> dict[str, Any]:
@@ -162,10 +184,10 @@ def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, RuntimeError) as error:
+        problem = str(error).partition("\n")[0]
         raise FileNotFoundError(
-            f"can't load {name} (revision {revision}, split {split}) from the hub: {str(error).partition(chr(10))[0]}; "
-            f'without a network, copy the set to a folder and add "{name}: that/folder" under "local:" in '
-            "params/local.yaml"
+            f"can't load {name} (revision {revision}, split {split}) from the hub: {problem}; without a network, copy "
+            f'the set to a folder and add "{name}: that/folder" under "local:" in params/local.yaml'
         ) from None
 
 

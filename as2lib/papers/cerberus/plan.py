@@ -9,11 +9,28 @@ from typing import TYPE_CHECKING
 from as2lib.papers.cerberus import systems
 from as2lib.papers.cerberus.systems import HEADS, ROLES, STUDENT
 from as2lib.runs.params import FAMILIES, SIZES
-from as2lib.runs.run import Notebook, Run, adapt, from_backbone, names, roles, scored
+from as2lib.runs.run import Notebook, Run, System, adapt, from_backbone, names, roles, scored
 from as2lib.runs.search import searched
 
 if TYPE_CHECKING:
     from as2lib.study import Study
+
+
+NOTEBOOKS = {  # name → its question, and what it reproduces
+    "01_data": (
+        "What do the data look like, do the splits leak, and how far do trivial rankers get?",
+        "CERBERUS Table 1 (statistics), Cosinet Table 2 (trivial rankers)",
+    ),
+    "02_teachers": ("How good are the teachers, and what does transfer-then-adapt add?", "CERBERUS Table 2, rows 1–6"),
+    "03_distillation": ("Does one model with k heads match the ensemble?", "CERBERUS Table 2, rows 7–14, and Table 3"),
+    "04_mhs_configs": ("How many layers should a head have?", "CERBERUS Table 4"),
+    "05_latency": ("What does each model cost to run?", "CERBERUS Table 5"),
+    "06_head_teacher_agreement": ("Do heads resemble their teachers?", "CERBERUS Figure 3 and its majority analysis"),
+    "07_significance": (
+        "Which differences are real, and which models are equal?",
+        "the tests named in CERBERUS Table 2",
+    ),
+}
 
 
 def runs(study: "Study") -> list[Run]:
@@ -25,65 +42,36 @@ def runs(study: "Study") -> list[Run]:
 
 def notebooks(study: "Study") -> list[Notebook]:
     """Notebooks 01 to 07, each with the names of the runs behind its rows of the catalogue."""
-    alone = [*systems.trivial(), *systems.models(study)]
+    called, models = systems.systems(study), systems.models(study)
     several = [*systems.students(study), *systems.strategies(study), *systems.on_transfer(study)]
-
-    def planned(*prefixes: str, rows: Iterable[systems.System] = ()) -> list[str]:
-        return of_prefixes(study, {*prefixes, *(row.prefix for row in [*systems.trivial(), *rows])})
-
-    found = [
-        Notebook(
-            "01_data",
-            "What do the data look like, do the splits leak, and how far do trivial rankers get?",
-            "CERBERUS Table 1 (statistics), Cosinet Table 2 (trivial rankers)",
-            planned(),
-        ),
-        Notebook(
-            "02_teachers",
-            "How good are the teachers, and what does transfer-then-adapt add?",
-            "CERBERUS Table 2, rows 1–6",
-            planned(rows=[*alone, *systems.direct(study)]),
-        ),
-        Notebook(
-            "03_distillation",
-            "Does one model with k heads match the ensemble?",
-            "CERBERUS Table 2, rows 7–14, and Table 3",
-            planned(rows=[*alone, *several]),
-        ),
-        Notebook(
-            "04_mhs_configs",
-            "How many layers should a head have?",
-            "CERBERUS Table 4",
-            planned("base/electra", "mhs/3h1", rows=systems.configurations(study)),
-            timed=study.latency is not None,
-        ),
-        Notebook("05_latency", "What does each model cost to run?", "CERBERUS Table 5", [], timed=True),
-        Notebook(
-            "06_head_teacher_agreement",
-            "Do heads resemble their teachers?",
-            "CERBERUS Figure 3 and its majority analysis",
-            planned("mhs/3h1", rows=alone),
-        ),
-        Notebook(
-            "07_significance",
-            "Which differences are real, and which models are equal?",
-            "the tests named in CERBERUS Table 2",
-            planned(*claimed(study)),
-        ),
+    rows = {
+        "01_data": [],
+        "02_teachers": [*models, *systems.direct(study)],
+        "03_distillation": [*models, *several],
+        "04_mhs_configs": [called["base/electra"], called["mhs/3h1"], *systems.configurations(study)],
+        "06_head_teacher_agreement": [*models, called["mhs/3h1"]],
+        "07_significance": claimed(study),
+    }
+    read = {name: of_systems(study, [*systems.trivial(), *found]) for name, found in rows.items()} | {"05_latency": []}
+    timed = {"04_mhs_configs", "05_latency"} if study.latency else set()
+    return [
+        Notebook(name, *texts, read[name], name in timed)
+        for name, texts in NOTEBOOKS.items()
+        if study.latency or name != "05_latency"
     ]
-    return [notebook for notebook in found if study.latency or notebook.name != "05_latency"]
 
 
-def claimed(study: "Study") -> set[str]:
-    """The prefixes of the runs of every pair of systems that the paper compares, where both are planned."""
-    prefixes = set(map(_prefix, study.plan))
+def claimed(study: "Study") -> list[System]:
+    """Both systems of every pair that the paper compares, where both are planned."""
+    planned = {_prefix(name) for name in study.plan}
     with files("as2lib.papers.cerberus").joinpath("published", "claims.csv").open(encoding="utf-8") as file:
-        pairs = [{row["a"], row["b"]} for row in csv.DictReader(file)]
-    return {prefix for pair in pairs if pair <= prefixes for prefix in pair}
+        pairs = [(row["a"], row["b"]) for row in csv.DictReader(file)]
+    return [systems.systems(study)[prefix] for pair in pairs if planned.issuperset(pair) for prefix in pair]
 
 
-def of_prefixes(study: "Study", prefixes: set[str]) -> list[str]:
-    """The names of the planned runs below these prefixes, in the plan's order."""
+def of_systems(study: "Study", rows: Iterable[System]) -> list[str]:
+    """The names of the planned runs of these systems, in the plan's order."""
+    prefixes = {row.prefix for row in rows}
     return [name for name in study.plan if _prefix(name) in prefixes]
 
 

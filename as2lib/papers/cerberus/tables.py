@@ -240,7 +240,7 @@ def sentences_confidence(study: "Study", sure: pandas.DataFrame) -> list[str]:
     (by_all, _), (by_one, spread) = results.mean_and_spread(results.frame(scores))[["MAP", "MAP ±"]].to_numpy()
     mean, *single = sure["near 0 or 1"]
     less, several = sum(share < mean for share in single), len(single)
-    than = {0: "not more than for any teacher", several: "more than for every teacher"}
+    than = {0: f"less than for any of the {several} teachers", several: "more than for every teacher"}
     return [
         f"KD from the ensemble reaches MAP {by_all:.1f}, KD from one teacher {by_one:.1f} ± {spread:.1f}.",
         f"{mean:.0f} % of the ensemble's probabilities lie below 0.05 or above 0.95: "
