@@ -183,9 +183,10 @@ def sentence_two_stages(table: pandas.DataFrame, mhs: float, cosinet: float) -> 
     )
 
 
-def recorded(table: pandas.DataFrame, tests: pandas.DataFrame, order: pandas.DataFrame, stages: pandas.DataFrame):
+def recorded(*tables: pandas.DataFrame) -> dict[str, float]:
     """What the overview and the expected file read of Tables 4, 6, 7 and 8, by name."""
-    found = numbers(table, "MAP", "MAP ±", "MRR", "parameters")
+    accuracy, tests, order, stages = tables
+    found = numbers(accuracy, "MAP", "MAP ±", "MRR", "parameters")
     found |= {f"{a} minus {b}": points for (a, b), points in zip(PIECES, tests["difference"], strict=True)}
     found |= {f"{prefix} lost by shuffling": points for prefix, points in zip(SHUFFLED, order["lost"], strict=True)}
     return found | {f"kept {keep} MAP": points for keep, points in stages["MAP"].items()}
