@@ -1,7 +1,6 @@
 """What pair sets look like, what they share, and the papers' own counts beside them; reads texts in batches."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -15,8 +14,8 @@ from as2lib.data import load_pairs, sources
 from as2lib.data.pairs import load_parts
 from as2lib.data.sources import SPLITS
 from as2lib.metrics.ranking import POLICIES, kept
-from as2lib.models import lexical
-from as2lib.papers.cerberus.systems import trivial
+from as2lib.models.lexical import expected_random
+from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.runs import results
 from as2lib.runs.results import published
 
@@ -83,17 +82,13 @@ def sentence_target(test: pandas.Series) -> str:
     )
 
 
-def trivial_rankers(study: "Study", pairs: Dataset) -> pandas.DataFrame:
+def trivial_rankers(study: "Study", pairs: Dataset, dataset: str = "WikiQA") -> pandas.DataFrame:
     """Cosinet Table 2: a random order of the test `pairs`, in exact expectation, and the rankers that learn nothing."""
-    *rows, both = trivial()
-    paper = published("cosinet_table2")
-    found = results.table(study, [*rows, replace(both, label="WO, ties by order (WO+RR)")], beside=paper)
-    chance = {metric: 100 * mean for metric, mean in lexical.expected_random(pairs).items()}
-    chance |= {"run": "random", **results.published_row(paper, "random", "WikiQA")}
-    chance["questions"] = found["questions"].iloc[0]
-    found = pandas.concat([pandas.DataFrame([chance], index=["random order (expectation)"]), found])
-    measured = [name for name in found if name.endswith(tuple(results.METRICS))]
-    return found[["run", *measured, "ties %", "questions"]].rename_axis("ranker")
+    paper, chance = published("cosinet_table2"), expected_random(pairs)
+    first = {"run": "random", **{metric: 100 * chance[metric] for metric in results.METRICS}}
+    first |= results.published_row(paper, "random", dataset)
+    rankers = results.table(study, TRIVIAL, beside=paper, dataset=dataset)[[*first, "ties %", "questions"]]
+    return pandas.concat([pandas.DataFrame(first, ["random order (expectation)"]), rankers]).rename_axis("ranker")
 
 
 def sentences_trivial(found: pandas.DataFrame) -> list[str]:

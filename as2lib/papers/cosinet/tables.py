@@ -10,9 +10,10 @@ from as2lib.data.pairs import load_parts
 from as2lib.data.sources import BUILT, split_part
 from as2lib.metrics.ranking import summary
 from as2lib.models.lexical import expected_random
-from as2lib.papers.cerberus.sets import statistics
+from as2lib.papers.cerberus.sets import statistics, trivial_rankers
+from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.papers.cerberus.tables import numbers, tested, tests_caption
-from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, SECOND, SHUFFLED, TRIVIAL, UPPER, systems
+from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, SECOND, SHUFFLED, UPPER, systems
 from as2lib.paths import local_folder
 from as2lib.runs import results
 from as2lib.runs.estimate import encoder_weights
@@ -67,14 +68,7 @@ def sets(study: "Study") -> pandas.DataFrame:
 
 def trivial(study: "Study") -> pandas.DataFrame:
     """Table 2: a random order, exactly, and the rankers that learn nothing."""
-    paper, (_, dataset, _) = results.published("cosinet_table2"), corpus(study)
-    chance = expected_random(target(study), questions="answered")
-    random = {"run": "random"} | {metric: 100 * chance[metric] for metric in results.METRICS}
-    random |= results.published_row(paper, "random", dataset)
-    rankers = results.table(study, TRIVIAL, beside=paper, dataset=dataset)[[*random, "ties %"]]
-    return pandas.concat([pandas.DataFrame([random], index=["random order (expectation)"]), rankers]).rename_axis(
-        "ranker"
-    )
+    return trivial_rankers(study, target(study), corpus(study)[1]).drop(columns="questions")
 
 
 def sentence_random(study: "Study", rankers: pandas.DataFrame) -> str:
