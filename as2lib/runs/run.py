@@ -57,17 +57,6 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Notebook:
-    """One question, and the runs that answer it.  timed: it measures time, so nothing may run beside it."""
-
-    name: str
-    question: str
-    reproduces: str
-    runs: list[str]
-    timed: bool = False
-
-
-@dataclass(frozen=True)
 class System:
     """A row of tables and figures: the prefix of its runs, what they call it, and in which colour.
 
@@ -82,6 +71,17 @@ class System:
     @property
     def name(self) -> str:
         return self.short or self.label.split(" (")[0]
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One question, and the runs that answer it.  timed: it measures time, so nothing may run beside it."""
+
+    name: str
+    question: str
+    reproduces: str
+    runs: list[str]
+    timed: bool = False
 
 
 def from_backbone(

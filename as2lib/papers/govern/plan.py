@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from as2lib.papers.cerberus.plan import lexical
 from as2lib.papers.govern.params import Encoder
+from as2lib.papers.govern.systems import TABLE_4, systems
 from as2lib.runs.params import Training
 from as2lib.runs.run import Notebook, Run, names, roles, scored, settings
 
@@ -11,31 +11,32 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 FOLDS = 10  # every teacher learns from nine of ten folds of the labelled questions (sections 4.2 and 4.6)
-TABLE_4 = 5  # its number of teachers
 TEACHERS, STUDENTS, ABLATION = "govern-teachers", "govern-students", "govern-ablation"  # groups of fits
+Taught = dict[str, tuple[str, list[str]]]  # system → its loss, and the runs that teach it
 
 
 def runs(study: "Study") -> list[Run]:
     """Every run of this paper, parents before children."""
     if study.govern is None:
         return []
-    return [*teachers(study), *ensembles(study), *students(study), *supervised(study), *ablation(study), *heads(study)]
+    found = [*teachers(study), *ensembles(study), *students(study), *supervised(study)]
+    return [*found, *ablation(study), *heads(study)] if study.govern.ablation else found
 
 
 def notebooks(study: "Study") -> list[Notebook]:
-    """Notebook 10 with the names of the runs it reads."""
+    """Notebook 10 with the runs of the catalogue's systems."""
     if study.govern is None:
         return []
-    read = [*names(lexical(study)), *names(runs(study))]
+    known = systems(study)
+    read = [name for name in study.plan if name.rsplit("/seed-", 1)[0] in known]
     return [Notebook("10_govern", "Can teachers vote on each sample?", "GOVERN Tables 1–4 and Figure 2", read)]
 
 
 def teachers(study: "Study") -> list[Run]:
     """Table 2, the four teachers of growing size: cross entropy, each on its own 90 % of the labelled data."""
-    given = study.govern
     return [
-        _teacher(study, f"govern/teacher-{i + 1}/seed-0", encoder, i, given.teacher_fit, TEACHERS)
-        for i, encoder in enumerate(given.teachers)
+        _teacher(study, f"govern/teacher-{fold + 1}/seed-0", encoder, fold, TEACHERS)
+        for fold, encoder in enumerate(study.govern.teachers)
     ]
 
 
@@ -50,99 +51,68 @@ def ensembles(study: "Study") -> list[Run]:
 
 def students(study: "Study") -> list[Run]:
     """Table 2, the three students of unlabelled data; an ensemble by logistic regression is one teacher."""
-    given, found = study.govern, []
-    taught = {
-        "mean": ("mean_ensemble", names(teachers(study))),
-        "lr": ("mean_ensemble", ["govern/lr-ensemble/seed-0"]),
-        "govern": ("govern", names(teachers(study))),
-    }
-    for seed in study.seeds:
-        for name, (loss, by) in taught.items():
-            full = f"govern/{name}/seed-{seed}"
-            found.append(_unlabelled(study, full, given.student, loss, by, seed, given.unlabelled_fit, STUDENTS))
-    return found
+    by = names(teachers(study))
+    taught = {"mean": ("mean_ensemble", by), "lr": ("mean_ensemble", ["govern/lr-ensemble/seed-0"])}
+    taught["govern"] = ("govern", by)
+    return _unlabelled(study, study.govern.student, taught, study.govern.unlabelled_fit, study.seeds, STUDENTS)
 
 
 def supervised(study: "Study") -> list[Run]:
     """Table 2, its last two rows: both continue from the student of "GOVERN on unlabelled data", with labels."""
-    return [
-        Run(
-            f"govern/{name}/seed-{seed}",
-            "fit",
-            {"loss": loss, **settings(study, study.govern.labelled_fit, {})},
-            roles(study.data.target),
-            seed,
-            STUDENTS,
-            {"start": [f"govern/govern/seed-{seed}"], "teachers": names(teachers(study))},
-        )
-        for seed in study.seeds
-        for name, loss in (("ca-mkd", "ca_mkd"), ("govern-ca", "govern_ca"))
-    ]
+    data, found = roles(study.data.target), []
+    for seed in study.seeds:
+        parents = {"start": [f"govern/govern/seed-{seed}"], "teachers": names(teachers(study))}
+        for name, loss in (("ca-mkd", "ca_mkd"), ("govern-ca", "govern_ca")):
+            spec = {"loss": loss, **settings(study, study.govern.labelled_fit, {})}
+            found.append(Run(f"govern/{name}/seed-{seed}", "fit", spec, data, seed, STUDENTS, parents))
+    return found
 
 
 def ablation(study: "Study") -> list[Run]:
     """Figure 2 and Table 4: teachers of one size on nine folds of ten, and students that hear 1 to 10 of them."""
     given = study.govern.ablation
-    if given is None:
-        return []
-    most = max(*given.teachers, TABLE_4)
-    fold = [f"govern/fold-{i + 1}/seed-0" for i in range(most)]
-    fit = study.govern.teacher_fit
-    found = [_teacher(study, name, given.teacher, i, fit, ABLATION) for i, name in enumerate(fold)]
+    by = [f"{prefix}/seed-0" for prefix, system in systems(study).items() if system.kind == "fold"]
     worse, better = "govern/worse-teacher/seed-0", f"govern/teacher-{len(study.govern.teachers)}/seed-0"
-    found.append(_teacher(study, worse, given.student, TABLE_4 - 1, fit, ABLATION))
-    systems = {
-        f"mean-of-{n}": ("mean_ensemble", fold[:n]) for n in given.teachers
-    }  # one teacher: both losses are equal
-    systems |= {f"govern-of-{n}": ("govern", fold[:n]) for n in sorted({*given.teachers, TABLE_4} - {1})}
-    systems |= {
-        f"one-{name}": ("govern", [*fold[: TABLE_4 - 1], by])
-        for name, by in zip(("better", "worse"), (better, worse), strict=True)
-    }
-    for seed in study.seeds:
-        for name, (loss, by) in systems.items():
-            full = f"govern/{name}/seed-{seed}"
-            found.append(_unlabelled(study, full, given.student, loss, by, seed, given.fit, ABLATION))
-    return found
+    found = [_teacher(study, name, given.teacher, fold, ABLATION) for fold, name in enumerate(by)]
+    found.append(_teacher(study, worse, given.student, TABLE_4 - 1, ABLATION))
+    # One teacher: both losses are equal, so the student of the mean serves both.
+    taught = {f"mean-of-{n}": ("mean_ensemble", by[:n]) for n in given.teachers}
+    taught |= {f"govern-of-{n}": ("govern", by[:n]) for n in sorted({*given.teachers, TABLE_4} - {1})}
+    taught["one-better"] = ("govern", [*by[: TABLE_4 - 1], better])
+    taught["one-worse"] = ("govern", [*by[: TABLE_4 - 1], worse])
+    return found + _unlabelled(study, given.student, taught, given.fit, study.seeds, ABLATION)
 
 
 def heads(study: "Study") -> list[Run]:
     """Beyond the paper: a head for each teacher, which learns from it alone, or from the vote of the others."""
-    given, found = study.govern, []
-    if given.ablation is None:
-        return []
-    shape = {"body": study.mhs.body, "heads": len(given.teachers), "combine": study.mhs.combine}
-    for seed in study.grid_seeds:
-        for name in ("teacher", "govern"):
-            full, by = f"govern/heads-{name}/seed-{seed}", names(teachers(study))
-            loss, fit = f"{name}_a_head", given.unlabelled_fit
-            found.append(_unlabelled(study, full, given.student, loss, by, seed, fit, STUDENTS, mhs=shape))
-    return found
+    by = names(teachers(study))
+    taught = {f"heads-{name}": (f"{name}_a_head", by) for name in ("teacher", "govern")}
+    shape = {"body": study.mhs.body, "heads": len(by), "combine": study.mhs.combine}
+    return _unlabelled(
+        study, study.govern.student, taught, study.govern.unlabelled_fit, study.grid_seeds, STUDENTS, mhs=shape
+    )
 
 
-def _teacher(study: "Study", name: str, encoder: Encoder, fold: int, training: Training, group: str) -> Run:
+def _teacher(study: "Study", name: str, encoder: Encoder, fold: int, group: str) -> Run:
     spec, data, parents = _start(study, encoder)
-    spec |= {"loss": "ce", "leave_out": [fold, FOLDS], **settings(study, training, {})}
+    spec |= {"loss": "ce", "leave_out": [fold, FOLDS], **settings(study, study.govern.teacher_fit, {})}
     return Run(name, "fit", spec, data | roles(study.data.target), 0, group, parents)
 
 
 def _unlabelled(
-    study: "Study",
-    name: str,
-    encoder: Encoder,
-    loss: str,
-    by: list[str],
-    seed: int,
-    training: Training,
-    group: str,
-    **more: Any,
-) -> Run:
-    """A student that learns from its teachers over the unlabelled pool."""
-    spec, data, parents = _start(study, encoder)
-    spec |= {"loss": loss, "unlabelled": True, **more, **settings(study, training, {})}
+    study: "Study", encoder: Encoder, taught: Taught, training: Training, seeds: list[int], group: str, **more: Any
+) -> list[Run]:
+    """Students of the unlabelled pool, one a seed and system."""
+    start, data, parents = _start(study, encoder)
     splits = scored(study) if training.evaluate_every else {"test": study.data.target.test}
     data |= {"train": study.govern.unlabelled, **splits}
-    return Run(name, "fit", spec, data, seed, group, parents | {"teachers": by})
+    found = []
+    for seed in seeds:
+        for name, (loss, by) in taught.items():
+            spec = {**start, "loss": loss, "unlabelled": True, **more, **settings(study, training, {})}
+            full = f"govern/{name}/seed-{seed}"
+            found.append(Run(full, "fit", spec, data, seed, group, parents | {"teachers": by}))
+    return found
 
 
 def _start(study: "Study", encoder: Encoder) -> tuple[dict[str, Any], dict[str, list[str]], dict[str, list[str]]]:

@@ -3,6 +3,7 @@ from conftest import govern_section
 
 from as2lib import Study
 from as2lib.papers import notebooks, plan
+from as2lib.papers.govern.systems import BASELINE, systems
 
 
 def study(root, **changes):
@@ -14,6 +15,15 @@ def test_a_study_without_the_section_has_neither_its_runs_nor_its_notebook(root)
     assert not [name for name in plan(without) if name.startswith("govern/")]
     assert "10_govern" not in [notebook.name for notebook in notebooks(without)]
     assert "10_govern" in [notebook.name for notebook in notebooks(study(root))]
+
+
+@pytest.mark.parametrize("changes", [{}, {"ablation": None}], ids=["all", "no ablation"])
+def test_the_catalogue_names_every_run_and_the_notebook_reads_those_it_names(root, changes):
+    given = study(root, **changes)
+    ours = [name for name in plan(given) if name.startswith("govern/")]
+    assert {name.rsplit("/seed-", 1)[0] for name in ours} == set(systems(given)) - {BASELINE}
+    read = next(notebook.runs for notebook in notebooks(given) if notebook.name == "10_govern")
+    assert read == [BASELINE, *ours]
 
 
 def test_every_teacher_learns_from_nine_other_folds_of_ten(root):
@@ -98,5 +108,5 @@ def test_a_wrong_section_is_refused_in_one_line(root, changes, message):
 @pytest.mark.parametrize("points", [[], [0], [11]])
 def test_figure_2_has_one_to_ten_teachers(root, points):
     ablation = govern_section(root)["ablation"] | {"teachers": points}
-    with pytest.raises(ValueError, match="from 1 to 10"):
+    with pytest.raises(ValueError, match=r"at least 1 item|greater than or equal to 1|less than or equal to 10"):
         study(root, ablation=ablation)

@@ -1,0 +1,45 @@
+"""GOVERN's catalogue: every system of its notebook by the prefix of its runs, and what tables and figures call it."""
+
+from typing import TYPE_CHECKING
+
+from as2lib.runs.run import System
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+BASELINE = "lexical/overlap_then_rank"
+TABLE_4 = 5  # its number of teachers
+TABLE_2 = ("trivial", "teacher", "ensemble", "student, no labels", "then labels")  # its kinds of systems
+
+
+def systems(study: "Study") -> dict[str, System]:
+    """Run prefix → system, in the order of Table 2; then those of the ablation, where the study has one.
+
+    Short names of teachers: T1, T2, … of growing size, and F1, F2, … that differ by fold.
+    """
+    given, ablation = study.govern, study.govern.ablation
+    sizes = [encoder.label(study) for encoder in given.teachers]
+    found = [
+        System(BASELINE, "WO+RR (trivial baseline)", "trivial"),
+        *(System(f"govern/teacher-{n}", f"teacher {n}: {size}", "teacher", f"T{n}") for n, size in enumerate(sizes, 1)),
+        System("govern/mean-ensemble", "mean of the teachers", "ensemble"),
+        System("govern/lr-ensemble", "logistic regression of the teachers", "ensemble"),
+        System("govern/mean", "student of the mean", "student, no labels"),
+        System("govern/lr", "student of the logistic regression", "student, no labels"),
+        System("govern/govern", "student of GOVERN", "student, no labels"),
+        System("govern/ca-mkd", "GOVERN, then CA-MKD on labels", "then labels"),
+        System("govern/govern-ca", "GOVERN, then GOVERN-CA on labels", "then labels"),
+    ]
+    if ablation:
+        folds, points = range(1, max(*ablation.teachers, TABLE_4) + 1), {*ablation.teachers, TABLE_4} - {1}
+        found += [
+            *(System(f"govern/fold-{n}", "the replaced teacher", "fold", f"F{n}") for n in folds),
+            System("govern/worse-teacher", "the worse teacher", "worse"),
+            *(System(f"govern/mean-of-{n}", f"mean of {n} teachers", "mean") for n in ablation.teachers),
+            *(System(f"govern/govern-of-{n}", f"GOVERN with {n} teachers", "GOVERN") for n in sorted(points)),
+            System("govern/one-better", "one replaced by a much better one", "one replaced"),
+            System("govern/one-worse", "one replaced by a much worse one", "one replaced"),
+            System("govern/heads-teacher", "a teacher a head", "heads"),
+            System("govern/heads-govern", "a vote a head", "heads"),
+        ]
+    return {system.prefix: system for system in found}

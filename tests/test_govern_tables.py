@@ -1,0 +1,101 @@
+import numpy
+import pandas
+import pytest
+
+from as2lib.metrics import threshold
+from as2lib.metrics.ranking import summary
+from as2lib.papers.govern import tables
+from as2lib.runs.results import published
+
+
+def test_threshold_metrics_are_over_all_questions_and_ranking_metrics_over_the_answered(voted):
+    run = voted.find("govern/govern/seed-0")
+    table, found = run.scores("test"), tables.measures(run, [0.9])
+    columns = table["question_id"], table["label"], table["score"]
+    assert table["question_id"].nunique() == 18
+    assert summary(*columns)["questions"] == 15
+    assert found["q R@P=90 (all)"] == 100 * threshold.question_recall_at_precision(*columns)
+    assert found["MAP (answered)"] == 100 * summary(*columns)["MAP"]
+
+
+def test_systems_stand_beside_the_published_ones_under_the_catalogues_names(voted):
+    found = tables.students(voted.study)
+    assert found.index[0] == "WO+RR (trivial baseline)"
+    assert found.loc["student of GOVERN", "published q R@P=90"] == 83.65
+    assert found.set_index("run").loc["govern/teacher-1", "published qp R@P=90"] == 70.52
+    assert numpy.isnan(found["published q R@P=90"].iloc[0])
+    recalls = found.loc["student of GOVERN", ["q R@P=90 (all)", "qp R@P=90 (all)"]]
+    assert found.loc["student of GOVERN", "unreached"] == int(0 in recalls.to_list())
+    beside, cost = tables.at_first_precision(voted.study, found), tables.at_other_precisions(voted.study, found)
+    assert "published qp R@P=90" in beside
+    assert cost.columns.to_list() == ["run", "seeds", "parameters", tables.AUC, f"{tables.AUC} ±"]
+
+
+def test_the_published_tables_are_the_papers():
+    assert published("govern_table2")["q R@P=90"].max() == 84.16
+    table = published("govern_table3")
+    gains = 100 * (table["good"] - table["bad"]) / (table["good"] + table["same"] + table["bad"])
+    assert gains.tolist() == pytest.approx(table["gain"].tolist())
+    assert published("govern_table1").set_index("dataset").loc["train", "pairs"] == 2_472_749
+    assert published("govern_table4")["qp prAUC"].tolist() == [88.19, 89.03, 88.11]
+
+
+def test_a_system_against_itself_is_the_same_everywhere(voted):
+    found = tables.gsb(voted.study, "govern/mean", "govern/mean")
+    assert found.loc["seed 0", ["good", "same", "bad", "gain", "p sign"]].tolist() == [0, 18, 0, 0, 1]
+
+
+def test_the_papers_gsb_stands_below_ours_and_tail_queries_stay_empty(voted):
+    table = tables.gsb(voted.study, "govern/mean", "govern/govern")
+    assert table.loc["published, random queries", ["good", "same", "bad"]].tolist() == [27, 364, 9]
+    assert table.loc["published, random queries", "p sign"] == pytest.approx(
+        threshold.gsb([0] * 27 + [1] * 9, [1] * 27 + [0] * 9).p
+    )
+    assert table.loc["tail queries: not known"].isna().all()
+
+
+def test_the_curves_of_vote_and_mean_start_at_the_same_point(voted):
+    curve = tables.curve(voted.study)
+    first = curve[curve["teachers"] == 1]
+    assert first["system"].tolist() == ["GOVERN", "mean"]
+    assert first["qp prAUC"].iloc[0] == first["qp prAUC"].iloc[1]
+    points = tables.points(curve)
+    assert points.index.tolist() == [1, 2]
+    assert points.loc[1, "mean"] == first["qp prAUC"].iloc[0]
+    assert points["mean ±"].isna().all()  # one seed
+
+
+def test_one_teacher_of_five_is_replaced(voted):
+    single = tables.single_teacher(voted.study)
+    assert single.index[-3:].to_list() == ["the replaced teacher", "the better teacher", "the worse teacher"]
+    change = tables.replacing(single)
+    auc = single[tables.AUC]
+    five, better = auc["GOVERN with 5 teachers"], auc["one replaced by a much better one"]
+    assert change.loc["ours", "one better"] == better - five
+    assert change.loc["published"].round(2).to_list() == [0.84, -0.08]
+
+
+def test_every_group_of_three_teachers_is_looked_at_once(voted):
+    alike = [voted.find(f"govern/{name}/seed-0").identity for name in ("teacher-1", "fold-1")]
+    assert alike[0] == alike[1]
+    found = tables.premises(voted.study, ["fold"])
+    assert len(found) == 10
+    assert found.index[0] == "F1 + F2 + F3"
+    together = tables.premises(voted.study, ["teacher", "fold"])
+    assert len(together) == 20  # two teachers and four folds that are neither
+    assert not together.index.str.contains("F1").any()
+
+
+def leads(correlation, teacher):
+    rows = {"correlation": correlation, "teacher": teacher, "lead": [3.0, 2.0, 1.0]}
+    return pandas.DataFrame(rows | dict.fromkeys(("vote", "mean", "condorcet", "vote alone", "mean alone"), 50.0))
+
+
+def test_the_sentence_of_the_votes_lead_says_its_direction():
+    shrinks = tables.sentences_leads(leads([0.1, 0.2, 0.3], [70, 60, 50]))[-1]
+    assert "shrinks as teachers become more alike (rank correlation -1.00)" in shrinks
+    assert "grows as they become more accurate (+1.00)" in shrinks
+    grows = tables.sentences_leads(leads([0.3, 0.2, 0.1], [50, 60, 70]))[-1]
+    assert "grows as teachers become more alike (rank correlation +1.00)" in grows
+    assert "shrinks as they become more accurate (-1.00)" in grows
+    assert len(tables.sentences_leads(leads([0.3, 0.2, 0.1], [50, 60, 70]).head(1))) == 2  # one group has no direction
