@@ -4,6 +4,7 @@ from pathlib import Path
 
 from as2lib import Study
 from as2lib.papers import notebooks
+from as2lib.report.dependencies import modules
 from as2lib.runs.estimate import estimate
 
 STUDY = config.get("study", "sample")
@@ -15,8 +16,7 @@ NOTEBOOKS = {notebook.name[:2]: notebook for notebook in notebooks(study)}
 PAGES = {number: "index" if number == "00" else notebook.name for number, notebook in NOTEBOOKS.items()}
 EXPECTED = [path for path in [f"params/expected/{STUDY}.json"] if Path(path).exists()]
 LOCAL = [path for path in ["params/local.yaml"] if Path(path).exists()]
-OURS = [str(path) for kind in ("*.py", "*.csv", "template/*") for path in sorted(Path("as2lib").rglob(kind))]
-READ_BY_ALL = [PARAMS, *LOCAL, *OURS]
+READ = [str(path) for kind in ("published/*.csv", "template/*") for path in sorted(Path("as2lib").rglob(kind))]
 SHOW_LOG = "|| (tail -n 25 {log} >&2; exit 1)"
 
 
@@ -48,8 +48,9 @@ for number, notebook in NOTEBOOKS.items():
     rule:
         name: f"notebook_{number}"
         input:
-            READ_BY_ALL,
+            PARAMS, LOCAL, READ,
             f"notebooks/{notebook.name}.ipynb",
+            map(str, modules(Path(f"notebooks/{notebook.name}.ipynb"))),
             fitted(notebook.runs),
             [f"{REPORTS}/metrics/{other}.json" for other in NOTEBOOKS if other != "00"] + EXPECTED if number == "00" else [],
         output: f"{REPORTS}/metrics/{number}.json", f"{REPORTS}/{PAGES[number]}.html"

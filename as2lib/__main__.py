@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from as2lib.paths import find_root
-from as2lib.study import Study
+from as2lib.study import STUDY_FILES, Study
 
 PRECISIONS = ("float32", "bf16", "auto")  # auto: bf16 where the processor or GPU has it
 
@@ -97,13 +97,13 @@ def notebook(options: argparse.Namespace) -> None:
     from as2lib.papers import notebooks
     from as2lib.report.pages import execute, page_name, render
 
-    name, root = options.notebook, find_root()
-    names = [notebook.name for notebook in notebooks(Study.load(options.study))]
+    name, root, study = options.notebook, find_root(), _study(options)
+    names = [notebook.name for notebook in notebooks(study)]
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
-    folder = root / "reports" / options.study
-    parameters = root / "params" / f"{options.study}.yaml"
-    executed = execute(root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", parameters)
+    folder, file = root / "reports" / study.variant, Path(options.study)
+    given = str(file.resolve()) if file.suffix in STUDY_FILES else study.study
+    executed = execute(root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", given)
     render(executed, folder / f"{page_name(name)}.html", names)
 
 

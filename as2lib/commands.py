@@ -1,7 +1,6 @@
 """What the command line prints: a study's plan, a run, and the scores of pairs."""
 
 import json
-import re
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -88,15 +87,14 @@ def _fresh_scores(folder: Path, options: Namespace):
 
     from as2lib import models
     from as2lib.data.encode import load_encoder
+    from as2lib.data.formats import NoLabels
     from as2lib.data.pairs import load_pairs, load_unlabelled
     from as2lib.score import score
 
     split = None if Path(options.pairs).is_file() else options.split
     try:
         pairs = load_pairs(options.pairs, split, questions="all")
-    except ValueError as error:
-        if not re.search(r"missing [^;]*label", str(error)):
-            raise
+    except NoLabels:
         pairs = load_unlabelled(options.pairs, split)
     precision = computed_in(options.precision)
     found = score(models.load(folder), pairs, load_encoder(folder), precision, progress=True)

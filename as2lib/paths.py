@@ -1,6 +1,8 @@
 """Where the study lives on disk, and what `params/local.yaml` maps; knows nothing of studies, data or models."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -36,6 +38,18 @@ def model_origin(name: str | Path) -> tuple[Path | str, str]:
 def work_folder() -> Path:
     """The git-ignored folder of runs, caches and checkpoints."""
     return find_root() / "work"
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A temporary name beside `path` to write to, renamed in the end: the file appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 @lru_cache(maxsize=8)

@@ -1,8 +1,8 @@
-"""Any model over any pair set, fast: sorted by length, padded per batch, the last layer for one token alone; knows
-nothing of runs and of metrics."""
+"""Any model over any pair set, fast: sorted by length, padded per batch, with every kernel; knows no run, no metric."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import NamedTuple
 
 import numpy
@@ -12,9 +12,10 @@ from torch import nn
 from tqdm import tqdm
 
 from as2lib.data.encode import rows_of
-from as2lib.models.cross_encoder import classifying_in_float32
-from as2lib.models.first_token import reading_first_token
-from as2lib.models.packed import packing
+from as2lib.kernels import replacing
+from as2lib.kernels.cosinet import reading_whole_batches
+from as2lib.kernels.first_token import reading_first_token
+from as2lib.kernels.packed import packing
 
 # m pairs in the set · k heads or exits · c = 2 classes
 # Tokens of a scoring batch, padding included. With 8192 instead of 2048 a processor takes 1.5 times as long, probably
@@ -37,12 +38,7 @@ class Scores(NamedTuple):
 
 
 def score(
-    model: nn.Module,
-    pairs: Dataset,
-    encoder,
-    precision: str = "float32",
-    batch_tokens: int | None = None,
-    progress: bool = False,
+    model: nn.Module, pairs: Dataset, encoder, precision="float32", batch_tokens: int | None = None, progress=False
 ) -> Scores:
     """P(correct) of every pair.
 
@@ -52,21 +48,18 @@ def score(
     Memory is that of a batch and of what is returned, however many the pairs: their tokens are mapped from a file.
     The model is left in the mode, train or eval, in which it came.
     """
-    items = encoder.encode(pairs)
-    arrow = items.with_format("arrow")
-    device = next(model.parameters()).device
-    training = model.training
-    model.eval()
-    places = pairs_of(items)
+    items, device, training = encoder.encode(pairs), next(model.parameters()).device, model.training
+    arrow, places = items.with_format("arrow"), pairs_of(items)
+    batch_tokens = batch_tokens or BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
+    batches = _batches(items.with_format("numpy")["length"][:], batch_tokens)
     found: dict[str, numpy.ndarray] = {}  # by the name of an output
-    batches = _batches(
-        items.with_format("numpy")["length"][:], batch_tokens or BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
-    )
+    model.eval()
     with (
         torch.inference_mode(),
         autocast(device.type, precision),
         classifying_in_float32(model),
         reading_first_token(model),
+        reading_whole_batches(model),
         packing(model, precision) if len(batches) > 1 else nullcontext(),  # one batch would not repay it
     ):
         for rows in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
@@ -92,7 +85,7 @@ def pairs_of(items: Dataset) -> Callable[[numpy.ndarray], numpy.ndarray]:
 
 
 def probability(logits: numpy.ndarray) -> numpy.ndarray:
-    """P(class 1) of (…, c = 2) logits, in float64."""
+    """P(correct) of (…, c = 2) logits, in float64.  Of tensors, with a gradient: `runs.fit.objectives.probability`."""
     wide = logits.astype(numpy.float64)
     return 1.0 / (1.0 + numpy.exp(wide[..., 0] - wide[..., 1]))
 
@@ -102,6 +95,19 @@ def autocast(device: str, precision: str):
     if precision not in ("float32", "bf16"):
         raise ValueError(f'precision: expected "float32" or "bf16", got {precision!r}')
     return torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16")
+
+
+@contextmanager
+def classifying_in_float32(model: nn.Module) -> Iterator[None]:
+    """Inside, the final classifiers compute in float32 under autocast too: in bf16 one question in eight has ties."""
+
+    def in_float32(forward: Callable[..., torch.Tensor], features: torch.Tensor, *args, **kwargs) -> torch.Tensor:
+        with torch.autocast(features.device.type, enabled=False):
+            return forward(features.float(), *args, **kwargs)
+
+    classifiers = [module for name, module in model.named_modules() if name.split(".")[-1] == "classifier"]
+    with replacing({classifier: partial(in_float32, classifier.forward) for classifier in classifiers}):
+        yield
 
 
 @contextmanager
@@ -118,9 +124,9 @@ def on_threads(threads: int) -> Iterator[None]:
 def _batches(length: numpy.ndarray, batch_tokens: int) -> list[numpy.ndarray]:
     """Rows from the longest to the shortest, as many a batch as fit in `batch_tokens` with their padding."""
     order = numpy.argsort(-length, kind="stable")
-    batches, start = [], 0
-    while start < len(order):
-        size = max(1, batch_tokens // int(length[order[start]]))
-        batches.append(order[start : start + size])
-        start += size
+    batches = []
+    while len(order):
+        size = max(1, batch_tokens // int(length[order[0]]))
+        batches.append(order[:size])
+        order = order[size:]
     return batches

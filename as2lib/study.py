@@ -20,6 +20,8 @@ from as2lib.runs.params import FAMILIES, Data, Family, Fit, Pairs, Significance,
 from as2lib.runs.run import Run
 from as2lib.runs.store import Finished, Store
 
+STUDY_FILES = {".yaml", ".yml"}  # suffixes: anything else is a study's name
+
 
 class Study(Strict):
     """A study: `Study.load("sample")`, its runs, and the scores they left.
@@ -83,7 +85,7 @@ class Study(Strict):
         if isinstance(study, Study):
             return study
         path = Path(study)
-        if path.suffix not in {".yaml", ".yml"}:
+        if path.suffix not in STUDY_FILES:
             path = find_root() / "params" / f"{study}.yaml"
         if not path.exists():
             known = sorted(p.stem for p in (find_root() / "params").glob("*.yaml") if p.stem != "local")

@@ -6,10 +6,10 @@ its last layer, a saving that exits which read the mean of the tokens cannot hav
 
 import torch
 
+from as2lib.kernels.first_token import reading_first_token
 from as2lib.metrics.cost import cascade_cost
 from as2lib.models import cross_encoder
 from as2lib.models.cascade import EXITS, CascadeTransformer
-from as2lib.models.first_token import reading_first_token
 from bench.timing import ROUNDS, compared, measure
 
 BASE = {

@@ -2,22 +2,25 @@
 
 import statistics
 import time
+from contextlib import nullcontext
 
 import numpy
 import torch
 
 from as2lib import Study
 from as2lib.data.pairs import load_parts
+from as2lib.kernels.cosinet import reading_whole_batches
 from as2lib.metrics.ranking import summary
+from as2lib.models.cosinet import Cosinet
 from as2lib.runs.fit.batches import GroupedBatches, Items
 from as2lib.runs.fit.objectives import objective
 from as2lib.runs.fit.start import start
 from as2lib.runs.fit.trainer import slanted_triangle
-from as2lib.runs.store import Store
+from as2lib.runs.make import resolved
 from as2lib.score import autocast, score
 from bench import NotRun
 from bench.memory import watched
-from bench.timing import ROUNDS
+from bench.timing import ROUNDS, compared, measure
 
 TARGET = "under 9 s in float32 and 5 s in bf16 (published: 8.9 s on a GTX 1080 Ti); MAP 75.6"
 RUN = "cosinet/birnn/seed-0"
@@ -27,9 +30,10 @@ QUESTIONS, RATE = 12, 7e-4  # of a step; MAP as with the study's one question a 
 
 def train(study: Study, precision: str, questions: int, rate: float, seed: int = 0) -> dict[str, float]:
     """Seconds of three epochs once the data is encoded, and of scoring the test set; MAP and MRR on it, in percent."""
-    run = Store(study).planned(RUN)
+    job = resolved(study.store, RUN)
+    run = job.run
     torch.manual_seed(seed)
-    model, encoder = start(Store(study), run)
+    model, encoder = start(job)
     pairs = load_parts(tuple(run.data["train"]), "answered")
     items = Items(encoder.encode(pairs), pairs["label"], [])
     length = numpy.asarray(items.encoded["length"])
@@ -41,7 +45,7 @@ def train(study: Study, precision: str, questions: int, rate: float, seed: int =
         optimizer.param_groups[0]["lr"] = rate * slanted_triangle(step, steps, CUT, RATIO)
         batch = encoder.collate([rows[row] for row in chosen])
         labels = batch.pop("labels")
-        with autocast("cpu", precision):
+        with reading_whole_batches(model), autocast("cpu", precision):
             total = loss(model.train()(**batch), {"labels": labels}, step).total
         total.backward()
         optimizer.step()
@@ -61,8 +65,29 @@ def train(study: Study, precision: str, questions: int, rate: float, seed: int =
     }
 
 
+def step_ratio(rounds: int) -> dict[str, float]:
+    """A step over questions of random words, as the model says and with its kernels, in turns."""
+    torch.manual_seed(0)
+    model, loss = Cosinet(torch.randn(5000, 300), rank_rnn="rnn", bidirectional=True), objective({"loss": "bce"})
+    asked, candidates = torch.randint(5, 10, (QUESTIONS,)), torch.randint(5, 15, (QUESTIONS,))
+    said = torch.randint(8, 40, (int(candidates.sum()),))
+    texts = {"question": asked, "candidate": said}
+    batch = {f"{name}_words": torch.randint(0, 5000, (int(lengths.sum()),)) for name, lengths in texts.items()}
+    batch |= {"question_lengths": asked, "candidate_lengths": said, "candidates": candidates}
+
+    def step(inside) -> None:
+        with inside(model):
+            loss(model(**batch), {"labels": torch.zeros(len(said))}, 0).total.backward()
+
+    ways = {"slow": lambda: step(nullcontext), "fast": lambda: step(reading_whole_batches)}
+    return {**compared(**measure(ways, rounds)), "precision": "float32", "questions a step": QUESTIONS}
+
+
 def main(study: str = "wikiqa", rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
-    """Rows by precision: median seconds of training and of scoring, one seed a round, MAP and MRR over the seeds."""
+    """Rows by precision: median seconds of training and of scoring, one seed a round, MAP and MRR over the seeds.
+
+    And one of a step, with and without the kernels.
+    """
     try:
         loaded = Study.load(study)
         load_parts(tuple(loaded.data.target.train), "answered")
@@ -80,4 +105,4 @@ def main(study: str = "wikiqa", rounds: int = ROUNDS) -> dict[str, dict[str, flo
             values = [turn[name] for turn in found]
             rows[precision] |= {name: statistics.mean(values), f"{name} ±": statistics.stdev(values)}
         rows[precision] |= {"precision": precision, "seeds": rounds, "questions a step": QUESTIONS, "rate": RATE}
-    return rows
+    return {**rows, "a step, plain against kernels": step_ratio(rounds)}

@@ -84,12 +84,10 @@ def compare(student, teachers, encoder, pairs, steps: int, batch_size: int, prec
     model = cross_encoder.build(student)
 
     def fit(encoder, logits: list[numpy.ndarray]) -> None:
-        run, store = (
-            SimpleNamespace(spec=spec, data={}, seed=0),
-            SimpleNamespace(precision=precision, study=SimpleNamespace(kernels=True)),
-        )
+        run = SimpleNamespace(spec=spec, data={}, seed=0)
+        job = SimpleNamespace(run=run, precision=precision, kernels=True)
         with tempfile.TemporaryDirectory() as folder:
-            ranking_trainer(store, run, model, encoder, pairs, logits, Path(folder), progress=False).train()
+            ranking_trainer(job, model, encoder, pairs, logits, Path(folder), progress=False).train()
 
     found = ratio(lambda: fit(Teaching(encoder, teachers, precision), []), lambda: fit(encoder, stored), rounds)
     return {**found, "precision": precision, "steps": steps, "batch": batch_size, "k": len(teachers)}

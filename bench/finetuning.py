@@ -72,11 +72,10 @@ def ours(folder: Path, pairs: Dataset, seed: int, precision: str = "float32") ->
     set_seed(seed)
     steps = math.ceil(len(pairs) / SETTINGS["batch_size"])
     run = SimpleNamespace(spec={"loss": "ce", "training": {"steps": steps, **SETTINGS}}, data={}, seed=seed)
+    job = SimpleNamespace(run=run, precision=precision, kernels=True)
     model = models.load(folder)
     with tempfile.TemporaryDirectory() as scratch:
-        store = SimpleNamespace(precision=precision, study=SimpleNamespace(kernels=True))
-        trainer = ranking_trainer(store, run, model, load_encoder(folder), pairs, [], Path(scratch), progress=False)
-        trainer.train()
+        ranking_trainer(job, model, load_encoder(folder), pairs, [], Path(scratch), progress=False).train()
     return model
 
 

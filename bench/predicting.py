@@ -5,7 +5,7 @@ import torch
 
 from as2lib import models
 from as2lib.data.encode import load_encoder
-from as2lib.models.packed import packing
+from as2lib.kernels.packed import packing
 from as2lib.precision import native_bf16
 from as2lib.score import autocast, probability, score
 from bench import wikiqa

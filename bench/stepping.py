@@ -8,8 +8,8 @@ from torch import nn
 
 from as2lib import models
 from as2lib.kernels import training
+from as2lib.kernels.first_token import reading_first_token
 from as2lib.kernels.training import training_kernels
-from as2lib.models.first_token import reading_first_token
 from as2lib.precision import native_bf16
 from as2lib.score import autocast
 from bench import NotRun, wikiqa

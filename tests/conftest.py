@@ -70,6 +70,12 @@ def root(tmp_path, monkeypatch):
     return write_study(tmp_path / "root")
 
 
+@pytest.fixture
+def any_content(monkeypatch):
+    """Known names may stand for other pairs than the published ones."""
+    monkeypatch.setattr("as2lib.data.sources.FINGERPRINTS", {})
+
+
 @pytest.fixture(scope="session")
 def trained_root(tmp_path_factory):
     """A root whose tiny study has trained what one MHS needs; shared, so tests only read it."""

@@ -50,12 +50,6 @@ def test_kappas_are_those_worked_by_hand():
     assert found.kappa_correct.item() == pytest.approx((1 / 4 - 1 / 2) / (1 - 1 / 2))
 
 
-def test_a_head_agrees_with_itself():
-    head = choosing(0, 1, 0, 1)[:, None]
-    found = agreement(head, head, LABELS, QUESTIONS)
-    assert [value.item() for value in found] == [1, 1, 1, 1]
-
-
 def test_a_perfect_teacher_shares_every_correct_choice_of_a_poor_head_and_no_kappa_is_defined():
     perfect, poor = choosing(0, 1, 2, 0), choosing(0, 0, 0, 1)
     found = agreement(poor[:, None], perfect[:, None], LABELS, QUESTIONS)
@@ -93,16 +87,6 @@ def test_rank_correlation_is_that_of_scipy_in_each_question(data):
         constant = np.ptp(a[rows]) == 0 or np.ptp(b[rows]) == 0
         expected = np.nan if constant else stats.spearmanr(a[rows], b[rows]).statistic
         assert found[code] == pytest.approx(expected, nan_ok=True)
-
-
-@settings(max_examples=40, deadline=None)
-@given(rankers(4), st.integers(0, 1000))
-def test_the_order_of_rows_of_different_questions_changes_nothing(data, seed):
-    scores, label, question = data
-    order = np.argsort(np.random.default_rng(seed).permutation(question.max() + 1)[question], kind="stable")
-    there = agreement(scores[order][:, :2], scores[order][:, 2:], label[order], question[order])
-    for a, b in zip(there, agreement(scores[:, :2], scores[:, 2:], label, question), strict=True):
-        np.testing.assert_allclose(a, b)
 
 
 @settings(max_examples=60, deadline=None)

@@ -11,34 +11,14 @@ from as2lib.data.pairs import load_pairs
 from as2lib.data.sources import identity
 
 CONTEXT = "Ada wrote a program. It computed numbers!  Nobody ran it."
+NO_ANSWER = {"text": [], "answer_start": []}
 P = "<P> Ada wrote it . </P>".split()
-PAGE = [
-    "<H1>",
-    "Ada",
-    "</H1>",
-    *P,
-    "<Table>",
-    "<P>",
-    "a",
-    "cell",
-    "</P>",
-    "</Table>",
-    "<P>",
-    "</P>",
-    "<P>",
-    "In",
-    "1843",
-    ".",
-    "</P>",
-]
+PAGE = ["<H1>", "Ada", "</H1>", *P, *"<Table> <P> a cell </P> </Table> <P> </P> <P> In 1843 . </P>".split()]
 RANGES = [(12 + 3, 12 + 5), (3, 9), (9, 15), (17, 22)]  # an empty paragraph, the first, the table, the last
 
 
-def squad(first, last=None, text=None):
-    text = text or CONTEXT[first:last]
-    answers = (
-        {"text": [text, "other"], "answer_start": [first, 0]} if first is not None else {"text": [], "answer_start": []}
-    )
+def squad(first, last=None):
+    answers = {"text": [CONTEXT[first:last], "other"], "answer_start": [first, 0]} if first is not None else NO_ANSWER
     return "here", {"id": "1", "question": " Who? ", "context": CONTEXT, "answers": answers}
 
 

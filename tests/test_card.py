@@ -18,6 +18,12 @@ def test_a_trained_model_can_be_uploaded_as_it_stands(folder):
     assert {path.name for path in folder.iterdir()} == files
 
 
+def test_a_model_folder_names_no_folder_of_this_machine(folder, trained_root):
+    texts = [path.read_text(encoding="utf-8") for path in folder.iterdir() if path.suffix in {".json", ".md"}]
+    assert not any(str(trained_root) in text for text in texts)
+    assert '"truncation": null' in (folder / "tokenizer.json").read_text()
+
+
 def test_the_card_says_what_the_model_is_and_what_it_learnt_from(folder, trained):
     card = ModelCard.load(folder / "README.md")
     assert card.data.to_dict() == {

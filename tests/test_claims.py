@@ -1,10 +1,8 @@
-import numpy
 import pandas
 import pytest
 
 from as2lib.papers.cerberus import claims
-from as2lib.papers.cerberus.plan import claimed
-from as2lib.runs import results as tables
+from as2lib.runs.results import compare, published, scored
 
 
 def row(difference, p, equal):
@@ -35,8 +33,8 @@ def test_a_verdict_follows_from_the_tests(claim, tests, verdict):
 
 
 def test_every_claim_is_about_two_rows_of_the_papers_tables():
-    rows = pandas.concat([tables.published(f"cerberus_table{number}")["run"] for number in (2, 3, 4)])
-    found = tables.published("cerberus_claims")
+    rows = pandas.concat([published(f"cerberus_table{number}")["run"] for number in (2, 3, 4)])
+    found = published("cerberus_claims")
     assert set(found["a"]) | set(found["b"]) <= set(rows)
     assert set(found["claim"]) == {"better", "equal", "equal or better"}
     assert not found.duplicated(["a", "b", "claim"]).any()
@@ -52,30 +50,39 @@ def test_claims_know_which_systems_are_planned_and_the_published_difference(trai
     assert found.loc[("mhs/3h1", "teacher/electra", "equal"), ["published", "on"]].tolist() == [1.4, "WikiQA"]
     sizes = found.loc[("mhs/3h6", "mhs/3h1", "equal")]
     assert sizes[["published", "on"]].tolist() == [-0.2, "IAS2"]
-    planned = {prefix for (a, b, _), row in found.iterrows() if row["planned"] for prefix in (a, b)}
-    assert planned == claimed(trained.study)
+    assert not found.loc[("mhs/3h6", "mhs/3h1", "equal"), "planned"]  # the tiny study's heads have one layer
 
 
-def test_compared_gives_what_comparisons_gives_and_corrects_over_distinct_pairs(trained):
-    pairs = [("mhs/3h1", "teacher/electra"), ("mhs/3h1", "lexical/word_overlap")]
-    found = claims.compared(trained.study, [*pairs, pairs[0]])
-    assert found.index.tolist() == pairs
-    labels = {prefix: prefix for pair in pairs for prefix in pair}
-    other = tables.comparisons(trained.study, pairs, labels)
-    same = ["difference", "p", "p Holm", "effect", "p equal", "won", "lost", "tied"]
-    numpy.testing.assert_allclose(found[same].to_numpy(float), other[same].to_numpy(float))
-    assert (found["low"] <= found["high"]).all()
+@pytest.fixture
+def listed(trained):
+    """The claims whose systems the tiny study has trained."""
+    table = claims.claims(trained.study)
+    return table.assign(planned=table["b"].isin(["teacher/electra", "teacher/albert"]) & table["planned"])
 
 
-def test_judged_claims_are_the_planned_ones_with_their_verdict(trained):
-    listed = claims.claims(trained.study)
-    listed["planned"] = listed["b"].isin(["teacher/electra", "teacher/albert"]) & listed["planned"]
-    pairs = list(zip(*(listed[listed["planned"]][side] for side in ("a", "b")), strict=True))
-    found = claims.judged(trained.study, listed, claims.compared(trained.study, pairs))
-    assert found.index.tolist() == ["MHS − albert large", "MHS − albert large", "MHS − electra large"]
-    assert set(found["verdict"]) <= set(claims.VERDICTS)
+def test_claimed_pairs_are_tested_once_and_corrected_without_the_trivial_one(trained, listed):
+    found = claims.paired(trained.study, listed)
+    pairs = [("mhs/3h1", "teacher/albert"), ("mhs/3h1", "teacher/electra")]
+    assert list(zip(found["a"], found["b"], strict=True)) == [*pairs, claims.TRIVIAL]
+    alone = compare(trained.study, scored(trained.study, claims.TRIVIAL), [claims.TRIVIAL], draw_seeds=True)
+    pandas.testing.assert_frame_equal(found.tail(1).set_index(["a", "b"]), alone)
+    assert found["p Holm"].iloc[0] >= found["p"].iloc[0]
+    assert found["p Holm"].iloc[2] == found["p"].iloc[2]
 
 
-def test_a_tally_leaves_out_what_did_not_occur():
-    counts = pandas.Series([2, 0, 1], index=["upheld", "contradicted", "not shown"])
-    assert claims.tally(counts) == "2 upheld, 1 not shown"
+def test_judged_claims_are_the_planned_ones_with_their_verdict_and_the_trivial_pair(trained, listed):
+    tests = claims.paired(trained.study, listed)
+    better, equal = (claims.judged(trained.study, listed, tests, equal=kind) for kind in (False, True))
+    assert better.index.tolist() == ["MHS − albert large", "MHS − WO+RR (trivial)"]
+    assert equal.index.tolist() == ["MHS − albert large", "MHS − electra large", "MHS − WO+RR (trivial)"]
+    assert set(equal["verdict"].iloc[:2]) <= set(claims.VERDICTS)
+    assert claims.counts(equal).sum() == 2  # of the trivial pair nothing is claimed
+    assert len(claims.not_run(trained.study, listed)) == len(listed) - 3
+
+
+def test_counts_of_what_did_not_occur_are_left_out_of_a_sentence():
+    table = pandas.DataFrame({"verdict": ["upheld", "not shown", "upheld"], "test": ["Wilcoxon", "Wilcoxon", "none"]})
+    assert claims.sentences_differences(table) == [
+        "3 claims that one system is better: 2 upheld, 1 not shown.",
+        "Of the 2 for which the paper names a Wilcoxon test, 1 upheld.",
+    ]

@@ -1,12 +1,10 @@
 """The plan of the Cosinet paper, and its runs from the first step to the score."""
 
 import numpy
-import pandas
 import pytest
 
 from as2lib import Study
 from as2lib.papers import notebooks, plan
-from as2lib.papers.cosinet import two_stages
 from as2lib.ranker import Ranker
 from as2lib.runs.fit import shuffled_rows, trainer
 from as2lib.runs.fit.trainer import RankingTrainer, slanted_triangle
@@ -126,20 +124,6 @@ def test_shuffling_moves_candidates_within_their_question_alone():
     assert order[:30].tolist() != list(range(30))
     assert order.tolist() == shuffled_rows(ids, 0).tolist()
     assert order.tolist() != shuffled_rows(ids, 1).tolist()
-
-
-def frame(scores):
-    ids = ["a"] * 3 + ["b"] * 2
-    return pandas.DataFrame({"question_id": ids, "position": [0, 1, 2, 0, 1], "score": scores})
-
-
-def test_survivors_stand_in_the_seconds_order_above_the_dropped_in_the_firsts():
-    first, second = frame([0.2, 0.9, 0.5, 0.1, 0.1]), frame([0.99, 0.3, 0.4, 0.2, 0.8])
-    assert two_stages.rerank(first, second, 2).tolist() == [0.2, 1.3, 1.4, 1.2, 1.8]
-    assert two_stages.rerank(first, second, 1).tolist() == [0.2, 1.3, 0.5, 1.2, 0.1]  # a tie: the earlier stays
-    assert two_stages.rerank(first, second, 9).tolist() == (1 + second["score"]).tolist()
-    with pytest.raises(ValueError, match="same pairs"):
-        two_stages.rerank(first, second.iloc[::-1], 2)
 
 
 def test_the_whole_set_is_scored_in_its_own_rows_when_items_are_questions(study):

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from as2lib.models import cross_encoder
+from as2lib.score import classifying_in_float32
 
 FIELDS = {
     "model_type": "bert",
@@ -13,15 +14,6 @@ FIELDS = {
     "max_position_embeddings": 32,
 }
 IDS = torch.arange(5, 25).reshape(2, 10)
-
-
-def test_the_seed_decides_the_weights():
-    def weights(seed):
-        torch.manual_seed(seed)
-        return torch.cat([parameter.flatten() for parameter in cross_encoder.build(FIELDS).parameters()])
-
-    assert torch.equal(weights(0), weights(0))
-    assert not torch.equal(weights(0), weights(1))
 
 
 def test_a_saved_model_comes_back_and_can_be_cut_to_its_first_layers(tmp_path):
@@ -61,7 +53,7 @@ def test_inside_the_classifier_computes_in_float32_under_bf16_and_afterwards_not
     torch.manual_seed(0)
     model = cross_encoder.build(FIELDS).eval()
     before = model(IDS).logits
-    with cross_encoder.classifying_in_float32(model):
+    with classifying_in_float32(model):
         torch.testing.assert_close(model(IDS).logits, before, rtol=0, atol=0)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             assert model(IDS).logits.dtype == torch.float32

@@ -1,6 +1,5 @@
 """Tokens are made once, are the same every time, and are padded to the longest pair of a batch."""
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -14,15 +13,11 @@ from as2lib.data import encode
 from as2lib.data.encode import PairEncoder, tokenizer_fingerprint, word_tokenizer
 from as2lib.data.pairs import from_rows
 
+QUESTIONS = ["Who wrote it?", "Who wrote it?", "When?"]
+ANSWERS = ["Ann wrote it in the spring of a wet year .", "It rained .", "In spring"]
 ROWS = [
-    {
-        "question_id": "q1",
-        "question": "Who wrote it?",
-        "answer": "Ann wrote it in the spring of a wet year .",
-        "label": 1,
-    },
-    {"question_id": "q1", "question": "Who wrote it?", "answer": "It rained .", "label": 0},
-    {"question_id": "q2", "question": "When?", "answer": "In spring", "label": 1},
+    {"question_id": question, "question": question, "answer": answer, "label": 1}
+    for question, answer in zip(QUESTIONS, ANSWERS, strict=True)
 ]
 TEXTS = [row[key] for row in ROWS for key in ("question", "answer")]
 CLS, SEP, PAD = 2, 3, 0
@@ -49,13 +44,13 @@ def test_words_are_numbered_by_count_then_alphabet():
     assert " ".join(sorted(vocabulary, key=vocabulary.get)) == "[PAD] [UNK] [CLS] [SEP] [MASK] b c . a d"
 
 
-def test_rare_words_are_unknown():
-    tokenizer = word_tokenizer(["b a b"], 16, min_count=2)
+def test_other_words_are_unknown():
+    tokenizer = word_tokenizer(["b"], 16)
     assert tokenizer("a b")["input_ids"] == [CLS, tokenizer.unk_token_id, 5, SEP]
 
 
 def test_texts_without_words_are_refused():
-    with pytest.raises(ValueError, match="expected texts with words that occur 1 times or more, got none"):
+    with pytest.raises(ValueError, match="expected texts with words, got none"):
         word_tokenizer(["  "], 16)
 
 
@@ -66,10 +61,7 @@ def test_pair_is_question_sep_answer_with_two_types(tokenizer):
 
 
 def test_words_of_a_repeated_text_count_as_often_as_it_stands():
-    once, rare = word_tokenizer(["a b", "b c"], 8), word_tokenizer(["a", "a", "b"], 8, min_count=2)
-    assert once.convert_ids_to_tokens([5, 6, 7]) == ["b", "a", "c"]
-    assert "a" in rare.get_vocab()
-    assert "b" not in rare.get_vocab()
+    assert word_tokenizer(["a b", "c", "c", "b c"], 8).convert_ids_to_tokens([5, 6, 7]) == ["c", "b", "a"]
 
 
 def test_tokenizer_survives_saving(tokenizer, tmp_path):
@@ -132,44 +124,13 @@ def test_failed_encoding_leaves_nothing(tokenizer, pairs, root, monkeypatch):
     assert list((root / "work" / "encoded").iterdir()) == []
 
 
-def test_several_processes_write_the_bytes_of_one(tokenizer, root, monkeypatch):
+def test_several_processes_make_the_tokens_of_one(tokenizer, root, monkeypatch):
     monkeypatch.setattr(encode, "_BATCH", 2)
     pairs = from_rows([{**row, "question_id": f"q{i}"} for i, row in enumerate(ROWS * 5)])
-    found = []
-    for processes in (1, 2):
-        PairEncoder(tokenizer, 32).encode(pairs, processes)
-        (path,) = (root / "work" / "encoded").iterdir()
-        found.append(path.read_bytes())
-        path.unlink()
-    assert found[0] == found[1]
-
-
-def test_large_sets_take_a_process_each_half_a_million_pairs(tokenizer, pairs, monkeypatch):
-    asked = []
-    monkeypatch.setattr(encode, "PAIRS_A_PROCESS", 2)
-    monkeypatch.setattr(encode.os, "cpu_count", lambda: 64)
-    monkeypatch.setattr(encode, "in_order", lambda function, items, count: asked.append(count) or map(function, items))
-    for rows in (1, 3, 5, 25):
-        PairEncoder(tokenizer, 32).encode(from_rows([{**ROWS[0], "question_id": str(i)} for i in range(rows)]))
-    assert asked == [1, 1, 2, 4]
-
-
-def test_few_results_wait_at_a_time():
-    def items():
-        for number in range(30):
-            drawn.append(number)
-            yield number
-
-    drawn, seen = [], []
-    for result in encode.in_order(abs, items(), 2):
-        seen.append(result)
-        assert len(drawn) - len(seen) <= 4
-    assert seen == list(range(30))
-
-
-def test_an_error_in_another_process_is_raised_here():
-    with pytest.raises(TypeError, match="bad operand"):
-        list(encode.in_order(abs, ["text"], 2))
+    one, two = (PairEncoder(word_tokenizer(TEXTS, 32), 32 - i).encode(pairs, i + 1) for i in range(2))
+    assert (len(one.cache_files), len(two.cache_files)) == (1, 2)
+    assert one.to_dict() == two.to_dict()
+    assert PairEncoder(tokenizer, 31).encode(pairs).cache_files == two.cache_files  # found by any number of processes
 
 
 def test_cache_is_keyed_by_pairs_length_and_tokenizer(tokenizer, pairs):
@@ -220,13 +181,3 @@ def test_encoder_refuses_what_it_cannot_use(tokenizer):
         PairEncoder(tokenizer, 3)
     with pytest.raises(ValueError, match="expected a fast tokenizer, got object"):
         PairEncoder(object(), 32)
-
-
-def test_encoded_bytes_are_the_same_every_time(tokenizer, pairs, root):
-    digests = set()
-    for _ in range(2):
-        PairEncoder(tokenizer, 32).encode(pairs)
-        (path,) = (root / "work" / "encoded").iterdir()
-        digests.add(hashlib.sha256(path.read_bytes()).hexdigest())
-        path.unlink()
-    assert len(digests) == 1

@@ -5,14 +5,6 @@ from scipy.special import softmax
 from as2lib.models.ensemble import fit_logistic, mean, mean_logits, tuned_weights, weigh
 
 
-def test_the_mean_of_one_member_is_that_member():
-    assert numpy.array_equal(mean([[0.25, 1.0]]), [0.25, 1.0])
-
-
-def test_the_mean_is_taken_pair_by_pair():
-    assert mean([[0.0, 1.0], [0.5, 0.0]]).tolist() == [0.25, 0.5]
-
-
 def test_weights_need_not_sum_to_one():
     assert mean([[0.0, 1.0], [1.0, 0.0]], [3, 1]).tolist() == [0.25, 0.75]
 

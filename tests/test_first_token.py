@@ -1,45 +1,16 @@
 import numpy
 import pytest
 import torch
-from torch import nn
 
-from as2lib.models import cross_encoder
-from as2lib.models.first_token import last_layers, reading_first_token
+from as2lib.kernels.first_token import last_layers, reading_first_token
 from as2lib.models.mhs import MHSForSequenceClassification
+from tests.encoders import FAMILIES, batch, classifier
 
-FAMILIES = ("electra", "bert", "roberta", "albert", "deberta-v2")
 FAST = FAMILIES[:3]
-SIZES = {
-    "vocab_size": 50,
-    "hidden_size": 32,
-    "num_hidden_layers": 4,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "max_position_embeddings": 40,
-    "pad_token_id": 0,
-}
-
-
-def classifier(family, **changes):
-    torch.manual_seed(0)
-    embedding = {"embedding_size": 16} if family in ("electra", "albert") else {}
-    model = cross_encoder.build({"model_type": family, **SIZES, **embedding, **changes}).eval()
-    for name, weights in model.named_parameters():  # biases of zero and scales of one would hide a part left out
-        scale = "norm" in name.lower() and name.endswith("weight")
-        nn.init.normal_(weights, mean=float(scale), std=0.2)
-    return model
 
 
 def student(family, body, **changes):
     return MHSForSequenceClassification.from_backbone(classifier(family, **changes), body, 3, perturb=0.5)
-
-
-def batch(padded=True):
-    ids = torch.randint(5, 50, (6, 11), generator=torch.Generator().manual_seed(1))
-    mask = torch.ones_like(ids)
-    if padded:
-        ids[2, 7:], mask[2, 7:], ids[4, 3:], mask[4, 3:] = 0, 0, 0, 0
-    return {"input_ids": ids, "attention_mask": mask}
 
 
 def logits(model, inputs, fast):
@@ -87,13 +58,6 @@ def test_the_feed_forward_of_the_last_layer_sees_one_token_and_the_model_is_as_i
     assert not any("forward" in vars(module) for module in model.modules())
 
 
-def test_a_failing_forward_leaves_the_model_as_it_was():
-    model = classifier("bert")
-    with pytest.raises(IndexError), reading_first_token(model):
-        model(torch.full((1, 3), 99))
-    assert not any("forward" in vars(module) for module in model.modules())
-
-
 @pytest.mark.parametrize("family", FAST)
 def test_under_bf16_logits_are_as_near_to_float32_as_the_ordinary_ones(family):
     model = student(family, 3)
@@ -129,30 +93,10 @@ def test_dropout_draws_from_the_same_distribution_as_in_the_ordinary_forward(pla
     model = classifier("bert", **{**rates, f"{place}_dropout_prob": 0.3}, num_hidden_layers=1).train()
     inputs = {name: values[:1].expand(4000, -1) for name, values in batch().items()}  # one pair, drawn for many times
 
-    def drawn(fast):
-        torch.manual_seed(0)
-        with torch.no_grad():
-            return model(**inputs).logits if not fast else _inside(model, inputs)
-
-    ordinary, fast = drawn(False), drawn(True)
+    ordinary, fast = (logits(model, inputs, fast) for fast in (False, True))
     error = (ordinary.var(0) / 4000 + fast.var(0) / 4000).sqrt()
     assert ((ordinary.mean(0) - fast.mean(0)).abs() < 4 * error).all()
     assert (fast.std(0) / ordinary.std(0) - 1).abs().max() < 0.1
-
-
-def _inside(model, inputs):
-    with reading_first_token(model):
-        return model(**inputs).logits
-
-
-def test_a_block_inside_another_ends_with_the_outer_one():
-    model = classifier("electra")
-    with reading_first_token(model):
-        outer = last_layers(model)[0].forward
-        with reading_first_token(model):
-            pass
-        assert last_layers(model)[0].forward is outer
-    assert not any("forward" in vars(module) for module in model.modules())
 
 
 class ReadsTheMean(type(classifier("bert"))):

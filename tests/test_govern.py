@@ -66,11 +66,6 @@ def test_the_majority_above_the_student_teaches_alone():
     assert (found.no_majority.item(), found.followed.item()) == (0, 2)
 
 
-def test_the_majority_below_the_student_teaches_alone():
-    found = govern(*tensors([0.5], [[0.4, 0.1, 1.0]]))
-    assert found.total.item() == pytest.approx((0.01 + 0.16) / 2)
-
-
 def test_a_drawn_vote_counts_every_teacher():
     found = govern(*tensors([0.5], [[0.6, 0.1]]))
     assert found.total.item() == pytest.approx((0.01 + 0.16) / 2)
@@ -82,20 +77,6 @@ def test_a_teacher_equal_to_the_student_abstains():
     drawn = govern(*tensors([0.5], [[0.5, 0.7, 0.3]]))
     assert drawn.total.item() == pytest.approx((0 + 0.04 + 0.04) / 3)
     assert drawn.followed.item() == 3
-
-
-def test_parts_are_means_over_the_batch():
-    found = govern(*tensors([0.5, 0.5], [[0.7, 0.9, 0.1], [0.5, 0.7, 0.3]]))
-    assert found.total.item() == pytest.approx((0.1 + 0.08 / 3) / 2)
-    assert (found.no_majority.item(), found.followed.item()) == (0.5, 2.5)
-
-
-@given(batches())
-def test_with_all_teachers_above_the_vote_is_the_mean_of_their_distances(batch):
-    _, teachers, _ = batch
-    student = torch.full((len(teachers),), -0.0, dtype=torch.float64)
-    teachers = teachers.clamp(min=1e-3)
-    assert govern(student, teachers).total.item() == pytest.approx(teachers.square().mean().item())
 
 
 # Labels
@@ -110,19 +91,10 @@ def test_the_teachers_on_the_labels_side_teach_by_their_confidence():
     assert (found.no_teacher.item(), found.followed.item()) == (0, 2)
 
 
-def test_one_teacher_on_the_labels_side_teaches_with_weight_one():
-    assert govern_ca(*tensors([0.5], [[0.8, 0.6, 0.2]], [0])).total.item() == pytest.approx(0.09)
-
-
 def test_where_no_teacher_is_on_its_side_the_label_teaches():
     found = govern_ca(*tensors([0.5], [[0.4, 0.2]], [1]))
     assert found.total.item() == pytest.approx(0.25)
     assert (found.no_teacher.item(), found.followed.item()) == (1, 0)
-
-
-def test_all_teachers_on_the_labels_side_weigh_as_in_ca_mkd():
-    batch = tensors([0.3], [[0.9, 0.5, 0.4]], [1])
-    assert govern_ca(*batch).total.item() == pytest.approx(ca_mkd(*batch).soft.item())
 
 
 def test_ca_mkd_adds_the_cross_entropy_of_the_student():
@@ -171,26 +143,6 @@ def test_every_loss_equals_a_naive_loop(batch):
     assert mean_ensemble(student, teachers).total.item() == pytest.approx(sum(mean) / len(mean), abs=1e-9)
 
 
-@given(batches())
-def test_one_teacher_is_plain_distillation(batch):
-    student, teachers, labels = batch
-    one = teachers[:, :1]
-    plain = (student - one[:, 0]).square().mean().item()
-    assert mean_ensemble(student, one).total.item() == pytest.approx(plain)
-    assert govern(student, one).total.item() == pytest.approx(plain)
-    assert ca_mkd(student, one, labels).soft.item() == pytest.approx(plain)
-
-
-@given(batches(), st.randoms())
-def test_the_order_of_teachers_changes_nothing(batch, random):
-    student, teachers, labels = batch
-    order = list(range(teachers.shape[1]))
-    random.shuffle(order)
-    for loss, more in ((mean_ensemble, ()), (govern, ()), (govern_ca, (labels,)), (ca_mkd, (labels,))):
-        before, after = (loss(student, values, *more) for values in (teachers, teachers[:, order]))
-        assert list(map(float, before)) == pytest.approx(list(map(float, after)), abs=1e-9)
-
-
 # Gradients
 
 
@@ -198,12 +150,6 @@ def gradient(loss, student, teachers, *labels):
     student = student.clone().requires_grad_()
     loss(student, teachers, *labels).total.backward()
     return student.grad
-
-
-def test_the_mean_pulls_where_its_teachers_do_together():
-    student, teachers = tensors([0.5, 0.2], [[0.7, 0.9, 0.1], [0.0, 0.3, 0.3]])
-    expected = 2 * (student - teachers.mean(dim=1)) / 2
-    torch.testing.assert_close(gradient(mean_ensemble, student, teachers), expected)
 
 
 def test_the_vote_pulls_towards_the_mean_of_the_majority():
@@ -217,11 +163,6 @@ def test_the_confident_vote_pulls_by_its_weights_and_the_label_where_no_teacher_
     pull = 2 * (4 / 7 * (0.5 - 0.8) + 3 / 7 * (0.5 - 0.6))
     expected = torch.tensor([pull, 2 * (0.5 - 1)], dtype=torch.float64) / 2
     torch.testing.assert_close(gradient(govern_ca, student, teachers, labels), expected)
-
-
-def test_the_label_pulls_in_ca_mkd_as_well():
-    student, teachers, labels = tensors([0.4], [[0.4]], [1])
-    torch.testing.assert_close(gradient(ca_mkd, student, teachers, labels), torch.tensor([-1 / 0.4]).double())
 
 
 def test_teachers_get_no_gradient():

@@ -3,48 +3,9 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from as2lib.models import cross_encoder
-from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification, combine
-
-SIZES = {
-    "vocab_size": 50,
-    "hidden_size": 32,
-    "num_hidden_layers": 4,
-    "num_attention_heads": 2,
-    "intermediate_size": 48,
-    "max_position_embeddings": 40,
-    "pad_token_id": 0,
-}
-EXTRA = {
-    "electra": {"embedding_size": 16},
-    "albert": {"embedding_size": 16, "inner_group_num": 2},
-    "deberta-v2": {  # as microsoft/deberta-v2-xlarge and deberta-v3-base have them
-        "relative_attention": True,
-        "pos_att_type": ["p2c", "c2p"],
-        "position_buckets": 8,
-        "norm_rel_ebd": "layer_norm",
-        "share_att_key": True,
-        "conv_kernel_size": 3,
-        "position_biased_input": False,
-    },
-}
-FAMILIES = ["electra", "bert", "roberta", "albert", "deberta-v2"]
-
-
-def backbone(family="electra", **changes):
-    torch.manual_seed(0)
-    whole = cross_encoder.build({"model_type": family, **SIZES, **EXTRA.get(family, {}), **changes}).eval()
-    for name, weights in whole.named_parameters():  # biases of zero and scales of one would hide a part left out
-        if name.endswith("bias") or "LayerNorm" in name or "layer_norm" in name:
-            torch.nn.init.normal_(weights, mean=float(name.endswith("weight")), std=0.2)
-    return whole
-
-
-def batch():
-    generator = torch.Generator().manual_seed(1)
-    ids = torch.randint(5, 50, (6, 11), generator=generator)
-    mask = torch.ones_like(ids)
-    ids[2, 7:], mask[2, 7:] = 0, 0
-    return {"input_ids": ids, "attention_mask": mask}
+from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
+from tests.encoders import FAMILIES, batch
+from tests.encoders import classifier as backbone
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -108,13 +69,6 @@ def test_every_tensor_of_a_student_keeps_the_name_that_saved_models_have():
     assert {"body.embeddings_project.weight", "heads.0.classifier.out_proj.weight"} < electra
 
 
-def test_heads_start_as_copies_that_do_not_share_weights():
-    student = MHSForSequenceClassification.from_backbone(backbone(), 3, 2)
-    first, second = (head.encoder.layer[0].output.dense.weight for head in student.heads)
-    assert torch.equal(first, second)
-    assert first.data_ptr() != second.data_ptr()
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_body_learns_from_all_heads_and_a_head_only_from_its_own_loss(family):
     student = MHSForSequenceClassification.from_backbone(backbone(family), 3, 2)
@@ -158,16 +112,6 @@ def test_a_negative_perturbation_is_refused():
         MHSForSequenceClassification.from_backbone(backbone(), 3, 2, perturb=-0.1)
 
 
-def test_parameters_are_a_body_and_k_heads():
-    def count(module):
-        return sum(parameter.numel() for parameter in module.parameters())
-
-    whole = backbone()
-    student = MHSForSequenceClassification.from_backbone(whole, 3, 3)
-    head = count(whole.electra.encoder.layer[3]) + count(whole.classifier)
-    assert count(student) == count(whole) + 2 * head
-
-
 @pytest.mark.parametrize("heads", [1, 3, 5])
 def test_an_albert_has_its_layer_once_in_the_body_and_once_a_head(heads):
     def count(module):
@@ -195,13 +139,6 @@ ELECTRA_BASE = {
     "num_attention_heads": 12,
     "intermediate_size": 3072,
 }
-
-
-def test_combining_by_probability_is_the_mean_softmax():
-    head_logits = torch.randn(5, 3, 2, generator=torch.Generator().manual_seed(0))
-    expected = head_logits.softmax(-1).mean(1)
-    torch.testing.assert_close(combine(head_logits, "probability").softmax(-1), expected)
-    torch.testing.assert_close(combine(head_logits, "logit"), head_logits.mean(1))
 
 
 @pytest.mark.parametrize("how", ["probability", "logit"])

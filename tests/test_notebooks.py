@@ -68,9 +68,7 @@ def test_a_notebook_begins_with_its_question_and_what_it_answers(notebook):
 
 def test_a_notebook_runs_alone_on_a_cold_cache(root, monkeypatch):
     monkeypatch.setenv("AS2_ROOT", str(root))
-    executed = execute(
-        ROOT / "notebooks" / "01_data.ipynb", root / "executed" / "01.ipynb", root / "params" / "tiny.yaml"
-    )
+    executed = execute(ROOT / "notebooks" / "01_data.ipynb", root / "executed" / "01.ipynb", "tiny")
     metrics = json.loads((root / "reports" / "tiny" / "metrics" / "01.json").read_text())
     assert metrics["target test questions"] == 15
     page = render(executed, root / "01_data.html", [path.stem for path in PATHS]).read_text()

@@ -2,12 +2,12 @@ import pytest
 import torch
 from torch import nn
 
-from as2lib.models import cross_encoder, packed
-from as2lib.models.cross_encoder import classifying_in_float32
+from as2lib.kernels import packed
+from as2lib.kernels.packed import packing
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.models.packed import packing
-
-SIZES = {"vocab_size": 50, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 96, "pad_token_id": 0}
+from as2lib.score import classifying_in_float32
+from tests import encoders
+from tests.encoders import batch
 
 
 @pytest.fixture(autouse=True)
@@ -16,14 +16,12 @@ def _small_is_large(monkeypatch):
 
 
 def classifier(family, **changes):
-    torch.manual_seed(0)
-    return cross_encoder.build({"model_type": family, "num_hidden_layers": 3, **SIZES, **changes}).eval()
+    return encoders.classifier(family, hidden_size=64, intermediate_size=96, **{"initializer_range": 0.02, **changes})
 
 
 def logits(model, precision="float32"):
-    ids = torch.randint(5, 50, (6, 11), generator=torch.Generator().manual_seed(1))
     with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
-        return model(input_ids=ids).logits
+        return model(input_ids=batch()["input_ids"]).logits
 
 
 def inside(model, precision="float32"):
@@ -35,14 +33,14 @@ def inside(model, precision="float32"):
 @pytest.mark.parametrize("activation", ["gelu", "relu", "gelu_new"])
 def test_logits_are_those_of_the_ordinary_forward(family, activation):
     model = classifier(family, hidden_act=activation)
-    assert list(packed._products(model))
+    assert list(packed.products(model))
     assert (inside(model) - logits(model)).abs().max() < 1e-5
     assert not any("forward" in vars(module) for module in model.modules())
 
 
 def test_a_students_heads_too():
     model = MHSForSequenceClassification.from_backbone(classifier("electra"), 2, 3, perturb=0.5).eval()
-    assert len(list(packed._products(model))) > len(list(packed._products(classifier("electra"))))
+    assert len(list(packed.products(model))) > len(list(packed.products(classifier("electra"))))
     assert (inside(model) - logits(model)).abs().max() < 1e-5
 
 
@@ -56,9 +54,9 @@ def test_bf16_logits_are_as_near_to_float32_as_the_ordinary_ones(activation):
 
 def test_the_exact_gelu_is_part_of_the_product_and_no_other_activation_is():
     def after(activation):
-        return [name for _, _, name in packed._products(classifier("bert", hidden_act=activation))]
+        return [name for _, _, name in packed.products(classifier("bert", hidden_act=activation))]
 
-    assert after("gelu").count("gelu") == 3
+    assert after("gelu").count("gelu") == 4
     assert set(after("gelu_new")) == set(after("relu")) == {"none"}
     assert len(after("gelu")) == len(after("relu"))  # its linear layer is not packed a second time
 
@@ -77,24 +75,30 @@ def test_small_layers_and_other_classes_are_left_alone():
         def forward(self, x):
             return 2 * super().forward(x)
 
-    assert [module for module, _, _ in packed._products(nn.Sequential(Scaled(80, 80), nn.Linear(8, 8)))] == []
+    assert [module for module, _, _ in packed.products(nn.Sequential(Scaled(80, 80), nn.Linear(8, 8)))] == []
 
 
-@pytest.mark.parametrize(("precision", "dtype"), [("float32", torch.float32), ("bf16", torch.bfloat16)])
-def test_a_processor_without_kernels_of_a_precision_takes_the_ordinary_path(monkeypatch, precision, dtype):
-    monkeypatch.setattr(packed, "_has_kernels", lambda asked: asked != dtype)
-    model = classifier("bert")
+def computes_plainly(model, precision="float32"):
     with packing(model, precision):
-        assert not any("forward" in vars(module) for module in model.modules())
-    with packing(model, "float32" if precision == "bf16" else "bf16"):
-        assert any("forward" in vars(module) for module in model.modules())
+        return not any("forward" in vars(module) for module in model.modules())
 
 
-def test_kernels_are_those_that_torch_says_it_has(monkeypatch):
+@pytest.mark.parametrize("name", packed.PRIVATE)
+def test_a_torch_without_one_of_its_private_operators_computes_plainly(monkeypatch, name):
+    model = classifier("bert")
+    assert not computes_plainly(model)
+    monkeypatch.setattr(packed, "PRIVATE", [other if other != name else f"{name}_gone" for other in packed.PRIVATE])
+    assert packed.operators(torch.float32) is None
+    assert computes_plainly(model)
+    assert torch.equal(inside(model), logits(model))
+
+
+def test_a_processor_without_kernels_of_a_precision_computes_plainly(monkeypatch):
     monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
-    assert (packed._has_kernels(torch.float32), packed._has_kernels(torch.bfloat16)) == (True, False)
+    assert computes_plainly(classifier("bert"), "bf16")
+    assert not computes_plainly(classifier("bert"))
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    assert not packed._has_kernels(torch.float32)
+    assert computes_plainly(classifier("bert"))
 
 
 def test_weights_that_changed_are_packed_anew():

@@ -3,7 +3,8 @@ import sys
 
 from as2lib import Study
 from as2lib.papers import notebooks, plan
-from as2lib.papers.cerberus import plan as cerberus
+from as2lib.papers.cerberus import plan as cerberus_plan
+from as2lib.papers.cerberus import systems as cerberus
 from as2lib.runs.params import FAMILIES
 from as2lib.runs.results import published
 
@@ -49,6 +50,19 @@ def test_the_notebooks_read_only_planned_runs(root):
     study = Study.load("tiny")
     runs = plan(study)
     assert all(name in runs for notebook in notebooks(study) for name in notebook.runs)
+
+
+def test_the_catalogue_has_every_system_that_is_claimed_or_planned_but_what_others_are_made_from(root):
+    splits = {role: str(root / f"{role}.tsv") for role in ("train", "dev", "test")}
+    study = Study.load("tiny", {"data.transfer": splits, "mhs.heads": [1, 3, 5]})
+    found, planned = cerberus.systems(study), {run.name.rsplit("/seed-", 1)[0] for run in cerberus_plan.runs(study)}
+    claims = published("cerberus_claims")
+    assert {*claims["a"], *claims["b"]} <= set(found)
+    members = {f"{before}kd/electra-from-{other}" for before in ("", "transfer-") for other in ("roberta", "albert")}
+    assert planned - set(found) == {*members, "hydra-teacher/electra"}
+    assert set(found) - planned == {"mhs/3h2", "mhs/3h4", "mhs/3h6"}  # two layers: a head of the paper's has one
+    labels = [system.label for prefix, system in found.items() if not prefix.startswith("transfer")]
+    assert len(set(labels)) == len(labels)
 
 
 def test_a_study_that_times_nothing_has_no_notebook_of_latency(root):
@@ -128,12 +142,7 @@ def test_the_transfer_set_is_a_target_where_it_has_dev_and_test(root):
     study = Study.load("tiny", {"data.transfer": splits})
     runs, place = plan(study), cerberus.as_published(study)
     paper = set(published("cerberus_table2")["run"])
-    assert set(place.values()) - paper == {
-        "lexical/overlap_then_rank",
-        "kd/electra-from-roberta",
-        "kd/electra-from-albert",
-    }
-    assert paper <= set(place.values())
+    assert set(place.values()) == {"lexical/overlap_then_rank", *paper}
     assert all(any(name.startswith(f"{prefix}/seed-") or name == prefix for name in runs) for prefix in place)
     student = runs["transfer-mhs/3h1/seed-0"]
     assert "start" not in student.parents  # nothing is transferred

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
 
-from as2lib.metrics.ranking import COLUMNS, average, per_question, summary, top, top_ties
+from as2lib.metrics.ranking import MEANS, average, per_question, summary, top, top_ties
 
 WIKIQA = Path(__file__).parents[1].parent / "shared" / "data" / "wikiqa"
 ORACLE = {"P@1": P @ 1, "AP": AP, "RR": RR, "nDCG@10": nDCG @ 10}
@@ -45,7 +45,7 @@ def measure_by_loop(question_id, label, score, questions):
             1 / ranks[0] if ranks else 0,
             sum(1 / math.log2(1 + rank) for rank in ranks if rank <= 10) / (ideal or 1),
         )
-    return pd.DataFrame.from_dict(measures, orient="index", columns=list(COLUMNS))
+    return pd.DataFrame.from_dict(measures, orient="index", columns=list(MEANS))
 
 
 def measure_by_ir_measures(question_id, label, score):
@@ -78,7 +78,7 @@ def read_published_run():
 def test_measures_equal_ir_measures_where_no_scores_are_tied(seed):
     question_id, label, score = random_ranking(seed)
     found = per_question(question_id, label, score, questions="all")
-    expected = measure_by_ir_measures(question_id, label, score).loc[found.index, list(COLUMNS)]
+    expected = measure_by_ir_measures(question_id, label, score).loc[found.index, list(MEANS)]
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -91,7 +91,7 @@ def test_published_run_gets_its_published_figures():
     untied = run.drop_duplicates(["question", "score"])
     expected = measure_by_ir_measures(untied["question"].map(str), untied["label"], untied["score"])
     measures = per_question(untied["question"].map(str), untied["label"], untied["score"], "all")
-    np.testing.assert_allclose(measures, expected.loc[measures.index, list(COLUMNS)], atol=1e-12)
+    np.testing.assert_allclose(measures, expected.loc[measures.index, list(MEANS)], atol=1e-12)
 
 
 @pytest.mark.skipif(not WIKIQA.exists(), reason="WikiQA is not here")
@@ -141,12 +141,6 @@ def test_summary_averages_over_the_questions_kept():
     }
 
 
-def test_correct_candidates_below_rank_ten_add_nothing_to_ndcg():
-    found = per_question(["q"] * 12, [0] * 10 + [1, 0], -np.arange(12.0)).loc["q"]
-    assert found["nDCG@10"] == 0
-    assert found["RR"] == pytest.approx(1 / 11)
-
-
 @pytest.mark.parametrize("correct", range(1, 16))
 def test_a_perfect_ranking_of_any_size_measures_exactly_one(correct):
     label = [1] * correct + [0] * 3
@@ -182,14 +176,6 @@ def test_top_is_the_first_incorrect_candidate_among_the_leaders():
     assert list(rows.index) == ["b", "a"]
 
 
-@given(rankings)
-def test_p_at_1_is_the_label_of_the_top_candidate(ranking):
-    question_id, label, score = zip(*ranking, strict=True)
-    leaders = top(question_id, label, score)
-    measured = per_question(question_id, label, score, "all")["P@1"]
-    np.testing.assert_array_equal(np.asarray(label)[leaders], measured)
-
-
 # --- properties -----------------------------------------------------------------------------------------------------
 
 
@@ -200,30 +186,6 @@ def test_permuting_rows_changes_no_measure(ranking, random):
     after = per_question(*zip(*shuffled, strict=True), questions="all")
     pd.testing.assert_frame_equal(before, after.loc[before.index], check_exact=True)
     assert average(before) == average(after)
-
-
-@given(rankings)
-def test_an_increasing_transform_of_the_scores_changes_nothing(ranking):
-    question_id, label, score = zip(*ranking, strict=True)
-    before = per_question(question_id, label, score)
-    after = per_question(question_id, label, np.exp(score) * 7 - 100)
-    pd.testing.assert_frame_equal(before, after, check_exact=True)
-
-
-@given(rankings)
-def test_scores_equal_to_labels_are_perfect(ranking):
-    question_id, label, _ = zip(*ranking, strict=True)
-    assert (per_question(question_id, label, label) == 1).all(axis=None)
-
-
-@given(rankings)
-def test_raising_a_correct_candidate_never_lowers_a_measure(ranking):
-    question_id, label, score = zip(*ranking, strict=True)
-    raised = np.asarray(score)
-    correct = np.flatnonzero(label)
-    raised[correct[:1]] += 10
-    before, after = (per_question(question_id, label, values) for values in (score, raised))
-    assert (after.to_numpy() >= before.to_numpy() - 1e-15).all()
 
 
 # --- what comes in --------------------------------------------------------------------------------------------------

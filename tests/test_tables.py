@@ -3,12 +3,14 @@ import pandas
 import pytest
 
 from as2lib.metrics.ranking import summary
-from as2lib.runs import results as tables
+from as2lib.papers.cerberus import tables
+from as2lib.runs import results
+from as2lib.runs.results import System
 
 
 def test_a_result_is_the_mean_over_seeds_in_percent_beside_the_published_one(trained):
-    paper = tables.published("cerberus_table2")
-    found = tables.results(trained.study, [("MHS", "mhs/3h1"), ("teacher", "teacher/electra")], beside=paper)
+    rows = [System("mhs/3h1", "MHS"), System("teacher/electra", "teacher")]
+    found = results.table(trained.study, rows, beside=results.published("cerberus_table2"))
     scores = trained.study.run("mhs/3h1/seed-0").scores("test")
     expected = summary(scores["question_id"], scores["label"], scores["score"])
     assert found.loc["MHS", "MAP"] == pytest.approx(100 * expected["MAP"])
@@ -19,29 +21,29 @@ def test_a_result_is_the_mean_over_seeds_in_percent_beside_the_published_one(tra
 
 
 def test_published_tables_have_the_papers_rows():
-    table = tables.published("cerberus_table2")
+    table = results.published("cerberus_table2")
     assert table["row"].tolist() == list(range(1, 15))
-    assert tables.published("cerberus_table1").query("dataset == 'WikiQA' and split == 'test'")["pairs"].item() == 2351
+    assert results.published("cerberus_table1").query("dataset == 'WikiQA' and split == 'test'")["pairs"].item() == 2351
 
 
 def test_a_row_that_the_paper_lacks_is_missing_not_zero():
-    found = tables.published_row(tables.published("cerberus_table2"), "ensemble/teachers", "WikiQA")
+    found = results.published_row(results.published("cerberus_table2"), "ensemble/teachers", "WikiQA")
     assert all(numpy.isnan(value) for value in found.values())
 
 
 def test_a_system_equals_itself(trained):
     names = {"mhs/3h1": "MHS", "teacher/electra": "teacher"}
-    found = tables.comparisons(trained.study, [("mhs/3h1", "mhs/3h1"), ("mhs/3h1", "teacher/electra")], names)
-    same = found.loc["MHS − MHS"]
+    tests = tables.tested(trained.study, [("mhs/3h1", "mhs/3h1"), ("mhs/3h1", "teacher/electra")])
+    same = results.labelled(tests, names).loc["MHS − MHS"]
     assert (same["difference"], same["won"], same["lost"], same["tied"]) == (0, 0, 0, 15)
     assert same["p Holm"] == 1
-    assert "equal within the margin" in tables.reading(trained.study, "MHS − MHS", same)
+    assert "equal within the margin" in results.reading(trained.study, "MHS − MHS", same)
 
 
 def test_a_reading_says_different_equal_both_or_undecided(trained):
     def reading(p, q):
         row = pandas.Series({"difference": 3.0, "low": 1.0, "high": 5.0, "p Holm": p, "p equal": q})
-        return tables.reading(trained.study, "a − b", row)
+        return results.reading(trained.study, "a − b", row)
 
     assert reading(0.001, 0.9).endswith("a real difference (Wilcoxon, p = 0.001).")
     assert "equal within the margin" in reading(0.5, 0.0001)
@@ -51,17 +53,59 @@ def test_a_reading_says_different_equal_both_or_undecided(trained):
 
 
 def test_heads_are_ranked_on_their_own(trained):
-    heads, disagreement = tables.heads(trained.study.runs("mhs/3h1"), ["a", "b", "c"])
+    heads = tables.heads(trained.study.runs("mhs/3h1"), ["a", "b", "c"])
     scores = trained.study.run("mhs/3h1/seed-0").scores("test")
     expected = summary(scores["question_id"], scores["label"], scores["head_1"])
     assert heads.loc["b", "MAP"] == pytest.approx(100 * expected["MAP"])
     assert heads.index.tolist() == ["a", "b", "c", "combined"]
-    assert 0 <= disagreement <= 100
+
+
+class Heads:
+    """A run of two heads over two questions: on the first they choose differently, on the second alike."""
+
+    def scores(self, split="test"):
+        heads = {"head_0": [0.9, 0.1, 0.8, 0.3], "head_1": [0.4, 0.6, 0.7, 0.2]}
+        return pandas.DataFrame({"question_id": list("aabb"), "label": [1, 0, 1, 0], **heads})
+
+
+def test_two_heads_disagree_where_their_top_candidates_differ():
+    assert tables.disagreement([Heads(), Heads()]) == 50
+
+
+def test_a_sure_head_weighs_more_in_a_mean_of_logits():
+    sure = Heads()
+    sure.scores = lambda split="test": pandas.DataFrame(
+        {"question_id": ["a", "a"], "label": [1, 0], "head_0": [0.999, 0.5], "head_1": [0.1, 0.7]}
+    )
+    found = tables.combined_heads([sure])["P@1"]
+    assert found.to_dict() == {"probability": 0, "logit": 100}  # means of 0.55 and 0.6; of 2.4 and 0.4 in logits
 
 
 def test_curves_have_a_point_an_entry_and_a_part_a_head(trained):
-    dev = tables.curves(trained.study, {"teacher": "teacher/electra"}, "dev_MAP")
+    dev = results.curves(trained.study, {"teacher": "teacher/electra"}, "dev_MAP")
     assert dev["step"].tolist() == [2, 4, 6]
     assert dev["dev_MAP"].between(0, 100).all()
-    soft = tables.curves(trained.study, {"MHS": "mhs/3h1"}, "soft", ["a", "b", "c"])
+    soft = results.curves(trained.study, {"MHS": "mhs/3h1"}, "soft", ["a", "b", "c"])
     assert len(soft) == 3 * len([entry for entry in trained.study.run("mhs/3h1/seed-0").log() if "soft" in entry])
+
+
+def test_a_sentence_of_confidence_counts_the_teachers_that_are_less_sure(trained):
+    def said(*shares):
+        return tables.sentences_confidence(trained.study, pandas.DataFrame({"near 0 or 1": shares}))[1]
+
+    assert "0.95: more than for 1 of the 2 teachers (62 %, 40 %)" in said(52, 62, 40)
+    assert "less than for any of the 2 teachers" in said(30, 62, 40)
+    assert "more than for every teacher" in said(70, 62, 40)
+
+
+def test_sentences_on_strategies_compare_those_of_one_model():
+    strategies = pandas.DataFrame(
+        {"MAP": [60.0, 61.0, 70.0, 66.0], "MAP ±": [0.5, None, 1.5, None], "heads disagree %": [None, None, 2.0, 4.0]},
+        index=["ELECTRA base, in turn", "ELECTRA base, one teacher", "MHS, Hydra: base", "MHS, no teacher"],
+    )
+    base, heads, spread, apart = tables.sentences_strategies(strategies)
+    assert base == "ELECTRA base: the best strategy is “one teacher” (MAP 61.0), the worst “in turn” (60.0)."
+    assert heads.endswith("“Hydra: base” (MAP 70.0), the worst “no teacher” (66.0).")
+    assert "varies by 1.5 points at most" in spread
+    assert spread.endswith("between strategies by 4.0.")
+    assert "in 2.0 % (Hydra: base), 4.0 % (no teacher) of the questions" in apart

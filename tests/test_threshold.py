@@ -5,7 +5,7 @@ import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score, precision_recall_curve
+from sklearn.metrics import average_precision_score
 
 from as2lib.metrics.ranking import per_question
 from as2lib.metrics.threshold import gsb, pair_pr_auc, pair_recall_at_precision, question_recall_at_precision
@@ -79,29 +79,6 @@ def test_question_recall_equals_a_naive_loop(rows, precision):
     assert found == pytest.approx(naive_question_recall(rows, precision))
 
 
-@given(ROWS, st.sampled_from([0.5, 0.75, 0.9, 1.0]))
-def test_pair_recall_is_a_point_of_the_precision_recall_curve(rows, precision):
-    _, label, score = columns([*rows, (9, 1, 0.3)])
-    precisions, recalls, _ = precision_recall_curve(label, score)
-    expected = max(r for p, r in zip(precisions, recalls, strict=True) if p >= precision)
-    assert pair_recall_at_precision(label, score, precision) == pytest.approx(expected)
-
-
-@given(ROWS, st.randoms())
-def test_the_order_of_rows_and_the_scale_of_scores_change_nothing(rows, random):
-    rows = [*rows, (9, 1, 0.3)]
-    shuffled = random.sample(rows, len(rows))
-    found = []
-    for question, label, score in (columns(rows), columns(shuffled)):
-        cubed = [value**3 for value in score]
-        found.append(question_recall_at_precision(question, label, cubed, 0.5))
-        found.append(pair_recall_at_precision(label, cubed, 0.5))
-        found.append(pair_pr_auc(label, cubed))
-    assert found[:3] == pytest.approx(found[3:])
-    question, label, score = columns(rows)
-    assert found[0] == pytest.approx(question_recall_at_precision(question, label, score, 0.5))
-
-
 def test_pr_auc_is_average_precision_and_a_constant_scorer_gets_the_share_of_correct_pairs():
     label, score = [0, 1, 1, 0], [0.1, 0.4, 0.35, 0.8]
     assert pair_pr_auc(label, score) == average_precision_score(label, score) == pytest.approx(0.5 * 0.5 + 0.5 * 2 / 3)
@@ -129,22 +106,13 @@ def test_series_are_paired_by_question():
         gsb(base, pandas.Series([0, 1], index=["b", "c"]))
 
 
-@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=30))
-def test_swapping_the_systems_swaps_good_and_bad(tops):
-    base, new = columns(tops)
-    there, back = gsb(base, new), gsb(new, base)
-    assert (there.good, there.same, there.bad) == (back.bad, back.same, back.good)
-    assert there.gain == -back.gain
-    assert there.p == back.p
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: pair_pr_auc([0, 2], [0.1, 0.2]), "row 1 has 2"),
         (lambda: pair_pr_auc([0, 0], [0.1, 0.2]), "at least one correct pair, got none among 2"),
         (lambda: pair_recall_at_precision([0, 1], [0.1, numpy.nan]), "row 1 has nan"),
-        (lambda: pair_recall_at_precision([0, 1], [0.1]), r"\(2,\) and \(1,\)"),
+        (lambda: pair_recall_at_precision([0, 1], [0.1]), "label 2, score 1"),
         (lambda: pair_recall_at_precision([0, 1], [0.1, 0.2], 0), r"\(0, 1\]; got 0"),
         (lambda: question_recall_at_precision(["a"], [1], [0.5], 1.5), r"\(0, 1\]; got 1.5"),
         (lambda: question_recall_at_precision(["a"], [3], [0.5]), "label must be 0 or 1"),

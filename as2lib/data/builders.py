@@ -1,15 +1,15 @@
-"""Pair sets made of other sets: SQuAD's sentences and Natural Questions' paragraphs, in the order of their page.
+"""Pair sets made of other sets: SQuAD's sentences, Natural Questions' paragraphs, ASNQ as its authors released it.
 
-A record at a time, so that no set has to be on disk or in memory whole; knows no model.
+A record at a time, in the order of the page, so that no set has to be in memory whole; knows no model. `pairs` keeps
+what is made here in a file, and nothing else knows that it was made.
 """
 
 import gzip
 import hashlib
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from as2lib.data import sources
-from as2lib.data.formats import shorten
-from as2lib.paths import work_folder
+from as2lib.data.formats import COLUMNS, require_utf8, shorten
 
-_SCHEMA = pa.schema(
-    [("question_id", pa.string()), ("question", pa.string()), ("answer", pa.string()), ("label", pa.int8())]
-)
 _BATCH = 8192
 DEV_SHARE = 10  # one in so many training questions is dev
 
@@ -30,30 +26,22 @@ Record = dict[str, Any]
 Row = tuple[str, str, str, int]
 
 
-def table(location: sources.Location) -> pa.Table:
-    """The pairs of a built set's split, memory-mapped from `work/built/`, where they are put the first time.
+def tables(location: sources.Location) -> Iterator[pa.Table]:
+    """The pairs of a built set's split, some thousand rows a table, unchecked.
 
-    train and dev are the original training set, one question in `DEV_SHARE` (by the SHA-256 of its id) being dev; test
-    is the original validation set.  Raises ValueError that names the record that is not in the original format.
+    Of SQuAD and Natural Questions, train and dev are the original training set, one question in `DEV_SHARE` (by the
+    SHA-256 of its id) being dev; test is the original validation set.
+    Raises ValueError that names the record that is not in the original format.
     """
-    made_from = json.dumps(sources.content(location), sort_keys=True)
-    path = work_folder() / "built" / f"{hashlib.sha256(made_from.encode()).hexdigest()}.arrow"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        rows = _rows(location)
-        try:
-            with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, _SCHEMA) as writer:
-                while batch := list(islice(rows, _BATCH)):
-                    columns = [
-                        pa.array(column, kind)
-                        for column, kind in zip(zip(*batch, strict=True), _SCHEMA.types, strict=True)
-                    ]
-                    writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_SCHEMA))
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    return pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
+    if location.builder == "asnq":
+        rows = asnq_sentences(location)
+    else:
+        build = squad_sentences if location.builder == "squad-sent" else natural_paragraphs
+        rows = build(chain.from_iterable(map(_of_file, location.files)) if location.files else _of_hub(location))
+        if location.split != "test":
+            rows = (row for row in rows if is_dev(row[0]) == (location.split == "dev"))
+    while batch := list(islice(rows, _BATCH)):
+        yield pa.table(dict(zip(COLUMNS, map(pa.array, zip(*batch, strict=True)), strict=True)))
 
 
 def squad_sentences(records: Iterable[tuple[str, Record]]) -> Iterator[Row]:
@@ -90,15 +78,44 @@ def natural_paragraphs(records: Iterable[tuple[str, Record]]) -> Iterator[Row]:
     """
     for where, record in records:
         with _in_format(where, "Natural Questions"):
-            identifier, question, tokens, html, candidates, chosen = _natural(record)
+            identifier = str(record["example_id"] if "example_id" in record else record["id"])
+            question = record.get("question_text") or record["question"]
+            question = (question if isinstance(question, str) else question["text"]).strip()
+            tokens, markup = _page(record)
+            candidates, annotations = record["long_answer_candidates"], record["annotations"]
+            if isinstance(candidates, dict):  # as on the hub
+                ranges = zip(candidates["start_token"], candidates["end_token"], strict=True)
+                chosen = {one["candidate_index"] for one in annotations["long_answer"]}
+            else:
+                ranges = [(one["start_token"], one["end_token"]) for one in candidates]
+                chosen = {one["long_answer"]["candidate_index"] for one in annotations}
             paragraphs = []
-            for number, (start, end) in enumerate(candidates):
+            for number, (start, end) in enumerate(ranges):
                 if start < len(tokens) and tokens[start].upper() == "<P>":
-                    words = " ".join(tokens[i] for i in range(start, end) if not html[i])
+                    words = " ".join(tokens[i] for i in range(start, end) if not markup[i])
                     paragraphs.append((start, words.strip(), int(number in chosen)))
-        for _, text, label in sorted(paragraphs):
-            if text:
-                yield identifier, question, text, label
+        yield from ((identifier, question, text, label) for _, text, label in sorted(paragraphs) if text)
+
+
+def asnq_sentences(location: sources.Location) -> Iterator[Row]:
+    """The rows of ASNQ's original files; of dev.tsv, those of the questions that the list of the split names.
+
+    A line is question, sentence and label between tabs: 4 is a sentence of the long answer with the short one in it,
+    which is correct; 1 to 3 lack one or both. A run of equal questions has one id, made of the file's bytes.
+    Raises ValueError that names file and line.
+    Sources: Garg et al. 2020 (TANDA); Soldaini and Moschitti 2020, section 5.1 (the lists that halve dev.tsv).
+    """
+    owner, names = _owners(location.lists), [path.name for path in location.lists]
+    prefix, run, last, empty = sources.file_sha256(location.files[0])[:8], 0, None, True
+    for where, question, sentence, label in chain.from_iterable(map(_asnq_lines, location.files)):
+        run, last = run + (question != last), question
+        if owner and question.strip() not in owner:
+            raise ValueError(f"{where}: question {shorten(question.strip())} is in neither {' nor '.join(names)}")
+        if not owner or owner[question.strip()].name == sources.LISTS[location.split]:
+            empty = False
+            yield f"{prefix}-{run}", question, sentence, int(label == "4")
+    if owner and empty:
+        raise ValueError(f"{location.name}: no question of {sources.LISTS[location.split]} is in this file")
 
 
 def is_dev(question_id: str) -> bool:
@@ -106,61 +123,23 @@ def is_dev(question_id: str) -> bool:
     return hashlib.sha256(question_id.encode()).digest()[0] * DEV_SHARE < 256
 
 
-def _natural(record: Record) -> tuple[str, str, list[str], list[bool], list[tuple[int, int]], set]:
-    """The id, the question, the page's tokens and which are markup, the candidates' ranges, and what was chosen."""
-    identifier = str(record["example_id"] if "example_id" in record else record["id"])
-    question = record.get("question_text") or record["question"]
-    question = question if isinstance(question, str) else question["text"]
-    candidates, annotations = record["long_answer_candidates"], record["annotations"]
+def _page(record: Record) -> tuple[list[str], list[bool]]:
+    """The tokens of a record's page, and which of them are markup."""
     if "document_text" in record:  # the simplified files: one text, markup told by its angle brackets
         tokens = record["document_text"].split(" ")
-        html = [token.startswith("<") and token.endswith(">") for token in tokens]
-    elif "document_tokens" in record:  # the original files
-        tokens = [token["token"] for token in record["document_tokens"]]
-        html = [token["html_token"] for token in record["document_tokens"]]
-    else:  # the hub
-        tokens, html = record["document"]["tokens"]["token"], record["document"]["tokens"]["is_html"]
-    if isinstance(candidates, dict):
-        ranges = list(zip(candidates["start_token"], candidates["end_token"], strict=True))
-        answers = annotations["long_answer"]
-    else:
-        ranges = [(one["start_token"], one["end_token"]) for one in candidates]
-        answers = [one["long_answer"] for one in annotations]
-    chosen = {one["candidate_index"] for one in answers if one["candidate_index"] >= 0}
-    return identifier, question.strip(), tokens, html, ranges, chosen
-
-
-BUILDERS: dict[str, Callable[[Iterable[tuple[str, Record]]], Iterator[Row]]] = {
-    "squad-sent": squad_sentences,
-    "nq-la": natural_paragraphs,
-}
-
-
-def _rows(location: sources.Location) -> Iterator[Row]:
-    rows = BUILDERS[location.name](_records(location))
-    if location.split == "test":
-        return rows
-    return (row for row in rows if is_dev(row[0]) == (location.split == "dev"))
-
-
-def _records(location: sources.Location) -> Iterator[tuple[str, Record]]:
-    for path in location.files:
-        yield from _of_file(path)
-    if not location.files:
-        yield from _of_hub(location)
+        return tokens, [token.startswith("<") and token.endswith(">") for token in tokens]
+    if "document_tokens" in record:  # the original files
+        tokens = record["document_tokens"]
+        return [token["token"] for token in tokens], [token["html_token"] for token in tokens]
+    return record["document"]["tokens"]["token"], record["document"]["tokens"]["is_html"]  # the hub
 
 
 def _of_hub(location: sources.Location) -> Iterator[tuple[str, Record]]:
     import datasets
 
-    hub, split = sources.BUILT[location.name], "validation" if location.split == "test" else "train"
-    try:
+    hub, split = sources.BUILT[location.builder], "validation" if location.split == "test" else "train"
+    with sources.hub_reached(hub, split, location.revision):
         stream = datasets.load_dataset(hub, revision=location.revision, split=split, streaming=True)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise FileNotFoundError(
-            f"can't stream {hub} (split {split}): {str(error).partition(chr(10))[0]}; without a network, copy the set "
-            f'to a folder and add "{hub}: that/folder" under "local:" in params/local.yaml'
-        ) from None
     for number, record in enumerate(stream, start=1):
         yield f"{hub}, record {number}", record
 
@@ -168,11 +147,9 @@ def _of_hub(location: sources.Location) -> Iterator[tuple[str, Record]]:
 def _of_file(path: Path) -> Iterator[tuple[str, Record]]:
     """The records of one file: Parquet as on the hub, JSON lines, or SQuAD's own JSON; also gzipped."""
     if path.suffix == ".parquet":
-        number = 0
-        for batch in parquet.ParquetFile(path).iter_batches(64):
-            for record in batch.to_pylist():
-                number += 1
-                yield f"{path.name}, record {number}", record
+        batches = parquet.ParquetFile(path).iter_batches(64)
+        for number, record in enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), start=1):
+            yield f"{path.name}, record {number}", record
         return
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as stream:
         if ".jsonl" not in path.name:
@@ -188,15 +165,13 @@ def _of_file(path: Path) -> Iterator[tuple[str, Record]]:
 def _squad_json(name: str, content: Record) -> Iterator[tuple[str, Record]]:
     with _in_format(name, "SQuAD"):
         paragraphs = [paragraph for article in content["data"] for paragraph in article["paragraphs"]]
-    for paragraph in paragraphs:
-        with _in_format(name, "SQuAD"):
-            context, questions = paragraph["context"], paragraph["qas"]
-        for one in questions:
-            where = f"{name}, question {one.get('id')}"
-            with _in_format(where, "SQuAD"):
-                answers = {key: [answer[key] for answer in one["answers"]] for key in ("text", "answer_start")}
-                record = {"id": one["id"], "question": one["question"], "context": context, "answers": answers}
-            yield where, record
+        asked = [(paragraph["context"], one) for paragraph in paragraphs for one in paragraph["qas"]]
+    for context, one in asked:
+        where = f"{name}, question {one.get('id')}"
+        with _in_format(where, "SQuAD"):
+            answers = {key: [answer[key] for answer in one["answers"]] for key in ("text", "answer_start")}
+            record = {"id": one["id"], "question": one["question"], "context": context, "answers": answers}
+        yield where, record
 
 
 @contextmanager
@@ -207,3 +182,30 @@ def _in_format(where: str, format: str) -> Iterator[None]:
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         told = f"none with {error}" if isinstance(error, KeyError) else shorten(str(error))
         raise ValueError(f"{where}: expected a record of {format}, got {told}") from None
+
+
+def _asnq_lines(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as stream:
+        for number, line in enumerate(stream, 1):
+            where, fields = f"{path.name}, row {number} (line {number})", line.rstrip("\r\n").split("\t")
+            require_utf8(where, line)
+            if len(fields) != 3 or not (fields[0].strip() and fields[1].strip() and fields[2] in ("1", "2", "3", "4")):
+                wanted = "expected 3 fields, a question, a sentence and a label from 1 to 4 (4 is correct), none empty"
+                raise ValueError(f"{where}: {wanted}; got {len(fields)}: {', '.join(map(shorten, fields))}")
+            yield where, *fields
+
+
+def _owners(lists: tuple[Path, ...]) -> dict[str, Path]:
+    """The questions of some lists, one a line, each with its list.
+
+    Raises ValueError that names list and line where a question is in two, or where a list is empty.
+    """
+    owner: dict[str, Path] = {}
+    for path in lists:
+        for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
+            if (question := line.strip()) and owner.setdefault(question, path) != path:
+                other = owner[question].name
+                raise ValueError(f"{path.name}, line {number}: question {shorten(question)} is also in {other}")
+        if path not in owner.values():
+            raise ValueError(f"{path.name}: expected one question a line, got none")
+    return owner

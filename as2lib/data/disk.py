@@ -1,44 +1,30 @@
-"""Keeps Arrow tables that are too large for memory in files that are mapped into it; knows no rule about pairs."""
+"""Keeps Arrow tables that may be too large for memory in files that are mapped into it; knows no rule about pairs."""
 
-import os
 from collections.abc import Iterable
 from itertools import chain
-from pathlib import Path
 
 import pyarrow as pa
+from datasets.table import MemoryMappedTable
 
-from as2lib.paths import work_folder
+from as2lib.paths import work_folder, written_whole
 
 LARGE = 64 << 20  # bytes of text past which pairs are kept on disk
 _ROWS = 65_536  # of a batch on disk
 
 
-def kept(name: str) -> Path:
-    """Where the pairs of that name, a hash of what made them, are or will be: `work/pairs/<name>.arrow`."""
-    return work_folder() / "pairs" / f"{name}.arrow"
+def kept(name: str, tables: Iterable[pa.Table]) -> MemoryMappedTable:
+    """Tables of one schema, one after the other, as `work/<name>.arrow`; drawn and written only where it is not there.
 
-
-def write(path: Path, tables: Iterable[pa.Table]) -> pa.Table:
-    """Write tables, one after the other, into one file under the types of the first, and map it.
-
-    The file appears whole or not at all.  Raises ValueError where the columns of a later table have other types.
+    name: with a hash of what makes them.  A page of the file is read when it is used, and the system may forget it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary, tables = path.with_name(f".{path.name}.{os.getpid()}"), iter(tables)
-    first = next(tables)
-    try:
-        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, first.schema) as writer:
+    path, tables = work_folder() / f"{name}.arrow", iter(tables)
+    if not path.exists():
+        first = next(tables)
+        with (
+            written_whole(path) as temporary,
+            pa.OSFile(str(temporary), "wb") as sink,
+            pa.ipc.new_stream(sink, first.schema) as writer,
+        ):
             for table in chain([first], tables):
-                try:
-                    writer.write_table(table.cast(first.schema), max_chunksize=_ROWS)
-                except pa.ArrowInvalid as error:
-                    raise ValueError(f"expected columns of the same types in every file, got {error}") from None
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return mapped(path)
-
-
-def mapped(path: Path) -> pa.Table:
-    """The table in a file: its pages are read when they are used, and the system may forget them again."""
-    return pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
+                writer.write_table(table, max_chunksize=_ROWS)
+    return MemoryMappedTable.from_file(str(path))

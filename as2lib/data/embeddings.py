@@ -6,17 +6,16 @@ V words of the corpus · d dimensions
 import gzip
 import hashlib
 import json
-import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 import numpy as np
 
 from as2lib.data.words import unknown_id, words_of
-from as2lib.paths import find_root, work_folder
+from as2lib.paths import find_root, model_origin, work_folder, written_whole
 
 WINDOW = 5  # words on either side that count as near
 _BATCH = 512
@@ -38,18 +37,22 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
     A word that the source does not know has the vector of `unknown_vector`.
     Raises what the source's function raises.
     """
-    words = sorted(set(words))
+    words, kind = sorted(set(words)), source["source"]
     told = hashlib.sha256(json.dumps([source, identity], sort_keys=True).encode())
-    for part in (words, texts if source["source"] == "ppmi" else ()):
+    for part in (words, texts if kind == "ppmi" else ()):
         told.update(hashlib.sha256("\n".join(part).encode()).digest())
     path = work_folder() / "vectors" / f"{told.hexdigest()}.npy"
     if not path.exists():
-        makers = {"file": _from_file, "encoder": _from_encoder, "ppmi": _from_texts}
-        made = makers[source["source"]](source, words, texts).astype(np.float16)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.npy")
-        np.save(temporary, made)
-        temporary.replace(path)
+        if kind == "file":
+            found = read_vectors(find_root() / source["name"], words, source.get("dimensions"))
+        elif kind == "encoder":
+            found = dict(zip(words, encoder_vectors(source["name"], words, source["dimensions"]), strict=True))
+        else:
+            found = dict(zip(*ppmi_vectors(words_of(texts), source["dimensions"]), strict=True))
+        dimensions = len(next(iter(found.values())))
+        made = [found[word] if word in found else unknown_vector(word, dimensions) for word in words]
+        with written_whole(path) as temporary:
+            np.save(temporary, np.stack(made).astype(np.float16))
     return Embeddings(words, np.load(path, mmap_mode="r"))
 
 
@@ -77,12 +80,18 @@ def read_vectors(path: str | Path, words: Iterable[str], dimensions: int | None 
     for word in dict.fromkeys(words):
         for spelling in dict.fromkeys((word, re.sub(r"\d(?=\d)|(?<=\d)\d", "#", word))):
             wanted.setdefault(spelling, []).append(word)
-    with _open(path) as stream:
-        for number, word, values in _lines(stream, path.name):
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8", newline="\n") as stream:
+        for number, line in enumerate(stream, start=1):
+            word, *values = line.rstrip("\r\n").rstrip(" ").split(" ")
+            if number == 1 and len(values) == 1 and word.isdigit() and values[0].isdigit():
+                continue  # the header
+            where, word = f"{path.name}, line {number}", word.removeprefix("/c/en/")
             dimensions = dimensions or len(values)
-            where = f"{path.name}, line {number}"
-            if len(values) != dimensions:
-                raise ValueError(f"{where}: expected a word and {dimensions} numbers, got {len(values)} numbers")
+            if not word or not values or len(values) != dimensions:
+                raise ValueError(
+                    f"{where}: expected a word and {dimensions or 'its'} numbers, got {len(values)} numbers"
+                )
             if word in seen:
                 raise ValueError(f"{where}: expected each word once, got {word!r} again")
             seen.add(word)
@@ -144,8 +153,6 @@ def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> 
     from sklearn.decomposition import PCA
     from transformers import AutoModel, AutoTokenizer
 
-    from as2lib.paths import model_origin
-
     origin, revision = model_origin(name)
     tokenizer = AutoTokenizer.from_pretrained(origin, revision=revision)
     model = AutoModel.from_pretrained(origin, revision=revision).float().eval()
@@ -162,40 +169,6 @@ def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> 
             mask = batch["attention_mask"][:, :, None].float()
             made[chosen] = ((hidden * mask).sum(1) / mask.sum(1)).numpy()
     return _unit(PCA(dimensions, svd_solver="covariance_eigh").fit_transform(made))
-
-
-def _from_file(source: dict, words: list[str], texts: Sequence[str]) -> np.ndarray:
-    found = read_vectors(find_root() / source["name"], words, source.get("dimensions"))
-    return _filled(words, found, len(next(iter(found.values()))))
-
-
-def _from_encoder(source: dict, words: list[str], texts: Sequence[str]) -> np.ndarray:
-    return encoder_vectors(source["name"], words, source["dimensions"])
-
-
-def _from_texts(source: dict, words: list[str], texts: Sequence[str]) -> np.ndarray:
-    made = ppmi_vectors(words_of(texts), source["dimensions"])
-    return _filled(words, dict(zip(*made, strict=True)), source["dimensions"])
-
-
-def _filled(words: list[str], found: dict[str, np.ndarray], dimensions: int) -> np.ndarray:
-    return np.stack([found[word] if word in found else unknown_vector(word, dimensions) for word in words])
-
-
-def _open(path: Path) -> TextIO:
-    opened = gzip.open if path.suffix == ".gz" else open
-    return opened(path, "rt", encoding="utf-8", newline="\n")
-
-
-def _lines(stream: TextIO, name: str) -> Iterator[tuple[int, str, list[str]]]:
-    """Each line's number, its word and what follows; a first line of two whole numbers is a header."""
-    for number, line in enumerate(stream, start=1):
-        word, *values = line.rstrip("\r\n").rstrip(" ").split(" ")
-        if number == 1 and len(values) == 1 and word.isdigit() and values[0].isdigit():
-            continue
-        if not word or not values:
-            raise ValueError(f"{name}, line {number}: expected a word and its numbers, got {line.strip()[:40]!r}")
-        yield number, word.removeprefix("/c/en/"), values
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

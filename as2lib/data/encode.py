@@ -5,18 +5,18 @@ b pairs in a batch · n tokens of the longest of them
 
 import hashlib
 import json
-import multiprocessing
 import os
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 import pyarrow as pa
 import torch
-from datasets import Dataset
+from datasets import Dataset, Features
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
@@ -54,6 +54,8 @@ class PairEncoder:
     def save(self, folder: str | Path) -> None:
         """Leave beside a model what `load_encoder` reads: who loads the folder truncates as this encoder does."""
         self.tokenizer.model_max_length = self.max_length
+        self.tokenizer.backend_tokenizer.no_truncation()  # set by the last call, if any: the same file either way
+        self.tokenizer.backend_tokenizer.no_padding()
         self.tokenizer.save_pretrained(folder)
 
     def fingerprint(self, pairs: Dataset) -> str:
@@ -64,24 +66,20 @@ class PairEncoder:
     def encode(self, pairs: Dataset, processes: int | None = None) -> Dataset:
         """The tokens of each pair, memory-mapped from `work/encoded/`, where they are put the first time.
 
-        processes: how many do it, with the same bytes; default: one for each half a million pairs, four at most.
+        processes: how many do it, each into a file; default: one for each half a million pairs, four at most.
         Returns a row for each pair, in order: `input_ids` (int32), `length` (int32) and, where the tokenizer has them,
         `token_type_ids` (int8).
         """
-        path = work_folder() / "encoded" / f"{self.fingerprint(pairs)}.arrow"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{path.name}.{os.getpid()}")
-            texts = pairs.with_format(None).select_columns(["question", "answer"])
-            processes = processes or max(1, min(len(pairs) // PAIRS_A_PROCESS, os.cpu_count() or 1, 4))
-            try:
-                with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, self._schema()) as writer:
-                    for batch in in_order(self._tokens, texts.iter(batch_size=_BATCH), processes):
-                        writer.write_batch(batch)
-                os.replace(temporary, path)
-            finally:
-                temporary.unlink(missing_ok=True)
-        return Dataset.from_file(str(path))
+        name, texts = self.fingerprint(pairs), pairs.with_format("arrow", columns=["question", "answer"])
+        path = work_folder() / "encoded" / f"{name}.arrow"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        processes = processes or min(len(pairs) // PAIRS_A_PROCESS, os.cpu_count() or 1, 4)
+        kept = {"cache_file_name": str(path), "new_fingerprint": name[:32], "load_from_cache_file": True}
+        made = {"features": Features.from_arrow_schema(self._schema()), "remove_columns": pairs.column_names}
+        made |= {"num_proc": processes if processes > 1 else None}  # 1 would be another process than this one
+        with _without_progress_bars():
+            tokens = texts.map(self._tokens, batched=True, batch_size=_BATCH, **made, **kept)
+        return tokens.with_format(None)
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """A batch padded on the right to its longest pair.
@@ -105,42 +103,28 @@ class PairEncoder:
         token_types = [("token_type_ids", pa.list_(pa.int8()))] if self.has_token_types else []
         return pa.schema([("input_ids", pa.list_(pa.int32())), *token_types, ("length", pa.int32())])
 
-    def _tokens(self, rows: Mapping[str, list[str]]) -> pa.RecordBatch:
+    def _tokens(self, pairs: pa.Table) -> pa.Table:
         encoded = self.tokenizer(
-            rows["question"],
-            rows["answer"],
+            pairs["question"].to_pylist(),
+            pairs["answer"].to_pylist(),
             truncation="longest_first",
             max_length=self.max_length,
             return_attention_mask=False,
             return_token_type_ids=self.has_token_types,
         )
         lengths = [len(ids) for ids in encoded["input_ids"]]
-        return pa.RecordBatch.from_pydict({**encoded, "length": lengths}, self._schema())
+        return pa.Table.from_pydict({**encoded, "length": lengths}, self._schema())
 
 
-def in_order(function: Callable[[Any], Any], items: Iterable[Any], processes: int) -> Iterator[Any]:
-    """The results of a function in the order of its arguments, a few of which wait at a time in other processes."""
-    if processes == 1:
-        yield from map(function, items)
-        return
-    waiting: deque[Future] = deque()
-    context = multiprocessing.get_context("spawn")  # a fork would copy the locks of our threads
-    with ProcessPoolExecutor(processes, context, _keep, (function,)) as pool:
-        for item in items:
-            waiting.append(pool.submit(_apply, item))
-            if len(waiting) > 2 * processes:
-                yield waiting.popleft().result()
-        yield from (future.result() for future in waiting)
-
-
-def _keep(function: Callable[[Any], Any]) -> None:
-    global _kept
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the processes share the cores already
-    _kept = function
-
-
-def _apply(item: Any) -> Any:
-    return _kept(item)
+@contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    shown = not datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if shown:
+            datasets.enable_progress_bars()
 
 
 def load_encoder(folder: str | Path, max_length: int | None = None) -> PairEncoder | WordEncoder:
@@ -170,11 +154,11 @@ def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
     return _digest([type(tokenizer).__name__, state, special, tokenizer.truncation_side, tokenizer.model_input_names])
 
 
-def word_tokenizer(texts: Iterable[str], max_length: int, min_count: int = 1) -> PreTrainedTokenizerFast:
+def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizerFast:
     """A tokenizer whose vocabulary is the lower-cased words of some texts; the same texts give the same bytes.
 
     Words are split as BERT does, at blanks and punctuation, and numbered by (−count, word) after the five special
-    tokens; those rarer than `min_count` are unknown. A pair becomes `[CLS] question [SEP] answer [SEP]`.
+    tokens; other words are unknown. A pair becomes `[CLS] question [SEP] answer [SEP]`.
     max_length: the `model_max_length` that is saved with it.
     Raises ValueError where the texts hold no word.
     """
@@ -183,9 +167,9 @@ def word_tokenizer(texts: Iterable[str], max_length: int, min_count: int = 1) ->
     for text, times in Counter(texts).items():  # a question stands before each of its candidates
         for word, _ in split.pre_tokenize_str(lower.normalize_str(text)):
             counts[word] += times
-    kept = [word for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if count >= min_count]
-    if not kept:
-        raise ValueError(f"expected texts with words that occur {min_count} times or more, got none")
+    if not counts:
+        raise ValueError("expected texts with words, got none")
+    kept = sorted(counts, key=lambda word: (-counts[word], word))
     vocabulary = {word: number for number, word in enumerate([*_SPECIALS.values(), *kept])}
     backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     backend.normalizer, backend.pre_tokenizer = lower, split

@@ -2,15 +2,16 @@
 
 import csv
 import json
+import mmap
+import re
 from collections.abc import Collection, Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
 import pyarrow.parquet as parquet
-
-from as2lib.data import asnq
 
 COLUMNS = ("question_id", "question", "answer", "label")
 # What the official WikiQA files, lucadiliello/* and selqa call our columns; and columns of theirs that we pass over.
@@ -18,14 +19,19 @@ RENAMED = {"QuestionID": "question_id", "Question": "question", "Sentence": "ans
 RENAMED |= {"key": "question_id", "candidate": "answer"}
 PASSED_OVER = {"document_title", "DocumentID", "DocumentTitle", "SentenceID"}
 _BATCH = 8192  # rows turned into one Arrow chunk
+_BLOCK = 16 << 20  # bytes of a delimited file parsed at once: no row is longer
 
 Rows = Iterator[tuple[str, dict[str, Any]]]  # what to call a row in an error, and its values by their name
+
+
+class NoLabels(ValueError):
+    """Raised where labels are asked for and the data have none; `load_unlabelled` reads them."""
 
 
 def select(table: pa.Table, where: str, labelled: bool, exact: bool = True) -> pa.Table:
     """The table under our names without what we pass over; `exact` refuses columns that are nobody's.
 
-    Raises ValueError that names what is missing and what is too much.
+    Raises ValueError that names what is missing and what is too much: `NoLabels` where the label is missing.
     """
     columns = _match(table.column_names, where, labelled, exact)
     return table.select(list(columns.values())).rename_columns(list(columns))
@@ -40,7 +46,8 @@ def _match(names: Collection[str], where: str, labelled: bool, exact: bool = Tru
     problems = [f"{word} {', '.join(them)}" for word, them in (("missing", missing), ("extra", extra)) if them]
     if problems:
         came = f"{', '.join(names) or 'none'} ({'; '.join(problems)})"
-        raise ValueError(f"{where}: expected the columns {', '.join(needed)}, got {came}")
+        error = NoLabels if "label" in missing else ValueError
+        raise error(f"{where}: expected the columns {', '.join(needed)}, got {came}")
     return {name: theirs[name] for name in COLUMNS if name in theirs}
 
 
@@ -48,50 +55,56 @@ def read(path: Path, labelled: bool = True) -> Iterator[pa.Table]:
     """The pairs of one TSV, CSV, JSONL or Parquet file under our column names, some thousand rows a table.
 
     Text stays text, a label is as it is stored. TSV and CSV follow RFC 4180, with or without quotes; the official
-    WikiQA files, known by their header, have none, and ASNQ's original ones, known by their first row, nor a header.
+    WikiQA files, known by their header, have none.
     Raises ValueError for bytes that are not UTF-8, a row of another length, a quote left open, or another header.
     """
     if path.stat().st_size == 0:
         raise ValueError(f"{path.name}: expected at least one row, got an empty file")
-    if path.suffix.lower() != ".parquet":
-        yield from tables_of_rows(_rows(path), path.name, labelled)
-        return
-    try:
-        with parquet.ParquetFile(path) as file:
-            yield select(
-                file.schema_arrow.empty_table(), path.name, labelled
-            )  # checks the columns of an empty file too
-            for batch in file.iter_batches(_BATCH):
-                yield select(pa.Table.from_batches([batch]), path.name, labelled)
-    except pa.ArrowException as error:
-        problem = str(error).partition("\n")[0]
-        raise ValueError(f"{path.name}: expected a Parquet file, got {problem}") from None
+    if path.suffix.lower() == ".jsonl":
+        yield from tables_of_rows(_json_rows(path), path.name, labelled)
+    else:
+        tables = _parquet_tables(path) if path.suffix.lower() == ".parquet" else _delimited_tables(path)
+        yield from (select(table, path.name, labelled) for table in tables)
 
 
 def locate(path: Path, row: int) -> str:
     """What to call a data row (counted from 0 here, from 1 in the words), with its line where the file has lines."""
     if path.suffix.lower() == ".parquet":
         return f"{path.name}, row {row + 1}"
-    return next(islice(_rows(path), row, None))[0]
+    rows = _json_rows(path) if path.suffix.lower() == ".jsonl" else _delimited_rows(path)
+    return next(islice(rows, row, None))[0]
 
 
-def tables_of_rows(rows: Rows, name: str, labelled: bool = True) -> Iterator[pa.Table]:
+def tables_of_rows(rows: Rows, name: str, labelled: bool) -> Iterator[pa.Table]:
     """Arrow tables of text columns from dicts: numbers among ids and labels as they are written, None as null."""
     columns, names = {}, None
     while batch := list(islice(rows, _BATCH)):
         for where, row in batch:
             if not isinstance(row, dict):
-                wanted = f"an object with the columns {', '.join(COLUMNS)}"
-                raise ValueError(f"{where}: expected {wanted}, got {shorten(row)}")
+                raise ValueError(
+                    f"{where}: expected an object with the columns {', '.join(COLUMNS)}, got {shorten(row)}"
+                )
             if names is None:
                 names, columns = row.keys(), _match(row, name, labelled)
-            if row.keys() != names:
-                differing = ", ".join(sorted(row.keys() ^ names))
+            if differing := ", ".join(sorted(row.keys() ^ names)):
                 raise ValueError(f"{where}: expected the columns of the first row, got a difference in {differing}")
         texts = {ours: [_text(where, ours, row[its]) for where, row in batch] for ours, its in columns.items()}
         yield pa.table({ours: pa.array(column, pa.string()) for ours, column in texts.items()})
-    if names is None:
-        raise ValueError(f"{name}: expected at least one row, got none")
+
+
+def shorten(value: Any) -> str:
+    """A value as an error quotes it: on one line, and at most 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def require_utf8(where: str, text: str) -> None:
+    """Raises ValueError where a text, decoded with "surrogateescape", has bytes that are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        byte = text[error.start].encode("utf-8", "surrogateescape").hex()
+        raise ValueError(f"{where}: expected UTF-8 text, got the byte 0x{byte}; save the file as UTF-8") from None
 
 
 def _text(where: str, column: str, value: Any) -> str | None:
@@ -102,68 +115,80 @@ def _text(where: str, column: str, value: Any) -> str | None:
     raise ValueError(f"{where}: {column} must be text, got {shorten(value)}")
 
 
-def shorten(value: Any) -> str:
-    """A value as an error quotes it: on one line, and at most 60 characters."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+def _parquet_tables(path: Path) -> Iterator[pa.Table]:
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield file.schema_arrow.empty_table()  # the columns of an empty file are checked too
+            yield from (pa.Table.from_batches([batch]) for batch in file.iter_batches(_BATCH))
+    except pa.ArrowException as error:
+        problem = str(error).partition("\n")[0]
+        raise ValueError(f"{path.name}: expected a Parquet file, got {problem}") from None
 
 
-def _rows(path: Path) -> Rows:
-    if path.suffix.lower() == ".tsv" and asnq.is_original(path):
-        return _asnq_rows(path)
-    return _json_rows(path) if path.suffix.lower() == ".jsonl" else _delimited_rows(path)
+def _delimited_tables(path: Path) -> Iterator[pa.Table]:
+    delimiter, quoted = _dialect(path)
+    parse = arrow_csv.ParseOptions(delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted)
+    texts = arrow_csv.ConvertOptions(column_types=dict.fromkeys((*COLUMNS, *RENAMED, *PASSED_OVER), pa.string()))
+    try:
+        if quoted and _is_misquoted(path, delimiter):
+            raise pa.ArrowInvalid("a quote that is not closed at the end of its field")
+        with arrow_csv.open_csv(path, arrow_csv.ReadOptions(block_size=_BLOCK), parse, texts) as reader:
+            if len(set(reader.schema.names)) < len(reader.schema.names):
+                raise ValueError(f"{path.name}: expected each column once, got {', '.join(reader.schema.names)}")
+            yield reader.schema.empty_table()
+            yield from (pa.Table.from_batches([batch]) for batch in reader)
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        rows = sum(1 for _ in _delimited_rows(path))  # raises what is wrong, and names its row
+        wanted = f"rows of at most {_BLOCK:,} bytes, got {error}" if rows else "at least one row, got none"
+        raise ValueError(f"{path.name}: expected {wanted}") from None
 
 
-def _asnq_rows(path: Path) -> Rows:
-    for where, row in asnq.rows(path):
-        _require_utf8(where, row["question"] + row["candidate"])
-        yield where, row
+def _is_misquoted(path: Path, delimiter: str) -> bool:
+    """Whether a quoted field goes on after its quote, or to the end of the file: Arrow reads both without a word."""
+    end = rf"{delimiter}\r\n"
+    field = rf'"(?<![^{end}]")(?:(?:[^"]++|"")*+"(?=[{end}]|\Z)|(?P<misquoted>))'
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return any(found["misquoted"] is not None for found in re.finditer(field.encode(), content))
+
+
+def _dialect(path: Path) -> tuple[str, bool]:
+    """The delimiter of a file, and whether its fields may be quoted."""
+    with path.open(encoding="utf-8-sig", errors="replace") as stream:
+        return "\t" if path.suffix.lower() == ".tsv" else ",", stream.read(10) != "QuestionID"
 
 
 def _json_rows(path: Path) -> Rows:
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as stream:
         lines = ((number, line) for number, line in enumerate(stream, 1) if line.strip())
+        row = 0
         for row, (number, line) in enumerate(lines, 1):
             where = f"{path.name}, row {row} (line {number})"
-            _require_utf8(where, line)
+            require_utf8(where, line)
             try:
                 yield where, json.loads(line)
             except json.JSONDecodeError as error:
                 raise ValueError(f"{where}: expected a JSON object, got {error.msg} at column {error.colno}") from None
+    if not row:
+        raise ValueError(f"{path.name}: expected at least one row, got none")
 
 
 def _delimited_rows(path: Path) -> Rows:
+    delimiter, quoted = _dialect(path)
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
-        first = stream.readline()
-        quoting = csv.QUOTE_NONE if first.startswith("QuestionID") else csv.QUOTE_MINIMAL
-        delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-        reader = csv.reader(chain([first], stream), delimiter=delimiter, quoting=quoting, strict=True)
-        where, header, row, line = f"{path.name}, header (line 1)", [], 0, 1
+        quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+        reader = csv.reader(stream, delimiter=delimiter, quoting=quoting, strict=True)
+        where, header, row = f"{path.name}, header (line 1)", [], 0
         try:
             for fields in reader:
-                _require_utf8(where, "".join(fields))
-                if not header:
-                    header = fields
-                    if len(set(header)) < len(header):
-                        raise ValueError(f"{path.name}: expected each column once, got {', '.join(header)}")
-                elif fields:  # blank lines are passed over
+                require_utf8(where, "".join(fields))
+                if header and fields:  # blank lines are passed over
                     if len(fields) != len(header):
                         wanted = f"{len(header)} fields ({', '.join(header)})"
                         raise ValueError(f"{where}: expected {wanted}, got {len(fields)}")
                     row += 1
                     yield where, dict(zip(header, fields, strict=True))
-                line = reader.line_num + 1
-                where = f"{path.name}, row {row + 1} (line {line})"
+                header = header or fields
+                where = f"{path.name}, row {row + 1} (line {reader.line_num + 1})"
         except csv.Error as error:
-            raise ValueError(
-                f"{where}: expected fields quoted as in RFC 4180, got {error}; a field that begins with a double "
-                'quote is written """…"'
-            ) from None
-
-
-def _require_utf8(where: str, text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        byte = text[error.start].encode("utf-8", "surrogateescape").hex()
-        raise ValueError(f"{where}: expected UTF-8 text, got the byte 0x{byte}; save the file as UTF-8") from None
+            wanted = 'fields quoted as in RFC 4180 (one that begins with a double quote is written """…")'
+            raise ValueError(f"{where}: expected {wanted}, got {error}") from None

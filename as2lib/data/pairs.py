@@ -1,14 +1,14 @@
 """The pair table that everything reads: loads it, checks it, filters it by policy and fingerprints it; knows no model.
 
 One `datasets.Dataset` with exactly question_id, question, answer (text) and label (int8, 0 or 1). The rows of a
-question are contiguous and keep the order of their source, because some systems read it. A generated corpus, and past
-`disk.LARGE` bytes any table, is a file in `work/pairs/`, mapped into memory; every step reads it in batches: ASNQ has
-23.7 M rows.
+question are contiguous and keep the order of their source, because some systems read it. What is generated or built,
+and past `disk.LARGE` bytes any table, is a file in `work/pairs/`, mapped into memory; every step reads it in batches:
+ASNQ has 23.7 M rows.
 """
 
 import hashlib
 import json
-import os
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -20,8 +20,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from datasets import Dataset, DatasetInfo, Features, Value
+from datasets.table import Table
 
-from as2lib.data import asnq, builders, disk, formats, sample, sources
+from as2lib.data import builders, disk, formats, sample, sources
 from as2lib.data.formats import COLUMNS, shorten
 from as2lib.metrics.ranking import POLICIES, kept
 
@@ -37,11 +38,18 @@ def load_pairs(source: str | Path, split: str | None = None, questions: str = "a
     source, split: see `sources.resolve`.  questions: "answered" keeps questions with a correct candidate, "mixed" those
         with an incorrect one as well, "all" every question.
     Returns the columns question_id, question, answer, label; the rows in the order of the source.
-    Raises ValueError that names file and row for data that break a rule (see `check`), and where no question is left.
+    Raises ValueError that names file and row for data that break a rule (see `check`), where no question is left, and
+    where a known set has other pairs than `sources.FINGERPRINTS` says.
     """
     _require_policy(questions)
-    location = sources.resolve(source, split)
-    pairs = filter_questions(_dataset(_load(location, labelled=True)), questions)
+    location, known = sources.resolve(source, split), sources.known(source, split)
+    every = _dataset(_load(location, labelled=True))
+    if known and (came := fingerprint(every)) != known["pairs"]:
+        raise ValueError(
+            f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other pairs "
+            f"({came[:12]}) from {location.name}; name another version by its path, or as name@revision"
+        )
+    pairs = filter_questions(every, questions)
     if len(pairs) == 0:
         raise ValueError(f'{location.name}: no question is left under questions="{questions}"; "all" keeps every one')
     return pairs
@@ -58,6 +66,8 @@ def load_unlabelled(source: str | Path, split: str | None = None) -> Dataset:
 
     Raises what `load_pairs` raises, except about labels.
     """
+    if sources.known(source, split):  # whose fingerprint is that of the labelled pairs
+        return load_pairs(source, split, "all").remove_columns("label")
     return _dataset(_load(sources.resolve(source, split), labelled=False))
 
 
@@ -79,45 +89,58 @@ def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
     return _dataset(table.filter(pa.array(question % folds != fold)))
 
 
-def from_rows(rows: Any, name: str = "rows", labelled: bool = True) -> Dataset:
+def from_rows(rows: Any, name: str = "rows") -> Dataset:
     """Pairs from memory under the same rules: a list of dicts, a pandas or Arrow table, or a `Dataset`.
 
     Raises ValueError that names the row, as `check` does.
     """
     if isinstance(rows, Sequence) and len(rows) > 0:
-        called = ((f"{name}, row {number}", row) for number, row in enumerate(rows, 1))
-        return _dataset(check(pa.concat_tables(formats.tables_of_rows(called, name, labelled)), name, labelled))
-    if isinstance(rows, Dataset):
-        rows = _table(rows)
-    elif isinstance(rows, pd.DataFrame):
-        rows = pa.Table.from_pandas(rows, preserve_index=False)
-    if not isinstance(rows, pa.Table):
-        raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset with rows, got {shorten(rows)}")
-    return _dataset(check(formats.select(rows, name, labelled), name, labelled))
+        tables = formats.tables_of_rows(((f"{name}, row {i}", row) for i, row in enumerate(rows, 1)), name, True)
+    else:
+        table = _table(rows) if isinstance(rows, Dataset) else rows
+        table = pa.Table.from_pandas(rows, preserve_index=False) if isinstance(rows, pd.DataFrame) else table
+        if not isinstance(table, pa.Table):
+            raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset with rows, got {shorten(rows)}")
+        tables = [formats.select(table, name, labelled=True)]
+    return _dataset(pa.concat_tables(check(tables, name)))
 
 
 def check(
-    table: pa.Table, name: str, labelled: bool = True, locate: Locate | None = None, ids: str | None = None
-) -> pa.Table:
-    """The table with our types, if it keeps every rule; each is tested on whole columns.
+    tables: Iterable[pa.Table],
+    name: str,
+    labelled: bool = True,
+    locate: Locate | None = None,
+    ids: Callable[[], str] | None = None,
+) -> Iterator[pa.Table]:
+    """The tables of one set with our types, if it keeps every rule; each is tested on whole columns.
 
     A text is valid UTF-8, neither empty nor blank; a number is accepted as an id. A label is 0 or 1, as a number or
-    text. The rows of a question are contiguous. Missing ids are made from runs of equal questions: `<ids>-1`, ….
+    text. The rows of a question are contiguous. Missing ids are made from runs of equal questions: `<ids()>-1`, ….
     locate: what to call a row, counted from 0; by default "<name>, row <number from 1>".  ids: by default the name.
     Raises ValueError in one line that says where, what was expected and what came.
     """
     locate = locate or (lambda row: f"{name}, row {row + 1}")
-    if table.num_rows == 0:
+    rows, runs, last = 0, 0, None
+    begun: dict[str, int] = {}  # question → its first row
+    for table in filter(len, tables):
+        present = [key for key in COLUMNS[:3] if key in table.column_names]
+        columns = {key: _text(table[key], key, name, locate, rows) for key in present}
+        runs_of = columns[present[0]]  # ids, or else questions
+        begins = _run_starts(runs_of)
+        begins[0], last = runs_of[0].as_py() != last, runs_of[-1].as_py()
+        if "question_id" in columns:
+            heads = runs_of.filter(pa.array(begins)).to_pylist()
+            _require_contiguous(begun, heads, rows + np.flatnonzero(begins), locate)
+        else:
+            numbers = pa.array(runs + np.cumsum(begins)).cast(pa.string())
+            columns["question_id"] = pc.binary_join_element_wise(ids() if ids else name, numbers, "-")
+            runs += int(begins.sum())
+        if labelled:
+            columns["label"] = _labels(table["label"], locate, rows)
+        yield pa.table({key: columns[key] for key in COLUMNS if key in columns})
+        rows += len(table)
+    if not rows:
         raise ValueError(f"{name}: expected at least one row, got none")
-    columns = {key: _text(table[key], key, name, locate) for key in COLUMNS[:3] if key in table.column_names}
-    if "question_id" in columns:
-        _require_contiguous(columns["question_id"], locate)
-    else:
-        numbers = np.cumsum(_run_starts(columns["question"]), dtype=np.int32)
-        columns["question_id"] = pc.binary_join_element_wise(ids or name, pa.array(numbers).cast(pa.string()), "-")
-    if labelled:
-        columns["label"] = _labels(table["label"], locate)
-    return pa.table({key: columns[key] for key in COLUMNS if key in columns})
 
 
 def filter_questions(pairs: Dataset, questions: str) -> Dataset:
@@ -136,7 +159,12 @@ def filter_questions(pairs: Dataset, questions: str) -> Dataset:
     keep = kept(sizes, np.add.reduceat(table["label"].to_numpy(), starts, dtype=np.int64), questions)
     if keep.all():
         return pairs
-    return _dataset(_filtered(table, np.repeat(keep, sizes), lambda: f"{fingerprint(table)}-{questions}"))
+    mask = pa.array(np.repeat(keep, sizes))
+    if table.nbytes <= disk.LARGE:
+        return _dataset(table.filter(mask))
+    marked = (pa.Table.from_batches([batch]) for batch in table.append_column("kept", mask).to_batches())
+    found = (batch.filter(batch["kept"]).drop_columns("kept") for batch in marked)
+    return _dataset(disk.kept(f"pairs/{fingerprint(table)}-{questions}", found))
 
 
 def concatenate(sets: Iterable[Dataset]) -> Dataset:
@@ -144,24 +172,22 @@ def concatenate(sets: Iterable[Dataset]) -> Dataset:
 
     Raises ValueError where a question id is in two of them, or where their columns differ.
     """
-    tables, owner = [_table(pairs) for pairs in sets], {}
-    if len({tuple(table.column_names) for table in tables}) != 1:
-        got = "; ".join(", ".join(table.column_names) for table in tables) or "none"
+    sets, owner = list(sets), {}
+    if len({tuple(pairs.column_names) for pairs in sets}) != 1:
+        got = "; ".join(", ".join(pairs.column_names) for pairs in sets) or "none"
         raise ValueError(f"concatenate: expected sets of pairs with the same columns, got {got}")
-    for number, table in enumerate(tables, 1):
-        for name in table["question_id"].unique().to_pylist():
+    for number, pairs in enumerate(sets, 1):
+        for name in pairs.unique("question_id"):
             if owner.setdefault(name, number) != number:
-                raise ValueError(
-                    f"concatenate: question_id {shorten(name)} is in set {owner[name]} and again in set {number}; "
-                    "give each set ids of its own"
-                )
-    return _dataset(pa.concat_tables(tables))
+                again = f"question_id {shorten(name)} is in set {owner[name]} and again in set {number}"
+                raise ValueError(f"concatenate: {again}; give each set ids of its own")
+    return datasets.concatenate_datasets(sets)
 
 
-def fingerprint(pairs: Dataset | pa.Table) -> str:
+def fingerprint(pairs: Dataset | pa.Table | Table) -> str:
     """The SHA-256 of a set of pairs: of column names, rows and their order, not of how Arrow stores them."""
     names = [name for name in COLUMNS if name in pairs.column_names]
-    table = pairs if isinstance(pairs, pa.Table) else _table(pairs)
+    table = _table(pairs) if isinstance(pairs, Dataset) else pairs
     total = hashlib.sha256(repr((names, table.num_rows)).encode())
     for name in names:
         lengths, content = hashlib.sha256(), hashlib.sha256()
@@ -183,7 +209,7 @@ def _require_policy(questions: str) -> None:
         raise ValueError(f"questions must be one of {', '.join(POLICIES)}, got {shorten(questions)}")
 
 
-def _dataset(table: pa.Table) -> Dataset:
+def _dataset(table: pa.Table | Table) -> Dataset:
     features = Features({name: FEATURES[name] for name in table.column_names})
     # Without a fingerprint of its own, Dataset would pickle the whole table to make one.
     return Dataset(table, info=DatasetInfo(features=features), fingerprint=fingerprint(table))
@@ -193,99 +219,59 @@ def _table(pairs: Dataset) -> pa.Table:
     return pairs.with_format("arrow")[:]
 
 
-def _load(location: sources.Location, labelled: bool) -> pa.Table:
+def _load(location: sources.Location, labelled: bool) -> pa.Table | Table:
+    """The checked pairs of a location: in a file of their own where they were made or are large."""
     if location.kind == "hub":
-        return _load_hub(location, labelled)
-    if location.kind == "built":
-        return check(builders.table(location), location.name, labelled)
-    if location.kind == "files" and sum(path.stat().st_size for path in location.files) <= disk.LARGE:
-        return _load_files(location, labelled, lambda tables: pa.concat_tables(tables, promote_options="permissive"))
-    made_from = json.dumps([_VERSION, sources.content(location), labelled], sort_keys=True)
-    path = disk.kept(hashlib.sha256(made_from.encode()).hexdigest())
-    raw = path.with_suffix(f".{os.getpid()}.raw")
-    if path.exists():
-        return disk.mapped(path)
+        table = pa.concat_tables(_from_hub(location, labelled))
+        return table if table.nbytes <= disk.LARGE else disk.kept(f"pairs/{fingerprint(table)}", [table])
     if location.kind == "sample":
-        return disk.write(path, [_generated(location, labelled)])
-    try:
-        return disk.write(path, [_load_files(location, labelled, lambda tables: disk.write(raw, tables))])
-    finally:
-        raw.unlink(missing_ok=True)
+        tables = check(_generated(location, labelled), location.name, labelled)
+    elif location.builder:
+        tables = check(builders.tables(location), location.name, labelled)
+    else:
+        tables = _from_files(location.files, location.name, labelled)
+        if sum(path.stat().st_size for path in location.files) <= disk.LARGE:
+            return pa.concat_tables(tables)
+    made_from = json.dumps([_VERSION, sources.content(location), labelled], sort_keys=True)
+    return disk.kept(f"pairs/{hashlib.sha256(made_from.encode()).hexdigest()}", tables)
 
 
-def _generated(location: sources.Location, labelled: bool) -> pa.Table:
+def _from_hub(location: sources.Location, labelled: bool) -> Iterator[pa.Table]:
+    name, which = location.name, {"revision": location.revision, "split": location.split}
+    with sources.hub_reached(name, **which):
+        loaded = datasets.load_dataset(name, location.config, **which)
+    table = formats.select(_table(loaded), name, labelled, exact=False)
+    return check([table], name, labelled, ids=lambda: location.split)
+
+
+def _generated(location: sources.Location, labelled: bool) -> Iterator[pa.Table]:
     if labelled and location.name == sample.UNLABELLED:
-        raise ValueError(f"{location.name} has no labels; load_unlabelled reads it")
+        raise formats.NoLabels(f"{location.name} has no labels; load_unlabelled reads it")
     corpora = _generate_pool(location.seed) if location.name == sample.UNLABELLED else _generate(location.seed)
-    return check(pa.Table.from_pylist(corpora[location.name][location.split]), location.name, labelled)
+    yield pa.Table.from_pylist(corpora[location.name][location.split])
 
 
-def _load_files(location: sources.Location, labelled: bool, join: Callable[[Iterable[pa.Table]], pa.Table]) -> pa.Table:
-    counts: list[int] = []  # rows of each file
+def _from_files(paths: Sequence[Path], name: str, labelled: bool) -> Iterator[pa.Table]:
+    begins: list[int] = []  # the row that each file begins with
+
+    def tables() -> Iterator[pa.Table]:
+        rows = 0
+        for path in paths:
+            begins.append(rows)
+            for table in formats.read(path, labelled):
+                rows += len(table)
+                yield table
 
     def locate(row: int) -> str:
-        for path, count in zip(location.files, counts, strict=True):
-            if row < count:
-                return formats.locate(path, row)
-            row -= count
+        number = bisect(begins, row) - 1
+        return formats.locate(paths[number], row - begins[number])
 
-    table = join(_read(location.files, labelled, counts))
     # Made ids are named by content, as identities are: no two files share one, and a moved file keeps its own.
-    ids = None if "question_id" in table.column_names else sources.file_sha256(location.files[0])[:8]
-    table = check(table, location.name, labelled, locate, ids)
-    return _listed(table, location, locate) if location.lists else table
+    return check(tables(), name, labelled, locate, ids=lambda: sources.file_sha256(paths[0])[:8])
 
 
-def _read(paths: Sequence[Path], labelled: bool, counts: list[int]) -> Iterator[pa.Table]:
-    for path in paths:
-        counts.append(0)
-        for table in formats.read(path, labelled):
-            counts[-1] += table.num_rows
-            yield table
-
-
-def _listed(table: pa.Table, location: sources.Location, locate: Locate) -> pa.Table:
-    """The questions of ASNQ's original dev file that the list of this split names."""
-    lists = dict(zip(asnq.LISTS, location.lists, strict=True))
-    questions = {split: pa.array(names) for split, names in asnq.listed(lists).items()}
-    trimmed = pc.utf8_trim_whitespace(table["question"])
-    row = pc.index(pc.is_in(trimmed, value_set=pa.concat_arrays(questions.values())), False).as_py()
-    if row >= 0:
-        names = " nor ".join(path.name for path in location.lists)
-        raise ValueError(f"{locate(row)}: question {shorten(trimmed[row].as_py())} is in neither {names}")
-    kept_rows = pc.is_in(trimmed, value_set=questions[location.split])
-    if not pc.any(kept_rows).as_py():
-        raise ValueError(f"{location.name}: no question of {lists[location.split].name} is in this file")
-    return table.filter(kept_rows)
-
-
-def _filtered(table: pa.Table, rows: np.ndarray, name: Callable[[], str]) -> pa.Table:
-    """The rows that a mask keeps, in a file where they are large."""
-    if table.nbytes <= disk.LARGE:
-        return table.filter(pa.array(rows))
-    path = disk.kept(name())
-    if path.exists():
-        return disk.mapped(path)
-    starts = np.cumsum([0, *(batch.num_rows for batch in table.to_batches())])
-    batches = zip(table.to_batches(), starts, strict=False)
-    found = (batch.filter(pa.array(rows[start : start + batch.num_rows])) for batch, start in batches)
-    return disk.write(path, (pa.Table.from_batches([batch]) for batch in found))
-
-
-def _load_hub(location: sources.Location, labelled: bool) -> pa.Table:
-    name = location.name
-    try:
-        loaded = datasets.load_dataset(name, location.config, revision=location.revision, split=location.split)
-    except (OSError, ValueError, RuntimeError) as error:  # no network; no such set, revision, config or split; a script
-        what = f"{name} (revision {location.revision}, split {location.split})"
-        raise FileNotFoundError(
-            f"can't load {what} from the hub: {str(error).partition(chr(10))[0]}; without a network, copy the set to a "
-            f'folder and add "{name}: that/folder" under "local:" in params/local.yaml'
-        ) from None
-    return check(formats.select(_table(loaded), name, labelled, exact=False), name, labelled, ids=location.split)
-
-
-def _text(column: pa.ChunkedArray, key: str, name: str, locate: Locate) -> pa.ChunkedArray:
+def _text(column: pa.ChunkedArray, key: str, name: str, locate: Locate, first: int) -> pa.ChunkedArray:
+    """The texts of a column whose first row is `first` of its set."""
     if key != "question_id" and pa.types.is_primitive(column.type):
         raise ValueError(f"{name}: {key} must be text, got a column of type {column.type}")
     try:
@@ -293,22 +279,23 @@ def _text(column: pa.ChunkedArray, key: str, name: str, locate: Locate) -> pa.Ch
     except pa.ArrowInvalid:
         texts = (text or b"" for text in column.cast(pa.binary()).to_pylist())
         row = next(row for row, text in enumerate(texts) if text.decode(errors="ignore").encode() != text)
-        raise ValueError(f"{locate(row)}: {key} must be UTF-8 text, got other bytes") from None
+        raise ValueError(f"{locate(first + row)}: {key} must be UTF-8 text, got other bytes") from None
     column = column.cast(pa.string())
     empty = pc.or_(pc.utf8_is_space(column), pc.equal(pc.binary_length(column), 0))
     row = pc.index(pc.fill_null(empty, True), True).as_py()
     if row >= 0:
-        raise ValueError(f"{locate(row)}: {key} must not be empty, got {shorten(column[row].as_py() or '')}")
+        raise ValueError(f"{locate(first + row)}: {key} must not be empty, got {shorten(column[row].as_py() or '')}")
     return column
 
 
-def _labels(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
+def _labels(column: pa.ChunkedArray, locate: Locate, first: int) -> pa.ChunkedArray:
     texts = column.cast(pa.string())
     zeros, ones = (pc.is_in(texts, value_set=pa.array([label, f"{label}.0"])) for label in "01")
     row = pc.index(pc.or_(zeros, ones), False).as_py()
     if row >= 0:
         got = column[row].as_py()
-        raise ValueError(f"{locate(row)}: label must be 0 or 1, got {'nothing' if got in (None, '') else shorten(got)}")
+        got = "nothing" if got in (None, "") else shorten(got)
+        raise ValueError(f"{locate(first + row)}: label must be 0 or 1, got {got}")
     return ones.cast(pa.int8())
 
 
@@ -317,15 +304,11 @@ def _run_starts(column: pa.ChunkedArray) -> np.ndarray:
     return np.append(True, pc.not_equal(column[1:], column[:-1]).to_numpy())
 
 
-def _require_contiguous(ids: pa.ChunkedArray, locate: Locate) -> None:
-    begins = _run_starts(ids)
-    starts = np.flatnonzero(begins)
-    heads = ids.filter(pa.array(begins)).to_pandas()
-    if not heads.is_unique:
-        again = heads.duplicated().to_numpy().argmax()
-        first = (heads == heads[again]).to_numpy().argmax()
-        raise ValueError(
-            f"{locate(int(starts[again]))}: the rows of a question must be contiguous, got question_id "
-            f"{shorten(heads[again])} again, first at {locate(int(starts[first]))}; bring its rows together in their "
-            "order"
-        )
+def _require_contiguous(begun: dict[str, int], heads: list[str], starts: np.ndarray, locate: Locate) -> None:
+    """Add the questions that begin at some rows to those begun before, as question → row."""
+    for head, start in zip(heads, starts.tolist(), strict=True):
+        if begun.setdefault(head, start) != start:
+            raise ValueError(
+                f"{locate(start)}: the rows of a question must be contiguous, got question_id {shorten(head)} again, "
+                f"first at {locate(begun[head])}; bring its rows together in their order"
+            )

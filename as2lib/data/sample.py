@@ -36,13 +36,9 @@ QUESTIONS: dict[str, list[str]] = {
 }
 ROLES: tuple[str, ...] = tuple(QUESTIONS)
 ADJUNCTS: dict[str, list[str]] = {
-    "who": ["by {}"],
-    "when": ["in {}"],
-    "why": ["because of {}", "owing to {}"],
-    "how": ["with {}", "using {}"],
-    "price": ["for {} crowns", "costing {} crowns"],
-    "day": ["one {} morning", "on a {}"],
-}
+    "who": ["by {}"], "when": ["in {}"], "why": ["because of {}", "owing to {}"], "how": ["with {}", "using {}"],
+    "price": ["for {} crowns", "costing {} crowns"], "day": ["one {} morning", "on a {}"],
+}  # fmt: skip
 
 KINDS = ["institute", "museum", "bridge", "library", "theatre", "school"]
 NAMES = ("Maron Calder Orlo Hallow Tarn Brisk Velden Corvin Ashby Dunmore Elsin Farrow Garth").split()
@@ -54,19 +50,9 @@ SURNAMES = (
     "Rask Sand Thiel Unger Voss"
 ).split()
 REASONS = [
-    "the war",
-    "a great flood",
-    "an old promise",
-    "a royal wedding",
-    "a public vote",
-    "a long quarrel",
-    "the king's illness",
-    "high rents",
-    "a bishop's wish",
-    "a lost bet",
-    "the new railway",
-    "a bad harvest",
-]
+    "the war", "a great flood", "an old promise", "a royal wedding", "a public vote", "a long quarrel",
+    "the king's illness", "high rents", "a bishop's wish", "a lost bet", "the new railway", "a bad harvest",
+]  # fmt: skip
 MEANS = ["borrowed tools", "hired machines", "a secret vote", "a brass band", "stolen carts", "old ships", "two horses"]
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 ASIDES = [
@@ -94,39 +80,23 @@ class Mix:
 
 
 _TRANSFER = Mix(
-    questions={"train": 7000, "dev": 120, "test": 120},
-    candidates=(2, 3),
-    answer_wordings=slice(0, -1),
-    event_weights=[4, 4, 3, 3, 2, 2],
-    role_weights=[5, 5, 4, 4, 3, 3],
-    distractor_weights=[6, 1, 1, 5, 4, 1, 5, 1, 1],
-    echo=(0.4, 0.3),
-    joined=0.1,
-    unusual={"two": 0.05, "none": 0.05, "only": 0.01},
-)
-MIXES: dict[str, Mix] = {
-    "sample-transfer": _TRANSFER,
-    "sample": Mix(
-        questions={"train": 400, "dev": 180, "test": 500},
-        candidates=(5, 6),
-        answer_wordings=slice(0, None),
-        event_weights=[2, 2, 3, 3, 4, 4],
-        role_weights=[3, 3, 3, 4, 4, 4],
-        distractor_weights=[7, 1, 1, 5, 3, 1, 3, 1, 2],
-        echo=(0.65, 0.1),
-        joined=0.15,
-        unusual={"two": 0.05, "none": 0.06, "only": 0.03},
-    ),
-    # The transfer set's questions with tens of candidates, fewer of them near misses: to rank, not to learn from.
-    "sample-wide": replace(
-        _TRANSFER,
-        questions={"dev": 80, "test": 150},
-        candidates=(20, 28),
-        distractor_weights=[12, 1, 1, 12, 10, 1, 12, 1, 2],
-    ),
-}
+    questions={"train": 7000, "dev": 120, "test": 120}, candidates=(2, 3), answer_wordings=slice(0, -1),
+    event_weights=[4, 4, 3, 3, 2, 2], role_weights=[5, 5, 4, 4, 3, 3], distractor_weights=[6, 1, 1, 5, 4, 1, 5, 1, 1],
+    echo=(0.4, 0.3), joined=0.1, unusual={"two": 0.05, "none": 0.05, "only": 0.01},
+)  # fmt: skip
+_TARGET = Mix(
+    questions={"train": 400, "dev": 180, "test": 500}, candidates=(5, 6), answer_wordings=slice(0, None),
+    event_weights=[2, 2, 3, 3, 4, 4], role_weights=[3, 3, 3, 4, 4, 4], distractor_weights=[7, 1, 1, 5, 3, 1, 3, 1, 2],
+    echo=(0.65, 0.1), joined=0.15, unusual={"two": 0.05, "none": 0.06, "only": 0.03},
+)  # fmt: skip
+# The transfer set's questions with tens of candidates, fewer of them near misses: to rank, not to learn from.
+_WIDE = replace(
+    _TRANSFER, questions={"dev": 80, "test": 150}, candidates=(20, 28),
+    distractor_weights=[12, 1, 1, 12, 10, 1, 12, 1, 2],
+)  # fmt: skip
+MIXES: dict[str, Mix] = {"sample-transfer": _TRANSFER, "sample": _TARGET, "sample-wide": _WIDE}
 # A pool of the target set's kind, four times its questions, for distillation without labels; only made when asked for.
-POOL = replace(MIXES["sample"], questions={"train": 1600})
+POOL = replace(_TARGET, questions={"train": 1600})
 FILLERS = {"when": range(1840, 1960), "why": REASONS, "how": MEANS, "price": range(100, 1000, 10), "day": DAYS}
 NAMED, GENERIC, PRONOUN = range(3)
 
@@ -150,16 +120,14 @@ def generate(seed: int = DEFAULT_SEED) -> dict[str, dict[str, list[Row]]]:
     """
     seen: set[str] = set()  # only asked for membership
     return {
-        corpus: {split: _split(corpus, split, mix, seed, seen) for split in mix.questions}
-        for corpus, mix in MIXES.items()
+        name: {split: _split(name, split, mix, seed, seen) for split in mix.questions} for name, mix in MIXES.items()
     }
 
 
 def generate_unlabelled(seed: int = DEFAULT_SEED) -> dict[str, dict[str, list[Row]]]:
     """The pool "sample-unlabelled" with its one split "train": rows without `label`, of questions in neither corpus."""
-    seen = {
-        row["question"] for corpus in generate(seed).values() for rows in corpus.values() for row in rows
-    }  # only asked for membership
+    corpora = generate(seed).values()
+    seen = {row["question"] for corpus in corpora for rows in corpus.values() for row in rows}
     rows = _split(UNLABELLED, "train", POOL, seed, seen)
     return {UNLABELLED: {"train": [{key: row[key] for key in row if key != "label"} for row in rows]}}
 

@@ -2,14 +2,15 @@
 
 import hashlib
 import json
-import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from as2lib.data import asnq, sample
-from as2lib.paths import find_root, local_folder, work_folder
+from as2lib.data import sample
+from as2lib.paths import find_root, local_folder, work_folder, written_whole
 
 SPLITS = ("train", "dev", "test")
 SUFFIXES = ("tsv", "csv", "jsonl", "parquet")
@@ -34,20 +35,37 @@ HUB_SETS = {
     "ias2": HubSet("ias2", splits=SPLITS, public=False),  # the papers' own: bring your own file
     "gpd": HubSet("gpd", splits=SPLITS, public=False),
 }
+# Known content: the fingerprint of all pairs of a split (`pairs.fingerprint`), the same on the hub and in mapped files.
+FINGERPRINTS = {
+    ("wikiqa", "train"): "31da1ad51f1c3e4e938dc4359c5990667b4e10486a3f12536a9f752811aaea29",
+    ("wikiqa", "dev"): "18607f1160ac9b754555a3be3412c7a350274fa98cfc1cfbd0204579a854c88b",
+    ("wikiqa", "test"): "c16ccc0ca72b8ed785fdfb69c94fdefefc3220c76c737630cdae8c5700b4fc18",
+    ("trecqa", "train"): "4b14ace7f15db882d7f9640677858aca2d1a97235830f64072da6e45bcfb5626",  # TRAIN, not TRAIN-ALL
+    ("trecqa", "dev"): "8110b931c702fa05f598d8cdac14c6dbcd64ac6ac05ca91a9dd4f0ed9470222c",
+    ("trecqa", "test"): "69b0382e4d1f3fdfc5a836b4a13e8219b76869340412816658aea57cbc040ce9",
+    ("selqa", "dev"): "aeb7e81f3807c3a62505620e5837a5d66a57d9525638447b8308c777a3928b50",
+    ("selqa", "test"): "fa943acbc5a90ce707b51c18933c507eecaaa3590cf4974eb2bd8bac8159817f",
+}
 # Made by `data.builders` from these hub sets, or from local files in their original formats.
 BUILT = {"squad-sent": "rajpurkar/squad_v2", "nq-la": "google-research-datasets/natural_questions"}
 BUILT_VERSION = 1  # raise it when the same originals would give other pairs
+LISTS = {"dev": "unique.dev", "test": "unique.test"}  # they halve ASNQ's original dev.tsv, one question a line
 PLAIN = HubSet("", splits=SPLITS)  # a folder that is no hub set
+
+
+class NoSplit(ValueError):
+    """Raised where a source is there, but not the split that is asked for."""
 
 
 @dataclass(frozen=True)
 class Location:
     """Where one set of pairs is: `kind` says which of the fields are set.
 
-    "files": `files`, read in this order; `lists` where they split ASNQ's original dev file (see `asnq`) by `split`.
+    "files": `files`, read in this order; `lists` where they split ASNQ's original dev file by `split`.
     "hub": `name`, `config`, `revision`, and the hub's own name of the `split`.
     "sample": `name` of the corpus, `seed`, `split`.
     "built": `name` of the set, `split`, and the original `files`, or the `revision` of the hub set it is made from.
+    `builder` is the set whose original files, or records, `data.builders` makes pairs of; None for pairs as they are.
     """
 
     kind: str
@@ -58,6 +76,7 @@ class Location:
     config: str | None = None
     revision: str | None = None
     seed: int | None = None
+    builder: str | None = None
 
 
 def split_part(part: str) -> tuple[str, str | None]:
@@ -84,11 +103,11 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
         _require_split(name, split, SAMPLES[name])
         return Location("sample", name, split=split, seed=int(revision or sample.DEFAULT_SEED))
     if name in BUILT:
+        _require_split(name, split, SPLITS)
         return _built(name, split, revision)
     known = next((short for short, hub in HUB_SETS.items() if name in (short, hub.name)), None)
     hub = HUB_SETS.get(known, HubSet(name))
-    folder = local_folder(hub.name) or (local_folder(known) if known else None)
-    if folder:
+    if folder := local_folder(hub.name) or (known and local_folder(known)):
         return _files(folder, split, hub)
     if not hub.public:
         raise FileNotFoundError(
@@ -103,29 +122,38 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
 
 
 def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
-    """What decides the content of a source and split, as plain JSON values and without a path.
+    """What decides the content of a source and split: of known pairs their name and fingerprint, else `content`.
 
-    The generator's version and seed; or the hub set's name, config, revision and split; or the SHA-256 of the files.
-    Raises what `resolve` raises.
+    So a hub user, a mapped folder and a machine without the data agree.  Raises what `resolve` raises.
     """
-    return content(resolve(source, split))
+    return known(source, split) or content(resolve(source, split))
+
+
+def known(source: str | Path, split: str | None = None) -> dict[str, str] | None:
+    """Name, split and the fingerprint of the pairs of a known set without a revision; None for any other."""
+    short = next((short for short, hub in HUB_SETS.items() if source in (short, hub.name)), None)
+    split = "dev" if split == "validation" else split
+    pairs = FINGERPRINTS.get((short, split))
+    return pairs and {"kind": "known", "name": short, "split": split, "pairs": pairs}
 
 
 def content(found: Location) -> dict[str, Any]:
-    """What decides the content of a location: its identity."""
+    """What decides the content of a location, as plain JSON values and without a path.
+
+    The generator's version and seed; or the hub set's name, config, revision and split; or the SHA-256 of the files.
+    """
     if found.kind == "built":
-        made_from = (
-            {"files": [file_sha256(path) for path in found.files]} if found.files else {"revision": found.revision}
-        )
-        return {"kind": "built", "name": found.name, "version": BUILT_VERSION, "split": found.split, **made_from}
+        built = {"kind": "built", "name": found.name, "version": BUILT_VERSION, "split": found.split}
+        files = [file_sha256(path) for path in found.files]
+        return built | ({"files": files} if files else {"revision": found.revision})
     if found.kind == "files":
         paths = (*found.files, *found.lists)
         files = [{"format": path.suffix[1:].lower(), "sha256": file_sha256(path)} for path in paths]
         return {"kind": "files", "files": files} | ({"split": found.split} if found.lists else {})
-    named = {"kind": found.kind, "name": found.name}
+    named = {"kind": found.kind, "name": found.name, "split": found.split}
     if found.kind == "hub":
-        return named | {"config": found.config, "revision": found.revision, "split": found.split}
-    return named | {"version": sample.VERSION, "seed": found.seed, "split": found.split}
+        return named | {"config": found.config, "revision": found.revision}
+    return named | {"version": sample.VERSION, "seed": found.seed}
 
 
 def file_sha256(path: str | Path) -> str:
@@ -145,25 +173,35 @@ def file_sha256(path: str | Path) -> str:
         return digest
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    memo_path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = memo_path.with_name(f".{memo_path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps({**memo, str(path): [*stamp, digest]}, indent=0, sort_keys=True), encoding="utf-8")
-    os.replace(temporary, memo_path)
+    with written_whole(memo_path) as temporary:
+        temporary.write_text(json.dumps({**memo, str(path): [*stamp, digest]}, indent=0, sort_keys=True))
     return digest
+
+
+@contextmanager
+def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
+    """Says how to do without the hub where loading from it fails: no network; no such set, revision or split."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        problem = str(error).partition("\n")[0]
+        raise FileNotFoundError(
+            f"can't load {name} (revision {revision}, split {split}) from the hub: {problem}; without a network, copy "
+            f'the set to a folder and add "{name}: that/folder" under "local:" in params/local.yaml'
+        ) from None
 
 
 def _require_split(name: str, split: str | None, known: tuple[str, ...]) -> None:
     if split not in known:
         asked = "needs a split" if split is None else f'has no split "{split}"'
-        raise ValueError(f"{name} {asked}: expected one of {', '.join(known)}")
+        raise NoSplit(f"{name} {asked}: expected one of {', '.join(known)}")
 
 
 def _existing_path(source: str | Path) -> Path:
     """The path as given, or else relative to the project's root: notebooks run in a folder of their own."""
     path = Path(source).expanduser()
-    for place in (path, find_root() / path):
-        if place.exists():
-            return place
+    if found := next(filter(Path.exists, (path, find_root() / path)), None):
+        return found
     names = ", ".join((*SAMPLES, *HUB_SETS, *BUILT))
     if isinstance(source, Path) or "/" in source or path.suffix[1:].lower() in SUFFIXES:
         raise FileNotFoundError(
@@ -173,17 +211,15 @@ def _existing_path(source: str | Path) -> Path:
     raise ValueError(f'unknown source "{source}": expected one of {names}; org/name@revision on the hub; or a path')
 
 
-def _built(name: str, split: str | None, revision: str) -> Location:
-    _require_split(name, split, SPLITS)
-    folder = local_folder(name) or local_folder(BUILT[name])
-    if folder is None:
-        return Location("built", name, split=split, revision=revision or "main")
+def _built(name: str, split: str, revision: str) -> Location:
+    if not (folder := local_folder(name) or local_folder(BUILT[name])):
+        return Location("built", name, split=split, revision=revision or "main", builder=name)
     wanted = r"dev|validation" if split == "test" else "train"
     pattern = rf"(?i).*({wanted}).*\.(json|jsonl|parquet)(\.gz)?"
     files = tuple(path for path in sorted(folder.rglob("*")) if path.is_file() and re.fullmatch(pattern, path.name))
     if not files:
         raise FileNotFoundError(f"{folder}: expected the original files of {BUILT[name]} ({wanted}), got none")
-    return Location("built", name, split=split, files=files)
+    return Location("built", name, split=split, files=files, builder=name)
 
 
 def _files(path: Path, split: str | None, hub: HubSet = PLAIN) -> Location:
@@ -191,16 +227,30 @@ def _files(path: Path, split: str | None, hub: HubSet = PLAIN) -> Location:
         if path.suffix[1:].lower() not in SUFFIXES:
             raise ValueError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}, got {path.suffix or 'none'}")
         if split is not None:
-            raise ValueError(f'{path} is one file and has no splits, got split "{split}"; leave the split out')
-        return Location("files", path.name, files=(path,))
+            raise NoSplit(f'{path} is one file and has no splits, got split "{split}"; leave the split out')
+        return Location("files", path.name, files=(path,), builder=_asnq(path))
     found = {name: files for name in SPLITS if (files := _split_files(path, name, hub))}
-    lists = asnq.split_lists(path) if "test" not in found and split in asnq.LISTS else {}
-    found |= dict.fromkeys(lists, found.get("dev"))
+    halved = "test" not in found and split in LISTS and "dev" in found and _asnq(found["dev"][0])
+    if halved:
+        found["test"] = found["dev"]
     if not found:
         raise ValueError(f"{path}: expected train, dev or test files ({', '.join(SUFFIXES)}) in this folder, got none")
     _require_split(str(path), split, tuple(found))
-    listed = tuple(lists.values()) if split in lists else ()
-    return Location("files", found[split][0].name, split=split, files=found[split], lists=listed)
+    files, lists = found[split], tuple(path / name for name in LISTS.values() if halved)
+    if missing := [name.name for name in lists if not name.is_file()]:
+        raise FileNotFoundError(
+            f"{path}: dev.tsv is ASNQ's original one, which the lists {' and '.join(LISTS.values())} split into dev "
+            f"and test (one question a line, published with the Cascade Transformer); missing: {', '.join(missing)}"
+        )
+    return Location("files", files[0].name, split=split, files=files, lists=lists, builder=_asnq(files[0]))
+
+
+def _asnq(path: Path) -> str | None:
+    """Which builder reads a file: ASNQ's where its first row is two texts and a number, as no header is."""
+    if path.suffix.lower() != ".tsv":
+        return None
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
+        return "asnq" if re.fullmatch(r"[^\t]+\t[^\t]+\t\d+\r?\n?", stream.readline(1 << 20)) else None
 
 
 def _split_files(folder: Path, split: str, hub: HubSet) -> tuple[Path, ...]:

@@ -5,9 +5,9 @@ q questions in a batch · b pairs in it · Q, N words of its questions and of it
 
 import hashlib
 import json
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,14 @@ import pyarrow as pa
 import torch
 from datasets import Dataset
 
-from as2lib.data import pairs as pair_table
-from as2lib.paths import work_folder
+from as2lib.data import disk
+from as2lib.data.pairs import fingerprint
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 FILE = "vocabulary.json"
 UNITS = ("question", "pair")
-_ROWS = [("question", pa.list_(pa.int64())), ("candidates", pa.list_(pa.int64())), ("sizes", pa.list_(pa.int32()))]
-_SCHEMA = pa.schema([*_ROWS, ("pairs", pa.int32()), ("length", pa.int32())])
+_LISTS = {"question": pa.list_(pa.int64()), "candidates": pa.list_(pa.int64()), "sizes": pa.list_(pa.int32())}
+_SCHEMA = pa.schema(_LISTS | {"pairs": pa.int32(), "length": pa.int32()})
 
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
@@ -53,13 +53,12 @@ class WordEncoder:
     def __init__(self, vocabulary: Sequence[str], unit: str = "question", max_length: int | None = None):
         if unit not in UNITS:
             raise ValueError(f"unit: expected one of {', '.join(UNITS)}, got {unit!r}")
-        self.vocabulary, self.unit, self.max_length = list(vocabulary), unit, max_length
-        self.number = {word: number for number, word in enumerate(self.vocabulary)}
-        self._digest = hashlib.sha256("\n".join(self.vocabulary).encode()).hexdigest()
+        self.unit, self.max_length = unit, max_length
+        self.number = {word: number for number, word in enumerate(vocabulary)}
 
     def save(self, folder: str | Path) -> None:
         """Leave beside a model what `load` reads."""
-        content = {"unit": self.unit, "max_length": self.max_length, "words": self.vocabulary}
+        content = {"unit": self.unit, "max_length": self.max_length, "words": list(self.number)}
         (Path(folder) / FILE).write_text(json.dumps(content, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @classmethod
@@ -74,19 +73,10 @@ class WordEncoder:
         Columns: `question` (word numbers), `candidates` (those of its candidates, one after the other), `sizes` (words
         of each candidate), `pairs` (how many candidates), `length` (words of all).
         """
-        made_from = [_VERSION, pair_table.fingerprint(pairs), self._digest, self.unit, self.max_length]
+        vocabulary = hashlib.sha256("\n".join(self.number).encode()).hexdigest()
+        made_from = [_VERSION, fingerprint(pairs), vocabulary, self.unit, self.max_length]
         name = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
-        path = work_folder() / "encoded" / f"{name}.arrow"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{path.name}.{os.getpid()}")
-            try:
-                with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, _SCHEMA) as writer:
-                    writer.write_batch(pa.RecordBatch.from_pydict(self._items(pairs), _SCHEMA))
-                os.replace(temporary, path)
-            finally:
-                temporary.unlink(missing_ok=True)
-        return Dataset.from_file(str(path))
+        return Dataset(disk.kept(f"encoded/{name}", self._items(pairs)))
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """A batch without padding: the texts of all items, one after the other.
@@ -105,20 +95,17 @@ class WordEncoder:
             batch["labels"] = np.concatenate([item["labels"] for item in items])
         return {name: torch.from_numpy(values.astype(np.int64)) for name, values in batch.items()}
 
-    def _items(self, pairs: Dataset) -> dict[str, list[Any]]:
-        table = {name: pairs[name][:] for name in ("question_id", "question", "answer")}
-        ids = np.array(table["question_id"] if self.unit == "question" else range(len(pairs)))
+    def _items(self, pairs: Dataset) -> Iterator[pa.Table]:
+        ids = np.array(pairs["question_id"][:] if self.unit == "question" else range(len(pairs)))
         starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
-        asked = self._numbers([table["question"][start] for start in starts])
-        said = self._numbers(table["answer"])
-        items: dict[str, list[Any]] = {name: [] for name in _SCHEMA.names}
+        questions, answers = pairs["question"][:], self._numbers(pairs["answer"][:])
+        asked = self._numbers([questions[start] for start in starts])
+        rows = []
         for question, start, end in zip(asked, starts, [*starts[1:], len(ids)], strict=True):
-            candidates = said[start:end]
+            candidates = answers[start:end]
             sizes = [len(candidate) for candidate in candidates]
-            row = (question, [number for one in candidates for number in one], sizes, end - start)
-            for name, value in zip(items, (*row, len(question) + sum(sizes)), strict=True):
-                items[name].append(value)
-        return items
+            rows.append((question, [*chain(*candidates)], sizes, end - start, len(question) + sum(sizes)))
+        yield pa.table(list(map(list, zip(*rows, strict=True))), _SCHEMA)
 
     def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
         known = {}  # each distinct text is split once

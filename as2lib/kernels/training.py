@@ -1,7 +1,4 @@
-"""A training step on a processor, faster: plain attention, and dropout whose masks are compared raw bits.
-
-Knows no data, no loss and no Trainer.
-"""
+"""A training step on a processor, faster: plain attention, and dropout whose masks are compared raw bits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +11,8 @@ from torch import nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
+
+from as2lib.kernels import replacing
 
 # b pairs in a batch · a attention heads · n tokens · h units of a head
 PLAIN = "as2lib_plain"  # the name under which transformers finds `plain_attention`
@@ -54,45 +53,33 @@ def training_kernels(model: nn.Module, seed: int) -> Iterator[Masks]:
     Two things change. Every `nn.Dropout` draws from the masks that are yielded: torch draws one Bernoulli number after
     the other. Attention that transformers would give to torch's fused kernel is a product, a softmax and a product
     where shares are dropped, and in bf16 at the lengths of sentences, where the fused backward is slow. Losses and
-    gradients are the same but for rounding, and for what is dropped.
-    Does nothing to a model on a GPU. Afterwards the model is as it was.
+    gradients are the same but for rounding, and for what is dropped.  Does nothing to a model on a GPU.
     """
     on_processor = all(weights.device.type == "cpu" for weights in model.parameters())
     modules, masks = list(model.modules()) if on_processor else [], Masks(seed)
-    dropouts = [module for module in modules if type(module) is nn.Dropout and "forward" not in vars(module)]
+    dropouts = [module for module in modules if type(module) is nn.Dropout]
     configs = {id(module.config): module.config for module in modules if hasattr(module, "config")}.values()
     fused = [config for config in configs if getattr(config, "_attn_implementation", None) == "sdpa"]
-    for module in dropouts:
-        module.forward = partial(masks.drop, module)
-    for config in fused:
-        config._attn_implementation = PLAIN
-    try:
-        yield masks
-    finally:
-        for module in dropouts:
-            del module.forward
+    with replacing({module: partial(masks.drop, module) for module in dropouts}):
         for config in fused:
-            config._attn_implementation = "sdpa"
+            config._attn_implementation = PLAIN
+        try:
+            yield masks
+        finally:
+            for config in fused:
+                config._attn_implementation = "sdpa"
 
 
 def plain_attention(
-    module: nn.Module,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attention_mask: torch.Tensor | None,
-    scaling: float | None = None,
-    dropout: float = 0.0,
-    **options: Any,
+    module, query, key, value, attention_mask, scaling: float | None = None, dropout: float = 0.0, **options: Any
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Attention as transformers calls it: (b, a, n, h) each → (b, n, a, h), and the shares (b, a, n, n).
 
     module: the attention layer, whose own `nn.Dropout` drops shares.  attention_mask: (b, 1, n, n) booleans, or None.
     """
     if not dropout and query.shape[2] >= PLAIN_BELOW.get(query.dtype, 0):
-        return sdpa_attention_forward(
-            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options
-        )
+        options |= {"dropout": dropout, "scaling": scaling}
+        return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     scores = (query * scaling) @ key.transpose(2, 3)  # (b, a, n, n)
     if attention_mask is not None:

@@ -5,7 +5,6 @@ and its named parts to log. Half-precision logits are raised to float32 first; t
 Letters: b pairs in a batch · k heads, and as many teachers · c = 2 classes.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -14,33 +13,18 @@ from torch import Tensor
 
 
 class Supervised(NamedTuple):
-    """What `cross_entropy` returns, two scalars that are equal."""
+    """A loss from labels alone; `hard` is a scalar, or (k,) of a student with heads."""
 
     total: Tensor
     hard: Tensor
 
 
 class Distillation(NamedTuple):
-    """What `kd` returns, three scalars."""
+    """A loss from labels and teachers; `hard` and `soft` are scalars, or (k,) of a student with heads."""
 
     total: Tensor
     hard: Tensor
     soft: Tensor
-
-
-class SupervisedHeads(NamedTuple):
-    """What `cross_entropy_per_head` returns."""
-
-    total: Tensor  # scalar
-    hard: Tensor  # (k,)
-
-
-class PerHead(NamedTuple):
-    """What `per_head` returns."""
-
-    total: Tensor  # scalar
-    hard: Tensor  # (k,)
-    soft: Tensor  # (k,)
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Supervised:
@@ -58,7 +42,7 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Supervised:
     return Supervised(hard, hard)
 
 
-def cross_entropy_per_head(head_logits: Tensor, labels: Tensor) -> SupervisedHeads:
+def cross_entropy_per_head(head_logits: Tensor, labels: Tensor) -> Supervised:
     """The hard loss of every head, for a student with heads and without teachers.
 
     total = sum over heads of hard_i,  hard_i = -log softmax(head_i)[label]
@@ -72,7 +56,7 @@ def cross_entropy_per_head(head_logits: Tensor, labels: Tensor) -> SupervisedHea
         raise ValueError(f"head_logits must have shape (b, k, c), none of them 0; got {tuple(head_logits.shape)}")
     _check_labels(labels, head_logits)
     hard = _hard(_raise_precision(head_logits), labels)
-    return SupervisedHeads(hard.sum(), hard)
+    return Supervised(hard.sum(), hard)
 
 
 def kd(student_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha: float, tau: float) -> Distillation:
@@ -90,37 +74,22 @@ def kd(student_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha: fl
     return Distillation(total.sum(), hard.squeeze(0), soft.squeeze(0))
 
 
-def per_head(
-    head_logits: Tensor,
-    teacher_logits: Tensor,
-    labels: Tensor,
-    alpha: float,
-    tau: float,
-    weights: Sequence[float] | Tensor | None = None,
-) -> PerHead:
+def per_head(head_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha: float, tau: float) -> Distillation:
     """Distillation of one teacher into each head: head i learns from teacher i, all from the labels.
 
-    total = sum over i of weights_i * (alpha * hard_i + (1 - alpha) * tau² * soft_i),  hard_i and soft_i as in `kd`
+    total = sum over i of alpha * hard_i + (1 - alpha) * tau² * soft_i,  hard_i and soft_i as in `kd`
 
     head_logits, teacher_logits: (b, k, c) floats, unnormalised.  labels: (b,) integer class ids.
-    weights: (k,) the lambda of the paper, 1 for every head where left out.
-    Returns `total`, a scalar, and `hard`, `soft` of shape (k,), unweighted, mean over the batch.
-    Raises ValueError where `kd` does, or weights does not have one number a head.
-    Source: CERBERUS eq. 4.  One student without heads: `kd`.
+    Returns `total`, a scalar, and `hard`, `soft` of shape (k,), mean over the batch.  Raises ValueError as `kd`.
+    Source: CERBERUS eq. 4, with every lambda 1.  One student without heads: `kd`.
     """
     _check(head_logits, teacher_logits, labels, "head_logits", "(b, k, c)", alpha, tau)
     total, hard, soft = _weigh(head_logits, teacher_logits, labels, alpha, tau)
-    if weights is not None:
-        weights = torch.as_tensor(weights, dtype=total.dtype, device=total.device)
-        if weights.shape != total.shape:
-            shapes = f"shape {tuple(total.shape)}; got shape {tuple(weights.shape)}"
-            raise ValueError(f"weights must have one number a head, {shapes}")
-        total = weights * total
-    return PerHead(total.sum(), hard, soft)
+    return Distillation(total.sum(), hard, soft)
 
 
 def _weigh(student: Tensor, teacher: Tensor, labels: Tensor, alpha: float, tau: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Total, cross entropy and KL divergence of each head, (k,) each, from (b, k, c) logits."""
+    """Total, hard and soft loss of each head, (k,) each, from (b, k, c) logits."""
     student, teacher = _raise_precision(student), _raise_precision(teacher.detach())
     hard = _hard(student, labels)
     softened = [F.log_softmax(logits / tau, dim=-1) for logits in (student, teacher)]

@@ -1,7 +1,7 @@
 """Losses of a student that learns from several teachers' probabilities, each sample from its own; knows no model.
 
-Every loss is the mean over the batch of a sum over teachers, and returns a NamedTuple: the scalar `total` to minimise,
-and its named parts to log. D(a, b) = (a - b)². Who votes for what, and every weight, carries no gradient.
+Every loss is the mean over the batch of a sum over teachers, and returns a NamedTuple of scalars: the `total` to
+minimise, and its named parts to log. D(a, b) = (a - b)². Who votes for what, and every weight, carries no gradient.
 Letters: b pairs in a batch · n teachers.
 """
 
@@ -15,30 +15,22 @@ CLAMP = 1e-6  # a teacher that is certain and wrong has a finite cross entropy
 
 
 class Mean(NamedTuple):
-    """What `mean_ensemble` returns, a scalar."""
-
     total: Tensor
 
 
 class Vote(NamedTuple):
-    """What `govern` returns, three scalars."""
-
     total: Tensor
     no_majority: Tensor  # share of samples where all teachers counted, since the vote was drawn
     followed: Tensor  # mean number of teachers that counted
 
 
 class Agreement(NamedTuple):
-    """What `govern_ca` returns, three scalars."""
-
     total: Tensor
     no_teacher: Tensor  # share of samples where only the label taught
     followed: Tensor  # mean number of teachers on the label's side
 
 
 class Confidence(NamedTuple):
-    """What `ca_mkd` returns, three scalars."""
-
     total: Tensor
     hard: Tensor
     soft: Tensor
@@ -50,7 +42,6 @@ def mean_ensemble(student: Tensor, teachers: Tensor) -> Mean:
     total = D(f_s, mean_i f_i)
 
     student: (b,) probabilities that a candidate is correct.  teachers: (b, n) those of n >= 1 teachers.
-    Returns `total`, a scalar, mean over the batch.
     Raises ValueError where the shapes do not fit, there is no teacher, or a value lies outside [0, 1].
     Source: GOVERN eq. 3.  The majority alone: `govern`.
     """
@@ -64,9 +55,7 @@ def govern(student: Tensor, teachers: Tensor) -> Vote:
     o_i = sign(f_i - f_s),  V = sign(sum_i o_i),  total = mean of D(f_s, f_i) over the teachers with o_i = V;
     over all teachers where V = 0
 
-    student: (b,) probabilities that a candidate is correct.  teachers: (b, n) those of n >= 1 teachers.
-    Returns `total`, `no_majority` and `followed`, each a scalar, mean over the batch.
-    Raises ValueError where `mean_ensemble` does.
+    Arguments and errors as in `mean_ensemble`.
     Source: GOVERN eq. 7-15.  With labels: `govern_ca`.
     """
     student, teachers = _read(student, teachers)
@@ -85,10 +74,7 @@ def govern_ca(student: Tensor, teachers: Tensor, labels: Tensor) -> Agreement:
     w_i = (1 - exp(CE_i) / sum over j in S of exp(CE_j)) / (|S| - 1), and 1 where |S| = 1
     CE_i: the cross entropy of f_i, clamped to [1e-6, 1 - 1e-6], against y
 
-    student: (b,) probabilities that a candidate is correct.  teachers: (b, n) those of n >= 1 teachers.
-    labels: (b,) integers, 0 or 1.
-    Returns `total`, `no_teacher` and `followed`, each a scalar, mean over the batch.
-    Raises ValueError where `mean_ensemble` does, or there is not one label of 0 or 1 a pair.
+    student, teachers: as in `mean_ensemble`, and its errors.  labels: (b,) integers, 0 or 1, else ValueError.
     Source: GOVERN eq. 20-25.  All teachers, whatever their side: `ca_mkd`.
     """
     student, teachers = _read(student, teachers)
@@ -106,7 +92,7 @@ def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor) -> Confidence:
     total = hard + soft,  soft = sum over all teachers of w_i * D(f_s, f_i), w_i as in `govern_ca` with S = all,
     hard = the cross entropy of the student against y
 
-    Arguments and errors as in `govern_ca`.  Returns `total`, `hard`, `soft`, each a scalar, mean over the batch.
+    Arguments and errors as in `govern_ca`.
     Source: Zhang et al. 2022, as GOVERN, section 4.4, compares with it.
     """
     student, teachers = _read(student, teachers)

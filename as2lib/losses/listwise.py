@@ -49,7 +49,6 @@ def bce(scores: Tensor, labels: Tensor) -> Listwise:
     Source: Cosinet, section 5.4.  A question's candidates together: `listwise_kl`.
     """
     if scores.shape != labels.shape:
-        raise ValueError(
-            f"expected scores and labels of one shape (b,), got {tuple(scores.shape)}, {tuple(labels.shape)}"
-        )
+        got = f"{tuple(scores.shape)}, {tuple(labels.shape)}"
+        raise ValueError(f"expected scores and labels of one shape (b,), got {got}")
     return Listwise(functional.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype)))

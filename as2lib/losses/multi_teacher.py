@@ -22,8 +22,7 @@ def kd_sum(student_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha
         shapes = f"{tuple(student_logits.shape)} and {tuple(teacher_logits.shape)}"
         raise ValueError(f"student_logits and teacher_logits must have shapes (b, c) and (b, k, c); got {shapes}")
     every = student_logits.unsqueeze(1).expand(-1, teacher_logits.shape[1], -1)  # (b, k, c)
-    found = per_head(every, teacher_logits, labels, alpha, tau)
-    return Distillation(found.total, found.hard.sum(), found.soft.sum())
+    return Distillation(*(part.sum() for part in per_head(every, teacher_logits, labels, alpha, tau)))
 
 
 def round_robin(step: int, teacher_logits: Tensor) -> Tensor:

@@ -4,16 +4,14 @@ Letters: n rows (question and candidate) · q questions · k heads (or whole stu
 """
 
 import warnings
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
 from as2lib.metrics import ranking
-
-Values = Sequence[Any] | np.ndarray | pd.Series
+from as2lib.metrics.ranking import Values
 
 
 class Agreement(NamedTuple):
@@ -68,14 +66,13 @@ def rank_correlation(a: Values, b: Values, question_id: Values) -> pd.Series:
 
     a, b: (n,) finite numbers.  Returns (q,), index `question_id`, first seen first; nan where a or b is constant.
     """
-    _, code = ranking.encode_ids(np.asarray(question_id))
+    names, code = ranking.encode_ids(np.asarray(question_id))
     ranks = pd.DataFrame({"a": np.asarray(a), "b": np.asarray(b)}).groupby(code).rank()
     ranks -= ranks.groupby(code).transform("mean")
     products = pd.DataFrame({"ab": ranks["a"] * ranks["b"], "aa": ranks["a"] ** 2, "bb": ranks["b"] ** 2})
     sums = products.groupby(code).sum()
     spread = np.sqrt(sums["aa"] * sums["bb"])
     correlation = sums["ab"] / spread.where(spread > 0)
-    names, _ = ranking.encode_ids(np.asarray(question_id))
     return pd.Series(correlation.to_numpy(), index=names, name="correlation")
 
 

@@ -6,10 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
+
+from as2lib.metrics.pruning import Ratios, survivors
 
 Batch = Mapping[str, torch.Tensor]
 
@@ -93,7 +96,7 @@ def _synchronise(batch: Batch) -> None:
 
 
 def cascade_cost(
-    depth: int, exits: Sequence[int], alpha: float | Sequence[float], candidates: int | Sequence[int] | None = None
+    depth: int, exits: Sequence[int], alpha: Ratios, candidates: int | Sequence[int] | None = None
 ) -> float:
     """Layers that a cascade computes, over those of the monolithic model of `depth` layers, which is 1.0.
 
@@ -109,7 +112,7 @@ def cascade_cost(
 
 
 def sequential_cost(
-    depth: int, exits: Sequence[int], alpha: float | Sequence[float], candidates: int | Sequence[int] | None = None
+    depth: int, exits: Sequence[int], alpha: Ratios, candidates: int | Sequence[int] | None = None
 ) -> float:
     """The same for independent models of `exits` layers in sequence, each starting anew: Σ_i exits_i · s_i / depth.
 
@@ -118,38 +121,9 @@ def sequential_cost(
     return _cost(depth, exits, list(exits), alpha, candidates)
 
 
-def survivors(exits: int, alpha: float | Sequence[float], candidates: int | None = None) -> list[float]:
-    """How many of the candidates each of so many exits scores; without `candidates`, which share of them.
-
-    128 at alpha 0.3 with five exits: 128, 90, 63, 45, 32.  Raises ValueError for an alpha outside [0, 1).
-    """
-    ratios = drop_ratios(alpha, exits)
-    if candidates is not None and candidates < 1:
-        raise ValueError(f"candidates: expected at least 1, got {candidates}")
-    left: list[float] = [1.0 if candidates is None else candidates]
-    for ratio in ratios:
-        left.append(left[-1] * (1 - ratio) if candidates is None else left[-1] - dropped(left[-1], ratio))
-    return left
-
-
-def drop_ratios(alpha: float | Sequence[float], exits: int) -> list[float]:
-    """One ratio for each exit but the last.  Raises ValueError for more or fewer, or one outside [0, 1)."""
-    given = [float(alpha)] if isinstance(alpha, int | float) else [float(ratio) for ratio in alpha]
-    ratios = given * (exits - 1) if isinstance(alpha, int | float) else given
-    if len(ratios) != exits - 1 or not all(0 <= ratio < 1 for ratio in given):
-        raise ValueError(f"alpha: expected a share in [0, 1), or {exits - 1}, one an exit but the last; got {alpha}")
-    return ratios
-
-
-def dropped(candidates: int, alpha: float) -> int:
-    """floor(alpha · m) of m candidates, never all; a product that rounding left just below a whole number counts."""
-    return min(candidates - 1, math.floor(alpha * candidates + 1e-9))  # 0.29 · 100 is a little less than 29
-
-
 def _cost(depth, exits, layers, alpha, candidates) -> float:
     if not exits or sorted(set(exits)) != list(exits) or not 1 <= exits[0] <= exits[-1] <= depth:
         raise ValueError(f"exits: expected increasing layers, 1 to {depth}, got {list(exits)}")
-    sizes = [candidates] if candidates is None or isinstance(candidates, int) else [int(size) for size in candidates]
-    reached = [survivors(len(exits), alpha, size) for size in sizes]
-    work = math.fsum(count * m for shares in reached for count, m in zip(layers, shares, strict=True))
-    return work / (depth * math.fsum(shares[0] for shares in reached))
+    sizes = None if candidates is None else numpy.asarray(candidates)
+    reached = [float(numpy.sum(left)) for left in survivors(len(exits), alpha, sizes)]
+    return math.fsum(map(math.prod, zip(layers, reached, strict=True))) / (depth * reached[0])

@@ -14,13 +14,15 @@ import numpy as np
 import pandas as pd
 
 POLICIES = ("answered", "mixed", "all")
-COLUMNS = ("P@1", "AP", "RR", "nDCG@10")
+MEANS = {"P@1": "P@1", "AP": "MAP", "RR": "MRR", "nDCG@10": "nDCG@10"}  # what the mean of each measure is called
 CUTOFF = 10
 
 Values = Sequence[Any] | np.ndarray | pd.Series
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
+    """What `read` returns: rows of n candidates that are fit to be measured."""
+
     names: pd.Index  # (q,) question ids, first seen first
     question: np.ndarray  # (n,) codes into names
     correct: np.ndarray  # (n,) bool
@@ -42,10 +44,10 @@ def per_question(question_id: Values, label: Values, score: Values, questions: s
     missing ids, or an unknown policy.
     Source: trec_eval's P_1, map, recip_rank and ndcg_cut_10, but for ties.  Their means: `summary`.
     """
-    rows = _read(question_id, label, score)
+    rows = read(question_id, label, score)
     keep = kept(rows.sizes, rows.hits, questions)
     values = _measure(*_rank_correct(rows), rows.hits)[:, keep]
-    return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)), index=rows.names[keep])
+    return pd.DataFrame(dict(zip(MEANS, values, strict=True)), index=rows.names[keep])
 
 
 def summary(question_id: Values, label: Values, score: Values, questions: str = "answered") -> dict[str, float | int]:
@@ -61,8 +63,8 @@ def average(measures: pd.DataFrame, questions: str = "answered") -> dict[str, fl
     """The dictionary that `summary` returns, from the table that `per_question` returns."""
     if measures.empty:
         raise ValueError(f'expected at least one question to average over, got none under questions="{questions}"')
-    means = {name: math.fsum(measures[name]) / len(measures) for name in COLUMNS}
-    return dict(zip(("P@1", "MAP", "MRR", "nDCG@10"), means.values(), strict=True)) | {"questions": len(measures)}
+    means = {mean: math.fsum(measures[name]) / len(measures) for name, mean in MEANS.items()}
+    return means | {"questions": len(measures)}
 
 
 def top(question_id: Values, label: Values, score: Values) -> pd.Series:
@@ -71,7 +73,7 @@ def top(question_id: Values, label: Values, score: Values) -> pd.Series:
     Arguments and errors as in `per_question`.  Among tied candidates of one label it is the first row.
     Returns (q,) row numbers from 0, index `question_id`, first seen first, for every question.
     """
-    rows = _read(question_id, label, score)
+    rows = read(question_id, label, score)
     leaders = _leaders(rows)
     leaders = leaders[np.lexsort((rows.correct[leaders], rows.question[leaders]))]
     _, first = np.unique(rows.question[leaders], return_index=True)
@@ -83,7 +85,7 @@ def top_ties(question_id: Values, label: Values, score: Values, questions: str =
 
     Arguments and errors as in `summary`.  A large share says that the tie rule made the figures, not the scores.
     """
-    rows = _read(question_id, label, score)
+    rows = read(question_id, label, score)
     keep = kept(rows.sizes, rows.hits, questions)
     if not keep.any():
         raise ValueError(f'expected at least one question to look at, got none under questions="{questions}"')
@@ -97,7 +99,25 @@ def kept(candidates: np.ndarray, correct: np.ndarray, questions: str) -> np.ndar
     return (questions == "all") | (correct > 0) & ((questions != "mixed") | (correct < candidates))
 
 
-def _rank_correct(rows: _Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def paired(a: Values, b: Values, *names: str) -> tuple[np.ndarray, np.ndarray]:
+    """The values of two systems as float64 arrays: two frames or series paired by their index, else by position.
+
+    names: what an error calls them.  Raises ValueError where an index repeats a question, or the questions differ.
+    """
+    if isinstance(a, pd.Series | pd.DataFrame) and isinstance(b, pd.Series | pd.DataFrame):
+        for name, values in zip(names, (a, b), strict=True):
+            if not values.index.is_unique:
+                twice = values.index[values.index.duplicated()][0]
+                raise ValueError(f"the index of {name} must name each question once; it repeats {twice!r}")
+        different = a.index.symmetric_difference(b.index)
+        if len(different):
+            came = f"{len(different)} are in only one, such as {different[0]!r}"
+            raise ValueError(f"{' and '.join(names)} must be indexed by the same questions; {came}")
+        b = b.reindex(a.index)
+    return np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+
+
+def _rank_correct(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The question, rank and place among the correct ones, (m,) each, of the correct candidates: the best one first.
 
     Only they are sorted (sorting everything costs five times as much). The incorrect ones are counted against the
@@ -134,14 +154,15 @@ def _measure(owner: np.ndarray, rank: np.ndarray, place: np.ndarray, hits: np.nd
     return np.stack([hit, precise / at_least_one, reciprocal, dcg / ideal[np.minimum(at_least_one, CUTOFF)]])
 
 
-def _leaders(rows: _Rows) -> np.ndarray:
+def _leaders(rows: Rows) -> np.ndarray:
     """The rows that hold the highest score of their question, ties included."""
     best = np.full(len(rows.names), -np.inf)
     np.maximum.at(best, rows.question, rows.score)
     return np.flatnonzero(rows.score == best[rows.question])
 
 
-def _read(question_id: Values, label: Values, score: Values) -> _Rows:
+def read(question_id: Values, label: Values, score: Values) -> Rows:
+    """The arguments of `per_question`, checked, and what is counted of each question; its errors."""
     columns = {"question_id": question_id, "label": label, "score": score}
     columns = {name: _column(name, values) for name, values in columns.items()}
     if len({len(values) for values in columns.values()}) > 1:
@@ -159,7 +180,7 @@ def _read(question_id: Values, label: Values, score: Values) -> _Rows:
         raise ValueError(f"score must be finite numbers; got {error}") from None
     _require(np.isfinite(score), "score must be finite", score)
     counts = np.bincount(question), np.bincount(question[correct], minlength=len(names))
-    return _Rows(names, question, correct, score, *counts)
+    return Rows(names, question, correct, score, *counts)
 
 
 def _column(name: str, values: Values) -> np.ndarray | pd.Series:

@@ -1,6 +1,5 @@
 """Whether two systems differ on the same questions, or are equal; knows arrays of per-question values and no metric."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +8,12 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
+from as2lib.metrics.ranking import Values, paired
+
 DECIMALS = 12  # values are rounded to these: in a mean over seeds, 1e-17 must not turn a tie into a difference
 MEMORY = 2**22  # resampled values held at once
 
-Values = Sequence[float] | np.ndarray | pd.Series
+Table = pd.DataFrame | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,7 @@ def compare(
 
 
 def interval_over_seeds(
-    a: pd.DataFrame | np.ndarray,
-    b: pd.DataFrame | np.ndarray,
-    resamples: int = 2000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    a: Table, b: Table, resamples: int = 2000, confidence: float = 0.95, seed: int = 0
 ) -> tuple[float, float]:
     """Percentile bootstrap interval of mean(a) - mean(b) over questions and seeds, both drawn anew each time.
 
@@ -118,17 +115,7 @@ def holm(p_values: Values) -> np.ndarray:
 
 
 def _pair(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
-    if isinstance(a, pd.Series) and isinstance(b, pd.Series):
-        for name, series in (("a", a), ("b", b)):
-            if not series.index.is_unique:
-                twice = series.index[series.index.duplicated()][0]
-                raise ValueError(f"the index of {name} must name each question once; it repeats {twice!r}")
-        different = a.index.symmetric_difference(b.index)
-        if len(different):
-            came = f"{len(different)} are in only one, such as {different[0]!r}"
-            raise ValueError(f"a and b must be indexed by the same questions; {came}")
-        b = b.reindex(a.index)
-    a, b = (np.round(np.asarray(values, dtype=np.float64), DECIMALS) for values in (a, b))
+    a, b = (np.round(values, DECIMALS) for values in paired(a, b, "a", "b"))
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(f"a and b must have one value a question, for the same 2 or more; got {a.shape} and {b.shape}")
     for name, values in (("a", a), ("b", b)):
@@ -138,14 +125,9 @@ def _pair(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
     return a, b
 
 
-def _gap_by_seed(a: pd.DataFrame | np.ndarray, b: pd.DataFrame | np.ndarray) -> np.ndarray:
+def _gap_by_seed(a: Table, b: Table) -> np.ndarray:
     """a - b, (q, s), the questions paired."""
-    if isinstance(a, pd.DataFrame) and isinstance(b, pd.DataFrame):
-        different = a.index.symmetric_difference(b.index)
-        if len(different) or not a.index.is_unique:
-            raise ValueError(f"a and b must be indexed by the same questions, once each; {len(different)} are in one")
-        b = b.reindex(a.index)
-    a, b = (np.asarray(values, dtype=np.float64) for values in (a, b))
+    a, b = paired(a, b, "a", "b")
     if a.ndim != 2 or b.ndim != 2 or len(a) != len(b) or len(a) < 2 or len({a.shape[1], b.shape[1]} - {1}) > 1:
         raise ValueError(f"a and b must be (q, s) or (q, 1), q >= 2; got {a.shape} and {b.shape}")
     if not np.isfinite(a - b).all():
@@ -164,13 +146,6 @@ def _signed_rank(gap: np.ndarray) -> tuple[float, float, float]:
 
 
 def _interval(gap: np.ndarray, resamples: int, confidence: float, seed: int) -> tuple[float, float]:
-    result = stats.bootstrap(
-        (gap,),
-        np.mean,
-        n_resamples=resamples,
-        batch=max(1, MEMORY // len(gap)),
-        confidence_level=confidence,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    )
-    return tuple(result.confidence_interval)
+    drawn = {"n_resamples": resamples, "batch": max(1, MEMORY // len(gap)), "rng": np.random.default_rng(seed)}
+    found = stats.bootstrap((gap,), np.mean, confidence_level=confidence, method="percentile", **drawn)
+    return tuple(found.confidence_interval)

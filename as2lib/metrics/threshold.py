@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, precision_recall_curve
 
-from as2lib.metrics.ranking import Values, top
+from as2lib.metrics.ranking import Values, paired, read, top
 
 
 class Gsb(NamedTuple):
@@ -39,10 +39,11 @@ def question_recall_at_precision(question_id: Values, label: Values, score: Valu
     first = top(question_id, label, score)  # (q,) row numbers
     label, score = np.asarray(label), np.asarray(score, dtype=np.float64)
     answerable = pd.Series(label).groupby(np.asarray(question_id, dtype=object), sort=False).max()
-    found, reached = _cumulated(label[first], score[first])
-    missed, _ = _cumulated(answerable.loc[first.index].to_numpy(), score[first])
-    missed = answerable.sum() - missed  # answerable questions below each threshold
-    return _best(found / np.maximum(1, found + missed), found / reached, precision)
+    shown = pd.DataFrame({"right": label[first], "answerable": answerable.loc[first.index].to_numpy(), "all": 1})
+    reached = shown.groupby(-score[first]).sum().cumsum()  # by threshold, the highest first
+    missed = answerable.sum() - reached["answerable"]  # answerable questions below each threshold
+    recall, precise = reached["right"] / (reached["right"] + missed).clip(lower=1), reached["right"] / reached["all"]
+    return _best(recall.to_numpy(), precise.to_numpy(), precision)
 
 
 def pair_recall_at_precision(label: Values, score: Values, precision: float = 0.9) -> float:
@@ -53,9 +54,8 @@ def pair_recall_at_precision(label: Values, score: Values, precision: float = 0.
     Source: GOVERN, section 4.3, "qp R@P=90%".  Of each question's top candidate: `question_recall_at_precision`.
     """
     _require_share(precision)
-    label, score = _read(label, score)
-    found, reached = _cumulated(label, score)
-    return _best(found / label.sum(), found / reached, precision)
+    precise, recall, _ = precision_recall_curve(*_read(label, score))
+    return _best(recall, precise, precision)
 
 
 def pair_pr_auc(label: Values, score: Values) -> float:
@@ -76,25 +76,15 @@ def gsb(base: Values, new: Values) -> Gsb:
     Raises ValueError where there is no question, a value is not 0 or 1, or the questions differ.
     Source: GOVERN, sections 4.3 and 4.5 (27 : 364 : 9 is a gain of 4.5 %).
     """
-    if isinstance(base, pd.Series) and isinstance(new, pd.Series):
-        if len(base) != len(new) or set(base.index) != set(new.index):
-            raise ValueError(f"base and new must be of the same questions; got {len(base)} and {len(new)} of them")
-        new = new.reindex(base.index)
-    base, new = (np.asarray(values, dtype=np.float64) for values in (base, new))
+    base, new = paired(base, new, "base", "new")
     if base.ndim != 1 or base.shape != new.shape or not len(base):
         raise ValueError(f"base and new must have one value a question; got shapes {base.shape} and {new.shape}")
     for name, values in (("base", base), ("new", new)):
-        _require_labels(name, values)
+        if len(wrong := np.flatnonzero((values != 0) & (values != 1))):
+            raise ValueError(f"{name} must be 0 or 1; row {wrong[0]} has {values[wrong[0]]}")
     good, bad = int(np.sum(new > base)), int(np.sum(new < base))
     p = float(binomtest(good, good + bad).pvalue) if good + bad else 1.0
     return Gsb(good, len(base) - good - bad, bad, (good - bad) / len(base), p)
-
-
-def _cumulated(label: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each distinct score as a threshold, highest first: rows of label 1 that reach it, and all that do."""
-    order = np.argsort(-score, kind="stable")
-    last = np.flatnonzero(np.append(np.diff(score[order]) != 0, True))  # of each run of equal scores
-    return np.cumsum(label[order], dtype=np.int64)[last], last + 1
 
 
 def _best(recall: np.ndarray, precise: np.ndarray, precision: float) -> float:
@@ -102,23 +92,10 @@ def _best(recall: np.ndarray, precise: np.ndarray, precision: float) -> float:
 
 
 def _read(label: Values, score: Values) -> tuple[np.ndarray, np.ndarray]:
-    label, score = np.asarray(label), np.asarray(score, dtype=np.float64)
-    if label.ndim != 1 or label.shape != score.shape:
-        raise ValueError(f"label and score must have one value a pair; got shapes {label.shape} and {score.shape}")
-    _require_labels("label", label)
-    if not np.isfinite(score).all():
-        row = int(np.argmin(np.isfinite(score)))
-        raise ValueError(f"score must be finite; row {row} has {score[row]}")
-    if not label.any():
+    rows = read(np.zeros(len(label), dtype=int), label, score)
+    if not rows.correct.any():
         raise ValueError(f"label: expected at least one correct pair, got none among {len(label)}")
-    return label.astype(np.int64), score
-
-
-def _require_labels(name: str, values: np.ndarray) -> None:
-    fine = (values == 0) | (values == 1)
-    if not fine.all():
-        row = int(np.argmin(fine))
-        raise ValueError(f"{name} must be 0 or 1; row {row} has {values[row]}")
+    return rows.correct.astype(int), rows.score
 
 
 def _require_share(precision: float) -> None:

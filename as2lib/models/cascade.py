@@ -4,7 +4,6 @@ Knows no loss.  Letters: b pairs in a batch · m of them left · n tokens · d h
 """
 
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,38 +14,28 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
-from as2lib.models.cross_encoder import CLASSES, build
-from as2lib.models.sequential import Ranking, SequentialReranker, rank_by_stages  # noqa: F401  (the reranker stands beside its rival)
+from as2lib.metrics.pruning import Ratios
+from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
+from as2lib.models.sequential import Questions, Ranking, rank_by_stages
 
 BACKBONES = ("electra", "bert", "roberta")
 EXITS = (4, 6, 8, 10, 12)
 
 
-class CascadeConfig(PretrainedConfig):
-    """The shape of a cascade.
+class CascadeConfig(BackboneConfig):
+    """exits: the layers behind which there is a classifier; layers after the last exit are left out.
 
-    backbone: the configuration of the encoder it was made from, all its layers.  exits: the layers behind which there
-    is a classifier; layers after the last exit are left out.  pooling: what a classifier reads, the "mean" of all real
-    tokens or the "first" token.  stop_gradient: a classifier's loss reaches down to the previous exit only.
+    pooling: what a classifier reads, the "mean" of all real tokens or the "first" token.
+    stop_gradient: a classifier's loss reaches down to the previous exit only.
     """
 
-    model_type = "cascade"
+    model_type, family = "cascade", "roberta"
 
     def __init__(
-        self,
-        backbone: dict[str, Any] | PretrainedConfig | None = None,
-        exits: Sequence[int] = EXITS,
-        pooling: str = "mean",
-        stop_gradient: bool = False,
-        **kwargs: Any,
+        self, backbone=None, exits: Sequence[int] = EXITS, pooling: str = "mean", stop_gradient: bool = False, **kwargs
     ):
-        if isinstance(backbone, PretrainedConfig):
-            backbone = backbone.to_dict()
-        self.backbone = backbone or AutoConfig.for_model("roberta").to_dict()
         self.exits, self.pooling, self.stop_gradient = list(exits), pooling, stop_gradient
-        self.initializer_range = self.backbone.get("initializer_range", 0.02)
-        self.hidden_size = self.backbone.get("hidden_size")
-        super().__init__(**{"num_labels": CLASSES, "pad_token_id": self.backbone.get("pad_token_id"), **kwargs})
+        super().__init__(backbone, **kwargs)
 
     def check(self) -> None:
         """Raises ValueError where no such cascade can be built."""
@@ -116,31 +105,22 @@ class CascadeTransformer(PreTrainedModel):
 
     @classmethod
     def from_backbone(
-        cls,
-        model_or_name: PreTrainedModel | str | Path,
-        exits: Sequence[int] = EXITS,
-        pooling: str = "mean",
-        stop_gradient: bool = False,
+        cls, model_or_name: PreTrainedModel | str | Path, exits: Sequence[int] = EXITS, **fields: Any
     ) -> "CascadeTransformer":
         """A cascade over a copy of a model's encoder; its classifiers are new, from torch's global generator.
 
-        model_or_name: an encoder or sequence classifier, or what `cross_encoder.build` takes.
+        model_or_name: an encoder or sequence classifier, or what `cross_encoder.build` takes.  fields: of the
+        configuration.
         Raises ValueError for an unsupported family, or exits that are not increasing or exceed the depth.
         """
         backbone = model_or_name if isinstance(model_or_name, PreTrainedModel) else build(model_or_name)
-        config = CascadeConfig(deepcopy(backbone.config), exits, pooling, stop_gradient)
-        config.check()
-        cascade = cls(config)
+        cascade = cls(CascadeConfig(backbone.config, exits, **fields))
         weights = backbone.base_model.state_dict()
         cascade.encoder.load_state_dict({name: weights[name] for name in cascade.encoder.state_dict()})
         return cascade.train(backbone.training)
 
     def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        only_exit: int | None = None,
-        **inputs: Tensor,
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, only_exit: int | None = None, **inputs: Tensor
     ) -> CascadeOutput:
         """input_ids, attention_mask (1 at real tokens), token_type_ids: (b, n).
 
@@ -159,10 +139,7 @@ class CascadeTransformer(PreTrainedModel):
 
     @torch.inference_mode()
     def rank(
-        self,
-        batch: dict[str, Tensor],
-        alpha: float | Sequence[float],
-        question_index: Tensor | Sequence[int] | None = None,
+        self, batch: dict[str, Tensor], alpha: Ratios, question_index: Questions = None
     ) -> Ranking | list[Ranking]:
         """Rank one question's candidates, or several questions', dropping at each exit: only survivors go on.
 
@@ -171,7 +148,7 @@ class CascadeTransformer(PreTrainedModel):
         Returns a `Ranking`, or with `question_index` a list of them, a question each in first-seen order; scores are
         P(correct).  Raises ValueError as `rank_by_stages`.  Source: Cascade Transformer, section 4.3.2.
         """
-        inputs = dict(batch)
+        inputs, many = dict(batch), question_index is not None
         training, input_ids = self.training, inputs.pop("input_ids")
         real = inputs.pop("attention_mask", torch.ones_like(input_ids))
         state: dict[str, Tensor] = {}
@@ -195,9 +172,8 @@ class CascadeTransformer(PreTrainedModel):
         finally:
             if training:
                 self.train()
-        if isinstance(found, list):
-            return [ranking._replace(scores=ranking.scores.sigmoid()) for ranking in found]
-        return found._replace(scores=found.scores.sigmoid())
+        probable = [one._replace(scores=one.scores.sigmoid()) for one in (found if many else [found])]
+        return probable if many else probable[0]
 
     def _embed(self, input_ids: Tensor, **inputs: Tensor) -> Tensor:
         embedded = self.encoder.embeddings(input_ids=input_ids, **inputs)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,15 +26,8 @@ RENAMED = (  # ours → theirs; the first that fits
 )
 
 
-class Released(NamedTuple):
-    """file: where the tensors come from.  tensors: by their released names, without those that are ignored."""
-
-    file: str
-    tensors: dict[str, Tensor]
-
-
-def read(file: str | Path) -> Released:
-    """The tensors of a released state dict; nothing but tensors is ever unpickled.
+def read(file: str | Path) -> dict[str, Tensor]:
+    """The tensors of a released state dict by their names, without what is ignored; nothing else is ever unpickled.
 
     Raises FileNotFoundError, and ValueError where the file holds anything else.
     """
@@ -49,39 +41,36 @@ def read(file: str | Path) -> Released:
     for name, value in content.items():
         if not isinstance(value, Tensor):
             raise ValueError(f"{expected}, got {type(value).__name__} under {name!r}")
-    return Released(str(file), {name: value for name, value in content.items() if not name.startswith(IGNORED)})
+    return {name: value for name, value in content.items() if not name.startswith(IGNORED)}
 
 
-def shape(released: Released) -> tuple[int, int]:
-    """(layers that the heads share, heads) of a released state dict.
-
-    Raises ValueError where it has no shared layer or no head.
-    """
+def shape(released: Mapping[str, Tensor]) -> tuple[int, int]:
+    """(layers that the heads share, heads) of a released state dict; ValueError where it has none of one."""
     counts = []
     for pattern in (r"cerberus_shared_encoder\.layer\.(\d+)\.", r"cerberus_heads\.(\d+)\."):
-        found = {match[1] for name in released.tensors if (match := re.match(pattern, name))}
+        found = {match[1] for name in released if (match := re.match(pattern, name))}
         if not found:
-            example, first = pattern.replace("\\", "").replace("(d+)", "0"), next(iter(released.tensors), "no tensor")
-            raise ValueError(f"{released.file}: expected tensors named {example}*, got {first}")
+            example, first = pattern.replace("\\", "").replace("(d+)", "0"), next(iter(released), "no tensor")
+            raise ValueError(f"expected tensors named {example}*, got {first}")
         counts.append(len(found))
     return counts[0], counts[1]
 
 
-def renamed(released: Released, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def renamed(released: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The released tensors under the student's names.  expected: the student's own state dict.
 
     Raises ValueError, in one line, that names the first tensor that is missing, of another shape, or not expected.
     """
     wanted = {released_name(name): (name, tuple(value.shape)) for name, value in expected.items()}
-    shapes = {name: tuple(value.shape) for name, value in released.tensors.items()}
+    shapes = {name: tuple(value.shape) for name, value in released.items()}
     wrong = [name for name, (_, size) in wanted.items() if shapes.get(name) != size]
     wrong += [name for name in shapes if name not in wanted]
     if wrong:
         name, more = wrong[0], f" (and {len(wrong) - 1} more tensors differ)" if len(wrong) > 1 else ""
         size = f"shape {wanted[name][1]}" if name in wanted else "no such tensor"
         came = f"shape {shapes[name]}" if name in shapes else "no such tensor"
-        raise ValueError(f"{released.file}: {name}: expected {size}, got {came}{more}")
-    return {ours: released.tensors[theirs] for theirs, (ours, _) in wanted.items()}
+        raise ValueError(f"{name}: expected {size}, got {came}{more}")
+    return {ours: released[theirs] for theirs, (ours, _) in wanted.items()}
 
 
 def released_name(name: str) -> str:

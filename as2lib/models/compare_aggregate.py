@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from as2lib.models.cosinet import CosinetConfig, ListOutput, WordPairModel, repeat_texts, vectors_of
+from as2lib.models.cosinet import CosinetConfig, WordPairModel, repeat_texts
 from as2lib.models.rank_rnn import by_question
 from as2lib.models.word_convolution import WordConvolution
 
@@ -28,43 +28,21 @@ class CompareAggregateConfig(CosinetConfig):
 class CompareAggregate(WordPairModel):
     """Compare-Aggregate, point-wise or with a rank RNN.  Source: Wang and Jiang 2016; Cosinet, section 5.2.
 
-    embeddings: the static vectors, (words, dimensions), or a configuration; the other arguments are its fields.
     A rank RNN has 2 × hidden units of both directions together, whatever the windows: so the published counts.
     """
 
     config_class = CompareAggregateConfig
 
-    def __init__(
-        self,
-        embeddings: Any,
-        hidden: int = 300,
-        windows: tuple[int, ...] = (1, 2, 3, 4, 5),
-        rank_rnn: str | None = None,
-        bidirectional: bool = False,
-        dropout: float = 0.0,
-    ):
-        config, vectors = embeddings, None
-        if not isinstance(embeddings, CompareAggregateConfig):
-            vectors = vectors_of(embeddings)
-            fields = {"rank_rnn": rank_rnn, "bidirectional": bidirectional, "dropout": dropout}
-            config = CompareAggregateConfig(*vectors.shape, hidden, windows=windows, **fields)
-        super().__init__(config, vectors)
-        d, f, sizes = config.dimensions, config.hidden, config.windows
+    def __init__(self, embeddings: Any, **fields: Any):
+        super().__init__(embeddings, **fields)
+        d, f, sizes = self.config.dimensions, self.config.hidden, self.config.windows
         self.gate, self.content = nn.Linear(d, f), nn.Linear(d, f)
         self.question, self.candidate = WordConvolution(f, f, sizes), WordConvolution(f, f, sizes)
         self.add_ranking(len(sizes) * f, 2 * f)
         self.post_init()
 
-    def forward(
-        self,
-        question_words: Tensor,
-        question_lengths: Tensor,
-        candidate_words: Tensor,
-        candidate_lengths: Tensor,
-        candidates: Tensor,
-        **_: Any,
-    ) -> ListOutput:
-        """A batch of `WordEncoder.collate`: the texts' words one after the other."""
+    def forward(self, question_words, question_lengths, candidate_words, candidate_lengths, candidates, **_: Any):
+        """A batch of `WordEncoder.collate`, tensors: the texts' words one after the other.  Returns a `ListOutput`."""
         distinct, rows = torch.cat([question_words, candidate_words]).unique(return_inverse=True)
         with torch.autocast(rows.device.type, enabled=False):  # little work, in a size of its own for each batch
             vectors = unit_variance(self.lookup(distinct))

@@ -17,6 +17,8 @@ from as2lib.data.embeddings import unknown_vector
 from as2lib.models.rank_rnn import RankRNN
 from as2lib.models.word_convolution import FrozenWordConvolution
 
+Texts = tuple[Tensor, Tensor]  # the words of texts one after the other, and the length of each
+
 
 class CosinetConfig(PretrainedConfig):
     """words, dimensions: of the static vectors.  hidden: filters.  kernel: words of a window.
@@ -54,15 +56,20 @@ class ListOutput(ModelOutput):
 
 
 class WordPairModel(PreTrainedModel):
-    """What Cosinet and Compare-Aggregate share: frozen vectors below, and what happens to a pair's two vectors."""
+    """What Cosinet and Compare-Aggregate share: frozen vectors below, and what happens to a pair's two vectors.
 
-    def __init__(self, config: PretrainedConfig, vectors: Any = None):
+    embeddings: the static vectors, (words, dimensions), or a configuration, which `from_pretrained` gives.
+    fields: the other fields of the configuration.
+    """
+
+    def __init__(self, embeddings: Any, **fields: Any):
+        if isinstance(embeddings, PretrainedConfig):
+            config, vectors = embeddings, torch.zeros(embeddings.words, embeddings.dimensions)
+        else:
+            vectors = torch.tensor(numpy.asarray(getattr(embeddings, "vectors", embeddings)))
+            config = self.config_class(*vectors.shape, **fields)
         super().__init__(config)
-        shape = (config.words, config.dimensions)
-        found = torch.zeros(shape) if vectors is None else torch.tensor(numpy.asarray(vectors))
-        if tuple(found.shape) != shape:
-            raise ValueError(f"vectors: expected {shape}, got {tuple(found.shape)}")
-        self.register_buffer("vectors", found.to(torch.float16))
+        self.register_buffer("vectors", vectors.to(torch.float16))
 
     def add_ranking(self, width: int, rank_hidden: int) -> None:
         """The layers above a pair's vectors of `width` each: the optional rank RNN and the score."""
@@ -96,52 +103,30 @@ class WordPairModel(PreTrainedModel):
 class Cosinet(WordPairModel):
     """Cosinet, point-wise or with a rank RNN.  Source: Cosinet, section 4.
 
-    embeddings: the static vectors, (words, dimensions), or a `CosinetConfig`; the other arguments are its fields.
     A rank RNN has `hidden` units of both directions together: half its 2 × hidden inputs, which is what the published
     parameter counts say (the text says as many as inputs).
     """
 
     config_class = CosinetConfig
 
-    def __init__(
-        self,
-        embeddings: Any,
-        hidden: int = 300,
-        kernel: int = 5,
-        rank_rnn: str | None = None,
-        bidirectional: bool = False,
-        dropout: float = 0.0,
-        related: bool = True,
-    ):
-        config, vectors = embeddings, None
-        if not isinstance(embeddings, CosinetConfig):
-            vectors = vectors_of(embeddings)
-            config = CosinetConfig(*vectors.shape, hidden, kernel, rank_rnn, bidirectional, dropout, related)
-        super().__init__(config, vectors)
+    def __init__(self, embeddings: Any, **fields: Any):
+        super().__init__(embeddings, **fields)
+        config = self.config
         self.question = FrozenWordConvolution(config.dimensions, config.hidden, config.kernel)
         self.candidate = FrozenWordConvolution(config.dimensions, config.hidden, config.kernel)
         self.add_ranking(config.hidden, config.hidden)
         self.post_init()
 
-    def forward(
-        self,
-        question_words: Tensor,
-        question_lengths: Tensor,
-        candidate_words: Tensor,
-        candidate_lengths: Tensor,
-        candidates: Tensor,
-        **_: Any,
-    ) -> ListOutput:
-        """A batch of `WordEncoder.collate`: the texts' words one after the other."""
+    def forward(self, question_words, question_lengths, candidate_words, candidate_lengths, candidates, **_: Any):
+        """A batch of `WordEncoder.collate`, tensors: the texts' words one after the other.  Returns a `ListOutput`."""
         asked, asked_rows = question_words.unique(return_inverse=True)
         said, said_rows = candidate_words.unique(return_inverse=True)
         asked, said = self.lookup(asked), self.lookup(said)  # (U, d)
         rows, lengths = repeat_texts(asked_rows, question_lengths, candidates)  # of each pair's question
         with torch.no_grad(), torch.autocast(asked.device.type, enabled=False):
             similar = functional.normalize(said) @ functional.normalize(asked).T  # (U said, U asked)
-            of_asked, of_said = relatedness(
-                similar, said_rows, candidate_lengths, asked_rows, question_lengths, candidates
-            )
+            texts = (said_rows, candidate_lengths), (asked_rows, question_lengths)
+            of_asked, of_said = relatedness(similar, *texts, candidates)
             if not self.config.related:
                 of_asked, of_said = torch.zeros_like(of_asked), torch.zeros_like(of_said)
         question = self.question(asked, rows, of_asked, lengths)  # (b, f)
@@ -149,27 +134,20 @@ class Cosinet(WordPairModel):
         return self.score_pairs(question, candidate, candidates)
 
 
-def relatedness(
-    similar: Tensor,
-    said_rows: Tensor,
-    candidate_lengths: Tensor,
-    asked_rows: Tensor,
-    question_lengths: Tensor,
-    candidates: Tensor,
-) -> tuple[Tensor, Tensor]:
+def relatedness(similar: Tensor, said: Texts, asked: Texts, candidates: Tensor) -> tuple[Tensor, Tensor]:
     """Each word's greatest cosine with the words of the other text of its pair.
 
-    similar: (U said, U asked), cosines of distinct words.  said_rows: (N,), the candidates' words as its rows.
-    asked_rows: (Q,), the questions' words as its columns.  candidate_lengths: (b,).  question_lengths: (q,).
+    similar: (U said, U asked), cosines of distinct words.  said: the candidates' words as its rows, (N,), and their
+    lengths, (b,).  asked: the questions' words as its columns, (Q,), and their lengths, (q,).
     candidates: (q,), pairs of each question.
     Returns one value for each word of the pairs' questions, and (N,).  Source: section 4.1.1.
     """
-    of_question = torch.arange(len(candidates), device=similar.device).repeat_interleave(candidates)  # (b,)
-    to_question = greatest_rows(similar.T.contiguous(), asked_rows, question_lengths)  # (q, U said)
-    to_candidate = greatest_rows(similar, said_rows, candidate_lengths)  # (b, U asked)
-    rows, lengths = repeat_texts(asked_rows, question_lengths, candidates)
+    question = torch.arange(len(candidates), device=similar.device).repeat_interleave(candidates)  # (b,), of each pair
+    to_question = greatest_rows(similar.T.contiguous(), *asked)  # (q, U said)
+    to_candidate = greatest_rows(similar, *said)  # (b, U asked)
+    rows, lengths = repeat_texts(*asked, candidates)
     pair = torch.arange(len(lengths), device=similar.device).repeat_interleave(lengths)
-    return to_candidate[pair, rows], to_question[of_question.repeat_interleave(candidate_lengths), said_rows]
+    return to_candidate[pair, rows], to_question[question.repeat_interleave(said[1]), said[0]]
 
 
 def greatest_rows(table: Tensor, rows: Tensor, lengths: Tensor) -> Tensor:
@@ -184,11 +162,6 @@ def repeat_texts(rows: Tensor, lengths: Tensor, times: Tensor) -> tuple[Tensor, 
     """
     repeated = [text.repeat(count) for text, count in zip(rows.split(lengths.tolist()), times.tolist(), strict=True)]
     return torch.cat(repeated), lengths.repeat_interleave(times)
-
-
-def vectors_of(embeddings: Any) -> numpy.ndarray:
-    """The matrix of `Embeddings`, or the array or tensor that it is."""
-    return numpy.asarray(getattr(embeddings, "vectors", embeddings))
 
 
 AutoConfig.register("cosinet", CosinetConfig)

@@ -1,25 +1,36 @@
 """A transformer that reads question and candidate together: an ordinary Hugging Face sequence classifier."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import nn
 from transformers import (
     AutoConfig,
     AutoModelForSequenceClassification,
     AutoTokenizer,
     PretrainedConfig,
     PreTrainedModel,
-    PreTrainedTokenizerBase,
 )
+from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from as2lib.paths import model_origin
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
+
+
+class BackboneConfig(PretrainedConfig):
+    """Of a model made from an encoder: `backbone` is the configuration of that encoder, all its layers."""
+
+    family = "electra"  # where no backbone is given
+
+    def __init__(self, backbone: dict[str, Any] | PretrainedConfig | None = None, **kwargs: Any):
+        if isinstance(backbone, PretrainedConfig):
+            backbone = backbone.to_dict()
+        fields = backbone or AutoConfig.for_model(self.family).to_dict()
+        self.backbone = {name: value for name, value in fields.items() if name != "_name_or_path"}  # a folder here
+        self.initializer_range = self.backbone.get("initializer_range", 0.02)
+        self.hidden_size = self.backbone.get("hidden_size")
+        super().__init__(**{"num_labels": CLASSES, "pad_token_id": self.backbone.get("pad_token_id"), **kwargs})
 
 
 def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers: int | None = None) -> PreTrainedModel:
@@ -57,27 +68,3 @@ def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:
     """The tokenizer of a hub name or a folder."""
     origin, revision = model_origin(name)
     return AutoTokenizer.from_pretrained(origin, revision=revision)
-
-
-@contextmanager
-def classifying_in_float32(model: nn.Module) -> Iterator[None]:
-    """Inside, the final classifiers compute in float32 under autocast too: in bf16 one question in eight has ties.
-
-    Weights, results in float32, and the model afterwards are as they were.
-    """
-    classifiers = [module for name, module in model.named_modules() if name.split(".")[-1] == "classifier"]
-    for classifier in classifiers:
-        classifier.forward = _in_float32(classifier.forward)
-    try:
-        yield
-    finally:
-        for classifier in classifiers:
-            del classifier.forward
-
-
-def _in_float32(forward: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    def wrapped(features: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-        with torch.autocast(features.device.type, enabled=False):
-            return forward(features.float(), *args, **kwargs)
-
-    return wrapped

@@ -67,7 +67,7 @@ def fit_logistic(scores: Sequence[Sequence[float]], label: Sequence[int]) -> dic
     """
     from sklearn.linear_model import LogisticRegression
 
-    found = LogisticRegression().fit(_columns(scores), numpy.asarray(label))
+    found = LogisticRegression().fit(numpy.stack(scores, axis=1).astype(numpy.float64), numpy.asarray(label))
     return {"weights": found.coef_[0].tolist(), "intercept": float(found.intercept_[0])}
 
 
@@ -76,11 +76,7 @@ def weigh(fitted: Mapping[str, Any], scores: Sequence[Sequence[float]]) -> numpy
 
     Raises ValueError where there is not one weight a member.
     """
-    columns = _columns(scores)
+    columns = numpy.stack(scores, axis=1).astype(numpy.float64)  # (m, e)
     if len(fitted["weights"]) != columns.shape[1]:
         raise ValueError(f"expected {len(fitted['weights'])} members, one a weight, got {columns.shape[1]}")
     return columns @ numpy.asarray(fitted["weights"]) + fitted["intercept"]
-
-
-def _columns(scores: Sequence[Sequence[float]]) -> numpy.ndarray:
-    return numpy.stack([numpy.asarray(member, dtype=numpy.float64) for member in scores], axis=1)  # (m, members)

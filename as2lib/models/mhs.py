@@ -1,38 +1,31 @@
 """CERBERUS, the multiple-heads student (MHS): one encoder body, k ranking heads; knows no loss and no teacher."""
 
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
-from transformers import (
-    AutoConfig,
-    AutoModel,
-    AutoModelForSequenceClassification,
-    PretrainedConfig,
-    PreTrainedModel,
-)
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
 from as2lib.models import cerberus
-from as2lib.models.cross_encoder import CLASSES, build
+from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
 BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2")
 WITH_POOLER = ("bert", "roberta", "albert")  # whose encoders come with one unless told otherwise
+HEAD_ONLY = ("pooler.",)
 BODY_ONLY = (  # parts of an encoder that stand before or beside its first layer
     "encoder.embedding_hidden_mapping_in.",  # ALBERT
     "encoder.conv.",  # DeBERTa-v2
 )
 
 
-class MHSConfig(PretrainedConfig):
+class MHSConfig(BackboneConfig):
     """The shape B_body kH_h of a multiple-heads student.
 
-    backbone: the configuration of the encoder it was made from, all its layers.
     body: layers shared by the heads.  heads: how many; each has the backbone's other layers and a classifier. ALBERT's
         layers are one layer's weights again and again: here the body has them once, and each head once.
     combine: "probability" averages the heads' softmaxes, "logit" their logits.
@@ -40,22 +33,10 @@ class MHSConfig(PretrainedConfig):
 
     model_type = "mhs"
 
-    def __init__(
-        self,
-        backbone: dict[str, Any] | PretrainedConfig | None = None,
-        body: int = 11,
-        heads: int = 3,
-        combine: str = "probability",
-        **kwargs: Any,
-    ):
-        if isinstance(backbone, PretrainedConfig):
-            backbone = backbone.to_dict()
-        self.backbone = backbone or AutoConfig.for_model("electra").to_dict()
+    def __init__(self, backbone=None, body: int = 11, heads: int = 3, combine: str = "probability", **kwargs):
         self.body, self.heads, self.combine = body, heads, combine
-        self.initializer_range = self.backbone.get("initializer_range", 0.02)
-        self.hidden_size = self.backbone.get("hidden_size")
+        super().__init__(backbone, **kwargs)
         self.num_hidden_layers = self.backbone.get("num_hidden_layers")
-        super().__init__(**{"num_labels": CLASSES, "pad_token_id": self.backbone.get("pad_token_id"), **kwargs})
 
     def check(self) -> None:
         """Raises ValueError where no such student can be built."""
@@ -160,11 +141,11 @@ class MHSForSequenceClassification(PreTrainedModel):
         if perturb < 0:
             raise ValueError(f"perturb: expected 0 (heads start equal) or more, got {perturb}")
         backbone = model_or_name if isinstance(model_or_name, PreTrainedModel) else build(model_or_name)
-        config = MHSConfig(deepcopy(backbone.config), body, heads, combine)
-        config.check()
-        student = cls(config)
-        student.body.load_state_dict(_body_weights(backbone, body))
-        weights = _head_weights(backbone, range(body, config.num_hidden_layers))
+        student = cls(MHSConfig(backbone.config, body, heads, combine))
+        student.body.load_state_dict(_layers(backbone.base_model, range(body), HEAD_ONLY))
+        parts = {"encoder": backbone.base_model.encoder, "classifier": backbone.classifier, "pooler": _pooler(backbone)}
+        whole_head = nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
+        weights = _layers(whole_head, range(body, student.config.num_hidden_layers), BODY_ONLY)
         for head in student.heads:
             head.load_state_dict(weights)
         if perturb:
@@ -178,23 +159,17 @@ class MHSForSequenceClassification(PreTrainedModel):
         backbone_config: PretrainedConfig | dict[str, Any],
         body: int | None = None,
         heads: int | None = None,
-        combine: str = "probability",
     ) -> "MHSForSequenceClassification":
         """The student of a state dict as published with the CERBERUS paper, ready to score.
 
         backbone_config: of the encoder it was made from, such as google/electra-base-discriminator.
-        body, heads: the student's shape; None: as the file has it.  combine: the released models average probabilities.
+        body, heads: the student's shape; None: as the file has it.  It averages its heads' probabilities.
         Raises ValueError that names the first tensor that is missing, unexpected or of another shape.
         """
         weights = cerberus.read(state_dict_file)
         found_body, found_heads = cerberus.shape(weights)
-        config = MHSConfig(
-            deepcopy(backbone_config),
-            found_body if body is None else body,
-            found_heads if heads is None else heads,
-            combine,
-        )
-        config.check()
+        shape = (found_body if body is None else body, found_heads if heads is None else heads)
+        config = MHSConfig(backbone_config, *shape)
         if (family := config.backbone["model_type"]) not in cerberus.BACKBONES:
             raise ValueError(f"backbone: expected one of {', '.join(cerberus.BACKBONES)}, got {family}")
         student = cls(config)
@@ -233,34 +208,17 @@ def _pooler(classifier: PreTrainedModel) -> nn.Module | None:
     return FirstTokenPooler(pooler) if isinstance(pooler, nn.Linear) else pooler
 
 
-def _body_weights(backbone: PreTrainedModel, body: int) -> dict[str, torch.Tensor]:
-    """A sequence classifier's embeddings and first layers, named as in the student's body."""
-    weights = backbone.base_model.state_dict()
-    return _layers({name: value for name, value in weights.items() if not name.startswith("pooler.")}, range(body))
-
-
-def _head_weights(backbone: PreTrainedModel, layers: range) -> dict[str, torch.Tensor]:
-    """A sequence classifier's last layers, pooler and classifier, named as in a ranking head."""
-    parts = {"encoder": backbone.base_model.encoder, "pooler": _pooler(backbone), "classifier": backbone.classifier}
-    weights = {
-        f"{part}.{name}": value
-        for part, module in parts.items()
-        if module is not None
-        for name, value in module.state_dict().items()
-    }
-    return _layers({name: value for name, value in weights.items() if not name.startswith(BODY_ONLY)}, layers)
-
-
-def _layers(weights: dict[str, torch.Tensor], layers: range) -> dict[str, torch.Tensor]:
-    """`weights`, of whose encoder's layers only `layers` are kept and counted from 0."""
+def _layers(module: nn.Module, layers: range, without: tuple[str, ...]) -> dict[str, torch.Tensor]:
+    """A module's weights, of whose encoder's layers only `layers` are kept and counted from 0."""
     kept, prefix = {}, "encoder.layer."
-    for name, value in weights.items():
+    for name, value in module.state_dict().items():
         if name.startswith(prefix):
             index, rest = name.removeprefix(prefix).split(".", 1)
             if int(index) not in layers:
                 continue
             name = f"{prefix}{int(index) - layers.start}.{rest}"
-        kept[name] = value
+        if not name.startswith(without):
+            kept[name] = value
     return kept
 
 

@@ -1,7 +1,5 @@
-"""Rankers that drop candidates on the way: the policy, and its use over any scoring functions; knows no encoder.
+"""Rankers that drop candidates on the way: the rule of `metrics.pruning` over any scoring functions.
 
-Each stage but the last scores the m candidates of a question that are left and drops floor(alpha · m) of them, the
-lowest; among equal scores the later ones fall first.
 Letters: n candidates · m of them left · e stages.
 """
 
@@ -9,18 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy
+import pandas
 import torch
 from torch import Tensor
 
-from as2lib.metrics.cost import drop_ratios, dropped
+from as2lib.metrics.pruning import Ratios, prune
+
+Questions = Tensor | Sequence[int] | None
 
 
 class Ranking(NamedTuple):
     """One question's candidates, ranked.
 
-    order: (n,) int64, a permutation of the candidates' positions: the survivors by their last score, then the dropped,
-    those dropped later first, each by the score at which it fell; equal scores keep their input order.
-    scores: (n,) float64 in input order, each from the last stage that saw the candidate: not comparable across stages.
+    order: (n,) int64, the candidates' positions in the order of `pruning.Pruned`.  scores: (n,) float64 in input order,
+    each from the last stage that saw the candidate: not comparable across stages.
     survivors: how many candidates each stage scored.
     """
 
@@ -33,8 +33,8 @@ def rank_by_stages(
     score: Callable[[int, Tensor], Tensor],
     stages: int,
     candidates: int,
-    alpha: float | Sequence[float],
-    question_index: Tensor | Sequence[int] | None = None,
+    alpha: Ratios,
+    question_index: Questions = None,
 ) -> Ranking | list[Ranking]:
     """Rank by stages that each see only what those before have left.
 
@@ -44,32 +44,27 @@ def rank_by_stages(
     Returns a `Ranking`; with `question_index` a list of them, a question each in first-seen order, whose positions
     count the question's own candidates.
     Raises ValueError for no candidates, an alpha outside [0, 1), or an index of another length.
-    Source: Cascade Transformer, sections 3.2 and 4.3.2.
     """
     if candidates < 1:
         raise ValueError("expected at least one candidate, got none")
-    ratios = drop_ratios(alpha, stages)
-    question, names = _questions(question_index, candidates)
-    rows = torch.arange(candidates)
-    last = torch.zeros(candidates, dtype=torch.int64)
-    scores = torch.zeros(candidates, dtype=torch.float64)
-    seen = torch.zeros(stages, names, dtype=torch.int64)
-    for stage in range(stages):
-        found = score(stage, rows)
+    index = numpy.zeros(candidates) if question_index is None else numpy.asarray(torch.as_tensor(question_index).cpu())
+    if len(index) != candidates:
+        raise ValueError(f"question_index: expected one for each of {candidates} candidates, got {len(index)}")
+
+    def checked(stage: int, rows: numpy.ndarray) -> numpy.ndarray:
+        found = score(stage, torch.from_numpy(rows))
         if found.shape != rows.shape or not found.isfinite().all():
-            raise ValueError(
-                f"stage {stage}: expected {len(rows)} finite scores, one a candidate, got {tuple(found.shape)}"
-            )
-        scores[rows], last[rows] = found.double().cpu(), stage
-        seen[stage] = torch.bincount(question[rows], minlength=names)
-        if stage < stages - 1:
-            rows = rows[_kept(scores[rows], question[rows], ratios[stage])]
-    rankings = []
-    for name in range(names):
-        own = (question == name).nonzero()[:, 0]
-        order = (-scores[own]).argsort(stable=True)
-        order = order[(-last[own][order]).argsort(stable=True)]
-        rankings.append(Ranking(order, scores[own], tuple(seen[:, name].tolist())))
+            came = f"got {tuple(found.shape)}"
+            raise ValueError(f"stage {stage}: expected {len(rows)} finite scores, one a candidate, {came}")
+        return found.double().cpu().numpy()
+
+    question = pandas.factorize(index)[0]
+    pruned, rankings = prune(checked, stages, question, alpha), []
+    for name in range(question.max() + 1):
+        own = numpy.flatnonzero(question == name)
+        order = numpy.searchsorted(own, pruned.order[question[pruned.order] == name])
+        reached = tuple(int((pruned.last[own] >= stage).sum()) for stage in range(stages))
+        rankings.append(Ranking(torch.from_numpy(order), torch.from_numpy(pruned.scores[own]), reached))
     return rankings[0] if question_index is None else rankings
 
 
@@ -85,9 +80,7 @@ class SequentialReranker:
             raise ValueError("scorers: expected at least one, got none")
         self.scorers = list(scorers)
 
-    def rank(
-        self, batch: Any, alpha: float | Sequence[float], question_index: Tensor | Sequence[int] | None = None
-    ) -> Ranking | list[Ranking]:
+    def rank(self, batch: Any, alpha: Ratios, question_index: Questions = None) -> Ranking | list[Ranking]:
         """Rank candidates; each scorer is called once, with what those before it have left.
 
         batch: a mapping of columns (tensors, arrays or lists), a `datasets.Dataset`, or a list of candidates; the
@@ -98,32 +91,8 @@ class SequentialReranker:
             found = self.scorers[stage](_select(batch, rows))
             return found if isinstance(found, Tensor) else torch.from_numpy(numpy.asarray(found))
 
-        return rank_by_stages(score, len(self.scorers), _count(batch), alpha, question_index)
-
-
-def _kept(scores: Tensor, question: Tensor, alpha: float) -> Tensor:
-    """Positions (ascending) of the candidates that stay, each question on its own."""
-    order = (-scores).argsort(stable=True)
-    order = order[question[order].argsort(stable=True)]  # by question, the best first
-    sizes = torch.bincount(question)
-    stay = torch.tensor([size - dropped(size, alpha) if size else 0 for size in sizes.tolist()])
-    place = torch.arange(len(order)) - (sizes.cumsum(0) - sizes)[question[order]]
-    return order[place < stay[question[order]]].sort().values
-
-
-def _questions(index: Tensor | Sequence[int] | None, candidates: int) -> tuple[Tensor, int]:
-    """The code of each candidate's question, counted in first-seen order, and how many questions there are."""
-    if index is None:
-        return torch.zeros(candidates, dtype=torch.int64), 1
-    values = index.tolist() if isinstance(index, Tensor) else list(index)
-    if len(values) != candidates:
-        raise ValueError(f"question_index: expected one for each of {candidates} candidates, got {len(values)}")
-    codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
-    return torch.tensor([codes[value] for value in values]), len(codes)
-
-
-def _count(batch: Any) -> int:
-    return len(next(iter(batch.values()), ())) if isinstance(batch, Mapping) else len(batch)
+        count = len(next(iter(batch.values()), ())) if isinstance(batch, Mapping) else len(batch)
+        return rank_by_stages(score, len(self.scorers), count, alpha, question_index)
 
 
 def _select(batch: Any, rows: Tensor) -> Any:

@@ -26,11 +26,8 @@ VOCABULARY = {
 HEAD_UNITS = 64  # an attention head's, in all of them
 WEIGHT = 0.03  # at most, about as wide as the encoders' own initial range
 STUDENT = ("electra", "base")
-ENSEMBLES = {
-    "ensemble/base": [(family, "base") for family in ("albert", "roberta", "electra")],
-    "ensemble/kd": [(family, "base") for family in ("albert", "roberta", "electra")],
-    "ensemble/distilled": [STUDENT] * 3,
-}
+ONE_EACH = [(family, "base") for family in VOCABULARY]
+ENSEMBLES = {"ensemble/base": ONE_EACH, "ensemble/kd": ONE_EACH, "ensemble/distilled": [STUDENT] * 3}
 
 
 def members(row: str) -> list[PretrainedConfig]:
@@ -54,12 +51,9 @@ def members(row: str) -> list[PretrainedConfig]:
 
 def encoder(family: str, size: str) -> PretrainedConfig:
     """A published encoder's configuration, by family and by size, base or large."""
-    fields = {**VOCABULARY[family], **ENCODERS[family, size]}
-    fields |= {
-        "intermediate_size": 4 * fields["hidden_size"],
-        "num_attention_heads": fields["hidden_size"] // HEAD_UNITS,
-    }
-    return AutoConfig.for_model(family, **fields)
+    width = ENCODERS[family, size]["hidden_size"]
+    fields = {"intermediate_size": 4 * width, "num_attention_heads": width // HEAD_UNITS}
+    return AutoConfig.for_model(family, **VOCABULARY[family], **ENCODERS[family, size], **fields)
 
 
 def build_members(row: str, device: str) -> list[PreTrainedModel]:

@@ -1,11 +1,9 @@
 """Runs notebooks and makes HTML pages of them: code folded away but one click from view, a link to the neighbours."""
 
-import logging
 import re
 from pathlib import Path
 
 import nbformat
-import yaml
 from nbconvert import HTMLExporter
 from papermill import execute_notebook
 from pygments.formatters import HtmlFormatter
@@ -15,12 +13,10 @@ TEMPLATE = Path(__file__).parent / "template"
 INDEX = "00_overview"  # the page that is also index.html
 
 
-def execute(notebook: Path, executed: Path, parameters: Path) -> Path:
-    """Run a notebook, in its folder, with a file of parameters; where a cell fails, `executed` holds what was run."""
+def execute(notebook: Path, executed: Path, study: str) -> Path:
+    """Run a notebook on a study (name or file), in its folder; where a cell fails, `executed` holds what was run."""
     executed.parent.mkdir(parents=True, exist_ok=True)
-    logging.getLogger("papermill").setLevel(logging.ERROR)  # else a line for each key that the notebook does not name
-    found = yaml.safe_load(parameters.read_text(encoding="utf-8"))
-    execute_notebook(str(notebook), str(executed), found, cwd=str(notebook.parent), progress_bar=False)
+    execute_notebook(str(notebook), str(executed), {"study": study}, cwd=str(notebook.parent), progress_bar=False)
     return executed
 
 

@@ -3,33 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import ModelCardData
+from huggingface_hub import ModelCard, ModelCardData
 
 from as2lib.data.sources import split_part
 from as2lib.paths import find_root
 from as2lib.runs.run import Job
 
-TAGS = ["answer-sentence-selection"]
-
-BODY = """
-# {title}
-
-{what} Given a question and candidate sentences, it scores how likely each answers the question.
-
-```python
-from as2lib.ranker import Ranker
-
-ranker = Ranker.load("this folder, or the model's name on the hub")
-for ranked in ranker.rank("Who founded it?", ["It was founded by Ada.", "It is red."]):
-    print(ranked.score, ranked.candidate)
-```
-
-| | |
-|---|---|
-{rows}
-
-No licence is given: add one above before you publish the model; the base model and the training data have theirs.
-"""
+TEMPLATE = Path(__file__).with_suffix(".md")
 
 
 def model_card(title: str, what: str, facts: dict[str, Any], base_model: str | None = None) -> str:
@@ -39,18 +19,19 @@ def model_card(title: str, what: str, facts: dict[str, Any], base_model: str | N
     base_model: the encoder it was made from; only a hub name goes into the metadata.
     """
     hub_name = None if base_model is None or is_folder(base_model) else base_model.partition("@")[0]
-    data = ModelCardData(library_name="transformers", pipeline_tag="text-ranking", tags=TAGS, base_model=hub_name)
+    tags = ["answer-sentence-selection"]
+    data = ModelCardData(library_name="transformers", pipeline_tag="text-ranking", tags=tags, base_model=hub_name)
     rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items() if value)
-    return f"---\n{data.to_yaml()}\n---\n{BODY.format(title=title, what=what, rows=rows)}"
+    return str(ModelCard.from_template(data, str(TEMPLATE), title=title, what=what, rows=rows)) + "\n"
 
 
 def run_card(job: Job, facts: dict[str, Any]) -> str:
     """The card of a run's model.  facts: what its `done.json` keeps."""
-    run, steps = job.run, job.lineage
-    backbone, dev = steps[0].spec.get("backbone", {}), facts.get("dev_MAP")
+    run, dev = job.run, facts.get("dev_MAP")
+    backbone = job.lineage[0].spec.get("backbone", {})
     rows = {
         "encoder": encoder(backbone),
-        "trained on": ", then ".join(" + ".join(map(part_name, step.data["train"])) for step in steps),
+        "trained on": ", then ".join(" + ".join(map(part_name, step.data["train"])) for step in job.lineage),
         "loss": ", ".join([run.spec["loss"], *(f"{k} {run.spec[k]}" for k in ("alpha", "tau") if k in run.spec)]),
         "teachers": ", ".join(f"`{name}`" for name in run.parents.get("teachers", [])),
         "dev MAP": "" if dev is None else f"{100 * dev:.1f} (answered questions, ties against the system)",
@@ -67,19 +48,17 @@ def describe(shape: dict[str, Any] | None) -> str:
     if shape is None:
         return "A ranker for answer sentence selection."
     body, heads, how = shape["body"], shape["heads"], shape.get("combine", "probability")
-    return (
-        "A multiple-heads student (CERBERUS, Matsubara et al. 2022) for answer sentence selection: "
-        f"{body} shared layers and {heads} ranking heads, averaged by {how}."
-    )
+    student = "A multiple-heads student (CERBERUS, Matsubara et al. 2022) for answer sentence selection"
+    return f"{student}: {body} shared layers and {heads} ranking heads, averaged by {how}."
 
 
 def encoder(backbone: dict[str, Any]) -> str:
     """What a run's backbone is: a name, or a configuration that started from nothing; "" for a model without one."""
-    if not backbone:
-        return ""
     if name := backbone.get("name"):
         cut = f", its first {backbone['layers']} layers" if "layers" in backbone else ""
         return f"`{Path(name).name if is_folder(name) else name}`{cut}"
+    if not backbone:
+        return ""
     config = backbone["config"]
     return f"{config['model_type']}, from nothing: {config['num_hidden_layers']} layers of {config['hidden_size']}"
 

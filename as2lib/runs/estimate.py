@@ -28,9 +28,8 @@ def estimate(store: Store, name: str) -> float:
     run = store.plan[name]
     if run.kind != "fit":
         return 1.0
-    prefix = name.rsplit("/seed-", 1)[0]
-    for other in store.plan:
-        if other.startswith(f"{prefix}/seed-") and (found := store.find(other, need_model=True)):
+    for other in store.below(name.rsplit("/", 1)[0]):
+        if "/seed-" in other and (found := store.find(other, need_model=True)):
             return found.facts["seconds"]
     if "words" in run.spec:
         return 60.0 if store.precision == "bf16" else 4.0

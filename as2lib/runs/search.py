@@ -18,12 +18,13 @@ def searched(study: "Study", runs: list[Run]) -> list[Run]:
     Each seed of `name` takes the settings that `select/name` picks among `grid/name/0`, `grid/name/1`, …, which are
     fitted once, as the first of those seeds.
     """
-    found: list[Run] = []
+    found, searches = [], set()
     for run in runs:
         points = _points(study, run)
         if len(points) > 1:
             name = run.name.rsplit("/seed-", 1)[0]
-            if f"select/{name}" not in {other.name for other in found}:
+            if name not in searches:
+                searches.add(name)
                 trials = [_at(replace(run, name=f"grid/{name}/{i}"), point) for i, point in enumerate(points)]
                 parents = {"members": [trial.name for trial in trials]}
                 found += [*trials, Run(f"select/{name}", "select", {"points": points}, {}, 0, run.group, parents)]

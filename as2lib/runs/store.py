@@ -1,10 +1,11 @@
 """Where a run lives: its identity, its folder, its scores; knows how runs are found, not how they are made."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +86,8 @@ class Store:
     def __init__(self, study: "Study"):
         self.study, self.plan = study, study.plan
         self._identities: dict[str, str] = {}
+        self._folder = str(work_folder() / "runs")
+        self._data, self._weights = cache(data_identity), cache(weights_identity)
 
     @cached_property
     def published_folder(self) -> Path:
@@ -124,7 +127,7 @@ class Store:
             "version": VERSIONS[run.kind],
             "spec": run.spec,
             "seed": run.seed,
-            "data": {role: [data_identity(part) for part in parts] for role, parts in run.data.items()},
+            "data": {role: [self._data(part) for part in parts] for role, parts in run.data.items()},
             "parents": {role: [self.identity(parent) for parent in names] for role, names in run.parents.items()},
         }
         if run.kind == "fit":
@@ -132,19 +135,20 @@ class Store:
             if self.study.kernels and "words" not in run.spec:
                 made_from["kernels"] = KERNELS
             if origin := run.spec.get("backbone", {}).get("name"):
-                made_from["weights"] = weights_identity(origin)
+                made_from["weights"] = self._weights(origin)
             if vectors := run.spec.get("words", {}).get("vectors"):
                 made_from["vectors"] = vectors_identity(vectors)
         return made_from
 
     def folder(self, name: str) -> Path:
-        return work_folder() / "runs" / self.identity(name)[:24]
+        return Path(self._folder, self.identity(name)[:24])
 
     def find(self, name: str, need_model: bool = False) -> Finished | None:
         """The run if it was made here, or published (scores only), else None."""
-        run, identity, folder = self.planned(name), self.identity(name), self.folder(name)
-        if (folder / "done.json").exists() and not (need_model and self._model_missing(run)):
-            return Finished(run, identity, json.loads((folder / "done.json").read_text()), folder)
+        run, identity = self.planned(name), self.identity(name)
+        done = os.path.join(self._folder, identity[:24], "done.json")  # a Path would cost more than the look
+        if os.path.exists(done) and not (need_model and self._model_missing(run)):
+            return Finished(run, identity, json.loads(Path(done).read_text()), Path(done).parent)
         entry = self.published.get(name)
         if need_model or entry is None or entry["identity"] != identity:
             return None
@@ -186,8 +190,16 @@ class Store:
 
     def below(self, prefix: str) -> list[str]:
         """The runs below `prefix`, in the plan's order (one a seed).  Raises KeyError as `planned`."""
-        names = [name for name in self.plan if name == prefix or name.startswith(f"{prefix}/")]
-        return names or [self.planned(prefix).name]
+        return self._below.get(prefix) or [self.planned(prefix).name]
+
+    @cached_property
+    def _below(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in self.plan:
+            parts = name.split("/")
+            for end in range(1, len(parts)):
+                found.setdefault("/".join(parts[:end]), []).append(name)
+        return found
 
     def group(self, group: str) -> list[str]:
         """The runs of a group, parents first.  Raises KeyError that names the groups."""

@@ -1,54 +1,43 @@
-"""The runs of the Cascade Transformer paper: the cascade, monolithic models of each exit's depth, and ablations."""
+"""The runs of the Cascade Transformer paper: the cascade, trained in several ways, and models of each exit's depth."""
 
 from typing import TYPE_CHECKING, Any
 
-from as2lib.papers.cerberus.plan import lexical
-from as2lib.runs.params import Backbone, Pairs, Training
-from as2lib.runs.run import Notebook, Run, names, roles
+from as2lib.papers.cascade.systems import TRIVIAL, recipes
+from as2lib.runs.params import Backbone, Pairs
+from as2lib.runs.run import Notebook, Run, names, roles, settings
 
 if TYPE_CHECKING:
     from as2lib.study import Study
-
-# Other ways of training than the paper's choice, by run name (section 4.3 and 4.3.1), as changes of a spec.
-ABLATIONS: dict[str, dict[str, Any]] = {
-    "round_robin": {"schedule": "round_robin"},
-    "early": {"schedule": "early"},
-    "stopped": {"stop_gradient": True},
-    "first": {"pooling": "first"},
-}
 
 
 def runs(study: "Study") -> list[Run]:
     """Every run of this paper, parents before children; none where the study has no cascade."""
     if study.cascade is None:
         return []
-    return [*trivial(study), *cascades(study), *monoliths(study), *ablations(study)]
+    scored = {"dev": study.wide.dev, "test": study.wide.test}
+    trivial = Run(TRIVIAL["wide"], "lexical", {"scorer": "overlap_then_rank"}, scored, 0, "lexical")
+    return [trivial, *cascades(study), *monoliths(study)]
 
 
 def notebooks(study: "Study") -> list[Notebook]:
     """Notebook 08 with the names of the runs it reads."""
     if study.cascade is None:
         return []
-    return [
-        Notebook(
-            "08_cascade",
-            "Can one encoder prune its own candidates?",
-            "Cascade Transformer Tables 1–3, Figure 2",
-            names([*lexical(study), *runs(study)]),
-        )
-    ]
-
-
-def trivial(study: "Study") -> list[Run]:
-    """WO+RR on the set with many candidates."""
-    data = {"dev": study.wide.dev, "test": study.wide.test}
-    return [Run("wide/overlap_then_rank", "lexical", {"scorer": "overlap_then_rank"}, data, 0, "lexical")]
+    question, answers = "Can one encoder prune its own candidates?", "Cascade Transformer Tables 1–3, Figure 2"
+    return [Notebook("08_cascade", question, answers, [TRIVIAL["target"], *names(runs(study))])]
 
 
 def cascades(study: "Study") -> list[Run]:
-    """CT: trained on the set with many candidates (Table 3), then adapted to the target set (Table 2)."""
-    spec = {"cascade": {"exits": study.cascade.exits}}
-    return _two_steps(study, "cascade", spec, study.cascade.exits[-1], "cascade", study.seeds)
+    """CT, trained on the set with many candidates (Table 3), then adapted to the target set (Table 2).
+
+    The other recipes, one seed each, are trained on the first set only.
+    """
+    found, exits = [], study.cascade.exits
+    for recipe in recipes(study).values():
+        spec = {"cascade": {"exits": exits, **recipe.shape}, **recipe.spec}
+        first = _first_step(study, recipe.prefix, spec, exits[-1], "cascade")
+        found += [first, *_second_steps(study, first, study.seeds if recipe.prefix == "cascade" else [])]
+    return found
 
 
 def monoliths(study: "Study") -> list[Run]:
@@ -56,49 +45,36 @@ def monoliths(study: "Study") -> list[Run]:
 
     The full depth, what all is compared with, has every seed.
     """
-    runs = []
-    for depth in study.cascade.exits:
-        full = depth == study.cascade.exits[-1]
-        seeds = study.seeds if full else study.grid_seeds
-        runs += _two_steps(study, f"monolith/{depth}", {}, depth, "monolith", seeds)
-    return runs
+    found, exits = [], study.cascade.exits
+    for depth in exits:
+        first = _first_step(study, f"monolith/{depth}", {}, depth, "monolith")
+        found += [first, *_second_steps(study, first, study.seeds if depth == exits[-1] else study.grid_seeds)]
+    return found
 
 
-def ablations(study: "Study") -> list[Run]:
-    """The first step of CT, trained in other ways; one seed."""
-    runs = []
-    for name, change in ABLATIONS.items() if study.cascade.ablations else ():
-        shape = {"exits": study.cascade.exits, **{k: v for k, v in change.items() if k != "schedule"}}
-        spec = {"cascade": shape, **{k: v for k, v in change.items() if k == "schedule"}}
-        runs.append(_first_step(study, f"cascade-{name}", spec, study.cascade.exits[-1], "cascade"))
-    return runs
-
-
-def _two_steps(study: "Study", name: str, spec: dict[str, Any], depth: int, group: str, seeds: list[int]) -> list[Run]:
-    """`<name>/wide/seed-0`, trained on the set with many candidates, and `<name>/target/seed-…`, adapted from it."""
-    first = _first_step(study, name, spec, depth, group)
-    data, start = _roles(study.data.target, study.cascade.fit.adapt), {"start": [first.name]}
-    spec = {"loss": "ce", **spec, **_budget(study, study.cascade.fit.adapt)}
-    return [first, *(Run(f"{name}/target/seed-{seed}", "fit", spec, data, seed, group, start) for seed in seeds)]
-
-
-def _first_step(study: "Study", name: str, spec: dict[str, Any], depth: int, group: str) -> Run:
+def _first_step(study: "Study", prefix: str, spec: dict[str, Any], depth: int, group: str) -> Run:
     """From the first layers of a pretrained encoder; where encoders start from nothing, of the one after `transfer`."""
-    family, size = study.cascade.family, study.cascade.size
+    family, size, training = study.cascade.family, study.cascade.size, study.cascade.fit.transfer
     backbone: Backbone = getattr(study.backbones[family], size)
-    data = roles(study.wide) if name == "cascade" else _roles(study.wide, study.cascade.fit.transfer)
-    whole = {"loss": "ce", **spec, **_budget(study, study.cascade.fit.transfer)}
     if backbone.config is None:
-        origin = {"backbone": {"name": backbone.name, "layers": depth}}
-        return Run(f"{name}/wide/seed-0", "fit", origin | whole, data, 0, group)
-    start = {"start": [f"transfer/{family}-{size}/seed-0"]}
-    return Run(f"{name}/wide/seed-0", "fit", {"layers": depth} | whole, data, 0, group, start)
+        start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}
+    else:
+        start, parents = {"layers": depth}, {"start": [f"transfer/{family}-{size}/seed-0"]}
+    spec = {**start, "loss": "ce", **spec, **settings(study, training, {})}
+    data = _roles(study.wide, training.evaluate_every or prefix == "cascade")  # CT's drop ratios are chosen on dev
+    return Run(f"{prefix}/wide/seed-0", "fit", spec, data, 0, group, parents)
 
 
-def _roles(pairs: Pairs, training: Training) -> dict[str, list[str]]:
-    """Dev only where the best weights are chosen on it; CT also chooses its drop ratios there."""
-    return {role: parts for role, parts in roles(pairs).items() if role != "dev" or training.evaluate_every}
+def _second_steps(study: "Study", first: Run, seeds: list[int]) -> list[Run]:
+    training, prefix = study.cascade.fit.adapt, first.name.removesuffix("/wide/seed-0")
+    shape = {"cascade": first.spec["cascade"]} if "cascade" in first.spec else {}
+    spec, data = (
+        {"loss": "ce", **shape, **settings(study, training, {})},
+        _roles(study.data.target, training.evaluate_every),
+    )
+    return [Run(f"{prefix}/target/seed-{n}", "fit", spec, data, n, first.group, {"start": [first.name]}) for n in seeds]
 
 
-def _budget(study: "Study", training: Training) -> dict[str, Any]:
-    return {"max_length": study.data.max_length, "training": training.model_dump(exclude_none=True)}
+def _roles(pairs: Pairs, dev: Any) -> dict[str, list[str]]:
+    """Dev only where something is chosen on it."""
+    return {role: parts for role, parts in roles(pairs).items() if role != "dev" or dev}

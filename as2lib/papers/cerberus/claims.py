@@ -1,40 +1,25 @@
-"""What the CERBERUS paper claims of pairs of systems, and what the tests say of a study's runs, as data frames."""
+"""What the CERBERUS paper claims of pairs of systems, and what a study's runs say of it: tables and sentences."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy
 import pandas
 
-from as2lib.metrics.significance import compare, holm, interval_over_seeds
-from as2lib.runs.params import FAMILIES
-from as2lib.runs.results import per_question, published
+from as2lib.papers.cerberus.systems import systems
+from as2lib.runs.results import TIE_RULE, compare, published, scored
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-Pair = tuple[str, str]
 TRIVIAL = ("mhs/3h1", "lexical/overlap_then_rank")  # a pair that nobody would call equal, as a scale for the tests
 VERDICTS = ("upheld", "contradicted", "within margin", "not shown")
-SIZES = {"teacher": "large", "base": "base", "kd": "base"}
-LABELS = {
-    "lexical/overlap_then_rank": "WO+RR",
-    "mhs/3h1": "MHS",
-    "mhs/3h1-one-teacher": "MHS, one teacher",
-    "mhs/3h1-no-teacher": "MHS, no teacher",
-    "mhs/3h2": "MHS 3H2",
-    "mhs/3h4": "MHS 3H4",
-    "mhs/3h6": "MHS 3H6",
-    "kd/electra-sum": "KD_Sum",
-    "kd/electra-robin": "KD_RR",
-    "hydra/3h1": "Hydra",
-    "ensemble/base": "ensemble of 3 base",
-    "ensemble/kd": "ensemble of 3 distilled",
-}
+DIFFERENCES = ["verdict", "test", "published", "difference", "low", "high", "p", "p Holm", "effect", "won", "lost"]
+EQUALITIES = ["verdict", "claim", "published", "difference", "low", "high", "ρ", "p ρ Holm", "p Holm", "p equal"]
+FIRST_PLACES = ["difference", "low", "high", "p", "p Holm", "effect", "p equal", "won", "lost", "tied"]
 
 
 def claims(study: "Study") -> pandas.DataFrame:
-    """The paper's claims, one a row: a, b (run prefixes), claim, test (empty: it names none), source, `planned`, and
+    """The paper's claims, one a row: a, b (run prefixes), claim, test (none: it names none), source, `planned`, and
     the published difference in MAP, on WikiQA where both systems have it there, else on IAS2 (`on`).
     """
     table = published("cerberus_claims").fillna({"test": "none"})
@@ -45,28 +30,29 @@ def claims(study: "Study") -> pandas.DataFrame:
     return table
 
 
-def compared(study: "Study", pairs: Sequence[Pair], metric: str = "AP") -> pandas.DataFrame:
-    """Every test of every pair, on the test set's answered questions; index (a, b), each pair once.
+def _published_difference(a: str, b: str) -> tuple[float, str]:
+    for dataset in ("WikiQA", "IAS2"):
+        for name in ("cerberus_table2", "cerberus_table3", "cerberus_table4"):
+            table, column = published(name).set_index("run"), f"{dataset} MAP"
+            if column in table and {a, b} <= set(table.index):
+                return round(table.loc[a, column] - table.loc[b, column], 1), dataset
+    return numpy.nan, ""
 
-    Tests see each question's mean over seeds; the interval draws questions and seeds.  In points: difference (a minus
-    b), low, high.  p: Wilcoxon, two-sided, Pratt; effect: rank-biserial; ρ and p ρ: Spearman; p equal: TOST within the
-    study's margin; p Holm, p ρ Holm and p equal are corrected over these pairs; won, lost, tied questions.
-    """
-    settings = study.significance.model_dump(exclude={"alpha"})
-    pairs = list(dict.fromkeys(pairs))
-    values = {prefix: per_question(study.runs(prefix), metric) for pair in pairs for prefix in pair}
-    rows = []
-    for a, b in pairs:
-        found = compare(values[a].mean(axis=1), values[b].mean(axis=1), **settings)
-        low, high = interval_over_seeds(values[a], values[b], study.significance.resamples)
-        row = {"difference": 100 * found.difference, "low": 100 * low, "high": 100 * high}
-        row |= {"p": found.wilcoxon_p, "p Holm": numpy.nan, "effect": found.effect, "ρ": found.spearman}
-        row |= {"p ρ": found.spearman_p, "p ρ Holm": numpy.nan, "p equal": found.equivalence_p}
-        rows.append({"a": a, "b": b, **row, "won": found.wins, "lost": found.losses, "tied": found.ties})
-    table = pandas.DataFrame(rows).set_index(["a", "b"])
-    for raw, corrected in (("p", "p Holm"), ("p ρ", "p ρ Holm"), ("p equal", "p equal")):
-        table[corrected] = holm(table[raw].to_numpy())
-    return table
+
+def paired(study: "Study", listed: pandas.DataFrame, metric: str = "MAP") -> pandas.DataFrame:
+    """`results.compare` of the planned claims' pairs, corrected over them; the last row is the trivial pair, alone."""
+    planned = listed[listed["planned"]]
+    parts = list(zip(planned["a"], planned["b"], strict=True)), [TRIVIAL]
+    scores = scored(study, {prefix for part in parts for pair in part for prefix in pair})
+    return pandas.concat([compare(study, scores, part, metric, draw_seeds=True) for part in parts]).reset_index()
+
+
+def named(study: "Study", pairs: pandas.DataFrame) -> pandas.DataFrame:
+    """A table of pairs, with each pair's name as its index, such as "MHS − ELECTRA base"."""
+    names = {prefix: system.name for prefix, system in systems(study).items()}
+    names[TRIVIAL[1]] += " (trivial)"
+    index = [f"{names[a]} − {names[b]}" for a, b in zip(pairs["a"], pairs["b"], strict=True)]
+    return pairs.set_axis(index).rename_axis("comparison")
 
 
 def verdict(claim: str, row: pandas.Series, alpha: float) -> str:
@@ -84,40 +70,68 @@ def verdict(claim: str, row: pandas.Series, alpha: float) -> str:
     return "contradicted" if different else "not shown"
 
 
-def tally(counts: pandas.Series) -> str:
-    """Counts by verdict as part of a sentence; what did not occur is left out."""
-    return ", ".join(f"{number} {name}" for name, number in counts.items() if number)
-
-
-def judged(study: "Study", listed: pandas.DataFrame, tests: pandas.DataFrame) -> pandas.DataFrame:
-    """Claims that are planned, each with its pair's tests (from `compared`) and its verdict; index `comparison`."""
-    listed = listed[listed["planned"]]
-    table = listed.join(tests, on=["a", "b"])
+def judged(study: "Study", listed: pandas.DataFrame, tests: pandas.DataFrame, equal: bool) -> pandas.DataFrame:
+    """The planned claims of a difference, or of equality, and their verdicts; last the trivial pair."""
+    table = listed[listed["planned"] & ((listed["claim"] != "better") == equal)].merge(tests, on=["a", "b"])
     table["verdict"] = [verdict(row["claim"], row, study.significance.alpha) for _, row in table.iterrows()]
-    names = [pair_label(study, a, b) for a, b in zip(table["a"], table["b"], strict=True)]
-    return table.set_axis(names).rename_axis("comparison")
+    return named(study, pandas.concat([table, tests.tail(1)]))[EQUALITIES if equal else DIFFERENCES]
 
 
-def pair_label(study: "Study", a: str, b: str) -> str:
-    """Such as "MHS − ELECTRA base"."""
-    return f"{label(study, a)} − {label(study, b)}"
+def not_run(study: "Study", listed: pandas.DataFrame) -> pandas.DataFrame:
+    """The claims about systems that the study does not run."""
+    absent = named(study, listed[~listed["planned"]])
+    return absent[["claim", "test", "source", "published", "on"]].assign(state="not run")
 
 
-def label(study: "Study", prefix: str) -> str:
-    """What a table or a figure calls a system, by its runs' prefix."""
-    role, _, family = prefix.partition("/")
-    if role in SIZES and family in FAMILIES:
-        return f"{study.backbones[family].name} {SIZES[role]}" + (", distilled" if role == "kd" else "")
-    student = study.backbones[FAMILIES[0]].name
-    return LABELS.get(prefix) or {"ensemble/distilled": f"ensemble of 3 {student} base"}.get(prefix, prefix)
+def caption(tests: pandas.DataFrame, metric: str = "MAP") -> str:
+    policy = f"{tests.loc[0, ['won', 'lost', 'tied']].sum()} questions (policy “answered”; {TIE_RULE})"
+    return f"Points of {metric}, test set, {policy}; low, high: 95 % bootstrap interval over questions and seeds."
 
 
-def _published_difference(a: str, b: str) -> tuple[float, str]:
-    """The published MAP of a minus b, and the data set: WikiQA where a table has both there, else IAS2."""
-    for dataset in ("WikiQA", "IAS2"):
-        for name in ("cerberus_table2", "cerberus_table3", "cerberus_table4"):
-            table = published(name).set_index("run")
-            column = f"{dataset} MAP"
-            if column in table and {a, b} <= set(table.index):
-                return round(table.loc[a, column] - table.loc[b, column], 1), dataset
-    return numpy.nan, ""
+def counts(table: pandas.DataFrame) -> pandas.Series:
+    """How many claims got each verdict.  table: from `judged`."""
+    return table["verdict"].value_counts().reindex(VERDICTS, fill_value=0)
+
+
+def tally(table: pandas.DataFrame) -> str:
+    """The same as part of a sentence; what did not occur is left out."""
+    return ", ".join(f"{number} {name}" for name, number in counts(table).items() if number)
+
+
+def sentences_differences(table: pandas.DataFrame) -> list[str]:
+    wilcoxon = table.loc[table["test"] == "Wilcoxon", "verdict"]
+    return [
+        f"{table['verdict'].count()} claims that one system is better: {tally(table)}.",
+        f"Of the {len(wilcoxon)} for which the paper names a Wilcoxon test, {(wilcoxon == 'upheld').sum()} upheld.",
+    ]
+
+
+def correlated(study: "Study", tests: pandas.DataFrame) -> pandas.DataFrame:
+    """The pairs that Spearman's test, read as the paper reads it, calls equal; `apart`: Wilcoxon's test disagrees."""
+    alpha = study.significance.alpha
+    found = tests[tests["p ρ Holm"] < alpha]
+    return found.assign(apart=(found["p Holm"] < alpha) & ~(found["p equal"] < alpha))
+
+
+def sentences_equalities(study: "Study", table: pandas.DataFrame, tests: pandas.DataFrame) -> list[str]:
+    alike = correlated(study, tests)
+    widest = alike["difference"].abs().max() if len(alike) else 0.0
+    return [
+        f"{table['verdict'].count()} claims that two systems are equal, or one equal or better: {tally(table)}.",
+        f"Read as the paper reads it, Spearman's test would call {len(alike)} of {len(tests)} pairs equal, among them "
+        f"{alike['apart'].sum()} that Wilcoxon's test tells apart, and systems up to {widest:.1f} points of MAP apart; "
+        f"the pair of MHS and the trivial ranker is {'one' if tests.index[-1] in alike.index else 'not one'} of them.",
+    ]
+
+
+def different(study: "Study", tests: pandas.DataFrame) -> int:
+    """How many of the claimed pairs differ.  tests: from `paired`."""
+    return int((tests["p Holm"].iloc[:-1] < study.significance.alpha).sum())
+
+
+def sentence_first_places(study: "Study", tests: pandas.DataFrame, first: pandas.DataFrame) -> str:
+    same = (tests["difference"] * first["difference"] >= 0).iloc[:-1].sum()
+    return (
+        f"{different(study, tests)} of {len(tests) - 1} pairs differ in AP and {different(study, first)} in P@1; the "
+        f"two measures point the same way in {same}."
+    )

@@ -1,30 +1,47 @@
-"""What each row of the CERBERUS paper's tables costs at its true size, as data frames beside the published costs."""
+"""What each row of the CERBERUS paper's tables costs at its true size, counted and timed: tables and sentences."""
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy
 import pandas
 import torch
 
+from as2lib.kernels.first_token import reading_first_token
 from as2lib.metrics import cost
-from as2lib.models.first_token import reading_first_token
 from as2lib.models.true_sizes import VOCABULARY, build_members
 from as2lib.papers.cerberus.params import Latency
 from as2lib.runs.results import published
 
 REFERENCE = "base/electra"  # ratios are to this row, the student's own base model
-RATIO = "× ELECTRA-BASE"
-SHORT = "first token ×"
+RATIO, SHORT = "× ELECTRA-BASE", "first token ×"
+SMALL = ["base/albert", "base/roberta", "base/electra"]
+MARKERS = {"operations ×": "operations (counted)", "published ×": "time (published)", "time ×": "time (measured)"}
+Found = dict[str, cost.Latency]  # row → what was measured
+
+
+@cache
+def count(row: str, tokens: int) -> dict[str, int]:
+    """What a row of that name takes: parameters, bytes of the weights, flops of one pair of so many tokens.
+
+    short: the flops where the last layers compute the first token alone.  An ensemble costs its members.
+    """
+    batch = {"input_ids": torch.zeros(1, tokens, dtype=torch.long, device="meta")}
+    found = dict.fromkeys(("parameters", "bytes", "flops", "short"), 0)
+    for model in build_members(row, "meta"):
+        found["parameters"] += cost.parameters(model)
+        found["bytes"] += cost.weight_bytes(model)
+        found["flops"] += cost.forward_flops(model, batch)
+        with reading_first_token(model):
+            found["short"] += cost.forward_flops(model, batch)
+    return found
 
 
 def counted(table: str, tokens: int) -> pandas.DataFrame:
-    """Parameters, weights and operations of every row of a published table; exact, for nothing is measured.
+    """What `count` gives for every row of `cerberus_table4` or `cerberus_table5`, beside the published parameters.
 
-    table: `cerberus_table4` or `cerberus_table5`, whose `run` says which models a row is.  An ensemble costs its
-    members.  tokens: in a pair, without padding.
-    Columns: run, parameters, published parameters (in millions), more % (ours over the published), weights MB
-    (float32), GFLOPs a pair, those as a ratio to ELECTRA-BASE, and the ratio to it, which computes all tokens, of the
-    operations that are left when a row's last layers compute the first token alone.
+    more %: our parameters over the published ones, in millions.  The last two columns are operations as ratios to
+    those of ELECTRA-BASE, which computes all tokens: a row's, and what is left with last layers of one token.
     """
     paper, rows, base = published(table), [], count(REFERENCE, tokens)["flops"]
     for name, row in paper.set_index(paper.columns[1]).iterrows():
@@ -36,42 +53,77 @@ def counted(table: str, tokens: int) -> pandas.DataFrame:
     return pandas.DataFrame(rows).set_index("model")
 
 
-@cache
-def count(row: str, tokens: int) -> dict[str, int]:
-    """What a row of that name takes: parameters, bytes of the weights, flops of one pair of so many tokens.
-
-    short: the flops where the last layers compute the first token alone (`models.first_token`).
-    """
-    models = build_members(row, "meta")
-
-    def short(model) -> int:
-        with reading_first_token(model):
-            return cost.forward_flops(model, batch)
-
-    batch = {"input_ids": torch.zeros(1, tokens, dtype=torch.long, device="meta")}
-    return {
-        "parameters": sum(cost.parameters(model) for model in models),
-        "bytes": sum(cost.weight_bytes(model) for model in models),
-        "flops": sum(cost.forward_flops(model, batch) for model in models),
-        "short": sum(map(short, models)),
-    }
+def paper_times() -> pandas.DataFrame:
+    """The paper's Table 5 by run, with its times as ratios to ELECTRA-BASE."""
+    table = published("cerberus_table5").set_index("run")
+    return table.assign(**{"published ×": table["latency"] / table.loc[REFERENCE, "latency"]})
 
 
-def measured(settings: Latency) -> dict[str, cost.Latency]:
-    """The time of a forward pass for each row that the study runs, by the row's name, on the GPU if there is one.
+def operations_and_time(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Each row's counted operations and published time, as ratios to ELECTRA-BASE.  table: from `counted`."""
+    theirs = paper_times().set_index("model")["published ×"]
+    return pandas.DataFrame({"operations (counted)": table[RATIO], "time (published, V100)": theirs})
+
+
+def sentences_sizes(table: pandas.DataFrame) -> list[str]:
+    off, by_run = table[table["more %"].abs() > 2], table.set_index("run")
+    listed = "; ".join(
+        f"{name} ({row['published parameters (M)']} M published, {row['parameters'] / 1e6:.1f} M counted)"
+        for name, row in off.iterrows()
+    )
+    together, printed = by_run.loc["ensemble/base", "parameters"] / 1e6, by_run["published parameters (M)"]
+    return [
+        f"In {len(table) - len(off)} of {len(table)} rows the published parameter count is within 2 % of the model's"
+        + (f"; not in {listed}." if listed else "."),
+        f"The three base models together have {together:.0f} M parameters; the paper gives {printed['ensemble/base']} "
+        f"M for their ensemble, and {printed[SMALL].sum()} M as the sum of its own rows.",
+    ]
+
+
+def sentences_operations(table: pandas.DataFrame) -> list[str]:
+    by_run, paper = table.set_index("run"), paper_times()
+    base, student, whole = paper.loc[REFERENCE, "model"], by_run.loc["mhs/3h1"], by_run.loc[REFERENCE]
+    listed = ", ".join(
+        f"{paper.loc[run, 'model']} {by_run.loc[run, RATIO]:.2f} (published time: {paper.loc[run, 'published ×']:.2f})"
+        for run in ("mhs/3h1", "teacher/electra", "teacher/albert")
+    )
+    columns = by_run["GFLOPs a pair"], by_run["parameters"], paper["latency"], paper["parameters_M"]
+    saved = [f"{100 * (1 - column['mhs/3h1'] / column['ensemble/distilled']):.0f} %" for column in columns]
+    return [
+        f"Operations as a multiple of {base}'s: {listed}.",
+        f"Against the ensemble of three ELECTRA-BASE the student saves {saved[0]} of the operations and {saved[1]} of "
+        f"the parameters; by the published figures {saved[2]} of the time and {saved[3]} of the parameters.",
+        f"With last layers that compute the first token alone, the student takes {student[SHORT]:.2f} times the "
+        f"operations of {base} as it is, and {student[SHORT] / whole[SHORT]:.2f} times those of {base} with the same "
+        "saving.",
+    ]
+
+
+def sentences_unit(table: pandas.DataFrame, tokens: int) -> list[str]:
+    """Whether the published times can be microseconds, and are within one standard deviation of each other."""
+    model, time = paper_times().loc[REFERENCE, ["model", "latency"]]
+    rate = table.loc[model, "GFLOPs a pair"] / time  # GFLOP in so many microseconds: thousands of TFLOP a second
+    four = paper_times().loc[[*SMALL, "mhs/3h1"]]
+    apart = (four["latency"].max() - four["latency"].min()) / four["latency ±"].max()
+    return [
+        f"{model} at {tokens} tokens in {time} microseconds a pair would be {1000 * rate:,.0f} TFLOP/s, in {time} "
+        f"milliseconds {rate:.1f} TFLOP/s: we read the published unit as milliseconds a pair.",
+        f"The published times of the four small models lie up to {apart:.0f} of their largest standard deviation "
+        f"apart: they are {'' if apart <= 1 else 'not '}within one of each other.",
+    ]
+
+
+def measure(settings: Latency, rows: Sequence[str] = ()) -> Found:
+    """The time of a forward pass for each of the rows (default: those of the settings), on the GPU if there is one.
 
     Weights are random, in float32; token ids are too, from a fixed seed, and are on the device before the clock starts.
-    Raises ValueError for a row that the paper's Tables 4 and 5 do not have.
+    Raises ValueError for a row that names no model, as `true_sizes.members`.
     """
-    known = list(dict.fromkeys([*published("cerberus_table5")["run"], *published("cerberus_table4")["run"]]))
-    if wrong := set(settings.rows) - set(known):
-        raise ValueError(f"latency.rows: expected some of {', '.join(known)}; got {', '.join(sorted(wrong))}")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device, found = "cuda" if torch.cuda.is_available() else "cpu", {}
     generator = torch.Generator().manual_seed(0)
     smallest = min(fields["vocab_size"] for fields in VOCABULARY.values())
     ids = torch.randint(5, smallest, (settings.batch, settings.tokens), generator=generator).to(device)
-    found = {}
-    for row in settings.rows:
+    for row in rows or settings.rows:
         with torch.random.fork_rng():
             models = build_members(row, device)
         found[row] = cost.latency(models, {"input_ids": ids}, settings.repeats)
@@ -79,36 +131,42 @@ def measured(settings: Latency) -> dict[str, cost.Latency]:
     return found
 
 
-def times(settings: Latency, found: dict[str, cost.Latency]) -> pandas.DataFrame:
-    """Table 5: milliseconds a pair and the ratio to ELECTRA-BASE beside the published time and ratio.
-
-    A row that did not run has no time, and says so in `state`.  Columns: run, state, ms a pair (and its spread over
-    batches), the ratio, published time (in the paper's unit) with its spread, published ratio, operations' ratio.
-    """
-    paper, rows = published("cerberus_table5").set_index("run"), []
-    base_flops = count(REFERENCE, settings.tokens)["flops"]
-    for name, row in paper.iterrows():
-        mean, spread = (found[name].mean, found[name].deviation) if name in found else (numpy.nan, numpy.nan)
-        base = found[REFERENCE].mean if REFERENCE in found else numpy.nan
-        each = 1000 / settings.batch
-        ours = {"state": "run" if name in found else "not run", "ms a pair": mean * each, "ms a pair ±": spread * each}
-        theirs = {"published": row["latency"], "published ±": row["latency ±"]}
-        ratios = {"time ×": mean / base, "published ×": row["latency"] / paper.loc[REFERENCE, "latency"]}
-        ratios["operations ×"] = count(name, settings.tokens)["flops"] / base_flops
-        rows.append({"model": row["model"], "run": name, **ours, **theirs, **ratios})
-    return pandas.DataFrame(rows).set_index("model")
+def measure_single(settings: Latency) -> Found:
+    """The time of a single request, one pair a pass, for ELECTRA-BASE and the shapes of Table 4."""
+    return measure(settings.model_copy(update={"batch": 1}), [REFERENCE, *published("cerberus_table4")["run"]])
 
 
-def durations(settings: Latency, found: dict[str, cost.Latency]) -> pandas.DataFrame:
-    """Milliseconds a pair of any measured rows, by name, and time and operations as ratios to ELECTRA-BASE."""
-    each, base = 1000 / settings.batch, found[REFERENCE].mean
-    rows = {
-        name: {
-            "ms a pair": each * time.mean,
-            "ms a pair ±": each * time.deviation,
-            "time ×": time.mean / base,
-            "operations ×": count(name, settings.tokens)["flops"] / count(REFERENCE, settings.tokens)["flops"],
-        }
-        for name, time in found.items()
-    }
-    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("row")
+def times(found: Found) -> pandas.DataFrame:
+    """Milliseconds a pair of each measured row, and time and operations as ratios to ELECTRA-BASE."""
+    rows = [[1000 * time.mean / time.batch, 1000 * time.deviation / time.batch] for time in found.values()]
+    table = pandas.DataFrame(rows, pandas.Index(found, name="row"), ["ms a pair", "ms a pair ±"])
+    table["time ×"] = table["ms a pair"] / table["ms a pair"].get(REFERENCE, numpy.nan)
+    flops = [count(row, time.tokens)["flops"] / count(REFERENCE, time.tokens)["flops"] for row, time in found.items()]
+    return table.assign(**{"operations ×": flops})
+
+
+def table_5(found: Found) -> pandas.DataFrame:
+    """`times` beside the published ones (in the paper's unit); a row that did not run has none, and says so."""
+    paper, tokens = paper_times(), next(iter(found.values())).tokens
+    table = times(found).reindex(paper.index).assign(published=paper["latency"])
+    table.insert(0, "state", numpy.where(table["ms a pair"].isna(), "not run", "run"))
+    table[["published ±", "published ×"]] = paper[["latency ±", "published ×"]]
+    table["operations ×"] = counted("cerberus_table5", tokens).set_index("run")[RATIO]
+    return table.reset_index().set_index(pandas.Index(paper["model"]))
+
+
+def device(found: Found) -> str:
+    where = next(iter(found.values()))
+    return f"a processor with {where.threads} thread(s)" if where.device == "cpu" else where.device
+
+
+def sentences_times(table: pandas.DataFrame, found: Found) -> list[str]:
+    """One of all timed rows, then one of each.  table: from `table_5`."""
+    others, batch = table[(table["run"] != REFERENCE) & table["time ×"].notna()], next(iter(found.values())).batch
+    each = [
+        f"{name} takes {row['time ×']:.2f} times the time of ELECTRA-BASE here, with {row['operations ×']:.2f} times "
+        f"its operations (published time: {row['published ×']:.2f})."
+        for name, row in others.iterrows()
+    ]
+    ran = (table["state"] == "run").sum()
+    return [f"{ran} of {len(table)} rows were timed, on {device(found)}, in batches of {batch}.", *each]

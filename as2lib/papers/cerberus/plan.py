@@ -1,20 +1,36 @@
 """The runs of the CERBERUS paper, one function a part of a table, and the trivial rankers that every table shows."""
 
 import csv
+from collections.abc import Iterable
 from importlib.resources import files
+from itertools import product
 from typing import TYPE_CHECKING
 
+from as2lib.papers.cerberus import systems
+from as2lib.papers.cerberus.systems import HEADS, ROLES, STUDENT
 from as2lib.runs.params import FAMILIES, SIZES
-from as2lib.runs.run import Notebook, Run, adapt, from_backbone, names, roles, scored
+from as2lib.runs.run import Notebook, Run, System, adapt, from_backbone, names, roles, scored
 from as2lib.runs.search import searched
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-STUDENT = FAMILIES[0]  # the student's family: every distilled row but 7 and 8 starts from its base model
-ROLES = {"large": "teacher", "base": "base"}
-HEADS = len(FAMILIES)  # one for each teacher
-HEAD_DEPTHS, PAPER_DEPTH = (1, 2, 4, 6), 12  # Table 4: the layers of a head, of the 12 of ELECTRA base
+
+NOTEBOOKS = {  # name → its question, and what it reproduces
+    "01_data": (
+        "What do the data look like, do the splits leak, and how far do trivial rankers get?",
+        "CERBERUS Table 1 (statistics), Cosinet Table 2 (trivial rankers)",
+    ),
+    "02_teachers": ("How good are the teachers, and what does transfer-then-adapt add?", "CERBERUS Table 2, rows 1–6"),
+    "03_distillation": ("Does one model with k heads match the ensemble?", "CERBERUS Table 2, rows 7–14, and Table 3"),
+    "04_mhs_configs": ("How many layers should a head have?", "CERBERUS Table 4"),
+    "05_latency": ("What does each model cost to run?", "CERBERUS Table 5"),
+    "06_head_teacher_agreement": ("Do heads resemble their teachers?", "CERBERUS Figure 3 and its majority analysis"),
+    "07_significance": (
+        "Which differences are real, and which models are equal?",
+        "the tests named in CERBERUS Table 2",
+    ),
+}
 
 
 def runs(study: "Study") -> list[Run]:
@@ -25,116 +41,74 @@ def runs(study: "Study") -> list[Run]:
 
 
 def notebooks(study: "Study") -> list[Notebook]:
-    """Notebooks 01 to 07, each with the names of the runs it reads."""
-    trivial, transferred = names(lexical(study)), names(transfer(study))
-    taught, alone, distilled = names(teachers(study)), names(direct(study)), names(students(study))
-    ensembled = names(ensembles(study))
-    several = [*distilled, *ensembled, *names(strategies(study)), *names(on_transfer(study))]
-    shapes = {"base/electra", "mhs/3h1", *map(_prefix, configurations(study))}
-    latency = Notebook("05_latency", "What does each model cost to run?", "CERBERUS Table 5", [], timed=True)
+    """Notebooks 01 to 07, each with the names of the runs behind its rows of the catalogue."""
+    called, models = systems.systems(study), systems.models(study)
+    several = [*systems.students(study), *systems.strategies(study), *systems.on_transfer(study)]
+    rows = {
+        "01_data": [],
+        "02_teachers": [*models, *systems.direct(study)],
+        "03_distillation": [*models, *several],
+        "04_mhs_configs": [called["base/electra"], called["mhs/3h1"], *systems.configurations(study)],
+        "06_head_teacher_agreement": [*models, called["mhs/3h1"]],
+        "07_significance": claimed(study),
+    }
+    read = {name: of_systems(study, [*systems.trivial(), *found]) for name, found in rows.items()} | {"05_latency": []}
+    timed = {"04_mhs_configs", "05_latency"} if study.latency else set()
     return [
-        Notebook(
-            "01_data",
-            "What do the data look like, do the splits leak, and how far do trivial rankers get?",
-            "CERBERUS Table 1 (statistics), Cosinet Table 2 (trivial rankers)",
-            trivial,
-        ),
-        Notebook(
-            "02_teachers",
-            "How good are the teachers, and what does transfer-then-adapt add?",
-            "CERBERUS Table 2, rows 1–6",
-            [*trivial, *transferred, *taught, *alone],
-        ),
-        Notebook(
-            "03_distillation",
-            "Does one model with k heads match the ensemble?",
-            "CERBERUS Table 2, rows 7–14, and Table 3",
-            [*trivial, *transferred, *taught, *several],
-        ),
-        Notebook(
-            "04_mhs_configs",
-            "How many layers should a head have?",
-            "CERBERUS Table 4",
-            [*trivial, *of_prefixes(study, shapes)],
-            timed=study.latency is not None,
-        ),
-        *([latency] if study.latency else []),
-        Notebook(
-            "06_head_teacher_agreement",
-            "Do heads resemble their teachers?",
-            "CERBERUS Figure 3 and its majority analysis",
-            [*trivial, *taught, *of_prefixes(study, {"base/electra", "mhs/3h1"})],
-        ),
-        Notebook(
-            "07_significance",
-            "Which differences are real, and which models are equal?",
-            "the tests named in CERBERUS Table 2",
-            [*trivial, *of_prefixes(study, claimed(study))],
-        ),
+        Notebook(name, *texts, read[name], name in timed)
+        for name, texts in NOTEBOOKS.items()
+        if study.latency or name != "05_latency"
     ]
 
 
-def claimed(study: "Study") -> set[str]:
-    """The prefixes of the runs of every pair of systems that the paper compares, where both are planned."""
-    prefixes = {_prefix(run) for run in runs(study)}
+def claimed(study: "Study") -> list[System]:
+    """Both systems of every pair that the paper compares, where both are planned."""
+    planned = {_prefix(name) for name in study.plan}
     with files("as2lib.papers.cerberus").joinpath("published", "claims.csv").open(encoding="utf-8") as file:
-        pairs = [{row["a"], row["b"]} for row in csv.DictReader(file)]
-    return {prefix for pair in pairs if pair <= prefixes for prefix in pair}
+        pairs = [(row["a"], row["b"]) for row in csv.DictReader(file)]
+    return [systems.systems(study)[prefix] for pair in pairs if planned.issuperset(pair) for prefix in pair]
 
 
-def of_prefixes(study: "Study", prefixes: set[str]) -> list[str]:
-    """The names of the planned runs below these prefixes, in the plan's order."""
-    return [run.name for run in runs(study) if _prefix(run) in prefixes]
+def of_systems(study: "Study", rows: Iterable[System]) -> list[str]:
+    """The names of the planned runs of these systems, in the plan's order."""
+    prefixes = {row.prefix for row in rows}
+    return [name for name in study.plan if _prefix(name) in prefixes]
 
 
-def _prefix(run: Run) -> str:
-    return run.name.rsplit("/seed-", 1)[0]
+def _prefix(name: str) -> str:
+    return name.rsplit("/seed-", 1)[0]
 
 
 def lexical(study: "Study") -> list[Run]:
     """The trivial rankers that every table shows (Cosinet, section 2.1): nothing is trained."""
-    scorers = ("reciprocal_rank", "word_overlap", "overlap_then_rank")
-    return [Run(f"lexical/{scorer}", "lexical", {"scorer": scorer}, scored(study), 0, "lexical") for scorer in scorers]
+    scorers = {row.prefix: {"scorer": row.prefix.removeprefix("lexical/")} for row in systems.trivial()}
+    return [Run(name, "lexical", spec, scored(study), 0, "lexical") for name, spec in scorers.items()]
 
 
 def transfer(study: "Study") -> list[Run]:
     """The first step of transfer-then-adapt (TANDA): each encoder fine-tuned on the transfer set, once."""
+    training, models = study.fit.transfer, [(f, size, f"{f}-{size}") for f, size in product(FAMILIES, SIZES)]
     return [
-        from_backbone(
-            study,
-            f"transfer/{family}-{size}/seed-0",
-            family,
-            size,
-            study.fit.transfer,
-            "transfer",
-            f"{family}-{size}",
-        )
-        for family in FAMILIES
-        for size in SIZES
+        from_backbone(study, f"transfer/{model}/seed-0", family, size, training, "transfer", model)
+        for family, size, model in models
     ]
 
 
 def teachers(study: "Study") -> list[Run]:
     """CERBERUS Table 2, rows 1-6: the large teachers and the base models, adapted to the target set."""
-    runs = []
-    for family in FAMILIES:
-        for size, role in ROLES.items():
-            for seed in study.seeds:
-                group = f"{family}-{size}"
-                runs.append(adapt(study, f"{role}/{family}", family, size, {"loss": "ce"}, seed, group))
-    return runs
+    return [
+        adapt(study, f"{role}/{family}", family, size, {"loss": "ce"}, seed, f"{family}-{size}")
+        for family, (size, role), seed in product(FAMILIES, ROLES.items(), study.seeds)
+    ]
 
 
 def direct(study: "Study") -> list[Run]:
     """Rows 1-6 without the transfer step: what the transfer adds is measured against these."""
-    return [
-        from_backbone(
-            study, f"direct/{family}-{size}/seed-{seed}", family, size, study.fit.direct, "target", "direct", seed
-        )
-        for family in FAMILIES
-        for size in SIZES
-        for seed in study.grid_seeds
-    ]
+    found, training = [], study.fit.direct
+    for family, size, seed in product(FAMILIES, SIZES, study.grid_seeds):
+        name = f"direct/{family}-{size}/seed-{seed}"
+        found.append(from_backbone(study, name, family, size, training, "target", "direct", seed))
+    return found
 
 
 def students(study: "Study") -> list[Run]:
@@ -142,19 +116,14 @@ def students(study: "Study") -> list[Run]:
 
     Each starts from its base model after the transfer step; distillation takes the place of the adapt step.
     """
-    kd, runs = _balance(study, "kd"), []
+    kd, hydra, found = _balance(study, "kd"), hydra_teachers(study), []
     for seed in study.seeds:
-        for teacher in FAMILIES:
-            for student in dict.fromkeys((teacher, STUDENT)):
-                name = _distilled(student, teacher)
-                by = [f"teacher/{teacher}/seed-{seed}"]
-                runs.append(adapt(study, name, student, "base", kd, seed, f"students-{seed}", by))
-        runs.append(_mhs(study, "mhs/3h1", seed, f"mhs-{seed}"))
-    hydra = hydra_teachers(study)
-    runs += [run for run in hydra if run.name.startswith("hydra-teacher/")]
-    for seed in study.seeds:
-        runs.append(_mhs(study, "hydra/3h1", seed, f"mhs-{seed}", teachers=names(hydra)))
-    return runs
+        for student, teacher in _taught():
+            name, by = _distilled(student, teacher), [f"teacher/{teacher}/seed-{seed}"]
+            found.append(adapt(study, name, student, "base", kd, seed, f"students-{seed}", by))
+        found.append(_mhs(study, "mhs/3h1", seed, f"mhs-{seed}"))
+    found += [run for run in hydra if run.name.startswith("hydra-teacher/")]
+    return found + [_mhs(study, "hydra/3h1", seed, f"mhs-{seed}", by=names(hydra)) for seed in study.seeds]
 
 
 def hydra_teachers(study: "Study") -> list[Run]:
@@ -172,12 +141,7 @@ def hydra_teachers(study: "Study") -> list[Run]:
 
 def ensembles(study: "Study") -> list[Run]:
     """Rows 10-12, whose weights are tuned on dev, and the mean of the three teachers themselves."""
-    members = {
-        "base": [f"base/{family}" for family in FAMILIES],
-        "kd": [f"kd/{family}" for family in FAMILIES],
-        "distilled": [_distilled(STUDENT, teacher) for teacher in FAMILIES],
-        "teachers": [f"teacher/{family}" for family in FAMILIES],
-    }
+    members = _members() | {"teachers": [f"teacher/{family}" for family in FAMILIES]}
     return [
         _ensemble(study, f"ensemble/{name}", [f"{prefix}/seed-{seed}" for prefix in prefixes], seed)
         for name, prefixes in members.items()
@@ -187,61 +151,36 @@ def ensembles(study: "Study") -> list[Run]:
 
 def strategies(study: "Study") -> list[Run]:
     """CERBERUS Table 3: the rows that are not in Table 2; and KD from the ensemble of the teachers (section 3.2)."""
-    runs = []
+    found, heads = [], {"mhs": {**_shape(study, study.mhs.body), "perturb": study.mhs.perturb}}
     for seed in study.grid_seeds:
         every = [f"teacher/{family}/seed-{seed}" for family in FAMILIES]
-        for name, loss, teachers in (
-            ("sum", "kd_sum", every),
-            ("robin", "kd_round_robin", every),
-            ("from-ensemble", "kd", [f"ensemble/teachers/seed-{seed}"]),
+        for name, objective, by in (
+            (f"kd/{STUDENT}-sum", _balance(study, "kd_sum"), every),
+            (f"kd/{STUDENT}-robin", _balance(study, "kd_round_robin"), every),
+            (f"kd/{STUDENT}-from-ensemble", _balance(study, "kd"), [f"ensemble/teachers/seed-{seed}"]),
+            ("mhs/3h1-no-teacher", {"loss": "ce_per_head", **heads}, []),
+            (
+                "mhs/3h1-one-teacher",
+                {**_balance(study, "per_head"), **heads},
+                [f"teacher/{STUDENT}/seed-{seed}"] * HEADS,
+            ),
         ):
-            balance = _balance(study, loss)
-            runs.append(adapt(study, f"kd/{STUDENT}-{name}", STUDENT, "base", balance, seed, "strategies", teachers))
-        alone = {"loss": "ce_per_head"}, []
-        one = _balance(study, "per_head"), [f"teacher/{STUDENT}/seed-{seed}"] * HEADS
-        for name, (objective, teachers) in {"no-teacher": alone, "one-teacher": one}.items():
-            shape = {**_shape(study, study.mhs.body), "perturb": study.mhs.perturb}
-            runs.append(
-                adapt(
-                    study,
-                    f"mhs/3h1-{name}",
-                    STUDENT,
-                    "base",
-                    {**objective, "mhs": shape},
-                    seed,
-                    "strategies",
-                    teachers,
-                )
-            )
-    return runs
+            found.append(adapt(study, name, STUDENT, "base", objective, seed, "strategies", by))
+    return found
 
 
 def configurations(study: "Study") -> list[Run]:
     """CERBERUS Table 4: how many layers a head has; and beyond the paper, how many heads there are."""
-    runs = [
+    deeper = [layers for layers in systems.head_depths(study) if layers > 1]
+    found = [
         _mhs(study, f"mhs/{HEADS}h{layers}", seed, f"mhs-{seed}", body=study.mhs.body + 1 - layers)
-        for seed in study.seeds
-        for layers in head_depths(study)
-        if layers > 1
+        for seed, layers in product(study.seeds, deeper)
     ]
-    runs += [
+    return found + [
         _mhs(study, f"mhs/{heads}h1", seed, f"mhs-{study.seeds[-1]}", heads=heads)
-        for seed in study.grid_seeds
-        for heads in study.mhs.heads
+        for seed, heads in product(study.grid_seeds, study.mhs.heads)
         if heads != HEADS
     ]
-    return runs
-
-
-def head_depths(study: "Study") -> list[int]:
-    """The layers of a head in this study's configurations: the paper's, scaled, and those of `mhs.bodies`."""
-    depth = study.mhs.body + 1
-    return sorted({scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies})
-
-
-def scaled(layers: int, depth: int) -> int:
-    """A head of that many of the paper's 12 layers, in a model of `depth` layers."""
-    return max(1, round(layers * depth / PAPER_DEPTH))
 
 
 def on_transfer(study: "Study") -> list[Run]:
@@ -249,57 +188,46 @@ def on_transfer(study: "Study") -> list[Run]:
 
     Rows 1-6 are the runs of `transfer`; nothing where that set has no dev or no test split.
     """
-    if not has_transfer_target(study):
+    if not systems.has_transfer_target(study):
         return []
-    kd = _balance(study, "kd")
-    teacher = {family: f"transfer/{family}-large/seed-0" for family in FAMILIES}
+    large = {family: f"transfer/{family}-large/seed-0" for family in FAMILIES}
+    alike = [f"transfer/{STUDENT}-base/seed-{seed}" for seed in range(HEADS)]
+    kd, heads = _balance(study, "kd"), {**_balance(study, "per_head"), "mhs": _shape(study, study.mhs.body)}
 
-    def fit(name: str, family: str, group: str, objective=None, teachers=(), seed: int = 0) -> Run:
-        training, name = study.fit.transfer, f"{name}/seed-{seed}"
-        return from_backbone(study, name, family, "base", training, "transfer", group, seed, objective, list(teachers))
+    def fit(prefix: str, family: str, group: str, objective=None, by: Iterable[str] = (), seed: int = 0) -> Run:
+        training, name = study.fit.transfer, f"{prefix}/seed-{seed}"
+        return from_backbone(study, name, family, "base", training, "transfer", group, seed, objective, list(by))
 
     alone = [fit(f"transfer/{STUDENT}-base", STUDENT, "transfer-mhs", seed=seed) for seed in range(1, HEADS)]
     taught = [
-        fit(f"transfer-{_distilled(student, family)}", student, "transfer-students", kd, [teacher[family]])
-        for family in FAMILIES
-        for student in dict.fromkeys((family, STUDENT))
+        fit(f"transfer-{_distilled(student, teacher)}", student, "transfer-students", kd, [large[teacher]])
+        for student, teacher in _taught()
     ]
-    per_head = {**_balance(study, "per_head"), "mhs": _shape(study, study.mhs.body)}
-    several = [f"transfer/{STUDENT}-base/seed-{seed}" for seed in range(HEADS)]
-    heads = [
-        fit("transfer-mhs/3h1", STUDENT, "transfer-mhs", per_head, teacher.values()),
-        fit("transfer-hydra/3h1", STUDENT, "transfer-mhs", per_head, several),
+    several = [
+        fit("transfer-mhs/3h1", STUDENT, "transfer-mhs", heads, large.values()),
+        fit("transfer-hydra/3h1", STUDENT, "transfer-mhs", heads, alike),
     ]
-    members = {
-        "base": [f"transfer/{family}-base" for family in FAMILIES],
-        "kd": [f"transfer-kd/{family}" for family in FAMILIES],
-        "distilled": [f"transfer-{_distilled(STUDENT, family)}" for family in FAMILIES],
-    }
     data = {role: parts for role, parts in roles(study.data.transfer).items() if role != "train"}
     together = [
         _ensemble(study, f"transfer-ensemble/{name}", [f"{m}/seed-0" for m in prefixes], 0, data, "transfer-students")
-        for name, prefixes in members.items()
+        for name, prefixes in _members("transfer/{}-base", "transfer-").items()
     ]
     trivial = Run("transfer-lexical/overlap_then_rank", "lexical", {"scorer": "overlap_then_rank"}, data, 0, "lexical")
-    return [trivial, *alone, *taught, *heads, *together]
+    return [trivial, *alone, *taught, *several, *together]
 
 
-def as_published(study: "Study") -> dict[str, str]:
-    """Run prefixes on the transfer set → those of the same rows on the target set; none where it is no target."""
-    if not has_transfer_target(study):
-        return {}
-    same = {f"transfer/{family}-{size}": f"{role}/{family}" for family in FAMILIES for size, role in ROLES.items()}
-    for run in on_transfer(study):
-        prefix = run.name.rsplit("/seed-", 1)[0]
-        same.setdefault(prefix, prefix.removeprefix("transfer-"))
-    return same
+def _taught() -> list[tuple[str, str]]:
+    """(student, teacher) of every base model with one teacher: of its own family, and the student's of each."""
+    return [(student, teacher) for teacher in FAMILIES for student in dict.fromkeys((teacher, STUDENT))]
 
 
-def has_transfer_target(study: "Study") -> bool:
-    """Whether systems can be compared on the transfer set: it is one set for all, with dev and test splits."""
-    backbones = [getattr(family, size) for family in study.backbones.values() for size in SIZES]
-    one = all(backbone.transfer is None for backbone in backbones)
-    return bool(one and study.data.transfer.dev and study.data.transfer.test)
+def _members(base: str = "base/{}", before: str = "") -> dict[str, list[str]]:
+    """The members of rows 10-12, as prefixes of runs."""
+    return {
+        "base": [base.format(family) for family in FAMILIES],
+        "kd": [f"{before}kd/{family}" for family in FAMILIES],
+        "distilled": [before + _distilled(STUDENT, teacher) for teacher in FAMILIES],
+    }
 
 
 def _distilled(student: str, teacher: str) -> str:
@@ -314,20 +242,11 @@ def _shape(study: "Study", body: int, heads: int = HEADS) -> dict:
     return {"body": body, "heads": heads, "combine": study.mhs.combine}
 
 
-def _mhs(
-    study: "Study",
-    name: str,
-    seed: int,
-    group: str,
-    body: int | None = None,
-    heads: int = HEADS,
-    teachers: list[str] | None = None,
-) -> Run:
+def _mhs(study: "Study", prefix: str, seed: int, group: str, body=None, heads: int = HEADS, by=None) -> Run:
     """A student with heads; head i learns from teacher i, in turn where there are more heads than teachers."""
-    every = teachers or [f"teacher/{family}/seed-{seed}" for family in FAMILIES]
-    by = [every[i % len(every)] for i in range(heads)]
+    every = by or [f"teacher/{family}/seed-{seed}" for family in FAMILIES]
     objective = {**_balance(study, "per_head"), "mhs": _shape(study, body or study.mhs.body, heads)}
-    return adapt(study, name, STUDENT, "base", objective, seed, group, by)
+    return adapt(study, prefix, STUDENT, "base", objective, seed, group, [every[i % len(every)] for i in range(heads)])
 
 
 def _ensemble(study: "Study", prefix: str, members: list[str], seed: int, data=None, group: str | None = None) -> Run:

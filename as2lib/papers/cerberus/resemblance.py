@@ -1,26 +1,26 @@
-"""Whether a student's heads resemble their teachers: agreement and majority over a study's runs, as data frames."""
+"""Whether a student's heads resemble their teachers, and how it stands to their majority: tables and sentences."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 import pandas
 
-from as2lib.metrics.agreement import Agreement, agreement, majority, rank_correlation
+from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
 from as2lib.metrics.significance import Comparison, compare
+from as2lib.papers.cerberus.systems import systems
+from as2lib.runs import results
 from as2lib.runs.params import FAMILIES
-from as2lib.runs.results import published
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-# q questions · k heads · t = k teachers, in the order of FAMILIES: head i learnt from teacher i
-STUDENT = "mhs/3h1"
+# k heads · t = k teachers, in the order of FAMILIES: head i learnt from teacher i
+STUDENT, LABEL, K = "mhs/3h1", "MHS", len(FAMILIES)
 MEASURES = {
-    "shared": "correct top candidates shared (Figure 3)",
-    "kappa": "top candidates: Cohen's kappa",
-    "kappa_correct": "top candidates correct: Cohen's kappa",
-    "correlation": "whole lists: rank correlation",
+    "shared": "correct top candidates shared\n(Figure 3)",
+    "kappa": "top candidates:\nCohen's kappa",
+    "kappa_correct": "top candidates correct:\nCohen's kappa",
+    "correlation": "whole lists:\nrank correlation",
 }
 CASES = {
     "all right": "all teachers and the student right",
@@ -31,134 +31,190 @@ CASES = {
 
 
 class Seed(NamedTuple):
-    """The test scores of one seed, over the same rows."""
+    """What was scored with one seed: the answered test questions' pairs in each table, a column a ranker."""
 
-    heads: pandas.DataFrame  # a column a head, then one a control
+    number: int
+    heads: pandas.DataFrame  # those of the student, then the controls
     teachers: pandas.DataFrame
-    students: pandas.DataFrame  # the student's combined score, then the controls
+    rankers: pandas.DataFrame  # the student as a whole, then the controls
     label: pandas.Series
-    question_id: pandas.Series
+    question_id: pandas.Index
+
+    def majority(self, ranker: str = LABEL) -> Majority:
+        """How a ranker's choices stand to those of the teachers."""
+        return majority(self.rankers[ranker], self.teachers, self.label, self.question_id)
 
 
-def agreements(study: "Study", controls: dict[str, str]) -> dict[str, pandas.DataFrame]:
-    """Each measure of `metrics.agreement`, mean over seeds: a row a head or control, a column a teacher.
+def controls(study: "Study") -> dict[str, str]:
+    """Label → run prefix of rankers that no teacher taught: what they share with teachers is no resemblance."""
+    base, trivial = (systems(study)[prefix] for prefix in ("base/electra", "lexical/overlap_then_rank"))
+    return {f"{base.name}, no teacher": base.prefix, trivial.label: trivial.prefix}
 
-    controls: label → run prefix of rankers that no teacher of the study taught.
-    """
-    found, names = [], None
-    for seed in _seeds(study, controls):
-        found.append(agreement(seed.heads, seed.teachers, seed.label, seed.question_id))
-        names = {"index": pandas.Index(seed.heads.columns, name="head"), "columns": seed.teachers.columns}
+
+def scored(study: "Study", controls: dict[str, str]) -> list[Seed]:
+    """The test scores of each seed of the student; a control without seeds is the same each time."""
+    pair, names = ["question_id", "position"], [study.backbones[family].name for family in FAMILIES]
+    heads = [f"head taught by {name}" for name in names]
+    teachers = {f"{name} large": f"teacher/{family}" for name, family in zip(names, FAMILIES, strict=True)}
+    others = {label: study.runs(prefix) for label, prefix in (teachers | controls).items()}
+    found = []
+    for i, (number, run) in enumerate(zip(study.seeds, study.runs(STUDENT), strict=True)):
+        student = run.scores("test").set_index(pair)
+        columns = {"label": student["label"], LABEL: student["score"]}
+        columns |= {head: student[f"head_{j}"] for j, head in enumerate(heads)}
+        columns |= {name: runs[i % len(runs)].scores("test").set_index(pair)["score"] for name, runs in others.items()}
+        table = pandas.DataFrame(columns)
+        table = table[table.groupby("question_id")["label"].transform("max") == 1]
+        parts = (table[names] for names in ([*heads, *controls], [*teachers], [LABEL, *controls]))
+        found.append(Seed(number, *parts, table["label"], table.index.get_level_values("question_id")))
+    return found
+
+
+# --- Figure 3, and a head with its own teacher
+
+
+def agreements(seeds: list[Seed]) -> dict[str, pandas.DataFrame]:
+    """Each measure of `metrics.agreement`, mean over seeds: a row a head or control, a column a teacher."""
+    found = [agreement(seed.heads, seed.teachers, seed.label, seed.question_id) for seed in seeds]
     means = [numpy.mean(values, axis=0) for values in zip(*found, strict=True)]
-    return {measure: pandas.DataFrame(mean, **names) for measure, mean in zip(Agreement._fields, means, strict=True)}
+    axes = seeds[0].heads.columns.rename("head"), seeds[0].teachers.columns
+    return {measure: pandas.DataFrame(mean, *axes) for measure, mean in zip(Agreement._fields, means, strict=True)}
+
+
+def figure_3(found: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
+    """Percent of its correct choices that a head or control shares with each teacher, and with whom it shares most.
+
+    found: from `agreements`.  published: whom the paper names for a head.
+    """
+    named = results.published("cerberus_figure3").set_index("head")["agrees most with"]
+    models = results.published("cerberus_table2").set_index("run")["student"]
+    shared = 100 * found["shared"]
+    theirs = [models[f"teacher/{named[family]}"] for family in FAMILIES] + [None] * (len(shared) - K)
+    return shared.assign(**{"agrees most with": shared.idxmax(axis=1), "published": theirs})
+
+
+def mean_shares(table: pandas.DataFrame) -> tuple[float, float]:
+    """Percent of their correct choices that the heads, and that the first control, share with a teacher."""
+    shares = table.iloc[: K + 1, :K]
+    return shares.iloc[:K].to_numpy().mean(), shares.iloc[K].mean()
+
+
+def sentences_figure_3(table: pandas.DataFrame) -> list[str]:
+    (most, theirs), (taught, alone) = (table[name].iloc[:K] for name in table.columns[K:]), mean_shares(table)
+    strongest = most.mode()[0]
+    return [
+        f"By the paper's measure {(most == strongest).sum()} of {K} heads agree most with {strongest}; the paper found "
+        f"{' and '.join(theirs.unique())} for all of them.",
+        f"The base model without a teacher shares {alone:.1f} % of its correct choices with the teachers on average, "
+        f"the heads {taught:.1f} %.",
+    ]
 
 
 def own_teacher(found: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
     """A row a measure: what a head has with its own teacher, with what the other heads have with that same teacher.
 
-    Compared within a teacher, its strength cancels.  found: from `agreements`.  Columns: own, other heads, difference,
-    first (teachers whose own head is the one that agrees with them most), teachers.
+    first: of the teachers, those whose own head is the one that agrees with them most.  found: from `agreements`.
     """
     rows = []
     for measure, label in MEASURES.items():
-        square = found[measure].to_numpy()[: len(FAMILIES)]  # (k, t)
+        square = found[measure].to_numpy()[:K]  # (k, t)
         own = numpy.diag(square)
-        others = (square.sum(axis=0) - own) / (len(square) - 1)
-        first = int((square.argmax(axis=0) == numpy.arange(len(square))).sum())
+        others = (square.sum(axis=0) - own) / (K - 1)
         row = {"own": own.mean(), "other heads": others.mean(), "difference": (own - others).mean()}
-        rows.append({"measure": label, **row, "first": first, "teachers": len(square)})
+        first = int((square.argmax(axis=0) == numpy.arange(K)).sum())
+        rows.append({"measure": label.replace("\n", " "), **row, "first": first, "teachers": K})
     return pandas.DataFrame(rows).set_index("measure")
 
 
-def own_teacher_test(study: "Study") -> Comparison:
+def own_teacher_test(study: "Study", seeds: list[Seed]) -> Comparison:
     """Paired over answered questions: a head's rank correlation with its own teacher against the other heads' with it.
 
     Each question's value is the mean over teachers and seeds; one where a score is constant for some pair is left out.
     """
     own, others = [], []
-    for seed in _seeds(study, {}):
-        answered = seed.label.groupby(seed.question_id).transform("max") == 1
-        heads, teachers, question = seed.heads[answered], seed.teachers[answered], seed.question_id[answered]
-        for j, teacher in enumerate(teachers):
-            for i, head in enumerate(heads):
-                found = rank_correlation(heads[head], teachers[teacher], question)
+    for seed in seeds:
+        for j, teacher in enumerate(seed.teachers):
+            for i, head in enumerate(seed.heads.columns[:K]):
+                found = rank_correlation(seed.heads[head], seed.teachers[teacher], seed.question_id)
                 (own if i == j else others).append(found)
-    means = pandas.concat([pandas.concat(part, axis=1).mean(axis=1, skipna=False) for part in (own, others)], axis=1)
-    means = means.dropna()
+    means = [pandas.concat(part, axis=1).mean(axis=1, skipna=False) for part in (own, others)]
+    means = pandas.concat(means, axis=1).dropna()
     return compare(means[0], means[1], **study.significance.model_dump(exclude={"alpha"}))
 
 
-def majorities(study: "Study", label: str, controls: dict[str, str]) -> pandas.DataFrame:
-    """A row a case of the majority analysis: how many questions fall in it, mean over seeds.
+def sentences_own_teacher(study: "Study", own: pandas.DataFrame, test: Comparison) -> list[str]:
+    verdict = "no difference was shown"
+    if test.wilcoxon_p < study.significance.alpha:
+        verdict = f"heads resemble their own teachers {'more' if test.difference > 0 else 'less'} than other heads do"
+    return [
+        f"In whole lists a head's rank correlation with its own teacher is {test.difference:+.4f} from what the other "
+        f"heads have with it (95 % interval {test.low:+.4f} to {test.high:+.4f} over {test.n} questions; Wilcoxon, p "
+        f"{results.p_text(test.wilcoxon_p)}): {verdict}.",
+        f"{own['first'].iloc[-1]} of {K} teachers correlate most with their own head.",
+    ]
 
-    Columns: questions (the student's), `label` (the same in percent), each control in percent, published (percent),
-    published questions (of 243 on WikiQA; the rest is what remains).
+
+# --- the majority of the teachers
+
+
+def majorities(seeds: list[Seed]) -> pandas.DataFrame:
+    """How many questions fall in each case, mean over seeds: the student's number, and percent of it and the controls.
+
+    published: percent of WikiQA's 243 test questions; the rest is what remains of them.
     """
-    counts, total = [], 0
-    for seed in _seeds(study, controls):
-        by_student = {}
-        for name, scores in seed.students.items():
-            found = majority(scores, seed.teachers, seed.label, seed.question_id).by_question
-            by_student[name] = found["case"].value_counts().reindex(CASES, fill_value=0)
-            total = len(found)
-        counts.append(pandas.DataFrame(by_student).rename(columns={"student": label}))
+    cases = [{name: seed.majority(name).by_question["case"] for name in seed.rankers} for seed in seeds]
+    counts = [pandas.DataFrame(one).apply(pandas.Series.value_counts).reindex([*CASES]).fillna(0) for one in cases]
     means = sum(counts) / len(counts)
-    paper = published("cerberus_majority").set_index("case")
-    theirs = paper["questions"].reindex(CASES).astype(float)
-    theirs["rest"] = paper["of"].iloc[0] - paper["questions"].sum()
-    table = (100 * means / total).assign(published=100 * theirs / paper["of"].iloc[0])
-    table.insert(0, "questions", means[label])
-    table["published questions"] = theirs
-    return table.rename(index=CASES).rename_axis("case")
+    paper = results.published("cerberus_majority").set_index("case")
+    theirs, total = paper["questions"].reindex([*CASES]).astype(float), paper["of"].iloc[0]
+    theirs["rest"] = total - paper["questions"].sum()
+    table = (100 * means / seeds[0].question_id.nunique()).assign(published=100 * theirs / total)
+    table.insert(0, "questions", means[LABEL])
+    return table.assign(**{"published questions": theirs}).rename(index=CASES).rename_axis("case")
 
 
-def majority_cells(study: "Study") -> pandas.DataFrame:
+def cells(seeds: list[Seed]) -> pandas.DataFrame:
     """Questions, mean over seeds, by how many teachers are right (rows, all first) and whether the student is."""
-    cells = [majority(s.students["student"], s.teachers, s.label, s.question_id).cells for s in _seeds(study, {})]
-    return sum(cells) / len(cells)
+    return sum(seed.majority().cells for seed in seeds) / len(seeds)
 
 
-def confidences(study: "Study") -> tuple[pandas.DataFrame, pandas.DataFrame]:
-    """What the teachers give their own top candidates: (mean by case, every overridden question).
+def sentences_majority(cases: pandas.DataFrame, kept: float) -> list[str]:
+    """cases: from `majorities`.  kept: percent of the questions with all teachers right on which the student is."""
+    ours, theirs = cases[LABEL].to_numpy(), cases["published"].to_numpy()
+    untaught, trivial = cases.loc[CASES["overrides"]].iloc[2:4]
+    return [
+        f"All teachers and MHS are right in {ours[0]:.1f} % of the questions (published {theirs[0]:.1f}), MHS follows "
+        f"a right majority in {ours[1]:.1f} % ({theirs[1]:.1f}) and overrides a wrong one in {ours[2]:.1f} % "
+        f"({theirs[2]:.1f}).",
+        f"Where all teachers are right, MHS is right in {kept:.1f} % (the paper: always); the base model "
+        f"without a teacher overrides in {untaught:.1f} % of all questions, WO+RR in {trivial:.1f} %.",
+    ]
 
-    By case: questions (of all seeds), each teacher's P(correct) in percent, mean over them, and the surest teacher's.
-    Overridden questions: seed, question, how many teachers are right, and each teacher's.
+
+def confidences(seeds: list[Seed]) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+    """P(correct), in percent, that teachers give their own top candidates: (mean by case, every overridden question).
+
+    By case: questions (of all seeds), each teacher's mean, and that of the surest.  Overridden questions, those with
+    the surest teacher first: seed, question, how many teachers are right, each teacher's, and the surest's.
     """
-    found = []
-    for number, seed in zip(study.seeds, _seeds(study, {}), strict=True):
-        table = majority(seed.students["student"], seed.teachers, seed.label, seed.question_id).by_question
-        columns = {f"confidence {j}": name for j, name in enumerate(seed.teachers)}
-        table = table.rename(columns=columns).assign(seed=number)
-        table[list(columns.values())] *= 100
-        found.append(table.assign(surest=table[list(columns.values())].max(axis=1)))
-    names = list(columns.values())
-    every = pandas.concat(found)
-    by_case = every.groupby("case")[[*names, "surest"]].mean().reindex(CASES)
-    by_case.insert(0, "questions", every["case"].value_counts().reindex(CASES, fill_value=0))
-    by_case = by_case.rename(index=CASES).rename_axis("case")
-    overridden = every[every["case"] == "overrides"].reset_index()
-    overridden = overridden.rename(columns={"question_id": "question", "teachers": "teachers right"})
-    return by_case, overridden[["seed", "question", "teachers right", *names]].set_index("seed")
+    every = pandas.concat([seed.majority().by_question.assign(seed=seed.number) for seed in seeds])
+    names = [*seeds[0].teachers]
+    every[names] = 100 * every[[f"confidence {j}" for j in range(K)]].to_numpy()
+    every["surest"] = every[names].max(axis=1)
+    by_case = every.groupby("case")[[*names, "surest"]].mean().reindex([*CASES])
+    by_case.insert(0, "questions", every["case"].value_counts().reindex([*CASES], fill_value=0))
+    overridden = every[every["case"] == "overrides"].rename_axis("question").reset_index().set_index("seed")
+    overridden = overridden.rename(columns={"teachers": "teachers right"})
+    overridden = overridden[["question", "teachers right", *names, "surest"]]
+    return by_case.rename(index=CASES), overridden.sort_values("surest", ascending=False, kind="stable")
 
 
-def _seeds(study: "Study", controls: dict[str, str]) -> Iterator[Seed]:
-    """One `Seed` for each seed of the student; a control without seeds is the same each time."""
-    names = [study.backbones[family].name for family in FAMILIES]
-    taught = [study.runs(f"teacher/{family}") for family in FAMILIES]
-    others = {label: study.runs(prefix) for label, prefix in controls.items()}
-    for number, run in enumerate(study.runs(STUDENT)):
-        table = run.scores("test")
-        rows = table[["question_id", "position"]]
-        teachers = {f"{name} large": _scores(runs, number, rows) for name, runs in zip(names, taught, strict=True)}
-        heads = {f"head taught by {name}": table[f"head_{i}"] for i, name in enumerate(names)}
-        beside = {label: _scores(runs, number, rows) for label, runs in others.items()}
-        students = {"student": table["score"], **beside}
-        frames = (pandas.DataFrame(columns) for columns in ({**heads, **beside}, teachers, students))
-        yield Seed(*frames, table["label"], table["question_id"])
-
-
-def _scores(runs: list, number: int, rows: pandas.DataFrame) -> pandas.Series:
-    table = runs[number % len(runs)].scores("test")
-    if not table[["question_id", "position"]].equals(rows):
-        raise ValueError(f"{runs[0].name}: expected scores of the student's test pairs, in their order")
-    return table["score"]
+def sentence_confidence(by_case: pandas.DataFrame, overridden: pandas.DataFrame) -> str:
+    if overridden.empty:
+        return "No question was overridden."
+    others = by_case.drop(CASES["overrides"])
+    usual = (others["surest"] * others["questions"]).sum() / others["questions"].sum()
+    return (
+        f"On the {len(overridden)} overridden questions of all seeds the surest teacher gives its choice "
+        f"{by_case.loc[CASES['overrides'], 'surest']:.1f} % on average; in the other cases {usual:.1f} %."
+    )

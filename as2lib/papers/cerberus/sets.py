@@ -1,6 +1,7 @@
 """What pair sets look like, what they share, and the papers' own counts beside them; reads texts in batches."""
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy
@@ -10,8 +11,12 @@ import pyarrow.compute as compute
 from datasets import Dataset
 
 from as2lib.data import load_pairs, sources
+from as2lib.data.pairs import load_parts
 from as2lib.data.sources import SPLITS
 from as2lib.metrics.ranking import POLICIES, kept
+from as2lib.models import lexical
+from as2lib.papers.cerberus.systems import rankers
+from as2lib.runs import results
 from as2lib.runs.results import published
 
 if TYPE_CHECKING:
@@ -23,6 +28,11 @@ CASCADE = [f"Cascade {name}" for name in ("questions", *RATES)]
 # What the papers call the sets they used, by our names.
 PAPERS = {"asnq": "ASNQ", "ias2": "IAS2", "wikiqa": "WikiQA", "gpd": "GPD", "trecqa": "TREC-QA"}
 PAPERS |= {"squad-sent": "SQuAD-sent", "nq-la": "NQ-LA", "selqa": "SelQA"}
+PAPERS_CAPTION = (
+    "Published under “all”: Cosinet, Table 2; under “answered”: CERBERUS, Table 1, and of GPD and TREC-QA Cascade "
+    "Transformer, Table 1. In this study: its parameters name the set; “not here”: they do, but params/local.yaml "
+    "does not map it."
+)
 _TEXTS = {"question": "words a question", "answer": "words a candidate"}
 # Table, policy, paper: of two that count alike the later comes first.
 _PUBLISHED = (
@@ -33,6 +43,14 @@ _PUBLISHED = (
 _BATCH = 65_536
 
 
+def of_study(study: "Study") -> dict[str, Dataset]:
+    """The pair sets that a study is made of, such as "target dev"; "target test" last, which is compared with all."""
+    roles = {"target": study.data.target.model_dump(), "transfer": study.data.transfer.model_dump()}
+    parts = {f"{role} {split}": parts for role, splits in roles.items() for split, parts in splits.items() if parts}
+    parts["target test"] = parts.pop("target test")
+    return {name: load_parts(tuple(several), "all") for name, several in parts.items()}
+
+
 def statistics(pairs: Dataset) -> pandas.DataFrame:
     """Counts and mean lengths of a labelled pair set under each question policy.
 
@@ -40,25 +58,54 @@ def statistics(pairs: Dataset) -> pandas.DataFrame:
     question, two or more correct (questions), words a question and words a candidate (means over pairs; words are split
     at blanks).
     """
-    starts = numpy.concatenate([[True], _changes(pairs)]).nonzero()[0]
-    sizes = numpy.diff(numpy.append(starts, len(pairs)))
-    label = _column(pairs, "label").to_numpy()
-    hits = numpy.add.reduceat(label, starts, dtype=numpy.int64)
-    words = {name: numpy.concatenate([_words(texts) for texts in _batches(pairs, name)]) for name in _TEXTS}
-    rows = {}
+    ids, found = _column(pairs, "question_id"), {}
+    starts = numpy.append(True, compute.not_equal(ids[1:], ids[:-1])).nonzero()[0]
+    columns = {"correct": _column(pairs, "label").to_numpy()}
+    columns |= {called: numpy.concatenate([*map(_words, _batches(pairs, name))]) for name, called in _TEXTS.items()}
+    each = {name: numpy.add.reduceat(column, starts, dtype=numpy.int64) for name, column in columns.items()}
+    each = pandas.DataFrame({"pairs": numpy.diff(numpy.append(starts, len(pairs))), **each})  # a row a question
     for policy in reversed(POLICIES):
-        keep = kept(sizes, hits, policy)
-        of_pairs, questions = numpy.repeat(keep, sizes), int(keep.sum())
-        rows[policy] = {
-            "questions": questions,
-            "pairs": int(sizes[keep].sum()),
-            "correct": int(hits[keep].sum()),
-            "candidates a question": sizes[keep].sum() / max(1, questions),
-            "correct a question": hits[keep].sum() / max(1, questions),
-            "two or more correct": int((hits[keep] > 1).sum()),
-            **{called: _mean(words[name][of_pairs]) for name, called in _TEXTS.items()},
-        }
-    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("questions kept")
+        rows = each[kept(each["pairs"].to_numpy(), each["correct"].to_numpy(), policy)]
+        sums, questions = rows.sum(), len(rows)
+        found[policy] = {"questions": questions, "pairs": sums["pairs"], "correct": sums["correct"]}
+        found[policy] |= dict(zip(RATES, sums[["pairs", "correct"]] / max(1, questions), strict=True))
+        found[policy]["two or more correct"] = (rows["correct"] > 1).sum()
+        found[policy] |= {called: sums[called] / max(1, sums["pairs"]) for called in _TEXTS.values()}
+    return pandas.DataFrame.from_dict(found, orient="index").rename_axis("questions kept")
+
+
+def sentence_target(test: pandas.Series) -> str:
+    return (
+        f"The target test set has {test['questions']:,.0f} questions with an answer, "
+        f"{test['candidates a question']:.1f} candidates each; "
+        f"{test['two or more correct']:,.0f} of them have two or more correct candidates."
+    )
+
+
+def trivial_rankers(study: "Study", pairs: Dataset, dataset: str = "WikiQA") -> pandas.DataFrame:
+    """Cosinet Table 2: a random order of the test `pairs`, in exact expectation, and the rankers that learn nothing.
+
+    dataset: whose published numbers stand beside them.
+    """
+    paper = published("cosinet_table2")
+    found = results.table(study, rankers(), beside=paper, dataset=dataset)
+    chance = {metric: 100 * mean for metric, mean in lexical.expected_random(pairs).items()}
+    chance |= {"run": "random", **results.published_row(paper, "random", dataset)}
+    chance["questions"] = found["questions"].iloc[0]
+    found = pandas.concat([pandas.DataFrame([chance], index=["random order (expectation)"]), found])
+    measured = [name for name in found if name.endswith(tuple(results.METRICS))]
+    return found[["run", *measured, "ties %", "questions"]].rename_axis("ranker")
+
+
+def sentences_trivial(found: pandas.DataFrame) -> list[str]:
+    rows = found.set_index("run")
+    best, chance, ties = rows.loc["lexical/overlap_then_rank"], rows.loc["random"], rows["ties %"]
+    return [
+        f"Word overlap with ties by the original order reaches MAP {best['MAP']:.1f} and P@1 {best['P@1']:.1f}; "
+        f"a random order is expected to reach {chance['MAP']:.1f} and {chance['P@1']:.1f}.",
+        f"Word overlap alone has a tie at the top in {ties['lexical/word_overlap']:.0f} % of the questions, "
+        "which count against it.",
+    ]
 
 
 def leakage(sets: dict[str, Dataset]) -> pandas.DataFrame:
@@ -66,19 +113,12 @@ def leakage(sets: dict[str, Dataset]) -> pandas.DataFrame:
 
     sets: name → pairs.  One row a pair of sets: `of`, `also in`, the two counts, and each as a share of the first's.
     """
-    names, rows = list(sets), []
-    texts = {name: [hashes(pairs, column) for column in _TEXTS] for name, pairs in sets.items()}
-    for i, a in enumerate(names):
-        for b in names[i + 1 :]:
-            row: dict[str, object] = {"of": b, "also in": a}
-            shared = [
-                len(numpy.intersect1d(*both, assume_unique=True)) for both in zip(texts[a], texts[b], strict=True)
-            ]
-            row |= dict(zip(("questions", "sentences"), shared, strict=True))
-            for name, count, own in zip(("questions %", "sentences %"), shared, texts[b], strict=True):
-                row[name] = 100 * count / max(1, len(own))
-            rows.append(row)
-    return pandas.DataFrame(rows)
+    texts, rows = {name: [hashes(pairs, column) for column in _TEXTS] for name, pairs in sets.items()}, []
+    for a, b in combinations(sets, 2):
+        shared = [len(numpy.intersect1d(*both, assume_unique=True)) for both in zip(texts[a], texts[b], strict=True)]
+        shares = [100 * count / max(1, len(own)) for count, own in zip(shared, texts[b], strict=True)]
+        rows.append([b, a, *shared, *shares])
+    return pandas.DataFrame(rows, columns=["of", "also in", "questions", "sentences", "questions %", "sentences %"])
 
 
 def seen(sets: dict[str, Dataset], name: str) -> tuple[int, int]:
@@ -86,6 +126,17 @@ def seen(sets: dict[str, Dataset], name: str) -> tuple[int, int]:
     own = hashes(sets[name], "question")
     others = [hashes(pairs, "question") for other, pairs in sets.items() if other != name]
     return int(numpy.isin(own, numpy.concatenate(others)).sum()), len(own)
+
+
+def sentences_leakage(shared: pandas.DataFrame, elsewhere: int, asked: int) -> list[str]:
+    """shared: from `leakage`.  elsewhere, asked: from `seen`, of the target test set."""
+    tested = shared[shared["of"] == "target test"].set_index("also in")
+    taught, worst = tested.loc["target train"], tested.sort_values("sentences").iloc[-1]
+    return [
+        f"{elsewhere} of the {asked} distinct questions of the target test set also occur in another set.",
+        f"{taught['sentences']} of its distinct sentences ({taught['sentences %']:.1f} %) also occur in "
+        f"target train; most are shared with {worst.name}: {worst['sentences']}.",
+    ]
 
 
 def hashes(pairs: Dataset, column: str) -> numpy.ndarray:
@@ -138,9 +189,7 @@ def totals(sets: pandas.DataFrame) -> pandas.DataFrame:
         if len(ours) == len(SPLITS) * len(POLICIES):
             keeps, train = ours["questions kept"], ours["split"].str.startswith("train")
             chosen = {f"here: {policy}": keeps == policy for policy in reversed(POLICIES)}
-            chosen["here: answered in train, mixed in dev and test"] = keeps.eq("answered").where(
-                train, keeps == "mixed"
-            )
+            chosen["here: answered in train, mixed in dev and test"] = keeps == numpy.where(train, "answered", "mixed")
             counted |= {label: ours.loc[rows_, ["questions", "pairs"]].sum() for label, rows_ in chosen.items()}
         rows += [{"set": title, "counted": label, **counts.astype(int)} for label, counts in counted.items()]
     return pandas.DataFrame(rows).set_index("set")
@@ -189,13 +238,13 @@ def _sums(whole: pandas.DataFrame) -> list[str]:
     for name, rows in whole.groupby(level=0, sort=False):
         rows = rows.set_index("counted")
         table1, appendix = rows.iloc[0], rows.iloc[1]
-        here = rows.iloc[2:]
-        agreeing = here.index[here["pairs"] == appendix["pairs"]].str.removeprefix("here: ")
-        questions = here["questions"].rename(index=lambda label: label.removeprefix("here: "))
+        agreeing = (
+            rows.iloc[2:].query("pairs == @appendix.pairs").rename(index=lambda label: label.removeprefix("here: "))
+        )
         said.append(
             f"CERBERUS Table 1's splits of {name} add up to {table1['questions']:,} questions and {table1['pairs']:,} "
             f"pairs; its appendix has {appendix['questions']:,} and {appendix['pairs']:,}"
-            + "".join(f"; “{label}” has as many pairs here, and {questions[label]:,} questions" for label in agreeing)
+            + "".join(f"; “{a}” has as many pairs here, and {n:,} questions" for a, n in agreeing["questions"].items())
             + "."
         )
     return said
@@ -222,13 +271,10 @@ def trec_training_set(pairs: Dataset) -> str:
 def _find(name: str, split: str) -> Dataset | str:
     """The pairs, or why they are not here."""
     try:
-        sources.resolve(name, split)
         return load_pairs(name, split, "all")
     except FileNotFoundError:
         return "not here"
-    except ValueError as error:
-        if "has no split" not in str(error):
-            raise
+    except sources.NoSplit:
         return "no such split"
 
 
@@ -257,12 +303,3 @@ def _batches(pairs: Dataset, name: str) -> Iterator[pyarrow.Array]:
 
 def _words(texts: pyarrow.Array) -> numpy.ndarray:
     return compute.list_value_length(compute.utf8_split_whitespace(compute.utf8_trim_whitespace(texts))).to_numpy()
-
-
-def _changes(pairs: Dataset) -> numpy.ndarray:
-    ids = _column(pairs, "question_id")
-    return compute.not_equal(ids[1:], ids[:-1]).to_numpy()
-
-
-def _mean(values: numpy.ndarray) -> float:
-    return float(values.mean()) if len(values) else 0.0

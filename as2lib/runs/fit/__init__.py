@@ -17,6 +17,7 @@ from transformers import set_seed
 from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.data.pairs import fingerprint, leave_out, load_parts, load_unlabelled_parts
+from as2lib.metrics import cost
 from as2lib.models import ensemble
 from as2lib.paths import work_folder
 from as2lib.runs.card import run_card
@@ -54,7 +55,7 @@ def train(job: Job, folder: Path, progress: bool = False) -> dict[str, Any]:
                 _write_scores(model, encoder, run.data[split], job.precision, folder / "scores" / f"{split}.parquet")
     shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     facts = {
-        "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "parameters": cost.parameters(model),
         "pairs": len(pairs),
         "steps": trainer.state.global_step,
         "best_step": trainer.state.best_global_step,

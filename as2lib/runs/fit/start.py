@@ -14,7 +14,7 @@ from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.compare_aggregate import CompareAggregate
 from as2lib.models.cosinet import Cosinet
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.runs.identity import vectors_identity
+from as2lib.runs.identity import check_tensors, vectors_identity
 from as2lib.runs.run import Job, Run
 
 WORD_MODELS = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}
@@ -31,6 +31,7 @@ def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
         model = cross_encoder.build(folder, layers) if layers else models.load(folder)
         tokenizer = cross_encoder.tokenizer(folder)
     elif name := run.spec["backbone"].get("name"):
+        check_tensors(name)
         model = cross_encoder.build(name, run.spec["backbone"].get("layers"))
         tokenizer = cross_encoder.tokenizer(name)
     else:

@@ -15,9 +15,10 @@ from torch.utils.data import DataLoader
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainingArguments
 
 from as2lib.data.pairs import load_parts
+from as2lib.kernels.cosinet import reading_whole_batches
+from as2lib.kernels.first_token import reading_first_token
 from as2lib.kernels.training import training_kernels
 from as2lib.metrics.ranking import summary
-from as2lib.models.first_token import reading_first_token
 from as2lib.runs.fit.batches import GroupedBatches, Items
 from as2lib.runs.fit.objectives import TARGETS, objective
 from as2lib.runs.fit.schedules import step_inputs
@@ -32,24 +33,13 @@ CHECKPOINT_EVERY = 1000  # steps, where nothing is evaluated on the way: shorter
 
 
 class RankingTrainer(Trainer):
-    """A Trainer whose loss is an objective and whose evaluation is `score` on dev."""
+    """A Trainer whose loss is the objective of a job and whose evaluation is `score` on dev."""
 
-    def __init__(
-        self,
-        *args: Any,
-        objective,
-        step_inputs,
-        encoder,
-        batches: GroupedBatches,
-        log_file: Path,
-        precision: str,
-        ratio: float | None,
-        kernels: bool,
-        **kwargs: Any,
-    ):
-        super().__init__(*args, data_collator=encoder.collate, **kwargs)
-        self.objective, self.step_inputs, self.encoder, self.batches = objective, step_inputs, encoder, batches
-        self.log_file, self.precision, self.ratio, self.kernels = log_file, precision, ratio, kernels
+    def __init__(self, job: Job, encoder, batches: GroupedBatches, log_file: Path, **kwargs: Any):
+        super().__init__(data_collator=encoder.collate, **kwargs)
+        self.job, self.encoder, self.batches, self.log_file = job, encoder, batches, log_file
+        self.objective = objective(job.run.spec)
+        self.step_inputs = step_inputs(job.run.spec, batches.steps, job.run.seed)
         self.masks = None
         self.parts: list[dict[str, torch.Tensor]] = []
         self.started = time.perf_counter()
@@ -57,7 +47,8 @@ class RankingTrainer(Trainer):
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         with ExitStack() as inside:
-            if self.kernels:
+            inside.enter_context(reading_whole_batches(self.model))
+            if self.job.kernels and "words" not in self.job.run.spec:
                 inside.enter_context(reading_first_token(self.model))
                 self.masks = inside.enter_context(training_kernels(self.model, self.args.seed))
             return super().train(*args, **kwargs)
@@ -66,10 +57,10 @@ class RankingTrainer(Trainer):
         return DataLoader(self.train_dataset, batch_sampler=self.batches, collate_fn=self.data_collator)
 
     def create_scheduler(self, num_training_steps: int, optimizer=None):
-        if self.ratio is None:
+        if (ratio := self.job.run.spec["training"].get("ratio")) is None:
             return super().create_scheduler(num_training_steps, optimizer)
         cut = self.args.warmup_steps / num_training_steps
-        shape = partial(slanted_triangle, steps=num_training_steps, cut=cut, ratio=self.ratio)
+        shape = partial(slanted_triangle, steps=num_training_steps, cut=cut, ratio=ratio)
         self.lr_scheduler = LambdaLR(optimizer or self.optimizer, shape)
         return self.lr_scheduler
 
@@ -88,13 +79,12 @@ class RankingTrainer(Trainer):
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         dev = self.eval_dataset
-        found = score(self.model, dev, self.encoder, self.precision).score
+        found = score(self.model, dev, self.encoder, self.job.precision).score
         metrics = summary(dev["question_id"], dev["label"], found)
         self.log({"eval_MAP": metrics["MAP"], "eval_P@1": metrics["P@1"]})
-        self.control = self.callback_handler.on_evaluate(
-            self.args, self.state, self.control, {"eval_MAP": metrics["MAP"]}
-        )
-        return {"eval_MAP": metrics["MAP"]}
+        found = {"eval_MAP": metrics["MAP"]}
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, found)
+        return found
 
     def log(self, logs: dict[str, float], *args: Any) -> None:
         """Appends a line to the run's log: the parts of the loss since the last one, dev metrics, seconds."""
@@ -145,19 +135,15 @@ def ranking_trainer(job: Job, model, encoder, pairs, teachers, folder, progress)
         use_cpu=not torch.cuda.is_available(),
     )
     return RankingTrainer(
-        model,
-        arguments,
+        job,
+        encoder,
+        GroupedBatches(length, training.batch_size, steps, run.seed, batch_tokens=training.batch_tokens),
+        folder / "log.jsonl",
+        model=model,
+        args=arguments,
         train_dataset=items,
         eval_dataset=load_parts(tuple(run.data["dev"]), "answered") if every else None,
         callbacks=[EarlyStoppingCallback(training.patience)] if every else [],
-        objective=objective(run.spec),
-        step_inputs=step_inputs(run.spec, steps, run.seed),
-        encoder=encoder,
-        batches=GroupedBatches(length, training.batch_size, steps, run.seed, batch_tokens=training.batch_tokens),
-        log_file=folder / "log.jsonl",
-        precision=job.precision,
-        ratio=training.ratio,
-        kernels=job.kernels and "words" not in run.spec,
     )
 
 

@@ -3,11 +3,11 @@
 import numpy
 import pytest
 
-from as2lib import Study
+from as2lib import Study, models
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cascade import measuring, pruning
-from as2lib.papers.cascade.plan import ABLATIONS
-from as2lib.papers.cascade.pruning import System
+from as2lib.papers import notebooks
+from as2lib.papers.cascade import measuring, tables
+from as2lib.papers.cascade.systems import RECIPES
 from as2lib.runs.make import make_all
 from as2lib.runs.params import FAMILIES
 from as2lib.runs.results import published
@@ -40,8 +40,6 @@ def study(folder, monkeypatch):
 def test_a_study_without_a_cascade_has_no_run_and_no_notebook_of_it(study):
     without = study.model_copy(update={"cascade": None})
     assert not [name for name in without.plan if name.startswith(("cascade", "monolith", "wide"))]
-    from as2lib.papers import notebooks
-
     assert "08_cascade" not in [notebook.name for notebook in notebooks(without)]
     assert "08_cascade" in [notebook.name for notebook in notebooks(study)]
 
@@ -53,7 +51,10 @@ def test_both_steps_start_where_they_should(study):
     assert runs["cascade/target/seed-1"].parents == {"start": ["cascade/wide/seed-0"]}
     assert "dev" in runs["cascade/wide/seed-0"].data  # its drop ratios are picked there
     assert "dev" not in runs["monolith/1/wide/seed-0"].data
-    assert [f"cascade-{name}/wide/seed-0" in runs for name in ABLATIONS] == [True] * 4
+    assert runs["cascade-stopped/wide/seed-0"].spec["cascade"] == {"exits": [1, 2], "stop_gradient": True}
+    assert runs["cascade-early/wide/seed-0"].spec["schedule"] == "early"
+    untried = Study.load("tiny", {"cascade.ablations": False}).plan
+    assert not [name for name in untried if name.startswith("cascade-")]
 
 
 def test_a_pretrained_encoder_is_cut_to_each_depth_and_needs_no_run_before(study):
@@ -66,7 +67,7 @@ def test_a_pretrained_encoder_is_cut_to_each_depth_and_needs_no_run_before(study
 
 
 def test_table_3_has_every_system_with_its_cost_and_the_published_row_in_the_same_place(study):
-    table = pruning.by_ratio(study)
+    table = tables.by_ratio(study, tables.wide_scores(study))
     assert table.loc["MT of 2 layers", "published GPD P@1"] == 67.5  # the full depth beside the full depth
     assert table.loc["MT of 1 layer", "published GPD P@1"] == 64.9
     assert table.loc["MT of 4 layers, published only", "published ASNQ MAP"] == 31.5
@@ -80,7 +81,7 @@ def test_table_3_has_every_system_with_its_cost_and_the_published_row_in_the_sam
 
 
 def test_table_2_has_means_over_seeds_beside_every_published_row(study):
-    table = pruning.by_depth(study)
+    table = tables.by_depth(study)
     assert table.loc["CT, exit at layer 2", "published WikiQA MAP"] == 89.9
     assert table.loc["CT, exit at layer 2", "seeds"] == 2
     assert table["published WikiQA MAP"].dropna().tolist() == published("cascade_table2")["WikiQA MAP"].tolist()
@@ -93,11 +94,9 @@ def test_table_2_has_means_over_seeds_beside_every_published_row(study):
 
 
 def test_stored_scores_give_the_ranking_of_the_model_itself(study):
-    from as2lib import models
-
     folder = study.run("cascade/wide/seed-0").model_folder
     model, batches = models.load(folder).eval(), measuring.question_batches(study, folder, 6)
-    table = pruning.ranked(study, System("CT", 2, 0.5), "wide")[0]
+    [table] = tables.wide_scores(study)["CT to layer 2, alpha 0.5"]
     answered = table[table.groupby("question_id")["label"].transform("max") == 1]
     for batch, (_, page) in zip(batches, answered.groupby("question_id", sort=False), strict=False):
         expected = page["score"].reset_index(drop=True).sort_values(ascending=False).index.tolist()
@@ -105,38 +104,40 @@ def test_stored_scores_give_the_ranking_of_the_model_itself(study):
 
 
 def test_shares_of_dropped_answers_add_up(study):
-    table = pruning.pruned(study)
+    table = tables.pruned(study, tables.wide_scores(study))
     assert list(table) == ["behind layer 1", "never"]
     assert table.sum(axis=1).to_numpy() == pytest.approx(100)
     assert (table["never"].loc["CT to layer 2, alpha 0.5"] <= table["never"].loc["CT to layer 2, alpha 0.3"]).all()
 
 
 def test_what_is_picked_on_dev_is_at_least_as_good_there_and_no_dearer(study):
-    points = pruning.grid(study, "dev")
+    points = tables.grid(study)
     assert len(points) == 6
-    table = pruning.chosen(study, points)
+    table = tables.chosen(study, points)
     uniform, picked = table.iloc[::2].reset_index(), table.iloc[1::2].reset_index()
     assert (picked["dev P@1"] >= uniform["dev P@1"] - 1e-9).all()
     assert (picked["cost %"] <= picked["budget %"] + 1e-9).all()
-    assert pruning.uniform(points, [0.3])["label"].tolist() == ["alpha 0.3 at every exit"]
+    assert tables.uniform(points, [0.3])["label"].tolist() == ["alpha 0.3 at every exit"]
 
 
 def test_other_ways_of_training_have_a_row_each(study):
-    table = pruning.trained_otherwise(study, ABLATIONS)
-    assert table.index.tolist() == list(pruning.WAYS.values())
+    table = tables.by_recipe(study)
+    assert table.index.tolist() == [recipe.label for recipe in RECIPES.values()]
     assert table["mean"].iloc[0] == pytest.approx(table[["layer 1", "layer 2"]].iloc[0].mean())
 
 
 def test_counted_operations_follow_the_exact_floors(study):
     work, sizes = measuring.measure(study, questions=3, rounds=1)
-    table = pruning.counted(study, work, sizes)
+    table = tables.counted(study, work, sizes)
     assert table.loc["MT of 2 layers", "FLOPs %"] == 0
     assert table["FLOPs %"].to_numpy() == pytest.approx(table["floors %"].to_numpy(), abs=12)  # tiny layers, d = 16
     assert table.loc["CT to layer 2, alpha 0.5", "FLOPs %"] < table.loc["CT to layer 2, alpha 0.3", "FLOPs %"] < 5
 
 
-def test_the_papers_average_batch():
-    assert pruning.average_batch(pruning.PAPER_EXITS, 0.3, 128) == pytest.approx(81.0)
+def test_the_papers_average_batch(study):
+    averages, sentence = tables.throughput(study)
+    assert averages["average_batch"] == pytest.approx(81.0)
+    assert "shrink to 90, 63, 45, 32: 81.0 a layer on average (the paper: 80.2)" in sentence
     said = published("cascade_batches").set_index("quantity")["value"]
     layers = [4, 2, 2, 2, 2]
     batches = [said["candidates of the example"], *(said[f"batch after layer {n}"] for n in (4, 6, 8, 10))]

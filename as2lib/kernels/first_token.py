@@ -1,4 +1,4 @@
-"""A last layer that computes the first token alone, all that a classifier reads; knows no data and no score."""
+"""A last layer that computes the first token alone, all that a classifier reads."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +13,7 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
+from as2lib.kernels import replacing
 from as2lib.models.mhs import MHSForSequenceClassification
 
 # b pairs in a batch · n tokens · d hidden units · a attention heads
@@ -27,16 +28,10 @@ def reading_first_token(model: nn.Module) -> Iterator[None]:
     Logits and gradients are the same but for rounding (and, with dropout, for what is drawn); hidden states that a
     caller asks for are not: those of the last layer are (b, 1, d). A student's heads each have their own last layer.
     Does nothing to a model whose classifier reads other tokens, or whose layers it does not know (ALBERT applies one
-    again and again). Afterwards the model is as it was.
+    again and again).
     """
-    layers = [layer for layer in last_layers(model) if "forward" not in vars(layer)]  # may be inside another such block
-    for layer in layers:
-        layer.forward = partial(_first_token, layer, layer.forward)
-    try:
+    with replacing({layer: partial(_first_token, layer, layer.forward) for layer in last_layers(model)}):
         yield
-    finally:
-        for layer in layers:
-            del layer.forward
 
 
 def last_layers(model: nn.Module) -> list[nn.Module]:
@@ -51,12 +46,7 @@ def last_layers(model: nn.Module) -> list[nn.Module]:
 
 
 def _first_token(
-    layer: nn.Module,
-    ordinary: Callable[..., torch.Tensor],
-    hidden: torch.Tensor,
-    attention_mask: torch.Tensor | None = None,
-    *rest: Any,
-    **options: Any,
+    layer: nn.Module, ordinary: Callable, hidden: torch.Tensor, attention_mask=None, *rest: Any, **options: Any
 ) -> torch.Tensor:
     """What a layer makes of (b, n, d) for the first token: (b, 1, d).
 

@@ -1,4 +1,4 @@
-"""Linear layers over weights laid out once for the processor's own matrix kernels; knows no data and no score."""
+"""Linear layers over weights laid out once for the processor's own matrix kernels."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,10 @@ import torch
 from torch import nn
 from transformers.activations import GELUActivation
 
+from as2lib.kernels import replacing
+
 SMALLEST = 2**16  # weights of a layer: below, choosing a kernel for each new shape costs more than it saves
+PRIVATE = ("_reorder_linear_weight", "_linear_pointwise", "_is_mkldnn_bf16_supported")  # operators of torch
 
 
 @contextmanager
@@ -18,28 +21,28 @@ def packing(model: nn.Module, precision: str) -> Iterator[None]:
     An ordinary product lays the weights out anew each time, and a GELU after it reads and writes its result once more.
     The same but for rounding; for inference, and while the weights do not change.
     precision: "float32", or "bf16" for what runs under autocast; a layer outside it stays as it is.
-    Does nothing where torch has no such kernels for the processor. Afterwards the model is as it was.
+    Does nothing where torch has no such kernels for the processor.
     """
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    products = list(_products(model)) if _has_kernels(dtype) else []
-    for module, linear, after in products:
-        weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach().to(dtype))
+    forwards, kernels = {}, operators(dtype)
+    for module, linear, after in products(model) if kernels else ():
+        pack, multiply = kernels
+        weight = pack(linear.weight.detach().to(dtype))
         bias = None if linear.bias is None else linear.bias.detach().to(dtype)
-        module.forward = partial(_multiply, weight, bias, after, module.forward)
-    try:
+        forwards[module] = partial(_multiply, multiply, weight, bias, after, module.forward)
+    with replacing(forwards):
         yield
-    finally:
-        for module, _, _ in products:
-            del module.forward
 
 
-def _has_kernels(dtype: torch.dtype) -> bool:
-    if not torch.backends.mkldnn.is_available():
-        return False
-    return dtype == torch.float32 or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+def operators(dtype: torch.dtype) -> tuple[Callable, Callable] | None:
+    """torch's private operators that pack weights and multiply with them; None where it or the processor has none."""
+    pack, multiply, supports_bf16 = (getattr(torch.ops.mkldnn, name, None) for name in PRIVATE)
+    if not (pack and multiply and supports_bf16 and torch.backends.mkldnn.is_available()):
+        return None
+    return (pack, multiply) if dtype == torch.float32 or supports_bf16() else None
 
 
-def _products(model: nn.Module) -> Iterator[tuple[nn.Module, nn.Linear, str]]:
+def products(model: nn.Module) -> Iterator[tuple[nn.Module, nn.Linear, str]]:
     """Modules that are one product, their linear layer, and what follows it: "gelu", the exact one, or "none"."""
     inside = set()
     for module in model.modules():
@@ -56,14 +59,8 @@ def _is_large(weight: torch.Tensor) -> bool:
     return weight.numel() >= SMALLEST and weight.device.type == "cpu" and weight.dtype == torch.float32
 
 
-def _multiply(
-    weight: torch.Tensor,
-    bias: torch.Tensor | None,
-    after: str,
-    ordinary: Callable[[torch.Tensor], torch.Tensor],
-    x: torch.Tensor,
-) -> torch.Tensor:
+def _multiply(multiply, weight, bias, after: str, ordinary: Callable, x: torch.Tensor) -> torch.Tensor:
     if torch.is_autocast_enabled("cpu") != (weight.dtype == torch.bfloat16):
         return ordinary(x)
     with torch.autocast("cpu", enabled=False):
-        return torch.ops.mkldnn._linear_pointwise(x.to(weight.dtype), weight, bias, after, [], "none")
+        return multiply(x.to(weight.dtype), weight, bias, after, [], "none")

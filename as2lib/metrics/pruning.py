@@ -1,0 +1,82 @@
+"""The rule by which a cascade drops candidates, stage by stage; knows neither what scores them nor what that costs.
+
+Each stage but the last scores the m candidates of a question that are left and drops floor(alpha · m) of them, the
+lowest; among equal scores the later ones fall first.  Source: Cascade Transformer, sections 3.2 and 4.3.2.
+Letters: n candidates of all questions · q questions · e stages.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy
+
+Ratios = float | Sequence[float]  # the share that each stage but the last drops: a number, or one for each
+
+
+class Pruned(NamedTuple):
+    """scores: (n,) float64, the last that each got: not comparable across stages.  last: (n,) the stage that gave it.
+
+    order: (n,) the rows by question, in each its survivors by their last score, then the dropped, those dropped later
+    first; equal scores keep the order of the rows.
+    """
+
+    scores: numpy.ndarray
+    last: numpy.ndarray
+    order: numpy.ndarray
+
+
+def prune(
+    score: Callable[[int, numpy.ndarray], numpy.ndarray], stages: int, question: numpy.ndarray, alpha: Ratios
+) -> Pruned:
+    """Ranks the candidates of each question by stages that each see only what those before have left.
+
+    score: called as `score(stage, rows)` for each stage in turn, with the rows that are left, ascending; returns their
+    scores.  question: (n,) codes from 0 to q − 1.  alpha: as `drop_ratios` takes it, and its errors.
+    """
+    rows, scores, last = numpy.arange(len(question)), numpy.zeros(len(question)), numpy.zeros(len(question), int)
+    for stage, ratio in enumerate([*drop_ratios(alpha, stages), 0.0]):
+        scores[rows], last[rows] = score(stage, rows), stage
+        ranked = rows[numpy.lexsort((-scores[rows], question[rows]))]
+        rows = numpy.sort(staying(ranked, question, ratio))
+    return Pruned(scores, last, numpy.lexsort((-scores, -last, question)))
+
+
+def staying(ranked: numpy.ndarray, question: numpy.ndarray, ratio: float) -> numpy.ndarray:
+    """Of rows that stand by question, the best of each first, those that a stage leaves, in that order."""
+    sizes = numpy.bincount(question[ranked], minlength=question.max() + 1)
+    return ranked[places(question[ranked]) < (sizes - dropped(sizes, ratio))[question[ranked]]]
+
+
+def places(question: numpy.ndarray) -> numpy.ndarray:
+    """The place, from 0, of each row in its question, whose rows stand together."""
+    starts = numpy.flatnonzero(numpy.diff(question, prepend=-1))
+    return numpy.arange(len(question)) - numpy.repeat(starts, numpy.diff(starts, append=len(question)))
+
+
+def survivors(exits: int, alpha: Ratios, candidates: int | numpy.ndarray | None = None) -> list:
+    """How many of a question's candidates (or of several questions') each stage scores; without them, which share.
+
+    128 at alpha 0.3 with five exits: 128, 90, 63, 45, 32.  Raises ValueError for fewer than one, and as `drop_ratios`.
+    """
+    left = [1.0 if candidates is None else candidates]
+    if numpy.min(left[0]) < 1:
+        raise ValueError(f"candidates: expected at least 1, got {candidates}")
+    for ratio in drop_ratios(alpha, exits):
+        left.append(left[-1] * (1 - ratio) if candidates is None else left[-1] - dropped(left[-1], ratio))
+    return left
+
+
+def dropped(candidates: int | numpy.ndarray, ratio: float) -> numpy.ndarray:
+    """floor(ratio · m) of m candidates, never all; a product that rounding left just below a whole number counts."""
+    product = numpy.floor(numpy.multiply(ratio, candidates) + 1e-9)  # 0.29 · 100 is a little less than 29
+    return numpy.minimum(numpy.subtract(candidates, 1), product.astype(int))
+
+
+def drop_ratios(alpha: Ratios, exits: int) -> list[float]:
+    """One ratio for each exit but the last.  Raises ValueError for more or fewer, or one outside [0, 1)."""
+    alike = isinstance(alpha, int | float)
+    given = [float(ratio) for ratio in ([alpha] if alike else alpha)]
+    ratios = given * (exits - 1) if alike else given
+    if len(ratios) != exits - 1 or not all(0 <= ratio < 1 for ratio in given):
+        raise ValueError(f"alpha: expected a share in [0, 1), or {exits - 1}, one an exit but the last; got {alpha}")
+    return ratios

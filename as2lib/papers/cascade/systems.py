@@ -1,0 +1,58 @@
+"""The catalogue of the Cascade Transformer paper: what ranks, what tables call it, and how a cascade can be trained."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+TRIVIAL = {"wide": "wide/overlap_then_rank", "target": "lexical/overlap_then_rank"}  # by set: many candidates, or few
+TRIVIAL_LABEL = "WO+RR (trivial baseline)"
+
+
+class Scheme(NamedTuple):
+    """A way to rank a question's candidates, and its label.
+
+    method: MT, a monolithic model; SR, such models in sequence; CT, the cascade.  layers: of the model, or of the exit
+    that has the last word.  alpha: which share of the candidates each exit before it drops; None for MT.
+    """
+
+    method: str
+    layers: int
+    alpha: float | None = None
+
+    def __str__(self) -> str:
+        number = f"{self.layers} layer{'s' * (self.layers != 1)}"
+        name = {"MT": f"MT of {number}", "SR": "SR", "CT": f"CT to layer {self.layers}"}[self.method]
+        return name if self.alpha is None else f"{name}, alpha {self.alpha:g}"
+
+
+def schemes(study: "Study") -> list[Scheme]:
+    """The rows of Table 3."""
+    exits, alphas = study.cascade.exits, study.cascade.alphas
+    rows = [Scheme("MT", layers) for layers in exits]
+    rows += [Scheme("SR", exits[-1], alpha) for alpha in alphas]
+    rows += [Scheme("CT", layers, 0.0) for layers in exits]
+    return rows + [Scheme("CT", exits[-1], alpha) for alpha in alphas]
+
+
+class Recipe(NamedTuple):
+    """A way to train a cascade: its runs' prefix, its label, what it changes of their spec and of their `cascade`."""
+
+    prefix: str
+    label: str
+    spec: dict[str, Any]
+    shape: dict[str, Any]
+
+
+RECIPES = {  # sections 4.3 and 4.3.1
+    "": Recipe("cascade", "as the paper: exits drawn uniformly, gradient to the embeddings, mean of tokens", {}, {}),
+    "round_robin": Recipe("cascade-round_robin", "exits in turn", {"schedule": "round_robin"}, {}),
+    "early": Recipe("cascade-early", "early exits more often at first", {"schedule": "early"}, {}),
+    "stopped": Recipe("cascade-stopped", "gradient stopped at the previous exit", {}, {"stop_gradient": True}),
+    "first": Recipe("cascade-first", "first token instead of the mean", {}, {"pooling": "first"}),
+}
+
+
+def recipes(study: "Study") -> dict[str, Recipe]:
+    """The paper's way first, then those that the study tries beside it."""
+    return RECIPES if study.cascade.ablations else {"": RECIPES[""]}

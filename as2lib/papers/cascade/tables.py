@@ -1,0 +1,273 @@
+"""Tables and sentences of the Cascade Transformer, from stored scores; trains and draws nothing.
+
+"wide" is the set with many candidates, "target" the target set; MT, SR and CT as `Scheme` says.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pandas
+
+from as2lib.data.pairs import load_parts
+from as2lib.metrics import cascade
+from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
+from as2lib.metrics.ranking import summary
+from as2lib.papers.cascade.systems import TRIVIAL, TRIVIAL_LABEL, Scheme, recipes, schemes
+from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+EXIT = "CT, exit at layer {}"  # a row of Table 2; nothing is dropped before it
+PAPER_EXITS = (4, 6, 8, 10, 12)
+
+
+def statistics(study: "Study") -> pandas.DataFrame:
+    """Table 1: answered questions, candidates and correct answers a question, ours before the published ones."""
+    rows = []
+    for name, pairs in (("wide", study.wide), ("target", study.data.target)):
+        for split, parts in pairs.model_dump().items():
+            label = load_parts(tuple(parts), "answered").to_pandas().groupby("question_id", sort=False)["label"]
+            means = {"candidates a question": label.size().mean(), "correct a question": label.sum().mean()}
+            rows.append({"dataset": f"{name} (ours)", "split": split, "questions": len(label), **means})
+    return pandas.concat([pandas.DataFrame(rows), published("cascade_table1")], ignore_index=True)
+
+
+def sentence_candidates(wide: float, target: float) -> str:
+    return f"A question of the wide test set has {wide:.1f} candidates, one of the target set {target:.1f}."
+
+
+def by_depth(study: "Study") -> pandas.DataFrame:
+    """Table 2: on the target set, each exit at alpha 0, an independent model of its depth, and every published row."""
+    exits, cascades = study.cascade.exits, [run.scores() for run in study.runs("cascade/target")]
+    models = {str(Scheme("MT", n)): [run.scores() for run in study.runs(f"monolith/{n}/target")] for n in exits}
+    ends = {EXIT.format(n): [table.assign(score=table[f"exit_{n}"]) for table in cascades] for n in exits}
+    scores = {TRIVIAL_LABEL: [study.run(TRIVIAL["target"]).scores()], **models, **ends}
+    seeds = pandas.Series({label: len(tables) for label, tables in scores.items()}, name="seeds", dtype="Int64")
+    paper = dict(list(published("cascade_table2").groupby("kind")))
+    theirs = [
+        paper["other"].set_index(paper["other"]["model"] + ", not trained here"),
+        _by_place(paper["monolith"], list(models), "MT of {} layers"),
+        _by_place(paper["cascade"], list(ends), "CT of {} layers"),
+    ]
+    measures = ["WikiQA MAP", "WikiQA MRR", "TREC-QA MAP", "TREC-QA MRR"]
+    return _beside(seeds.to_frame().join(mean_and_spread(frame(scores))), theirs, measures)
+
+
+def sentence_by_depth(study: "Study", by_depth: pandas.DataFrame) -> str:
+    found, exits = by_depth["MAP"], study.cascade.exits
+    gaps = {n: found[EXIT.format(n)] - found[str(Scheme("MT", n))] for n in exits}
+    listed = ", ".join(f"{gap:+.1f} (layer {n})" for n, gap in gaps.items())
+    return (
+        f"At the full depth the cascade is {gaps[exits[-1]]:+.1f} points of MAP from the independent model; the exits "
+        f"are {listed} from models of their own depth."
+    )
+
+
+def wide_scores(study: "Study") -> dict[str, list[pandas.DataFrame]]:
+    """What each row of Table 3 scored on the wide test set, by its label; one seed, the trivial baseline first."""
+    trivial = {TRIVIAL_LABEL: [study.run(TRIVIAL["wide"]).scores()]}
+    return trivial | {str(scheme): [scored(study, scheme)] for scheme in schemes(study)}
+
+
+def scored(study: "Study", scheme: Scheme, split: str = "test") -> pandas.DataFrame:
+    """question_id, label and the score by which a scheme ranks the wide set.
+
+    Where it drops candidates, the score is minus the place, and `last` the last exit that saw the candidate, from 0.
+    """
+    table = exit_scores(study, scheme.method, split)
+    if not scheme.alpha:
+        return table.assign(score=table[f"exit_{scheme.layers}"])
+    found = cascade.replay(table["question_id"], table.filter(like="exit_").to_numpy(), scheme.alpha)
+    return table.assign(score=-found.position, last=found.last)
+
+
+def exit_scores(study: "Study", method: str, split: str) -> pandas.DataFrame:
+    """question_id, label and `exit_<layers>` …: the wide set as scored at each exit of CT, or by each model."""
+    if method == "CT":
+        return study.run("cascade/wide/seed-0").scores(split)
+    models = {f"exit_{n}": study.run(f"monolith/{n}/wide/seed-0").scores(split) for n in study.cascade.exits}
+    pairs = next(iter(models.values()))[["question_id", "label"]]
+    return pairs.assign(**{name: table["score"] for name, table in models.items()})
+
+
+def by_ratio(study: "Study", scores: Scored) -> pandas.DataFrame:
+    """Table 3: `wide_scores` measured, with the analytic cost, beside the published rows of ASNQ and GPD."""
+    paper, theirs = published("cascade_table3").rename(columns={"cost": "cost %"}), []
+    for method, label in (("MT", "MT of {} layers"), ("SR", ""), ("CT", "CT to layer {}, alpha 0")):
+        own = [scheme for scheme in schemes(study) if scheme.method == method]
+        alphas = {scheme.alpha: str(scheme) for scheme in own if scheme.alpha}
+        rows = paper[paper["method"] == method]
+        whole = rows["alpha"].fillna(0) == 0
+        theirs.append(_by_place(rows[whole], [str(scheme) for scheme in own if not scheme.alpha], label))
+        theirs.append(rows[~whole].set_index("alpha").reindex(list(alphas)).set_axis(list(alphas.values())))
+    costs = pandas.Series({str(scheme): relative_cost(study, scheme) for scheme in schemes(study)}, name="cost %")
+    ours = mean_and_spread(frame(scores))[list(MEASURES)].join(costs)
+    return _beside(ours, theirs, ["cost %", "ASNQ P@1", "ASNQ MAP", "GPD P@1", "GPD MAP"])
+
+
+def relative_cost(study: "Study", scheme: Scheme, candidates: Sequence[int] | None = None) -> float:
+    """Layers computed, in percent more (+) or fewer (−) than by the full model; with `candidates` by exact floors."""
+    cost = sequential_cost if scheme.method == "SR" else cascade_cost
+    exits = study.cascade.exits if scheme.alpha else [scheme.layers]
+    return 100 * (cost(study.cascade.exits[-1], exits, scheme.alpha or 0.0, candidates) - 1)
+
+
+def sentences_by_ratio(study: "Study", by_ratio: pandas.DataFrame) -> list[str]:
+    full = study.cascade.exits[-1]
+    rows = {alpha: by_ratio.loc[str(Scheme("CT", full, alpha))] for alpha in study.cascade.alphas}
+    whole = by_ratio.loc[str(Scheme("CT", full, 0.0)), "P@1"]
+    return [
+        f"At alpha {alpha:g} the cascade computes {-row['cost %']:.0f} % less than the full model and is "
+        f"{row['P@1'] - whole:+.1f} points of P@1 from ranking every candidate to the end."
+        for alpha, row in rows.items()
+    ]
+
+
+def against_rivals(study: "Study", scores: Scored) -> pandas.DataFrame:
+    """Paired tests between `wide_scores` of the full model, and of CT and SR at the first drop ratio."""
+    full, alpha = study.cascade.exits[-1], study.cascade.alphas[0]
+    rows = Scheme("MT", full), Scheme("SR", full, alpha), Scheme("CT", full, 0.0), Scheme("CT", full, alpha)
+    mt, sr, ct, pruning = map(str, rows)
+    tests = compare(study, scores, [(ct, mt), (pruning, ct), (pruning, mt), (pruning, sr)])
+    return labelled(tests, {label: label for label in scores})
+
+
+def counted(study: "Study", work: pandas.DataFrame, candidates: Sequence[int]) -> pandas.DataFrame:
+    """The operations that `measuring.measure` counted, beside the cost by formula and by exact floors."""
+    costs = {str(s): (relative_cost(study, s), relative_cost(study, s, candidates)) for s in schemes(study)}
+    table = pandas.DataFrame.from_dict(costs, orient="index", columns=["formula %", "floors %"])
+    return table.join(work[["FLOPs %", "FLOPs a question (M)"]]).rename_axis("system")
+
+
+def sentence_counted(alpha: float, pruning: pandas.Series) -> str:
+    return (
+        f"At alpha {alpha:g} the formula says {pruning['formula %']:+.0f} % for the cascade, exact floors "
+        f"{pruning['floors %']:+.0f} %, counted operations {pruning['FLOPs %']:+.0f} %."
+    )
+
+
+def throughput(study: "Study") -> tuple[dict[str, float], str]:
+    """The batch that a layer sees on average in the paper's example (section 4.3.2), with its exits and with ours.
+
+    It is what bounds memory where each layer's batch is freed.  Also returns what that means, in a sentence.
+    """
+    said = published("cascade_batches").set_index("quantity")["value"]
+    start, limit = (int(said[name]) for name in ("candidates of the example", "largest batch that fits"))
+    alpha, own = said["alpha of the example"], study.cascade.exits
+    papers, ours = (start * cascade_cost(exits[-1], exits, alpha, start) for exits in (PAPER_EXITS, own))
+    left = ", ".join(map(str, survivors(len(PAPER_EXITS), alpha, start)[1:]))
+    return {"average_batch": papers, "average_batch_own_exits": ours}, (
+        f"{start} candidates at alpha {alpha:g} shrink to {left}: {papers:.1f} a layer on average (the paper: "
+        f"{said['average batch']:g}), so where {limit} fit, throughput grows by {100 * (start / limit - 1):.0f} % (the "
+        f"paper: {said['more throughput (%)']:.0f} %). With the exits of this study the average is {ours:.1f}."
+    )
+
+
+def grid(study: "Study") -> pandas.DataFrame:
+    """Every combination of drop ratios of CT on the wide dev set; P@1 and `cost %` in percent."""
+    table, exits = exit_scores(study, "CT", "dev"), study.cascade.exits
+    scores = table.filter(like="exit_").to_numpy()
+    found = cascade.grid(table["question_id"], table["label"], scores, exits[-1], exits, study.cascade.grid)
+    return found.assign(**{"P@1": 100 * found["P@1"], "cost %": 100 * found["cost"]})
+
+
+def uniform(points: pandas.DataFrame, alphas: Sequence[float]) -> pandas.DataFrame:
+    """The points of a grid with one of these ratios at every exit, each with a `label`."""
+    ratios = points.filter(like="alpha_")
+    found = points[ratios.eq(ratios["alpha_1"], axis=0).all(axis=1) & ratios["alpha_1"].isin(alphas)]
+    return found.assign(label=[f"alpha {alpha:g} at every exit" for alpha in found["alpha_1"]])
+
+
+def percent(study: "Study", alpha: float | Sequence[float], split: str) -> dict[str, float]:
+    """P@1 and MAP of CT on the wide set, in percent, with one drop ratio or one for each exit but the last."""
+    table = scored(study, Scheme("CT", study.cascade.exits[-1], alpha), split)
+    found = summary(table["question_id"], table["label"], table["score"])
+    return {f"{split} {metric}": 100 * found[metric] for metric in ("P@1", "MAP")}
+
+
+def sentence_grid(points: pandas.DataFrame, whole: float) -> str:
+    """whole: P@1 on dev where nothing is dropped."""
+    low, high, front = points["P@1"].min(), points["P@1"].max(), points["front"].sum()
+    return (
+        f"Over {len(points):,} combinations P@1 on dev goes from {low:.1f} to {high:.1f}, with nothing dropped it is "
+        f"{whole:.1f}; {front} of them make up the front."
+    )
+
+
+def chosen(study: "Study", points: pandas.DataFrame) -> pandas.DataFrame:
+    """For the cost of each uniform ratio, the combination of `grid` that is best on dev within it.
+
+    Columns: budget %, ratios, values, cost %, and P@1 and MAP on dev and test; costs relative to the full model's.
+    """
+    rows, exits = [], study.cascade.exits
+    names = points.filter(like="alpha_").columns
+    for alpha in study.cascade.alphas:
+        budget = cascade_cost(exits[-1], exits, alpha)
+        picked = cascade.choose(points, budget)[names].tolist()
+        for label, ratios in (("the same at each exit", [alpha] * len(names)), ("picked on dev", picked)):
+            row = {"budget %": 100 * (budget - 1), "ratios": label, "values": ", ".join(f"{r:g}" for r in ratios)}
+            row["cost %"] = 100 * (cascade_cost(exits[-1], exits, ratios) - 1)
+            rows.append(row | percent(study, ratios, "dev") | percent(study, ratios, "test"))
+    return pandas.DataFrame(rows)
+
+
+def sentence_chosen(chosen: pandas.DataFrame) -> str:
+    means = chosen.groupby("ratios")[["dev P@1", "test P@1"]].mean()
+    dev, test = means.loc["picked on dev"] - means.loc["the same at each exit"]
+    return (
+        f"Picking ratios on dev adds {dev:+.1f} points of P@1 to one ratio for all exits there, and {test:+.1f} on the "
+        f"test set (mean over {len(chosen) // 2} budgets)."
+    )
+
+
+def pruned(study: "Study", scores: Scored) -> pandas.DataFrame:
+    """Behind which exit the last correct candidate fell, in percent of `wide_scores`' answered questions."""
+    rows, exits = {}, study.cascade.exits
+    for label, (table,) in scores.items():
+        if "last" in table:
+            fell = table[table["label"] == 1].groupby("question_id")["last"].max()
+            rows[label] = [100 * (fell == place).mean() for place in range(len(exits))]
+    columns = [*(f"behind layer {n}" for n in exits[:-1]), "never"]
+    return pandas.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("system")
+
+
+def sentence_pruned(study: "Study", pruned: pandas.DataFrame) -> str:
+    full, low, high = study.cascade.exits[-1], study.cascade.alphas[0], study.cascade.alphas[-1]
+    ct, sr = ([100 - pruned.loc[str(Scheme(m, full, a)), "never"] for a in (low, high)] for m in ("CT", "SR"))
+    return (
+        f"At alpha {low:g} the cascade drops every correct candidate of {ct[0]:.1f} % of the questions, at alpha "
+        f"{high:g} of {ct[1]:.1f} %; the sequence of independent models drops those of {sr[0]:.1f} and {sr[1]:.1f} %."
+    )
+
+
+def by_recipe(study: "Study") -> pandas.DataFrame:
+    """MAP of each exit on the wide test set, in percent, for CT as the paper trains it and for each other way."""
+    rows, columns = {}, {f"exit_{n}": f"layer {n}" for n in study.cascade.exits}
+    for recipe in recipes(study).values():
+        found = study.run(f"{recipe.prefix}/wide/seed-0").scores()
+        rows[recipe.label] = [
+            100 * summary(found["question_id"], found["label"], found[name])["MAP"] for name in columns
+        ]
+    table = pandas.DataFrame.from_dict(rows, orient="index", columns=list(columns.values()))
+    return table.assign(mean=table.mean(axis=1)).rename_axis("training")
+
+
+def sentence_by_recipe(by_recipe: pandas.DataFrame) -> str:
+    gaps = (by_recipe["mean"].iloc[1:] - by_recipe["mean"].iloc[0]).sort_values()
+    listed = ", ".join(f"{label} {gap:+.1f}" for label, gap in gaps.items()) or "none was tried"
+    worse = f"{(gaps < 0).sum()} of {len(gaps)} other ways of training lose to the paper's"
+    return f"Over all exits {worse} (points of MAP): {listed}."
+
+
+def _by_place(theirs: pandas.DataFrame, ours: list[str], label: str) -> pandas.DataFrame:
+    """Published rows under our labels, the full depth beside the full depth; those we have none for under their own."""
+    spare = theirs["layers"].head(max(len(theirs) - len(ours), 0)).astype(int)
+    labels = [*(f"{label.format(layers)}, published only" for layers in spare), *ours]
+    return theirs.set_axis(labels[len(labels) - len(theirs) :]).reindex(labels)
+
+
+def _beside(ours: pandas.DataFrame, theirs: list[pandas.DataFrame], measures: list[str]) -> pandas.DataFrame:
+    """The trivial baseline, then the published rows in their order, each with what we measured under its label."""
+    beside = pandas.concat([rows[measures] for rows in theirs]).add_prefix("published ")
+    return ours.reindex([TRIVIAL_LABEL, *beside.index]).join(beside).rename_axis("system")

@@ -1,0 +1,87 @@
+"""How many layers a head should have, and how many heads there should be: tables and sentences."""
+
+from typing import TYPE_CHECKING
+
+import pandas
+
+from as2lib.papers.cerberus.costs import RATIO
+from as2lib.papers.cerberus.systems import HEAD_DEPTHS, HEADS, head_depths, mhs_label, scaled, systems
+from as2lib.runs import results
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+LEAN, BASE, TRIVIAL = f"mhs/{HEADS}h1", "base/electra", "lexical/overlap_then_rank"
+BASE_LABEL = "base model, no teacher"
+
+
+def shapes(study: "Study") -> dict[str, str]:
+    """Run prefix → label of the study's configurations, the leanest first."""
+    return {f"mhs/{HEADS}h{layers}": mhs_label(study, layers) for layers in sorted({1, *head_depths(study)})}
+
+
+def by_layers(study: "Study") -> pandas.DataFrame:
+    """A row a configuration, with the paper's that it stands for, below the trivial baseline and the base model."""
+    labels = {TRIVIAL: systems(study)[TRIVIAL].label, BASE: BASE_LABEL, **shapes(study)}
+    table = results.table(study, [results.System(prefix, label) for prefix, label in labels.items()])
+    paper = results.published("cerberus_table4").set_index("run")
+    stands_for = {  # the leanest where several of the paper's fall on one of ours
+        f"mhs/{HEADS}h{scaled(layers, study.mhs.body + 1)}": f"mhs/3h{layers}" for layers in reversed(HEAD_DEPTHS)
+    }
+    paper = paper.reindex(table["run"].map(stands_for)).set_index(table.index)
+    table["the paper's"] = paper["configuration"]
+    return table.assign(**{f"published {metric}": paper[f"IAS2 {metric}"] for metric in results.METRICS})
+
+
+def sentence_layers(heads: pandas.DataFrame) -> str:
+    """heads: the configurations' rows of `by_layers`."""
+    paper, found = results.published("cerberus_table4")["IAS2 MAP"], heads["MAP"]
+    if len(heads) == 1:
+        return f"The study has one configuration, {heads.index[0]} (MAP {found.iloc[0]:.1f})."
+    return (
+        f"The best configuration is {found.idxmax()} (MAP {found.max():.1f}), {found.max() - found.min():.1f} points "
+        f"above the worst, {found.idxmin()}; seeds vary by up to {heads['MAP ±'].max():.1f} (standard deviation). In "
+        f"the paper the configurations lie within {paper.max() - paper.min():.1f} points."
+    )
+
+
+def deeper_heads(study: "Study") -> pandas.DataFrame:
+    """Paired tests of deeper heads against heads of one layer; empty where the study has heads of one layer only."""
+    labels = shapes(study)
+    pairs = [(prefix, LEAN) for prefix in labels if prefix != LEAN]
+    if not pairs:
+        return pandas.DataFrame()
+    return results.labelled(results.compare(study, results.scored(study, labels), pairs), labels)
+
+
+def sentences_deeper(study: "Study", tests: pandas.DataFrame) -> list[str]:
+    if tests.empty:
+        return ["Every head of this study has one layer: there is no pair of configurations to compare."]
+    return [results.reading(study, name, row) for name, row in tests.iterrows()]
+
+
+def sentence_costs(counted: pandas.DataFrame) -> str:
+    """counted: from `costs.counted`, the paper's Table 4."""
+    lean, deep = counted.iloc[0], counted.iloc[-1]
+    return (
+        f"At ELECTRA base's size {lean.name} has {lean['parameters'] / 1e6:.0f} M parameters and {lean[RATIO]:.2f} "
+        f"times the operations of the base model; {deep.name} has {deep['parameters'] / 1e6:.0f} M and "
+        f"{deep[RATIO]:.2f} times."
+    )
+
+
+def by_heads(study: "Study") -> pandas.DataFrame:
+    """A row a number of heads, each of one layer; `heads`: the number."""
+    numbers = sorted({*study.mhs.heads, HEADS})
+    rows = [results.System(f"mhs/{number}h1", f"{number} head{'s' * (number > 1)}") for number in numbers]
+    return results.table(study, rows).assign(heads=numbers)
+
+
+def sentences_heads(heads: pandas.DataFrame, combined: pandas.DataFrame) -> list[str]:
+    """heads: from `by_heads`.  combined: from `tables.combined_heads`."""
+    found, gap = heads["MAP"], combined.loc["logit", "MAP"] - combined.loc["probability", "MAP"]
+    return [
+        f"By number of heads, MAP is highest with {found.idxmax()} ({found.max():.1f}) and lowest with "
+        f"{found.idxmin()} ({found.min():.1f}).",
+        f"An average of logits differs from one of probabilities by {gap:+.2f} points of MAP.",
+    ]

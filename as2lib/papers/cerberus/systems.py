@@ -1,0 +1,143 @@
+"""The catalogue of CERBERUS: its systems by the prefix of their runs, and what tables, figures and claims call them."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from as2lib.runs.params import FAMILIES, SIZES
+from as2lib.runs.run import System
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+STUDENT = FAMILIES[0]  # the student's family: every distilled row but 7 and 8 starts from its base model
+ROLES = {"large": "teacher", "base": "base"}  # size → first part of a run's name
+KINDS = {"large": "teachers", "base": "base size"}
+HEADS = len(FAMILIES)  # one for each teacher
+HEAD_DEPTHS, PAPER_DEPTH = (1, 2, 4, 6), 12  # Table 4: the layers of a head, of the 12 of ELECTRA base
+
+
+def systems(study: "Study") -> dict[str, System]:
+    """Run prefix → system, of every row of notebooks 01 to 07; also rows that the study does not run.
+
+    label: in tables of results; short: in comparisons and legends; kind: trivial, teachers, base size, ensemble
+    or heads.
+    """
+    rows = [*trivial(), *models(study), *direct(study), *students(study), *strategies(study), *configurations(study)]
+    return {system.prefix: system for system in [*rows, *on_transfer(study)]}
+
+
+def trivial() -> list[System]:
+    """The rankers that every table shows (Cosinet, section 2.1): nothing is trained."""
+    labels = {
+        "reciprocal_rank": "original order (RR)",
+        "word_overlap": "word overlap (WO)",
+        "overlap_then_rank": "WO+RR (trivial baseline)",
+    }
+    return [System(f"lexical/{scorer}", label, "trivial") for scorer, label in labels.items()]
+
+
+def rankers() -> list[System]:
+    """The same in tables of their own: the last one is called by what it does."""
+    *rows, both = trivial()
+    return [*rows, replace(both, label="WO, ties by order (WO+RR)")]
+
+
+def models(study: "Study") -> list[System]:
+    """Table 2, rows 1-6, in the paper's order: the large teachers and the base models."""
+    return [
+        System(f"{role}/{family}", study.label(family, size), KINDS[size])
+        for size, role in ROLES.items()
+        for family in reversed(FAMILIES)
+    ]
+
+
+def direct(study: "Study") -> list[System]:
+    """Rows 1-6 without the transfer step."""
+    return [
+        System(
+            f"direct/{family}-{size}", f"{study.label(family, size)}, without transfer", KINDS[size], "without transfer"
+        )
+        for size in SIZES
+        for family in reversed(FAMILIES)
+    ]
+
+
+def students(study: "Study") -> list[System]:
+    """Table 2, rows 7-14, and the mean of the three teachers themselves."""
+    name, mhs = {family: f"{study.backbones[family].name} base" for family in FAMILIES}, mhs_label(study)
+    found = [
+        System(f"kd/{family}", f"one teacher, {name[family]}", "base size", f"{name[family]}, distilled")
+        for family in reversed(FAMILIES)
+    ]
+    return [
+        System("ensemble/teachers", "mean of the 3 teachers", "teachers"),
+        *found,
+        System("ensemble/base", "3 base models, no teacher", "ensemble", "ensemble of 3 base"),
+        System("ensemble/kd", "3 distilled, a family each", "ensemble", "ensemble of 3 distilled"),
+        System("ensemble/distilled", f"3 distilled {name[STUDENT]}", "ensemble", f"ensemble of 3 {name[STUDENT]}"),
+        System("hydra/3h1", f"Hydra ({mhs}, 3 base teachers)", "heads"),
+        System("mhs/3h1", f"{mhs} (one teacher a head)", "heads", "MHS"),
+    ]
+
+
+def strategies(study: "Study") -> list[System]:
+    """The rows of Table 3 that are not in Table 2, and the student of the mean of the teachers."""
+    base, mhs = f"{study.backbones[STUDENT].name} base", mhs_label(study)
+    return [
+        System("kd/electra-sum", f"{base}, sum of the losses", "base size", "KD_Sum"),
+        System("kd/electra-robin", f"{base}, in turn", "base size", "KD_RR"),
+        System("kd/electra-from-ensemble", f"{base} from the mean of 3 teachers", "base size"),
+        System("mhs/3h1-no-teacher", f"{mhs}, no teacher", "heads", "MHS, no teacher"),
+        System("mhs/3h1-one-teacher", f"{mhs}, one teacher for all heads", "heads", "MHS, one teacher"),
+    ]
+
+
+def configurations(study: "Study") -> list[System]:
+    """Table 4: heads of more layers, as many as the paper's and this study's; beyond it: other numbers of heads."""
+    deeper = sorted({*head_depths(study), *HEAD_DEPTHS} - {1})
+    found = [System(f"mhs/{HEADS}h{n}", mhs_label(study, n), "heads", f"MHS {HEADS}H{n}") for n in deeper]
+    for heads in sorted({*study.mhs.heads} - {HEADS}):
+        found.append(System(f"mhs/{heads}h1", "1 head" if heads == 1 else f"{heads} heads", "heads", f"MHS {heads}H1"))
+    return found
+
+
+def on_transfer(study: "Study") -> list[System]:
+    """Table 2 with the transfer set as the target (the paper's ASNQ columns); none where it is no target."""
+    called = {system.prefix: system for system in [trivial()[-1], *models(study), *students(study)]}
+    for family in FAMILIES:
+        base = called[f"base/{family}"]
+        called[base.prefix] = replace(base, label=f"no teacher, {base.name}", short=base.name)
+    return [replace(called[row], prefix=prefix) for prefix, row in as_published(study).items()]
+
+
+def as_published(study: "Study") -> dict[str, str]:
+    """Run prefixes on the transfer set → those of the same rows on the target set; none where it is no target."""
+    if not has_transfer_target(study):
+        return {}
+    found = {f"transfer/{family}-{size}": f"{role}/{family}" for family in FAMILIES for size, role in ROLES.items()}
+    same = ["lexical/overlap_then_rank", *(system.prefix for system in students(study))]
+    return found | {f"transfer-{prefix}": prefix for prefix in same if prefix != "ensemble/teachers"}
+
+
+def has_transfer_target(study: "Study") -> bool:
+    """Whether systems can be compared on the transfer set: it is one set for all, with dev and test splits."""
+    backbones = [getattr(family, size) for family in study.backbones.values() for size in SIZES]
+    one = all(backbone.transfer is None for backbone in backbones)
+    return bool(one and study.data.transfer.dev and study.data.transfer.test)
+
+
+def head_depths(study: "Study") -> list[int]:
+    """The layers of a head in this study's configurations: the paper's, scaled, and those of `mhs.bodies`."""
+    depth = study.mhs.body + 1
+    return sorted({scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies})
+
+
+def scaled(layers: int, depth: int) -> int:
+    """A head of that many of the paper's 12 layers, in a model of `depth` layers."""
+    return max(1, round(layers * depth / PAPER_DEPTH))
+
+
+def mhs_label(study: "Study", layers: int = 1) -> str:
+    """Such as MHS B11 3H1: a body of 11 layers, and three heads of one; without the body where none is left."""
+    body = study.mhs.body + 1 - layers
+    return f"MHS B{body} {HEADS}H{layers}" if body > 0 else f"MHS {HEADS}H{layers}"

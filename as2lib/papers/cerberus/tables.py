@@ -1,0 +1,283 @@
+"""CERBERUS's tables as data frames, and the captions and sentences of notebooks 00, 02 and 03; runs nothing."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy
+import pandas
+
+from as2lib.metrics import ranking
+from as2lib.papers.cerberus.systems import HEADS, STUDENT, as_published, direct, mhs_label, models, students, systems
+from as2lib.papers.cerberus.systems import on_transfer as rows_on_transfer
+from as2lib.runs import results
+from as2lib.runs.params import FAMILIES
+from as2lib.runs.results import METRICS, System
+from as2lib.runs.store import Finished
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+OVERVIEW = (  # the overview's words for a reader who has seen no other notebook
+    System("lexical/overlap_then_rank", "WO+RR (trivial baseline)"),
+    System("base/electra", "base model, no teacher", "base size"),
+    System("kd/electra", "base model, one teacher", "base size"),
+    System("mhs/3h1", "MHS, one teacher a head", "MHS"),
+    System("ensemble/distilled", "ensemble of 3 distilled", "ensemble"),
+    System("teacher/electra", "large model", "large"),
+)
+OVERVIEW_CAPTION = (
+    f"Target test set, policy “answered”; {results.TIE_RULE}. Percent; ±: standard deviation over seeds; a dash: not "
+    "run, or not in the paper. Published: WikiQA, CERBERUS Table 2 and Cosinet Table 2."
+)
+
+
+def on_wikiqa() -> pandas.DataFrame:
+    """The published rows of CERBERUS and Cosinet on WikiQA, by `run`."""
+    return pandas.concat([results.published("cerberus_table2"), results.published("cosinet_table2")])
+
+
+def caption_on_wikiqa(study: "Study", found: pandas.DataFrame) -> str:
+    beside = "WikiQA, CERBERUS Table 2, the row in the same place; WO+RR: Cosinet Table 2"
+    return results.caption(int(found["questions"].iloc[0]), study.seeds, beside)
+
+
+def numbers(table: pandas.DataFrame, *columns: str, of: str = "") -> dict[str, Any]:
+    """The cells of a table of results as metrics are named, `<run> <column>`, or `<run> <of> <column>`."""
+    named = {column: f"{of} {column}".strip() for column in columns}
+    return {f"{row['run']} {named[column]}": row[column] for _, row in table.iterrows() for column in columns}
+
+
+def tested(study: "Study", pairs: Sequence[tuple[str, str]]) -> pandas.DataFrame:
+    """`results.compare` of pairs of run prefixes on the test set."""
+    return results.compare(study, results.scored(study, {prefix for pair in pairs for prefix in pair}), pairs)
+
+
+def tests_caption(study: "Study") -> str:
+    return (
+        "Points of MAP on the test set; 95 % bootstrap interval over questions (low, high); p: Wilcoxon (Pratt); "
+        f"p equal: TOST, margin {100 * study.significance.margin:g} points; p Holm and p equal are corrected over "
+        "these rows; effect: rank-biserial."
+    )
+
+
+def better(study: "Study", tests: pandas.DataFrame) -> pandas.DataFrame:
+    """The comparisons whose first system is better, by a corrected Wilcoxon test."""
+    return tests[(tests["difference"] > 0) & (tests["p Holm"] < study.significance.alpha)]
+
+
+# 00 · the overview
+
+
+def main_results(found: dict[str, Any]) -> pandas.DataFrame:
+    """Accuracy beside size, from the metrics that notebook 03 recorded; missing where it was not run."""
+    paper, rows = on_wikiqa(), {}
+    for system in OVERVIEW:
+        ours = {value: found.get(f"{system.prefix} {value}") for value in ("parameters", "P@1", "MAP", "MAP ±")}
+        rows[system.label] = ours | results.published_row(paper, system.prefix, "WikiQA")
+    return pandas.DataFrame(rows).T.rename_axis("system").astype(float).astype({"parameters": "Int64"})
+
+
+# 02 · the teachers
+
+
+def sentence_best(found: pandas.DataFrame) -> str:
+    best = found.iloc[1:].sort_values("MAP").iloc[-1]
+    return (
+        f"The best single model is {best.name}, with MAP {best['MAP']:.1f} ± {best['MAP ±']:.1f} and "
+        f"P@1 {best['P@1']:.1f}; the trivial baseline has MAP {found['MAP'].iloc[0]:.1f}."
+    )
+
+
+def sentence_steps(study: "Study", steps: pandas.DataFrame) -> str:
+    apart = better(study, steps)
+    left = ", ".join(steps.index.difference(apart.index, sort=False))
+    return (
+        f"{len(apart)} of the {len(steps)} steps from trivial to base to large stand apart "
+        f"(Holm-corrected p < {study.significance.alpha:g})" + (f"; not: {left}." if left else ".")
+    )
+
+
+def transfer_gain(study: "Study") -> pandas.DataFrame:
+    """Transfer-then-adapt against adapting alone, a row a model: the MAP of both and their paired tests."""
+    called, pairs = systems(study), [(a.prefix, b.prefix) for a, b in zip(models(study), direct(study), strict=True)]
+    means = results.mean_and_spread(results.frame(results.scored(study, [prefix for pair in pairs for prefix in pair])))
+    gain = results.labelled(tested(study, pairs), {prefix: system.name for prefix, system in called.items()})
+    gain.insert(0, "MAP with", [means.loc[a, "MAP"] for a, _ in pairs])
+    gain.insert(1, "MAP without", [means.loc[b, "MAP"] for _, b in pairs])
+    return gain
+
+
+def sentences_transfer(study: "Study", gain: pandas.DataFrame, trivial: float) -> list[str]:
+    """trivial: the MAP of the trivial baseline."""
+    points, helped, below = gain["difference"], len(better(study, gain)), int((gain["MAP without"] < trivial).sum())
+    fit = study.fit
+    return [
+        f"The transfer step adds {points.mean():+.1f} points of MAP on average ({points.min():+.1f} to "
+        f"{points.max():+.1f}), a real difference in {helped} of {len(gain)} models.",
+        f"Without it {below} of {len(gain)} models stay below the trivial baseline; they train for {fit.direct.steps} "
+        f"steps, against about {fit.transfer.steps} and {fit.adapt.steps}, with the seeds {study.grid_seeds}.",
+    ]
+
+
+# 03 · distillation
+
+
+def by_teacher(study: "Study") -> dict[str, System]:
+    """The catalogue as notebook 03 calls it: a model by its teacher, or by being one."""
+    found = {prefix: replace(system, short="") for prefix, system in systems(study).items()}
+    for family in FAMILIES:
+        name, teacher = study.backbones[family].name, found[f"teacher/{family}"]
+        found[teacher.prefix] = replace(teacher, label=f"teacher {teacher.label}")
+        found[f"base/{family}"] = replace(found[f"base/{family}"], label=f"no teacher, {name} base")
+    return found | {"mhs/3h1": systems(study)["mhs/3h1"]}
+
+
+def distilled(study: "Study") -> list[System]:
+    """Rows of the main table: the trivial baseline, the teachers, the model without one, and every student."""
+    mean, *taught = [system.prefix for system in students(study)]
+    called = by_teacher(study)
+    return [called[p] for p in ("lexical/overlap_then_rank", mean, f"teacher/{STUDENT}", f"base/{STUDENT}", *taught)]
+
+
+def sentence_mhs(found: pandas.DataFrame) -> str:
+    rows = found.set_index("run")
+    mhs, alone = rows.loc["mhs/3h1"], rows.loc[f"base/{STUDENT}"]
+    return (
+        f"MHS has MAP {mhs['MAP']:.1f} ± {mhs['MAP ±']:.1f} with {mhs['parameters'] / alone['parameters']:.2f} times "
+        f"the parameters of the base model, which has {alone['MAP']:.1f} ± {alone['MAP ±']:.1f} without a teacher."
+    )
+
+
+def sentences_ensemble(study: "Study", tests: pandas.DataFrame, found: pandas.DataFrame) -> list[str]:
+    """Whether MHS equals the ensemble, and whether a teacher helps.  tests: index (a, b), from `tested`."""
+    equal = tests.loc[("mhs/3h1", "ensemble/distilled"), "p equal"] < study.significance.alpha
+    size = found.set_index("run")["parameters"]
+    single = tests[tests.index.get_level_values("a").str.startswith("kd/")]
+    helped = len(better(study, single))
+    return [
+        f"One model with three heads {'equals' if equal else 'was not shown to equal'} the ensemble of three distilled "
+        f"students within {100 * study.significance.margin:g} points, with "
+        f"{size['mhs/3h1'] / size['ensemble/distilled']:.2f} times its parameters.",
+        f"A teacher makes a difference for the better in {helped} of {len(single)} single students.",
+    ]
+
+
+def on_transfer(study: "Study") -> pandas.DataFrame:
+    """Table 2 with the transfer set as the target, beside the paper's ASNQ."""
+    here = {published: prefix for prefix, published in as_published(study).items()}
+    paper = on_wikiqa().assign(run=lambda rows: rows["run"].map(here))
+    found = results.table(study, rows_on_transfer(study), beside=paper, dataset="ASNQ")
+    return found.sort_values("row", na_position="first")
+
+
+def caption_on_transfer(found: pandas.DataFrame) -> str:
+    return (
+        results.caption(int(found["questions"].iloc[0]), (), "ASNQ, CERBERUS Table 2")
+        + f" One seed a row, {HEADS} where a spread is shown: the base model of the student's family."
+    )
+
+
+def sentence_on_transfer(found: pandas.DataFrame) -> str:
+    by_run = found.set_index("run")["MAP"]
+    gains = [by_run[f"transfer-kd/{family}"] - by_run[f"transfer/{family}-base"] for family in FAMILIES]
+    ahead = by_run["transfer-mhs/3h1"] - by_run["transfer-ensemble/distilled"]
+    return (
+        f"On the transfer set one teacher changes MAP by {min(gains):+.1f} to {max(gains):+.1f} points, and MHS is "
+        f"{ahead:+.1f} points from the ensemble of three distilled students (one seed, no test of difference)."
+    )
+
+
+def strategies(study: "Study") -> pandas.DataFrame:
+    """Table 3, eight uses of several teachers, called "model, strategy"; and how far the heads are apart at the end."""
+    called, base, mhs = systems(study), f"{study.backbones[STUDENT].name} base", mhs_label(study)
+    rows = [
+        System("base/electra", f"{base}, no teacher"),
+        System("kd/electra", f"{base}, one teacher"),
+        *(called[f"kd/electra-{strategy}"] for strategy in ("sum", "robin")),
+        *(called[f"mhs/3h1-{strategy}"] for strategy in ("no-teacher", "one-teacher")),
+        System("hydra/3h1", f"{mhs}, Hydra: base teachers that differ by seed"),
+        System("mhs/3h1", f"{mhs}, one teacher a head"),
+    ]
+    found = results.table(study, rows, beside=results.published("cerberus_table3"), dataset="IAS2")
+    with_heads = found["run"].str.startswith(("mhs/", "hydra/"))
+    found["heads disagree %"] = found["run"][with_heads].map(lambda prefix: disagreement(study.runs(prefix)))
+    return found
+
+
+def sentences_strategies(found: pandas.DataFrame) -> list[str]:
+    said, widest, parts = [], 0.0, found.index.str.split(", ", n=1)
+    for model, rows in found.set_index(parts.str[1]).groupby(parts.str[0], sort=False)["MAP"]:
+        said.append(
+            f"{model}: the best strategy is “{rows.idxmax()}” (MAP {rows.max():.1f}), the worst "
+            f"“{rows.idxmin()}” ({rows.min():.1f})."
+        )
+        widest = max(widest, rows.max() - rows.min())
+    apart = found.set_index(parts.str[1])["heads disagree %"].dropna()
+    return [
+        *said,
+        f"Between seeds the same system varies by {found['MAP ±'].max():.1f} points at most (standard deviation), "
+        f"between strategies by {widest:.1f}.",
+        "Two heads choose another top candidate in "
+        + ", ".join(f"{share:.1f} % ({strategy})" for strategy, share in apart.items())
+        + " of the questions.",
+    ]
+
+
+def confidence(study: "Study") -> pandas.DataFrame:
+    """How sure each teacher is: percent of its dev and test scores below 0.05, above 0.95, and either, over seeds."""
+    called, rows = systems(study), {}
+    for prefix in ("ensemble/teachers", *(f"teacher/{family}" for family in FAMILIES)):
+        scores = [pandas.concat([run.scores("dev"), run.scores("test")])["score"] for run in study.runs(prefix)]
+        low, high = numpy.mean([[100 * (one < 0.05).mean(), 100 * (one > 0.95).mean()] for one in scores], axis=0)
+        rows[called[prefix].label] = {"below 0.05": low, "above 0.95": high, "near 0 or 1": low + high}
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("teacher")
+
+
+def sentences_confidence(study: "Study", sure: pandas.DataFrame) -> list[str]:
+    scores = results.scored(study, ["kd/electra-from-ensemble", "kd/electra"])
+    (by_all, _), (by_one, spread) = results.mean_and_spread(results.frame(scores))[["MAP", "MAP ±"]].to_numpy()
+    mean, *single = sure["near 0 or 1"]
+    less, several = sum(share < mean for share in single), len(single)
+    than = {0: f"less than for any of the {several} teachers", several: "more than for every teacher"}
+    return [
+        f"KD from the ensemble reaches MAP {by_all:.1f}, KD from one teacher {by_one:.1f} ± {spread:.1f}.",
+        f"{mean:.0f} % of the ensemble's probabilities lie below 0.05 or above 0.95: "
+        + than.get(less, f"more than for {less} of the {several} teachers")
+        + f" ({', '.join(f'{share:.0f} %' for share in single)}).",
+    ]
+
+
+def heads(runs: Sequence[Finished], labels: Sequence[str]) -> pandas.DataFrame:
+    """P@1, MAP and MRR in percent of each head as a ranker of its own, and of their combined score; means over runs."""
+    columns = {label: f"head_{i}" for i, label in enumerate(labels)} | {"combined": "score"}
+    tables = [run.scores() for run in runs]
+    scores = {label: [table.assign(score=table[column]) for table in tables] for label, column in columns.items()}
+    return results.mean_and_spread(results.frame(scores))[METRICS].rename_axis("head")
+
+
+def disagreement(runs: Sequence[Finished]) -> float:
+    """Percent of answered questions where two heads have another top candidate; mean over pairs of heads and runs."""
+    found = []
+    for run in runs:
+        table = run.scores()
+        table = table[table.groupby("question_id")["label"].transform("max") == 1]
+        tops = [ranking.top(table["question_id"], table["label"], table[name]) for name in table.filter(like="head_")]
+        found += [(a.to_numpy() != b.to_numpy()).mean() for a, b in combinations(tops, 2)]
+    return 100 * float(numpy.mean(found))
+
+
+def combined_heads(runs: Sequence[Finished]) -> pandas.DataFrame:
+    """P@1, MAP and MRR in percent of the heads' mean probability and of their mean logit; means over the runs."""
+    scores = {"probability": [], "logit": []}
+    for table in [run.scores() for run in runs]:
+        by_head = table.filter(like="head_").to_numpy().clip(1e-300, 1 - 1e-16)
+        scores["probability"].append(table.assign(score=by_head.mean(axis=1)))
+        scores["logit"].append(table.assign(score=(numpy.log(by_head) - numpy.log1p(-by_head)).mean(axis=1)))
+    return results.mean_and_spread(results.frame(scores))[METRICS].rename_axis("average of")
+
+
+def sentence_heads(found: pandas.DataFrame) -> str:
+    gain = found.loc["combined", "MAP"] - found.drop("combined")["MAP"].mean()
+    return f"Combining the heads adds {gain:+.2f} points of MAP to the mean head."

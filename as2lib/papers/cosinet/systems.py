@@ -1,0 +1,48 @@
+"""The catalogue of the Cosinet paper: every system of its tables, said once; their runs are in `plan`."""
+
+from typing import TYPE_CHECKING
+
+from as2lib.papers.cerberus.systems import rankers
+from as2lib.runs.run import System
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+
+# Row of Table 4 → (its label behind the encoder's, unit of a batch, rank RNN, bidirectional)
+SHAPES = {
+    "point": ("", "pair", None, False),
+    "list": (" list", "question", None, False),
+    "rnn": (" list + RNN", "question", "rnn", False),
+    "birnn": (" list + BiRNN", "question", "rnn", True),
+    "lstm": (" list + LSTM", "question", "lstm", False),
+    "bilstm": (" list + BiLSTM", "question", "lstm", True),
+}
+ENCODERS = {  # label in tables, name in figures, model in a run's spec
+    "cosinet": ("Cosinet", "Cosinet", "cosinet"),
+    "ca": ("CA", "Compare-Aggregate", "compare_aggregate"),
+}
+UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
+SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
+FIRST, SECOND = "cosinet/birnn", "mhs/3h1"  # a cheap ranker before an expensive one
+UPPER = "base/electra"  # the fine-tuned encoder above the twelve models
+TRIVIAL = rankers()
+MODELS = [
+    System(f"{encoder}/{shape}", label + behind, name)
+    for encoder, (label, name, _) in ENCODERS.items()
+    for shape, (behind, *_) in SHAPES.items()
+]
+# A model, and the same without a piece: the list-wise loss, relatedness, the rank RNN, its direction, gate and encoder.
+PIECES = [("cosinet/list", "cosinet/point"), *((prefix, f"{prefix}-unrelated") for prefix in UNRELATED)]
+PIECES += [(f"{encoder}/birnn", f"{encoder}/{other}") for encoder in ENCODERS for other in ("list", "rnn")]
+PIECES += [*((f"{encoder}/lstm", f"{encoder}/rnn") for encoder in ENCODERS), ("cosinet/birnn", "ca/birnn")]
+
+
+def systems(study: "Study") -> dict[str, System]:
+    """Run prefix → system: Table 4's rows from the trivial rankers to the fine-tuned encoder, and what others add."""
+    upper = System(UPPER, f"fine-tuned {study.label('electra', 'base')}")
+    rows = {system.prefix: system for system in [*TRIVIAL, *MODELS, upper]}
+    added = [System(f"{prefix}-unrelated", f"{rows[prefix].label}, no relatedness") for prefix in UNRELATED]
+    added += [System(f"shuffled/{prefix}", f"{rows[prefix].label}, random order") for prefix in SHUFFLED]
+    added += [System(SECOND, "multiple-heads student", short="MHS")]
+    return rows | {system.prefix: system for system in added}

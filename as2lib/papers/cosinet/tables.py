@@ -1,0 +1,191 @@
+"""The tables of notebook 09 and the sentences that read them, from stored scores: runs no model, draws nothing."""
+
+from typing import TYPE_CHECKING
+
+import numpy
+import pandas
+from datasets import Dataset
+
+from as2lib.data.pairs import load_parts
+from as2lib.data.sources import BUILT, split_part
+from as2lib.metrics.ranking import summary
+from as2lib.papers.cerberus.sets import statistics
+from as2lib.papers.cerberus.tables import numbers, tested, tests_caption
+from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, SECOND, SHUFFLED, TRIVIAL, UPPER, systems
+from as2lib.paths import local_folder
+from as2lib.runs import results
+from as2lib.runs.estimate import encoder_weights
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+# Source of a target → what the paper calls it, and its table of results; beside any other target stands WikiQA.
+CORPORA = {"wikiqa": ("WikiQA", 4), "squad-sent": ("SQuAD-sent", 5), "nq-la": ("NQ-LA", 6)}
+
+
+def corpus(study: "Study") -> tuple[str, str, int]:
+    """The source of the target's test set; the published set beside it, and its table."""
+    source = split_part(study.data.target.test[0])[0]
+    return source, *CORPORA.get(source, CORPORA["wikiqa"])
+
+
+def target(study: "Study") -> Dataset:
+    return load_parts(tuple(study.data.target.test), "all")
+
+
+def captions(study: "Study", questions: int) -> dict[int, str]:
+    """What stands over the tables, by number.  questions: those that are answered."""
+    _, dataset, number = corpus(study)
+    shares = f"of those of the second over all candidates; Cosinet's own are {100 * relative_cost(study):.1f} %"
+    return {
+        2: results.caption(questions, published_as=f"{dataset}, Cosinet Table 2"),
+        4: results.caption(questions, study.cosinet.seeds, f"{dataset}, Cosinet Table {number}"),
+        5: f"A whole fit, scoring included, {study.threads} thread(s); published: training on a GTX 1080 Ti.",
+        6: tests_caption(study),
+        7: f"{results.caption(questions)} Means over seeds.",
+        8: f"{results.caption(questions)} Cost: multiplications of both stages, {shares}.",
+    }
+
+
+def sets(study: "Study") -> pandas.DataFrame:
+    """Table 1: the target's test set, and those built from reading comprehension whose originals are at hand."""
+    source, here, _ = corpus(study)
+    at_hand = [name for name in BUILT if name != source and (local_folder(name) or local_folder(BUILT[name]))]
+    pairs = {"target": target(study)} | {name: load_parts((f"{name}:test",), "all") for name in at_hand}
+    paper = results.published("cosinet_statistics").set_index("dataset").drop(columns="split")
+    rows = {}
+    for name, found in pairs.items():
+        counts, (dataset, _) = statistics(found), CORPORA.get(name, (here, None))
+        ours = counts.loc["all"].to_dict()
+        ours["answered %"] = 100 * counts.loc["answered", "questions"] / ours["questions"]
+        rows[f"{name}, here"] = {column: ours[column] for column in paper}
+        rows[f"{dataset}, published"] = paper.loc[dataset].to_dict()
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("set").astype({"questions": int, "pairs": int})
+
+
+def sentence_random(study: "Study", rankers: pandas.DataFrame) -> str:
+    (source, dataset, _), row = corpus(study), rankers.iloc[0]
+    ours = f"A random order is expected to have P@1 {row['P@1']:.2f} and MAP {row['MAP']:.2f}"
+    theirs = f"the published numbers beside it are {dataset}'s, another corpus"
+    if source in CORPORA:
+        both = f"{row['published P@1']:.2f} and {row['published MAP']:.2f}"
+        theirs = f"the published {both} are {abs(row['MAP'] - row['published MAP']):.1f} points of MAP away"
+    return f"{ours} over the {row['questions']:.0f} answered questions, exactly; {theirs}."
+
+
+def models(study: "Study") -> pandas.DataFrame:
+    """Table 4: the twelve models, between the trivial rankers and the fine-tuned encoder."""
+    (_, dataset, number), upper = corpus(study), systems(study)[UPPER]
+    paper = results.published(f"cosinet_table{number}")
+    table = results.table(study, [*TRIVIAL, *MODELS, upper], beside=paper, dataset=dataset)
+    measured = [f"{metric}{sign}" for metric in ("MAP", "MRR", "P@1") for sign in ("", " ±")]
+    return table[["run", "seeds", "parameters", *measured, "published MAP", "published MRR"]]
+
+
+def sentence_best(table: pandas.DataFrame) -> str:
+    twelve = table.loc[[model.label for model in MODELS]]
+    best, floor, upper = table.loc[twelve["MAP"].idxmax()], table.loc[TRIVIAL[-1].label], table.iloc[-1]
+    spread = f" ± {best['MAP ±']:.1f}" if best["seeds"] > 1 else " (one seed)"
+    return (
+        f"The best of the twelve, {best.name}, has MAP {best['MAP']:.1f}{spread} with "
+        f"{best['parameters'] / 1e6:.2f} million parameters: {best['MAP'] - floor['MAP']:+.1f} points from WO+RR, and "
+        f"{best['MAP'] - upper['MAP']:+.1f} from the fine-tuned encoder, which has "
+        f"{upper['parameters'] / 1e6:.2f} million."
+    )
+
+
+def seconds(study: "Study") -> pandas.DataFrame:
+    """Table 5: how long a fit took, mean over seeds."""
+    theirs = results.published(f"cosinet_table{corpus(study)[-1]}").set_index("run")["seconds"]
+    ours = {one.label: numpy.mean([run.facts["seconds"] for run in study.runs(one.prefix)]) for one in MODELS}
+    table = pandas.DataFrame({"seconds": ours}).rename_axis("system")
+    return table.assign(**{"published seconds": [theirs.get(one.prefix) for one in MODELS]})
+
+
+def pieces(study: "Study") -> pandas.DataFrame:
+    """Table 6: each model beside the same one without a piece."""
+    labels = {prefix: system.label for prefix, system in systems(study).items()}
+    return results.labelled(tested(study, PIECES), labels)
+
+
+def order(study: "Study") -> pandas.DataFrame:
+    """Table 7: the same models where the candidates come in their order, and in a random one."""
+    own, random = (mean_maps(study, [f"{below}{prefix}" for prefix in SHUFFLED]) for below in ("", "shuffled/"))
+    index = pandas.Index([systems(study)[prefix].label for prefix in SHUFFLED], name="system")
+    return pandas.DataFrame({"MAP, their order": own, "MAP, random order": random, "lost": own - random}, index)
+
+
+def mean_maps(study: "Study", prefixes: list[str]) -> numpy.ndarray:
+    """MAP of each system in percent, mean over its seeds."""
+    return results.mean_and_spread(results.frame(results.scored(study, prefixes)))["MAP"].to_numpy()
+
+
+def sentence_order(table: pandas.DataFrame) -> str:
+    point, birnn = (table.iloc[SHUFFLED.index(prefix)] for prefix in ("cosinet/point", "cosinet/birnn"))
+    return (
+        f"In a random order Cosinet with the BiRNN loses {birnn['lost']:.1f} points of MAP, and the point-wise model "
+        f"{abs(point['lost']):.2f}; without its order the BiRNN has {birnn['MAP, random order']:.1f}, the point-wise "
+        f"model {point['MAP, random order']:.1f}."
+    )
+
+
+def two_stages(study: "Study") -> pandas.DataFrame:
+    """Table 8: Cosinet keeps each question's best candidates, and the multiple-heads student ranks those.
+
+    P@1, MAP, MRR: percent, mean over pairs of seeds.  cost %: multiplications of both, of those that the student needs
+    for every candidate.
+    """
+    first, second = results.scored(study, [FIRST, SECOND]).values()
+    sizes = first[0].groupby("question_id", sort=False).size()
+    keeps = [keep for keep in (1, 2, 3, 4, 5, 7, 10, 15) if keep < sizes.max()] + [sizes.max()]
+    rows = {}
+    for keep in keeps:
+        found = [summary(a["question_id"], a["label"], rerank(a, b, keep)) for a, b in zip(first, second, strict=False)]
+        rows[keep] = 100 * pandas.DataFrame(found)[results.METRICS].mean()
+    table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("kept")
+    left = numpy.array([sizes.clip(upper=keep).sum() / sizes.sum() for keep in keeps])
+    return table.assign(**{"candidates left %": 100 * left, "cost %": 100 * (relative_cost(study) + left)})
+
+
+def rerank(first: pandas.DataFrame, second: pandas.DataFrame, keep: int) -> numpy.ndarray:
+    """The first's `keep` best candidates in the second's order (1 + its score), then the others in the first's own.
+
+    first, second: question_id, position, score (P(correct), within [0, 1]).  Equal scores of the first keep the input's
+    order.  Raises ValueError where the rows differ.
+    """
+    if not first[["question_id", "position"]].equals(second[["question_id", "position"]]):
+        raise ValueError(f"expected scores of the same pairs, got {len(first)} and {len(second)} other rows")
+    rank = first.groupby("question_id", sort=False)["score"].rank(method="first", ascending=False)
+    return numpy.where(rank <= keep, 1 + second["score"], first["score"]).astype(float)
+
+
+def relative_cost(study: "Study") -> float:
+    """Cosinet's multiplications for all candidates of the test set over those of the multiple-heads student.
+
+    Cosinet convolves a question's words once for all its candidates; the student reads question and candidate together
+    with each candidate. A word counts as a token; attention's products and what a pair costs once are left out.
+    """
+    settings, pairs = study.cosinet, target(study).to_pandas()
+    question, answer = (pairs[name].str.split().str.len() for name in ("question", "answer"))
+    once = question.groupby(pairs["question_id"], sort=False).first().sum()
+    cosinet = 5 * (settings.vectors.dimensions + 1) * settings.hidden * (once + answer.sum())
+    student = study.store.planned(f"{SECOND}/seed-{study.seeds[0]}")
+    layers = (study.mhs.body + student.spec["mhs"]["heads"]) / (study.mhs.body + 1)  # of those of its encoder
+    return float(cosinet / (layers * encoder_weights(study.store, student) * (question + answer + 3).sum()))
+
+
+def sentence_two_stages(table: pandas.DataFrame, mhs: float, cosinet: float) -> str:
+    best = table.loc[table["MAP"].idxmax()]
+    return (
+        f"Of the numbers kept, {best.name} is best for the two in a row: MAP {best['MAP']:.1f} at {best['cost %']:.0f} "
+        f"% of the multiplications, against {mhs:.1f} for the multiple-heads student alone and "
+        f"{cosinet:.1f} for Cosinet alone."
+    )
+
+
+def recorded(table: pandas.DataFrame, tests: pandas.DataFrame, order: pandas.DataFrame, stages: pandas.DataFrame):
+    """What the overview and the expected file read of Tables 4, 6, 7 and 8, by name."""
+    found = numbers(table, "MAP", "MAP ±", "MRR", "parameters")
+    found |= {f"{a} minus {b}": points for (a, b), points in zip(PIECES, tests["difference"], strict=True)}
+    found |= {f"{prefix} lost by shuffling": points for prefix, points in zip(SHUFFLED, order["lost"], strict=True)}
+    return found | {f"kept {keep} MAP": points for keep, points in stages["MAP"].items()}

@@ -1,0 +1,23 @@
+import pandas
+
+from as2lib.papers.cerberus import configurations
+
+
+def test_a_study_with_heads_of_one_layer_only_has_no_pair_to_compare_and_says_so(trained):
+    tests = configurations.deeper_heads(trained.study)
+    assert tests.empty
+    (sentence,) = configurations.sentences_deeper(trained.study, tests)
+    assert sentence == "Every head of this study has one layer: there is no pair of configurations to compare."
+
+
+def test_a_sentence_compares_configurations_only_where_there_are_several():
+    heads = pandas.DataFrame({"MAP": [66.0, 67.5], "MAP ±": [1.1, 0.4]}, index=["MHS B3 3H1", "MHS B1 3H3"])
+    assert configurations.sentence_layers(heads).startswith(
+        "The best configuration is MHS B1 3H3 (MAP 67.5), 1.5 points above the worst, MHS B3 3H1; seeds vary"
+    )
+    assert configurations.sentence_layers(heads[:1]) == "The study has one configuration, MHS B3 3H1 (MAP 66.0)."
+
+
+def test_the_leanest_heads_are_compared_with_also_where_the_papers_scale_to_deeper_ones(trained):
+    study = trained.study.model_copy(update={"mhs": trained.study.mhs.model_copy(update={"body": 23})})
+    assert [*configurations.shapes(study)] == ["mhs/3h1", "mhs/3h2", "mhs/3h4", "mhs/3h8", "mhs/3h12"]

@@ -1,0 +1,106 @@
+"""The tables and sentences of notebook 09, on scores drawn at random for the tiny study."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy
+import pandas
+import pytest
+
+from as2lib import Study
+from as2lib.papers import notebooks
+from as2lib.papers.cosinet import tables
+from as2lib.papers.cosinet.systems import FIRST, PIECES, SECOND, systems
+from tests.test_cosinet_runs import SECTION
+
+NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "09_cosinet.ipynb"
+
+
+@pytest.fixture
+def study(root):
+    return Study.load("tiny", {"cosinet": SECTION, "significance.resamples": 99})
+
+
+@pytest.fixture
+def read(study, monkeypatch):
+    """The names of the runs that were read so far; each has scores of its own, and none is trained."""
+    pairs, names = tables.target(study).to_pandas(), []
+
+    def run(name):
+        score = numpy.random.default_rng([*name.encode()]).random(len(pairs))
+        scores = pairs.assign(position=pairs.groupby("question_id").cumcount(), score=score)
+        return SimpleNamespace(scores=lambda split: scores, facts={"parameters": 7, "seconds": 1.0})
+
+    def runs(self, prefix):
+        names.extend(found := self.store.below(prefix))
+        return [run(name) for name in found]
+
+    monkeypatch.setattr(Study, "runs", runs)
+    return names
+
+
+def test_the_notebook_reads_the_runs_on_its_list_and_no_other(study, read, root):
+    cells = json.loads(NOTEBOOK.read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    code[1] = "overrides = {}"
+    exec("\n".join(code), {"study": study})
+    listed = next(notebook.runs for notebook in notebooks(study) if notebook.name == "09_cosinet")
+    assert set(read) == set(listed)
+    metrics = json.loads((root / "reports" / study.variant / "metrics" / "09.json").read_text())
+    assert len(metrics["claims"].splitlines()) == 4 + len(PIECES)
+    assert not [sentence for sentence in metrics["claims"].splitlines() if "nan" in sentence]
+
+
+def test_every_system_has_a_run_and_a_label_of_its_own(study):
+    known = systems(study)
+    assert {prefix for prefix in known if not study.store.below(prefix)} == set()
+    assert len({system.label for system in known.values()}) == len(known)
+    assert {prefix for pair in PIECES for prefix in pair} <= set(known)
+
+
+def frame(scores):
+    ids = ["a"] * 3 + ["b"] * 2
+    return pandas.DataFrame({"question_id": ids, "position": [0, 1, 2, 0, 1], "score": scores})
+
+
+def test_survivors_stand_in_the_seconds_order_above_the_dropped_in_the_firsts():
+    first, second = frame([0.2, 0.9, 0.5, 0.1, 0.1]), frame([0.99, 0.3, 0.4, 0.2, 0.8])
+    assert tables.rerank(first, second, 2).tolist() == [0.2, 1.3, 1.4, 1.2, 1.8]
+    assert tables.rerank(first, second, 1).tolist() == [0.2, 1.3, 0.5, 1.2, 0.1]  # a tie: the earlier stays
+    assert tables.rerank(first, second, 9).tolist() == (1 + second["score"]).tolist()
+    with pytest.raises(ValueError, match="same pairs"):
+        tables.rerank(first, second.iloc[::-1], 2)
+
+
+def test_cosinets_cost_is_the_one_worked_by_hand(study):
+    questions, candidates, words, others = 18, 4, 5, 4  # "where is the red ?", "the red is here"
+    cosinet = 5 * (8 + 1) * 6 * (questions * words + questions * candidates * others)
+    layer = 16 * (4 * 16 + 2 * 32)
+    student = (1 + 3) * layer * questions * candidates * (words + others + 3)
+    assert tables.relative_cost(study) == pytest.approx(cosinet / student)
+
+
+def test_two_stages_are_the_first_alone_where_one_is_kept_and_the_second_where_all_are(study, read):
+    found, cost = tables.two_stages(study), tables.relative_cost(study)
+    assert found.index.tolist() == [1, 2, 3, 4]
+    assert found["MAP"].iloc[[0, -1]].tolist() == pytest.approx(tables.mean_maps(study, [FIRST, SECOND]))
+    assert found["candidates left %"].tolist() == [25, 50, 75, 100]
+    assert found["cost %"].tolist() == pytest.approx([100 * cost + left for left in (25, 50, 75, 100)])
+
+
+def test_a_random_order_is_set_beside_its_own_corpus_alone(study, monkeypatch):
+    row = {"P@1": 20.0, "MAP": 40.25, "questions": 15, "published P@1": 14.43, "published MAP": 25.15}
+    rankers = pandas.DataFrame([row], index=["random order"])
+    ours = "A random order is expected to have P@1 20.00 and MAP 40.25 over the 15 answered questions, exactly; "
+    other = "the published numbers beside it are WikiQA's, another corpus."
+    assert tables.sentence_random(study, rankers) == ours + other
+    monkeypatch.setattr(tables, "corpus", lambda study: ("wikiqa", "WikiQA", 4))
+    same = "the published 14.43 and 25.15 are 15.1 points of MAP away."
+    assert tables.sentence_random(study, rankers) == ours + same
+
+
+@pytest.mark.parametrize(("source", "beside"), [("nq-la", ("NQ-LA", 6)), ("mine", ("WikiQA", 4))])
+def test_the_published_table_is_the_targets(source, beside):
+    study = SimpleNamespace(data=SimpleNamespace(target=SimpleNamespace(test=[f"{source}:test"])))
+    assert tables.corpus(study) == (source, *beside)
