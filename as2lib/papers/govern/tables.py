@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and how the names of all of them end
-CURVE = "Mean over seeds; band: from the lowest to the highest seed. The paper prints no numbers with its Figure 2."
-POINTS = "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline."
 
 
 def data(study: "Study") -> pandas.DataFrame:
@@ -90,16 +88,6 @@ def at_first_precision(study: "Study", found: pandas.DataFrame) -> pandas.DataFr
 def at_other_precisions(study: "Study", found: pandas.DataFrame) -> pandas.DataFrame:
     """What systems cost, and what they do at the other thresholds, and at all of them."""
     return found.drop(columns=[*at_first_precision(study, found).columns[1:], "kind"])
-
-
-def caption_students(study: "Study") -> str:
-    answerable = study.runs(BASELINE)[0].scores().groupby("question_id")["label"].max()
-    return (
-        f"Test set: (all) over all {len(answerable)} questions, wrong answers to those without one count; (answered) "
-        f"over the {answerable.sum()} with a correct candidate; {TIE_RULE}. Percent; ± standard deviation over the "
-        f"seeds of a student. Unreached: seeds in which no threshold keeps {100 * study.govern.precisions[0]:g} % "
-        "correct; their recall is 0. Published: GOVERN Table 2."
-    )
 
 
 def numbers_students(found: pandas.DataFrame) -> dict[str, float]:
@@ -202,14 +190,6 @@ def tests(study: "Study") -> pandas.DataFrame:
     return labelled(compare(study, scored(study, {name for pair in pairs for name in pair}), pairs), names)
 
 
-def caption_tests(study: "Study") -> str:
-    return (
-        "Points of MAP, test set, answered questions; 95 % bootstrap interval over questions (low, high); p: Wilcoxon "
-        f"(Pratt); p equal: TOST, margin {100 * study.significance.margin:g} points; p Holm and p equal are corrected "
-        "over these rows; effect: rank-biserial."
-    )
-
-
 def premises(study: "Study", kinds: Sequence[str], student: Values | float = 0.5) -> pandas.DataFrame:
     """`premise` of every three teachers of these kinds, in percent, seen from a student's scores, or an undecided one.
 
@@ -261,8 +241,22 @@ def heads(study: "Study") -> pandas.DataFrame:
     return found.filter(regex="^run$|seeds|parameters|prAUC|answered")
 
 
-def caption_heads(study: "Study") -> str:
-    return f"As Table 10.2; heads: seeds {', '.join(map(str, study.grid_seeds))}. The paper has no such model."
+def captions(study: "Study") -> dict[str, str]:
+    """What stands above tables and figures where it is long or computed."""
+    answerable = study.runs(BASELINE)[0].scores().groupby("question_id")["label"].max()
+    return {
+        "students": f"Test set: (all) over all {len(answerable)} questions, wrong answers to those without one count; "
+        f"(answered) over the {answerable.sum()} with a correct candidate; {TIE_RULE}. Percent; ± standard deviation "
+        "over the seeds of a student. Unreached: seeds in which no threshold keeps "
+        f"{100 * study.govern.precisions[0]:g} % correct; their recall is 0. Published: GOVERN Table 2.",
+        "curve": "Mean over seeds; band: from the lowest to the highest seed. The paper prints no numbers with its "
+        "Figure 2.",
+        "points": "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline.",
+        "tests": "Points of MAP, test set, answered questions; 95 % bootstrap interval over questions (low, high); p: "
+        f"Wilcoxon (Pratt); p equal: TOST, margin {100 * study.significance.margin:g} points; p Holm and p equal are "
+        "corrected over these rows; effect: rank-biserial.",
+        "heads": f"As Table 10.2; heads: seeds {', '.join(map(str, study.grid_seeds))}. The paper has no such model.",
+    }
 
 
 def _columns(run: Finished) -> tuple[pandas.Series, pandas.Series, pandas.Series]:
