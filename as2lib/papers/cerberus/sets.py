@@ -1,7 +1,6 @@
 """What pair sets look like, what they share, and the papers' own counts beside them; reads texts in batches."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from as2lib.data.pairs import load_parts
 from as2lib.data.sources import SPLITS
 from as2lib.metrics.ranking import POLICIES, kept
 from as2lib.models import lexical
-from as2lib.papers.cerberus.systems import trivial
+from as2lib.papers.cerberus.systems import rankers
 from as2lib.runs import results
 from as2lib.runs.results import published
 
@@ -83,13 +82,15 @@ def sentence_target(test: pandas.Series) -> str:
     )
 
 
-def trivial_rankers(study: "Study", pairs: Dataset) -> pandas.DataFrame:
-    """Cosinet Table 2: a random order of the test `pairs`, in exact expectation, and the rankers that learn nothing."""
-    *rows, both = trivial()
+def trivial_rankers(study: "Study", pairs: Dataset, dataset: str = "WikiQA") -> pandas.DataFrame:
+    """Cosinet Table 2: a random order of the test `pairs`, in exact expectation, and the rankers that learn nothing.
+
+    dataset: whose published numbers stand beside them.
+    """
     paper = published("cosinet_table2")
-    found = results.table(study, [*rows, replace(both, label="WO, ties by order (WO+RR)")], beside=paper)
+    found = results.table(study, rankers(), beside=paper, dataset=dataset)
     chance = {metric: 100 * mean for metric, mean in lexical.expected_random(pairs).items()}
-    chance |= {"run": "random", **results.published_row(paper, "random", "WikiQA")}
+    chance |= {"run": "random", **results.published_row(paper, "random", dataset)}
     chance["questions"] = found["questions"].iloc[0]
     found = pandas.concat([pandas.DataFrame([chance], index=["random order (expectation)"]), found])
     measured = [name for name in found if name.endswith(tuple(results.METRICS))]
@@ -188,9 +189,7 @@ def totals(sets: pandas.DataFrame) -> pandas.DataFrame:
         if len(ours) == len(SPLITS) * len(POLICIES):
             keeps, train = ours["questions kept"], ours["split"].str.startswith("train")
             chosen = {f"here: {policy}": keeps == policy for policy in reversed(POLICIES)}
-            chosen["here: answered in train, mixed in dev and test"] = keeps.eq("answered").where(
-                train, keeps == "mixed"
-            )
+            chosen["here: answered in train, mixed in dev and test"] = keeps == numpy.where(train, "answered", "mixed")
             counted |= {label: ours.loc[rows_, ["questions", "pairs"]].sum() for label, rows_ in chosen.items()}
         rows += [{"set": title, "counted": label, **counts.astype(int)} for label, counts in counted.items()]
     return pandas.DataFrame(rows).set_index("set")
@@ -239,13 +238,13 @@ def _sums(whole: pandas.DataFrame) -> list[str]:
     for name, rows in whole.groupby(level=0, sort=False):
         rows = rows.set_index("counted")
         table1, appendix = rows.iloc[0], rows.iloc[1]
-        here = rows.iloc[2:]
-        agreeing = here.index[here["pairs"] == appendix["pairs"]].str.removeprefix("here: ")
-        questions = here["questions"].rename(index=lambda label: label.removeprefix("here: "))
+        agreeing = (
+            rows.iloc[2:].query("pairs == @appendix.pairs").rename(index=lambda label: label.removeprefix("here: "))
+        )
         said.append(
             f"CERBERUS Table 1's splits of {name} add up to {table1['questions']:,} questions and {table1['pairs']:,} "
             f"pairs; its appendix has {appendix['questions']:,} and {appendix['pairs']:,}"
-            + "".join(f"; “{label}” has as many pairs here, and {questions[label]:,} questions" for label in agreeing)
+            + "".join(f"; “{a}” has as many pairs here, and {n:,} questions" for a, n in agreeing["questions"].items())
             + "."
         )
     return said

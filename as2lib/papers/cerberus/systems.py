@@ -36,6 +36,12 @@ def trivial() -> list[System]:
     return [System(f"lexical/{scorer}", label, "trivial") for scorer, label in labels.items()]
 
 
+def rankers() -> list[System]:
+    """The same in tables of their own: the last one is called by what it does."""
+    *rows, both = trivial()
+    return [*rows, replace(both, label="WO, ties by order (WO+RR)")]
+
+
 def models(study: "Study") -> list[System]:
     """Table 2, rows 1-6, in the paper's order: the large teachers and the base models."""
     return [

@@ -252,7 +252,8 @@ def sentences_confidence(study: "Study", sure: pandas.DataFrame) -> list[str]:
 def heads(runs: Sequence[Finished], labels: Sequence[str]) -> pandas.DataFrame:
     """P@1, MAP and MRR in percent of each head as a ranker of its own, and of their combined score; means over runs."""
     columns = {label: f"head_{i}" for i, label in enumerate(labels)} | {"combined": "score"}
-    scores = {label: [_scored_by(run.scores(), column) for run in runs] for label, column in columns.items()}
+    tables = [run.scores() for run in runs]
+    scores = {label: [table.assign(score=table[column]) for table in tables] for label, column in columns.items()}
     return results.mean_and_spread(results.frame(scores))[METRICS].rename_axis("head")
 
 
@@ -280,7 +281,3 @@ def combined_heads(runs: Sequence[Finished]) -> pandas.DataFrame:
 def sentence_heads(found: pandas.DataFrame) -> str:
     gain = found.loc["combined", "MAP"] - found.drop("combined")["MAP"].mean()
     return f"Combining the heads adds {gain:+.2f} points of MAP to the mean head."
-
-
-def _scored_by(table: pandas.DataFrame, column: str) -> pandas.DataFrame:
-    return table.assign(score=table[column])

@@ -1,7 +1,6 @@
 """GOVERN's tables and sentences: what systems answer when they may stay silent, and how teachers vote."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from as2lib.metrics.ranking import Values
 from as2lib.papers.govern.premise import premise
 from as2lib.papers.govern.systems import BASELINE, TABLE_2, TABLE_4, systems
 from as2lib.runs.results import TIE_RULE, compare, labelled, over_seeds, published, scored
-from as2lib.runs.run import System
 from as2lib.runs.store import Finished
 
 if TYPE_CHECKING:
@@ -23,10 +21,6 @@ if TYPE_CHECKING:
 AUC, ANSWERED = "qp prAUC (all)", ["P@1 (answered)", "MAP (answered)"]
 CURVE = "Mean over seeds; band: from the lowest to the highest seed. The paper prints no numbers with its Figure 2."
 POINTS = "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline."
-VOTES = (
-    "T1, T2, …: the teachers of Table 10.2. Percent of pairs, the mean of the correct and the incorrect ones. Teacher: "
-    "mean of the three; condorcet: the vote of three independent ones as accurate; alone: where the other is wrong."
-)
 
 
 def data(study: "Study") -> pandas.DataFrame:
@@ -59,17 +53,20 @@ def measures(run: Finished, precisions: Sequence[float]) -> dict[str, float]:
     return {name: 100 * value for name, value in found.items()}
 
 
-def results(study: "Study", rows: Iterable[System], paper: str) -> pandas.DataFrame:
+def results(
+    study: "Study", prefixes: Iterable[str], paper: str, labels: Mapping[str, str] | None = None
+) -> pandas.DataFrame:
     """One row a system: mean and sample standard deviation over its seeds, in percent, beside a published table.
 
+    labels: of systems that this table calls otherwise than the catalogue.
     Columns: run, kind, seeds, parameters, each of `measures` with " ±", "unreached" (seeds with a recall of 0 at the
     first precision, since no threshold reaches it) and `published …` for every metric that the published table has.
     """
-    facts, measured = [], []
-    for system in rows:
-        runs = study.runs(system.prefix)
-        facts.append((system.label, system.prefix, system.kind, len(runs), runs[0].facts["parameters"]))
-        measured += [{"run": system.prefix, **measures(run, study.govern.precisions)} for run in runs]
+    known, facts, measured = systems(study), [], []
+    for prefix in prefixes:
+        runs, label = study.runs(prefix), (labels or {}).get(prefix, known[prefix].label)
+        facts.append((label, prefix, known[prefix].kind, len(runs), runs[0].facts["parameters"]))
+        measured += [{"run": prefix, **measures(run, study.govern.precisions)} for run in runs]
     measured, theirs = pandas.DataFrame(measured).set_index("run"), published(paper).set_index("run")
     unreached = (measured.iloc[:, :2] == 0).any(axis=1).groupby("run").sum().rename("unreached")
     theirs = theirs[[name for name in theirs if f"{name} (all)" in measured]].add_prefix("published ")
@@ -81,7 +78,7 @@ def results(study: "Study", rows: Iterable[System], paper: str) -> pandas.DataFr
 
 def students(study: "Study") -> pandas.DataFrame:
     """`results` of the systems of Table 2."""
-    return results(study, [s for s in systems(study).values() if s.kind in TABLE_2], "govern_table2")
+    return results(study, [s.prefix for s in systems(study).values() if s.kind in TABLE_2], "govern_table2")
 
 
 def at_first_precision(study: "Study", found: pandas.DataFrame) -> pandas.DataFrame:
@@ -123,39 +120,37 @@ def sentences_students(study: "Study", found: pandas.DataFrame) -> list[str]:
 
 
 def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
-    """Good : Same : Bad of one system against another over all questions, a row a seed; gain in percent."""
+    """Good : Same : Bad of one system against another over all questions, a row a seed; gain in percent.
+
+    Below it GOVERN's Table 3; tail queries, which no public set marks, stay empty.
+    """
     rows = {}
     for seed, *runs in zip(study.seeds, study.runs(base), study.runs(new), strict=True):
         found = threshold.gsb(*(ranking.per_question(*_columns(run), "all")["P@1"] for run in runs))
         rows[f"seed {seed}"] = {**found._asdict(), "gain": 100 * found.gain, "p sign": found.p}
-    return pandas.DataFrame.from_dict(rows, orient="index").drop(columns="p").rename_axis("questions")
+    rows["tail queries: not known"] = {}
+    for row in published("govern_table3").to_dict("records"):
+        sign = binomtest(row["good"], row["good"] + row["bad"]).pvalue
+        rows[f"published, {row['queries']} queries"] = {**row, "p sign": sign}
+    table = pandas.DataFrame(list(rows.values()), index=list(rows))[["good", "same", "bad", "gain", "p sign"]]
+    return table.astype({name: "Int64" for name in ("good", "same", "bad")}).rename_axis("questions")
 
 
-def beside_published_gsb(ours: pandas.DataFrame) -> pandas.DataFrame:
-    """`gsb`'s rows above those of GOVERN's Table 3; tail queries, which no public set marks, stay empty."""
-    paper = published("govern_table3").set_index("queries").rename("published, {} queries".format)
-    paper["p sign"] = [binomtest(row.good, row.good + row.bad).pvalue for row in paper.itertuples()]
-    unknown = pandas.DataFrame(index=["tail queries: not known"], columns=ours.columns, dtype=float)
-    together = pandas.concat([ours.astype(float), unknown, paper[list(ours)].astype(float)])
-    return together.astype({name: "Int64" for name in ("good", "same", "bad")}).rename_axis("questions")
-
-
-def sentence_gsb(ours: pandas.DataFrame) -> str:
-    total, paper = ours.sum(), published("govern_table3")["gain"].iloc[0]
+def sentence_gsb(table: pandas.DataFrame) -> str:
+    ours, paper = table.filter(like="seed ", axis="index"), table.loc["published, random queries"]
+    good, same, bad = ours[["good", "same", "bad"]].sum()
     return (
-        f"Good : Same : Bad over the seeds is {total['good']:.0f} : {total['same']:.0f} : {total['bad']:.0f}, a mean "
-        f"gain of {ours['gain'].mean():+.1f} % (published, random queries: {paper:+.1f} %); a sign test at 0.05 sees a "
-        f"difference in {(ours['p sign'] < 0.05).sum()} of {len(ours)} seeds."
+        f"Good : Same : Bad over the seeds is {good} : {same} : {bad}, a mean gain of {ours['gain'].mean():+.1f} % "
+        f"(published, random queries: {paper['gain']:+.1f} %); a sign test at 0.05 sees a difference in "
+        f"{(ours['p sign'] < 0.05).sum()} of {len(ours)} seeds."
     )
 
 
 def single_teacher(study: "Study") -> pandas.DataFrame:
-    """GOVERN's Table 4: one teacher of five replaced, and the teachers that take part by themselves."""
-    known, fifth, best = systems(study), f"govern/fold-{TABLE_4}", f"govern/teacher-{len(study.govern.teachers)}"
-    known[fifth] = replace(known[fifth], label="the replaced teacher")
-    known[best] = replace(known[best], label="the better teacher")
-    rows = [BASELINE, f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse", fifth, best]
-    found = results(study, [known[prefix] for prefix in [*rows, "govern/worse-teacher"]], "govern_table4")
+    """GOVERN's Table 4: one teacher of five replaced, and the three teachers by themselves."""
+    better = {f"govern/teacher-{len(study.govern.teachers)}": "the better teacher"}
+    rows = [BASELINE, f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse", f"govern/fold-{TABLE_4}"]
+    found = results(study, [*rows, *better, "govern/worse-teacher"], "govern_table4", better)
     return found.filter(regex="^run$|seeds|parameters|qp prAUC")
 
 
@@ -190,16 +185,11 @@ def points(curve: pandas.DataFrame) -> pandas.DataFrame:
     return found.set_axis(["GOVERN", "mean", "GOVERN ±", "mean ±"], axis=1)
 
 
-def gains(points: pandas.DataFrame) -> pandas.Series:
-    """What both students gain from the fewest to the most teachers, in points."""
-    return points[["GOVERN", "mean"]].diff(len(points) - 1).iloc[-1]
-
-
-def sentence_gains(points: pandas.DataFrame) -> str:
-    vote, mean = gains(points)
+def sentence_points(points: pandas.DataFrame) -> str:
+    gain = points.iloc[-1] - points.iloc[0]
     return (
-        f"From {points.index[0]} to {points.index[-1]} teachers the student of GOVERN changes by {vote:+.1f} points of "
-        f"qp prAUC, that of the mean by {mean:+.1f}."
+        f"From {points.index[0]} to {points.index[-1]} teachers the student of GOVERN changes by {gain['GOVERN']:+.1f} "
+        f"points of qp prAUC, that of the mean by {gain['mean']:+.1f}."
     )
 
 
@@ -226,12 +216,13 @@ def premises(study: "Study", kinds: Sequence[str], student: Values | float = 0.5
     """
     jury = {}
     for system in systems(study).values():
-        if system.kind in kinds and system.short:
+        if system.kind in kinds:
             run = study.runs(system.prefix)[0]
             jury.setdefault(run.identity, (system.short, run.scores()))
-    scores = {name: table["score"] for name, table in jury.values()}
-    label = next(iter(jury.values()))[1]["label"]
-    groups = combinations(scores, min(3, len(scores)))
+    jury = dict(jury.values())
+    scores = {name: table["score"] for name, table in jury.items()}
+    label = next(iter(jury.values()))["label"]
+    groups = combinations(jury, min(3, len(jury)))
     found = {" + ".join(group): premise(label, [scores[name] for name in group], student) for group in groups}
     found = 100 * pandas.DataFrame(found).T.rename_axis("teachers")
     return found.assign(correlation=found["correlation"] / 100)
@@ -269,10 +260,9 @@ def sentences_leads(leads: pandas.DataFrame) -> list[str]:
 
 def heads(study: "Study") -> pandas.DataFrame:
     """Beyond the paper: a head for each teacher, beside the student of GOVERN."""
-    known = systems(study)
-    one = replace(known["govern/govern"], label="one head, GOVERN")
-    more = [known[prefix] for prefix in ("govern/heads-teacher", "govern/heads-govern", BASELINE)]
-    return results(study, [one, *more], "govern_table2").filter(regex="^run$|seeds|parameters|prAUC|answered")
+    one = {"govern/govern": "one head, GOVERN"}
+    found = results(study, [*one, "govern/heads-teacher", "govern/heads-govern", BASELINE], "govern_table2", one)
+    return found.filter(regex="^run$|seeds|parameters|prAUC|answered")
 
 
 def caption_heads(study: "Study") -> str:
