@@ -112,6 +112,8 @@ def test_rows_are_timed_in_batches_and_alone_and_leave_the_random_state(monkeypa
     assert list(single) == ["base/electra", "mhs/3h1", "mhs/3h2", "mhs/3h4", "mhs/3h6"]
     assert {time.batch for time in single.values()} == {1}
     assert torch.equal(torch.random.get_rng_state(), state)
+    with pytest.raises(ValueError, match=r"latency.rows: expected some of base/albert.*; got mhs/9h9"):
+        costs.measure(settings, ["mhs/9h9"])
 
 
 def test_with_a_short_last_layer_a_row_costs_its_other_layers():
