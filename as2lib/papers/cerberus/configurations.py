@@ -38,10 +38,12 @@ def sentence_layers(heads: pandas.DataFrame) -> str:
     paper, found = results.published("cerberus_table4")["IAS2 MAP"], heads["MAP"]
     if len(heads) == 1:
         return f"The study has one configuration, {heads.index[0]} (MAP {found.iloc[0]:.1f})."
+    noise = heads["MAP ±"].max()
+    seeds = "" if pandas.isna(noise) else f"; seeds vary by up to {noise:.1f} (standard deviation)"
     return (
         f"The best configuration is {found.idxmax()} (MAP {found.max():.1f}), {found.max() - found.min():.1f} points "
-        f"above the worst, {found.idxmin()}; seeds vary by up to {heads['MAP ±'].max():.1f} (standard deviation). In "
-        f"the paper the configurations lie within {paper.max() - paper.min():.1f} points."
+        f"above the worst, {found.idxmin()}{seeds}. In the paper the configurations lie within "
+        f"{paper.max() - paper.min():.1f} points."
     )
 
 

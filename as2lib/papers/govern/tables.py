@@ -99,10 +99,10 @@ def numbers_students(found: pandas.DataFrame) -> dict[str, float]:
 def sentences_students(study: "Study", found: pandas.DataFrame) -> list[str]:
     of = found.set_index("run").loc[["govern/govern", "govern/mean"]]
     gaps = of.filter(regex=MEAN).diff(-1).iloc[0]
-    gaps = "; ".join(f"{name} {gap:+.1f}" for name, gap in gaps.items())
+    gaps, noise = "; ".join(f"{name} {gap:+.1f}" for name, gap in gaps.items()), of[f"{AUC} ±"].max()
+    seeds = "" if pandas.isna(noise) else f" (one standard deviation over seeds: up to {noise:.1f} of qp prAUC)"
     return [
-        f"The student of GOVERN minus the student of the mean, in points: {gaps} (one standard deviation over "
-        f"seeds: up to {of[f'{AUC} ±'].max():.1f} of qp prAUC).",
+        f"The student of GOVERN minus the student of the mean, in points: {gaps}{seeds}.",
         f"In at least one of their seeds, {(found['unreached'] > 0).sum()} of the {len(found)} systems reach a "
         f"precision of {100 * study.govern.precisions[0]:g} % at no threshold.",
     ]
