@@ -5,7 +5,7 @@ import pandas
 import pytest
 
 from as2lib import Study
-from as2lib.data import disk, sources
+from as2lib.data import disk
 from as2lib.data.pairs import from_rows
 from as2lib.papers.cerberus import sets as describe
 
@@ -58,9 +58,8 @@ def test_leakage_counts_distinct_texts_letter_by_letter(monkeypatch):
 
 
 @pytest.fixture
-def mapped(root, monkeypatch):
+def mapped(root, any_content):
     """The tiny study with a small WikiQA and TREC-QA in params/local.yaml; the latter lacks its dev set."""
-    monkeypatch.setattr(sources, "FINGERPRINTS", {})  # whatever is mapped is taken for the set
     lines = ["\t".join(("question_id", "question", "answer", "label")), *("\t".join(map(str, row)) for row in ROWS)]
     for name, splits in (("wikiqa", ("train", "dev", "test")), ("trecqa", ("train", "test"))):
         (root / name).mkdir()
