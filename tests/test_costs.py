@@ -97,11 +97,7 @@ def test_a_row_that_did_not_run_has_no_time_and_says_so():
     assert table.loc["teacher/albert", "state"] == "not run"
     assert table.loc["teacher/albert", ["ms a pair", "time ×"]].isna().all()
     assert table.loc["teacher/albert", "published ×"] == pytest.approx(47 / 2)
-
-
-def test_without_the_reference_there_is_a_time_and_no_ratio():
-    table = costs.table_5({"mhs/3h1": Latency(1.5, 0.1, 2, 8, 3, "cpu", 1)}).set_index("run")
-    assert (table.loc["mhs/3h1", "ms a pair"], table["time ×"].isna().all()) == (750, True)
+    assert costs.table_5({"mhs/3h1": found["mhs/3h1"]})["time ×"].isna().all()  # ELECTRA-BASE was not timed
 
 
 def test_rows_are_timed_in_batches_and_alone_and_leave_the_random_state(monkeypatch):

@@ -22,10 +22,9 @@ def write(path, text):
 @pytest.mark.parametrize("header", ["", "3 2\n"])
 def test_glove_and_word2vec_text_are_read_for_the_words_asked_for(tmp_path, header):
     found = read_vectors(write(tmp_path / "v.txt", header + GLOVE), ["river", "bank", "unheard"])
-    assert {word: vector.tolist() for word, vector in found.items()} == {
-        "river": [2, 3],
-        "bank": [pytest.approx(0.1), 4],
-    }
+    assert found["river"].tolist() == [2, 3]
+    assert found["bank"].tolist() == [pytest.approx(0.1), 4]
+    assert len(found) == 2
 
 
 def test_gzipped_numberbatch_with_its_prefix_and_its_digits(tmp_path):
@@ -60,12 +59,9 @@ def test_an_unknown_words_vector_comes_from_its_sha_256():
 
 
 def test_words_that_share_their_neighbours_have_near_vectors():
-    texts = [
-        words_of([f"the {animal} eats {food} ."])[0]
-        for animal in ("cat", "dog")
-        for food in ("fish", "meat")
-        for _ in range(3)
-    ] + [words_of([f"we sail a {boat} to {place}"])[0] for boat in ("ship", "raft") for place in ("york", "hull")]
+    texts = [f"the {animal} eats {food} ." for animal in ("cat", "dog") for food in ("fish", "meat")] * 3
+    texts += [f"we sail a {boat} to {place}" for boat in ("ship", "raft") for place in ("york", "hull")]
+    texts = words_of(texts)
     found = ppmi_vectors(texts, 5)
     near = {word: vector for word, vector in zip(*found, strict=True)}
     assert near["cat"] @ near["dog"] > 0.9
@@ -94,9 +90,8 @@ def test_a_sentence_encoders_words_are_centred_reduced_and_of_length_one(tmp_pat
     model.save_pretrained(tmp_path)
     found = encoder_vectors(tmp_path, words, 7)
     with torch.inference_mode():
-        whole = numpy.stack(
-            [model(**tokenizer(word, return_tensors="pt")).last_hidden_state[0].mean(0) for word in words]
-        )
+        batches = [tokenizer(word, return_tensors="pt") for word in words]
+        whole = numpy.stack([model(**batch).last_hidden_state[0].mean(0) for batch in batches])
     centred = whole - whole.mean(axis=0)
     cosine = centred @ centred.T / numpy.outer(*[numpy.linalg.norm(centred, axis=1)] * 2)
     numpy.testing.assert_allclose(found @ found.T, cosine, atol=1e-4)  # 8 centred words span 7 dimensions: nothing lost

@@ -36,13 +36,9 @@ QUESTIONS: dict[str, list[str]] = {
 }
 ROLES: tuple[str, ...] = tuple(QUESTIONS)
 ADJUNCTS: dict[str, list[str]] = {
-    "who": ["by {}"],
-    "when": ["in {}"],
-    "why": ["because of {}", "owing to {}"],
-    "how": ["with {}", "using {}"],
-    "price": ["for {} crowns", "costing {} crowns"],
-    "day": ["one {} morning", "on a {}"],
-}
+    "who": ["by {}"], "when": ["in {}"], "why": ["because of {}", "owing to {}"], "how": ["with {}", "using {}"],
+    "price": ["for {} crowns", "costing {} crowns"], "day": ["one {} morning", "on a {}"],
+}  # fmt: skip
 
 KINDS = ["institute", "museum", "bridge", "library", "theatre", "school"]
 NAMES = ("Maron Calder Orlo Hallow Tarn Brisk Velden Corvin Ashby Dunmore Elsin Farrow Garth").split()

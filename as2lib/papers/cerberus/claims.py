@@ -30,13 +30,29 @@ def claims(study: "Study") -> pandas.DataFrame:
     return table
 
 
+def _published_difference(a: str, b: str) -> tuple[float, str]:
+    for dataset in ("WikiQA", "IAS2"):
+        for name in ("cerberus_table2", "cerberus_table3", "cerberus_table4"):
+            table, column = published(name).set_index("run"), f"{dataset} MAP"
+            if column in table and {a, b} <= set(table.index):
+                return round(table.loc[a, column] - table.loc[b, column], 1), dataset
+    return numpy.nan, ""
+
+
 def paired(study: "Study", listed: pandas.DataFrame, metric: str = "MAP") -> pandas.DataFrame:
     """`results.compare` of the planned claims' pairs, corrected over them; the last row is the trivial pair, alone."""
     planned = listed[listed["planned"]]
     parts = list(zip(planned["a"], planned["b"], strict=True)), [TRIVIAL]
     scores = scored(study, {prefix for part in parts for pair in part for prefix in pair})
-    tests = [compare(study, scores, part, metric, draw_seeds=True) for part in parts]
-    return pandas.concat(tests).reset_index()
+    return pandas.concat([compare(study, scores, part, metric, draw_seeds=True) for part in parts]).reset_index()
+
+
+def named(study: "Study", pairs: pandas.DataFrame) -> pandas.DataFrame:
+    """A table of pairs, with each pair's name as its index, such as "MHS − ELECTRA base"."""
+    names = {prefix: system.name for prefix, system in systems(study).items()}
+    names[TRIVIAL[1]] += " (trivial)"
+    index = [f"{names[a]} − {names[b]}" for a, b in zip(pairs["a"], pairs["b"], strict=True)]
+    return pairs.set_axis(index).rename_axis("comparison")
 
 
 def verdict(claim: str, row: pandas.Series, alpha: float) -> str:
@@ -56,18 +72,9 @@ def verdict(claim: str, row: pandas.Series, alpha: float) -> str:
 
 def judged(study: "Study", listed: pandas.DataFrame, tests: pandas.DataFrame, equal: bool) -> pandas.DataFrame:
     """The planned claims of a difference, or of equality, and their verdicts; last the trivial pair."""
-    kind = listed[listed["planned"] & ((listed["claim"] != "better") == equal)]
-    table = kind.merge(tests, on=["a", "b"])
+    table = listed[listed["planned"] & ((listed["claim"] != "better") == equal)].merge(tests, on=["a", "b"])
     table["verdict"] = [verdict(row["claim"], row, study.significance.alpha) for _, row in table.iterrows()]
     return named(study, pandas.concat([table, tests.tail(1)]))[EQUALITIES if equal else DIFFERENCES]
-
-
-def named(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
-    """A table of pairs, with each pair's name as its index, such as "MHS − ELECTRA base"."""
-    names = {prefix: system.name for prefix, system in systems(study).items()}
-    names[TRIVIAL[1]] += " (trivial)"
-    pairs = zip(table["a"], table["b"], strict=True)
-    return table.set_axis([f"{names[a]} − {names[b]}" for a, b in pairs]).rename_axis("comparison")
 
 
 def not_run(study: "Study", listed: pandas.DataFrame) -> pandas.DataFrame:
@@ -77,22 +84,8 @@ def not_run(study: "Study", listed: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def caption(tests: pandas.DataFrame, metric: str = "MAP") -> str:
-    questions = tests.loc[0, ["won", "lost", "tied"]].sum()
-    return (
-        f"Points of {metric}, test set, {questions} questions (policy “answered”; {TIE_RULE}); low, high: 95 % "
-        "bootstrap interval over questions and seeds."
-    )
-
-
-def caption_claims(study: "Study", tests: pandas.DataFrame, equal: bool) -> str:
-    legend = "p: Wilcoxon (Pratt); effect: matched-pairs rank-biserial correlation; test: the one that the paper names."
-    if equal:
-        margin = f"±{100 * study.significance.margin:g} points"
-        legend = f"p ρ: Spearman, which the paper names for the large models; p: Wilcoxon; p equal: TOST, {margin}."
-    return (
-        f"{caption(tests)} Published: difference in MAP on WikiQA, for claims about Tables 3 and 4 on IAS2. "
-        f"p < {study.significance.alpha:g} counts. {legend}"
-    )
+    policy = f"{tests.loc[0, ['won', 'lost', 'tied']].sum()} questions (policy “answered”; {TIE_RULE})"
+    return f"Points of {metric}, test set, {policy}; low, high: 95 % bootstrap interval over questions and seeds."
 
 
 def counts(table: pandas.DataFrame) -> pandas.Series:
@@ -100,16 +93,16 @@ def counts(table: pandas.DataFrame) -> pandas.Series:
     return table["verdict"].value_counts().reindex(VERDICTS, fill_value=0)
 
 
-def tally(numbers: pandas.Series) -> str:
-    """Counts by verdict as part of a sentence; what did not occur is left out."""
-    return ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
+def tally(table: pandas.DataFrame) -> str:
+    """The same as part of a sentence; what did not occur is left out."""
+    return ", ".join(f"{number} {name}" for name, number in counts(table).items() if number)
 
 
 def sentences_differences(table: pandas.DataFrame) -> list[str]:
-    found, named_test = counts(table), table.loc[table["test"] == "Wilcoxon", "verdict"]
+    wilcoxon = table.loc[table["test"] == "Wilcoxon", "verdict"]
     return [
-        f"{found.sum()} claims that one system is better: {tally(found)}.",
-        f"Of the {len(named_test)} for which the paper names a Wilcoxon test, {(named_test == 'upheld').sum()} upheld.",
+        f"{table['verdict'].count()} claims that one system is better: {tally(table)}.",
+        f"Of the {len(wilcoxon)} for which the paper names a Wilcoxon test, {(wilcoxon == 'upheld').sum()} upheld.",
     ]
 
 
@@ -121,10 +114,10 @@ def correlated(study: "Study", tests: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def sentences_equalities(study: "Study", table: pandas.DataFrame, tests: pandas.DataFrame) -> list[str]:
-    found, alike = counts(table), correlated(study, tests)
+    alike = correlated(study, tests)
     widest = alike["difference"].abs().max() if len(alike) else 0.0
     return [
-        f"{found.sum()} claims that two systems are equal, or one equal or better: {tally(found)}.",
+        f"{table['verdict'].count()} claims that two systems are equal, or one equal or better: {tally(table)}.",
         f"Read as the paper reads it, Spearman's test would call {len(alike)} of {len(tests)} pairs equal, among them "
         f"{alike['apart'].sum()} that Wilcoxon's test tells apart, and systems up to {widest:.1f} points of MAP apart; "
         f"the pair of MHS and the trivial ranker is {'one' if tests.index[-1] in alike.index else 'not one'} of them.",
@@ -142,14 +135,3 @@ def sentence_first_places(study: "Study", tests: pandas.DataFrame, first: pandas
         f"{different(study, tests)} of {len(tests) - 1} pairs differ in AP and {different(study, first)} in P@1; the "
         f"two measures point the same way in {same}."
     )
-
-
-def _published_difference(a: str, b: str) -> tuple[float, str]:
-    """The published MAP of a minus b, and the data set: WikiQA where a table has both there, else IAS2."""
-    for dataset in ("WikiQA", "IAS2"):
-        for name in ("cerberus_table2", "cerberus_table3", "cerberus_table4"):
-            table = published(name).set_index("run")
-            column = f"{dataset} MAP"
-            if column in table and {a, b} <= set(table.index):
-                return round(table.loc[a, column] - table.loc[b, column], 1), dataset
-    return numpy.nan, ""

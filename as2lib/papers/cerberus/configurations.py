@@ -80,8 +80,12 @@ def by_heads(study: "Study") -> pandas.DataFrame:
 def sentences_heads(heads: pandas.DataFrame, combined: pandas.DataFrame) -> list[str]:
     """heads: from `by_heads`.  combined: from `tables.combined_heads`."""
     found, gap = heads["MAP"], combined.loc["logit", "MAP"] - combined.loc["probability", "MAP"]
+    logits = f"An average of logits differs from one of probabilities by {gap:+.2f} points of MAP."
+    if len(heads) == 1:
+        return [logits]
+    best, worst = found.idxmax(), found.idxmin()
     return [
-        f"By number of heads, MAP is highest with {found.idxmax()} ({found.max():.1f}) and lowest with "
-        f"{found.idxmin()} ({found.min():.1f}).",
-        f"An average of logits differs from one of probabilities by {gap:+.2f} points of MAP.",
+        f"By number of heads, MAP is highest with {best} ({found.max():.1f}) and lowest with {worst} "
+        f"({found.min():.1f}).",
+        logits,
     ]

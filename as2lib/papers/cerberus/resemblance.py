@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 # k heads · t = k teachers, in the order of FAMILIES: head i learnt from teacher i
 STUDENT, LABEL, K = "mhs/3h1", "MHS", len(FAMILIES)
 MEASURES = {
-    "shared": "correct top candidates shared (Figure 3)",
-    "kappa": "top candidates: Cohen's kappa",
-    "kappa_correct": "top candidates correct: Cohen's kappa",
-    "correlation": "whole lists: rank correlation",
+    "shared": "correct top candidates shared\n(Figure 3)",
+    "kappa": "top candidates:\nCohen's kappa",
+    "kappa_correct": "top candidates correct:\nCohen's kappa",
+    "correlation": "whole lists:\nrank correlation",
 }
 CASES = {
     "all right": "all teachers and the student right",
@@ -40,32 +40,33 @@ class Seed(NamedTuple):
     label: pandas.Series
     question_id: pandas.Index
 
+    def majority(self, ranker: str = LABEL) -> Majority:
+        """How a ranker's choices stand to those of the teachers."""
+        return majority(self.rankers[ranker], self.teachers, self.label, self.question_id)
+
 
 def controls(study: "Study") -> dict[str, str]:
     """Label → run prefix of rankers that no teacher taught: what they share with teachers is no resemblance."""
-    known = systems(study)
-    base, trivial = known["base/electra"], known["lexical/overlap_then_rank"]
+    base, trivial = (systems(study)[prefix] for prefix in ("base/electra", "lexical/overlap_then_rank"))
     return {f"{base.name}, no teacher": base.prefix, trivial.label: trivial.prefix}
 
 
 def scored(study: "Study", controls: dict[str, str]) -> list[Seed]:
-    """The test scores of each seed of the student.
-
-    controls: as in `controls`; one without seeds is the same each time.
-    """
-    names = [study.backbones[family].name for family in FAMILIES]
+    """The test scores of each seed of the student; a control without seeds is the same each time."""
+    pair, names = ["question_id", "position"], [study.backbones[family].name for family in FAMILIES]
+    heads = [f"head taught by {name}" for name in names]
     teachers = {f"{name} large": f"teacher/{family}" for name, family in zip(names, FAMILIES, strict=True)}
     others = {label: study.runs(prefix) for label, prefix in (teachers | controls).items()}
     found = []
     for i, (number, run) in enumerate(zip(study.seeds, study.runs(STUDENT), strict=True)):
-        table = _by_pair(run)
+        student = run.scores("test").set_index(pair)
+        columns = {"label": student["label"], LABEL: student["score"]}
+        columns |= {head: student[f"head_{j}"] for j, head in enumerate(heads)}
+        columns |= {name: runs[i % len(runs)].scores("test").set_index(pair)["score"] for name, runs in others.items()}
+        table = pandas.DataFrame(columns)
         table = table[table.groupby("question_id")["label"].transform("max") == 1]
-        scores = {label: _by_pair(runs[i % len(runs)])["score"] for label, runs in others.items()}
-        beside = pandas.DataFrame(scores, index=table.index)
-        heads = pandas.DataFrame({f"head taught by {name}": table[f"head_{j}"] for j, name in enumerate(names)})
-        heads, whole = (part.join(beside[[*controls]]) for part in (heads, table["score"].to_frame(LABEL)))
-        question_id = table.index.get_level_values("question_id")
-        found.append(Seed(number, heads, beside[[*teachers]], whole, table["label"], question_id))
+        parts = (table[names] for names in ([*heads, *controls], [*teachers], [LABEL, *controls]))
+        found.append(Seed(number, *parts, table["label"], table.index.get_level_values("question_id")))
     return found
 
 
@@ -104,19 +105,14 @@ def mean_shares(table: pandas.DataFrame) -> tuple[float, float]:
 
 
 def sentences_figure_3(table: pandas.DataFrame) -> list[str]:
-    most, (taught, alone) = table["agrees most with"].iloc[:K], mean_shares(table)
-    strongest, in_paper = most.mode()[0], " and ".join(table["published"].iloc[:K].unique())
+    (most, theirs), (taught, alone) = (table[name].iloc[:K] for name in table.columns[K:]), mean_shares(table)
+    strongest = most.mode()[0]
     return [
         f"By the paper's measure {(most == strongest).sum()} of {K} heads agree most with {strongest}; the paper found "
-        f"{in_paper} for all of them.",
+        f"{' and '.join(theirs.unique())} for all of them.",
         f"The base model without a teacher shares {alone:.1f} % of its correct choices with the teachers on average, "
         f"the heads {taught:.1f} %.",
     ]
-
-
-def panels(found: dict[str, pandas.DataFrame]) -> dict[str, pandas.DataFrame]:
-    """The agreements under titles that fit a figure's panels."""
-    return {name.replace(": ", ":\n").replace(" (", "\n("): found[measure] for measure, name in MEASURES.items()}
 
 
 def own_teacher(found: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
@@ -131,7 +127,7 @@ def own_teacher(found: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
         others = (square.sum(axis=0) - own) / (K - 1)
         row = {"own": own.mean(), "other heads": others.mean(), "difference": (own - others).mean()}
         first = int((square.argmax(axis=0) == numpy.arange(K)).sum())
-        rows.append({"measure": label, **row, "first": first, "teachers": K})
+        rows.append({"measure": label.replace("\n", " "), **row, "first": first, "teachers": K})
     return pandas.DataFrame(rows).set_index("measure")
 
 
@@ -159,7 +155,7 @@ def sentences_own_teacher(study: "Study", own: pandas.DataFrame, test: Compariso
         f"In whole lists a head's rank correlation with its own teacher is {test.difference:+.4f} from what the other "
         f"heads have with it (95 % interval {test.low:+.4f} to {test.high:+.4f} over {test.n} questions; Wilcoxon, p "
         f"{results.p_text(test.wilcoxon_p)}): {verdict}.",
-        f"{own.loc[MEASURES['correlation'], 'first']} of {K} teachers correlate most with their own head.",
+        f"{own['first'].iloc[-1]} of {K} teachers correlate most with their own head.",
     ]
 
 
@@ -167,14 +163,13 @@ def sentences_own_teacher(study: "Study", own: pandas.DataFrame, test: Compariso
 
 
 def majorities(seeds: list[Seed]) -> pandas.DataFrame:
-    """A row a case of the majority analysis: how many questions fall in it, mean over seeds.
+    """How many questions fall in each case, mean over seeds: the student's number, and percent of it and the controls.
 
-    Columns: questions (the student's), the student and each control in percent, published (percent), published
-    questions (of 243 on WikiQA; the rest is what remains).
+    published: percent of WikiQA's 243 test questions; the rest is what remains of them.
     """
-    cases = [{name: _majority(seed, name).by_question["case"] for name in seed.rankers} for seed in seeds]
-    counts = [pandas.DataFrame(one).apply(pandas.Series.value_counts).reindex([*CASES]).fillna(0) for one in cases]
-    means = sum(counts) / len(counts)
+    cases = [{name: seed.majority(name).by_question["case"] for name in seed.rankers} for seed in seeds]
+    every = pandas.concat(map(pandas.DataFrame, cases))
+    means = every.apply(pandas.Series.value_counts).reindex([*CASES]).fillna(0) / len(seeds)
     paper = results.published("cerberus_majority").set_index("case")
     theirs, total = paper["questions"].reindex([*CASES]).astype(float), paper["of"].iloc[0]
     theirs["rest"] = total - paper["questions"].sum()
@@ -185,22 +180,18 @@ def majorities(seeds: list[Seed]) -> pandas.DataFrame:
 
 def cells(seeds: list[Seed]) -> pandas.DataFrame:
     """Questions, mean over seeds, by how many teachers are right (rows, all first) and whether the student is."""
-    return sum(_majority(seed).cells for seed in seeds) / len(seeds)
+    return sum(seed.majority().cells for seed in seeds) / len(seeds)
 
 
-def kept_right(counts: pandas.DataFrame) -> float:
-    """Percent of the questions where all teachers are right on which the student is right too.  counts: `cells`."""
-    return 100 * counts.loc[K, "right"] / counts.loc[K].sum()
-
-
-def sentences_majority(cases: pandas.DataFrame, counts: pandas.DataFrame) -> list[str]:
+def sentences_majority(cases: pandas.DataFrame, kept: float) -> list[str]:
+    """cases: from `majorities`.  kept: percent of the questions with all teachers right on which the student is."""
     ours, theirs = cases[LABEL].to_numpy(), cases["published"].to_numpy()
     untaught, trivial = cases.loc[CASES["overrides"]].iloc[2:4]
     return [
         f"All teachers and MHS are right in {ours[0]:.1f} % of the questions (published {theirs[0]:.1f}), MHS follows "
         f"a right majority in {ours[1]:.1f} % ({theirs[1]:.1f}) and overrides a wrong one in {ours[2]:.1f} % "
         f"({theirs[2]:.1f}).",
-        f"Where all teachers are right, MHS is right in {kept_right(counts):.1f} % (the paper: always); the base model "
+        f"Where all teachers are right, MHS is right in {kept:.1f} % (the paper: always); the base model "
         f"without a teacher overrides in {untaught:.1f} % of all questions, WO+RR in {trivial:.1f} %.",
     ]
 
@@ -211,7 +202,7 @@ def confidences(seeds: list[Seed]) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     By case: questions (of all seeds), each teacher's mean, and that of the surest.  Overridden questions, those with
     the surest teacher first: seed, question, how many teachers are right, each teacher's, and the surest's.
     """
-    every = pandas.concat([_majority(seed).by_question.assign(seed=seed.number) for seed in seeds])
+    every = pandas.concat([seed.majority().by_question.assign(seed=seed.number) for seed in seeds])
     names = [*seeds[0].teachers]
     every[names] = 100 * every[[f"confidence {j}" for j in range(K)]].to_numpy()
     every["surest"] = every[names].max(axis=1)
@@ -232,11 +223,3 @@ def sentence_confidence(by_case: pandas.DataFrame, overridden: pandas.DataFrame)
         f"On the {len(overridden)} overridden questions of all seeds the surest teacher gives its choice "
         f"{by_case.loc[CASES['overrides'], 'surest']:.1f} % on average; in the other cases {usual:.1f} %."
     )
-
-
-def _majority(seed: Seed, ranker: str = LABEL) -> Majority:
-    return majority(seed.rankers[ranker], seed.teachers, seed.label, seed.question_id)
-
-
-def _by_pair(run) -> pandas.DataFrame:
-    return run.scores("test").set_index(["question_id", "position"])

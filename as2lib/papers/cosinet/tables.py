@@ -9,8 +9,7 @@ from datasets import Dataset
 from as2lib.data.pairs import load_parts
 from as2lib.data.sources import BUILT, split_part
 from as2lib.metrics.ranking import summary
-from as2lib.models.lexical import expected_random
-from as2lib.papers.cerberus.sets import statistics, trivial_rankers
+from as2lib.papers.cerberus.sets import statistics
 from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.papers.cerberus.tables import numbers, tested, tests_caption
 from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, SECOND, SHUFFLED, UPPER, systems
@@ -35,10 +34,9 @@ def target(study: "Study") -> Dataset:
     return load_parts(tuple(study.data.target.test), "all")
 
 
-def captions(study: "Study") -> dict[int, str]:
-    """What stands over the tables, by number."""
+def captions(study: "Study", questions: int) -> dict[int, str]:
+    """What stands over the tables, by number.  questions: those that are answered."""
     _, dataset, number = corpus(study)
-    questions = expected_random(target(study), questions="answered")["questions"]
     shares = f"of those of the second over all candidates; Cosinet's own are {100 * relative_cost(study):.1f} %"
     return {
         2: results.caption(questions, published_as=f"{dataset}, Cosinet Table 2"),
@@ -66,20 +64,14 @@ def sets(study: "Study") -> pandas.DataFrame:
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("set").astype({"questions": int, "pairs": int})
 
 
-def trivial(study: "Study") -> pandas.DataFrame:
-    """Table 2: a random order, exactly, and the rankers that learn nothing."""
-    return trivial_rankers(study, target(study), corpus(study)[1]).drop(columns="questions")
-
-
 def sentence_random(study: "Study", rankers: pandas.DataFrame) -> str:
     (source, dataset, _), row = corpus(study), rankers.iloc[0]
-    questions = expected_random(target(study), questions="answered")["questions"]
     ours = f"A random order is expected to have P@1 {row['P@1']:.2f} and MAP {row['MAP']:.2f}"
     theirs = f"the published numbers beside it are {dataset}'s, another corpus"
     if source in CORPORA:
         both = f"{row['published P@1']:.2f} and {row['published MAP']:.2f}"
         theirs = f"the published {both} are {abs(row['MAP'] - row['published MAP']):.1f} points of MAP away"
-    return f"{ours} over the {questions} answered questions, exactly; {theirs}."
+    return f"{ours} over the {row['questions']:.0f} answered questions, exactly; {theirs}."
 
 
 def models(study: "Study") -> pandas.DataFrame:
@@ -192,9 +184,10 @@ def sentence_two_stages(table: pandas.DataFrame, mhs: float, cosinet: float) -> 
     )
 
 
-def recorded(table: pandas.DataFrame, tests: pandas.DataFrame, order: pandas.DataFrame, stages: pandas.DataFrame):
+def recorded(*tables: pandas.DataFrame) -> dict[str, float]:
     """What the overview and the expected file read of Tables 4, 6, 7 and 8, by name."""
-    found = numbers(table, "MAP", "MAP ±", "MRR", "parameters")
+    accuracy, tests, order, stages = tables
+    found = numbers(accuracy, "MAP", "MAP ±", "MRR", "parameters")
     found |= {f"{a} minus {b}": points for (a, b), points in zip(PIECES, tests["difference"], strict=True)}
     found |= {f"{prefix} lost by shuffling": points for prefix, points in zip(SHUFFLED, order["lost"], strict=True)}
     return found | {f"kept {keep} MAP": points for keep, points in stages["MAP"].items()}

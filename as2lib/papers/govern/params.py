@@ -1,10 +1,10 @@
 """GOVERN's section of a study's file."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from as2lib.runs.params import FAMILIES, SIZES, Backbone, Strict, Training
+from as2lib.runs.params import FAMILIES, SIZES, Backbone, Parts, Strict, Training
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -26,21 +26,21 @@ class Encoder(Strict):
 
     def backbone(self, study: "Study") -> Backbone:
         """What it starts from, where it does not continue from a transfer step."""
-        kept = f"{self.layers} layers" if self.layers else ""
         if self.of is None:
-            return Backbone(name=self.name, layers=self.layers, label=kept)
-        family, size = self.of.split("-")
-        backbone = getattr(study.backbones[family], size)
+            found = Backbone(name=self.name, label="")
+        else:
+            family, size = self.of.split("-")
+            found = getattr(study.backbones[family], size)
         if self.layers is None:
-            return backbone
-        config = backbone.config and {**backbone.config, "num_hidden_layers": self.layers}
-        return backbone.model_copy(update={"layers": backbone.name and self.layers, "config": config, "label": kept})
+            return found
+        config = found.config and {**found.config, "num_hidden_layers": self.layers}
+        layers, label = found.name and self.layers, f"{self.layers} layers"
+        return found.model_copy(update={"layers": layers, "config": config, "label": label})
 
     def label(self, study: "Study") -> str:
         """What tables call it: its family's name says how it was transferred, its own name where it was not."""
         backbone = self.backbone(study)
-        continued = self.of is not None and study.govern.start == "transfer"
-        if continued or backbone.name is None:
+        if self.of and (study.govern.start == "transfer" or backbone.name is None):
             family, size = self.of.split("-")
             name = f"{study.backbones[family].name} {size}"
         else:
@@ -48,26 +48,25 @@ class Encoder(Strict):
         return f"{name} ({backbone.label})" if backbone.label else name
 
 
+def _ascending(points: list[int]) -> list[int]:
+    return sorted(set(points))
+
+
 class Ablation(Strict):
     """GOVERN's section 4.6: teachers of one size, each on nine of ten folds, and students a third of their depth."""
 
     teacher: Encoder
     student: Encoder
-    teachers: list[int] = Field(description="the points of Figure 2: numbers of teachers, 1 to 10")
+    teachers: Annotated[list[Annotated[int, Field(ge=1, le=10)]], AfterValidator(_ascending)] = Field(
+        min_length=1, description="the points of Figure 2: numbers of teachers, 1 to 10"
+    )
     fit: Training
-
-    @field_validator("teachers")
-    @classmethod
-    def _one_to_ten(cls, value: list[int]) -> list[int]:
-        if not value or not set(value) <= set(range(1, 11)):
-            raise ValueError(f"expected numbers of teachers from 1 to 10, got {value}")
-        return sorted(set(value))
 
 
 class Govern(Strict):
     """GOVERN: distillation without labels, then with them."""
 
-    unlabelled: list[str] = Field(min_length=1, description="pair sets whose labels are not read")
+    unlabelled: Parts = Field(min_length=1, description="pair sets whose labels are not read")
     start: Literal["transfer", "backbone"] = Field(description="continue from the transfer step, or not")
     teachers: list[Encoder] = Field(min_length=1, description="of growing size")
     student: Encoder
@@ -76,11 +75,6 @@ class Govern(Strict):
     labelled_fit: Training
     ablation: Ablation | None = Field(None, description="Figure 2, Table 4 and the heads; none: not run")
     precisions: list[Annotated[float, Field(gt=0, le=1)]] = Field([0.9], description="R@P is given at each")
-
-    @field_validator("unlabelled", mode="before")
-    @classmethod
-    def _as_list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _only_backbones_have_a_transfer_step(self) -> "Govern":

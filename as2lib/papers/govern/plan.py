@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 FOLDS = 10  # every teacher learns from nine of ten folds of the labelled questions (sections 4.2 and 4.6)
 TEACHERS, STUDENTS, ABLATION = "govern-teachers", "govern-students", "govern-ablation"  # groups of fits
+Taught = dict[str, tuple[str, list[str]]]  # system → its loss, and the runs that teach it
 
 
 def runs(study: "Study") -> list[Run]:
@@ -26,8 +27,8 @@ def notebooks(study: "Study") -> list[Notebook]:
     """Notebook 10 with the runs of the catalogue's systems."""
     if study.govern is None:
         return []
-    read = systems(study)
-    read = [name for name in study.plan if name.rsplit("/seed-", 1)[0] in read]
+    known = systems(study)
+    read = [name for name in study.plan if name.rsplit("/seed-", 1)[0] in known]
     return [Notebook("10_govern", "Can teachers vote on each sample?", "GOVERN Tables 1–4 and Figure 2", read)]
 
 
@@ -51,29 +52,20 @@ def ensembles(study: "Study") -> list[Run]:
 def students(study: "Study") -> list[Run]:
     """Table 2, the three students of unlabelled data; an ensemble by logistic regression is one teacher."""
     by = names(teachers(study))
-    taught = {
-        "mean": ("mean_ensemble", by),
-        "lr": ("mean_ensemble", ["govern/lr-ensemble/seed-0"]),
-        "govern": ("govern", by),
-    }
+    taught = {"mean": ("mean_ensemble", by), "lr": ("mean_ensemble", ["govern/lr-ensemble/seed-0"])}
+    taught["govern"] = ("govern", by)
     return _unlabelled(study, study.govern.student, taught, study.govern.unlabelled_fit, study.seeds, STUDENTS)
 
 
 def supervised(study: "Study") -> list[Run]:
     """Table 2, its last two rows: both continue from the student of "GOVERN on unlabelled data", with labels."""
-    return [
-        Run(
-            f"govern/{name}/seed-{seed}",
-            "fit",
-            {"loss": loss, **settings(study, study.govern.labelled_fit, {})},
-            roles(study.data.target),
-            seed,
-            STUDENTS,
-            {"start": [f"govern/govern/seed-{seed}"], "teachers": names(teachers(study))},
-        )
-        for seed in study.seeds
-        for name, loss in (("ca-mkd", "ca_mkd"), ("govern-ca", "govern_ca"))
-    ]
+    data, found = roles(study.data.target), []
+    for seed in study.seeds:
+        parents = {"start": [f"govern/govern/seed-{seed}"], "teachers": names(teachers(study))}
+        for name, loss in (("ca-mkd", "ca_mkd"), ("govern-ca", "govern_ca")):
+            spec = {"loss": loss, **settings(study, study.govern.labelled_fit, {})}
+            found.append(Run(f"govern/{name}/seed-{seed}", "fit", spec, data, seed, STUDENTS, parents))
+    return found
 
 
 def ablation(study: "Study") -> list[Run]:
@@ -86,9 +78,8 @@ def ablation(study: "Study") -> list[Run]:
     # One teacher: both losses are equal, so the student of the mean serves both.
     taught = {f"mean-of-{n}": ("mean_ensemble", by[:n]) for n in given.teachers}
     taught |= {f"govern-of-{n}": ("govern", by[:n]) for n in sorted({*given.teachers, TABLE_4} - {1})}
-    taught |= {
-        f"one-{name}": ("govern", [*by[: TABLE_4 - 1], other]) for name, other in (("better", better), ("worse", worse))
-    }
+    taught["one-better"] = ("govern", [*by[: TABLE_4 - 1], better])
+    taught["one-worse"] = ("govern", [*by[: TABLE_4 - 1], worse])
     return found + _unlabelled(study, given.student, taught, given.fit, study.seeds, ABLATION)
 
 
@@ -109,15 +100,9 @@ def _teacher(study: "Study", name: str, encoder: Encoder, fold: int, group: str)
 
 
 def _unlabelled(
-    study: "Study",
-    encoder: Encoder,
-    taught: dict[str, tuple[str, list[str]]],
-    training: Training,
-    seeds: list[int],
-    group: str,
-    **more: Any,
+    study: "Study", encoder: Encoder, taught: Taught, training: Training, seeds: list[int], group: str, **more: Any
 ) -> list[Run]:
-    """Students of the unlabelled pool, one a seed and system.  taught: system → its loss and its teachers."""
+    """Students of the unlabelled pool, one a seed and system."""
     start, data, parents = _start(study, encoder)
     splits = scored(study) if training.evaluate_every else {"test": study.data.target.test}
     data |= {"train": study.govern.unlabelled, **splits}

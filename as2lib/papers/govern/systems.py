@@ -15,7 +15,7 @@ TABLE_2 = ("trivial", "teacher", "ensemble", "student, no labels", "then labels"
 def systems(study: "Study") -> dict[str, System]:
     """Run prefix → system, in the order of Table 2; then those of the ablation, where the study has one.
 
-    Teachers whose votes are looked at have a short name: T1, T2, … of growing size, and F1 to F5 that differ by fold.
+    Short names of teachers: T1, T2, … of growing size, and F1, F2, … that differ by fold.
     """
     given, ablation = study.govern, study.govern.ablation
     sizes = [encoder.label(study) for encoder in given.teachers]
@@ -33,10 +33,7 @@ def systems(study: "Study") -> dict[str, System]:
     if ablation:
         folds, points = range(1, max(*ablation.teachers, TABLE_4) + 1), {*ablation.teachers, TABLE_4} - {1}
         found += [
-            *(
-                System(f"govern/fold-{n}", f"teacher of fold {n}", "fold", f"F{n}" if n <= TABLE_4 else "")
-                for n in folds
-            ),
+            *(System(f"govern/fold-{n}", "the replaced teacher", "fold", f"F{n}") for n in folds),
             System("govern/worse-teacher", "the worse teacher", "worse"),
             *(System(f"govern/mean-of-{n}", f"mean of {n} teachers", "mean") for n in ablation.teachers),
             *(System(f"govern/govern-of-{n}", f"GOVERN with {n} teachers", "GOVERN") for n in sorted(points)),

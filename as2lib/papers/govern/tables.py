@@ -1,7 +1,6 @@
 """GOVERN's tables and sentences: what systems answer when they may stay silent, and how teachers vote."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -14,19 +13,12 @@ from as2lib.metrics.ranking import Values
 from as2lib.papers.govern.premise import premise
 from as2lib.papers.govern.systems import BASELINE, TABLE_2, TABLE_4, systems
 from as2lib.runs.results import TIE_RULE, compare, labelled, over_seeds, published, scored
-from as2lib.runs.run import System
 from as2lib.runs.store import Finished
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-AUC, ANSWERED = "qp prAUC (all)", ["P@1 (answered)", "MAP (answered)"]
-CURVE = "Mean over seeds; band: from the lowest to the highest seed. The paper prints no numbers with its Figure 2."
-POINTS = "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline."
-VOTES = (
-    "T1, T2, …: the teachers of Table 10.2. Percent of pairs, the mean of the correct and the incorrect ones. Teacher: "
-    "mean of the three; condorcet: the vote of three independent ones as accurate; alone: where the other is wrong."
-)
+AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and how the names of all of them end
 
 
 def data(study: "Study") -> pandas.DataFrame:
@@ -55,21 +47,25 @@ def measures(run: Finished, precisions: Sequence[float]) -> dict[str, float]:
         found[f"q {at}"] = threshold.question_recall_at_precision(question, label, score, precision)
         found[f"qp {at}"] = threshold.pair_recall_at_precision(label, score, precision)
     ranks = ranking.summary(question, label, score)
-    found |= {AUC: threshold.pair_pr_auc(label, score), ANSWERED[0]: ranks["P@1"], ANSWERED[1]: ranks["MAP"]}
+    found[AUC] = threshold.pair_pr_auc(label, score)
+    found |= {f"{name} (answered)": ranks[name] for name in ("P@1", "MAP")}
     return {name: 100 * value for name, value in found.items()}
 
 
-def results(study: "Study", rows: Iterable[System], paper: str) -> pandas.DataFrame:
+def results(
+    study: "Study", prefixes: Iterable[str], paper: str, labels: Mapping[str, str] | None = None
+) -> pandas.DataFrame:
     """One row a system: mean and sample standard deviation over its seeds, in percent, beside a published table.
 
+    labels: of systems that this table calls otherwise than the catalogue.
     Columns: run, kind, seeds, parameters, each of `measures` with " ±", "unreached" (seeds with a recall of 0 at the
     first precision, since no threshold reaches it) and `published …` for every metric that the published table has.
     """
-    facts, measured = [], []
-    for system in rows:
-        runs = study.runs(system.prefix)
-        facts.append((system.label, system.prefix, system.kind, len(runs), runs[0].facts["parameters"]))
-        measured += [{"run": system.prefix, **measures(run, study.govern.precisions)} for run in runs]
+    known, facts, measured = systems(study), [], []
+    for prefix in prefixes:
+        runs, label = study.runs(prefix), (labels or {}).get(prefix, known[prefix].label)
+        facts.append((label, prefix, known[prefix].kind, len(runs), runs[0].facts["parameters"]))
+        measured += [{"run": prefix, **measures(run, study.govern.precisions)} for run in runs]
     measured, theirs = pandas.DataFrame(measured).set_index("run"), published(paper).set_index("run")
     unreached = (measured.iloc[:, :2] == 0).any(axis=1).groupby("run").sum().rename("unreached")
     theirs = theirs[[name for name in theirs if f"{name} (all)" in measured]].add_prefix("published ")
@@ -81,7 +77,7 @@ def results(study: "Study", rows: Iterable[System], paper: str) -> pandas.DataFr
 
 def students(study: "Study") -> pandas.DataFrame:
     """`results` of the systems of Table 2."""
-    return results(study, [s for s in systems(study).values() if s.kind in TABLE_2], "govern_table2")
+    return results(study, [s.prefix for s in systems(study).values() if s.kind in TABLE_2], "govern_table2")
 
 
 def at_first_precision(study: "Study", found: pandas.DataFrame) -> pandas.DataFrame:
@@ -94,25 +90,15 @@ def at_other_precisions(study: "Study", found: pandas.DataFrame) -> pandas.DataF
     return found.drop(columns=[*at_first_precision(study, found).columns[1:], "kind"])
 
 
-def caption_students(study: "Study") -> str:
-    answerable = study.runs(BASELINE)[0].scores().groupby("question_id")["label"].max()
-    return (
-        f"Test set: (all) over all {len(answerable)} questions, wrong answers to those without one count; (answered) "
-        f"over the {answerable.sum()} with a correct candidate; {TIE_RULE}. Percent; ± standard deviation over the "
-        f"seeds of a student. Unreached: seeds in which no threshold keeps {100 * study.govern.precisions[0]:g} % "
-        "correct; their recall is 0. Published: GOVERN Table 2."
-    )
-
-
 def numbers_students(found: pandas.DataFrame) -> dict[str, float]:
     """The mean of every measure by system and measure, in words that the overview reads."""
-    means = found.set_index("run")[_measured(found)]
+    means = found.set_index("run").filter(regex=MEAN)
     return {f"{prefix} {name}": row[name] for prefix, row in means.iterrows() for name in means}
 
 
 def sentences_students(study: "Study", found: pandas.DataFrame) -> list[str]:
     of = found.set_index("run").loc[["govern/govern", "govern/mean"]]
-    gaps = of[_measured(found)].diff(-1).iloc[0]
+    gaps = of.filter(regex=MEAN).diff(-1).iloc[0]
     gaps = "; ".join(f"{name} {gap:+.1f}" for name, gap in gaps.items())
     return [
         f"The student of GOVERN minus the student of the mean, in points: {gaps} (one standard deviation over "
@@ -123,39 +109,37 @@ def sentences_students(study: "Study", found: pandas.DataFrame) -> list[str]:
 
 
 def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
-    """Good : Same : Bad of one system against another over all questions, a row a seed; gain in percent."""
+    """Good : Same : Bad of one system against another over all questions, a row a seed; gain in percent.
+
+    Below it GOVERN's Table 3; tail queries, which no public set marks, stay empty.
+    """
     rows = {}
     for seed, *runs in zip(study.seeds, study.runs(base), study.runs(new), strict=True):
         found = threshold.gsb(*(ranking.per_question(*_columns(run), "all")["P@1"] for run in runs))
         rows[f"seed {seed}"] = {**found._asdict(), "gain": 100 * found.gain, "p sign": found.p}
-    return pandas.DataFrame.from_dict(rows, orient="index").drop(columns="p").rename_axis("questions")
+    rows["tail queries: not known"] = {}
+    for row in published("govern_table3").to_dict("records"):
+        sign = binomtest(row["good"], row["good"] + row["bad"]).pvalue
+        rows[f"published, {row['queries']} queries"] = {**row, "p sign": sign}
+    table = pandas.DataFrame(list(rows.values()), index=list(rows))[["good", "same", "bad", "gain", "p sign"]]
+    return table.astype({name: "Int64" for name in ("good", "same", "bad")}).rename_axis("questions")
 
 
-def beside_published_gsb(ours: pandas.DataFrame) -> pandas.DataFrame:
-    """`gsb`'s rows above those of GOVERN's Table 3; tail queries, which no public set marks, stay empty."""
-    paper = published("govern_table3").set_index("queries").rename("published, {} queries".format)
-    paper["p sign"] = [binomtest(row.good, row.good + row.bad).pvalue for row in paper.itertuples()]
-    unknown = pandas.DataFrame(index=["tail queries: not known"], columns=ours.columns, dtype=float)
-    together = pandas.concat([ours.astype(float), unknown, paper[list(ours)].astype(float)])
-    return together.astype({name: "Int64" for name in ("good", "same", "bad")}).rename_axis("questions")
-
-
-def sentence_gsb(ours: pandas.DataFrame) -> str:
-    total, paper = ours.sum(), published("govern_table3")["gain"].iloc[0]
+def sentence_gsb(table: pandas.DataFrame) -> str:
+    ours, paper = table.filter(like="seed ", axis="index"), table.loc["published, random queries"]
+    good, same, bad = ours[["good", "same", "bad"]].sum()
     return (
-        f"Good : Same : Bad over the seeds is {total['good']:.0f} : {total['same']:.0f} : {total['bad']:.0f}, a mean "
-        f"gain of {ours['gain'].mean():+.1f} % (published, random queries: {paper:+.1f} %); a sign test at 0.05 sees a "
-        f"difference in {(ours['p sign'] < 0.05).sum()} of {len(ours)} seeds."
+        f"Good : Same : Bad over the seeds is {good} : {same} : {bad}, a mean gain of {ours['gain'].mean():+.1f} % "
+        f"(published, random queries: {paper['gain']:+.1f} %); a sign test at 0.05 sees a difference in "
+        f"{(ours['p sign'] < 0.05).sum()} of {len(ours)} seeds."
     )
 
 
 def single_teacher(study: "Study") -> pandas.DataFrame:
-    """GOVERN's Table 4: one teacher of five replaced, and the teachers that take part by themselves."""
-    known, fifth, best = systems(study), f"govern/fold-{TABLE_4}", f"govern/teacher-{len(study.govern.teachers)}"
-    known[fifth] = replace(known[fifth], label="the replaced teacher")
-    known[best] = replace(known[best], label="the better teacher")
-    rows = [BASELINE, f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse", fifth, best]
-    found = results(study, [known[prefix] for prefix in [*rows, "govern/worse-teacher"]], "govern_table4")
+    """GOVERN's Table 4: one teacher of five replaced, and the three teachers by themselves."""
+    better = {f"govern/teacher-{len(study.govern.teachers)}": "the better teacher"}
+    rows = [BASELINE, f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse", f"govern/fold-{TABLE_4}"]
+    found = results(study, [*rows, *better, "govern/worse-teacher"], "govern_table4", better)
     return found.filter(regex="^run$|seeds|parameters|qp prAUC")
 
 
@@ -190,16 +174,11 @@ def points(curve: pandas.DataFrame) -> pandas.DataFrame:
     return found.set_axis(["GOVERN", "mean", "GOVERN ±", "mean ±"], axis=1)
 
 
-def gains(points: pandas.DataFrame) -> pandas.Series:
-    """What both students gain from the fewest to the most teachers, in points."""
-    return points[["GOVERN", "mean"]].diff(len(points) - 1).iloc[-1]
-
-
-def sentence_gains(points: pandas.DataFrame) -> str:
-    vote, mean = gains(points)
+def sentence_points(points: pandas.DataFrame) -> str:
+    gain = points.iloc[-1] - points.iloc[0]
     return (
-        f"From {points.index[0]} to {points.index[-1]} teachers the student of GOVERN changes by {vote:+.1f} points of "
-        f"qp prAUC, that of the mean by {mean:+.1f}."
+        f"From {points.index[0]} to {points.index[-1]} teachers the student of GOVERN changes by {gain['GOVERN']:+.1f} "
+        f"points of qp prAUC, that of the mean by {gain['mean']:+.1f}."
     )
 
 
@@ -211,30 +190,24 @@ def tests(study: "Study") -> pandas.DataFrame:
     return labelled(compare(study, scored(study, {name for pair in pairs for name in pair}), pairs), names)
 
 
-def caption_tests(study: "Study") -> str:
-    return (
-        "Points of MAP, test set, answered questions; 95 % bootstrap interval over questions (low, high); p: Wilcoxon "
-        f"(Pratt); p equal: TOST, margin {100 * study.significance.margin:g} points; p Holm and p equal are corrected "
-        "over these rows; effect: rank-biserial."
-    )
-
-
 def premises(study: "Study", kinds: Sequence[str], student: Values | float = 0.5) -> pandas.DataFrame:
     """`premise` of every three teachers of these kinds, in percent, seen from a student's scores, or an undecided one.
 
-    A run that is there under two names counts once.  One row a group; the correlation stays within [-1, 1].
+    A run that is there under two names counts once.  One row a group; `lead`: that of the vote over the mean, in
+    points; the correlation stays within [-1, 1].
     """
     jury = {}
     for system in systems(study).values():
-        if system.kind in kinds and system.short:
+        if system.kind in kinds:
             run = study.runs(system.prefix)[0]
             jury.setdefault(run.identity, (system.short, run.scores()))
-    scores = {name: table["score"] for name, table in jury.values()}
-    label = next(iter(jury.values()))[1]["label"]
-    groups = combinations(scores, min(3, len(scores)))
+    jury = dict(jury.values())
+    scores = {name: table["score"] for name, table in jury.items()}
+    label = next(iter(jury.values()))["label"]
+    groups = combinations(jury, min(3, len(jury)))
     found = {" + ".join(group): premise(label, [scores[name] for name in group], student) for group in groups}
     found = 100 * pandas.DataFrame(found).T.rename_axis("teachers")
-    return found.assign(correlation=found["correlation"] / 100)
+    return found.assign(correlation=found["correlation"] / 100, lead=found["vote"] - found["mean"])
 
 
 def votes(study: "Study") -> pandas.DataFrame:
@@ -242,50 +215,53 @@ def votes(study: "Study") -> pandas.DataFrame:
     student = study.runs("govern/mean")[0].scores()["score"]
     seen_from = {"an undecided student": 0.5, "the student of the mean": student}
     found = {name: premises(study, ["teacher"], scores) for name, scores in seen_from.items()}
-    return pandas.concat(found, names=["seen from"]).reset_index("seen from").drop(columns="drawn")
+    return pandas.concat(found, names=["seen from"]).reset_index("seen from").drop(columns=["drawn", "lead"])
 
 
-def leads(study: "Study") -> pandas.DataFrame:
-    """`premises` of all teachers, those of the ablation among them, and the vote's lead over the mean, in points."""
-    found = premises(study, ["teacher", "fold"])
-    return found.assign(lead=found["vote"] - found["mean"])
-
-
-def sentences_leads(leads: pandas.DataFrame) -> list[str]:
-    mean, ranks, ahead = leads.mean(), leads.rank().corr()["lead"], (leads["lead"] > 0).sum()
+def sentences_premise(groups: pandas.DataFrame) -> list[str]:
+    mean, ranks, ahead = groups.mean(), groups.rank().corr()["lead"], (groups["lead"] > 0).sum()
     alike, accurate = ranks["correlation"], ranks["teacher"]
     found = [
-        f"Two teachers' being right correlates at {mean['correlation']:.2f} (independent teachers: 0). The vote of "
-        f"three is right on {mean['vote']:.1f} % of the pairs, their mean on {mean['mean']:.1f} %, a single one of "
-        f"them on {mean['teacher']:.1f} %; the vote of three independent ones as accurate would be right on "
-        f"{mean['condorcet']:.1f} %.",
+        f"Whether one teacher is right correlates at {mean['correlation']:.2f} with whether another is (independent "
+        f"teachers: 0). The vote of three is right on {mean['vote']:.1f} % of the pairs, their mean on "
+        f"{mean['mean']:.1f} %, a single one of them on {mean['teacher']:.1f} %; the vote of three independent ones as "
+        f"accurate would be right on {mean['condorcet']:.1f} %.",
         f"The vote is right where the mean is wrong on {mean['vote alone']:.2f} % of the pairs, the mean where the "
-        f"vote is wrong on {mean['mean alone']:.2f} %; the vote is ahead in {ahead} of {len(leads)} groups of three.",
+        f"vote is wrong on {mean['mean alone']:.2f} %; the vote is ahead in {ahead} of {len(groups)} groups of three.",
         f"The vote's lead over the mean {_moves(alike)} as teachers become more alike (rank correlation {alike:+.2f}), "
         f"and {_moves(accurate)} as they become more accurate ({accurate:+.2f}).",
     ]
-    return found if len(leads) > 2 else found[:2]
+    return found if len(groups) > 2 else found[:2]
 
 
 def heads(study: "Study") -> pandas.DataFrame:
     """Beyond the paper: a head for each teacher, beside the student of GOVERN."""
-    known = systems(study)
-    one = replace(known["govern/govern"], label="one head, GOVERN")
-    more = [known[prefix] for prefix in ("govern/heads-teacher", "govern/heads-govern", BASELINE)]
-    return results(study, [one, *more], "govern_table2").filter(regex="^run$|seeds|parameters|prAUC|answered")
+    one = {"govern/govern": "one head, GOVERN"}
+    found = results(study, [*one, "govern/heads-teacher", "govern/heads-govern", BASELINE], "govern_table2", one)
+    return found.filter(regex="^run$|seeds|parameters|prAUC|answered")
 
 
-def caption_heads(study: "Study") -> str:
-    return f"As Table 10.2; heads: seeds {', '.join(map(str, study.grid_seeds))}. The paper has no such model."
+def captions(study: "Study") -> dict[str, str]:
+    """What stands above tables and figures where it is long or computed."""
+    answerable = study.runs(BASELINE)[0].scores().groupby("question_id")["label"].max()
+    return {
+        "students": f"Test set: (all) over all {len(answerable)} questions, wrong answers to those without one count; "
+        f"(answered) over the {answerable.sum()} with a correct candidate; {TIE_RULE}. Percent; ± standard deviation "
+        "over the seeds of a student. Unreached: seeds in which no threshold keeps "
+        f"{100 * study.govern.precisions[0]:g} % correct; their recall is 0. Published: GOVERN Table 2.",
+        "curve": "Mean over seeds; band: from the lowest to the highest seed. The paper prints no numbers with its "
+        "Figure 2.",
+        "points": "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline.",
+        "tests": "Points of MAP, test set, answered questions; 95 % bootstrap interval over questions (low, high); p: "
+        f"Wilcoxon (Pratt); p equal: TOST, margin {100 * study.significance.margin:g} points; p Holm and p equal are "
+        "corrected over these rows; effect: rank-biserial.",
+        "heads": f"As Table 10.2; heads: seeds {', '.join(map(str, study.grid_seeds))}. The paper has no such model.",
+    }
 
 
 def _columns(run: Finished) -> tuple[pandas.Series, pandas.Series, pandas.Series]:
     table = run.scores()
     return table["question_id"], table["label"], table["score"]
-
-
-def _measured(found: pandas.DataFrame) -> list[str]:
-    return [name for name in found if f"{name} ±" in found]
 
 
 def _moves(correlation: float) -> str:
