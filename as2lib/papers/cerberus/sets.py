@@ -90,8 +90,8 @@ def trivial_rankers(study: "Study", pairs: Dataset, dataset: str = "WikiQA") -> 
     paper = published("cosinet_table2")
     chance = lexical.expected_random(pairs)
     first = {"run": "random", **{metric: 100 * chance[metric] for metric in results.METRICS}}
-    first |= results.published_row(paper, "random", dataset)
-    rankers = results.table(study, TRIVIAL, beside=paper, dataset=dataset)[[*first, "ties %", "questions"]]
+    first |= {**results.published_row(paper, "random", dataset), "questions": chance["questions"]}
+    rankers = results.table(study, TRIVIAL, beside=paper, dataset=dataset)[[*first, "ties %"]]
     return pandas.concat([pandas.DataFrame(first, ["random order (expectation)"]), rankers]).rename_axis("ranker")
 
 
