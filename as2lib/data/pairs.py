@@ -61,7 +61,6 @@ def load_parts(parts: tuple[str, ...], questions: str = "answered") -> Dataset:
     return concatenate([load_pairs(*sources.split_part(part), questions=questions) for part in parts])
 
 
-@lru_cache(maxsize=16)
 def at_hand(parts: tuple[str, ...], questions: str | None = "all") -> Dataset | None:
     """What `load_parts` gives, or None where the texts of a known set are neither here nor on a hub that answers.
 

@@ -51,7 +51,8 @@ def captions(study: "Study", questions: int) -> dict[int, str]:
     return {
         2: results.caption(questions, published_as=f"{dataset}, Cosinet Table 2"),
         4: results.caption(questions, study.cosinet.seeds, f"{dataset}, Cosinet Table {number}"),
-        5: f"A whole fit, scoring included, {study.threads} thread(s); published: training on a GTX 1080 Ti.",
+        5: f"A whole fit, scoring included, {_machines(study)}{study.threads} thread(s); published: training on a GTX "
+        "1080 Ti.",
         6: tests_caption(study),
         7: f"{results.caption(questions)} Means over seeds.",
         8: f"{results.caption(questions)} {cost}",
@@ -103,6 +104,12 @@ def sentence_best(table: pandas.DataFrame) -> str:
         f"{best['MAP'] - upper['MAP']:+.1f} from the fine-tuned encoder, which has "
         f"{upper['parameters'] / 1e6:.2f} million."
     )
+
+
+def _machines(study: "Study") -> str:
+    """The machines of these fits, as far as they are known."""
+    known = {run.facts.get("machine") for one in MODELS for run in study.runs(one.prefix)} - {None}
+    return "".join(f"{name}, " for name in sorted(known))
 
 
 def seconds(study: "Study") -> pandas.DataFrame:
