@@ -71,7 +71,10 @@ def study(options: argparse.Namespace) -> int:
     """Walk the graph with Snakemake; one study at a time, a second one waits."""
     from as2lib.runs.make import only_one
 
-    name = Study.load(options.study).study
+    loaded = Study.load(options.study)
+    name, whole, missing = loaded.study, len(loaded.plan), len(loaded.store.missing(list(loaded.plan)))
+    to_do = f"{missing} of {whole} runs are to be made" if missing else f"all {whole} runs are done, nothing is trained"
+    print_now(f"study {name}: {to_do}")
     with only_one(f"study-{name}", f"study {name}"):
         code = _snakemake("--cores", str(options.cores), "--config", f"study={name}", *options.snakemake)
     if code == 0:

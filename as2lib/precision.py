@@ -1,6 +1,11 @@
-"""Which precision this machine computes fast in; imports no torch."""
+"""What this machine is called, and which precision it computes fast in; imports no torch."""
 
+import os
+import platform
+import re
 from pathlib import Path
+
+CPUINFO = Path("/proc/cpuinfo")
 
 
 def computed_in(precision: str) -> str:
@@ -12,6 +17,11 @@ def native_bf16() -> bool:
     """Whether the processor, or an NVIDIA GPU of the last generations, multiplies bf16 natively."""
     if Path("/proc/driver/nvidia/version").exists():
         return True
-    cpuinfo = Path("/proc/cpuinfo")
-    flags = cpuinfo.read_text() if cpuinfo.exists() else ""
+    flags = CPUINFO.read_text() if CPUINFO.exists() else ""
     return any(flag in flags for flag in ("avx512_bf16", "amx_bf16", " bf16"))
+
+
+def machine() -> str:
+    """The name of the processor and its cores, which stands beside measured times."""
+    named = re.search(r"^model name\s*: *(.+)$", CPUINFO.read_text() if CPUINFO.exists() else "", re.MULTILINE)
+    return f"{named[1] if named else platform.processor() or platform.machine()}, {os.cpu_count()} cores"

@@ -66,6 +66,9 @@ def write_study(root: Path, **changes) -> Path:
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     """A fresh root with the tiny study, nothing trained."""
+    from as2lib.data.pairs import load_parts
+
+    load_parts.cache_clear()  # a known name may be mapped to other files than in the test before
     monkeypatch.setenv("AS2_ROOT", str(tmp_path / "root"))
     return write_study(tmp_path / "root")
 

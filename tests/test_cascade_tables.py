@@ -1,6 +1,7 @@
 """The cascade's tables, its measured work and its plan, on a tiny study of two exits."""
 
 import numpy
+import pandas
 import pytest
 
 from as2lib import Study, models
@@ -127,7 +128,8 @@ def test_other_ways_of_training_have_a_row_each(study):
 
 
 def test_counted_operations_follow_the_exact_floors(study):
-    work, sizes = measuring.measure(study, questions=3, rounds=1)
+    measured = measuring.measure(study, questions=3, rounds=1)
+    work, sizes = pandas.DataFrame(measured["work"]), measured["sizes"]
     table = tables.counted(study, work, sizes)
     assert table.loc["MT of 2 layers", "FLOPs %"] == 0
     assert table["FLOPs %"].to_numpy() == pytest.approx(table["floors %"].to_numpy(), abs=12)  # tiny layers, d = 16

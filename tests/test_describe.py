@@ -6,7 +6,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.data import disk
-from as2lib.data.pairs import from_rows
+from as2lib.data.pairs import from_rows, load_parts
 from as2lib.papers.cerberus import sets as describe
 
 ROWS = [  # q1: one of three correct; q2: two, nothing else; q3: none
@@ -135,5 +135,6 @@ def test_sets_on_disk_have_the_same_statistics(mapped, monkeypatch):
     study = Study.load("tiny", {"data.describe": ["wikiqa"]})
     before = describe.papers_sets(study)
     monkeypatch.setattr(disk, "LARGE", 0)
+    load_parts.cache_clear()
     pandas.testing.assert_frame_equal(describe.papers_sets(study), before)
     assert len(list((mapped / "work" / "pairs").iterdir())) == 1  # three files of one content

@@ -19,6 +19,7 @@ from as2lib.data import pairs as module
 from as2lib.data.pairs import (
     COLUMNS,
     FEATURES,
+    at_hand,
     concatenate,
     filter_questions,
     fingerprint,
@@ -504,3 +505,13 @@ def test_the_sample_pool_has_no_labels():
     assert load_unlabelled("sample-unlabelled", "train").column_names == ["question_id", "question", "answer"]
     with pytest.raises(ValueError, match="sample-unlabelled has no labels; load_unlabelled reads it"):
         load_pairs("sample-unlabelled", "train")
+
+
+def test_texts_that_cannot_be_had_are_none_and_a_wrong_path_is_still_refused(root, monkeypatch):
+    monkeypatch.setattr("as2lib.data.sources._hub_answers", lambda: False)
+    monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: (_ for _ in ()).throw(ConnectionError("no hub")))
+    assert at_hand(("wikiqa:test",)) is None
+    assert at_hand(("gpd:test",), questions=None) is None
+    assert len(at_hand((str(root / "test.tsv"),))) == 72
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        at_hand((str(root / "absent.tsv"),))

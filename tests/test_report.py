@@ -86,3 +86,13 @@ def test_measured_times_go_to_files_of_their_own(report, tmp_path):
     assert exact == {"parameters": 3, "claims": "it is small"}
     assert timed == {"seconds": 1.5, "claims": "it is fast"}
     assert report.findings().data == "- it is small\n- it is fast"
+
+
+def test_what_was_timed_is_kept_with_its_machine_until_something_else_is_asked(report, tmp_path):
+    first, where = report.timed(4, {"repeats": 2}, lambda: {"row": 1.5})
+    assert report.timed(4, {"repeats": 2}, lambda: pytest.fail("measured again")) == (first, where)
+    assert where.endswith("cores")
+    assert report.timed(4, {"repeats": 3}, lambda: {"row": 2.5})[0] == {"row": 2.5}
+    assert report.timed(5, {}, lambda: None)[0] is None  # nothing to measure here: nothing is kept
+    kept = (tmp_path / "reports" / "tiny" / "runs" / "times").iterdir()
+    assert [path.name for path in kept] == ["02_table_4.json"]

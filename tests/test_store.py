@@ -116,11 +116,13 @@ def test_published_scores_stand_in_for_a_run_that_is_not_here(trained_root, tmp_
     shutil.copytree(trained_root, copy)
     monkeypatch.setenv("AS2_ROOT", str(copy))
     study = Study.load(copy / "params" / "tiny.yaml")
-    made = study.run("mhs/3h1/seed-0").scores("test")
+    made, log = study.run("mhs/3h1/seed-0").scores("test"), study.run("mhs/3h1/seed-0").log()
     assert publish(Store(study), ["mhs/3h1/seed-0"])
     shutil.rmtree(copy / "work")
     published = Store(study).find("mhs/3h1/seed-0")
     pandas.testing.assert_frame_equal(published.scores("test"), made)
+    assert published.log() == log and log
+    assert published.facts["machine"]
     assert Store(study).missing(["mhs/3h1/seed-0"]) == []
     with pytest.raises(FileNotFoundError, match="only scores"):
         _ = published.model_folder

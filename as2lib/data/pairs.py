@@ -61,6 +61,17 @@ def load_parts(parts: tuple[str, ...], questions: str = "answered") -> Dataset:
     return concatenate([load_pairs(*sources.split_part(part), questions=questions) for part in parts])
 
 
+def at_hand(parts: tuple[str, ...], questions: str | None = "all") -> Dataset | None:
+    """What `load_parts` gives, or None where the texts of a known set are neither here nor on a hub that answers.
+
+    questions: the policy; None: without labels, as `load_unlabelled_parts`.
+    """
+    try:
+        return load_parts(parts, questions) if questions else load_unlabelled_parts(parts)
+    except sources.NotHere:
+        return None
+
+
 def load_unlabelled(source: str | Path, split: str | None = None) -> Dataset:
     """The same table without `label`; no policy applies. Where ids are missing, each run of equal questions gets one.
 

@@ -4,8 +4,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,10 @@ PLAIN = HubSet("", splits=SPLITS)  # a folder that is no hub set
 
 class NoSplit(ValueError):
     """Raised where a source is there, but not the split that is asked for."""
+
+
+class NotHere(FileNotFoundError):
+    """Raised where a set's name is known, but its texts are neither on this machine nor to be had from the hub."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     if folder := local_folder(hub.name) or (known and local_folder(known)):
         return _files(folder, split, hub)
     if not hub.public:
-        raise FileNotFoundError(
+        raise NotHere(
             f"{name} is not public: bring your own files (question_id, question, answer, label) and add "
             f'"{name}: that/folder" under "local:" in params/local.yaml'
         )
@@ -180,15 +185,41 @@ def file_sha256(path: str | Path) -> str:
 
 @contextmanager
 def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
-    """Says how to do without the hub where loading from it fails: no network; no such set, revision or split."""
+    """Says how to do without the hub where loading from it fails: no network; no such set, revision or split.
+
+    Where the hub does not answer, only what it gave before is looked for: a request would be tried for half a minute.
+    """
     try:
-        yield
+        with nullcontext() if _hub_answers() else _offline():
+            yield
     except (OSError, ValueError, RuntimeError) as error:
         problem = str(error).partition("\n")[0]
-        raise FileNotFoundError(
+        raise NotHere(
             f"can't load {name} (revision {revision}, split {split}) from the hub: {problem}; without a network, copy "
             f'the set to a folder and add "{name}: that/folder" under "local:" in params/local.yaml'
         ) from None
+
+
+@cache
+def _hub_answers() -> bool:
+    from huggingface_hub import constants, get_session
+
+    try:
+        get_session().head(constants.ENDPOINT, timeout=5)
+    except Exception:  # offline mode, no name, no route, a refusing proxy: each client has errors of its own
+        return False
+    return True
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    from huggingface_hub import constants
+
+    before, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
 
 
 def _require_split(name: str, split: str | None, known: tuple[str, ...]) -> None:

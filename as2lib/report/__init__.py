@@ -1,9 +1,10 @@
 """What a notebook leaves behind: numbered tables, figures and metrics under `reports/<study>/`."""
 
 import io
+import json
 import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from numbers import Integral, Number
 from pathlib import Path
@@ -15,6 +16,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from as2lib.paths import find_root
+from as2lib.precision import machine
 from as2lib.runs.files import write_json
 from as2lib.runs.results import p_text
 
@@ -91,6 +93,21 @@ class Report:
         self.claims[timing] += sentences
         self.record(timing, claims="\n".join(self.claims[timing]))
         return _bullets(sentences)
+
+    def timed(self, number: int, asked: dict[str, Any], measure: Callable[[], Any]) -> tuple[Any, str]:
+        """What `measure` finds for table `number`, and the name of the machine where that was.
+
+        It is kept as `runs/times/NN_table_<k>.json`, which is published with the scores, and measured anew only where
+        that file is not there (remove it to ask for that) or holds what was found for something else than `asked`.
+        asked: what decides the measurement, as JSON values.  measure: gives JSON values, or None, which is not kept.
+        """
+        path = self._folder("runs/times") / f"{self.number}_table_{number}.json"
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if kept.get("asked") != json.loads(json.dumps(asked)):
+            kept = {"machine": machine(), "asked": asked, "found": measure()}
+            if kept["found"] is not None:
+                write_json(path, kept)
+        return kept["found"], kept["machine"]
 
     def findings(self) -> Markdown:
         """Everything said so far, what holds of measured times last."""

@@ -161,7 +161,7 @@ MAKERS = {"lexical": _lexical, "ensemble": _ensemble, "select": _select, "fit": 
 
 
 def publish(store: Store, names: list[str]) -> list[Path]:
-    """Write the scores and facts of finished runs to `reports/<study>/runs/`; they hold no text.
+    """Write the scores, facts and logs of finished runs to `reports/<study>/runs/`; they hold no text.
 
     Raises ValueError where the study is not as its file says.
     """
@@ -178,6 +178,8 @@ def publish(store: Store, names: list[str]) -> list[Path]:
         table = pandas.concat([run.scores(split).assign(split=split) for split in splits], ignore_index=True)
         path = store.published_folder / f"{run.name}.parquet"
         write_parquet(path, table.astype({"split": "category"}), compression="zstd")
+        if (log := run.folder / "log.jsonl").exists():
+            shutil.copyfile(log, path.with_suffix(".jsonl"))
         index[run.name] = {"identity": run.identity, "facts": run.facts}
         written.append(path)
     write_json(

@@ -76,7 +76,7 @@ class Finished:
 
     def log(self) -> list[dict[str, Any]]:
         """What training logged: loss parts, dev MAP, seconds, by step; empty where nothing was trained."""
-        path = self.folder / "log.jsonl"
+        path = self.folder.with_suffix(".jsonl") if self.published else self.folder / "log.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 

@@ -26,16 +26,21 @@ if TYPE_CHECKING:
 transformers.logging.disable_progress_bar()  # one a model that is loaded
 
 
-def measure(study: "Study", questions: int = 3, rounds: int = 3) -> tuple[pandas.DataFrame, list[int]] | None:
+def asked(study: "Study") -> dict[str, Any]:
+    """What decides the measurement, as JSON values."""
+    identities = [study.store.identity(name) for name in _names(study)]
+    return {"models": identities, "alphas": study.cascade.alphas, "threads": study.threads}
+
+
+def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, Any] | None:
     """What each row of Table 3 takes over the first wide test questions; None where only published scores are here.
 
     Columns: `FLOPs a question (M)`, which any machine counts alike, and `ms a question`, the median over `rounds`, the
     systems taking turns; each also relative to the model of all layers: `FLOPs %`, `time %`.
-    Also returns the number of candidates of each of these questions.
+    These columns stand under `work`, and under `sizes` the number of candidates of each of these questions.
     """
     exits = study.cascade.exits
-    names = ["cascade/wide/seed-0", *(f"monolith/{n}/wide/seed-0" for n in exits)]
-    folders = [study.run(name).folder / "model" for name in names]
+    folders = [study.run(name).folder / "model" for name in _names(study)]
     if not all(folder.exists() for folder in folders):
         return None
     cascade, *members = (models.load(folder).eval() for folder in folders)
@@ -51,7 +56,12 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> tuple[pandas
         "ms a question": 1000 * seconds / questions,
         "time %": 100 * (seconds / seconds[whole] - 1),
     }
-    return pandas.DataFrame(columns).rename_axis("system"), [len(batch["input_ids"]) for batch in batches]
+    sizes = [len(batch["input_ids"]) for batch in batches]
+    return {"work": {name: column.to_dict() for name, column in columns.items()}, "sizes": sizes}
+
+
+def _names(study: "Study") -> list[str]:
+    return ["cascade/wide/seed-0", *(f"monolith/{n}/wide/seed-0" for n in study.cascade.exits)]
 
 
 def question_batches(study: "Study", folder: Path, questions: int) -> list[dict[str, torch.Tensor]]:

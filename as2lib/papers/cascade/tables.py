@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import pandas
 
-from as2lib.data.pairs import load_parts
+from as2lib.data.pairs import filter_questions
 from as2lib.metrics import cascade
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cascade.systems import TRIVIAL, TRIVIAL_LABEL, Scheme, recipes, schemes
 from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published
+from as2lib.runs.texts import missing, pairs_of
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -23,14 +24,29 @@ PAPER_EXITS = (4, 6, 8, 10, 12)
 
 
 def statistics(study: "Study") -> pandas.DataFrame:
-    """Table 1: answered questions, candidates and correct answers a question, ours before the published ones."""
+    """Table 1: answered questions, candidates and correct answers a question, ours before the published ones.
+
+    Ours are missing for a set whose texts are not here, and which nothing published was scored on.
+    """
     rows = []
-    for name, pairs in (("wide", study.wide), ("target", study.data.target)):
-        for split, parts in pairs.model_dump().items():
-            label = load_parts(tuple(parts), "answered").to_pandas().groupby("question_id", sort=False)["label"]
-            means = {"candidates a question": label.size().mean(), "correct a question": label.sum().mean()}
-            rows.append({"dataset": f"{name} (ours)", "split": split, "questions": len(label), **means})
-    return pandas.concat([pandas.DataFrame(rows), published("cascade_table1")], ignore_index=True)
+    for name, of in (("wide", study.wide), ("target", study.data.target)):
+        for split, parts in of.model_dump().items():
+            row = {"dataset": f"{name} (ours)", "split": split}
+            if pairs := pairs_of(study, parts):
+                answered = filter_questions(pairs, "answered").to_pandas()
+                label = answered.groupby("question_id", sort=False)["label"]
+                row |= {"questions": len(label), "candidates a question": label.size().mean()}
+                row |= {"correct a question": label.sum().mean()}
+            rows.append(row)
+    table = pandas.concat([pandas.DataFrame(rows), published("cascade_table1")], ignore_index=True)
+    return table.astype({"questions": "Int64"})
+
+
+def sentence_texts(study: "Study") -> str:
+    """Which texts of the wide and the target set are not here; empty where all are."""
+    return missing(
+        part for of in (study.wide, study.data.target) for parts in of.model_dump().values() for part in parts
+    )
 
 
 def sentence_candidates(wide: float, target: float) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy
 import pandas
@@ -17,7 +18,7 @@ REFERENCE = "base/electra"  # ratios are to this row, the student's own base mod
 RATIO, SHORT = "× ELECTRA-BASE", "first token ×"
 SMALL = ["base/albert", "base/roberta", "base/electra"]
 MARKERS = {"operations ×": "operations (counted)", "published ×": "time (published)", "time ×": "time (measured)"}
-Found = dict[str, cost.Latency]  # row → what was measured
+Found = dict[str, dict[str, Any]]  # row → the fields of `cost.Latency`, as JSON has them
 
 
 @cache
@@ -130,7 +131,7 @@ def measure(settings: Latency, rows: Sequence[str] = ()) -> Found:
     for row in rows:
         with torch.random.fork_rng():
             models = build_members(row, device)
-        found[row] = cost.latency(models, {"input_ids": ids}, settings.repeats)
+        found[row] = cost.latency(models, {"input_ids": ids}, settings.repeats)._asdict()
         del models
     return found
 
@@ -142,16 +143,18 @@ def measure_single(settings: Latency) -> Found:
 
 def times(found: Found) -> pandas.DataFrame:
     """Milliseconds a pair of each measured row, and time and operations as ratios to ELECTRA-BASE."""
-    rows = [[1000 * time.mean / time.batch, 1000 * time.deviation / time.batch] for time in found.values()]
+    rows = [[1000 * time[name] / time["batch"] for name in ("mean", "deviation")] for time in found.values()]
     table = pandas.DataFrame(rows, pandas.Index(found, name="row"), ["ms a pair", "ms a pair ±"])
     table["time ×"] = table["ms a pair"] / table["ms a pair"].get(REFERENCE, numpy.nan)
-    flops = [count(row, time.tokens)["flops"] / count(REFERENCE, time.tokens)["flops"] for row, time in found.items()]
+    flops = [
+        count(row, time["tokens"])["flops"] / count(REFERENCE, time["tokens"])["flops"] for row, time in found.items()
+    ]
     return table.assign(**{"operations ×": flops})
 
 
 def table_5(found: Found) -> pandas.DataFrame:
     """`times` beside the published ones (in the paper's unit); a row that did not run has none, and says so."""
-    paper, tokens = paper_times(), next(iter(found.values())).tokens
+    paper, tokens = paper_times(), next(iter(found.values()))["tokens"]
     table = times(found).reindex(paper.index).assign(published=paper["latency"])
     table.insert(0, "state", numpy.where(table["ms a pair"].isna(), "not run", "run"))
     table[["published ±", "published ×"]] = paper[["latency ±", "published ×"]]
@@ -159,18 +162,18 @@ def table_5(found: Found) -> pandas.DataFrame:
     return table.reset_index().set_index(pandas.Index(paper["model"]))
 
 
-def device(found: Found) -> str:
+def device(found: Found, machine: str) -> str:
     where = next(iter(found.values()))
-    return f"a processor with {where.threads} thread(s)" if where.device == "cpu" else where.device
+    return f"{machine}, {where['threads']} thread(s)" if where["device"] == "cpu" else where["device"]
 
 
-def sentences_times(table: pandas.DataFrame, found: Found) -> list[str]:
-    """One of all timed rows, then one of each.  table: from `table_5`."""
-    others, batch = table[(table["run"] != REFERENCE) & table["time ×"].notna()], next(iter(found.values())).batch
+def sentences_times(table: pandas.DataFrame, found: Found, where: str) -> list[str]:
+    """One of all timed rows, then one of each.  table: from `table_5`.  where: from `device`."""
+    others, batch = table[(table["run"] != REFERENCE) & table["time ×"].notna()], next(iter(found.values()))["batch"]
     each = [
         f"{name} takes {row['time ×']:.2f} times the time of ELECTRA-BASE here, with {row['operations ×']:.2f} times "
         f"its operations (published time: {row['published ×']:.2f})."
         for name, row in others.iterrows()
     ]
     ran = (table["state"] == "run").sum()
-    return [f"{ran} of {len(table)} rows were timed, on {device(found)}, in batches of {batch}.", *each]
+    return [f"{ran} of {len(table)} rows were timed, on {where}, in batches of {batch}.", *each]

@@ -10,14 +10,14 @@ import pyarrow
 import pyarrow.compute as compute
 from datasets import Dataset
 
-from as2lib.data import load_pairs, sources
-from as2lib.data.pairs import load_parts
+from as2lib.data import sources
 from as2lib.data.sources import SPLITS
 from as2lib.metrics.ranking import POLICIES, kept
 from as2lib.models import lexical
 from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.runs import results
 from as2lib.runs.results import published
+from as2lib.runs.texts import has_texts, missing, pairs_of
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -44,11 +44,28 @@ _BATCH = 65_536
 
 
 def of_study(study: "Study") -> dict[str, Dataset]:
-    """The pair sets that a study is made of, such as "target dev"; "target test" last, which is compared with all."""
+    """The pair sets that a study is made of, such as "target dev"; "target test" last, which is compared with all.
+
+    One whose texts are not here has question_id and label alone, or is left out (see `runs.texts.pairs_of`).
+    """
+    found = {name: pairs_of(study, parts) for name, parts in _parts(study).items()}
+    return {name: pairs for name, pairs in found.items() if pairs is not None}
+
+
+def with_texts(pairs: dict[str, Dataset]) -> dict[str, Dataset]:
+    return {name: each for name, each in pairs.items() if has_texts(each)}
+
+
+def sentence_texts(study: "Study") -> str:
+    """Which texts of the study's sets are not here; empty where all are."""
+    return missing(part for parts in _parts(study).values() for part in parts)
+
+
+def _parts(study: "Study") -> dict[str, list[str]]:
     roles = {"target": study.data.target.model_dump(), "transfer": study.data.transfer.model_dump()}
     parts = {f"{role} {split}": parts for role, splits in roles.items() for split, parts in splits.items() if parts}
     parts["target test"] = parts.pop("target test")
-    return {name: load_parts(tuple(several), "all") for name, several in parts.items()}
+    return parts
 
 
 def statistics(pairs: Dataset) -> pandas.DataFrame:
@@ -56,12 +73,12 @@ def statistics(pairs: Dataset) -> pandas.DataFrame:
 
     Returns one row a policy (index `questions kept`): questions, pairs, correct, candidates a question, correct a
     question, two or more correct (questions), words a question and words a candidate (means over pairs; words are split
-    at blanks).
+    at blanks; left out where the pairs have no texts).
     """
-    ids, found = _column(pairs, "question_id"), {}
+    ids, found, texts = _column(pairs, "question_id"), {}, _TEXTS if has_texts(pairs) else {}
     starts = numpy.append(True, compute.not_equal(ids[1:], ids[:-1])).nonzero()[0]
     columns = {"correct": _column(pairs, "label").to_numpy()}
-    columns |= {called: numpy.concatenate([*map(_words, _batches(pairs, name))]) for name, called in _TEXTS.items()}
+    columns |= {called: numpy.concatenate([*map(_words, _batches(pairs, name))]) for name, called in texts.items()}
     each = {name: numpy.add.reduceat(column, starts, dtype=numpy.int64) for name, column in columns.items()}
     each = pandas.DataFrame({"pairs": numpy.diff(numpy.append(starts, len(pairs))), **each})  # a row a question
     for policy in reversed(POLICIES):
@@ -70,7 +87,7 @@ def statistics(pairs: Dataset) -> pandas.DataFrame:
         found[policy] = {"questions": questions, "pairs": sums["pairs"], "correct": sums["correct"]}
         found[policy] |= dict(zip(RATES, sums[["pairs", "correct"]] / max(1, questions), strict=True))
         found[policy]["two or more correct"] = (rows["correct"] > 1).sum()
-        found[policy] |= {called: sums[called] / max(1, sums["pairs"]) for called in _TEXTS.values()}
+        found[policy] |= {called: sums[called] / max(1, sums["pairs"]) for called in texts.values()}
     return pandas.DataFrame.from_dict(found, orient="index").rename_axis("questions kept")
 
 
@@ -119,6 +136,11 @@ def leakage(sets: dict[str, Dataset]) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=["of", "also in", "questions", "sentences", "questions %", "sentences %"])
 
 
+def shared_sentences(shared: pandas.DataFrame) -> int:
+    """Distinct sentences of the target test set that are in target train, too.  shared: from `leakage`."""
+    return shared.query("`of` == 'target test' and `also in` == 'target train'")["sentences"].item()
+
+
 def seen(sets: dict[str, Dataset], name: str) -> tuple[int, int]:
     """How many distinct questions of one set are also in another, and how many it has."""
     own = hashes(sets[name], "question")
@@ -158,7 +180,7 @@ def papers_sets(study: "Study") -> pandas.DataFrame:
     for name in dict.fromkeys([*PAPERS, *here]):
         title = PAPERS.get(name, name)
         for split in SPLITS:
-            found, beside = _find(name, split) if name in here else "no", _published(title, split)
+            found, beside = _find(study, name, split) if name in here else "no", _published(title, split)
             row = {"set": title, "split": split, "in this study": found if isinstance(found, str) else "yes"}
             ours = {} if isinstance(found, str) else statistics(found).to_dict("index")
             if ours and (title, split) == ("TREC-QA", "train"):
@@ -266,12 +288,10 @@ def trec_training_set(pairs: Dataset) -> str:
     return "TRAIN-ALL" if 0.98 < share < 1.02 else "TRAIN" if share < 0.1 else "neither TRAIN nor TRAIN-ALL"
 
 
-def _find(name: str, split: str) -> Dataset | str:
+def _find(study: "Study", name: str, split: str) -> Dataset | str:
     """The pairs, or why they are not here."""
     try:
-        return load_pairs(name, split, "all")
-    except FileNotFoundError:
-        return "not here"
+        return pairs_of(study, [f"{name}:{split}"]) or "not here"
     except sources.NoSplit:
         return "no such split"
 

@@ -6,7 +6,7 @@ import numpy
 import pandas
 from datasets import Dataset
 
-from as2lib.data.pairs import load_parts
+from as2lib.data.pairs import at_hand
 from as2lib.data.sources import BUILT, split_part
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cerberus.sets import statistics
@@ -16,6 +16,7 @@ from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, SECOND, SHUFFLE
 from as2lib.paths import local_folder
 from as2lib.runs import results
 from as2lib.runs.estimate import encoder_weights
+from as2lib.runs.texts import has_texts, missing, pairs_of
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -31,35 +32,45 @@ def corpus(study: "Study") -> tuple[str, str, int]:
 
 
 def target(study: "Study") -> Dataset:
-    return load_parts(tuple(study.data.target.test), "all")
+    """The target's test set, without its texts where they are not here."""
+    return pairs_of(study, study.data.target.test)
+
+
+def sentence_texts(study: "Study") -> str:
+    """Which texts of the target's test set are not here; empty where all are."""
+    return missing(study.data.target.test)
 
 
 def captions(study: "Study", questions: int) -> dict[int, str]:
     """What stands over the tables, by number.  questions: those that are answered."""
     _, dataset, number = corpus(study)
     shares = f"of those of the second over all candidates; Cosinet's own are {100 * relative_cost(study):.1f} %"
+    cost = f"Cost: multiplications of both stages, {shares}."
+    if absent := sentence_texts(study):
+        cost = f"{absent} The cost of both stages cannot be counted without the lengths of texts."
     return {
         2: results.caption(questions, published_as=f"{dataset}, Cosinet Table 2"),
         4: results.caption(questions, study.cosinet.seeds, f"{dataset}, Cosinet Table {number}"),
-        5: f"A whole fit, scoring included, {study.threads} thread(s); published: training on a GTX 1080 Ti.",
+        5: f"A whole fit, scoring included, {_machines(study)}{study.threads} thread(s); published: training on a GTX "
+        "1080 Ti.",
         6: tests_caption(study),
         7: f"{results.caption(questions)} Means over seeds.",
-        8: f"{results.caption(questions)} Cost: multiplications of both stages, {shares}.",
+        8: f"{results.caption(questions)} {cost}",
     }
 
 
 def sets(study: "Study") -> pandas.DataFrame:
     """Table 1: the target's test set, and those built from reading comprehension whose originals are at hand."""
     source, here, _ = corpus(study)
-    at_hand = [name for name in BUILT if name != source and (local_folder(name) or local_folder(BUILT[name]))]
-    pairs = {"target": target(study)} | {name: load_parts((f"{name}:test",), "all") for name in at_hand}
+    mapped = [name for name in BUILT if name != source and (local_folder(name) or local_folder(BUILT[name]))]
+    pairs = {"target": target(study)} | {name: at_hand((f"{name}:test",)) for name in mapped}
     paper = results.published("cosinet_statistics").set_index("dataset").drop(columns="split")
     rows = {}
     for name, found in pairs.items():
         counts, (dataset, _) = statistics(found), CORPORA.get(name, (here, None))
         ours = counts.loc["all"].to_dict()
         ours["answered %"] = 100 * counts.loc["answered", "questions"] / ours["questions"]
-        rows[f"{name}, here"] = {column: ours[column] for column in paper}
+        rows[f"{name}, here"] = {column: ours.get(column, numpy.nan) for column in paper}
         rows[f"{dataset}, published"] = paper.loc[dataset].to_dict()
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("set").astype({"questions": int, "pairs": int})
 
@@ -93,6 +104,12 @@ def sentence_best(table: pandas.DataFrame) -> str:
         f"{best['MAP'] - upper['MAP']:+.1f} from the fine-tuned encoder, which has "
         f"{upper['parameters'] / 1e6:.2f} million."
     )
+
+
+def _machines(study: "Study") -> str:
+    """The machines of these fits, as far as they are known."""
+    known = {run.facts.get("machine") for one in MODELS for run in study.runs(one.prefix)} - {None}
+    return "".join(f"{name}, " for name in sorted(known))
 
 
 def seconds(study: "Study") -> pandas.DataFrame:
@@ -134,7 +151,7 @@ def two_stages(study: "Study") -> pandas.DataFrame:
     """Table 8: Cosinet keeps each question's best candidates, and the multiple-heads student ranks those.
 
     P@1, MAP, MRR: percent, mean over pairs of seeds.  cost %: multiplications of both, of those that the student needs
-    for every candidate.
+    for every candidate; missing where the texts are not here.
     """
     first, second = results.scored(study, [FIRST, SECOND]).values()
     sizes = first[0].groupby("question_id", sort=False).size()
@@ -165,7 +182,10 @@ def relative_cost(study: "Study") -> float:
 
     Cosinet convolves a question's words once for all its candidates; the student reads question and candidate together
     with each candidate. A word counts as a token; attention's products and what a pair costs once are left out.
+    Missing where the texts are not here.
     """
+    if not has_texts(target(study)):
+        return numpy.nan
     settings, pairs = study.cosinet, target(study).to_pandas()
     question, answer = (pairs[name].str.split().str.len() for name in ("question", "answer"))
     once = question.groupby(pairs["question_id"], sort=False).first().sum()
@@ -177,9 +197,12 @@ def relative_cost(study: "Study") -> float:
 
 def sentence_two_stages(table: pandas.DataFrame, mhs: float, cosinet: float) -> str:
     best = table.loc[table["MAP"].idxmax()]
+    cost = f"{best['cost %']:.0f} % of the multiplications"
+    if pandas.isna(best["cost %"]):
+        cost = f"{best['candidates left %']:.0f} % of the student's candidates"
     return (
-        f"Of the numbers kept, {best.name} is best for the two in a row: MAP {best['MAP']:.1f} at {best['cost %']:.0f} "
-        f"% of the multiplications, against {mhs:.1f} for the multiple-heads student alone and "
+        f"Of the numbers kept, {best.name} is best for the two in a row: MAP {best['MAP']:.1f} at {cost}, "
+        f"against {mhs:.1f} for the multiple-heads student alone and "
         f"{cosinet:.1f} for Cosinet alone."
     )
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pandas
 from scipy.stats import binomtest
 
-from as2lib.data.pairs import load_parts, load_unlabelled_parts
+from as2lib.data.pairs import at_hand, filter_questions
 from as2lib.metrics import ranking, threshold
 from as2lib.metrics.ranking import Values
 from as2lib.papers.govern.premise import premise
 from as2lib.papers.govern.systems import BASELINE, TABLE_2, TABLE_4, systems
 from as2lib.runs.results import TIE_RULE, compare, labelled, over_seeds, published, scored
 from as2lib.runs.store import Finished
+from as2lib.runs.texts import missing, pairs_of
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -22,14 +23,25 @@ AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and ho
 
 
 def data(study: "Study") -> pandas.DataFrame:
-    """Questions and pairs of the pool and of the labelled sets, beside those of GOVERN's Table 1."""
-    paper = published("govern_table1").set_index("dataset")
-    sets = {"unlabelled": load_unlabelled_parts(tuple(study.govern.unlabelled))}
-    for split, policy in (("train", "answered"), ("dev", "all"), ("test", "all")):
-        sets[split] = load_parts(tuple(getattr(study.data.target, split)), policy)
-    counts = {name: {"questions": len(set(pairs["question_id"])), "pairs": len(pairs)} for name, pairs in sets.items()}
-    counts = pandas.DataFrame(counts).T.rename_axis("set")
+    """Questions and pairs of the pool and of the labelled sets, beside those of GOVERN's Table 1.
+
+    Those of sets whose texts are not here, and which nothing published was scored on, are missing.
+    """
+    paper, counts = published("govern_table1").set_index("dataset"), {}
+    sets = {"unlabelled": at_hand(tuple(study.govern.unlabelled), None)}
+    for split in ("train", "dev", "test"):
+        sets[split] = pairs_of(study, getattr(study.data.target, split))
+    for name, pairs in sets.items():
+        pairs = filter_questions(pairs, "answered") if name == "train" and pairs else pairs
+        counts[name] = {"questions": len(set(pairs["question_id"])), "pairs": len(pairs)} if pairs else {}
+    counts = pandas.DataFrame.from_dict(counts, orient="index", columns=["questions", "pairs"]).astype("Int64")
+    counts = counts.rename_axis("set")
     return counts.assign(**{f"published {name}": paper[name].reindex(counts.index).astype("Int64") for name in counts})
+
+
+def sentence_texts(study: "Study") -> str:
+    """Which texts of the pool and of the training set are not here; empty where all are."""
+    return missing([*study.govern.unlabelled, *study.data.target.train])
 
 
 def sentence_data(sizes: pandas.DataFrame) -> str:

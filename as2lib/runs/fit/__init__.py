@@ -20,6 +20,7 @@ from as2lib.data.pairs import fingerprint, leave_out, load_parts, load_unlabelle
 from as2lib.metrics import cost
 from as2lib.models import ensemble
 from as2lib.paths import work_folder
+from as2lib.precision import machine
 from as2lib.runs.card import run_card
 from as2lib.runs.files import read_logits, write_logits, write_scores
 from as2lib.runs.fit.start import start
@@ -54,6 +55,7 @@ def train(job: Job, folder: Path, progress: bool = False) -> dict[str, Any]:
             if split in run.data:
                 _write_scores(model, encoder, run.data[split], job.precision, folder / "scores" / f"{split}.parquet")
     shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+    device = next(model.parameters()).device
     facts = {
         "parameters": cost.parameters(model),
         "pairs": len(pairs),
@@ -62,7 +64,8 @@ def train(job: Job, folder: Path, progress: bool = False) -> dict[str, Any]:
         "dev_MAP": trainer.state.best_metric,
         "precision": job.precision,
         "threads": job.threads,
-        "device": next(model.parameters()).device.type,
+        "device": device.type,
+        "machine": torch.cuda.get_device_name(device) if device.type == "cuda" else machine(),
         "seconds": round(time.perf_counter() - started, 2),
     }
     (folder / "model" / "README.md").write_text(run_card(job, facts), encoding="utf-8")

@@ -1,0 +1,40 @@
+"""The pairs of a study where its texts may not be at hand: published scores still say which pairs are correct.
+
+Every table of scores has question_id and label of every pair, so counts and expectations need no text.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from datasets import Dataset, Features
+
+from as2lib.data.pairs import FEATURES, at_hand
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+
+def pairs_of(study: "Study", parts: Sequence[str]) -> Dataset | None:
+    """Every pair of some parts, with its texts where they are at hand.
+
+    Else question_id and label alone, as a finished trivial ranker over these parts has them; None where there is none.
+    """
+    if (found := at_hand(tuple(parts))) is not None:
+        return found
+    for name, run in study.plan.items():
+        for split in ("dev", "test"):
+            over_them = run.kind == "lexical" and run.data.get(split) == list(parts)
+            if over_them and (ranker := study.store.find(name)):
+                columns = ranker.scores(split)[["question_id", "label"]].to_dict("list")
+                return Dataset.from_dict(columns, Features({name: FEATURES[name] for name in columns}))
+    return None
+
+
+def has_texts(pairs: Dataset | None) -> bool:
+    return pairs is not None and "answer" in pairs.column_names
+
+
+def missing(parts: Iterable[str]) -> str:
+    """A sentence that names those of some parts whose texts are not here; empty where all are."""
+    absent = [part for part in dict.fromkeys(parts) if at_hand((part,)) is None]
+    return f"The texts of {', '.join(absent)} are not here." if absent else ""
