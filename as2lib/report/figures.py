@@ -101,9 +101,9 @@ def frontier(
     axes.step(*steps, where="post", color=LINE, linewidth=1.6, label="Pareto front", zorder=2)
     for (kind, marker), colour in zip(marks.items(), seaborn.color_palette("deep", 10), strict=False):
         of_kind = points[points["kind"] == kind]
-        colours = [(*colour, 0.25 + 0.75 * share / 100) for share in of_kind["share"]]
-        style = {"marker": marker, "s": 55, "edgecolors": "white", "linewidth": 0.5, "zorder": 3}
-        axes.scatter(of_kind["cost"], of_kind["value"], c=colours, **style)
+        colours = [(*colour, 0.5 + 0.5 * share / 100) for share in of_kind["share"]]
+        style = {"marker": marker, "s": 120 if marker == "*" else 60, "edgecolors": "white", "linewidth": 0.5}
+        axes.scatter(of_kind["cost"], of_kind["value"], c=colours, zorder=3, **style)
         axes.scatter([], [], color=colour, label=kind, **style)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))

@@ -94,14 +94,15 @@ def _in_a_row(study: "Study", alone: dict[str, Stage], known: dict[str, System])
     """A cheap ranker, then the multiple-heads student or the teachers; between them the cascade's first exit."""
     firsts = {"WO+RR": BASELINE} | ({"Cosinet": FILTER} if study.cosinet else {})
     lasts = {"MHS": HEADS, "the teachers": TEACHERS}
-    found = []
-    for (first, a), (last, b), keep in product(firsts.items(), lasts.items(), KEEPS):
+    longest, found = study.run(BASELINE).scores().groupby("question_id").size().max(), []
+    keeps = [keep for keep in KEEPS if keep < longest]
+    for (first, a), (last, b), keep in product(firsts.items(), lasts.items(), keeps):
         label = f"{first} keeps {keep}, then {last}"
         found.append(Ranker(label, ROW, (alone[a], alone[b]), (keep,), known[b].label))
     if study.cosinet and study.cascade:
         exits = study.cascade.exits
         stages = (alone[FILTER], _exits(alone["cascade/target"], exits)[0], alone[HEADS])
-        for fewer, more in combinations(KEEPS, 2):
+        for fewer, more in combinations(keeps, 2):
             label = f"Cosinet keeps {more}, CT's layer {exits[0]} keeps {fewer}, then MHS"
             found.append(Ranker(label, ROW, stages, (more, fewer), known[HEADS].label))
     return found

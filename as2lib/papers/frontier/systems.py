@@ -42,11 +42,9 @@ def systems(study: "Study") -> dict[str, System]:
 
 
 def notebooks(study: "Study") -> list[Notebook]:
-    """Notebook 11 with the runs of the catalogue's systems, and of an ensemble's members."""
-    known, plan = systems(study), study.plan
-    read = [name for name in plan if name.rsplit("/seed-", 1)[0] in known]
-    members = {member for name in read for member in plan[name].parents.get("members", [])}
-    read = [name for name in plan if name in members.union(read)]
+    """Notebook 11 with the runs of the catalogue's systems."""
+    known = systems(study)
+    read = [name for name in study.plan if name.rsplit("/seed-", 1)[0] in known]
     return [Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", read)]
 
 

@@ -18,7 +18,7 @@ OFTEN = 50  # percent of the resamples in which a system that counts as on the f
 MARKS = dict(zip((*KINDS[1:], *UNTRIED), "osD^v*PX", strict=True))  # kind → its marker in the figure
 SELDOM = 10  # in fewer, and a system has no place in the table of the front
 DECIMALS = 12  # values are rounded to these: the last bits of a mean must not decide what is on the front
-COST, SHARE = "M operations", "on the front %"
+COST, SHARE, P1_SHARE = "M operations", "on the front %", "on the P@1 front %"
 NOTE_FRONT = f"Those on the front, and those in at least {SELDOM} % of the bootstrap samples; the csv has every system."
 NOTE_UNTRIED = (
     "cost %: of the operations of the last ranker alone, or of the mean of the same heads; difference: "
@@ -36,7 +36,7 @@ def table(study: "Study") -> pandas.DataFrame:
 
     Percent, mean over seeds, and " ±"; dev MAP is missing where a ranker was not scored on dev.
     front: whether no other has as much MAP at lower or more at the same cost; `SHARE`: in how many resamples of the
-    questions.  In the order of cost, then of MAP.
+    questions; `P1_SHARE`: the same of P@1.  In the order of cost, then of MAP.
     """
     found = rankers(study)
     tested = {one.label: scores(study, one) for one in found}
@@ -47,10 +47,10 @@ def table(study: "Study") -> pandas.DataFrame:
     rows.insert(1, COST, [operations(one, candidates) / 1e6 for one in found])
     rows.insert(2, "parameters", [parameters(study, one) for one in found])
     rows["dev MAP"] = dev_map(study, found)
-    values = by_question(results_frame)[rows.index].to_numpy()
-    cost = rows[COST].to_numpy()
-    rows["front"] = on_front(cost, values.mean(axis=0)[None])[0]
-    rows[SHARE] = 100 * shares(cost, values, study.significance.resamples)
+    cost, resamples = rows[COST].to_numpy(), study.significance.resamples
+    values = {metric: by_question(results_frame, metric)[rows.index].to_numpy() for metric in ("MAP", "P@1")}
+    rows["front"] = on_front(cost, values["MAP"].mean(axis=0)[None])[0]
+    rows[SHARE], rows[P1_SHARE] = (100 * shares(cost, values[metric], resamples) for metric in ("MAP", "P@1"))
     return rows.sort_values([COST, "MAP"], kind="stable")
 
 
@@ -60,9 +60,9 @@ def answered_sizes(table: pandas.DataFrame) -> numpy.ndarray:
     return groups.size()[groups.sum() > 0].to_numpy()
 
 
-def by_question(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """MAP of each question, a column a system, mean over seeds."""
-    return pandas.DataFrame({name: each.mean(axis=1) for name, each in results.by_question(frame).items()})
+def by_question(frame: pandas.DataFrame, metric: str) -> pandas.DataFrame:
+    """A metric of each question, a column a system, mean over seeds."""
+    return pandas.DataFrame({name: each.mean(axis=1) for name, each in results.by_question(frame, metric).items()})
 
 
 def dev_map(study: "Study", found: Sequence[Ranker]) -> pandas.Series:
@@ -104,7 +104,8 @@ def best_of_kinds(rows: pandas.DataFrame) -> pandas.DataFrame:
     """The system of each kind that has the highest MAP, the cheapest of equals, and how many the kind has."""
     best = rows.sort_values("MAP", ascending=False, kind="stable").drop_duplicates("kind").sort_values(COST)
     counts = rows["kind"].value_counts()
-    return best.assign(systems=counts[best["kind"]].to_numpy()).reset_index().set_index("kind")
+    best = best.drop(columns=["front", "dev MAP"]).assign(systems=counts[best["kind"]].to_numpy())
+    return best.reset_index().set_index("kind")
 
 
 def untried(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -173,8 +174,9 @@ def caption(study: "Study", rows: pandas.DataFrame) -> str:
     questions = len(answered_sizes(study.run(BASELINE).scores()))
     return (
         f"{results.caption(questions, study.seeds)} {COST}: millions of multiply-adds a question, counted from layers, "
-        f"widths, candidates and mean words, not measured; {SHARE}: of {study.significance.resamples:,} bootstrap "
-        f"samples of the questions. The best of each kind; the csv of table 2 has all {len(rows)}."
+        f"widths, candidates and mean words, not measured; {SHARE}, of MAP or of P@1: of "
+        f"{study.significance.resamples:,} bootstrap samples of the questions. systems: how many the kind has; "
+        f"the csv of table 2 has all {len(rows)}."
     )
 
 
@@ -197,25 +199,36 @@ def _times(study: "Study", rows: pandas.DataFrame, row: pandas.Series) -> str:
 
 
 def sentences_untried(study: "Study", found: pandas.DataFrame) -> list[str]:
-    """One for each kind: the cheapest that loses, with 95 % confidence, less than the margin; or that there is none."""
+    """One for each kind of row: the cheapest that loses less than the margin, or that there is none; then the vote."""
     margin, said = 100 * study.significance.margin, []
-    for kind, rows in found.groupby("kind", sort=False):
-        beside = "the mean of the same heads" if kind == VOTE else "the last ranker alone"
+    for kind, rows in found[found["kind"] != VOTE].groupby("kind", sort=False):
         kept = rows[rows["low"] > -margin]
         best = rows.loc[rows["difference"].idxmax()] if kept.empty else kept.loc[kept["cost %"].idxmin()]
         said.append(
             f"{kind.capitalize()}: {len(kept) or 'none'} of {len(rows)} are shown to lose less than {margin:g} points "
-            f"of MAP to {beside}; the {'closest' if kept.empty else 'cheapest'}, “{best.name}”, has MAP "
+            f"of MAP to the last ranker alone; the {'closest' if kept.empty else 'cheapest'}, “{best.name}”, has MAP "
             f"{best['MAP']:.1f}, {best['difference']:+.1f} points ({best['low']:+.1f} to {best['high']:+.1f}), at "
-            f"{best['cost %']:.0f} % of the operations."
+            f"{best['cost %']:.0f} % of its operations{'' if best['cost %'] < 100 else ', which saves nothing'}."
         )
-    rows = found[found["first alone"].notna()]
-    ahead = rows[(rows["MAP"] > rows["first alone"]) & (rows["difference"] >= 0) & (rows["cost %"] < 100)]
-    return [
-        *said,
-        f"{len(ahead)} of {len(rows)} rows of several rankers have a higher MAP than their first ranker and no lower "
-        "one than their last, for fewer operations than the last alone.",
-    ]
+    said.append(_sentence_worth(found[found["kind"] != VOTE]))
+    votes = found.loc[found["kind"] == VOTE]
+    if len(votes):
+        apart = ((votes["low"] > 0) | (votes["high"] < 0)).sum()
+        said.append(
+            f"Heads that vote are {votes['difference'].min():+.1f} to {votes['difference'].max():+.1f} points of MAP "
+            f"from the mean of the same heads, over {len(votes)} systems; for {apart or 'none'} the 95 % interval "
+            "excludes zero."
+        )
+    return said
+
+
+def _sentence_worth(rows: pandas.DataFrame) -> str:
+    worth = rows[(rows["MAP"] > rows["first alone"]) & (rows["difference"] >= 0) & (rows["cost %"] < 100)]
+    best = f": the best is “{worth['MAP'].idxmax()}” (MAP {worth['MAP'].max():.1f})" if len(worth) else ""
+    return (
+        f"Of {len(rows)} such rows {len(worth) or 'none'} {'has' if len(worth) <= 1 else 'have'} a higher MAP than the "
+        f"first ranker alone and no lower one than the last, for fewer operations than the last{best}."
+    )
 
 
 def sentences_budgets(rows: pandas.DataFrame, found: pandas.DataFrame) -> list[str]:
@@ -237,5 +250,9 @@ def sentences_budgets(rows: pandas.DataFrame, found: pandas.DataFrame) -> list[s
 
 def recorded(rows: pandas.DataFrame, found: pandas.DataFrame) -> dict[str, float]:
     """What the overview and the expected file read: the front's size, and MAP at each budget."""
-    sizes = {"systems": len(rows), "front": int(rows["front"].sum()), "front_mean_size": rows[SHARE].sum() / 100}
+    sizes = {
+        "systems": len(rows),
+        "front": int(rows["front"].sum()),
+        "front_mean_size": round(rows[SHARE].sum() / 100, 3),
+    }
     return sizes | {f"budget {budget} MAP": points for budget, points in found["MAP"].items()}
