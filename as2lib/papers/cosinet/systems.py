@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from as2lib.papers.cerberus.systems import rankers
+from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.runs.run import System
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
 SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
 FIRST, SECOND = "cosinet/birnn", "mhs/3h1"  # a cheap ranker before an expensive one
 UPPER = "base/electra"  # the fine-tuned encoder, the last row of Table 4
-TRIVIAL = rankers()
 MODELS = [
     System(f"{encoder}/{shape}", label + behind, name)
     for encoder, (label, name, _) in ENCODERS.items()

@@ -10,8 +10,9 @@ from as2lib.data.pairs import load_parts
 from as2lib.data.sources import BUILT, split_part
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cerberus.sets import statistics
+from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.papers.cerberus.tables import numbers, tested, tests_caption
-from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, SECOND, SHUFFLED, TRIVIAL, UPPER, systems
+from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, SECOND, SHUFFLED, UPPER, systems
 from as2lib.paths import local_folder
 from as2lib.runs import results
 from as2lib.runs.estimate import encoder_weights
