@@ -104,7 +104,8 @@ def frontier(
         colours = [(*colour, 0.5 + 0.5 * share / 100) for share in of_kind["share"]]
         style = {"marker": marker, "s": 120 if marker == "*" else 60, "edgecolors": "white", "linewidth": 0.5}
         axes.scatter(of_kind["cost"], of_kind["value"], c=colours, zorder=3, **style)
-        axes.scatter([], [], color=colour, label=kind, **style)
+        if len(of_kind):
+            axes.scatter([], [], color=colour, label=kind, **style)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))

@@ -21,9 +21,9 @@ DECIMALS = 12  # values are rounded to these: the last bits of a mean must not d
 COST, SHARE, P1_SHARE = "M operations", "on the front %", "on the P@1 front %"
 NOTE_FRONT = f"Those on the front, and those in at least {SELDOM} % of the bootstrap samples; the csv has every system."
 NOTE_UNTRIED = (
-    "cost %: of the operations of the last ranker alone, or of the mean of the same heads; difference: "
-    "points of MAP from it, with its 95 % interval over questions; p: Wilcoxon, Holm over these rows; first "
-    "alone: MAP of the first ranker without the others."
+    "cost %: of the operations of the last ranker alone, or of the mean of the same heads; difference: points of MAP "
+    "from it, with its 95 % interval over questions (low, high; not corrected for their number); first alone: MAP of "
+    "the first ranker without the others."
 )
 NOTE_BUDGETS = (
     "Budget and cost: multiples of the base model's operations. MAP and P@1: test set, percent. In hindsight: the best "
@@ -122,7 +122,7 @@ def untried(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
     cost = [100 * rows.loc[a, COST] / rows.loc[b, COST] for a, b in pairs]
     firsts = [first_map(rows, found, found[label]) for label in new]
     columns = rows.loc[tests.index, ["kind", "MAP", "P@1"]].assign(**{"first alone": firsts, "cost %": cost})
-    found = columns.join(tests[["difference", "low", "high", "p Holm"]]).rename_axis("system")
+    found = columns.join(tests[["difference", "low", "high"]]).rename_axis("system")
     order = [UNTRIED.index(kind) for kind in found["kind"]]
     return found.assign(order=order).sort_values("order", kind="stable").drop(columns="order")
 
@@ -199,16 +199,18 @@ def _times(study: "Study", rows: pandas.DataFrame, row: pandas.Series) -> str:
 
 
 def sentences_untried(study: "Study", found: pandas.DataFrame) -> list[str]:
-    """One for each kind of row: the cheapest that loses less than the margin, or that there is none; then the vote."""
+    """One a kind of row: which saves most of those that lose less than the margin, or that none does; then the vote."""
     margin, said = 100 * study.significance.margin, []
     for kind, rows in found[found["kind"] != VOTE].groupby("kind", sort=False):
         kept = rows[rows["low"] > -margin]
         best = rows.loc[rows["difference"].idxmax()] if kept.empty else kept.loc[kept["cost %"].idxmin()]
+        which = "closest" if kept.empty else "one that saves most"
         said.append(
             f"{kind.capitalize()}: {len(kept) or 'none'} of {len(rows)} are shown to lose less than {margin:g} points "
-            f"of MAP to the last ranker alone; the {'closest' if kept.empty else 'cheapest'}, “{best.name}”, has MAP "
-            f"{best['MAP']:.1f}, {best['difference']:+.1f} points ({best['low']:+.1f} to {best['high']:+.1f}), at "
-            f"{best['cost %']:.0f} % of its operations{'' if best['cost %'] < 100 else ', which saves nothing'}."
+            f"of MAP to the last ranker alone; the {which}, “{best.name}”, has MAP {best['MAP']:.1f} (its first ranker "
+            f"alone {best['first alone']:.1f}), {best['difference']:+.1f} points ({best['low']:+.1f} to "
+            f"{best['high']:+.1f}) from the last, at {best['cost %']:.0f} % of the last's operations"
+            f"{'' if best['cost %'] < 100 else ', which saves nothing'}."
         )
     said.append(_sentence_worth(found[found["kind"] != VOTE]))
     votes = found.loc[found["kind"] == VOTE]
@@ -224,10 +226,10 @@ def sentences_untried(study: "Study", found: pandas.DataFrame) -> list[str]:
 
 def _sentence_worth(rows: pandas.DataFrame) -> str:
     worth = rows[(rows["MAP"] > rows["first alone"]) & (rows["difference"] >= 0) & (rows["cost %"] < 100)]
-    best = f": the best is “{worth['MAP'].idxmax()}” (MAP {worth['MAP'].max():.1f})" if len(worth) else ""
+    best = f"; the best of them is “{worth['MAP'].idxmax()}” (MAP {worth['MAP'].max():.1f})" if len(worth) else ""
     return (
-        f"Of {len(rows)} such rows {len(worth) or 'none'} {'has' if len(worth) <= 1 else 'have'} a higher MAP than the "
-        f"first ranker alone and no lower one than the last, for fewer operations than the last{best}."
+        f"A higher MAP than the first ranker alone and no lower one than the last, for fewer operations than the last: "
+        f"{len(worth) or 'none'} of {len(rows)} combinations{best}."
     )
 
 
