@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy
 import pandas
 import pytest
@@ -14,10 +16,11 @@ from as2lib.papers.frontier import costs
 from as2lib.papers.frontier.costs import Lengths, Work
 from as2lib.papers.frontier.rankers import Ranker, Stage, column, in_a_row, operations
 from as2lib.papers.frontier.systems import KINDS, systems
-from as2lib.papers.frontier.tables import BUDGETS, budgets, front, on_front, shares
+from as2lib.papers.frontier.tables import BUDGETS, budgets, first_map, front, on_front, shares
 from as2lib.paths import local_folder
 from tests.test_every_notebook import whole
 
+ROOT = Path(__file__).parents[1]
 WORDS = Lengths(4.0, 10.0)  # of a question, of a candidate
 
 
@@ -83,6 +86,11 @@ def test_the_stated_lengths_are_those_of_the_texts(name):
     assert pairs["answer"].str.split().str.len().mean() == pytest.approx(stated.candidate, abs=0.1)
     questions = pairs.drop_duplicates("question_id")["question"]
     assert questions.str.split().str.len().mean() == pytest.approx(stated.question, abs=0.01)
+
+
+def test_a_known_test_set_needs_no_texts(monkeypatch):
+    monkeypatch.setattr(costs, "load_parts", lambda *_: pytest.fail("would read texts"))
+    assert costs.lengths(Study.load(ROOT / "params" / "wikiqa.yaml")) == costs.KNOWN["wikiqa:test"]
 
 
 # --- rankers in a row
@@ -164,6 +172,14 @@ def test_shares_of_bootstrap_samples_sum_to_the_mean_size_of_the_front_and_do_no
 
 
 # --- the tables
+
+
+def test_the_first_of_a_row_is_found_by_its_scores_however_its_cost_was_added_up():
+    one, other = Stage("ct", Work(0.1 + 0.2), "exit_2"), Stage("ct", Work(0.3), "exit_2")
+    found = {"alone": Ranker("alone", "", (one,)), "row": Ranker("row", "", (other, other), (2,))}
+    rows = pandas.DataFrame({"MAP": [50.0, 60.0]}, index=["alone", "row"])
+    assert first_map(rows, found, found["row"]) == 50
+    assert numpy.isnan(first_map(rows, found, found["alone"]))
 
 
 def test_a_budget_buys_the_best_of_dev_and_says_what_hindsight_had(monkeypatch):

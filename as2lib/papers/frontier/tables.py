@@ -129,8 +129,11 @@ def untried(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
 
 def first_map(rows: pandas.DataFrame, found: dict[str, Ranker], ranker: Ranker) -> float:
     """MAP of a row's first ranker by itself; missing for a row of one."""
-    alone = (label for label, one in found.items() if one.stages == ranker.stages[:1])
-    return rows.loc[next(alone), "MAP"] if len(ranker.stages) > 1 else numpy.nan
+    if len(ranker.stages) == 1:
+        return numpy.nan
+    first = [(ranker.stages[0].prefix, ranker.stages[0].column)]
+    alone = (label for label, one in found.items() if [(stage.prefix, stage.column) for stage in one.stages] == first)
+    return rows.loc[next(alone), "MAP"]
 
 
 def budgets(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -155,7 +158,9 @@ def base_cost(study: "Study", rows: pandas.DataFrame) -> float:
 
 def label(study: "Study", prefix: str) -> str:
     """What the tables call the ranker that is one system of the catalogue."""
-    return next(one.label for one in rankers(study) if [stage.prefix for stage in one.stages] == [prefix])
+    return next(
+        one.label for one in rankers(study) if [(s.prefix, s.column) for s in one.stages] == [(prefix, "score")]
+    )
 
 
 def drawn(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
