@@ -1,9 +1,10 @@
 """What a run leaves on disk: json, scores and logits, each written whole or not at all."""
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from as2lib.paths import written_whole
 
 if TYPE_CHECKING:
     import datasets
@@ -12,10 +13,10 @@ if TYPE_CHECKING:
 
 def write_json(path: Path, content: Any) -> None:
     """Written whole or not at all: a temporary name, then a rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    with written_whole(path) as temporary:
+        temporary.write_text(
+            json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+        )
 
 
 def write_scores(path: Path, pairs: "datasets.Dataset", score: Any, columns: dict[str, Any] | None = None) -> None:
@@ -32,20 +33,16 @@ def write_scores(path: Path, pairs: "datasets.Dataset", score: Any, columns: dic
 
 def write_parquet(path: Path, table: "pandas.DataFrame", compression: str = "snappy") -> None:
     """Written whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    table.to_parquet(temporary, index=False, compression=compression)
-    temporary.replace(path)
+    with written_whole(path) as temporary:
+        table.to_parquet(temporary, index=False, compression=compression)
 
 
 def write_logits(path: Path, logits: Any, pairs_fingerprint: str) -> None:
     """A teacher's logits, (m, c) float32, with the fingerprint of the pair set that they are over."""
     from safetensors.numpy import save_file
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    save_file({"logits": logits}, temporary, metadata={"pairs": pairs_fingerprint})
-    temporary.replace(path)
+    with written_whole(path) as temporary:
+        save_file({"logits": logits}, temporary, metadata={"pairs": pairs_fingerprint})
 
 
 def read_logits(path: Path, pairs_fingerprint: str) -> Any:
