@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from as2lib.papers.cascade import plan as cascade_plan
 from as2lib.papers.cerberus import plan as cerberus_plan
 from as2lib.papers.cosinet import plan as cosinet_plan
+from as2lib.papers.frontier import systems as frontier_systems
 from as2lib.papers.govern import plan as govern_plan
 from as2lib.runs.run import Notebook, Run
 
@@ -22,4 +23,4 @@ def plan(study: "Study") -> dict[str, Run]:
 def notebooks(study: "Study") -> list[Notebook]:
     """The study's notebooks in reading order, each with the names of the runs it reads."""
     overview = Notebook("00_overview", "What did the study find, and can I trust it?", "the index page", [])
-    return [overview, *(notebook for paper in PAPERS for notebook in paper.notebooks(study))]
+    return [overview, *(notebook for room in (*PAPERS, frontier_systems) for notebook in room.notebooks(study))]

@@ -81,6 +81,40 @@ def front(
     return figure
 
 
+def frontier(
+    points: pandas.DataFrame,
+    marks: dict[str, str],
+    title: str,
+    x_label: str,
+    y_label: str,
+    baseline: tuple[str, float],
+) -> Figure:
+    """Systems by cost, on a logarithmic axis, and value: a colour and a marker a kind, the front joined.
+
+    points: columns cost, value, kind, front, share (percent: the fuller a point's colour).  marks: kind → its marker.
+    """
+    figure, axes = pyplot.subplots(figsize=(8, 5))
+    axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.2, label=baseline[0])
+    best = points[points["front"]].sort_values("cost")
+    right = points["cost"].max() * 1.2
+    steps = [*best["cost"], right], [*best["value"], best["value"].iloc[-1]]
+    axes.step(*steps, where="post", color=LINE, linewidth=1.6, label="Pareto front", zorder=2)
+    for (kind, marker), colour in zip(marks.items(), seaborn.color_palette("deep", 10), strict=False):
+        of_kind = points[points["kind"] == kind]
+        colours = [(*colour, 0.5 + 0.5 * share / 100) for share in of_kind["share"]]
+        style = {"marker": marker, "s": 120 if marker == "*" else 60, "edgecolors": "white", "linewidth": 0.5}
+        axes.scatter(of_kind["cost"], of_kind["value"], c=colours, zorder=3, **style)
+        if len(of_kind):
+            axes.scatter([], [], color=colour, label=kind, **style)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+    return figure
+
+
 def bars(
     table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str, baseline: tuple[str, float]
 ) -> Figure:

@@ -1,0 +1,185 @@
+"""Rankers in a row over stored scores: each scores what those before it have left; knows sizes, runs no model.
+
+A system is a row of one; a cascade is one whose stages share their layers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, product
+from typing import TYPE_CHECKING
+
+import numpy
+import pandas
+
+from as2lib.metrics.pruning import dropped
+from as2lib.papers.cascade.systems import Scheme, schemes
+from as2lib.papers.frontier import costs
+from as2lib.papers.frontier.costs import Lengths, Work
+from as2lib.papers.frontier.systems import BASELINE, CASCADE, FILTER, HEADED, HEADS, LAST, ROW, TEACHERS, VOTE, systems
+from as2lib.runs.run import System
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+KEEPS = (2, 3, 5, 10)  # candidates of a question that a ranker leaves to the next one
+Limit = int | float  # how many candidates stay (2, 3, …), or which share is dropped (0 to 1)
+VOTES = "votes"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One ranker: the prefix of its runs, what it computes, and the column of its scores.
+
+    column: `score`, `exit_<layers>`, or `votes`: heads whose top candidate it is, then the score.
+    """
+
+    prefix: str
+    work: Work
+    column: str = "score"
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """Stages in a row.  limits: what each but the last leaves.  beside: the system to compare it with, by its label."""
+
+    label: str
+    kind: str
+    stages: tuple[Stage, ...]
+    limits: tuple[Limit, ...] = ()
+    beside: str = ""
+
+
+def rankers(study: "Study") -> list[Ranker]:
+    """Every system of the papers on the target set, then what no paper tried."""
+    known, words = systems(study), costs.lengths(study)
+    alone = {prefix: _stage(study, prefix, words) for prefix in known}
+    found = [Ranker(row.label, row.kind, (alone[prefix],)) for prefix, row in known.items() if row.kind != CASCADE]
+    if study.cascade:
+        found += cascades(study, alone)
+    heads = alone[HEADS]
+    mhs = known[HEADS].label
+    found += _in_a_row(study, alone, known)
+    if study.cascade:
+        exits = study.cascade.exits
+        shared = _exits(alone["cascade/target"], exits)
+        for early in range(1, len(exits)):
+            for alpha in study.cascade.alphas:
+                label = f"CT to layer {exits[early - 1]}, alpha {alpha:g}, then MHS"
+                found.append(Ranker(label, LAST, (*shared[:early], heads), (alpha,) * early, mhs))
+    for prefix, row in known.items():
+        if row.kind == HEADED and _heads(study, prefix) > 2:
+            stage = Stage(prefix, alone[prefix].work, VOTES)
+            found.append(Ranker(f"{row.label}, heads vote", VOTE, (stage,), beside=row.label))
+    return found
+
+
+def cascades(study: "Study", alone: dict[str, Stage]) -> list[Ranker]:
+    """The Cascade Transformer's exits and drop ratios, and independent models in sequence."""
+    exits, found = study.cascade.exits, []
+    for scheme in schemes(study):
+        whole = alone["cascade/target"]
+        if scheme.method == "CT" and not scheme.alpha:
+            each = whole.work.candidate * scheme.layers / exits[-1]
+            stages = (Stage(whole.prefix, Work(each), f"exit_{scheme.layers}"),)
+        elif scheme.method == "CT":
+            stages = _exits(whole, exits)
+        else:
+            stages = tuple(alone[f"monolith/{layers}/target"] for layers in exits)
+        if scheme.method != "MT":  # a system of the catalogue
+            found.append(Ranker(str(Scheme(*scheme)), CASCADE, stages, (scheme.alpha,) * (len(stages) - 1)))
+    return found
+
+
+def _in_a_row(study: "Study", alone: dict[str, Stage], known: dict[str, System]) -> list[Ranker]:
+    """A cheap ranker, then the multiple-heads student or the teachers; between them the cascade's first exit."""
+    firsts = {"WO+RR": BASELINE} | ({"Cosinet": FILTER} if study.cosinet else {})
+    lasts = {"MHS": HEADS, "the teachers": TEACHERS}
+    longest, found = study.run(BASELINE).scores().groupby("question_id").size().max(), []
+    keeps = [keep for keep in KEEPS if keep < longest]
+    for (first, a), (last, b), keep in product(firsts.items(), lasts.items(), keeps):
+        label = f"{first} keeps {keep}, then {last}"
+        found.append(Ranker(label, ROW, (alone[a], alone[b]), (keep,), known[b].label))
+    if study.cosinet and study.cascade:
+        exits = study.cascade.exits
+        stages = (alone[FILTER], _exits(alone["cascade/target"], exits)[0], alone[HEADS])
+        for fewer, more in combinations(keeps, 2):
+            label = f"Cosinet keeps {more}, CT's layer {exits[0]} keeps {fewer}, then MHS"
+            found.append(Ranker(label, ROW, stages, (more, fewer), known[HEADS].label))
+    return found
+
+
+def _stage(study: "Study", prefix: str, words: Lengths) -> Stage:
+    return Stage(prefix, costs.work(study, study.plan[study.store.below(prefix)[0]], words))
+
+
+def _exits(whole: Stage, exits: Sequence[int]) -> tuple[Stage, ...]:
+    """A cascade's exits as stages: each computes the layers behind the one before."""
+    layer = whole.work.candidate / exits[-1]
+    pairs = pairwise([0, *exits])
+    return tuple(Stage(whole.prefix, Work(layer * (end - start)), f"exit_{end}") for start, end in pairs)
+
+
+def _heads(study: "Study", prefix: str) -> int:
+    return study.plan[study.store.below(prefix)[0]].spec["mhs"]["heads"]
+
+
+def operations(ranker: Ranker, candidates: numpy.ndarray) -> float:
+    """Multiply-adds a question, mean over questions that have so many `candidates`: (q,)."""
+    left, total = candidates, 0.0
+    for stage, limit in zip(ranker.stages, (*ranker.limits, 0.0), strict=True):
+        total += stage.work.question + stage.work.candidate * float(left.mean())
+        left = staying(left, limit)
+    return total
+
+
+def staying(candidates: numpy.ndarray, limit: Limit) -> numpy.ndarray:
+    """How many of a question's candidates a limit leaves: at most a number, or all but floor(share · m) of m."""
+    if isinstance(limit, int):
+        return numpy.minimum(candidates, limit)
+    return candidates - dropped(candidates, limit)
+
+
+def parameters(study: "Study", ranker: Ranker) -> int:
+    """Of all its models; a cascade's count once, with all its exits."""
+    return sum(study.runs(prefix)[0].facts["parameters"] for prefix in dict.fromkeys(s.prefix for s in ranker.stages))
+
+
+def scores(study: "Study", ranker: Ranker, split: str = "test") -> list[pandas.DataFrame] | None:
+    """question_id, label and score, a table a seed; None where one of its runs has no scores of that split.
+
+    Seed i of a stage stands before seed i of the next, a stage of one seed before all; others are left out.
+    """
+    runs = [study.runs(stage.prefix) for stage in ranker.stages]
+    if any(split not in run.run.data for found in runs for run in found):
+        return None
+    seeds, found = min((len(one) for one in runs if len(one) > 1), default=1), []
+    for seed in zip(*(one * seeds if len(one) == 1 else one[:seeds] for one in runs), strict=True):
+        tables = [run.scores(split) for run in seed]
+        columns = [column(table, stage.column) for table, stage in zip(tables, ranker.stages, strict=True)]
+        score = columns[0] if len(columns) == 1 else in_a_row(tables[0]["question_id"], columns, ranker.limits)
+        found.append(tables[0][["question_id", "label"]].assign(score=numpy.asarray(score)))
+    return found
+
+
+def column(table: pandas.DataFrame, name: str) -> pandas.Series:
+    """A stage's scores; `votes`: 2 for each head whose top candidate it is, the first of equals, plus the score."""
+    if name != VOTES:
+        return table[name]
+    heads = table.filter(like="head_")
+    ranks = heads.groupby(table["question_id"], sort=False).rank(method="first", ascending=False)
+    return 2 * ranks.eq(1).sum(axis=1) + table["score"]
+
+
+def in_a_row(question: pandas.Series, columns: Sequence[pandas.Series], limits: Sequence[Limit]) -> pandas.Series:
+    """One score of every candidate: the stage that saw it last, from 0, plus its place among that stage's in [0, 1).
+
+    question: (n,) ids.  columns: the scores that each stage gives to all candidates, (n,) each.  limits: what each
+    stage but the last leaves of a question's candidates, its best; equal scores keep the order of the rows.
+    """
+    left, found = pandas.Series(True, question.index), pandas.Series(0.0, question.index)
+    for number, (given, limit) in enumerate(zip(columns, (*limits, 0.0), strict=True)):
+        found[left] = number + given[left].rank(method="dense") / (len(question) + 1)
+        groups = given[left].groupby(question[left], sort=False)
+        stay = staying(groups.transform("size").to_numpy(), limit)
+        left = left & (groups.rank(method="first", ascending=False) <= stay).reindex(left.index, fill_value=False)
+    return found

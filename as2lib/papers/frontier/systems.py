@@ -1,0 +1,66 @@
+"""The catalogue of the frontier: every system of the four papers that ranks the target's test set, and its kind."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from as2lib.papers.cascade.systems import recipes
+from as2lib.papers.cerberus import systems as cerberus
+from as2lib.papers.cosinet import systems as cosinet
+from as2lib.papers.govern import systems as govern
+from as2lib.runs.run import Notebook, System
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+BASELINE, BASE, HEADS, TEACHERS = "lexical/overlap_then_rank", "base/electra", "mhs/3h1", "ensemble/teachers"
+FILTER = "cosinet/birnn"  # the cheap ranker before an expensive one
+TRIVIAL, WORDS, ENCODER, ENSEMBLE, HEADED, CASCADE = KINDS = (
+    "trivial", "no transformer", "one encoder", "ensemble", "heads", "cascade"
+)  # fmt: skip
+ROW, LAST, VOTE = UNTRIED = ("rankers in a row", "cascade, then heads", "heads that vote")  # kinds that no paper has
+
+
+def systems(study: "Study") -> dict[str, System]:
+    """Run prefix → system, of one of `KINDS`; where two papers have the same run, the first one's.
+
+    Left out: systems that rank another set, and those that get the candidates in a random order.
+    """
+    found = {prefix: _of_cerberus(row) for prefix, row in cerberus.systems(study).items()}
+    if study.cosinet:
+        found |= {model.prefix: replace(model, kind=WORDS) for model in cosinet.MODELS}
+        unrelated = [row for prefix, row in cosinet.systems(study).items() if prefix.endswith("-unrelated")]
+        found |= {row.prefix: replace(row, kind=WORDS) for row in unrelated}
+    if study.govern:
+        found = {prefix: _of_govern(row) for prefix, row in govern.systems(study).items()} | found
+    if study.cascade:
+        for recipe in recipes(study).values():
+            found[f"{recipe.prefix}/target"] = System(f"{recipe.prefix}/target", recipe.label, CASCADE)
+        for layers in study.cascade.exits:
+            found[f"monolith/{layers}/target"] = System(f"monolith/{layers}/target", f"MT of {layers} layers", ENCODER)
+    ranked = {name.rsplit("/seed-", 1)[0] for name, run in study.plan.items() if _on_target(study, run.data)}
+    return {prefix: system for prefix, system in found.items() if prefix in ranked}
+
+
+def notebooks(study: "Study") -> list[Notebook]:
+    """Notebook 11 with the runs of the catalogue's systems."""
+    known = systems(study)
+    read = [name for name in study.plan if name.rsplit("/seed-", 1)[0] in known]
+    return [Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", read)]
+
+
+def _on_target(study: "Study", data: dict[str, list[str]]) -> bool:
+    return data.get("test") == study.data.target.test
+
+
+def _of_cerberus(row: System) -> System:
+    """Of its kind here; what tables of one topic call "2 heads" or "3 distilled" is called by its short name."""
+    label = row.short if row.label[0].isdigit() else row.label
+    kind = {"trivial": TRIVIAL, "heads": HEADED}.get(row.kind, ENCODER)
+    return replace(row, label=label, kind=ENSEMBLE if row.prefix.startswith("ensemble/") else kind)
+
+
+def _of_govern(row: System) -> System:
+    """Of its kind here; a fold's teacher with its number, and a student of the ablation called a student."""
+    before = "GOVERN student" if row.kind in ("mean", "GOVERN", "one replaced") else "GOVERN"
+    label = f"{before}: {row.label}" + (f" {row.short}" if row.kind == "fold" else "")
+    return replace(row, label=label, kind={"ensemble": ENSEMBLE, "heads": HEADED}.get(row.kind, ENCODER))

@@ -1,0 +1,265 @@
+"""The tables of notebook 11 and the sentences that read them, from stored scores: runs no model, draws nothing."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy
+import pandas
+
+from as2lib.papers.frontier.rankers import Ranker, operations, parameters, rankers, scores
+from as2lib.papers.frontier.systems import BASE, BASELINE, KINDS, UNTRIED, VOTE
+from as2lib.runs import results
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+BUDGETS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in operations of the base model
+OFTEN = 50  # percent of the resamples in which a system that counts as on the front is
+MARKS = dict(zip((*KINDS[1:], *UNTRIED), "osD^v*PX", strict=True))  # kind → its marker in the figure
+SELDOM = 10  # in fewer, and a system has no place in the table of the front
+DECIMALS = 12  # values are rounded to these: the last bits of a mean must not decide what is on the front
+COST, SHARE, P1_SHARE = "M operations", "on the front %", "on the P@1 front %"
+NOTE_FRONT = f"Those on the front, and those in at least {SELDOM} % of the bootstrap samples; the csv has every system."
+NOTE_UNTRIED = (
+    "cost %: of the operations of the last ranker alone, or of the mean of the same heads; difference: points of MAP "
+    "from it, with its 95 % interval over questions (low, high; not corrected for their number); first alone: MAP of "
+    "the first ranker without the others."
+)
+NOTE_BUDGETS = (
+    "Budget and cost: multiples of the base model's operations. MAP and P@1: test set, percent. In hindsight: the best "
+    "of the test set within the budget; lost: points of MAP that it has more."
+)
+
+
+def table(study: "Study") -> pandas.DataFrame:
+    """Every ranker by its label: kind, millions of multiply-adds a question, parameters, MAP and P@1 on the test set.
+
+    Percent, mean over seeds, and " ±"; dev MAP is missing where a ranker was not scored on dev.
+    front: whether no other has as much MAP at lower or more at the same cost; `SHARE`: in how many resamples of the
+    questions; `P1_SHARE`: the same of P@1.  In the order of cost, then of MAP.
+    """
+    found = rankers(study)
+    tested = {one.label: scores(study, one) for one in found}
+    results_frame = results.frame(tested)
+    rows = results.mean_and_spread(results_frame)[["MAP", "MAP ±", "P@1", "P@1 ±"]].rename_axis("system")
+    candidates = answered_sizes(next(iter(tested.values()))[0])
+    rows.insert(0, "kind", [one.kind for one in found])
+    rows.insert(1, COST, [operations(one, candidates) / 1e6 for one in found])
+    rows.insert(2, "parameters", [parameters(study, one) for one in found])
+    rows["dev MAP"] = dev_map(study, found)
+    cost, resamples = rows[COST].to_numpy(), study.significance.resamples
+    values = {metric: by_question(results_frame, metric)[rows.index].to_numpy() for metric in ("MAP", "P@1")}
+    rows["front"] = on_front(cost, values["MAP"].mean(axis=0)[None])[0]
+    rows[SHARE], rows[P1_SHARE] = (100 * shares(cost, values[metric], resamples) for metric in ("MAP", "P@1"))
+    return rows.sort_values([COST, "MAP"], kind="stable")
+
+
+def answered_sizes(table: pandas.DataFrame) -> numpy.ndarray:
+    """How many candidates each question with a correct one has."""
+    groups = table.groupby("question_id", sort=False)["label"]
+    return groups.size()[groups.sum() > 0].to_numpy()
+
+
+def by_question(frame: pandas.DataFrame, metric: str) -> pandas.DataFrame:
+    """A metric of each question, a column a system, mean over seeds."""
+    return pandas.DataFrame({name: each.mean(axis=1) for name, each in results.by_question(frame, metric).items()})
+
+
+def dev_map(study: "Study", found: Sequence[Ranker]) -> pandas.Series:
+    dev = {one.label: tables for one in found if (tables := scores(study, one, "dev")) is not None}
+    return results.mean_and_spread(results.frame(dev))["MAP"]
+
+
+def on_front(cost: numpy.ndarray, values: numpy.ndarray) -> numpy.ndarray:
+    """Which systems no other dominates, with as high a value at a lower cost or a higher one at the same cost.
+
+    cost: (s,).  values: (r, s), several cases of the same systems.  Returns (r, s) bool; equals at one cost all stand.
+    """
+    values = numpy.round(values, DECIMALS)
+    _, group = numpy.unique(cost, return_inverse=True)
+    best = numpy.full((group.max() + 1, len(values)), -numpy.inf)
+    numpy.maximum.at(best, group, values.T)
+    cheaper = numpy.vstack([numpy.full((1, len(values)), -numpy.inf), numpy.maximum.accumulate(best)[:-1]])
+    return (values > cheaper[group].T) & (values == best[group].T)
+
+
+def shares(cost: numpy.ndarray, values: numpy.ndarray, resamples: int, seed: int = 0) -> numpy.ndarray:
+    """In which share of bootstrap samples of the questions each system is on the front.
+
+    cost: (s,).  values: (q, s), of each question.  Returns (s,) in [0, 1]; they sum to the mean size of the front.
+    """
+    questions = len(values)
+    drawn = numpy.random.default_rng(seed).multinomial(questions, numpy.full(questions, 1 / questions), resamples)
+    return on_front(cost, drawn @ values / questions).mean(axis=0)
+
+
+def front(rows: pandas.DataFrame) -> tuple[pandas.DataFrame, int]:
+    """All rows, first those on the front or in `SELDOM` percent of the resamples and more; and how many these are."""
+    near = rows["front"] | (rows[SHARE] >= SELDOM)
+    found = rows.drop(columns="dev MAP").assign(front=rows["front"].map({True: "yes", False: "no"}))
+    return pandas.concat([found[near], found[~near]]), int(near.sum())
+
+
+def best_of_kinds(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """The system of each kind that has the highest MAP, the cheapest of equals, and how many the kind has."""
+    best = rows.sort_values("MAP", ascending=False, kind="stable").drop_duplicates("kind").sort_values(COST)
+    counts = rows["kind"].value_counts()
+    best = best.drop(columns=["front", "dev MAP"]).assign(systems=counts[best["kind"]].to_numpy())
+    return best.reset_index().set_index("kind")
+
+
+def untried(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
+    """What no paper tried beside its last ranker alone, or beside the mean of the same heads: paired tests.
+
+    first alone: MAP of the first of several rankers by itself.  cost %: of the operations of that other system.
+    difference, low, high: points of MAP, 95 % interval over questions.
+    """
+    found = {one.label: one for one in rankers(study)}
+    new = [label for label in rows.index if found[label].kind in UNTRIED]
+    pairs = [(label, found[label].beside) for label in new]
+    tested = {label: scores(study, found[label]) for pair in pairs for label in pair}
+    tests = results.compare(study, tested, pairs).droplevel("b")
+    cost = [100 * rows.loc[a, COST] / rows.loc[b, COST] for a, b in pairs]
+    firsts = [first_map(rows, found, found[label]) for label in new]
+    columns = rows.loc[tests.index, ["kind", "MAP", "P@1"]].assign(**{"first alone": firsts, "cost %": cost})
+    found = columns.join(tests[["difference", "low", "high"]]).rename_axis("system")
+    order = [UNTRIED.index(kind) for kind in found["kind"]]
+    return found.assign(order=order).sort_values("order", kind="stable").drop(columns="order")
+
+
+def first_map(rows: pandas.DataFrame, found: dict[str, Ranker], ranker: Ranker) -> float:
+    """MAP of a row's first ranker by itself; missing for a row of one."""
+    if len(ranker.stages) == 1:
+        return numpy.nan
+    first = [(ranker.stages[0].prefix, ranker.stages[0].column)]
+    alone = (label for label, one in found.items() if [(stage.prefix, stage.column) for stage in one.stages] == first)
+    return rows.loc[next(alone), "MAP"]
+
+
+def budgets(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
+    """For each budget, in operations of the base model: the best system on dev, the cheapest of equals.
+
+    Beside it the best of the test set within the budget, in hindsight, which nobody can choose; lost: what it has more.
+    """
+    unit, found = base_cost(study, rows), {}
+    for budget in BUDGETS:
+        within = rows[rows[COST] <= budget * unit * (1 + 1e-9)]
+        name = within["dev MAP"].idxmax()  # the first, which is the cheapest
+        picked, best = within.loc[name], within["MAP"].idxmax()
+        row = {"system": name, "cost ×": picked[COST] / unit, "parameters": picked["parameters"]}
+        row |= {column: picked[column] for column in ("dev MAP", "MAP", "P@1")}
+        found[f"{budget:g}"] = row | {"in hindsight": best, "lost": within.loc[best, "MAP"] - picked["MAP"]}
+    return pandas.DataFrame.from_dict(found, orient="index").rename_axis("budget ×")
+
+
+def base_cost(study: "Study", rows: pandas.DataFrame) -> float:
+    return rows.loc[label(study, BASE), COST]
+
+
+def label(study: "Study", prefix: str) -> str:
+    """What the tables call the ranker that is one system of the catalogue."""
+    return next(
+        one.label for one in rankers(study) if [(s.prefix, s.column) for s in one.stages] == [(prefix, "score")]
+    )
+
+
+def drawn(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
+    """The points of the figure, in operations of the base model: what costs nothing has no place on its axis."""
+    found = rows[rows[COST] > 0].rename(columns={"MAP": "value", SHARE: "share"})
+    return found.assign(cost=found[COST] / base_cost(study, rows))[["kind", "cost", "value", "front", "share"]]
+
+
+def baseline(study: "Study", rows: pandas.DataFrame) -> tuple[str, float]:
+    """The trivial ranker that the figure shows as a line: its name and its MAP."""
+    return "WO+RR, no operation", rows.loc[label(study, BASELINE), "MAP"]
+
+
+def caption(study: "Study", rows: pandas.DataFrame) -> str:
+    """What is counted, as it stands over the first table."""
+    questions = len(answered_sizes(study.run(BASELINE).scores()))
+    return (
+        f"{results.caption(questions, study.seeds)} {COST}: millions of multiply-adds a question, counted from layers, "
+        f"widths, candidates and mean words, not measured; {SHARE}, of MAP or of P@1: of "
+        f"{study.significance.resamples:,} bootstrap samples of the questions. systems: how many the kind has; "
+        f"the csv of table 2 has all {len(rows)}."
+    )
+
+
+def sentences_front(study: "Study", rows: pandas.DataFrame) -> list[str]:
+    here, sure = rows[rows["front"]], rows[rows[SHARE] >= OFTEN]
+    new = here["kind"].isin(UNTRIED).sum()
+    dearest, cheapest = here.iloc[-1], here.iloc[0]
+    return [
+        f"{len(here)} of {len(rows)} systems are on the front of MAP and operations, {new} of them combinations that "
+        f"no paper tried; {len(sure)} systems are on it in at least {OFTEN} % of the bootstrap samples.",
+        f"The front leads from {cheapest.name} (MAP {cheapest['MAP']:.1f}, {_times(study, rows, cheapest)}) to "
+        f"{dearest.name} (MAP {dearest['MAP']:.1f}, {_times(study, rows, dearest)}).",
+    ]
+
+
+def _times(study: "Study", rows: pandas.DataFrame, row: pandas.Series) -> str:
+    if row[COST] == 0:
+        return "no operations"
+    return f"{row[COST] / base_cost(study, rows):.2f} times the operations of the base model"
+
+
+def sentences_untried(study: "Study", found: pandas.DataFrame) -> list[str]:
+    """One a kind of row: which saves most of those that lose less than the margin, or that none does; then the vote."""
+    margin, said = 100 * study.significance.margin, []
+    for kind, rows in found[found["kind"] != VOTE].groupby("kind", sort=False):
+        kept = rows[rows["low"] > -margin]
+        best = rows.loc[rows["difference"].idxmax()] if kept.empty else kept.loc[kept["cost %"].idxmin()]
+        which = "closest" if kept.empty else "one that saves most"
+        said.append(
+            f"{kind.capitalize()}: {len(kept) or 'none'} of {len(rows)} are shown to lose less than {margin:g} points "
+            f"of MAP to the last ranker alone; the {which}, “{best.name}”, has MAP {best['MAP']:.1f} (its first ranker "
+            f"alone {best['first alone']:.1f}), {best['difference']:+.1f} points ({best['low']:+.1f} to "
+            f"{best['high']:+.1f}) from the last, at {best['cost %']:.0f} % of the last's operations"
+            f"{'' if best['cost %'] < 100 else ', which saves nothing'}."
+        )
+    said.append(_sentence_worth(found[found["kind"] != VOTE]))
+    votes = found.loc[found["kind"] == VOTE]
+    if len(votes):
+        apart = ((votes["low"] > 0) | (votes["high"] < 0)).sum()
+        said.append(
+            f"Heads that vote are {votes['difference'].min():+.1f} to {votes['difference'].max():+.1f} points of MAP "
+            f"from the mean of the same heads, over {len(votes)} systems; for {apart or 'none'} the 95 % interval "
+            "excludes zero."
+        )
+    return said
+
+
+def _sentence_worth(rows: pandas.DataFrame) -> str:
+    worth = rows[(rows["MAP"] > rows["first alone"]) & (rows["difference"] >= 0) & (rows["cost %"] < 100)]
+    best = f"; the best of them is “{worth['MAP'].idxmax()}” (MAP {worth['MAP'].max():.1f})" if len(worth) else ""
+    return (
+        f"A higher MAP than the first ranker alone and no lower one than the last, for fewer operations than the last: "
+        f"{len(worth) or 'none'} of {len(rows)} combinations{best}."
+    )
+
+
+def sentences_budgets(rows: pandas.DataFrame, found: pandas.DataFrame) -> list[str]:
+    unseen = rows["dev MAP"].isna()
+    kinds = ", ".join(dict.fromkeys(rows.loc[unseen, "kind"]))
+    free, most = found.iloc[0], found.loc[found["MAP"].idxmax()]
+    said = [
+        f"With no operations {free['system']} has MAP {free['MAP']:.1f}; the most that a choice on dev reaches is "
+        f"{most['MAP']:.1f}, with {most['system']} at {most['cost ×']:.2f} times the operations of the base model.",
+        f"A choice on dev loses {found['lost'].mean():.1f} points of MAP on average, and at most "
+        f"{found['lost'].max():.1f}, to the best of the test set within the same budget.",
+    ]
+    if unseen.any():
+        said.append(
+            f"{unseen.sum()} of {len(rows)} systems have no scores on dev and cannot be chosen; kinds: {kinds}."
+        )
+    return said
+
+
+def recorded(rows: pandas.DataFrame, found: pandas.DataFrame) -> dict[str, float]:
+    """What the overview and the expected file read: the front's size, and MAP at each budget."""
+    sizes = {
+        "systems": len(rows),
+        "front": int(rows["front"].sum()),
+        "front_mean_size": round(rows[SHARE].sum() / 100, 3),
+    }
+    return sizes | {f"budget {budget} MAP": points for budget, points in found["MAP"].items()}

@@ -1,0 +1,219 @@
+from pathlib import Path
+
+import numpy
+import pandas
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from as2lib import Study
+from as2lib.data.pairs import load_parts
+from as2lib.metrics.cascade import replay
+from as2lib.metrics.cost import cascade_cost
+from as2lib.metrics.ranking import per_question
+from as2lib.papers import notebooks
+from as2lib.papers.frontier import costs
+from as2lib.papers.frontier.costs import Lengths, Work
+from as2lib.papers.frontier.rankers import Ranker, Stage, column, in_a_row, operations
+from as2lib.papers.frontier.systems import KINDS, systems
+from as2lib.papers.frontier.tables import BUDGETS, budgets, first_map, front, on_front, shares
+from as2lib.paths import local_folder
+from tests.test_every_notebook import whole
+
+ROOT = Path(__file__).parents[1]
+WORDS = Lengths(4.0, 10.0)  # of a question, of a candidate
+
+
+# --- what a ranker costs
+
+
+def test_a_layer_counts_its_four_projections_its_feed_forward_and_attention():
+    assert costs.layer(width=2, inner=3, tokens=5) == 5 * (4 * 4 + 2 * 2 * 3) + 2 * 5 * 5 * 2
+
+
+def test_heads_cost_their_layers_on_top_of_the_shared_body_and_an_ensemble_its_members(root):
+    study = Study.load("tiny")  # encoders of two layers of 16 units, 32 in the feed-forward ones
+    one = costs.layer(16, 32, 4 + 10 + 3)
+    work = {
+        name: costs.work(study, study.plan[f"{name}/seed-0"], WORDS).candidate for name in ("base/electra", "mhs/3h1")
+    }
+    assert work == {"base/electra": 2 * one, "mhs/3h1": (1 + 3) * one}
+    assert costs.work(study, study.plan["ensemble/distilled/seed-0"], WORDS).candidate == 3 * 2 * one
+    assert costs.work(study, study.plan["lexical/overlap_then_rank"], WORDS) == Work(0.0)
+
+
+def test_a_pair_is_never_longer_than_the_longest_that_an_encoder_reads(root):
+    study = Study.load("tiny")  # max_length 24
+    assert costs.work(study, study.plan["base/electra/seed-0"], Lengths(20, 80)).candidate == 2 * costs.layer(
+        16, 32, 24
+    )
+
+
+def test_cosinet_reads_a_question_once_and_compare_aggregate_with_each_candidate():
+    spec = {"type": "cosinet", "hidden": 3, "vectors": {"dimensions": 7}, "rank_rnn": None, "bidirectional": False}
+    a_word = 5 * (7 + 1) * 3
+    assert costs.without_transformer(spec, WORDS) == Work(a_word * 10 + 7 * 4 * 10, a_word * 4)
+    assert costs.without_transformer({**spec, "related": False}, WORDS) == Work(a_word * 10, a_word * 4)
+    birnn = costs.without_transformer({**spec, "rank_rnn": "rnn", "bidirectional": True}, WORDS)
+    assert birnn.candidate - Work(a_word * 10 + 7 * 4 * 10).candidate == 2 * 1.5 * (6 + 1.5)  # two directions of f / 2
+    found = costs.without_transformer({**spec, "type": "compare_aggregate", "rank_rnn": "lstm"}, WORDS)
+    assert found.question == 2 * 7 * 3 * 4
+    assert found.candidate == 2 * 7 * 3 * 10 + 3 * 3 * 40 + 15 * 9 * 14 + 4 * 6 * (2 * 15 + 6)
+
+
+def test_a_row_pays_each_stage_for_what_is_left_with_floors():
+    first, second = Stage("a", Work(1.0, 5.0)), Stage("b", Work(100.0))
+    sizes = numpy.array([3, 7])
+    assert operations(Ranker("", "", (first, second), (4,)), sizes) == 5 + 5 + 100 * (3 + 4) / 2
+    assert operations(Ranker("", "", (first, second), (0.5,)), sizes) == 5 + 5 + 100 * (2 + 4) / 2  # 1 and 3 fall
+
+
+def test_a_cascade_costs_what_its_formula_says():
+    exits, sizes = (2, 3, 6), numpy.array([5, 12, 40])
+    stages = tuple(Stage("ct", Work(10.0 * layers)) for layers in (2, 1, 3))
+    found = operations(Ranker("", "", stages, (0.3, 0.3)), sizes)
+    assert found == pytest.approx(cascade_cost(6, exits, 0.3, sizes) * 60 * sizes.mean())
+
+
+@pytest.mark.parametrize("name", costs.KNOWN)
+def test_the_stated_lengths_are_those_of_the_texts(name):
+    from as2lib.data.sources import HUB_SETS
+
+    if not local_folder(HUB_SETS[name.split(":")[0]].name):
+        pytest.skip("needs the texts")
+    pairs = load_parts((name,), "answered").to_pandas().drop_duplicates()
+    stated = costs.KNOWN[name]
+    assert pairs["answer"].str.split().str.len().mean() == pytest.approx(stated.candidate, abs=0.1)
+    questions = pairs.drop_duplicates("question_id")["question"]
+    assert questions.str.split().str.len().mean() == pytest.approx(stated.question, abs=0.01)
+
+
+def test_a_known_test_set_needs_no_texts(monkeypatch):
+    monkeypatch.setattr(costs, "load_parts", lambda *_: pytest.fail("would read texts"))
+    assert costs.lengths(Study.load(ROOT / "params" / "wikiqa.yaml")) == costs.KNOWN["wikiqa:test"]
+
+
+# --- rankers in a row
+
+
+def scored(seed=0, questions=6, stages=3):
+    generator = numpy.random.default_rng(seed)
+    question = pandas.Series(numpy.repeat(numpy.arange(questions), generator.integers(1, 7, questions)))
+    label = pandas.Series(generator.integers(0, 2, len(question)))
+    columns = [pandas.Series(generator.integers(0, 5, len(question)) / 4) for _ in range(stages)]  # with ties
+    return question, label, columns
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_row_that_keeps_all_ranks_as_its_last_ranker(seed):
+    question, label, columns = scored(seed)
+    found = in_a_row(question, columns, (100, 0.0))
+    expected = per_question(question, label, columns[-1], "all")
+    pandas.testing.assert_frame_equal(per_question(question, label, found, "all"), expected)
+
+
+def test_a_row_puts_what_the_first_ranker_drops_behind_in_its_order():
+    question = pandas.Series(["q"] * 4 + ["r"] * 2)
+    first, second = pandas.Series([0.9, 0.8, 0.7, 0.1, 0.2, 0.6]), pandas.Series([0.1, 0.5, 0.9, 1.0, 0.9, 0.8])
+    found = in_a_row(question, [first, second], (2,))
+    order = [list(rows.sort_values(ascending=False).index) for _, rows in found.groupby(question)]
+    assert order == [[1, 0, 2, 3], [4, 5]]
+
+
+def test_a_row_with_a_share_prunes_as_the_cascade_does():
+    question, label, _ = scored(3, questions=20)
+    columns = [pandas.Series(numpy.random.default_rng(i).permutation(len(question)) / 100) for i in range(3)]  # no ties
+    found = in_a_row(question, columns, (0.4, 0.4))
+    expected = -replay(question, numpy.stack(columns, axis=1), 0.4).position
+    pandas.testing.assert_frame_equal(
+        per_question(question, label, found, "all"), per_question(question, label, expected, "all")
+    )
+
+
+def test_the_candidate_that_most_heads_put_first_wins_and_the_mean_decides_the_rest():
+    table = pandas.DataFrame({"question_id": ["q"] * 3, "score": [0.5, 0.6, 0.1]})
+    table = table.assign(head_0=[0.6, 0.5, 0.1], head_1=[0.6, 0.5, 0.2], head_2=[0.3, 0.8, 0.0])
+    assert column(table, "votes").tolist() == [4.5, 2.6, 0.1]
+    assert column(table, "score").tolist() == [0.5, 0.6, 0.1]
+
+
+# --- the front
+
+
+def test_the_front_of_five_systems_worked_by_hand():
+    cost, value = numpy.array([0, 2, 1, 2, 3]), numpy.array([[0.5, 0.7, 0.5, 0.6, 0.9]])
+    assert on_front(cost, value).tolist() == [[True, True, False, False, True]]
+    assert on_front(numpy.ones(2), numpy.array([[0.5, 0.5]])).tolist() == [[True, True]]
+
+
+points = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12)
+
+
+@given(points)
+@settings(deadline=None)
+def test_exactly_what_nothing_dominates_is_on_the_front(points):
+    cost, value = (numpy.array(column, float) for column in zip(*points, strict=True))
+    found = on_front(cost, value[None])[0]
+    for i, (c, v) in enumerate(points):
+        dominated = any((a <= c and b >= v) and (a < c or b > v) for a, b in points)
+        assert found[i] == (not dominated)
+
+
+def test_shares_of_bootstrap_samples_sum_to_the_mean_size_of_the_front_and_do_not_change():
+    generator = numpy.random.default_rng(0)
+    values, cost = generator.random((30, 6)), numpy.array([0, 1, 1, 2, 3, 4])
+    values[:, 5] = values[:, 4] - 0.1  # dearer, and worse on every question
+    found = shares(cost, values, 200)
+    assert found[0] == 1  # nothing is as cheap
+    assert found[5] == 0
+    assert found[1] + found[2] <= 1
+    assert 1 <= found.sum() <= 5
+    numpy.testing.assert_array_equal(found, shares(cost, values, 200))
+
+
+# --- the tables
+
+
+def test_the_first_of_a_row_is_found_by_its_scores_however_its_cost_was_added_up():
+    one, other = Stage("ct", Work(0.1 + 0.2), "exit_2"), Stage("ct", Work(0.3), "exit_2")
+    found = {"alone": Ranker("alone", "", (one,)), "row": Ranker("row", "", (other, other), (2,))}
+    rows = pandas.DataFrame({"MAP": [50.0, 60.0]}, index=["alone", "row"])
+    assert first_map(rows, found, found["row"]) == 50
+    assert numpy.isnan(first_map(rows, found, found["alone"]))
+
+
+def test_a_budget_buys_the_best_of_dev_and_says_what_hindsight_had(monkeypatch):
+    monkeypatch.setattr("as2lib.papers.frontier.tables.base_cost", lambda study, rows: 10.0)
+    rows = pandas.DataFrame(
+        {
+            "M operations": [0.0, 5.0, 5.0, 20.0],
+            "parameters": [0, 1, 2, 3],
+            "MAP": [50.0, 60.0, 65.0, 64.0],
+            "P@1": [40.0, 50.0, 55.0, 54.0],
+            "dev MAP": [51.0, 62.0, numpy.nan, 62.0],
+        },
+        index=["free", "first", "unseen", "dear"],
+    )
+    found = budgets(None, rows)
+    assert found["system"].tolist() == ["free" if budget < 0.5 else "first" for budget in BUDGETS]
+    assert found.loc["1", ["in hindsight", "lost"]].tolist() == ["unseen", 5.0]
+
+
+def test_the_table_of_the_front_stands_before_all_others():
+    rows = pandas.DataFrame({"front": [False, True, False], "on the front %": [0.0, 60.0, 10.0], "dev MAP": 1.0})
+    found, shown = front(rows)
+    assert (found.index.tolist(), shown) == ([1, 2, 0], 2)
+
+
+@pytest.mark.parametrize("changes", [{}, {"cascade": None, "cosinet": None, "govern": None}], ids=["whole", "CERBERUS"])
+def test_every_system_ranks_the_target_and_the_notebook_lists_its_runs(root, changes):
+    study = whole(root, **changes)
+    found, target = systems(study), study.data.target.test
+    assert {row.kind for row in found.values()} <= set(KINDS)
+    assert len({row.label for row in found.values()}) == len(found)
+    read = next(notebook.runs for notebook in notebooks(study) if notebook.name == "11_frontier")
+    assert {name.rsplit("/seed-", 1)[0] for name in read} == set(found)
+    assert all(study.plan[name].data["test"] == target for name in read)
+    ranked = {name.rsplit("/seed-", 1)[0] for name, run in study.plan.items() if run.data.get("test") == target}
+    left = {prefix for prefix in ranked - set(found) if not prefix.startswith("shuffled/")}
+    assert left <= {"hydra-teacher/electra", "kd/electra-from-albert", "kd/electra-from-roberta"}  # no rows of theirs
