@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
 VERDICTS = ("reproduced", "contradicted", "within the margin", "inconclusive", "not testable here")
 SIGNS = {"better": ">", "equal": "=", "equal or better": "≥"}
-POWER, SAMPLES = 0.8, 400  # of the smallest effect; bootstrap samples of questions, for a standard error
+POWER, SAMPLES = 0.8, 200  # of the smallest effect; bootstrap samples of questions
 SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target)")  # the paper's layers, and alpha
 TESTED = ["difference", "low", "high", "p Holm", "p equal", "smallest effect"]
 SHOWN = ["claim", "set", "metric", "published", "difference", "low", "high", "test", "p Holm", "p equal"]
 SHOWN += ["smallest effect", "verdict", "reason", "source"]
 CAPTION = (
     "Points, a minus b, on this study's test sets; low, high: 95 % interval over questions and seeds; p Holm: "
-    "two-sided Wilcoxon, p equal: TOST within the study's margin, both corrected (Holm) over the claims that a notebook tests "
-    "together; of R@P and prAUC a normal test from a bootstrap over questions. Smallest effect: what one test without "
-    "correction finds with a power of 0.8 on these questions. What is counted is reproduced within its tolerance."
+    "two-sided Wilcoxon, p equal: TOST within the study's margin, both corrected (Holm) over the claims that one "
+    "notebook tests together; of R@P and prAUC a normal test from a bootstrap over questions. Smallest effect: what "
+    "one uncorrected test finds with a power of 0.8 on these questions. A count is reproduced within its tolerance."
 )
 
 
@@ -63,7 +63,7 @@ def verdict(claim: str, difference: float, p_different: float, p_equal: float, a
 
 
 def judged(study: "Study") -> pandas.DataFrame:
-    """The table of all claims: columns `SHOWN`, index `paper`.  No run is made: without its runs a claim is not testable."""
+    """The table of all claims: columns `SHOWN`, index `paper`.  Makes no run: claims without runs are not testable."""
     table = listed()
     table["reason"] = [reason(study, row) for row in table.itertuples()]
     ready = table[(table["claim"] != "counted") & (table["reason"] == "")]
