@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
 from as2lib.metrics.ranking import Values, paired
@@ -122,14 +121,14 @@ def holm(p_values: Values) -> np.ndarray:
 
     p_values: (t,) numbers in [0, 1] or nan.  Returns (t,) float64.
     Raises ValueError where a value lies outside [0, 1].
-    Source: Holm 1979, through statsmodels.
+    Source: Holm 1979; as `statsmodels.stats.multitest.multipletests`, which collects garbage at each call.
     """
     p = np.asarray(p_values, dtype=np.float64)
     if ((p < 0) | (p > 1)).any():
         raise ValueError(f"p_values must lie in [0, 1]; got {p}")
     adjusted, known = np.full(len(p), np.nan), ~np.isnan(p)
-    if known.any():
-        adjusted[known] = multipletests(p[known], method="holm")[1]
+    order = np.flatnonzero(known)[np.argsort(p[known])]
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)).clip(max=1)
     return adjusted
 
 
