@@ -5,40 +5,15 @@ from as2lib.papers.cerberus import claims
 from as2lib.runs.results import compare, published, scored
 
 
-def row(difference, p, equal):
-    return pandas.Series({"difference": difference, "p Holm": p, "p equal": equal})
-
-
-@pytest.mark.parametrize(
-    ("claim", "tests", "verdict"),
-    [
-        ("better", row(3, 0.001, 0.9), "upheld"),
-        ("better", row(0.1, 0.001, 0.001), "upheld"),
-        ("better", row(-3, 0.001, 0.9), "contradicted"),
-        ("better", row(0.1, 0.5, 0.001), "within margin"),
-        ("better", row(3, 0.02, 0.9), "not shown"),
-        ("equal", row(0.1, 0.5, 0.001), "upheld"),
-        ("equal", row(0.1, 0.001, 0.001), "upheld"),
-        ("equal", row(3, 0.001, 0.9), "contradicted"),
-        ("equal", row(3, 0.5, 0.9), "not shown"),
-        ("equal or better", row(3, 0.001, 0.9), "upheld"),
-        ("equal or better", row(-0.1, 0.5, 0.001), "upheld"),
-        ("equal or better", row(-3, 0.001, 0.9), "contradicted"),
-        ("equal or better", row(-3, 0.5, 0.9), "not shown"),
-    ],
-)
-def test_a_verdict_follows_from_the_tests(claim, tests, verdict):
-    assert claims.verdict(claim, tests, 0.01) == verdict
-    assert verdict in claims.VERDICTS
-
-
 def test_every_claim_is_about_two_rows_of_the_papers_tables():
     rows = pandas.concat([published(f"cerberus_table{number}")["run"] for number in (2, 3, 4)])
-    found = published("cerberus_claims")
+    found = published("cerberus_claims").query("claim != 'counted'")
     assert set(found["a"]) | set(found["b"]) <= set(rows)
     assert set(found["claim"]) == {"better", "equal", "equal or better"}
     assert not found.duplicated(["a", "b", "claim"]).any()
-    caption = found.query("a == 'mhs/3h1' and test == 'Wilcoxon'")["b"]  # all models of a comparable size
+    caption = found.query("family == 7").query("a == 'mhs/3h1' and test == 'Wilcoxon'")[
+        "b"
+    ]  # all models of a comparable size
     assert sorted(caption) == sorted(
         [f"{r}/{f}" for r in ("base", "kd") for f in ("albert", "roberta", "electra")] + ["hydra/3h1"]
     )

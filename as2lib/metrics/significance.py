@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
 from as2lib.metrics.ranking import Values, paired
@@ -98,19 +97,38 @@ def interval_over_seeds(
     return float(low), float(high)
 
 
+def smallest_effect(a: Values, b: Values, alpha: float = 0.01, power: float = 0.8) -> float:
+    """The true difference that a two-sided paired test at `alpha` finds with probability `power`, on these questions.
+
+    (z(1 - alpha / 2) + z(power)) * s / sqrt(n),  s the sample standard deviation of the n paired differences
+
+    a, b: as in `compare`, and its errors.  alpha, power: in (0, 1), not corrected for other tests.
+    Source: Cohen 1988, the normal approximation; Wilcoxon's test on normal differences needs 2.3 % more.
+    """
+    if not (0 < alpha < 1 and 0 < power < 1):
+        raise ValueError(f"expected alpha and power in (0, 1); got {alpha} and {power}")
+    a, b = _pair(a, b)
+    return smallest_shown(float(np.std(a - b, ddof=1)) / len(a) ** 0.5, alpha, power)
+
+
+def smallest_shown(error: float, alpha: float = 0.01, power: float = 0.8) -> float:
+    """`smallest_effect` from the standard error of a difference."""
+    return float(stats.norm.ppf(1 - alpha / 2) + stats.norm.ppf(power)) * error
+
+
 def holm(p_values: Values) -> np.ndarray:
     """Holm's adjusted p values, in the order given; a nan stays nan and is not counted as a test.
 
     p_values: (t,) numbers in [0, 1] or nan.  Returns (t,) float64.
     Raises ValueError where a value lies outside [0, 1].
-    Source: Holm 1979, through statsmodels.
+    Source: Holm 1979; as `statsmodels.stats.multitest.multipletests`, which collects garbage at each call.
     """
     p = np.asarray(p_values, dtype=np.float64)
     if ((p < 0) | (p > 1)).any():
         raise ValueError(f"p_values must lie in [0, 1]; got {p}")
     adjusted, known = np.full(len(p), np.nan), ~np.isnan(p)
-    if known.any():
-        adjusted[known] = multipletests(p[known], method="holm")[1]
+    order = np.flatnonzero(known)[np.argsort(p[known])]
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)).clip(max=1)
     return adjusted
 
 

@@ -66,6 +66,34 @@ def pair_pr_auc(label: Values, score: Values) -> float:
     return float(average_precision_score(*_read(label, score)))
 
 
+def resampled(
+    question_id: Values, label: Values, score: Values, counts: np.ndarray, measure: str, precision: float = 0.9
+) -> np.ndarray:
+    """One of the three measures above on r samples of the questions at once, for a bootstrap.
+
+    counts: (r, q) how often each question, first seen first, is in each sample.
+    measure: "q R@P", "qp R@P" or "qp prAUC".  precision: of the first two.
+    Returns (r,) float64; on a sample that has no correct candidate 0.  Counts of 1 give the functions above.
+    """
+    question = pd.factorize(np.asarray(question_id, dtype=object))[0]
+    label, score = np.asarray(label, dtype=float), np.asarray(score, dtype=float)
+    possible = label
+    if measure == "q R@P":
+        rows = top(question_id, label, score).to_numpy()
+        possible = np.maximum.reduceat(label, np.flatnonzero(np.diff(question, prepend=-1)))[question[rows]]
+        question, label, score = question[rows], label[rows], score[rows]
+    order = np.argsort(-score, kind="stable")
+    ends = np.flatnonzero(np.diff(-score[order], append=np.inf))  # a threshold takes every equal score
+    drawn = counts[:, question[order]]
+    taken, right, able = (np.cumsum(drawn * part[order], axis=1) for part in (np.ones(len(label)), label, possible))
+    missed = (able[:, -1:] - able)[:, ends]
+    precise = right[:, ends] / taken[:, ends].clip(min=1)
+    recall = right[:, ends] / (right[:, ends] + missed).clip(min=1)
+    if measure == "qp prAUC":
+        return (np.diff(recall, axis=1, prepend=0) * precise).sum(axis=1)
+    return np.max(recall, axis=1, where=precise >= precision, initial=0.0)
+
+
 def gsb(base: Values, new: Values) -> Gsb:
     """Good : Same : Bad of a new system against a base system, question by question.
 

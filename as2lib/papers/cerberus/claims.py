@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-import numpy
 import pandas
 
+from as2lib.papers import claims as judging
 from as2lib.papers.cerberus.systems import systems
 from as2lib.runs.results import TIE_RULE, compare, published, scored
 
@@ -12,31 +12,24 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 TRIVIAL = ("mhs/3h1", "lexical/overlap_then_rank")  # a pair that nobody would call equal, as a scale for the tests
-VERDICTS = ("upheld", "contradicted", "within margin", "not shown")
+# The verdicts of `papers.claims`, in the words of notebook 07's tables.
+WORDS = dict(zip(judging.VERDICTS, ("upheld", "contradicted", "within margin", "not shown"), strict=False))
+VERDICTS = tuple(WORDS.values())
+FAMILY = 7  # the claims that are tested together in notebook 07, in the file of the paper's claims
 DIFFERENCES = ["verdict", "test", "published", "difference", "low", "high", "p", "p Holm", "effect", "won", "lost"]
 EQUALITIES = ["verdict", "claim", "published", "difference", "low", "high", "ρ", "p ρ Holm", "p Holm", "p equal"]
 FIRST_PLACES = ["difference", "low", "high", "p", "p Holm", "effect", "p equal", "won", "lost", "tied"]
 
 
 def claims(study: "Study") -> pandas.DataFrame:
-    """The paper's claims, one a row: a, b (run prefixes), claim, test (none: it names none), source, `planned`, and
-    the published difference in MAP, on WikiQA where both systems have it there, else on IAS2 (`on`).
+    """The claims that notebook 07 tests, one a row: a, b (run prefixes), claim, test (none: it names none), source,
+    `planned`, and the published difference in MAP, on WikiQA where both systems have it there, else on IAS2 (`on`).
     """
-    table = published("cerberus_claims").fillna({"test": "none"})
+    table = published("cerberus_claims").fillna({"test": "none"}).rename(columns={"set": "on"})
+    table = table[table["family"] == FAMILY].reset_index(drop=True)
     prefixes = {name.rsplit("/seed-", 1)[0] for name in study.plan}
     table["planned"] = table["a"].isin(prefixes) & table["b"].isin(prefixes)
-    differences = [_published_difference(a, b) for a, b in zip(table["a"], table["b"], strict=True)]
-    table["published"], table["on"] = zip(*differences, strict=True)
-    return table
-
-
-def _published_difference(a: str, b: str) -> tuple[float, str]:
-    for dataset in ("WikiQA", "IAS2"):
-        for name in ("cerberus_table2", "cerberus_table3", "cerberus_table4"):
-            table, column = published(name).set_index("run"), f"{dataset} MAP"
-            if column in table and {a, b} <= set(table.index):
-                return round(table.loc[a, column] - table.loc[b, column], 1), dataset
-    return numpy.nan, ""
+    return table[["a", "b", "claim", "test", "source", "planned", "published", "on"]]
 
 
 def paired(study: "Study", listed: pandas.DataFrame, metric: str = "MAP") -> pandas.DataFrame:
@@ -55,25 +48,12 @@ def named(study: "Study", pairs: pandas.DataFrame) -> pandas.DataFrame:
     return pairs.set_axis(index).rename_axis("comparison")
 
 
-def verdict(claim: str, row: pandas.Series, alpha: float) -> str:
-    """What the tests of a row say of a claim: "better", "equal", or "equal or better".
-
-    "upheld", "contradicted" (a real difference the other way, or any where equality is claimed), "within margin"
-    (equal, where better is claimed), or "not shown".  Different is a small p Holm, equal a small p equal.
-    """
-    different, equal = bool(row["p Holm"] < alpha), bool(row["p equal"] < alpha)
-    better = different and row["difference"] > 0
-    if {"better": better, "equal": equal, "equal or better": equal or better}[claim]:
-        return "upheld"
-    if equal:
-        return "within margin"
-    return "contradicted" if different else "not shown"
-
-
 def judged(study: "Study", listed: pandas.DataFrame, tests: pandas.DataFrame, equal: bool) -> pandas.DataFrame:
     """The planned claims of a difference, or of equality, and their verdicts; last the trivial pair."""
     table = listed[listed["planned"] & ((listed["claim"] != "better") == equal)].merge(tests, on=["a", "b"])
-    table["verdict"] = [verdict(row["claim"], row, study.significance.alpha) for _, row in table.iterrows()]
+    columns = (table[name] for name in ("claim", "difference", "p Holm", "p equal"))
+    rows, alpha = zip(*columns, strict=True), study.significance.alpha
+    table["verdict"] = [WORDS[judging.verdict(*row, alpha)] for row in rows]
     return named(study, pandas.concat([table, tests.tail(1)]))[EQUALITIES if equal else DIFFERENCES]
 
 

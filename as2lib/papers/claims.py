@@ -1,0 +1,213 @@
+"""What the four papers claim, and what a study's runs say of it: every claim, by one rule; trains nothing.
+
+A claim is about a pair of systems, or about a size that can be counted (`fidelity.COMPUTED`). The tests of one paper's
+claims are corrected (Holm) within a `family`, the claims that one notebook tests together, and a metric.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy
+import pandas
+from scipy.stats import norm
+
+from as2lib.metrics import significance, threshold
+from as2lib.papers import fidelity
+from as2lib.papers.cascade import systems as cascade_systems
+from as2lib.papers.cascade import tables as cascade_tables
+from as2lib.papers.cascade.systems import Scheme
+from as2lib.papers.cerberus import systems as cerberus_systems
+from as2lib.papers.cosinet import systems as cosinet_systems
+from as2lib.papers.govern import systems as govern_systems
+from as2lib.runs.results import by_question, compare, frame, published, scored
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
+VERDICTS = ("reproduced", "contradicted", "within the margin", "inconclusive", "not testable here")
+SIGNS = {"better": ">", "equal": "=", "equal or better": "≥"}
+POWER, SAMPLES = 0.8, 200  # of the smallest effect; bootstrap samples of questions
+SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target)")  # the paper's layers, and alpha
+TESTED = ["difference", "low", "high", "p Holm", "p equal", "smallest effect"]
+SHOWN = ["claim", "set", "metric", "published", "difference", "low", "high", "test", "p Holm", "p equal"]
+SHOWN += ["smallest effect", "verdict", "reason", "source"]
+CAPTION = (
+    "Points, a minus b, on this study's test sets; low, high: 95 % interval over questions and seeds; p Holm: "
+    "two-sided Wilcoxon, p equal: TOST within the study's margin, both corrected (Holm) over the claims that one "
+    "notebook tests together; of R@P and prAUC a normal test from a bootstrap over questions. Smallest effect: what "
+    "one uncorrected test finds with a power of 0.8 on these questions. A count is reproduced within its tolerance, "
+    "10 %, or 25 % where operations stand for time; the set named is the paper's."
+)
+
+
+def listed() -> pandas.DataFrame:
+    """Every claim, one a row, as the papers' `claims.csv` have them, with `paper` before."""
+    return pandas.concat(
+        [published(f"{paper}_claims").assign(paper=paper) for paper in PAPERS], ignore_index=True
+    ).fillna({"test": "", "b": "", "set": "", "metric": "", "says": ""})
+
+
+def verdict(claim: str, difference: float, p_different: float, p_equal: float, alpha: float) -> str:
+    """What the tests of a pair say of a claim, "better", "equal" or "equal or better": one of `VERDICTS`.
+
+    Different is a small p of a difference, equal a small p of equality within the margin.  "within the margin": equal,
+    where better is claimed; "contradicted": a real difference the other way, or any where equality is claimed.
+    """
+    different, equal = bool(p_different < alpha), bool(p_equal < alpha)
+    better = different and difference > 0
+    if {"better": better, "equal": equal, "equal or better": equal or better}[claim]:
+        return "reproduced"
+    if equal:
+        return "within the margin"
+    return "contradicted" if different else "inconclusive"
+
+
+def judged(study: "Study") -> pandas.DataFrame:
+    """The table of all claims: columns `SHOWN`, index `paper`.  Makes no run: claims without runs are not testable."""
+    table = listed()
+    table["reason"] = [reason(study, row) for row in table.itertuples()]
+    ready = table[(table["claim"] != "counted") & (table["reason"] == "")]
+    groups = ready.groupby(["paper", "family", "metric"], sort=False)
+    tests = [tested(study, rows, metric) for (_, _, metric), rows in groups]
+    table = table.join(pandas.concat(tests)) if tests else table.assign(**dict.fromkeys(TESTED, numpy.nan))
+    counted = table["claim"] == "counted"
+    table.loc[counted, "difference"] = [fidelity.computed(study, row.a, row.b) for row in table[counted].itertuples()]
+    table["verdict"] = [_verdict(row, study.significance.alpha) for _, row in table.iterrows()]
+    table["claim"] = [_text(study, row) for row in table.itertuples()]
+    table["test"] = table["test"].where(table["test"] != "", "none named")
+    return table.assign(paper=table["paper"].map(PAPERS)).set_index("paper")[SHOWN]
+
+
+def _verdict(row: pandas.Series, alpha: float) -> str:
+    if row["reason"]:
+        return "not testable here"
+    if row["claim"] == "counted":
+        apart = abs(row["difference"] - row["published"])
+        return "reproduced" if apart <= row["tolerance"] / 100 * abs(row["published"]) else "contradicted"
+    return verdict(row["claim"], row["difference"], row["p Holm"], row["p equal"], alpha)
+
+
+def _text(study: "Study", row) -> str:
+    if row.claim == "counted":
+        return f"{row.says} (± {row.tolerance:g} %)"
+    names = _names(study)
+    return f"{names.get(row.a, row.a)} {SIGNS[row.claim]} {names.get(row.b, row.b)}"
+
+
+def _names(study: "Study") -> dict[str, str]:
+    """What the catalogues call the systems; those of the cascade keep the name in its csv, with the paper's layers."""
+    rooms = [
+        cerberus_systems,
+        *([cosinet_systems] if study.cosinet else []),
+        *([govern_systems] if study.govern else []),
+    ]
+    found = {prefix: system.name for room in reversed(rooms) for prefix, system in room.systems(study).items()}
+    recipes = cascade_systems.RECIPES.values()
+    found |= {f"{one.prefix}/wide": f"cascade, {one.label.split(':')[0]}" for one in recipes}
+    return found | {one.prefix: one.label for one in cerberus_systems.direct(study)}
+
+
+def reason(study: "Study", row) -> str:
+    """Why a claim cannot be tested here; empty where it can."""
+    if row.claim == "counted":
+        return ""
+    if row.test == "judges":
+        return "people judged two live systems"
+    for name in (row.a, row.b):
+        needed = runs_of(study, name)
+        if not needed:
+            return f"the study has no {name}"
+        if study.store.missing(needed):
+            return f"{name} is planned, not run"
+    return ""
+
+
+def runs_of(study: "Study", name: str) -> list[str]:
+    """The runs behind a system of a claim; none where the study plans none."""
+    prefixes = [name]
+    if SCHEME.fullmatch(name):
+        scheme, where = _scheme(study, name)
+        if scheme is None:
+            return []
+        exits = [n for n in study.cascade.exits if n <= scheme.layers] if scheme.method == "SR" else [scheme.layers]
+        prefixes = [f"cascade/{where}"] if scheme.method == "CT" else [f"monolith/{n}/{where}" for n in exits]
+    planned = {run.rsplit("/seed-", 1)[0] for run in study.plan}
+    return [run for one in prefixes for run in study.store.below(one)] if planned >= {*prefixes} else []
+
+
+def _scheme(study: "Study", name: str) -> tuple[Scheme | None, str]:
+    """The cascade's scheme of that name, with this study's exits in the place of the paper's, the full depth alike."""
+    method, layers, alpha, where = SCHEME.fullmatch(name).groups()
+    ours = study.cascade.exits[::-1] if study.cascade else []
+    layers = dict(zip(cascade_tables.PAPER_EXITS[::-1], ours, strict=False)).get(int(layers))
+    alpha = float(alpha) if alpha else 0.0 if method == "CT" else None
+    return (Scheme(method, layers, alpha) if layers else None), where
+
+
+def scores_of(study: "Study", name: str) -> list[pandas.DataFrame]:
+    """What a system of a claim scored on its test set, a table a seed."""
+    if not SCHEME.fullmatch(name):
+        return scored(study, [name])[name]
+    scheme, where = _scheme(study, name)
+    if where == "wide":
+        return [cascade_tables.scored(study, scheme)]
+    tables = [study.run(run).scores() for run in runs_of(study, name)]
+    column = "score" if scheme.method == "MT" else f"exit_{scheme.layers}"
+    return [table.assign(score=table[column]) for table in tables]
+
+
+def tested(study: "Study", rows: pandas.DataFrame, metric: str) -> pandas.DataFrame:
+    """`TESTED` of a family's claims, in points: differences, their tests, and the smallest effect to be seen."""
+    pairs = list(zip(rows["a"], rows["b"], strict=True))
+    scores = {name: scores_of(study, name) for pair in pairs for name in pair}
+    if metric in ("MAP", "P@1"):
+        tests = compare(study, scores, pairs, metric, draw_seeds=True)
+        values = {name: table.mean(axis=1) for name, table in by_question(frame(scores), metric).items()}
+        alpha = study.significance.alpha
+        sizes = [100 * significance.smallest_effect(values[a], values[b], alpha, POWER) for a, b in tests.index]
+        tests = tests.assign(**{"smallest effect": sizes})
+    else:
+        tests = over_thresholds(study, scores, pairs, metric)
+    return tests.loc[pairs, TESTED].set_axis(rows.index)
+
+
+def over_thresholds(study: "Study", scores: dict, pairs: list[tuple[str, str]], metric: str) -> pandas.DataFrame:
+    """As `results.compare` for "q R@P", "qp R@P" (at the study's last precision) and "qp prAUC", which are no means.
+
+    The standard error of a difference comes from bootstrap samples of questions, seeds' means in each; p of a
+    difference and of equality are those of a normal test.
+    """
+    precision, margin = study.govern.precisions[-1], study.significance.margin
+    values, generator = {}, numpy.random.default_rng(0)
+    questions = scores[pairs[0][0]][0]["question_id"].nunique()
+    drawn = generator.multinomial(questions, numpy.full(questions, 1 / questions), size=SAMPLES)
+    counts = numpy.vstack([numpy.ones(questions), drawn])  # first the questions themselves
+    for name, tables in scores.items():
+        columns = [(one["question_id"], one["label"], one["score"]) for one in tables]
+        values[name] = numpy.mean([threshold.resampled(*one, counts, metric, precision) for one in columns], axis=0)
+    rows = {}
+    for a, b in dict.fromkeys(pairs):
+        gap, error = values[a][0] - values[b][0], (values[a] - values[b])[1:].std(ddof=1)
+        sure = max(error, 1e-12)
+        row = {"difference": gap, "low": gap - 1.96 * error, "high": gap + 1.96 * error}
+        row |= {"smallest effect": significance.smallest_shown(error, study.significance.alpha, POWER)}
+        row = {key: 100 * value for key, value in row.items()}
+        rows[a, b] = row | {"p Holm": 2 * norm.sf(abs(gap) / sure), "p equal": norm.sf((margin - abs(gap)) / sure)}
+    found = pandas.DataFrame.from_dict(rows, orient="index")
+    return found.assign(**{name: significance.holm(found[name]) for name in ("p Holm", "p equal")})
+
+
+def counts(table: pandas.DataFrame) -> pandas.DataFrame:
+    """How many claims of each paper got each verdict, and of all.  table: from `judged`."""
+    found = pandas.crosstab(table.index, table["verdict"]).reindex(
+        index=PAPERS.values(), columns=VERDICTS, fill_value=0
+    )
+    return pandas.concat([found, found.sum().to_frame("all").T]).rename_axis("paper")
+
+
+def sentence(counts: pandas.DataFrame) -> str:
+    """counts: from `counts`."""
+    every = counts.loc["all"]
+    parts = ", ".join(f"{number} {name}" for name, number in every.items() if number)
+    return f"Of {every.sum()} claims of the papers: {parts}."

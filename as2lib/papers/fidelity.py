@@ -1,0 +1,245 @@
+"""The papers' checkable numbers beside what we compute of them: counts, costs, sizes and the sums of their own tables.
+
+`published/fidelity.csv` of each paper says a number, where it stands, and by which function of `COMPUTED`, from which
+argument, it is computed. What needs a data set that is not at hand is "not here"; nothing is fetched.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy
+import pandas
+
+from as2lib.data.pairs import load_pairs
+from as2lib.data.sources import HUB_SETS
+from as2lib.metrics import ranking
+from as2lib.metrics.cost import cascade_cost, parameters, sequential_cost
+from as2lib.metrics.pruning import survivors
+from as2lib.models import lexical
+from as2lib.paths import local_folder
+from as2lib.runs.results import published
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+NAMES = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
+STATES = ["differs", "agrees", "not here"]
+EXITS, DEPTH = (4, 6, 8, 10, 12), 12  # of the cascade's paper
+NEAR = 0.01  # a relative difference up to this, or of half a printed digit, agrees
+TOKENS = 128  # of a pair, in counts of operations
+WORDS, PLACES = 50265, 514  # the vocabulary and positions of RoBERTa, which the teachers of GOVERN are taken to have
+CAPTION = (
+    "State: agrees within 1 % or half a unit of the last printed digit; differs; not here: needs a data set that is "
+    "not at hand. Operations are multiplications and additions of matrix products for a pair of 128 tokens."
+)
+
+
+def table(study: "Study") -> pandas.DataFrame:
+    """One row a number, index `paper`: quantity, published, computed, difference %, state, note, source.
+
+    Those that differ stand first.
+    """
+    found = pandas.concat([published(f"{paper}_fidelity").assign(paper=name) for paper, name in NAMES.items()])
+    found["computed"] = [computed(study, row.by, str(row.of)) for row in found.itertuples()]
+    found["difference %"] = 100 * (found["computed"] / found["published"] - 1)
+    found["state"] = [_state(row) for row in found.itertuples()]
+    columns = ["quantity", "published", "computed", "difference %", "state", "note", "source"]
+    found = found.fillna({"note": ""}).set_index("paper")[columns]
+    return found.sort_values("state", key=lambda states: states.map(STATES.index), kind="stable")
+
+
+def _state(row) -> str:
+    if pandas.isna(row.computed):
+        return "not here"
+    half = 0.5 * 10.0 ** -int(row.digits)
+    return "agrees" if abs(row.computed - row.published) <= max(half + 1e-9, NEAR * abs(row.published)) else "differs"
+
+
+def counts(table: pandas.DataFrame) -> pandas.DataFrame:
+    """How many numbers of each paper agree, differ or are not here.  table: from `table`."""
+    found = pandas.crosstab(table.index, table["state"])
+    return found.reindex(index=NAMES.values(), columns=STATES, fill_value=0).rename_axis("paper")
+
+
+def sentences(table: pandas.DataFrame) -> list[str]:
+    found, named = table["state"].value_counts(), table[table["note"] != ""]
+    by_state = ", ".join(
+        f"{number} {state.replace('agrees', 'agree').replace('differs', 'differ')}" for state, number in found.items()
+    )
+    return [
+        f"Of {len(table)} numbers that can be checked, {by_state}.",
+        f"{len(named)} carry a note, most of them slips of the papers themselves.",
+    ]
+
+
+def computed(study: "Study", by: str, of: str) -> float:
+    """What `COMPUTED[by]` gives for `of`; nan where it needs pairs that are not at hand."""
+    try:
+        return float(COMPUTED[by](of))
+    except FileNotFoundError:
+        return numpy.nan
+
+
+# --- sizes and operations; torch is imported where it counts, since reading a claim needs none
+
+
+@cache
+def size(name: str) -> int:
+    """Trainable parameters of a row of CERBERUS's or Cosinet's tables at its true size; "bert": ELECTRA-BASE, alike."""
+    import torch
+
+    from as2lib.models.compare_aggregate import CompareAggregate
+    from as2lib.models.cosinet import Cosinet
+    from as2lib.models.true_sizes import build_members
+    from as2lib.papers.cosinet.systems import SHAPES
+
+    encoder, _, shape = name.partition("/")
+    if encoder in ("cosinet", "ca"):
+        _, _, rank_rnn, bidirectional = SHAPES[shape]
+        fields = {"rank_rnn": rank_rnn, "bidirectional": bidirectional}
+        return parameters({"cosinet": Cosinet, "ca": CompareAggregate}[encoder](torch.zeros(1, 300).numpy(), **fields))
+    return sum(map(parameters, build_members("base/electra" if name == "bert" else name, "meta")))
+
+
+@cache
+def operations(row: str) -> int:
+    """Those of the layers' matrix products for a pair: n (24 d² + 4 n d) a layer of width d, in each model of the row.
+
+    Source: the shapes of a transformer layer; `costs.count`, which runs the models on the meta device, is within 1 %.
+    """
+    from as2lib.models.true_sizes import members
+
+    total = 0
+    for config in members(row):
+        heads = getattr(config, "heads", 1)
+        encoder = config.backbone if hasattr(config, "heads") else config.to_dict()
+        depth, width = encoder["num_hidden_layers"], encoder["hidden_size"]
+        body = getattr(config, "body", 0)  # the layers that the heads share
+        total += (body + heads * (depth - body)) * TOKENS * (24 * width**2 + 4 * TOKENS * width)
+    return total
+
+
+def _saved(measure: Callable[[str], int]) -> Callable[[str], float]:
+    """of: "a b": how many percent less a has than b."""
+    return lambda of: 100 * (1 - measure(of.split()[0]) / measure(of.split()[1]))
+
+
+def _times(measure: Callable[[str], int]) -> Callable[[str], float]:
+    """of: "a … b": the mean of the first ones over the last."""
+    return lambda of: numpy.mean([measure(name) for name in of.split()[:-1]]) / measure(of.split()[-1])
+
+
+def encoder_size(of: str) -> float:
+    """of: "layers width": millions of parameters of such an encoder with RoBERTa's vocabulary and positions."""
+    layers, width = map(int, of.split())
+    return (layers * (12 * width**2 + 13 * width) + (WORDS + PLACES + 3) * width) / 1e6
+
+
+def terawork(of: str) -> float:
+    """of: "row time": TFLOP a second of one pair in that many seconds."""
+    row, seconds = of.split()
+    return operations(row) / float(seconds) / 1e12
+
+
+# --- the cascade
+
+
+def cascade_percent(of: str) -> float:
+    """of: "CT 0.3", "SR 0.3" or "MT 10": layers computed, in percent more (+) or fewer (−) than by all twelve."""
+    method, number = of.split()
+    if method == "MT":
+        return 100 * (int(number) / DEPTH - 1)
+    return 100 * ({"CT": cascade_cost, "SR": sequential_cost}[method](DEPTH, EXITS, float(number)) - 1)
+
+
+def cascade_times(of: str) -> float:
+    return sequential_cost(DEPTH, EXITS, float(of)) / cascade_cost(DEPTH, EXITS, float(of))
+
+
+def left(of: str) -> int:
+    """of: "128 0.3 2": how many of the candidates the exit in that place, from 0, scores."""
+    candidates, alpha, place = of.split()
+    return survivors(len(EXITS), float(alpha), int(candidates))[int(place)]
+
+
+def average_batch(of: str) -> float:
+    candidates, alpha = of.split()
+    return int(candidates) * cascade_cost(DEPTH, EXITS, float(alpha), int(candidates))
+
+
+def throughput(of: str) -> float:
+    """of: "128 0.3 84": percent more candidates than the largest batch, where the average batch of a layer fits."""
+    candidates, alpha, largest = of.split()
+    return 100 * (int(candidates) / int(largest) - 1) if average_batch(f"{candidates} {alpha}") <= int(largest) else 0.0
+
+
+# --- data
+
+
+@cache
+def pairs(source: str, split: str, policy: str):
+    """A known set that is mapped to a local folder.  Raises FileNotFoundError where it is not: nothing is fetched."""
+    if source not in HUB_SETS or local_folder(HUB_SETS[source].name) is None:
+        raise FileNotFoundError(f"{source} is not mapped in params/local.yaml")
+    return load_pairs(source, split, policy)
+
+
+@cache
+def counted(source: str, split: str, policy: str) -> dict[str, float]:
+    from as2lib.papers.cerberus.sets import statistics
+
+    every = statistics(pairs(source, split, policy)).loc["all"].to_dict()
+    asked = statistics(pairs(source, split, "all"))["questions"]
+    return every | {"answered %": 100 * asked["answered"] / asked["all"]}
+
+
+def of_set(of: str) -> float:
+    """of: "wikiqa test answered | candidates a question"."""
+    where, _, quantity = of.partition(" | ")
+    return counted(*where.split())[quantity]
+
+
+@cache
+def ranked(source: str, split: str, ranker: str) -> dict[str, float]:
+    found = pairs(source, split, "answered")
+    if ranker == "random":
+        return lexical.expected_random(found)
+    return ranking.summary(found["question_id"], found["label"], getattr(lexical, ranker)(found))
+
+
+def of_ranker(of: str) -> float:
+    """of: "wikiqa test word_overlap MAP"."""
+    source, split, ranker, metric = of.split()
+    return 100 * ranked(source, split, ranker)[metric]
+
+
+def arithmetic(of: str) -> float:
+    """of: a sum of the paper's own printed numbers."""
+    return pandas.eval(of)
+
+
+def gsb(of: str) -> float:
+    """of: "good same bad": the gain in percent."""
+    good, same, bad = map(int, of.split())
+    return 100 * (good - bad) / (good + same + bad)
+
+
+COMPUTED: dict[str, Callable[[str], float]] = {
+    "parameters M": lambda of: size(of) / 1e6,
+    "parameters saved %": _saved(size),
+    "parameters ×": _times(size),
+    "operations saved %": _saved(operations),
+    "operations ×": _times(operations),
+    "encoder M": encoder_size,
+    "TFLOP/s": terawork,
+    "cascade cost %": cascade_percent,
+    "cascade ×": cascade_times,
+    "left": left,
+    "average batch": average_batch,
+    "throughput %": throughput,
+    "set": of_set,
+    "ranker": of_ranker,
+    "arithmetic": arithmetic,
+    "gsb": gsb,
+}

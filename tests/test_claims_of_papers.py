@@ -1,0 +1,145 @@
+import numpy
+import pandas
+import pytest
+from scipy import stats
+
+from as2lib import Study
+from as2lib.metrics import significance, threshold
+from as2lib.papers import claims, fidelity
+from as2lib.paths import find_root
+from as2lib.runs.results import published
+
+NEVER = {"online GOVERN", "online mean"}  # people judged them
+
+
+@pytest.mark.parametrize(
+    ("claim", "difference", "p", "equal", "verdict"),
+    [
+        ("better", 3, 0.001, 0.9, "reproduced"),  # above zero
+        ("better", 0.1, 0.001, 0.001, "reproduced"),
+        ("better", -3, 0.001, 0.9, "contradicted"),  # below zero
+        ("better", 0, 0.5, 0.001, "within the margin"),  # at zero
+        ("better", 3, 0.02, 0.9, "inconclusive"),
+        ("equal", 0, 0.5, 0.001, "reproduced"),
+        ("equal", 3, 0.001, 0.9, "contradicted"),
+        ("equal", -3, 0.5, 0.9, "inconclusive"),
+        ("equal or better", 3, 0.001, 0.9, "reproduced"),
+        ("equal or better", 0, 0.5, 0.001, "reproduced"),
+        ("equal or better", -3, 0.001, 0.9, "contradicted"),
+        ("equal or better", -3, 0.5, 0.9, "inconclusive"),
+    ],
+)
+def test_a_verdict_follows_from_difference_and_tests(claim, difference, p, equal, verdict):
+    assert claims.verdict(claim, difference, p, equal, 0.01) == verdict
+
+
+@pytest.mark.parametrize(("ours", "verdict"), [(38, "reproduced"), (42, "reproduced"), (43, "contradicted")])
+def test_what_is_counted_is_reproduced_within_its_tolerance(ours, verdict):
+    row = {"reason": "", "claim": "counted", "difference": ours, "published": 40.0, "tolerance": 5}
+    assert claims._verdict(pandas.Series(row), 0.01) == verdict
+    assert claims._verdict(pandas.Series(row | {"reason": "not run"}), 0.01) == "not testable here"
+
+
+def test_the_smallest_effect_is_found_as_often_as_its_power_says():
+    generator, n = numpy.random.default_rng(0), 243
+    noise = generator.normal(0, 0.3, (2000, n))
+    effect = significance.smallest_shown(0.3 / n**0.5, alpha=0.01, power=0.8)
+    found = stats.wilcoxon(noise + effect, axis=1).pvalue < 0.01
+    assert found.mean() == pytest.approx(0.79, abs=0.03)
+    a, b = noise[0], numpy.zeros(n)
+    assert significance.smallest_effect(a, b) == pytest.approx((2.575829 + 0.841621) * a.std(ddof=1) / n**0.5)
+
+
+@pytest.mark.parametrize("measure", ["q R@P", "qp R@P", "qp prAUC"])
+def test_resampled_measures_are_the_plain_ones_of_the_drawn_questions(measure):
+    generator = numpy.random.default_rng(1)
+    sizes = generator.integers(1, 6, 40)
+    question = numpy.repeat(numpy.arange(40), sizes).astype(str)
+    label = generator.integers(0, 2, len(question))
+    score = numpy.round(generator.random(len(question)) + 0.4 * label, 1)  # with ties
+    plain = {
+        "q R@P": lambda q, y, s: threshold.question_recall_at_precision(q, y, s, 0.7),
+        "qp R@P": lambda q, y, s: threshold.pair_recall_at_precision(y, s, 0.7),
+        "qp prAUC": lambda q, y, s: threshold.pair_pr_auc(y, s),
+    }[measure]
+    counts = numpy.vstack([numpy.ones(40, int), generator.multinomial(40, numpy.full(40, 1 / 40), size=3)])
+    found = threshold.resampled(question, label, score, counts, measure, 0.7)
+    for drawn, value in zip(counts, found, strict=True):
+        parts = [(numpy.flatnonzero(question == str(q)), copy) for q in range(40) for copy in range(drawn[q])]
+        rows = numpy.concatenate([part for part, _ in parts])
+        ids = numpy.concatenate([[f"{question[part[0]]}-{copy}"] * len(part) for part, copy in parts])
+        assert value == pytest.approx(plain(ids, label[rows], score[rows]))
+
+
+@pytest.mark.parametrize("name", ["sample", "wikiqa"])
+def test_every_claim_is_about_planned_runs_or_says_why_not(name):
+    study = Study.load(find_root() / "params" / f"{name}.yaml")
+    for row in claims.listed().itertuples():
+        assert row.claim in {*claims.SIGNS, "counted"}
+        if row.claim == "counted":
+            assert row.a in fidelity.COMPUTED
+            assert row.tolerance > 0
+            continue
+        for system in (row.a, row.b):
+            assert claims.runs_of(study, system) or claims.reason(study, row), system
+    table = claims.listed()
+    assert not table.duplicated(["paper", "a", "b", "claim", "metric", "says", "source"]).any()
+
+
+def test_every_system_of_a_claim_is_planned_by_some_study():
+    studies = [Study.load(find_root() / "params" / f"{name}.yaml") for name in ("sample", "wikiqa", "paper")]
+    table = claims.listed().query("claim != 'counted'")
+    for system in {*table["a"], *table["b"]} - NEVER:
+        assert any(claims.runs_of(study, system) for study in studies), system
+
+
+def test_the_cascades_layers_take_the_places_of_the_papers():
+    study = Study.load("sample")
+    assert claims.runs_of(study, "MT-12/target")[0] == "monolith/4/target/seed-0"
+    assert claims.runs_of(study, "CT-6-0.3/wide") == ["cascade/wide/seed-0"]
+    assert claims.runs_of(study, "SR-12-0.3/wide") == [f"monolith/{n}/wide/seed-0" for n in (1, 2, 3, 4)]
+    assert claims.runs_of(study, "MT-4/wide") == []  # the sample's encoder has four exits, the paper's five
+
+
+@pytest.mark.parametrize(
+    ("by", "of", "value"),
+    [
+        ("left", "128 0.3 3", 45),  # 128, 90, 63, 45, 32
+        ("average batch", "128 0.3", 81.0),
+        ("throughput %", "128 0.3 84", 52.38),
+        ("cascade cost %", "MT 10", -16.67),
+        ("cascade cost %", "CT 0.5", -51.04),  # (4 + 1 + 0.5 + 0.25 + 0.125) / 12 - 1
+        ("cascade cost %", "SR 0.5", -8.33),  # (4 + 3 + 2 + 1.25 + 0.75) / 12 - 1
+        ("gsb", "27 364 9", 4.5),
+        ("arithmetic", "100 * (1 - 124 / 335)", 62.985),
+        ("parameters M", "cosinet/point", 0.904201),
+        ("encoder M", "12 768", 124.05),
+    ],
+)
+def test_numbers_worked_by_hand(by, of, value):
+    assert fidelity.COMPUTED[by](of) == pytest.approx(value, rel=1e-3)
+
+
+@pytest.mark.parametrize("row", ["mhs/3h1", "base/electra", "ensemble/base"])
+def test_operations_are_those_that_the_counter_counts(row):
+    from as2lib.papers.cerberus.costs import count
+
+    assert fidelity.operations(row) == pytest.approx(count(row, fidelity.TOKENS)["flops"], rel=0.01)
+
+
+def test_every_number_has_a_known_way_to_be_computed_and_a_source():
+    for paper in fidelity.NAMES:
+        table = published(f"{paper}_fidelity")
+        assert set(table["by"]) <= set(fidelity.COMPUTED)
+        assert table[["quantity", "published", "of", "source"]].notna().all().all()
+        assert not table.duplicated(["quantity", "source"]).any()
+
+
+def test_a_number_agrees_within_a_percent_or_half_a_printed_digit(monkeypatch, tmp_path):
+    row = pandas.Series({"published": 2.7, "digits": 1, "computed": 2.74})
+    assert fidelity._state(row) == "agrees"
+    assert fidelity._state(row.replace(2.74, 2.76)) == "differs"
+    assert fidelity._state(pandas.Series({"published": 335, "digits": 0, "computed": 338.0})) == "agrees"
+    monkeypatch.setattr(fidelity, "local_folder", lambda name: None)
+    fidelity.pairs.cache_clear(), fidelity.counted.cache_clear()
+    assert numpy.isnan(fidelity.computed(None, "set", "wikiqa test answered | questions"))
