@@ -58,7 +58,7 @@ def test_leakage_counts_distinct_texts_letter_by_letter(monkeypatch):
 
 
 @pytest.fixture
-def mapped(root):
+def mapped(root, any_content):
     """The tiny study with a WikiQA and a TREC-QA in params/local.yaml; the latter lacks its dev set."""
     lines = ["\t".join(("question_id", "question", "answer", "label")), *("\t".join(map(str, row)) for row in ROWS)]
     for name, splits in (("wikiqa", ("train", "dev", "test")), ("trecqa", ("train", "test"))):

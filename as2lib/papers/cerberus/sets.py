@@ -156,11 +156,11 @@ def papers_sets(study: "Study") -> pandas.DataFrame:
     study ("yes", "no", "not here", "no such split"), questions kept (the policy), what `statistics` counts, the same as
     published, by whom, and the Cascade Transformer's counts. Cosinet counts every question, the others answered ones.
     """
-    here, rows = described(study), []
+    here, rows = {source.partition("@")[0]: source for source in described(study)}, []
     for name in dict.fromkeys([*PAPERS, *here]):
         title = PAPERS.get(name, name)
         for split in SPLITS:
-            found, beside = _find(name, split) if name in here else "no", _published(title, split)
+            found, beside = _find(here[name], split) if name in here else "no", _published(title, split)
             row = {"set": title, "split": split, "in this study": found if isinstance(found, str) else "yes"}
             ours = {} if isinstance(found, str) else statistics(found).to_dict("index")
             if ours and (title, split) == ("TREC-QA", "train"):
