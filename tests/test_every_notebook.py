@@ -29,9 +29,10 @@ def whole(root, **changes):
         write_pairs(root / f"transfer-{split}.tsv", 14, seed + 9)
     transfer = {"train": str(root / "transfer.tsv")}
     transfer |= {split: str(root / f"transfer-{split}.tsv") for split in ("dev", "test")}
+    cascade = {"family": "electra", "exits": [1, 2], "alphas": [0.3, 0.5], "transfer": transfer}
     sections = {
         "data.transfer": transfer,
-        "cascade": {"family": "electra", "exits": [1, 2], "alphas": [0.3, 0.5], "fit": {"transfer": FIT, "adapt": FIT}},
+        "cascade": {**cascade, "fit": {"transfer": FIT, "adapt": FIT}},
         "cosinet": {
             "vectors": {"source": "ppmi", "dimensions": 8},
             "hidden": 6,
@@ -71,12 +72,7 @@ def invent(study):
 SHAPES = {
     "whole": {},
     "one seed": {"seeds": [0], "cosinet.seeds": [0], "mhs.heads": []},
-    "no ablations": {
-        "cascade.ablations": False,
-        "govern.ablation": None,
-        "data.transfer.dev": [],
-        "data.transfer.test": [],
-    },
+    "no ablations": {"cascade.ablations": False, "govern.ablation": None, "data.transfer": {"train": "transfer.tsv"}},
 }
 
 

@@ -46,12 +46,6 @@ def test_members_of_the_distilled_ensemble_are_one_family_taught_by_three(root):
     assert {runs[name].parents["teachers"][0] for name in members} == {f"teacher/{f}/seed-0" for f in FAMILIES}
 
 
-def test_the_notebooks_read_only_planned_runs(root):
-    study = Study.load("tiny")
-    runs = plan(study)
-    assert all(name in runs for notebook in notebooks(study) for name in notebook.runs)
-
-
 def test_the_catalogue_has_every_system_that_is_claimed_or_planned_but_what_others_are_made_from(root):
     splits = {role: str(root / f"{role}.tsv") for role in ("train", "dev", "test")}
     study = Study.load("tiny", {"data.transfer": splits, "mhs.heads": [1, 3, 5]})

@@ -1,11 +1,18 @@
 """What every paper's parameters are made of: pair sets, encoders, budgets and tests; unknown keys are refused."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
 SIZES = ("large", "base")
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Parts = Annotated[list[str], BeforeValidator(_as_list)]  # `source`, `source:split`, or a list of these
 
 
 class Strict(BaseModel):
@@ -13,16 +20,11 @@ class Strict(BaseModel):
 
 
 class Pairs(Strict):
-    """The splits of one pair set; each is `source`, `source:split`, or a list of these, one after the other."""
+    """The splits of one pair set; the parts of one follow each other."""
 
-    train: list[str]
-    dev: list[str] = []
-    test: list[str] = []
-
-    @field_validator("train", "dev", "test", mode="before")
-    @classmethod
-    def _as_list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
+    train: Parts
+    dev: Parts = []
+    test: Parts = []
 
 
 class Data(Strict):

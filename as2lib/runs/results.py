@@ -179,6 +179,11 @@ def reading(study: "Study", name: str, row: pandas.Series) -> str:
     return f"{name}: {size}, {verdict}."
 
 
+def spread_text(mean: float, deviation: float) -> str:
+    """A mean over seeds in a sentence, "61.2 ± 0.4"; with one seed the value alone."""
+    return f"{mean:.1f}" if pandas.isna(deviation) else f"{mean:.1f} ± {deviation:.1f}"
+
+
 def p_text(p: float) -> str:
     """A p value in a sentence or a table."""
     return "< 0.001" if p < 0.001 else f"= {p:.2g}"

@@ -38,10 +38,12 @@ def sentence_layers(heads: pandas.DataFrame) -> str:
     paper, found = results.published("cerberus_table4")["IAS2 MAP"], heads["MAP"]
     if len(heads) == 1:
         return f"The study has one configuration, {heads.index[0]} (MAP {found.iloc[0]:.1f})."
+    noise = heads["MAP ±"].max()
+    seeds = "" if pandas.isna(noise) else f"; seeds vary by up to {noise:.1f} (standard deviation)"
     return (
         f"The best configuration is {found.idxmax()} (MAP {found.max():.1f}), {found.max() - found.min():.1f} points "
-        f"above the worst, {found.idxmin()}; seeds vary by up to {heads['MAP ±'].max():.1f} (standard deviation). In "
-        f"the paper the configurations lie within {paper.max() - paper.min():.1f} points."
+        f"above the worst, {found.idxmin()}{seeds}. In the paper the configurations lie within "
+        f"{paper.max() - paper.min():.1f} points."
     )
 
 
@@ -80,8 +82,12 @@ def by_heads(study: "Study") -> pandas.DataFrame:
 def sentences_heads(heads: pandas.DataFrame, combined: pandas.DataFrame) -> list[str]:
     """heads: from `by_heads`.  combined: from `tables.combined_heads`."""
     found, gap = heads["MAP"], combined.loc["logit", "MAP"] - combined.loc["probability", "MAP"]
+    logits = f"An average of logits differs from one of probabilities by {gap:+.2f} points of MAP."
+    if len(heads) == 1:
+        return [logits]
+    best, worst = found.idxmax(), found.idxmin()
     return [
-        f"By number of heads, MAP is highest with {found.idxmax()} ({found.max():.1f}) and lowest with "
-        f"{found.idxmin()} ({found.min():.1f}).",
-        f"An average of logits differs from one of probabilities by {gap:+.2f} points of MAP.",
+        f"By number of heads, MAP is highest with {best} ({found.max():.1f}) and lowest with {worst} "
+        f"({found.min():.1f}).",
+        logits,
     ]

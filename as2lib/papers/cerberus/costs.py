@@ -117,13 +117,17 @@ def measure(settings: Latency, rows: Sequence[str] = ()) -> Found:
     """The time of a forward pass for each of the rows (default: those of the settings), on the GPU if there is one.
 
     Weights are random, in float32; token ids are too, from a fixed seed, and are on the device before the clock starts.
-    Raises ValueError for a row that names no model, as `true_sizes.members`.
+    Raises ValueError for a row that the paper's Tables 4 and 5 do not have.
     """
+    known = {*published("cerberus_table4")["run"], *published("cerberus_table5")["run"]}
+    rows = rows or settings.rows
+    if wrong := sorted({*rows} - known):
+        raise ValueError(f"latency.rows: expected some of {', '.join(sorted(known))}; got {', '.join(wrong)}")
     device, found = "cuda" if torch.cuda.is_available() else "cpu", {}
     generator = torch.Generator().manual_seed(0)
     smallest = min(fields["vocab_size"] for fields in VOCABULARY.values())
     ids = torch.randint(5, smallest, (settings.batch, settings.tokens), generator=generator).to(device)
-    for row in rows or settings.rows:
+    for row in rows:
         with torch.random.fork_rng():
             models = build_members(row, device)
         found[row] = cost.latency(models, {"input_ids": ids}, settings.repeats)

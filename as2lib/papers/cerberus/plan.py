@@ -63,10 +63,10 @@ def notebooks(study: "Study") -> list[Notebook]:
 
 def claimed(study: "Study") -> list[System]:
     """Both systems of every pair that the paper compares, where both are planned."""
-    planned = {_prefix(name) for name in study.plan}
+    called, planned = systems.systems(study), {_prefix(name) for name in study.plan}
     with files("as2lib.papers.cerberus").joinpath("published", "claims.csv").open(encoding="utf-8") as file:
         pairs = [(row["a"], row["b"]) for row in csv.DictReader(file)]
-    return [systems.systems(study)[prefix] for pair in pairs if planned.issuperset(pair) for prefix in pair]
+    return [called[prefix] for pair in pairs if planned.issuperset(pair) for prefix in pair]
 
 
 def of_systems(study: "Study", rows: Iterable[System]) -> list[str]:

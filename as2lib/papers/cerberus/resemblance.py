@@ -70,6 +70,11 @@ def scored(study: "Study", controls: dict[str, str]) -> list[Seed]:
     return found
 
 
+def policy(seeds: list[Seed]) -> str:
+    """What every table counts, for its caption."""
+    return results.caption(seeds[0].question_id.nunique()).removesuffix(" Percent.")
+
+
 # --- Figure 3, and a head with its own teacher
 
 
@@ -163,8 +168,8 @@ def majorities(seeds: list[Seed]) -> pandas.DataFrame:
     published: percent of WikiQA's 243 test questions; the rest is what remains of them.
     """
     cases = [{name: seed.majority(name).by_question["case"] for name in seed.rankers} for seed in seeds]
-    counts = [pandas.DataFrame(one).apply(pandas.Series.value_counts).reindex([*CASES]).fillna(0) for one in cases]
-    means = sum(counts) / len(counts)
+    every = pandas.concat(map(pandas.DataFrame, cases))
+    means = every.apply(pandas.Series.value_counts).reindex([*CASES]).fillna(0) / len(seeds)
     paper = results.published("cerberus_majority").set_index("case")
     theirs, total = paper["questions"].reindex([*CASES]).astype(float), paper["of"].iloc[0]
     theirs["rest"] = total - paper["questions"].sum()

@@ -15,7 +15,7 @@ from as2lib.data.pairs import load_parts
 from as2lib.data.sources import SPLITS
 from as2lib.metrics.ranking import POLICIES, kept
 from as2lib.models import lexical
-from as2lib.papers.cerberus.systems import rankers
+from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.runs import results
 from as2lib.runs.results import published
 
@@ -88,13 +88,11 @@ def trivial_rankers(study: "Study", pairs: Dataset, dataset: str = "WikiQA") -> 
     dataset: whose published numbers stand beside them.
     """
     paper = published("cosinet_table2")
-    found = results.table(study, rankers(), beside=paper, dataset=dataset)
-    chance = {metric: 100 * mean for metric, mean in lexical.expected_random(pairs).items()}
-    chance |= {"run": "random", **results.published_row(paper, "random", dataset)}
-    chance["questions"] = found["questions"].iloc[0]
-    found = pandas.concat([pandas.DataFrame([chance], index=["random order (expectation)"]), found])
-    measured = [name for name in found if name.endswith(tuple(results.METRICS))]
-    return found[["run", *measured, "ties %", "questions"]].rename_axis("ranker")
+    chance = lexical.expected_random(pairs)
+    first = {"run": "random", **{metric: 100 * chance[metric] for metric in results.METRICS}}
+    first |= {**results.published_row(paper, "random", dataset), "questions": chance["questions"]}
+    rankers = results.table(study, TRIVIAL, beside=paper, dataset=dataset)[[*first, "ties %"]]
+    return pandas.concat([pandas.DataFrame(first, ["random order (expectation)"]), rankers]).rename_axis("ranker")
 
 
 def sentences_trivial(found: pandas.DataFrame) -> list[str]:

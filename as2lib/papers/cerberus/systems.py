@@ -14,6 +14,11 @@ ROLES = {"large": "teacher", "base": "base"}  # size → first part of a run's n
 KINDS = {"large": "teachers", "base": "base size"}
 HEADS = len(FAMILIES)  # one for each teacher
 HEAD_DEPTHS, PAPER_DEPTH = (1, 2, 4, 6), 12  # Table 4: the layers of a head, of the 12 of ELECTRA base
+TRIVIAL = [  # as Cosinet's Table 2 calls them (section 2.1)
+    System("lexical/reciprocal_rank", "original order (RR)", "trivial"),
+    System("lexical/word_overlap", "word overlap (WO)", "trivial"),
+    System("lexical/overlap_then_rank", "WO, ties by order (WO+RR)", "trivial"),
+]
 
 
 def systems(study: "Study") -> dict[str, System]:
@@ -27,19 +32,8 @@ def systems(study: "Study") -> dict[str, System]:
 
 
 def trivial() -> list[System]:
-    """The rankers that every table shows (Cosinet, section 2.1): nothing is trained."""
-    labels = {
-        "reciprocal_rank": "original order (RR)",
-        "word_overlap": "word overlap (WO)",
-        "overlap_then_rank": "WO+RR (trivial baseline)",
-    }
-    return [System(f"lexical/{scorer}", label, "trivial") for scorer, label in labels.items()]
-
-
-def rankers() -> list[System]:
-    """The same in tables of their own: the last one is called by what it does."""
-    *rows, both = trivial()
-    return [*rows, replace(both, label="WO, ties by order (WO+RR)")]
+    """The rankers that every table may show: nothing is trained.  The last is the trivial baseline."""
+    return [*TRIVIAL[:2], System(TRIVIAL[2].prefix, "WO+RR (trivial baseline)", "trivial")]
 
 
 def models(study: "Study") -> list[System]:

@@ -85,7 +85,7 @@ def main_results(found: dict[str, Any]) -> pandas.DataFrame:
 def sentence_best(found: pandas.DataFrame) -> str:
     best = found.iloc[1:].sort_values("MAP").iloc[-1]
     return (
-        f"The best single model is {best.name}, with MAP {best['MAP']:.1f} ± {best['MAP ±']:.1f} and "
+        f"The best single model is {best.name}, with MAP {results.spread_text(best['MAP'], best['MAP ±'])} and "
         f"P@1 {best['P@1']:.1f}; the trivial baseline has MAP {found['MAP'].iloc[0]:.1f}."
     )
 
@@ -145,8 +145,9 @@ def sentence_mhs(found: pandas.DataFrame) -> str:
     rows = found.set_index("run")
     mhs, alone = rows.loc["mhs/3h1"], rows.loc[f"base/{STUDENT}"]
     return (
-        f"MHS has MAP {mhs['MAP']:.1f} ± {mhs['MAP ±']:.1f} with {mhs['parameters'] / alone['parameters']:.2f} times "
-        f"the parameters of the base model, which has {alone['MAP']:.1f} ± {alone['MAP ±']:.1f} without a teacher."
+        f"MHS has MAP {results.spread_text(mhs['MAP'], mhs['MAP ±'])} with "
+        f"{mhs['parameters'] / alone['parameters']:.2f} times the parameters of the base model, which has "
+        f"{results.spread_text(alone['MAP'], alone['MAP ±'])} without a teacher."
     )
 
 
@@ -214,11 +215,13 @@ def sentences_strategies(found: pandas.DataFrame) -> list[str]:
             f"“{rows.idxmin()}” ({rows.min():.1f})."
         )
         widest = max(widest, rows.max() - rows.min())
-    apart = found.set_index(parts.str[1])["heads disagree %"].dropna()
+    apart, noise = found.set_index(parts.str[1])["heads disagree %"].dropna(), found["MAP ±"].max()
     return [
         *said,
-        f"Between seeds the same system varies by {found['MAP ±'].max():.1f} points at most (standard deviation), "
-        f"between strategies by {widest:.1f}.",
+        f"Between strategies MAP varies by {widest:.1f} points."
+        if pandas.isna(noise)
+        else f"Between seeds the same system varies by {noise:.1f} points at most (standard deviation), between "
+        f"strategies by {widest:.1f}.",
         "Two heads choose another top candidate in "
         + ", ".join(f"{share:.1f} % ({strategy})" for strategy, share in apart.items())
         + " of the questions.",
@@ -242,7 +245,7 @@ def sentences_confidence(study: "Study", sure: pandas.DataFrame) -> list[str]:
     less, several = sum(share < mean for share in single), len(single)
     than = {0: f"less than for any of the {several} teachers", several: "more than for every teacher"}
     return [
-        f"KD from the ensemble reaches MAP {by_all:.1f}, KD from one teacher {by_one:.1f} ± {spread:.1f}.",
+        f"KD from the ensemble reaches MAP {by_all:.1f}, KD from one teacher {results.spread_text(by_one, spread)}.",
         f"{mean:.0f} % of the ensemble's probabilities lie below 0.05 or above 0.95: "
         + than.get(less, f"more than for {less} of the {several} teachers")
         + f" ({', '.join(f'{share:.0f} %' for share in single)}).",

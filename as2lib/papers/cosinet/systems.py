@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from as2lib.papers.cerberus.systems import rankers
+from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.runs.run import System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
-
 
 # Row of Table 4 → (its label behind the encoder's, unit of a batch, rank RNN, bidirectional)
 SHAPES = {
@@ -25,8 +24,7 @@ ENCODERS = {  # label in tables, name in figures, model in a run's spec
 UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
 SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
 FIRST, SECOND = "cosinet/birnn", "mhs/3h1"  # a cheap ranker before an expensive one
-UPPER = "base/electra"  # the fine-tuned encoder above the twelve models
-TRIVIAL = rankers()
+UPPER = "base/electra"  # the fine-tuned encoder, the last row of Table 4
 MODELS = [
     System(f"{encoder}/{shape}", label + behind, name)
     for encoder, (label, name, _) in ENCODERS.items()

@@ -10,8 +10,9 @@ from as2lib.data.pairs import load_parts
 from as2lib.data.sources import BUILT, split_part
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cerberus.sets import statistics
+from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.papers.cerberus.tables import numbers, tested, tests_caption
-from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, SECOND, SHUFFLED, TRIVIAL, UPPER, systems
+from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, SECOND, SHUFFLED, UPPER, systems
 from as2lib.paths import local_folder
 from as2lib.runs import results
 from as2lib.runs.estimate import encoder_weights
@@ -183,9 +184,10 @@ def sentence_two_stages(table: pandas.DataFrame, mhs: float, cosinet: float) -> 
     )
 
 
-def recorded(table: pandas.DataFrame, tests: pandas.DataFrame, order: pandas.DataFrame, stages: pandas.DataFrame):
+def recorded(*tables: pandas.DataFrame) -> dict[str, float]:
     """What the overview and the expected file read of Tables 4, 6, 7 and 8, by name."""
-    found = numbers(table, "MAP", "MAP ±", "MRR", "parameters")
+    accuracy, tests, order, stages = tables
+    found = numbers(accuracy, "MAP", "MAP ±", "MRR", "parameters")
     found |= {f"{a} minus {b}": points for (a, b), points in zip(PIECES, tests["difference"], strict=True)}
     found |= {f"{prefix} lost by shuffling": points for prefix, points in zip(SHUFFLED, order["lost"], strict=True)}
     return found | {f"kept {keep} MAP": points for keep, points in stages["MAP"].items()}

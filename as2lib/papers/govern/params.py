@@ -1,10 +1,10 @@
 """GOVERN's section of a study's file."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from as2lib.runs.params import FAMILIES, SIZES, Backbone, Strict, Training
+from as2lib.runs.params import FAMILIES, SIZES, Backbone, Parts, Strict, Training
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -66,7 +66,7 @@ class Ablation(Strict):
 class Govern(Strict):
     """GOVERN: distillation without labels, then with them."""
 
-    unlabelled: list[str] = Field(min_length=1, description="pair sets whose labels are not read")
+    unlabelled: Parts = Field(min_length=1, description="pair sets whose labels are not read")
     start: Literal["transfer", "backbone"] = Field(description="continue from the transfer step, or not")
     teachers: list[Encoder] = Field(min_length=1, description="of growing size")
     student: Encoder
@@ -75,11 +75,6 @@ class Govern(Strict):
     labelled_fit: Training
     ablation: Ablation | None = Field(None, description="Figure 2, Table 4 and the heads; none: not run")
     precisions: list[Annotated[float, Field(gt=0, le=1)]] = Field([0.9], description="R@P is given at each")
-
-    @field_validator("unlabelled", mode="before")
-    @classmethod
-    def _as_list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _only_backbones_have_a_transfer_step(self) -> "Govern":

@@ -18,9 +18,7 @@ from as2lib.runs.store import Finished
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-AUC, ANSWERED = "qp prAUC (all)", ["P@1 (answered)", "MAP (answered)"]
-CURVE = "Mean over seeds; band: from the lowest to the highest seed. The paper prints no numbers with its Figure 2."
-POINTS = "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline."
+AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and how the names of all of them end
 
 
 def data(study: "Study") -> pandas.DataFrame:
@@ -49,7 +47,8 @@ def measures(run: Finished, precisions: Sequence[float]) -> dict[str, float]:
         found[f"q {at}"] = threshold.question_recall_at_precision(question, label, score, precision)
         found[f"qp {at}"] = threshold.pair_recall_at_precision(label, score, precision)
     ranks = ranking.summary(question, label, score)
-    found |= {AUC: threshold.pair_pr_auc(label, score), ANSWERED[0]: ranks["P@1"], ANSWERED[1]: ranks["MAP"]}
+    found[AUC] = threshold.pair_pr_auc(label, score)
+    found |= {f"{name} (answered)": ranks[name] for name in ("P@1", "MAP")}
     return {name: 100 * value for name, value in found.items()}
 
 
@@ -91,29 +90,19 @@ def at_other_precisions(study: "Study", found: pandas.DataFrame) -> pandas.DataF
     return found.drop(columns=[*at_first_precision(study, found).columns[1:], "kind"])
 
 
-def caption_students(study: "Study") -> str:
-    answerable = study.runs(BASELINE)[0].scores().groupby("question_id")["label"].max()
-    return (
-        f"Test set: (all) over all {len(answerable)} questions, wrong answers to those without one count; (answered) "
-        f"over the {answerable.sum()} with a correct candidate; {TIE_RULE}. Percent; ± standard deviation over the "
-        f"seeds of a student. Unreached: seeds in which no threshold keeps {100 * study.govern.precisions[0]:g} % "
-        "correct; their recall is 0. Published: GOVERN Table 2."
-    )
-
-
 def numbers_students(found: pandas.DataFrame) -> dict[str, float]:
     """The mean of every measure by system and measure, in words that the overview reads."""
-    means = found.set_index("run")[_measured(found)]
+    means = found.set_index("run").filter(regex=MEAN)
     return {f"{prefix} {name}": row[name] for prefix, row in means.iterrows() for name in means}
 
 
 def sentences_students(study: "Study", found: pandas.DataFrame) -> list[str]:
     of = found.set_index("run").loc[["govern/govern", "govern/mean"]]
-    gaps = of[_measured(found)].diff(-1).iloc[0]
-    gaps = "; ".join(f"{name} {gap:+.1f}" for name, gap in gaps.items())
+    gaps = of.filter(regex=MEAN).diff(-1).iloc[0]
+    gaps, noise = "; ".join(f"{name} {gap:+.1f}" for name, gap in gaps.items()), of[f"{AUC} ±"].max()
+    seeds = "" if pandas.isna(noise) else f" (one standard deviation over seeds: up to {noise:.1f} of qp prAUC)"
     return [
-        f"The student of GOVERN minus the student of the mean, in points: {gaps} (one standard deviation over "
-        f"seeds: up to {of[f'{AUC} ±'].max():.1f} of qp prAUC).",
+        f"The student of GOVERN minus the student of the mean, in points: {gaps}{seeds}.",
         f"In at least one of their seeds, {(found['unreached'] > 0).sum()} of the {len(found)} systems reach a "
         f"precision of {100 * study.govern.precisions[0]:g} % at no threshold.",
     ]
@@ -201,18 +190,11 @@ def tests(study: "Study") -> pandas.DataFrame:
     return labelled(compare(study, scored(study, {name for pair in pairs for name in pair}), pairs), names)
 
 
-def caption_tests(study: "Study") -> str:
-    return (
-        "Points of MAP, test set, answered questions; 95 % bootstrap interval over questions (low, high); p: Wilcoxon "
-        f"(Pratt); p equal: TOST, margin {100 * study.significance.margin:g} points; p Holm and p equal are corrected "
-        "over these rows; effect: rank-biserial."
-    )
-
-
 def premises(study: "Study", kinds: Sequence[str], student: Values | float = 0.5) -> pandas.DataFrame:
     """`premise` of every three teachers of these kinds, in percent, seen from a student's scores, or an undecided one.
 
-    A run that is there under two names counts once.  One row a group; the correlation stays within [-1, 1].
+    A run that is there under two names counts once.  One row a group; `lead`: that of the vote over the mean, in
+    points; the correlation stays within [-1, 1].
     """
     jury = {}
     for system in systems(study).values():
@@ -225,7 +207,7 @@ def premises(study: "Study", kinds: Sequence[str], student: Values | float = 0.5
     groups = combinations(jury, min(3, len(jury)))
     found = {" + ".join(group): premise(label, [scores[name] for name in group], student) for group in groups}
     found = 100 * pandas.DataFrame(found).T.rename_axis("teachers")
-    return found.assign(correlation=found["correlation"] / 100)
+    return found.assign(correlation=found["correlation"] / 100, lead=found["vote"] - found["mean"])
 
 
 def votes(study: "Study") -> pandas.DataFrame:
@@ -233,29 +215,23 @@ def votes(study: "Study") -> pandas.DataFrame:
     student = study.runs("govern/mean")[0].scores()["score"]
     seen_from = {"an undecided student": 0.5, "the student of the mean": student}
     found = {name: premises(study, ["teacher"], scores) for name, scores in seen_from.items()}
-    return pandas.concat(found, names=["seen from"]).reset_index("seen from").drop(columns="drawn")
+    return pandas.concat(found, names=["seen from"]).reset_index("seen from").drop(columns=["drawn", "lead"])
 
 
-def leads(study: "Study") -> pandas.DataFrame:
-    """`premises` of all teachers, those of the ablation among them, and the vote's lead over the mean, in points."""
-    found = premises(study, ["teacher", "fold"])
-    return found.assign(lead=found["vote"] - found["mean"])
-
-
-def sentences_leads(leads: pandas.DataFrame) -> list[str]:
-    mean, ranks, ahead = leads.mean(), leads.rank().corr()["lead"], (leads["lead"] > 0).sum()
+def sentences_premise(groups: pandas.DataFrame) -> list[str]:
+    mean, ranks, ahead = groups.mean(), groups.rank().corr()["lead"], (groups["lead"] > 0).sum()
     alike, accurate = ranks["correlation"], ranks["teacher"]
     found = [
-        f"Two teachers' being right correlates at {mean['correlation']:.2f} (independent teachers: 0). The vote of "
-        f"three is right on {mean['vote']:.1f} % of the pairs, their mean on {mean['mean']:.1f} %, a single one of "
-        f"them on {mean['teacher']:.1f} %; the vote of three independent ones as accurate would be right on "
-        f"{mean['condorcet']:.1f} %.",
+        f"Whether one teacher is right correlates at {mean['correlation']:.2f} with whether another is (independent "
+        f"teachers: 0). The vote of three is right on {mean['vote']:.1f} % of the pairs, their mean on "
+        f"{mean['mean']:.1f} %, a single one of them on {mean['teacher']:.1f} %; the vote of three independent ones as "
+        f"accurate would be right on {mean['condorcet']:.1f} %.",
         f"The vote is right where the mean is wrong on {mean['vote alone']:.2f} % of the pairs, the mean where the "
-        f"vote is wrong on {mean['mean alone']:.2f} %; the vote is ahead in {ahead} of {len(leads)} groups of three.",
+        f"vote is wrong on {mean['mean alone']:.2f} %; the vote is ahead in {ahead} of {len(groups)} groups of three.",
         f"The vote's lead over the mean {_moves(alike)} as teachers become more alike (rank correlation {alike:+.2f}), "
         f"and {_moves(accurate)} as they become more accurate ({accurate:+.2f}).",
     ]
-    return found if len(leads) > 2 else found[:2]
+    return found if len(groups) > 2 else found[:2]
 
 
 def heads(study: "Study") -> pandas.DataFrame:
@@ -265,17 +241,27 @@ def heads(study: "Study") -> pandas.DataFrame:
     return found.filter(regex="^run$|seeds|parameters|prAUC|answered")
 
 
-def caption_heads(study: "Study") -> str:
-    return f"As Table 10.2; heads: seeds {', '.join(map(str, study.grid_seeds))}. The paper has no such model."
+def captions(study: "Study") -> dict[str, str]:
+    """What stands above tables and figures where it is long or computed."""
+    answerable = study.runs(BASELINE)[0].scores().groupby("question_id")["label"].max()
+    return {
+        "students": f"Test set: (all) over all {len(answerable)} questions, wrong answers to those without one count; "
+        f"(answered) over the {answerable.sum()} with a correct candidate; {TIE_RULE}. Percent; ± standard deviation "
+        "over the seeds of a student. Unreached: seeds in which no threshold keeps "
+        f"{100 * study.govern.precisions[0]:g} % correct; their recall is 0. Published: GOVERN Table 2.",
+        "curve": "Mean over seeds; band: from the lowest to the highest seed. The paper prints no numbers with its "
+        "Figure 2.",
+        "points": "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline.",
+        "tests": "Points of MAP, test set, answered questions; 95 % bootstrap interval over questions (low, high); p: "
+        f"Wilcoxon (Pratt); p equal: TOST, margin {100 * study.significance.margin:g} points; p Holm and p equal are "
+        "corrected over these rows; effect: rank-biserial.",
+        "heads": f"As Table 10.2; heads: seeds {', '.join(map(str, study.grid_seeds))}. The paper has no such model.",
+    }
 
 
 def _columns(run: Finished) -> tuple[pandas.Series, pandas.Series, pandas.Series]:
     table = run.scores()
     return table["question_id"], table["label"], table["score"]
-
-
-def _measured(found: pandas.DataFrame) -> list[str]:
-    return [name for name in found if f"{name} ±" in found]
 
 
 def _moves(correlation: float) -> str:
