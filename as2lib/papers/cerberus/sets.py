@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 COUNTS = ["questions", "pairs", "correct"]
 RATES = ["candidates a question", "correct a question"]
 CASCADE = [f"Cascade {name}" for name in ("questions", *RATES)]
-# What the papers call the sets they used, by our names.
-PAPERS = {"asnq": "ASNQ", "ias2": "IAS2", "wikiqa": "WikiQA", "gpd": "GPD", "trecqa": "TREC-QA"}
-PAPERS |= {"squad-sent": "SQuAD-sent", "nq-la": "NQ-LA", "selqa": "SelQA"}
+PAPERS = results.PAPERS_SETS
 PAPERS_CAPTION = (
     "Published under “all”: Cosinet, Table 2; under “answered”: CERBERUS, Table 1, and of GPD and TREC-QA Cascade "
     "Transformer, Table 1. In this study: its parameters name the set; “not here”: they do, but params/local.yaml "
