@@ -80,7 +80,7 @@ def better(study: "Study", tests: pandas.DataFrame) -> pandas.DataFrame:
 def overview_caption(study: "Study") -> str:
     return (
         f"Target test set, policy “answered”; {results.TIE_RULE}. Percent; ±: standard deviation over seeds; a dash: "
-        f"not run, or not in the paper. Published: {results.published_set(study)}, CERBERUS Table 2 and Cosinet Table 2."
+        f"not run, or not in the paper. Published: {results.published_set(study)}, CERBERUS and Cosinet, Table 2."
     )
 
 
