@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from as2lib.precision import computed_in
-from as2lib.runs.estimate import estimate
+from as2lib.runs.estimate import estimate, said
 from as2lib.runs.store import Finished, Store
 
 SECONDS_A_PROCESS = 6.0  # importing torch and the Trainer
@@ -21,7 +21,7 @@ def print_plan(store: Store) -> None:
         names = store.group(group)
         seconds = sum(estimate(store, name) for name in names if name in missing)
         total += seconds + (SECONDS_A_PROCESS if seconds else 0)
-        print(f"\n{group}" + (f"   about {_duration(seconds)} to do" if seconds else "   done"))
+        print(f"\n{group}" + (f"   about {said(store, seconds)} to do" if seconds else "   done"))
         for name in names:
             run, found = store.plan[name], store.find(name)
             state = "to do" if name in missing else "no scores" if found is None else "done"
@@ -30,7 +30,7 @@ def print_plan(store: Store) -> None:
             print(f"  {state:<9}  {name:<32} from {origin}")
     done = len(store.plan) - len(missing)
     print(f"\n{store.study.study}: {len(store.plan)} runs, {done} done, {len(missing)} to do", end="")
-    print(f", about {_duration(total)} of one process; several run side by side" if missing else "")
+    print(f", about {said(store, total)}; several run side by side" if missing else "")
 
 
 def print_run(store: Store, name: str) -> None:
@@ -43,7 +43,7 @@ def print_run(store: Store, name: str) -> None:
         print(f"{role:<9} {', '.join(parents)}")
     print(f"used by   {', '.join(store.used_by(name)) or '–'}")
     if found is None:
-        print(f"state     to do, about {_duration(estimate(store, name))}")
+        print(f"state     to do, about {said(store, estimate(store, name))}")
         return
     print(f"facts     {json.dumps(found.facts)}")
     print(f"folder    {found.folder}")
@@ -111,7 +111,3 @@ def _print_metrics(name: str, table, questions: str) -> None:
     found = summary(table["question_id"], table["label"], table["score"], questions)
     values = "   ".join(f"{metric} {100 * found[metric]:.2f}" for metric in ("P@1", "MAP", "MRR", "nDCG@10"))
     print(f"{name:<9} {values}   ({found['questions']} questions, policy {questions}, ties against the system)")
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

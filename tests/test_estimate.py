@@ -1,11 +1,12 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 from as2lib import Study
 from as2lib.paths import local_folder
-from as2lib.runs.estimate import KNOWN, encoder_weights, estimate, sizes
+from as2lib.runs.estimate import KNOWN, PAIRS, encoder_weights, estimate, said, sizes
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,3 +40,37 @@ def test_a_fit_planned_in_epochs_takes_as_long_as_its_steps(root):
         estimate(Study.load("tiny", {"fit.adapt": budget | length}).store, "base/electra/seed-0") for length in named
     ]
     assert seconds[0] == seconds[1] > 0
+
+
+def test_a_study_of_true_sizes_is_said_in_hours_of_a_named_gpu_and_another_in_minutes_of_cores(monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(ROOT))
+    paper, sample = (Study.load(name).store for name in ("paper", "sample"))
+    assert said(paper, 7200) == "2.0 hours of one H200 GPU"
+    assert said(sample, 120) == "2 min of 1 processor core"
+
+
+def test_what_a_fit_scores_on_the_way_is_part_of_its_time(monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(ROOT))
+    layers, pairs = 24 * 1024 * (4 * 1024 + 2 * 4096), 3 * 200_000 * 64 + 801 * 539_210 + 535_116
+    expected = layers * pairs * 64 / 1.5e14  # 800 evaluations on ASNQ's dev set cost ten times as much as the steps
+    name = "transfer/roberta-large/seed-0"
+    store = Study.load("paper", {"grid": {}}).store
+    assert estimate(store, name) == pytest.approx(expected)
+
+
+def test_every_encoder_of_the_papers_sizes_fits_into_the_memory_that_its_file_states(monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(ROOT))
+    named = [KNOWN[teacher.name] for teacher in Study.load("paper").govern.teachers]
+    state = [16e-9 * depth * width * (4 * width + 2 * inner) for depth, width, inner in named]  # GB, embeddings apart
+    assert state == sorted(state)
+    assert state[-1] < 56 < 96
+
+
+def test_governs_epochs_are_those_of_the_pairs_it_reads(monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(ROOT))
+    govern = Study.load("paper").govern
+    assert math.ceil(2_472_749 / 64) == 38_637  # the paper's epoch
+    assert math.ceil(PAIRS["wikiqa:train"] / 64) == govern.labelled_fit.evaluate_every == 136
+    assert math.ceil(0.9 * PAIRS["wikiqa:train"] / 64) == govern.teacher_fit.evaluate_every == 122
+    assert PAIRS["asnq:train"] / 64 / 2 == pytest.approx(govern.ablation.fit.steps, abs=1)
+    assert PAIRS["asnq:train"] / 237 == pytest.approx(Study.load("paper").cascade.fit.transfer.steps, abs=2)

@@ -5,12 +5,13 @@ import numpy
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import TrainingArguments
 
 from as2lib import Study
 from as2lib.data.pairs import fingerprint, load_parts
 from as2lib.losses.distillation import kd
 from as2lib.models import load
-from as2lib.runs.fit import teacher_logits
+from as2lib.runs.fit import teacher_logits, trainer
 from as2lib.runs.fit.batches import GroupedBatches
 from as2lib.runs.fit.objectives import objective
 from as2lib.runs.fit.schedules import drawn_exit, step_inputs
@@ -75,6 +76,32 @@ def test_the_callers_threads_and_random_state_do_not_matter(root):
     assert torch.get_num_threads() == 3
     torch.set_num_threads(threads)
     assert same(before, weights(store, "base/electra/seed-1"))
+
+
+class SeveralGPUs(TrainingArguments):
+    """The Trainer's arguments on a machine with as many GPUs as torch says."""
+
+    def __init__(self, **arguments):
+        super().__init__(**arguments)
+        self._n_gpu = torch.cuda.device_count()
+
+
+def test_a_fit_has_one_gpu_and_whole_batches_where_several_are_visible(root, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    monkeypatch.setattr(trainer, "TrainingArguments", SeveralGPUs)
+    loss, found = RankingTrainer.compute_loss, []
+
+    def noted(self, model, inputs, **kwargs):
+        found.append((type(model), len(inputs["labels"]), self.args.n_gpu))
+        return loss(self, model, inputs, **kwargs)
+
+    monkeypatch.setattr(RankingTrainer, "compute_loss", noted)
+    store = Store(Study.load("tiny"))
+    make_all(store, ["base/electra/seed-0"], progress=False)
+    batch = store.planned("base/electra/seed-0").spec["training"]["batch_size"]
+    assert {gpus for _, _, gpus in found} == {1}
+    assert max(size for _, size, _ in found) == batch
+    assert torch.nn.DataParallel not in {kind for kind, _, _ in found}
 
 
 @pytest.mark.parametrize(

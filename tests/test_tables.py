@@ -1,7 +1,10 @@
+from pathlib import Path
+
 import numpy
 import pandas
 import pytest
 
+from as2lib import Study
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cerberus import tables
 from as2lib.runs import results
@@ -109,3 +112,34 @@ def test_sentences_on_strategies_compare_those_of_one_model():
     assert "varies by 1.5 points at most" in spread
     assert spread.endswith("between strategies by 4.0.")
     assert "in 2.0 % (Hydra: base), 4.0 % (no teacher) of the questions" in apart
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("trecqa:test", "TREC-QA"),
+        ("microsoft/wiki_qa@abc:test", "WikiQA"),
+        ("ias2:test", "IAS2"),
+        ("sample:test", "WikiQA"),
+    ],
+)
+def test_published_numbers_are_those_of_the_targets_set_and_wikiqas_where_no_paper_has_it(root, source, named):
+    assert results.published_set(Study.load("tiny", {"data.target.test": source})) == named
+
+
+def test_one_encoder_behind_three_names_is_said_and_three_encoders_are_not(monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(Path(__file__).parents[1]))
+    assert "All 3 families are one encoder here, sentence-transformers/all-MiniLM-L6-v2" in tables.note_on_families(
+        Study.load("wikiqa")
+    )
+    assert tables.note_on_families(Study.load("paper")) == tables.note_on_families(Study.load("sample")) == ""
+
+
+def test_headlines_and_search_spaces_are_stored_as_printed():
+    headline = results.published("cerberus_headline").set_index("claim")
+    assert headline.loc["fewer parameters than the teachers", ["low", "high"]].tolist() == [45, 63]
+    assert headline["low"].tolist()[:3] == [64, 60, 2.7]
+    spaces = results.published("cerberus_search").set_index("parameter")["values"]
+    assert spaces["batch size"].split() == ["8", "16", "24", "32", "64"]
+    figure = results.published("cascade_figure2").set_index("quantity")["value"]
+    assert figure["highest P@1"] - figure["lowest P@1"] == pytest.approx(5.6)

@@ -1,6 +1,9 @@
 """How long a run will take and how large its encoder is, from sizes alone: loads no model."""
 
 import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from as2lib.paths import model_origin
@@ -8,7 +11,16 @@ from as2lib.runs.run import Run
 from as2lib.runs.store import Store
 
 FLOPS = {"float32": 3.0e10, "bf16": 1.2e11}  # multiply-adds a second and thread that small encoders reach in training
-EPOCH = 270  # steps of an epoch of WikiQA in batches of 32, where only epochs are planned and the data are not counted
+# Encoders of true size are for a GPU: from this many weights in its layers on; BERT-base has 85 million.
+TRUE_SIZE = 5e7
+GPU, GPU_FLOPS = (
+    "H200",
+    1.5e14,
+)  # multiply-adds a second: 30 % of the 989 bf16 TFLOP/s that its maker states, unmeasured
+# Pairs of the known splits that a study can learn from without having them here (CERBERUS Table 1).
+PAIRS = {"asnq:train": 23_662_238, "asnq:dev": 539_210, "asnq:test": 535_116}
+PAIRS |= {"wikiqa:train": 8_672, "wikiqa:dev": 1_130, "wikiqa:test": 2_351}
+EPOCH = 270  # steps of an epoch of WikiQA in batches of 32, where only epochs are planned and the data are not known
 # Layers, hidden units and units of the feed-forward layers of known encoders, whose files need not be here.
 KNOWN = {
     "sentence-transformers/all-MiniLM-L6-v2": (6, 384, 1536),
@@ -19,12 +31,15 @@ KNOWN = {
     "albert/albert-base-v2": (12, 768, 3072),
     "albert/albert-xxlarge-v2": (12, 4096, 16384),
     "microsoft/deberta-v2-xxlarge": (48, 1536, 6144),
-    "facebook/xlm-roberta-xxl": (48, 4096, 16384),
+    "facebook/xlm-roberta-xl": (36, 2560, 10240),
 }
 
 
 def estimate(store: Store, name: str) -> float:
-    """Seconds that a run will take: a finished sibling's, else from the encoder's size and the steps; rough."""
+    """At most how many seconds a run takes: a finished sibling's, else from the encoder's size and what it reads.
+
+    Rough; of one GPU where the study's encoders have their true size, else of as many threads as a fit has.
+    """
     run = store.plan[name]
     if run.kind != "fit":
         return 1.0
@@ -33,12 +48,51 @@ def estimate(store: Store, name: str) -> float:
             return found.facts["seconds"]
     if "words" in run.spec:
         return 60.0 if store.precision == "bf16" else 4.0
-    weights = encoder_weights(store, run)
-    training = run.spec["training"]
-    batch = training.get("batch_tokens") or training["batch_size"] * run.spec["max_length"] / 2
-    steps = training.get("steps") or training["epochs"] * EPOCH * 32 / training["batch_size"]
-    tokens = steps * batch
-    return 3 * weights * tokens / (FLOPS[store.precision] * store.study.threads)
+    training, read = run.spec["training"], pairs_of(run, "train")
+    batch, tokens = training.get("batch_size"), run.spec["max_length"] / 2  # of a typical pair
+    steps = training.get("steps") or training["epochs"] * (read or EPOCH * 32) / batch
+    evaluations = steps // training["evaluate_every"] if training.get("evaluate_every") else 0
+    scored = pairs_of(run, "dev") * (1 + evaluations) + pairs_of(run, "test")
+    trained = steps * (training.get("batch_tokens") or batch * tokens)
+    work = encoder_weights(store, run) * (3 * trained + scored * tokens)
+    for teacher in taught_by(store, run):  # its logits are computed once, for all that learn from them
+        work += (
+            encoder_weights(store, store.plan[teacher]) * read * tokens / learners(store)[teacher, *run.data["train"]]
+        )
+    return work / (GPU_FLOPS if needs_gpu(store) else FLOPS[store.precision] * store.study.threads)
+
+
+def said(store: Store, seconds: float) -> str:
+    """An estimate in words: hours of a GPU where the study's encoders have their true size, else of the processor."""
+    if needs_gpu(store):
+        return f"{seconds / 3600:,.1f} hours of one {GPU} GPU"
+    time = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    return f"{time} of {store.study.threads} processor core{'s' * (store.study.threads > 1)}"
+
+
+@lru_cache(maxsize=4)
+def needs_gpu(store: Store) -> bool:
+    """Whether an encoder of the study has its true size, as hub encoders do, and not a sentence encoder's or less."""
+    fits = (run for run in store.plan.values() if run.kind == "fit" and "name" in run.spec.get("backbone", {}))
+    return any(encoder_weights(store, run) >= TRUE_SIZE for run in fits)
+
+
+def pairs_of(run: Run, role: str) -> int:
+    """Pairs of the known splits that a run has in this role; those of others are not counted."""
+    return sum(PAIRS.get(part, 0) for part in run.data.get(role, []))
+
+
+def taught_by(store: Store, run: Run) -> Iterator[str]:
+    """The fits whose logits a run learns from: its teachers, or their members."""
+    for name in run.parents.get("teachers", []):
+        yield from store.plan[name].parents.get("members", [name])
+
+
+@lru_cache(maxsize=4)
+def learners(store: Store) -> Counter[tuple[str, ...]]:
+    """How many runs learn from one teacher's logits over one training set, by teacher and set."""
+    fits = [run for run in store.plan.values() if run.kind == "fit"]
+    return Counter((teacher, *run.data["train"]) for run in fits for teacher in taught_by(store, run))
 
 
 def encoder_weights(store: Store, run: Run) -> float:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy
 import pandas
 
+from as2lib.data.sources import HUB_SETS, split_part
 from as2lib.metrics import ranking
 from as2lib.metrics.significance import compare as paired_tests
 from as2lib.metrics.significance import holm, interval_over_seeds
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean, and what it is the mean of
 METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
 TIE_RULE = "equal scores count against the system"
+# What the papers call the sets that they use, by our names.
+PAPERS_SETS = {"asnq": "ASNQ", "ias2": "IAS2", "wikiqa": "WikiQA", "gpd": "GPD", "trecqa": "TREC-QA"}
+PAPERS_SETS |= {"squad-sent": "SQuAD-sent", "nq-la": "NQ-LA", "selqa": "SelQA"}
 Scored = Mapping[Hashable, Sequence[pandas.DataFrame]]  # system → its scored pairs, a table a seed
 
 
@@ -32,6 +36,13 @@ def published(table: str) -> pandas.DataFrame:
     paper, _, name = table.partition("_")
     with files("as2lib").joinpath("papers", paper, "published", f"{name}.csv").open(encoding="utf-8") as file:
         return pandas.read_csv(file)
+
+
+def published_set(study: "Study") -> str:
+    """The set whose published numbers stand beside a study's: that of its target, WikiQA where no paper has that."""
+    source = split_part(study.data.target.test[0])[0].partition("@")[0]
+    short = {hub.name: name for name, hub in HUB_SETS.items()}
+    return PAPERS_SETS.get(short.get(source, source), "WikiQA")
 
 
 def scored(study: "Study", prefixes: Iterable[str], split: str = "test") -> dict[str, list[pandas.DataFrame]]:
@@ -88,14 +99,16 @@ def table(
     questions: str = "answered",
     beside: pandas.DataFrame | None = None,
     dataset: str = "WikiQA",
+    also: str = "",
 ) -> pandas.DataFrame:
     """One row a system: mean and sample standard deviation over its seeds, in percent.
 
     beside: a published table with a `run` column; `dataset` names its columns.
+    also: another of its sets, whose numbers stand behind under its name.
     Columns: row (the published table's), seeds, parameters, P@1, MAP, MRR each with " ±", ties % (questions with a tie
     at the top), and the published P@1, MAP, MRR (missing where the paper has none).
     """
-    scores, rows = scored(study, [system.prefix for system in systems], split), []
+    scores, rows, others = scored(study, [system.prefix for system in systems], split), [], []
     means = mean_and_spread(frame(scores, questions))
     for system in systems:
         runs, tables = study.runs(system.prefix), scores[system.prefix]
@@ -109,11 +122,17 @@ def table(
         row["questions"] = len(ranking.per_question(*columns[0], questions))
         if beside is not None:
             row |= published_row(beside, system.prefix, dataset)
+            if also and also != dataset:
+                theirs = published_row(beside, system.prefix, also)
+                more = {name.replace("published", f"published {also}"): value for name, value in theirs.items()}
+                others.append({"system": system.label, **more})
             if "parameters_M" in beside:
                 millions = beside.set_index("run")["parameters_M"].get(system.prefix, numpy.nan)
                 row["published parameters"] = numpy.nan if pandas.isna(millions) else f"{millions:g} M"
         rows.append(row)
     found = pandas.DataFrame(rows).set_index("system")
+    if others:
+        found = pandas.concat([found, pandas.DataFrame(others).set_index("system")], axis=1)
     return found.astype({"row": "Int64"}) if "row" in found else found
 
 

@@ -13,7 +13,7 @@ from as2lib.metrics import cascade
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cascade.systems import TRIVIAL, TRIVIAL_LABEL, Scheme, recipes, schemes
-from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published
+from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published, published_set
 from as2lib.runs.texts import missing, pairs_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def by_depth(study: "Study") -> pandas.DataFrame:
         _by_place(paper["monolith"], list(models), "MT of {} layers"),
         _by_place(paper["cascade"], list(ends), "CT of {} layers"),
     ]
-    measures = ["WikiQA MAP", "WikiQA MRR", "TREC-QA MAP", "TREC-QA MRR"]
+    sets = sorted(("WikiQA", "TREC-QA"), key=lambda name: name != published_set(study))  # the target's own first
+    measures = [f"{name} {metric}" for name in sets for metric in ("MAP", "MRR")]
     return _beside(seeds.to_frame().join(mean_and_spread(frame(scores))), theirs, measures)
 
 
@@ -119,7 +120,10 @@ def by_ratio(study: "Study", scores: Scored) -> pandas.DataFrame:
         theirs.append(rows[~whole].set_index("alpha").reindex(list(alphas)).set_axis(list(alphas.values())))
     costs = pandas.Series({str(scheme): relative_cost(study, scheme) for scheme in schemes(study)}, name="cost %")
     ours = mean_and_spread(frame(scores))[list(MEASURES)].join(costs)
-    return _beside(ours, theirs, ["cost %", "ASNQ P@1", "ASNQ MAP", "GPD P@1", "GPD MAP"])
+    most, more = ["P@1", "MAP"], ["MRR", "nDCG@10"]
+    return _beside(
+        ours, theirs, ["cost %", *(f"{name} {m}" for ms in (most, more) for name in ("ASNQ", "GPD") for m in ms)]
+    )
 
 
 def relative_cost(study: "Study", scheme: Scheme, candidates: Sequence[int] | None = None) -> float:
@@ -186,6 +190,15 @@ def grid(study: "Study") -> pandas.DataFrame:
     scores = table.filter(like="exit_").to_numpy()
     found = cascade.grid(table["question_id"], table["label"], scores, exits[-1], exits, study.cascade.grid)
     return found.assign(**{"P@1": 100 * found["P@1"], "cost %": 100 * found["cost"]})
+
+
+def note_grid() -> str:
+    """What the paper says of its Figure 2, whose points it does not print."""
+    said = published("cascade_figure2").set_index("quantity")["value"]
+    return (
+        f"Published (GPD, dev set, ratios {said['lowest drop ratio']:g} to {said['highest drop ratio']:g}): P@1 from "
+        f"{said['lowest P@1']:.1f} to {said['highest P@1']:.1f}."
+    )
 
 
 def uniform(points: pandas.DataFrame, alphas: Sequence[float]) -> pandas.DataFrame:

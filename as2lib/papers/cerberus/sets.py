@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 COUNTS = ["questions", "pairs", "correct"]
 RATES = ["candidates a question", "correct a question"]
 CASCADE = [f"Cascade {name}" for name in ("questions", *RATES)]
-# What the papers call the sets they used, by our names.
-PAPERS = {"asnq": "ASNQ", "ias2": "IAS2", "wikiqa": "WikiQA", "gpd": "GPD", "trecqa": "TREC-QA"}
-PAPERS |= {"squad-sent": "SQuAD-sent", "nq-la": "NQ-LA", "selqa": "SelQA"}
+PAPERS = results.PAPERS_SETS
 PAPERS_CAPTION = (
     "Published under “all”: Cosinet, Table 2; under “answered”: CERBERUS, Table 1, and of GPD and TREC-QA Cascade "
     "Transformer, Table 1. In this study: its parameters name the set; “not here”: they do, but params/local.yaml "
@@ -176,11 +174,11 @@ def papers_sets(study: "Study") -> pandas.DataFrame:
     study ("yes", "no", "not here", "no such split"), questions kept (the policy), what `statistics` counts, the same as
     published, by whom, and the Cascade Transformer's counts. Cosinet counts every question, the others answered ones.
     """
-    here, rows = described(study), []
+    here, rows = {source.partition("@")[0]: source for source in described(study)}, []
     for name in dict.fromkeys([*PAPERS, *here]):
         title = PAPERS.get(name, name)
         for split in SPLITS:
-            found, beside = _find(study, name, split) if name in here else "no", _published(title, split)
+            found, beside = _find(study, here[name], split) if name in here else "no", _published(title, split)
             row = {"set": title, "split": split, "in this study": found if isinstance(found, str) else "yes"}
             ours = {} if isinstance(found, str) else statistics(found).to_dict("index")
             if ours and (title, split) == ("TREC-QA", "train"):

@@ -27,20 +27,27 @@ OVERVIEW = (  # the overview's words for a reader who has seen no other notebook
     System("ensemble/distilled", "ensemble of 3 distilled", "ensemble"),
     System("teacher/electra", "large model", "large"),
 )
-OVERVIEW_CAPTION = (
-    f"Target test set, policy “answered”; {results.TIE_RULE}. Percent; ±: standard deviation over seeds; a dash: not "
-    "run, or not in the paper. Published: WikiQA, CERBERUS Table 2 and Cosinet Table 2."
-)
 
 
 def on_wikiqa() -> pandas.DataFrame:
-    """The published rows of CERBERUS and Cosinet on WikiQA, by `run`."""
+    """The published rows of CERBERUS and Cosinet, by `run`: WikiQA, and CERBERUS's IAS2 and ASNQ."""
     return pandas.concat([results.published("cerberus_table2"), results.published("cosinet_table2")])
 
 
 def caption_on_wikiqa(study: "Study", found: pandas.DataFrame) -> str:
-    beside = "WikiQA, CERBERUS Table 2, the row in the same place; WO+RR: Cosinet Table 2"
-    return results.caption(int(found["questions"].iloc[0]), study.seeds, beside)
+    beside = f"{results.published_set(study)}, CERBERUS Table 2, the row in the same place; WO+RR: Cosinet Table 2"
+    caption = results.caption(int(found["questions"].iloc[0]), study.seeds, beside)
+    return caption + " IAS2, which is private: the same rows." + note_on_families(study)
+
+
+def note_on_families(study: "Study") -> str:
+    """Says where one encoder stands behind the names of several families; empty where each has its own."""
+    named = {study.backbones[family].large.name for family in FAMILIES}
+    if len(named) > 1 or None in named:
+        return ""
+    return (
+        f" All {len(FAMILIES)} families are one encoder here, {named.pop()}: they differ by transfer set and by seed."
+    )
 
 
 def numbers(table: pandas.DataFrame, *columns: str, of: str = "") -> dict[str, Any]:
@@ -70,12 +77,19 @@ def better(study: "Study", tests: pandas.DataFrame) -> pandas.DataFrame:
 # 00 · the overview
 
 
-def main_results(found: dict[str, Any]) -> pandas.DataFrame:
+def overview_caption(study: "Study") -> str:
+    return (
+        f"Target test set, policy “answered”; {results.TIE_RULE}. Percent; ±: standard deviation over seeds; a dash: "
+        f"not run, or not in the paper. Published: {results.published_set(study)}, CERBERUS and Cosinet, Table 2."
+    )
+
+
+def main_results(study: "Study", found: dict[str, Any]) -> pandas.DataFrame:
     """Accuracy beside size, from the metrics that notebook 03 recorded; missing where it was not run."""
     paper, rows = on_wikiqa(), {}
     for system in OVERVIEW:
         ours = {value: found.get(f"{system.prefix} {value}") for value in ("parameters", "P@1", "MAP", "MAP ±")}
-        rows[system.label] = ours | results.published_row(paper, system.prefix, "WikiQA")
+        rows[system.label] = ours | results.published_row(paper, system.prefix, results.published_set(study))
     return pandas.DataFrame(rows).T.rename_axis("system").astype(float).astype({"parameters": "Int64"})
 
 

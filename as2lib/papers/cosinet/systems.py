@@ -24,7 +24,8 @@ ENCODERS = {  # label in tables, name in figures, model in a run's spec
 UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
 SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
 FIRST, SECOND = "cosinet/birnn", "mhs/3h1"  # a cheap ranker before an expensive one
-UPPER = "base/electra"  # the fine-tuned encoder, the last row of Table 4
+UPPER = "base/electra"  # the encoder transferred and fine-tuned, the last row but one of Table 4
+PLAIN = "direct/electra-base"  # the encoder only fine-tuned, as the paper's BERT: the last row
 MODELS = [
     System(f"{encoder}/{shape}", label + behind, name)
     for encoder, (label, name, _) in ENCODERS.items()
@@ -39,7 +40,8 @@ PIECES += [*((f"{encoder}/lstm", f"{encoder}/rnn") for encoder in ENCODERS), ("c
 def systems(study: "Study") -> dict[str, System]:
     """Run prefix → system: Table 4's rows from the trivial rankers to the fine-tuned encoder, and what others add."""
     upper = System(UPPER, f"fine-tuned {study.label('electra', 'base')}")
-    rows = {system.prefix: system for system in [*TRIVIAL, *MODELS, upper]}
+    plain = System(PLAIN, f"{upper.label}, without transfer")
+    rows = {system.prefix: system for system in [*TRIVIAL, *MODELS, upper, plain]}
     added = [System(f"{prefix}-unrelated", f"{rows[prefix].label}, no relatedness") for prefix in UNRELATED]
     added += [System(f"shuffled/{prefix}", f"{rows[prefix].label}, random order") for prefix in SHUFFLED]
     added += [System(SECOND, "multiple-heads student", short="MHS")]

@@ -12,7 +12,7 @@ from as2lib.metrics.ranking import summary
 from as2lib.papers.cerberus.sets import statistics
 from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.papers.cerberus.tables import numbers, tested, tests_caption
-from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, SECOND, SHUFFLED, UPPER, systems
+from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, PLAIN, SECOND, SHUFFLED, UPPER, systems
 from as2lib.paths import local_folder
 from as2lib.runs import results
 from as2lib.runs.estimate import encoder_weights
@@ -87,22 +87,35 @@ def sentence_random(study: "Study", rankers: pandas.DataFrame) -> str:
 
 def models(study: "Study") -> pandas.DataFrame:
     """Table 4: the twelve models, between the trivial rankers and the fine-tuned encoder."""
-    (_, dataset, number), upper = corpus(study), systems(study)[UPPER]
+    (_, dataset, number), known = corpus(study), systems(study)
     paper = results.published(f"cosinet_table{number}")
-    table = results.table(study, [*TRIVIAL, *MODELS, upper], beside=paper, dataset=dataset)
+    table = results.table(study, [*TRIVIAL, *MODELS, known[UPPER], known[PLAIN]], beside=paper, dataset=dataset)
     measured = [f"{metric}{sign}" for metric in ("MAP", "MRR", "P@1") for sign in ("", " ±")]
-    return table[["run", "seeds", "parameters", *measured, "published MAP", "published MRR"]]
+    table = table[["run", "seeds", "parameters", *measured, "published MAP", "published MRR"]]
+    theirs = paper.set_index("run").reindex(table["run"]).set_axis(table.index)
+    more = {f"published {metric} ±": theirs.get(f"{dataset} {metric} ±") for metric in ("MAP", "MRR")}
+    return table.assign(**more, **{"published parameters (M)": theirs["millions"]})
+
+
+def other_corpora() -> pandas.DataFrame:
+    """Cosinet Tables 5 and 6, as published: percent, ± as given there, millions of parameters, seconds of training."""
+    found = []
+    for number, dataset in ((5, "SQuAD-sent"), (6, "NQ-LA")):
+        table = results.published(f"cosinet_table{number}").drop(columns="run").set_index("system")
+        found.append(table.rename(columns={"millions": f"{dataset} parameters (M)", "seconds": f"{dataset} seconds"}))
+    return found[0].join(found[1])
 
 
 def sentence_best(table: pandas.DataFrame) -> str:
-    twelve = table.loc[[model.label for model in MODELS]]
-    best, floor, upper = table.loc[twelve["MAP"].idxmax()], table.loc[TRIVIAL[-1].label], table.iloc[-1]
+    twelve, by_run = table.loc[[model.label for model in MODELS]], table.set_index("run")
+    best, floor = table.loc[twelve["MAP"].idxmax()], table.loc[TRIVIAL[-1].label]
     spread = f" ± {best['MAP ±']:.1f}" if best["seeds"] > 1 else " (one seed)"
+    transferred, plain = (best["MAP"] - by_run.loc[prefix, "MAP"] for prefix in (UPPER, PLAIN))
     return (
         f"The best of the twelve, {best.name}, has MAP {best['MAP']:.1f}{spread} with "
         f"{best['parameters'] / 1e6:.2f} million parameters: {best['MAP'] - floor['MAP']:+.1f} points from WO+RR, and "
-        f"{best['MAP'] - upper['MAP']:+.1f} from the fine-tuned encoder, which has "
-        f"{upper['parameters'] / 1e6:.2f} million."
+        f"{plain:+.1f} from the fine-tuned encoder without a transfer step, {transferred:+.1f} from the one with it, "
+        f"which has {by_run.loc[UPPER, 'parameters'] / 1e6:.2f} million."
     )
 
 

@@ -80,7 +80,10 @@ def results(
         measured += [{"run": prefix, **measures(run, study.govern.precisions)} for run in runs]
     measured, theirs = pandas.DataFrame(measured).set_index("run"), published(paper).set_index("run")
     unreached = (measured.iloc[:, :2] == 0).any(axis=1).groupby("run").sum().rename("unreached")
-    theirs = theirs[[name for name in theirs if f"{name} (all)" in measured]].add_prefix("published ")
+    named = {"parameters_M": "parameters (M)", "hidden": "hidden units", "heads": "attention heads"}  # architectures
+    known_here = [name for name in theirs if f"{name} (all)" in measured]
+    shape = [name for name in ("parameters_M", "layers", "hidden", "heads") if name in theirs]
+    theirs = theirs[[*known_here, *shape]].rename(columns=named).add_prefix("published ")
     table = pandas.DataFrame(facts, columns=["system", "run", "kind", "seeds", "parameters"])
     for more in (over_seeds(measured, "run"), unreached, theirs):
         table = table.join(more, on="run")
@@ -152,7 +155,7 @@ def single_teacher(study: "Study") -> pandas.DataFrame:
     better = {f"govern/teacher-{len(study.govern.teachers)}": "the better teacher"}
     rows = [BASELINE, f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse", f"govern/fold-{TABLE_4}"]
     found = results(study, [*rows, *better, "govern/worse-teacher"], "govern_table4", better)
-    return found.filter(regex="^run$|seeds|parameters|qp prAUC")
+    return found.filter(regex="^run$|seeds|^parameters|qp prAUC")
 
 
 def replacing(single: pandas.DataFrame) -> pandas.DataFrame:
@@ -250,7 +253,7 @@ def heads(study: "Study") -> pandas.DataFrame:
     """Beyond the paper: a head for each teacher, beside the student of GOVERN."""
     one = {"govern/govern": "one head, GOVERN"}
     found = results(study, [*one, "govern/heads-teacher", "govern/heads-govern", BASELINE], "govern_table2", one)
-    return found.filter(regex="^run$|seeds|parameters|prAUC|answered")
+    return found.filter(regex="^run$|seeds|^parameters|prAUC|answered")
 
 
 def captions(study: "Study") -> dict[str, str]:
@@ -260,7 +263,10 @@ def captions(study: "Study") -> dict[str, str]:
         "students": f"Test set: (all) over all {len(answerable)} questions, wrong answers to those without one count; "
         f"(answered) over the {answerable.sum()} with a correct candidate; {TIE_RULE}. Percent; ± standard deviation "
         "over the seeds of a student. Unreached: seeds in which no threshold keeps "
-        f"{100 * study.govern.precisions[0]:g} % correct; their recall is 0. Published: GOVERN Table 2.",
+        f"{100 * study.govern.precisions[0]:g} % correct; their recall is 0. Published: GOVERN Table 2."
+        + " Teachers and students start from a supervised transfer step, which the paper's students do not."
+        * (study.govern.start == "transfer")
+        + " CA-MKD adds a full cross entropy on the labels to what teachers say, GOVERN-CA has none.",
         "curve": "Mean over seeds; band: from the lowest to the highest seed. The paper prints no numbers with its "
         "Figure 2.",
         "points": "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline.",

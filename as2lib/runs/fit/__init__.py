@@ -25,10 +25,12 @@ from as2lib.runs.card import run_card
 from as2lib.runs.files import read_logits, write_logits, write_scores
 from as2lib.runs.fit.start import start
 from as2lib.runs.fit.trainer import forget_after, newest_checkpoint, ranking_trainer
+from as2lib.runs.gpu import take_one
 from as2lib.runs.run import Job, Run
 from as2lib.runs.store import Finished
 from as2lib.score import on_threads, probability, score
 
+take_one()  # before CUDA starts
 gc.freeze()  # what was imported stays: each collection, and a Trainer asks for some, would walk through all of it
 
 

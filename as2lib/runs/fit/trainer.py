@@ -134,6 +134,7 @@ def ranking_trainer(job: Job, model, encoder, pairs, teachers, folder, progress)
         disable_tqdm=not progress,
         use_cpu=not torch.cuda.is_available(),
     )
+    arguments._n_gpu = min(1, arguments.n_gpu)  # a fit has one GPU: with several the Trainer would split its batches
     return RankingTrainer(
         job,
         encoder,
