@@ -63,13 +63,12 @@ def counts(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def sentences(table: pandas.DataFrame) -> list[str]:
-    found, named = table["state"].value_counts(), table[table["note"] != ""]
-    by_state = ", ".join(
-        f"{number} {state.replace('agrees', 'agree').replace('differs', 'differ')}" for state, number in found.items()
-    )
+    states, differing = table["state"].value_counts(), table[table["state"] == "differs"]
+    words = {"agrees": "agree", "differs": "differ", "not here": "need a data set that is not here"}
+    counted = ", ".join(f"{states[state]} {word}" for state, word in words.items() if state in states)
     return [
-        f"Of {len(table)} numbers that can be checked, {by_state}.",
-        f"{len(named)} carry a note, most of them slips of the papers themselves.",
+        f"Of {len(table)} numbers of the papers that can be checked, {counted}.",
+        f"Of the {len(differing)} that differ, {(differing['note'] != '').sum()} carry a note that says why or how.",
     ]
 
 
