@@ -34,7 +34,10 @@ def has_texts(pairs: Dataset | None) -> bool:
     return pairs is not None and "answer" in pairs.column_names
 
 
-def missing(parts: Iterable[str]) -> str:
-    """A sentence that names those of some parts whose texts are not here; empty where all are."""
-    absent = [part for part in dict.fromkeys(parts) if at_hand((part,)) is None]
+def missing(parts: Iterable[str], questions: str | None = "all") -> str:
+    """A sentence that names those of some parts whose texts are not here; empty where all are.
+
+    questions: None for parts without labels, as `at_hand`.
+    """
+    absent = [part for part in dict.fromkeys(parts) if at_hand((part,), questions) is None]
     return f"The texts of {', '.join(absent)} are not here." if absent else ""

@@ -41,7 +41,7 @@ def data(study: "Study") -> pandas.DataFrame:
 
 def sentence_texts(study: "Study") -> str:
     """Which texts of the pool and of the training set are not here; empty where all are."""
-    return missing([*study.govern.unlabelled, *study.data.target.train])
+    return f"{missing(study.govern.unlabelled, None)} {missing(study.data.target.train)}".strip()
 
 
 def sentence_data(sizes: pandas.DataFrame) -> str:
