@@ -22,5 +22,6 @@ def plan(study: "Study") -> dict[str, Run]:
 
 def notebooks(study: "Study") -> list[Notebook]:
     """The study's notebooks in reading order, each with the names of the runs it reads."""
-    overview = Notebook("00_overview", "What did the study find, and can I trust it?", "the index page", [])
-    return [overview, *(notebook for room in (*PAPERS, frontier_systems) for notebook in room.notebooks(study))]
+    others = [notebook for room in (*PAPERS, frontier_systems) for notebook in room.notebooks(study)]
+    read = list(dict.fromkeys(run for notebook in others for run in notebook.runs))  # its claims are of all papers
+    return [Notebook("00_overview", "What did the study find, and can I trust it?", "the index page", read), *others]
