@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def pairs_of(study: "Study", parts: Sequence[str]) -> Dataset | None:
     """Every pair of some parts, with its texts where they are at hand.
 
-    Else question_id and label alone, as a finished trivial ranker over these parts has them; None where there is none.
+    Else question_id and label alone, as the trivial baseline over these parts has them; None where there is none.
     """
     if (found := at_hand(tuple(parts))) is not None:
         return found
     for name, run in study.plan.items():
         for split in ("dev", "test"):
-            over_them = run.kind == "lexical" and run.data.get(split) == list(parts)
+            over_them = run.spec.get("scorer") == "overlap_then_rank" and run.data.get(split) == list(parts)
             if over_them and (ranker := study.store.find(name)):
                 columns = ranker.scores(split)[["question_id", "label"]].to_dict("list")
                 return Dataset.from_dict(columns, Features({name: FEATURES[name] for name in columns}))
