@@ -109,7 +109,7 @@ def test_wrong_file_is_refused_in_one_line_with_its_number(folder, name, text, m
     (folder / name).write_text(text)
     with pytest.raises(ValueError, match=rf"^{re.escape(message)}[^\n]*$"):
         load_pairs(folder, "test")
-    assert not list(folder.parent.glob("root/work/pairs/*"))
+    assert not list((folder.parent / "root" / "work" / "pairs").glob("*"))
 
 
 def test_bytes_that_are_not_utf8_are_refused_with_their_line(folder):

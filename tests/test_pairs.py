@@ -507,11 +507,11 @@ def test_the_sample_pool_has_no_labels():
         load_pairs("sample-unlabelled", "train")
 
 
-def test_texts_that_cannot_be_had_are_none_and_a_wrong_path_is_still_refused(root, monkeypatch):
+def test_texts_that_cannot_be_had_are_none_and_a_wrong_path_is_still_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("as2lib.data.sources._hub_answers", lambda: False)
     monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: (_ for _ in ()).throw(ConnectionError("no hub")))
     assert at_hand(("wikiqa:test",)) is None
     assert at_hand(("gpd:test",), questions=None) is None
-    assert len(at_hand((str(root / "test.tsv"),))) == 72
+    assert len(at_hand((str(write(tmp_path / "mine.tsv", ROWS)),))) == len(ROWS)
     with pytest.raises(FileNotFoundError, match="no such file"):
-        at_hand((str(root / "absent.tsv"),))
+        at_hand((str(tmp_path / "absent.tsv"),))

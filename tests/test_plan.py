@@ -50,7 +50,7 @@ def test_the_catalogue_has_every_system_that_is_claimed_or_planned_but_what_othe
     splits = {role: str(root / f"{role}.tsv") for role in ("train", "dev", "test")}
     study = Study.load("tiny", {"data.transfer": splits, "mhs.heads": [1, 3, 5]})
     found, planned = cerberus.systems(study), {run.name.rsplit("/seed-", 1)[0] for run in cerberus_plan.runs(study)}
-    claims = published("cerberus_claims")
+    claims = published("cerberus_claims").query("family == '07'")  # of two systems, each a row of its own
     assert {*claims["a"], *claims["b"]} <= set(found)
     members = {f"{before}kd/electra-from-{other}" for before in ("", "transfer-") for other in ("roberta", "albert")}
     assert planned - set(found) == {*members, "hydra-teacher/electra"}
