@@ -126,11 +126,14 @@ def test_failed_encoding_leaves_nothing(tokenizer, pairs, root, monkeypatch):
 
 def test_several_processes_make_the_tokens_of_one(tokenizer, root, monkeypatch):
     monkeypatch.setattr(encode, "_BATCH", 2)
+    environment, variables = os.environ, dict(os.environ)
     pairs = from_rows([{**row, "question_id": f"q{i}"} for i, row in enumerate(ROWS * 5)])
     one, two = (PairEncoder(word_tokenizer(TEXTS, 32), 32 - i).encode(pairs, i + 1) for i in range(2))
     assert (len(one.cache_files), len(two.cache_files)) == (1, 2)
     assert one.to_dict() == two.to_dict()
     assert PairEncoder(tokenizer, 31).encode(pairs).cache_files == two.cache_files  # found by any number of processes
+    assert os.environ is environment
+    assert dict(environment) == variables
 
 
 def test_cache_is_keyed_by_pairs_length_and_tokenizer(tokenizer, pairs):

@@ -77,7 +77,7 @@ class PairEncoder:
         kept = {"cache_file_name": str(path), "new_fingerprint": name[:32], "load_from_cache_file": True}
         made = {"features": Features.from_arrow_schema(self._schema()), "remove_columns": pairs.column_names}
         made |= {"num_proc": processes if processes > 1 else None}  # 1 would be another process than this one
-        with _without_progress_bars():
+        with _nothing_left_behind():
             tokens = texts.map(self._tokens, batched=True, batch_size=_BATCH, **made, **kept)
         return tokens.with_format(None)
 
@@ -117,12 +117,18 @@ class PairEncoder:
 
 
 @contextmanager
-def _without_progress_bars() -> Iterator[None]:
-    shown = not datasets.are_progress_bars_disabled()
+def _nothing_left_behind() -> Iterator[None]:
+    """No progress bars, and the process's environment as it was: with processes, `Dataset.map` leaves a copy of it in
+    its place, which later changes of the true one do not reach."""
+    shown, environment = not datasets.are_progress_bars_disabled(), os.environ
+    variables = dict(environment)
     datasets.disable_progress_bars()
     try:
         yield
     finally:
+        os.environ = environment  # noqa: B003 (the same object again, which is what B003 asks for)
+        for name in environment.keys() - variables.keys():
+            del environment[name]
         if shown:
             datasets.enable_progress_bars()
 
