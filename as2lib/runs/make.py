@@ -177,7 +177,7 @@ def publish(store: Store, names: list[str]) -> list[Path]:
             continue
         table = pandas.concat([run.scores(split).assign(split=split) for split in splits], ignore_index=True)
         path = store.published_folder / f"{run.name}.parquet"
-        write_parquet(path, table.astype({"split": "category"}), compression="zstd")
+        write_parquet(path, table.astype({"split": "category"}), small=True)
         if (log := run.folder / "log.jsonl").exists():
             shutil.copyfile(log, path.with_suffix(".jsonl"))
         index[run.name] = {"identity": run.identity, "facts": run.facts}
