@@ -4,7 +4,7 @@ CORES ?= 2
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: setup study test lab bench
+.PHONY: setup study test lab bench docs
 
 study: setup  ## train what is missing, run the notebooks, write reports/$(STUDY)/index.html
 	$(BIN)/as2 study $(STUDY) --cores $(CORES)
@@ -19,6 +19,13 @@ lab: setup  ## the notebooks, to read and to change
 bench: setup  ## the claims of speed, measured
 	-@$(BIN)/pip install -qq --disable-pip-version-check --no-deps -r bench/requirements.txt
 	$(BIN)/python -m bench
+
+docs: work/docs/bin/mkdocs  ## the pages of docs/, in work/site
+	NO_MKDOCS_2_WARNING=1 work/docs/bin/mkdocs build --quiet
+
+work/docs/bin/mkdocs: docs/requirements.txt
+	@$(PYTHON) -m venv --clear work/docs
+	@work/docs/bin/pip install -qq --disable-pip-version-check -r docs/requirements.txt
 
 setup: .venv/ready
 

@@ -111,6 +111,7 @@ def notebook(options: argparse.Namespace) -> None:
 
 
 def check(options: argparse.Namespace) -> int:
+    from as2lib.report import readme
     from as2lib.report.check import expected, moved, write_manifest
 
     loaded = Study.load(options.study)
@@ -119,6 +120,7 @@ def check(options: argparse.Namespace) -> int:
         print(f"moved: {line}", file=sys.stderr)
     if not lines:
         write_manifest(loaded)
+        readme.write(loaded)
         print_now(f"checked {count} expected numbers" if count else "no expected numbers for this study")
     return int(bool(lines))
 

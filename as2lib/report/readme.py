@@ -1,0 +1,51 @@
+"""`reports/<study>/README.md`: a study's answer as a code host shows it, from what its notebooks saved."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas
+
+from as2lib.paths import find_root
+from as2lib.report import formatted
+from as2lib.report.check import measured
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+FINDINGS = ("03", "11", "00")  # notebooks whose first sentence stands at the top: the student, the front, the claims
+SECTIONS = (  # title, what follows it: a table `NN_table_k` with its digits, or a figure `NN_figure_k`
+    ("The main table", ("00_table_2", 1), "Accuracy in percent on the target test set, mean ± spread over seeds."),
+    ("Accuracy against cost", ("11_figure_1", 0), "Every system; a point is the fuller the surer it is on the front."),
+    ("For this budget, this system", ("11_table_4", 2), "Budgets are operations a question; chosen on dev."),
+    ("The papers' claims", ("00_table_3", 0), "Each judged by one rule: [all of them](tables/00_table_4.csv)."),
+)
+
+
+def write(study: "Study") -> Path:
+    """Write the page; a part whose notebook was not run is left out."""
+    folder = find_root() / "reports" / study.variant
+    found = measured(study)
+    claims = [found[number]["claims"].split("\n")[0] for number in FINDINGS if found.get(number, {}).get("claims")]
+    parts = [f"# {study.title}", "> Which candidate answers the question, and how cheaply can a model know?"]
+    parts.append("\n".join(f"- {claim}" for claim in claims))
+    for title, (name, digits), said in SECTIONS:
+        figure, table = folder / "figures" / f"{name}.png", folder / "tables" / f"{name}.csv"
+        if figure.exists():
+            parts.append(f"## {title}\n\n![{title}: {said}](figures/{figure.name})\n\n{said}")
+        elif table.exists():
+            parts.append(f"## {title}\n\n{said}\n\n{markdown(pandas.read_csv(table, index_col=0), digits)}")
+    parts.append(
+        f"`make study STUDY={study.study}` writes this page and the notebooks' own, from [index.html](index.html) on. "
+        "Tables are in [tables/](tables), figures in [figures/](figures), the scores of every run in [runs/](runs)."
+    )
+    page = folder / "README.md"
+    page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return page
+
+
+def markdown(table: pandas.DataFrame, digits: int = 1) -> str:
+    """A table as Markdown, with the cells that a page shows; texts stand left, numbers right."""
+    shown = formatted(table, digits)
+    texts = [name not in table or not pandas.api.types.is_numeric_dtype(table[name]) for name in shown]
+    rows = [list(shown), [":--" if text else "--:" for text in texts], *shown.to_numpy().tolist()]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows)

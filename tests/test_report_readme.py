@@ -1,0 +1,38 @@
+"""The page that a code host shows, from a report folder written by hand."""
+
+import json
+
+import pandas
+import pytest
+
+from as2lib import Study
+from as2lib.report.readme import markdown, write
+
+
+@pytest.fixture
+def folder(root):
+    folder = root / "reports" / "tiny"
+    for name in ("tables", "figures", "metrics"):
+        (folder / name).mkdir(parents=True)
+    (folder / "tables" / "00_table_2.csv").write_text("system,MAP,MAP ±,published MAP\na|b,71.26,0.5,\nmean,70,,82.1\n")
+    (folder / "metrics" / "03.json").write_text(json.dumps({"claims": "MHS is ahead.\nAnd more."}))
+    (folder / "metrics" / "11.json").write_text(json.dumps({"claims": "One system is on the front."}))
+    return folder
+
+
+def test_the_page_has_the_first_finding_of_each_notebook_and_the_tables_that_are_there(folder):
+    page = write(Study.load("tiny")).read_text(encoding="utf-8")
+    assert page.startswith("# a study for the tests\n")
+    assert "- MHS is ahead.\n- One system is on the front.\n\n" in page
+    assert "| a\\|b | 71.3 ± 0.5 | – |" in page
+    assert "## Accuracy against cost" not in page
+
+
+def test_a_figure_is_shown_where_it_was_drawn(folder):
+    (folder / "figures" / "11_figure_1.png").write_bytes(b"")
+    assert "](figures/11_figure_1.png)" in write(Study.load("tiny")).read_text(encoding="utf-8")
+
+
+def test_numbers_stand_right_and_texts_left():
+    table = pandas.DataFrame({"n": [1200], "said": ["x"]}, index=pandas.Index(["a"], name="system"))
+    assert markdown(table).splitlines() == ["| system | n | said |", "| :-- | --: | :-- |", "| a | 1,200 | x |"]
