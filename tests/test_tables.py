@@ -44,15 +44,27 @@ def test_a_system_equals_itself(trained):
 
 
 def test_a_reading_says_different_equal_both_or_undecided(trained):
-    def reading(p, q):
-        row = pandas.Series({"difference": 3.0, "low": 1.0, "high": 5.0, "p Holm": p, "p equal": q})
+    def reading(p, q, low=-1.0):
+        row = pandas.Series({"difference": 3.0, "low": low, "high": 5.0, "p Holm": p, "p equal": q})
         return results.reading(trained.study, "a − b", row)
 
-    assert reading(0.001, 0.9).endswith("a real difference (Wilcoxon, p = 0.001).")
-    assert "equal within the margin" in reading(0.5, 0.0001)
+    assert reading(0.001, 0.9, low=1.0).endswith("a real difference (Wilcoxon, p = 0.0010).")
+    assert "equal within the margin (TOST, p < 0.001)" in reading(0.5, 0.0001)
     assert "real difference" in reading(0.001, 0.001)
     assert "within the margin" in reading(0.001, 0.001)
     assert "undecided" in reading(0.5, 0.5)
+
+
+def test_a_verdict_that_its_interval_seems_to_contradict_says_why(trained):
+    def verdict(p, q, low, high):
+        row = pandas.Series({"difference": -11.0, "low": low, "high": high, "p Holm": p, "p equal": q})
+        return results.verdict(trained.study, row)
+
+    assert "undecided" not in verdict(0.02, 0.9, -15.8, -6.0)
+    assert "corrected for all of them, has p = 0.020, and only p < 0.01 counts" in verdict(0.02, 0.9, -15.8, -6.0)
+    assert "the interval leaves zero out" not in verdict(0.02, 0.9, -15.8, 6.0)
+    assert "whose interval has zero" in verdict(0.001, 0.9, -15.8, 6.0)
+    assert "though the interval leaves zero out" in verdict(0.02, 0.001, -1.5, -0.2)
 
 
 def test_heads_are_ranked_on_their_own(trained):

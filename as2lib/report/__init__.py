@@ -1,12 +1,12 @@
 """What a notebook leaves behind: numbered tables, figures and metrics under `reports/<study>/`."""
 
-import io
 import json
 import math
 import platform
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from importlib.metadata import version
-from numbers import Integral, Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 
 from as2lib.paths import find_root
 from as2lib.precision import machine
+from as2lib.report import figures, tables
 from as2lib.runs.files import write_json
-from as2lib.runs.results import p_text
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -50,38 +50,57 @@ class Report:
         keep: bool = True,
         timing: bool = False,
         first: int | None = None,
+        runs: Mapping[str, str | Sequence[str]] | None = None,
     ) -> HTML:
-        """Show a table as `formatted` writes it, and save its numbers as csv and what is shown as LaTeX.
+        """Show a table as `tables.formatted` writes it, and save its numbers as csv and what is shown as LaTeX.
 
         keep: False for a listing, or an example that shows texts of a corpus, which no file should hold.
         timing: whether it holds measured times.  first: show, here and in LaTeX, only so many rows; the csv has all.
+        runs: row → the prefix, or prefixes, of the runs behind it: the page says which command makes them.
         """
         name = f"{self.number}_table_{number}"
-        shown = formatted(table if first is None else table.head(first), digits)
-        texts = [column for column in shown if not _is_numeric(table, column)]
+        shown = tables.formatted(table if first is None else table.head(first), digits)
+        left, links = tables.texts(table, shown), []
         if keep:
             folder = self._folder("tables")
             file = f"{name}{_ending(timing)}"
             table.to_csv(folder / f"{file}.csv", float_format="%.10g", lineterminator="\n")
-            latex = _latex_table(shown, texts, f"{title}. {caption}", name)
+            latex = tables.as_latex(shown, left, f"{title}. {caption}", name)
             (folder / f"{file}.tex").write_text(latex, encoding="utf-8")
-        left = {column: [{"selector": "", "props": "text-align: left; white-space: normal"}] for column in texts}
-        styled = shown.style.hide(axis="index").set_table_styles(left).to_html(table_uuid=name)
-        heading = f"<p><b>Table {self.number}.{number}: {title}.</b> {caption}</p>"
-        return HTML(f'<div class="as2-table">{heading}<div class="scroll">{styled}</div></div>')
+            links = [f'<a href="tables/{file}.{kind}">{kind}</a>' for kind in ("csv", "tex")]
+        links.append(f"made by <code>as2 notebook {self.study.study} {self.notebook}</code>")
+        of_rows = tables.commands(self._made(runs or {}), self.study.study) if runs is not None else ""
+        return HTML(
+            f'<div class="as2-table"><p><b>Table {self.number}.{number}: {escape(title)}.</b> {escape(caption)}</p>'
+            f'<div class="scroll" tabindex="0" role="region" aria-label="Table {self.number}.{number}">'
+            f'{tables.as_html(shown, left, name)}</div><p class="made">{" · ".join(links)}</p>{of_rows}</div>'
+        )
+
+    def _made(self, runs: Mapping[str, str | Sequence[str]]) -> dict[str, list[str]]:
+        """Row → the names of its runs."""
+        below = self.study.store.below
+        prefixes = {row: [found] if isinstance(found, str) else found for row, found in runs.items()}
+        return {row: [name for prefix in found for name in below(prefix)] for row, found in prefixes.items()}
 
     def figure(self, figure: Figure, number: int, title: str, caption: str, timing: bool = False) -> HTML:
         """Save a figure and show it.  timing: whether it shows measured times."""
         name = f"{self.number}_figure_{number}{_ending(timing)}"
         folder = self._folder("figures")
+        whole = f"Figure {self.number}.{number}: {title}."
+        svg = figures.as_svg(figure, f"figure-{self.number}-{number}", whole, caption)
         figure.savefig(folder / f"{name}.png", dpi=144, bbox_inches="tight", metadata={"Software": None})
-        figure.savefig(folder / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})
-        drawn = io.StringIO()
-        figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None})
         pyplot.close(figure)
-        svg = drawn.getvalue()[drawn.getvalue().index("<svg") :]
-        text = f"<figcaption><b>Figure {self.number}.{number}: {title}.</b> {caption}</figcaption>"
-        return HTML(f'<figure class="as2-figure">{svg}{text}</figure>')
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        drawn = svg[svg.index("<svg") :]
+        points = float(re.search(r'width="([\d.]+)pt"', drawn)[1])
+        least = f"min-width: {0.8 * points:.0f}px"  # below, its letters could not be read: it scrolls in its frame
+        made = f'<a href="figures/{name}.svg">svg</a> · <a href="figures/{name}.png">png</a>'
+        return HTML(
+            f'<figure class="as2-figure"><div class="scroll" tabindex="0" role="region" aria-label="{whole[:12]}">'
+            f'{drawn.replace("<svg", f"""<svg style="{least}" """, 1)}</div>'
+            f"<figcaption><b>{escape(whole)}</b> {escape(caption)} "
+            f'<span class="made">{made}</span></figcaption></figure>'
+        )
 
     def record(self, timing: bool = False, **numbers: float | int | bool | str) -> None:
         """Keep numbers under names that the overview and `params/expected` read; measured times in a file of theirs."""
@@ -109,6 +128,11 @@ class Report:
                 write_json(path, kept)
         return kept["found"], kept["machine"]
 
+    def answer(self, sentence: str) -> Markdown:
+        """What the notebook answers to its question, in a sentence or two; the overview repeats it."""
+        self.record(answer=sentence)
+        return Markdown(f"**{sentence}**")
+
     def findings(self) -> Markdown:
         """Everything said so far, what holds of measured times last."""
         return _bullets([*self.claims[False], *self.claims[True]])
@@ -133,61 +157,10 @@ def _bullets(sentences: Sequence[str]) -> Markdown:
     return Markdown("\n".join(f"- {sentence}" for sentence in sentences))
 
 
-def formatted(table: pandas.DataFrame, digits: int = 1) -> pandas.DataFrame:
-    """A table as a reader sees it: strings.
-
-    The index becomes the first column; `run` and empty columns go; `MAP` and `MAP ±` become "61.2 ± 0.4"; whole numbers
-    stay whole, others get `digits` decimals; p values two significant digits; what is missing is a dash.
-    """
-    flat = table.reset_index() if table.index.name else table.reset_index(drop=True)
-    flat = flat.drop(columns=[name for name in flat if name == "run" or flat[name].isna().all()])
-    shown = {}
-    for name in flat:
-        if name.endswith(" ±"):
-            continue
-        style = _p_value if name == "p" or name.startswith("p ") else lambda value: _cell(value, digits)
-        cells = [style(value) for value in flat[name]]
-        if f"{name} ±" in flat:
-            spread = [_cell(value, digits) for value in flat[f"{name} ±"]]
-            cells = [cell if s == "–" else f"{cell} ± {s}" for cell, s in zip(cells, spread, strict=True)]
-        shown[name] = cells
-    return pandas.DataFrame(shown)
-
-
 def _ending(timing: bool) -> str:
     return ".timing" if timing else ""
-
-
-def _is_numeric(table: pandas.DataFrame, column: str) -> bool:
-    return column in table and pandas.api.types.is_numeric_dtype(table[column])
-
-
-def _cell(value: Any, digits: int) -> str:
-    if pandas.isna(value):
-        return "–"
-    if isinstance(value, bool) or not isinstance(value, Number):
-        return str(value)
-    return f"{value:,d}" if isinstance(value, Integral) else f"{value:,.{digits}f}"
-
-
-def _p_value(value: float) -> str:
-    if pandas.isna(value):
-        return "–"
-    return p_text(value).removeprefix("= ")
-
-
-def _latex_table(shown: pandas.DataFrame, texts: Sequence[str], caption: str, name: str) -> str:
-    columns = "".join("l" if column in texts else "r" for column in shown)
-    escaped = shown.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis="columns")
-    return escaped.to_latex(hrules=True, column_format=columns, caption=_latex(caption), label=f"tab:{name}")
 
 
 def _plain(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _latex(text: str) -> str:
-    for character in "&%_#":
-        text = text.replace(character, f"\\{character}")
-    return text

@@ -1,60 +1,75 @@
-"""The study's plots, one function a kind; each takes a tidy frame and returns a figure."""
+"""The study's plots, one function a kind; each takes a tidy frame and returns a figure, six inches wide for a phone.
+
+A series has a colour that everyone can tell apart, and a marker or a dash besides; legends stand below the axes.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from textwrap import fill
 
 import matplotlib
 import numpy
 import pandas
 import seaborn
 from matplotlib import pyplot, ticker
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 matplotlib.rcParams["svg.hashsalt"] = "as2lib"
-seaborn.set_theme(style="whitegrid", context="notebook", palette="deep")
-LINE, MUTED = "#1f4e79", "#8a8a8a"
+seaborn.set_theme(style="whitegrid", context="notebook", palette="colorblind")
+LINE, MUTED = "#1f4e79", "#767676"
+PALETTE, MARKERS, DASHES = seaborn.color_palette("colorblind", 10), "os^DvPX*<>", ("-", "--", "-.", ":")
+WIDTH = 6.0  # inches
+NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # said of itself by a file: nothing
 
 
 def dots(
     table: pandas.DataFrame, value: str, spread: str, group: str, title: str, axis: str, baseline: tuple[str, float]
 ) -> Figure:
-    """One row a system: its mean and its spread over seeds, coloured by `group`, with a trivial baseline as a line."""
-    figure, axes = pyplot.subplots(figsize=(8, 0.42 * len(table) + 1.6))
-    kinds = list(dict.fromkeys(table[group]))
-    palette = dict(zip(kinds, seaborn.color_palette("deep", len(kinds)), strict=True))
+    """One row a system: its mean and its spread over seeds, marked by `group`, with a trivial baseline as a line."""
+    figure, axes = _rows(table.index)
+    kinds = {kind: _style(place) for place, kind in enumerate(dict.fromkeys(table[group]))}
     for height, (_, row) in enumerate(table.iterrows()):
         error = row[spread] if pandas.notna(row[spread]) else None
-        axes.errorbar(row[value], height, xerr=error, fmt="o", color=palette[row[group]], capsize=3, markersize=7)
-    axes.set_yticks(range(len(table)), table.index)
-    axes.invert_yaxis()
-    axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.2)
-    handles = [pyplot.Line2D([], [], marker="o", linestyle="", color=palette[kind], label=kind) for kind in kinds]
+        axes.errorbar(row[value], height, xerr=error, capsize=3, markersize=7, linestyle="", **kinds[row[group]])
+    axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4)
+    spreads = table[spread].fillna(0)
+    _room(axes, [*(table[value] - spreads), *(table[value] + spreads), baseline[1]])
+    handles = [pyplot.Line2D([], [], linestyle="", label=kind, **style) for kind, style in kinds.items()]
     handles.append(pyplot.Line2D([], [], linestyle="--", color=MUTED, label=baseline[0]))
-    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-    axes.set(title=title, xlabel=axis)
-    return figure
+    return _finished(figure, axes, title, axis, handles=handles)
 
 
 def forest(table: pandas.DataFrame, title: str, axis: str, margin: float | None = None) -> Figure:
     """Differences with their intervals: columns difference, low, high; zero and the equivalence margin are marked."""
-    figure, axes = pyplot.subplots(figsize=(8, 0.42 * len(table) + 1.6))
-    heights = range(len(table))
+    figure, axes = _rows(table.index)
     errors = [table["difference"] - table["low"], table["high"] - table["difference"]]
+    heights = range(len(table))
     axes.errorbar(table["difference"], heights, xerr=errors, fmt="o", color=LINE, capsize=3, markersize=7)
     axes.axvline(0, color="black", linewidth=1)
     if margin is not None:
-        axes.axvspan(-margin, margin, color=MUTED, alpha=0.15, label=f"counts as equal (±{margin:g})")
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-    axes.set_yticks(list(heights), table.index)
-    axes.invert_yaxis()
-    axes.set(title=title, xlabel=axis)
-    return figure
+        axes.axvspan(-margin, margin, color=MUTED, alpha=0.2, label=f"counts as equal (±{margin:g})")
+    return _finished(figure, axes, title, axis)
 
 
 def lines(table: pandas.DataFrame, x: str, y: str, hue: str, title: str, x_label: str, y_label: str) -> Figure:
-    """Curves, a colour for each value of `hue`; where a point repeats, its mean and the band of its values."""
-    figure, axes = pyplot.subplots(figsize=(8, 4))
-    seaborn.lineplot(table, x=x, y=y, hue=hue, errorbar=("pi", 100), ax=axes)
-    axes.legend(title=None, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-    axes.set(title=title, xlabel=x_label, ylabel=y_label)
-    return figure
+    """Curves, a colour, a marker and a dash for each value of `hue`; where a point repeats, its mean and its range.
+
+    Ranges are bars beside each other, so that none covers another curve.
+    """
+    figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
+    curves, step = dict(list(table.groupby(hue, sort=False))), numpy.ptp(table[x]) / 150
+    for place, (name, points) in enumerate(curves.items()):
+        found = points.groupby(x)[y].agg(["mean", "min", "max"])
+        at = found.index + (place - (len(curves) - 1) / 2) * step
+        errors = [found["mean"] - found["min"], found["max"] - found["mean"]]
+        if not (found["max"] > found["min"]).any():
+            at, errors = found.index, None
+        style = _style(place) | {"linestyle": DASHES[place % len(DASHES)], "label": name}
+        axes.errorbar(at, found["mean"], yerr=errors, capsize=2, elinewidth=1, markersize=5, **style)
+    return _finished(figure, axes, title, x_label, y_label)
 
 
 def front(
@@ -68,17 +83,14 @@ def front(
     baseline: tuple[str, float],
 ) -> Figure:
     """Every point, those of the Pareto front joined (column `front`), and a few with a marker each (`label`)."""
-    figure, axes = pyplot.subplots(figsize=(8, 4.5))
+    figure, axes = pyplot.subplots(figsize=(WIDTH, 4.8), layout="constrained")
     axes.scatter(points[x], points[y], s=9, color=MUTED, alpha=0.35, linewidth=0, label="a combination of ratios")
     best = points[points["front"]].sort_values(x)
     axes.step(best[x], best[y], where="post", color=LINE, linewidth=1.6, marker="o", markersize=4, label="Pareto front")
-    colours = seaborn.color_palette("deep")[1:]
-    for (_, row), marker, colour in zip(marked.iterrows(), "^Dos*Pv", colours, strict=False):
-        axes.plot(row[x], row[y], marker, color=colour, markersize=10, markeredgecolor="white", label=row["label"])
-    axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.2, label=baseline[0])
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-    axes.set(title=title, xlabel=x_label, ylabel=y_label)
-    return figure
+    for place, (_, row) in enumerate(marked.iterrows(), start=1):
+        axes.plot(row[x], row[y], linestyle="", markersize=10, label=row["label"], **_style(place))
+    axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
+    return _finished(figure, axes, title, x_label, y_label)
 
 
 def frontier(
@@ -93,78 +105,125 @@ def frontier(
 
     points: columns cost, value, kind, front, share (percent: the fuller a point's colour).  marks: kind → its marker.
     """
-    figure, axes = pyplot.subplots(figsize=(8, 5))
-    axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.2, label=baseline[0])
+    figure, axes = pyplot.subplots(figsize=(WIDTH, 5.6), layout="constrained")
+    axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
     best = points[points["front"]].sort_values("cost")
     right = points["cost"].max() * 1.2
     steps = [*best["cost"], right], [*best["value"], best["value"].iloc[-1]]
     axes.step(*steps, where="post", color=LINE, linewidth=1.6, label="Pareto front", zorder=2)
-    for (kind, marker), colour in zip(marks.items(), seaborn.color_palette("deep", 10), strict=False):
+    for (kind, marker), colour in zip(marks.items(), PALETTE, strict=False):
         of_kind = points[points["kind"] == kind]
         colours = [(*colour, 0.5 + 0.5 * share / 100) for share in of_kind["share"]]
         style = {"marker": marker, "s": 120 if marker == "*" else 60, "edgecolors": "white", "linewidth": 0.5}
         axes.scatter(of_kind["cost"], of_kind["value"], c=colours, zorder=3, **style)
         if len(of_kind):
             axes.scatter([], [], color=colour, label=kind, **style)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
-    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-    axes.set(title=title, xlabel=x_label, ylabel=y_label)
-    return figure
+    _logarithmic(axes)
+    return _finished(figure, axes, title, x_label, y_label)
 
 
 def bars(
     table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str, baseline: tuple[str, float]
 ) -> Figure:
     """One bar a value of `x`, and a baseline as a line."""
-    figure, axes = pyplot.subplots(figsize=(8, 4))
+    figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     axes.bar(table[x], table[y], color=LINE)
-    axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.2, label=baseline[0])
+    axes.axhline(baseline[1], color="black", linestyle="--", linewidth=1.4, label=baseline[0])
     axes.set_xticks(table[x])
     axes.grid(axis="x", visible=False)
-    axes.legend(frameon=False)
-    axes.set(title=title, xlabel=x_label, ylabel=y_label)
-    return figure
+    return _finished(figure, axes, title, x_label, y_label)
 
 
 def heatmaps(tables: dict[str, pandas.DataFrame], x_label: str, y_label: str) -> Figure:
-    """Tables of one shape side by side, each value written in its cell; colours are each table's own range."""
-    rows, columns = next(iter(tables.values())).shape
-    figure, places = pyplot.subplots(1, len(tables), figsize=(2.2 + 0.95 * columns * len(tables), 1.7 + 0.5 * rows))
-    for number, (axes, (title, table)) in enumerate(zip(numpy.atleast_1d(places), tables.items(), strict=True)):
+    """Tables of one shape, two beside each other, values in the cells; colours are each table's own range."""
+    (rows, columns), lines = next(iter(tables.values())).shape, -(-len(tables) // 2)
+    across = min(2, len(tables))
+    size = 2.2 + 0.7 * columns * across, (1.6 + 0.45 * rows) * lines
+    figure, places = pyplot.subplots(lines, across, figsize=size, layout="constrained", squeeze=False)
+    for number, (axes, (title, table)) in enumerate(zip(places.flat, tables.items(), strict=False)):
+        first = number % across == 0
         seaborn.heatmap(table, annot=True, fmt=".2f", cmap="Blues", cbar=False, linewidths=0.5, ax=axes)
-        axes.set(title=title, xlabel=x_label, ylabel=y_label if number == 0 else "")
-        axes.set_yticks(axes.get_yticks(), table.index if number == 0 else [""] * rows, rotation=0)
+        axes.set(xlabel=x_label if number >= len(tables) - across else "", ylabel=y_label if first else "")
+        axes.set_title(title, fontsize=12)
+        axes.set_yticks(axes.get_yticks(), _wrapped(table.index) if first else [""] * rows, rotation=0)
         axes.set_xticks(axes.get_xticks(), table.columns, rotation=35, ha="right")
-    figure.tight_layout()
+    for axes in places.flat[len(tables) :]:
+        axes.remove()
     return figure
 
 
 def ratios(table: pandas.DataFrame, title: str, axis: str) -> Figure:
     """One row a system, a marker for each column: ratios to a reference, on a logarithmic axis; 1 is marked."""
-    figure, axes = pyplot.subplots(figsize=(8, 0.42 * len(table) + 1.6))
-    heights = list(range(len(table)))
-    for marker, column in zip("osD", table, strict=False):
-        axes.scatter(table[column], heights, marker=marker, s=48, label=column, alpha=0.85, zorder=3)
+    figure, axes = _rows(table.index)
+    for place, column in enumerate(table):
+        style = _style(place)
+        axes.scatter(table[column], range(len(table)), s=48, label=column, alpha=0.85, zorder=3, **style)
     axes.axvline(1, color="black", linewidth=1)
+    _logarithmic(axes)
+    return _finished(figure, axes, title, axis)
+
+
+def scatter(table: pandas.DataFrame, x: str, y: str, hue: str, title: str, x_label: str, y_label: str) -> Figure:
+    """One point a row, coloured and sized by the number in `hue`; zero on the y axis is marked."""
+    figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
+    size = 25 + 75 * (table[hue] - table[hue].min()) / max(numpy.ptp(table[hue]), 1e-12)
+    points = axes.scatter(table[x], table[y], c=table[hue], cmap="viridis", s=size)
+    axes.axhline(0, color=MUTED, linestyle="--", linewidth=1.4)
+    figure.colorbar(points, ax=axes, label=hue)
+    return _finished(figure, axes, title, x_label, y_label)
+
+
+def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
+    """An SVG file that says what it is to who cannot see it; its ids begin with `name`, so pages can hold several."""
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", bbox_inches="tight", metadata=NOTHING)
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", drawn.getvalue())
+    start = text.index("<svg")
+    end = text.index(">", start)
+    labels = f' role="img" aria-labelledby="{name}-title {name}-desc"'
+    said = f'<title id="{name}-title">{escape(title)}</title>\n <desc id="{name}-desc">{escape(description)}</desc>'
+    return f"{text[:end]}{labels}>\n {said}{text[end + 1 :]}"
+
+
+def _rows(labels: Iterable[str]) -> tuple[Figure, Axes]:
+    """Axes with one row a label, from above."""
+    names = _wrapped(labels)
+    height = sum(0.42 + 0.16 * name.count("\n") for name in names)
+    figure, axes = pyplot.subplots(figsize=(WIDTH, height + 1.8), layout="constrained")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    return figure, axes
+
+
+def _wrapped(labels: Iterable[str]) -> list[str]:
+    return [fill(str(label), 26) for label in labels]
+
+
+def _style(place: int) -> dict:
+    return {"color": PALETTE[place % len(PALETTE)], "marker": MARKERS[place % len(MARKERS)]}
+
+
+def _room(axes: Axes, values: Sequence[float]) -> None:
+    """A margin around all values, so that nothing lies on the frame."""
+    low, high = numpy.nanmin(values), numpy.nanmax(values)
+    margin = 0.06 * (high - low) or 1
+    axes.set_xlim(low - margin, high + margin)
+
+
+def _logarithmic(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
-    axes.set_yticks(heights, table.index)
-    axes.invert_yaxis()
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-    axes.set(title=title, xlabel=axis)
-    return figure
 
 
-def scatter(table: pandas.DataFrame, x: str, y: str, hue: str, title: str, x_label: str, y_label: str) -> Figure:
-    """One point a row, coloured by the number in `hue`; zero on the y axis is marked."""
-    figure, axes = pyplot.subplots(figsize=(8, 4))
-    points = axes.scatter(table[x], table[y], c=table[hue], cmap="viridis", s=36)
-    axes.axhline(0, color=MUTED, linestyle="--", linewidth=1.2)
-    figure.colorbar(points, ax=axes, label=hue)
-    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+def _finished(figure: Figure, axes: Axes, title: str, x_label: str, y_label: str = "", handles=None) -> Figure:
+    """With a title, labels, and below the axes a legend, where there is something to name."""
+    axes.set(xlabel=x_label, ylabel=y_label)
+    figure.suptitle(fill(title, 62), fontsize=13)
+    handles = handles or axes.get_legend_handles_labels()[0]
+    if handles:
+        names = [str(handle.get_label()) for handle in handles]
+        across = 1 if max(map(len, names)) > 30 else 2 if max(map(len, names)) > 16 else 3
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(across, len(names)), frameon=False)
     return figure

@@ -1,6 +1,7 @@
-"""Runs notebooks and makes HTML pages of them: code folded away but one click from view, a link to the neighbours."""
+"""Runs notebooks and makes HTML pages of them: contents beside the text, code one switch away, tables to sort."""
 
 import re
+from html import unescape
 from pathlib import Path
 
 import nbformat
@@ -11,6 +12,9 @@ from traitlets.config import Config
 
 TEMPLATE = Path(__file__).parent / "template"
 INDEX = "00_overview"  # the page that is also index.html
+STYLES = {"light": "friendly", "dark": "github-dark"}  # of code, in pygments
+CONTENTS = "<!-- contents -->"  # where the template wants them
+HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 
 
 def execute(notebook: Path, executed: Path, study: str) -> Path:
@@ -27,7 +31,8 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
     """
     name = INDEX if page.stem == "index" else page.stem
     notebook = nbformat.read(executed, as_version=4)
-    for cell in notebook.cells:
+    for number, cell in enumerate(notebook.cells):
+        cell["id"] = str(number)  # papermill gives its own cell another one each time
         if cell.cell_type == "markdown":
             cell.source = re.sub(r"\((\d\d_\w+)\.ipynb\)", lambda match: f"({page_name(match[1])}.html)", cell.source)
         if cell.cell_type == "code":  # a progress bar rewrites its line: nothing for a page
@@ -37,18 +42,16 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
         "previous": page_name(names[place - 1]) if place else None,
         "next": names[place + 1] if place + 1 < len(names) else None,
     }
-    css = (TEMPLATE / "report.css").read_text() + HtmlFormatter(style="friendly").get_style_defs(".highlight")
     exporter = HTMLExporter(
         template_name="template",
         extra_template_basedirs=[str(TEMPLATE.parent)],
         config=Config(),
         exclude_input_prompt=True,
     )
-    body, _ = exporter.from_notebook_node(
-        notebook, resources={"as2": {"title": _title(notebook), "css": css, **neighbours}}
-    )
+    given = {"title": _title(notebook), "css": _css(), "js": (TEMPLATE / "report.js").read_text(), **neighbours}
+    body, _ = exporter.from_notebook_node(notebook, resources={"as2": given})
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(body, encoding="utf-8")
+    page.write_text(body.replace(CONTENTS, _contents(body), 1), encoding="utf-8")
     return page
 
 
@@ -56,6 +59,16 @@ def page_name(name: str) -> str:
     return "index" if name == INDEX else name
 
 
+def _contents(body: str) -> str:
+    """A link to each section."""
+    return "\n".join(f'<li><a href="#{anchor}">{title}</a></li>' for anchor, title in HEADING.findall(body))
+
+
+def _css() -> str:
+    light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in STYLES.values())
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{(TEMPLATE / 'report.css').read_text()}"
+
+
 def _title(notebook: nbformat.NotebookNode) -> str:
     first = notebook.cells[0].source.splitlines()[0]
-    return first.lstrip("# ").strip()
+    return unescape(first.lstrip("# ").strip())

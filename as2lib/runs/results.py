@@ -17,6 +17,7 @@ from as2lib.metrics import ranking
 from as2lib.metrics.significance import compare as paired_tests
 from as2lib.metrics.significance import holm, interval_over_seeds
 from as2lib.runs.run import System
+from as2lib.runs.wording import p_text, signed, span
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -185,27 +186,38 @@ def labelled(tests: pandas.DataFrame, labels: Mapping[Hashable, str]) -> pandas.
 
 
 def reading(study: "Study", name: str, row: pandas.Series) -> str:
-    """One comparison as a sentence."""
-    size = f"{row['difference']:+.1f} points of MAP (95 % interval {row['low']:+.1f} to {row['high']:+.1f})"
-    differs, equals = (row[p] < study.significance.alpha for p in ("p Holm", "p equal"))
-    p, q = p_text(row["p Holm"]), p_text(row["p equal"])
-    verdict = {
-        (True, False): f"a real difference (Wilcoxon, p {p})",
-        (True, True): f"a real difference (Wilcoxon, p {p}), but one within the margin (TOST, p {q})",
-        (False, True): f"equal within the margin (TOST, p {q})",
-        (False, False): f"undecided: not different (Wilcoxon, p {p}), nor shown equal (TOST, p {q})",
-    }[bool(differs), bool(equals)]
-    return f"{name}: {size}, {verdict}."
+    """One comparison as a sentence; where its interval and the corrected test say different things, it says why."""
+    size = f"{signed(row['difference'])} points of MAP (95 % interval {span(row['low'], row['high'])})"
+    return f"{name}: {size}, {verdict(study, row)}."
 
 
-def spread_text(mean: float, deviation: float) -> str:
-    """A mean over seeds in a sentence, "61.2 ± 0.4"; with one seed the value alone."""
-    return f"{mean:.1f}" if pandas.isna(deviation) else f"{mean:.1f} ± {deviation:.1f}"
+def verdict(study: "Study", row: pandas.Series) -> str:
+    """What the tests of a row of `compare` say, as the end of a sentence."""
+    alpha, p, q = study.significance.alpha, p_text(row["p Holm"]), p_text(row["p equal"])
+    differs, equals = bool(row["p Holm"] < alpha), bool(row["p equal"] < alpha)
+    apart = bool(row["low"] > 0 or row["high"] < 0)
+    if differs:
+        within = f", but one within the margin (TOST, {q})" if equals else ""
+        mean = (
+            "" if apart else "; it shows in how many questions each wins, and not in the mean, whose interval has zero"
+        )
+        return f"a real difference (Wilcoxon, {p}){within}{mean}"
+    if equals:
+        return f"equal within the margin (TOST, {q})" + (", though the interval leaves zero out" if apart else "")
+    if apart:
+        return (
+            "likely a difference, but not a proven one: the interval, which is of this comparison alone, leaves zero "
+            f"out, while Wilcoxon's test, corrected for all of them, has {p}, and only p < {alpha:g} counts"
+        )
+    return f"undecided: not different (Wilcoxon, {p}), nor shown equal (TOST, {q})"
 
 
-def p_text(p: float) -> str:
-    """A p value in a sentence or a table."""
-    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
+def note_on_intervals(study: "Study") -> str:
+    """Why an interval may leave zero out where the test beside it does not count."""
+    return (
+        "An interval is of one comparison, at 95 %; p Holm is of the ranks, corrected for all comparisons, and counts "
+        f"below {study.significance.alpha:g}: so an interval may leave zero out where no difference is proven."
+    )
 
 
 def caption(questions: int, seeds: Sequence[int] = (), published_as: str = "", policy: str = "answered") -> str:

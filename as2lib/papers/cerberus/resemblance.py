@@ -10,6 +10,7 @@ from as2lib.metrics.significance import Comparison, compare
 from as2lib.papers.cerberus.systems import systems
 from as2lib.runs import results
 from as2lib.runs.params import FAMILIES
+from as2lib.runs.wording import p_text
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -153,8 +154,8 @@ def sentences_own_teacher(study: "Study", own: pandas.DataFrame, test: Compariso
         verdict = f"heads resemble their own teachers {'more' if test.difference > 0 else 'less'} than other heads do"
     return [
         f"In whole lists a head's rank correlation with its own teacher is {test.difference:+.4f} from what the other "
-        f"heads have with it (95 % interval {test.low:+.4f} to {test.high:+.4f} over {test.n} questions; Wilcoxon, p "
-        f"{results.p_text(test.wilcoxon_p)}): {verdict}.",
+        f"heads have with it (95 % interval {test.low:+.4f} to {test.high:+.4f} over {test.n} questions; Wilcoxon, "
+        f"{p_text(test.wilcoxon_p)}): {verdict}.",
         f"{own['first'].iloc[-1]} of {K} teachers correlate most with their own head.",
     ]
 

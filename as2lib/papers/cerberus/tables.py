@@ -15,6 +15,7 @@ from as2lib.runs import results
 from as2lib.runs.params import FAMILIES
 from as2lib.runs.results import METRICS, System
 from as2lib.runs.store import Finished
+from as2lib.runs.wording import spread_text
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -99,7 +100,7 @@ def main_results(study: "Study", found: dict[str, Any]) -> pandas.DataFrame:
 def sentence_best(found: pandas.DataFrame) -> str:
     best = found.iloc[1:].sort_values("MAP").iloc[-1]
     return (
-        f"The best single model is {best.name}, with MAP {results.spread_text(best['MAP'], best['MAP ±'])} and "
+        f"The best single model is {best.name}, with MAP {spread_text(best['MAP'], best['MAP ±'])} and "
         f"P@1 {best['P@1']:.1f}; the trivial baseline has MAP {found['MAP'].iloc[0]:.1f}."
     )
 
@@ -159,9 +160,9 @@ def sentence_mhs(found: pandas.DataFrame) -> str:
     rows = found.set_index("run")
     mhs, alone = rows.loc["mhs/3h1"], rows.loc[f"base/{STUDENT}"]
     return (
-        f"MHS has MAP {results.spread_text(mhs['MAP'], mhs['MAP ±'])} with "
+        f"MHS has MAP {spread_text(mhs['MAP'], mhs['MAP ±'])} with "
         f"{mhs['parameters'] / alone['parameters']:.2f} times the parameters of the base model, which has "
-        f"{results.spread_text(alone['MAP'], alone['MAP ±'])} without a teacher."
+        f"{spread_text(alone['MAP'], alone['MAP ±'])} without a teacher."
     )
 
 
@@ -259,7 +260,7 @@ def sentences_confidence(study: "Study", sure: pandas.DataFrame) -> list[str]:
     less, several = sum(share < mean for share in single), len(single)
     than = {0: f"less than for any of the {several} teachers", several: "more than for every teacher"}
     return [
-        f"KD from the ensemble reaches MAP {by_all:.1f}, KD from one teacher {results.spread_text(by_one, spread)}.",
+        f"KD from the ensemble reaches MAP {by_all:.1f}, KD from one teacher {spread_text(by_one, spread)}.",
         f"{mean:.0f} % of the ensemble's probabilities lie below 0.05 or above 0.95: "
         + than.get(less, f"more than for {less} of the {several} teachers")
         + f" ({', '.join(f'{share:.0f} %' for share in single)}).",

@@ -1,0 +1,89 @@
+"""A table as a reader sees it: strings, as HTML and as LaTeX; writes nothing."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from numbers import Integral, Number
+from typing import Any
+
+import pandas
+
+from as2lib.runs.results import MEASURES
+from as2lib.runs.wording import number, p_cell
+
+MISSING = "–"
+
+
+def formatted(table: pandas.DataFrame, digits: int = 1) -> pandas.DataFrame:
+    """Strings: the index becomes the first column; `run` and empty columns go; `MAP` and `MAP ±` become "61.2 ± 0.4".
+
+    Whole numbers and counts stay whole, others get `digits` decimals; p values as `wording.p_cell` has them; what is
+    missing is a dash.
+    """
+    flat = table.reset_index() if table.index.name else table.reset_index(drop=True)
+    flat = flat.drop(columns=[name for name in flat if name == "run" or flat[name].isna().all()])
+    shown = {}
+    for name in flat:
+        if name.endswith(" ±"):
+            continue
+        places = 0 if _counts(flat, name) else digits
+        is_p = name == "p" or name.startswith("p ")
+        cells = [p_cell(value, MISSING) if is_p else _cell(value, places) for value in flat[name]]
+        if f"{name} ±" in flat:
+            spread = [_cell(value, digits) for value in flat[f"{name} ±"]]
+            cells = [cell if s == MISSING else f"{cell} ± {s}" for cell, s in zip(cells, spread, strict=True)]
+        shown[name] = cells
+    return pandas.DataFrame(shown)
+
+
+def texts(table: pandas.DataFrame, shown: pandas.DataFrame) -> list[str]:
+    """The columns that hold words."""
+    return [name for name in shown if not (name in table and pandas.api.types.is_numeric_dtype(table[name]))]
+
+
+def as_html(shown: pandas.DataFrame, left: Sequence[str], name: str) -> str:
+    """The first column is each row's heading.  left: columns of words.  name: an id of the table."""
+    style = {column: ' class="words"' if column in left else "" for column in shown}
+    head = "".join(f'<th scope="col"{style[column]}>{escape(str(column))}</th>' for column in shown)
+    rows = []
+    for first, *others in shown.itertuples(index=False, name=None):
+        heading, *behind = style.values()
+        cells = "".join(f"<td{css}>{escape(cell)}</td>" for css, cell in zip(behind, others, strict=True))
+        rows.append(f'<tr><th scope="row"{heading}>{escape(first)}</th>{cells}</tr>')
+    body = "\n".join(rows)
+    return f'<table id="{name}">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'
+
+
+def commands(runs: Mapping[str, Sequence[str]], study: str) -> str:
+    """Folded away: the command that makes the runs of each row, to copy.  runs: row → names of runs."""
+    lines = "\n".join(
+        f"<dt>{escape(row)}</dt><dd><code>as2 fit {study} {' '.join(names)}</code></dd>" for row, names in runs.items()
+    )
+    return f'<details class="made"><summary>made by: a command for each row</summary>\n<dl>{lines}</dl></details>'
+
+
+def as_latex(shown: pandas.DataFrame, left: Sequence[str], caption: str, name: str) -> str:
+    columns = "".join("l" if column in left else "r" for column in shown)
+    escaped = shown.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis="columns")
+    return escaped.to_latex(hrules=True, column_format=columns, caption=_latex(caption), label=f"tab:{name}")
+
+
+def _counts(flat: pandas.DataFrame, name: str) -> bool:
+    """Whether a column holds whole numbers only, though as floats since some are missing; no percentages."""
+    if flat[name].dtype.kind != "f" or f"{name} ±" in flat or name.endswith("%") or any(m in name for m in MEASURES):
+        return False
+    known = flat[name].dropna()
+    return bool((known == known.round()).all())
+
+
+def _cell(value: Any, digits: int) -> str:
+    if pandas.isna(value):
+        return MISSING
+    if isinstance(value, bool) or not isinstance(value, Number):
+        return str(value)
+    return number(value, 0 if isinstance(value, Integral) else digits)
+
+
+def _latex(text: str) -> str:
+    for character in "&%_#":
+        text = text.replace(character, f"\\{character}")
+    return text
