@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas
 
-from as2lib.runs.results import MEASURES
 from as2lib.runs.wording import number, p_cell
 
 MISSING = "–"
+COUNTED = ("questions", "pairs", "correct", "parameters", "layers", "units", "heads", "seconds", "row", "seeds")
 
 
 def formatted(table: pandas.DataFrame, digits: int = 1) -> pandas.DataFrame:
@@ -68,8 +68,8 @@ def as_latex(shown: pandas.DataFrame, left: Sequence[str], caption: str, name: s
 
 
 def _counts(flat: pandas.DataFrame, name: str) -> bool:
-    """Whether a column holds whole numbers only, though as floats since some are missing; no percentages."""
-    if flat[name].dtype.kind != "f" or f"{name} ±" in flat or name.endswith("%") or any(m in name for m in MEASURES):
+    """Whether a column counts something, though in floats, since some are missing."""
+    if flat[name].dtype.kind != "f" or f"{name} ±" in flat or "%" in name or not any(one in name for one in COUNTED):
         return False
     known = flat[name].dropna()
     return bool((known == known.round()).all())
