@@ -2,12 +2,13 @@
 STUDY ?= sample
 CORES ?= 2
 PYTHON ?= python3.11
+export STUDY CORES
 BIN := .venv/bin
 
 .PHONY: setup study test lab bench docs
 
 study: setup  ## train what is missing, run the notebooks, write reports/$(STUDY)/index.html
-	$(BIN)/as2 study $(STUDY) --cores $(CORES)
+	$(BIN)/as2 study "$$STUDY" --cores "$$CORES"
 
 test: setup  ## lint, check the format, unit tests
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-cache

@@ -17,7 +17,7 @@ PAGES = {number: "index" if number == "00" else notebook.name for number, notebo
 EXPECTED = [path for path in [f"params/expected/{STUDY}.json"] if Path(path).exists()]
 LOCAL = [path for path in ["params/local.yaml"] if Path(path).exists()]
 READ = [str(path) for kind in ("published/*.csv", "template/*") for path in sorted(Path("as2lib").rglob(kind))]
-SHOW_LOG = "|| (tail -n 25 {log} >&2; exit 1)"
+SHOW_LOG = "|| (tail -n 25 {log:q} >&2; exit 1)"
 
 
 def fitted(names):
@@ -42,7 +42,7 @@ rule fit:
     log: f"work/logs/{STUDY}/{{group}}.{{identity}}.log"
     threads: study.threads
     priority: lambda w: round(sum(estimate(store, name) for name in store.group(w.group)))  # the longest first
-    shell: "as2 fit {STUDY} --group {wildcards.group} --quiet 2> {log} " + SHOW_LOG
+    shell: "as2 fit {STUDY:q} --group {wildcards.group:q} --quiet 2> {log:q} " + SHOW_LOG
 
 for number, notebook in NOTEBOOKS.items():
     rule:
@@ -58,11 +58,11 @@ for number, notebook in NOTEBOOKS.items():
         params: errors=f"{REPORTS}/executed/{number}.log", notebook=notebook.name
         threads: lambda w, timed=notebook.timed: workflow.cores if timed else 1
         shell:
-            "as2 notebook {STUDY} {params.notebook} > {params.errors} 2>&1"
-            " || (tail -n 25 {params.errors} >&2; echo 'failed: {params.notebook}; see {log}' >&2; exit 1)"
+            "as2 notebook {STUDY:q} {params.notebook:q} > {params.errors:q} 2>&1"
+            " || (tail -n 25 {params.errors:q} >&2; echo 'failed: {params.notebook}; see {log}' >&2; exit 1)"
             "; echo 'notebook {params.notebook}'"
 
 rule check:
     input: EXPECTED, expand(f"{REPORTS}/metrics/{{number}}.json", number=NOTEBOOKS)
     output: f"{REPORTS}/manifest.json"
-    shell: "as2 check {STUDY}"
+    shell: "as2 check {STUDY:q}"

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from as2lib.escape import code, terminal
 from as2lib.paths import find_root
 from as2lib.study import STUDY_FILES, Study
 
@@ -21,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
         return options.command(options) or 0
     except (ValueError, KeyError, OSError) as error:
         message = error.args[0] if isinstance(error, KeyError) and error.args else error
-        print(f"as2 {options.name}: {message}", file=sys.stderr)
+        print(f"as2 {options.name}: {terminal(message)}", file=sys.stderr)
         return 2
 
 
@@ -57,7 +58,7 @@ def rank(options: argparse.Namespace) -> None:
     candidates = options.candidates or [line.strip() for line in sys.stdin if line.strip()]
     ranker = Ranker.load(_model_folder(options), precision=computed_in(options.precision))
     for place, ranked in enumerate(ranker.rank(options.question, candidates), start=1):
-        print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
+        print(f"{place:>3}  {ranked.score:.4f}  {terminal(ranked.candidate)}")
     print(f"ranked {len(candidates):,} candidates in {ranker.precision}", file=sys.stderr)
 
 
@@ -149,7 +150,11 @@ def import_cerberus(options: argparse.Namespace) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     student.save_pretrained(options.out)
     encoder.save(options.out)
-    facts = {"encoder": options.backbone, "read from": f"`{options.file.name}`", "tokens of a pair": options.max_length}
+    facts = {
+        "encoder": code(options.backbone),
+        "read from": code(options.file.name),
+        "tokens of a pair": options.max_length,
+    }
     card = model_card(f"CERBERUS {options.file.stem}", describe(shape), facts, options.backbone)
     (options.out / "README.md").write_text(card, encoding="utf-8")
     print_now(f"body {shape['body']}, {shape['heads']} heads: written to {options.out}")

@@ -5,6 +5,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+from as2lib.escape import field, spreadsheet
 from as2lib.precision import computed_in
 from as2lib.runs.estimate import estimate, said
 from as2lib.runs.store import Finished, Store
@@ -64,14 +65,16 @@ def score_pairs(options: Namespace, run: Finished | None = None, folder: Path | 
         write_trec(Path(options.trec), table, tag=options.model.replace("/", "-"))
         print(f"wrote {options.trec}")
     if options.out:
-        table[["question_id", "position", "score"]].to_csv(options.out, sep="\t", index=False)
+        ids = table["question_id"].map(spreadsheet)
+        table.assign(question_id=ids)[["question_id", "position", "score"]].to_csv(options.out, sep="\t", index=False)
         print(f"wrote {options.out}")
 
 
 def write_trec(path: Path, table, tag: str) -> None:
     """A run file: question, Q0, candidate (`question-position`), rank, score, tag; questions in first-seen order.
 
-    Equal scores keep their order in the file; trec_eval ignores ranks and has a tie rule of its own.
+    Blanks in an id are written as `%20`.  Equal scores keep their order in the file; trec_eval ignores ranks and has a
+    tie rule of its own.
     """
     first_seen = {question: place for place, question in enumerate(dict.fromkeys(table["question_id"]))}
     ordered = table.assign(at=table["question_id"].map(first_seen), below=-table["score"])
@@ -79,7 +82,8 @@ def write_trec(path: Path, table, tag: str) -> None:
     ordered["rank"] = ordered.groupby("at", sort=False).cumcount() + 1
     with path.open("w", encoding="utf-8") as file:
         for row in ordered.itertuples():
-            file.write(f"{row.question_id} Q0 {row.question_id}-{row.position} {row.rank} {row.score!r} {tag}\n")
+            question = field(row.question_id)
+            file.write(f"{question} Q0 {question}-{row.position} {row.rank} {row.score!r} {field(tag)}\n")
 
 
 def _fresh_scores(folder: Path, options: Namespace):

@@ -10,6 +10,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from as2lib import papers
+from as2lib.escape import NAME
 from as2lib.papers.cascade.params import Cascade
 from as2lib.papers.cerberus.params import Distillation, Ensemble, Grid, Heads, Latency
 from as2lib.papers.cosinet.params import Cosinet
@@ -29,7 +30,7 @@ class Study(Strict):
     Raises ValueError, in one line a key, where the file has an unknown key or a wrong value.
     """
 
-    study: str
+    study: str = Field(pattern=NAME)
     title: str
     data: Data
     backbones: dict[Literal["electra", "roberta", "albert"], Family]
@@ -90,6 +91,11 @@ class Study(Strict):
         if not path.exists():
             known = sorted(p.stem for p in (find_root() / "params").glob("*.yaml") if p.stem != "local")
             raise FileNotFoundError(f"no study {study!r}: {path.name} is not there; known: {', '.join(known)}")
+        if not re.fullmatch(NAME, path.stem):
+            wanted = "letters, digits, - and _, at most 64, the first one a letter"
+            raise ValueError(
+                f"study: expected a name of {wanted}; got {path.stem!r}: rename the file and its key study"
+            )
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
         if content.get("study") != path.stem:
             raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {content.get('study')!r}")

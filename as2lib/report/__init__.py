@@ -5,7 +5,6 @@ import math
 import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from IPython.display import HTML, Markdown
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
+from as2lib.escape import html, markdown
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, tables
@@ -51,12 +51,14 @@ class Report:
         timing: bool = False,
         first: int | None = None,
         runs: Mapping[str, str | Sequence[str]] | None = None,
+        leads_to: Mapping[str, str] | None = None,
     ) -> HTML:
         """Show a table as `tables.formatted` writes it, and save its numbers as csv and what is shown as LaTeX.
 
         keep: False for a listing, or an example that shows texts of a corpus, which no file should hold.
         timing: whether it holds measured times.  first: show, here and in LaTeX, only so many rows; the csv has all.
         runs: row → the prefix, or prefixes, of the runs behind it: the page says which command makes them.
+        leads_to: what is shown in the first column → the page that it leads to.
         """
         name = f"{self.number}_table_{number}"
         shown = tables.formatted(table if first is None else table.head(first), digits)
@@ -64,16 +66,17 @@ class Report:
         if keep:
             folder = self._folder("tables")
             file = f"{name}{_ending(timing)}"
-            table.to_csv(folder / f"{file}.csv", float_format="%.10g", lineterminator="\n")
+            tables.for_spreadsheets(table).to_csv(folder / f"{file}.csv", float_format="%.10g", lineterminator="\n")
             latex = tables.as_latex(shown, left, f"{title}. {caption}", name)
             (folder / f"{file}.tex").write_text(latex, encoding="utf-8")
             links = [f'<a href="tables/{file}.{kind}">{kind}</a>' for kind in ("csv", "tex")]
         links.append(f"made by <code>as2 notebook {self.study.study} {self.notebook}</code>")
         of_rows = tables.commands(self._made(runs or {}), self.study.study) if runs is not None else ""
         return HTML(
-            f'<div class="as2-table"><p><b>Table {self.number}.{number}: {escape(title)}.</b> {escape(caption)}</p>'
+            f'<div class="as2-table"><p><b>Table {self.number}.{number}: {html(title)}.</b> {html(caption)}</p>'
             f'<div class="scroll" tabindex="0" role="region" aria-label="Table {self.number}.{number}">'
-            f'{tables.as_html(shown, left, name)}</div><p class="made">{" · ".join(links)}</p>{of_rows}</div>'
+            f"{tables.as_html(shown, left, name, leads_to or {})}</div>"
+            f'<p class="made">{" · ".join(links)}</p>{of_rows}</div>'
         )
 
     def _made(self, runs: Mapping[str, str | Sequence[str]]) -> dict[str, list[str]]:
@@ -98,7 +101,7 @@ class Report:
         return HTML(
             f'<figure class="as2-figure"><div class="scroll" tabindex="0" role="region" aria-label="{whole[:12]}">'
             f'{drawn.replace("<svg", f"""<svg style="{least}" """, 1)}</div>'
-            f"<figcaption><b>{escape(whole)}</b> {escape(caption)} "
+            f"<figcaption><b>{html(whole)}</b> {html(caption)} "
             f'<span class="made">{made}</span></figcaption></figure>'
         )
 
@@ -111,7 +114,7 @@ class Report:
         """Sentences whose numbers were computed, as a list; `findings` repeats them, and the overview but for times."""
         self.claims[timing] += sentences
         self.record(timing, claims="\n".join(self.claims[timing]))
-        return _bullets(sentences)
+        return bullets(sentences)
 
     def timed(self, number: int, asked: dict[str, Any], measure: Callable[[], Any]) -> tuple[Any, str]:
         """What `measure` finds for table `number`, and the name of the machine where that was.
@@ -131,11 +134,11 @@ class Report:
     def answer(self, sentence: str) -> Markdown:
         """What the notebook answers to its question, in a sentence or two; the overview repeats it."""
         self.record(answer=sentence)
-        return Markdown(f"**{sentence}**")
+        return Markdown(f"**{markdown(sentence)}**")
 
     def findings(self) -> Markdown:
         """Everything said so far, what holds of measured times last."""
-        return _bullets([*self.claims[False], *self.claims[True]])
+        return bullets([*self.claims[False], *self.claims[True]])
 
     def _folder(self, name: str) -> Path:
         folder = self.folder / name
@@ -153,8 +156,9 @@ def provenance(study: "Study") -> Markdown:
     )
 
 
-def _bullets(sentences: Sequence[str]) -> Markdown:
-    return Markdown("\n".join(f"- {sentence}" for sentence in sentences))
+def bullets(sentences: Sequence[str]) -> Markdown:
+    """Sentences as a list."""
+    return Markdown("\n".join(f"- {markdown(sentence)}" for sentence in sentences))
 
 
 def _ending(timing: bool) -> str:

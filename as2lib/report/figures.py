@@ -6,7 +6,6 @@ A series has a colour that everyone can tell apart, and a marker or a dash besid
 import io
 import re
 from collections.abc import Iterable, Sequence
-from html import escape
 from textwrap import fill
 
 import matplotlib
@@ -17,7 +16,10 @@ from matplotlib import pyplot, ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from as2lib.escape import html
+
 matplotlib.rcParams["svg.hashsalt"] = "as2lib"
+matplotlib.rcParams["text.parse_math"] = False  # a label is text: "$" is a dollar
 seaborn.set_theme(style="whitegrid", context="notebook", palette="colorblind")
 LINE, MUTED = "#1f4e79", "#767676"
 PALETTE, MARKERS, DASHES = seaborn.color_palette("colorblind", 10), "os^DvPX*<>", ("-", "--", "-.", ":")
@@ -181,7 +183,7 @@ def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
     start = text.index("<svg")
     end = text.index(">", start)
     labels = f' role="img" aria-labelledby="{name}-title {name}-desc"'
-    said = f'<title id="{name}-title">{escape(title)}</title>\n <desc id="{name}-desc">{escape(description)}</desc>'
+    said = f'<title id="{name}-title">{html(title)}</title>\n <desc id="{name}-desc">{html(description)}</desc>'
     return f"{text[:end]}{labels}>\n {said}{text[end + 1 :]}"
 
 

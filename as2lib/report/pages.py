@@ -1,6 +1,8 @@
 """Runs notebooks and makes HTML pages of them: contents beside the text, code one switch away, tables to sort."""
 
 import re
+from base64 import b64encode
+from hashlib import sha256
 from html import unescape
 from pathlib import Path
 
@@ -48,7 +50,9 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
         config=Config(),
         exclude_input_prompt=True,
     )
-    given = {"title": _title(notebook), "css": _css(), "js": (TEMPLATE / "report.js").read_text(), **neighbours}
+    script = (TEMPLATE / "report.js").read_text(encoding="utf-8")
+    digest = b64encode(sha256(script.encode()).digest()).decode()  # a page runs this script and no other
+    given = {"title": _title(notebook), "css": _css(), "js": script, "js_hash": f"sha256-{digest}", **neighbours}
     body, _ = exporter.from_notebook_node(notebook, resources={"as2": given})
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(body.replace(CONTENTS, _contents(body), 1), encoding="utf-8")

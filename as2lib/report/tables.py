@@ -1,12 +1,12 @@
 """A table as a reader sees it: strings, as HTML and as LaTeX; writes nothing."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from numbers import Integral, Number
 from typing import Any
 
 import pandas
 
+from as2lib import escape
 from as2lib.runs.wording import number, p_cell
 
 MISSING = "–"
@@ -40,31 +40,42 @@ def texts(table: pandas.DataFrame, shown: pandas.DataFrame) -> list[str]:
     return [name for name in shown if not (name in table and pandas.api.types.is_numeric_dtype(table[name]))]
 
 
-def as_html(shown: pandas.DataFrame, left: Sequence[str], name: str) -> str:
-    """The first column is each row's heading.  left: columns of words.  name: an id of the table."""
+def as_html(shown: pandas.DataFrame, left: Sequence[str], name: str, leads_to: Mapping[str, str]) -> str:
+    """The first column is each row's heading, a link where it is in `leads_to`.
+
+    left: columns of words.  name: an id of the table.
+    """
     style = {column: ' class="words"' if column in left else "" for column in shown}
-    head = "".join(f'<th scope="col"{style[column]}>{escape(str(column))}</th>' for column in shown)
+    head = "".join(f'<th scope="col"{style[column]}>{escape.html(column)}</th>' for column in shown)
     rows = []
     for first, *others in shown.itertuples(index=False, name=None):
         heading, *behind = style.values()
-        cells = "".join(f"<td{css}>{escape(cell)}</td>" for css, cell in zip(behind, others, strict=True))
-        rows.append(f'<tr><th scope="row"{heading}>{escape(first)}</th>{cells}</tr>')
+        cells = "".join(f"<td{css}>{escape.html(cell)}</td>" for css, cell in zip(behind, others, strict=True))
+        said = escape.html(first)
+        said = f'<a href="{escape.html(leads_to[first])}">{said}</a>' if first in leads_to else said
+        rows.append(f'<tr><th scope="row"{heading}>{said}</th>{cells}</tr>')
     body = "\n".join(rows)
     return f'<table id="{name}">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'
 
 
 def commands(runs: Mapping[str, Sequence[str]], study: str) -> str:
     """Folded away: the command that makes the runs of each row, to copy.  runs: row → names of runs."""
-    lines = "\n".join(
-        f"<dt>{escape(row)}</dt><dd><code>as2 fit {study} {' '.join(names)}</code></dd>" for row, names in runs.items()
-    )
+    fits = {escape.html(row): f"as2 fit {study} {' '.join(names)}" for row, names in runs.items()}
+    lines = "\n".join(f"<dt>{row}</dt><dd><code>{fit}</code></dd>" for row, fit in fits.items())
     return f'<details class="made"><summary>made by: a command for each row</summary>\n<dl>{lines}</dl></details>'
 
 
 def as_latex(shown: pandas.DataFrame, left: Sequence[str], caption: str, name: str) -> str:
     columns = "".join("l" if column in left else "r" for column in shown)
-    escaped = shown.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis="columns")
-    return escaped.to_latex(hrules=True, column_format=columns, caption=_latex(caption), label=f"tab:{name}")
+    escaped = shown.style.hide(axis="index").format(escape.latex).format_index(escape.latex, axis="columns")
+    return escaped.to_latex(hrules=True, column_format=columns, caption=escape.latex(caption), label=f"tab:{name}")
+
+
+def for_spreadsheets(table: pandas.DataFrame) -> pandas.DataFrame:
+    """The same without formulas: see `escape.spreadsheet`."""
+    found, words = table.copy(), table.select_dtypes(exclude="number")
+    found[words.columns] = words.map(escape.spreadsheet)
+    return found.rename(index=escape.spreadsheet, columns=escape.spreadsheet)
 
 
 def _counts(flat: pandas.DataFrame, name: str) -> bool:
@@ -81,9 +92,3 @@ def _cell(value: Any, digits: int) -> str:
     if isinstance(value, bool) or not isinstance(value, Number):
         return str(value)
     return number(value, 0 if isinstance(value, Integral) else digits)
-
-
-def _latex(text: str) -> str:
-    for character in "&%_#":
-        text = text.replace(character, f"\\{character}")
-    return text

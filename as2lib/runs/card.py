@@ -5,6 +5,7 @@ from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
+from as2lib import escape
 from as2lib.data.sources import split_part
 from as2lib.paths import find_root
 from as2lib.runs.run import Job
@@ -15,14 +16,16 @@ TEMPLATE = Path(__file__).with_suffix(".md")
 def model_card(title: str, what: str, facts: dict[str, Any], base_model: str | None = None) -> str:
     """A model card, its metadata included, as Markdown.
 
-    title: of the model.  what: a sentence that says what it is.  facts: the rows of its table, without those empty.
+    title: of the model.  what: a sentence that says what it is.  facts: the rows of its table (Markdown), without those
+    that are empty.
     base_model: the encoder it was made from; only a hub name goes into the metadata.
     """
     hub_name = None if base_model is None or is_folder(base_model) else base_model.partition("@")[0]
     tags = ["answer-sentence-selection"]
     data = ModelCardData(library_name="transformers", pipeline_tag="text-ranking", tags=tags, base_model=hub_name)
     rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items() if value)
-    return str(ModelCard.from_template(data, str(TEMPLATE), title=title, what=what, rows=rows)) + "\n"
+    written = ModelCard.from_template(data, str(TEMPLATE), title=escape.markdown(title), what=what, rows=rows)
+    return str(written) + "\n"
 
 
 def run_card(job: Job, facts: dict[str, Any]) -> str:
@@ -56,18 +59,19 @@ def encoder(backbone: dict[str, Any]) -> str:
     """What a run's backbone is: a name, or a configuration that started from nothing; "" for a model without one."""
     if name := backbone.get("name"):
         cut = f", its first {backbone['layers']} layers" if "layers" in backbone else ""
-        return f"`{Path(name).name if is_folder(name) else name}`{cut}"
+        return f"{escape.code(Path(name).name if is_folder(name) else name)}{cut}"
     if not backbone:
         return ""
     config = backbone["config"]
-    return f"{config['model_type']}, from nothing: {config['num_hidden_layers']} layers of {config['hidden_size']}"
+    kind = escape.markdown(config["model_type"])
+    return f"{kind}, from nothing: {config['num_hidden_layers']} layers of {config['hidden_size']}"
 
 
 def part_name(part: str) -> str:
     """A `source:split` without the folders of this machine."""
     source, split = split_part(part)
     source = Path(source).name if Path(source).expanduser().is_absolute() else source
-    return f"`{source}:{split}`" if split else f"`{source}`"
+    return escape.code(f"{source}:{split}" if split else source)
 
 
 def is_folder(name: str | Path) -> bool:
