@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import pandas
 
+from as2lib import escape
 from as2lib.paths import find_root
-from as2lib.report import formatted
 from as2lib.report.check import measured
+from as2lib.report.tables import formatted, texts
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -26,14 +27,17 @@ def write(study: "Study") -> Path:
     folder = find_root() / "reports" / study.variant
     found = measured(study)
     claims = [found[number]["claims"].split("\n")[0] for number in FINDINGS if found.get(number, {}).get("claims")]
-    parts = [f"# {study.title}", "> Which candidate answers the question, and how cheaply can a model know?"]
-    parts.append("\n".join(f"- {claim}" for claim in claims))
+    parts = [
+        f"# {escape.markdown(study.title)}",
+        "> Which candidate answers the question, and how cheaply can a model know?",
+    ]
+    parts.append("\n".join(f"- {escape.markdown(claim)}" for claim in claims))
     for title, (name, digits), said in SECTIONS:
         figure, table = folder / "figures" / f"{name}.png", folder / "tables" / f"{name}.csv"
         if figure.exists():
             parts.append(f"## {title}\n\n![{title}: {said}](figures/{figure.name})\n\n{said}")
         elif table.exists():
-            parts.append(f"## {title}\n\n{said}\n\n{markdown(pandas.read_csv(table, index_col=0), digits)}")
+            parts.append(f"## {title}\n\n{said}\n\n{as_markdown(pandas.read_csv(table, index_col=0), digits)}")
     parts.append(
         f"`make study STUDY={study.study}` writes this page and the notebooks' own, from [index.html](index.html) on. "
         "Tables are in [tables/](tables), figures in [figures/](figures), the scores of every run in [runs/](runs)."
@@ -43,9 +47,10 @@ def write(study: "Study") -> Path:
     return page
 
 
-def markdown(table: pandas.DataFrame, digits: int = 1) -> str:
+def as_markdown(table: pandas.DataFrame, digits: int = 1) -> str:
     """A table as Markdown, with the cells that a page shows; texts stand left, numbers right."""
     shown = formatted(table, digits)
-    texts = [name not in table or not pandas.api.types.is_numeric_dtype(table[name]) for name in shown]
-    rows = [list(shown), [":--" if text else "--:" for text in texts], *shown.to_numpy().tolist()]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows)
+    words = texts(table, shown)
+    rows = [[escape.markdown(cell) for cell in row] for row in (shown, *shown.to_numpy().tolist())]
+    rows.insert(1, [":--" if name in words else "--:" for name in shown])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
