@@ -16,6 +16,7 @@ NOTEBOOKS = {notebook.name[:2]: notebook for notebook in notebooks(study)}
 PAGES = {number: "index" if number == "00" else notebook.name for number, notebook in NOTEBOOKS.items()}
 EXPECTED = [path for path in [f"params/expected/{STUDY}.json"] if Path(path).exists()]
 LOCAL = [path for path in ["params/local.yaml"] if Path(path).exists()]
+MEASURED = Path(f"{REPORTS}/runs/times").exists()  # times are kept, and measured again only where they are removed
 READ = [str(path) for kind in ("published/*.csv", "template/*") for path in sorted(Path("as2lib").rglob(kind))]
 SHOW_LOG = "|| (tail -n 25 {log:q} >&2; exit 1)"
 
@@ -56,7 +57,7 @@ for number, notebook in NOTEBOOKS.items():
         output: f"{REPORTS}/metrics/{number}.json", f"{REPORTS}/{PAGES[number]}.html"
         log: f"{REPORTS}/executed/{number}.ipynb"
         params: errors=f"{REPORTS}/executed/{number}.log", notebook=notebook.name
-        threads: lambda w, timed=notebook.timed: workflow.cores if timed else 1
+        threads: lambda w, timed=notebook.timed and not MEASURED: workflow.cores if timed else 1
         shell:
             "as2 notebook {STUDY:q} {params.notebook:q} > {params.errors:q} 2>&1"
             " || (tail -n 25 {params.errors:q} >&2; echo 'failed: {params.notebook}; see {log}' >&2; exit 1)"

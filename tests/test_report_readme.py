@@ -6,7 +6,8 @@ import pandas
 import pytest
 
 from as2lib import Study
-from as2lib.report.readme import markdown, write
+from as2lib.report.readme import write
+from as2lib.report.tables import as_markdown
 
 
 @pytest.fixture
@@ -35,4 +36,4 @@ def test_a_figure_is_shown_where_it_was_drawn(folder):
 
 def test_numbers_stand_right_and_texts_left():
     table = pandas.DataFrame({"n": [1200], "said": ["x"]}, index=pandas.Index(["a"], name="system"))
-    assert markdown(table).splitlines() == ["| system | n | said |", "| :-- | --: | :-- |", "| a | 1,200 | x |"]
+    assert as_markdown(table).splitlines() == ["| system | n | said |", "| :-- | --: | :-- |", "| a | 1,200 | x |"]

@@ -8,7 +8,7 @@ import pandas
 from as2lib import escape
 from as2lib.paths import find_root
 from as2lib.report.check import measured
-from as2lib.report.tables import formatted, texts
+from as2lib.report.tables import as_markdown
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -38,19 +38,13 @@ def write(study: "Study") -> Path:
             parts.append(f"## {title}\n\n![{title}: {said}](figures/{figure.name})\n\n{said}")
         elif table.exists():
             parts.append(f"## {title}\n\n{said}\n\n{as_markdown(pandas.read_csv(table, index_col=0), digits)}")
+    transfer, adapt = study.fit.transfer, study.fit.adapt
     parts.append(
+        f"Budgets decide such numbers: fits of transformers were given {transfer.steps:,} steps of transfer and "
+        f"{adapt.steps:,} of adapt, in batches of {transfer.batch_size} and {adapt.batch_size} pairs.\n\n"
         f"`make study STUDY={study.study}` writes this page and the notebooks' own, from [index.html](index.html) on. "
         "Tables are in [tables/](tables), figures in [figures/](figures), the scores of every run in [runs/](runs)."
     )
     page = folder / "README.md"
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return page
-
-
-def as_markdown(table: pandas.DataFrame, digits: int = 1) -> str:
-    """A table as Markdown, with the cells that a page shows; texts stand left, numbers right."""
-    shown = formatted(table, digits)
-    words = texts(table, shown)
-    rows = [[escape.markdown(cell) for cell in row] for row in (shown, *shown.to_numpy().tolist())]
-    rows.insert(1, [":--" if name in words else "--:" for name in shown])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,4 +1,4 @@
-"""A table as a reader sees it: strings, as HTML and as LaTeX; writes nothing."""
+"""A table as a reader sees it: strings, as HTML, LaTeX and Markdown; writes nothing."""
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Number
@@ -76,6 +76,15 @@ def for_spreadsheets(table: pandas.DataFrame) -> pandas.DataFrame:
     found, words = table.copy(), table.select_dtypes(exclude="number")
     found[words.columns] = words.map(escape.spreadsheet)
     return found.rename(index=escape.spreadsheet, columns=escape.spreadsheet)
+
+
+def as_markdown(table: pandas.DataFrame, digits: int = 1) -> str:
+    """With the cells that a page shows; words stand left, numbers right."""
+    shown = formatted(table, digits)
+    words = texts(table, shown)
+    rows = [[escape.markdown(cell) for cell in row] for row in (shown, *shown.to_numpy().tolist())]
+    rows.insert(1, [":--" if name in words else "--:" for name in shown])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _counts(flat: pandas.DataFrame, name: str) -> bool:
