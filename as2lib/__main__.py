@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from as2lib.escape import code, terminal
 from as2lib.paths import find_root
 from as2lib.study import STUDY_FILES, Study
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of tracebacks
 PRECISIONS = ("float32", "bf16", "auto")  # auto: bf16 where the processor or GPU has it
 
 
@@ -70,29 +72,31 @@ def show(options: argparse.Namespace) -> None:
 
 def study(options: argparse.Namespace) -> int:
     """Walk the graph with Snakemake; one study at a time, a second one waits."""
-    from as2lib.runs.make import only_one
+    from as2lib.runs.alone import only_one, stopped_by_signals
 
     loaded = Study.load(options.study)
     name, whole, missing = loaded.study, len(loaded.plan), len(loaded.store.missing(list(loaded.plan)))
     to_do = f"{missing} of {whole} runs are to be made" if missing else f"all {whole} runs are done, nothing is trained"
     print_now(f"study {name}: {to_do}")
-    with only_one(f"study-{name}", f"study {name}"):
-        code = _snakemake("--cores", str(options.cores), "--config", f"study={name}", *options.snakemake)
+    with stopped_by_signals(), only_one(f"study-{name}", f"study {name}") as lock:
+        code = _snakemake(lock, "--cores", str(options.cores), "--config", f'study="{name}"', *options.snakemake)
     if code == 0:
         print_now(f"study {name}: reports/{name}/index.html")
     return code
 
 
-def _snakemake(*arguments: str) -> int:
+def _snakemake(lock: int, *arguments: str) -> int:
+    from as2lib.runs.alone import guarded
+
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     # Freed tensors stay with the process, instead of costing a page fault a page again and again: a fifth of the time.
     keep = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=4294967296"
-    environment = {"GLIBC_TUNABLES": keep, **os.environ, "PATH": path}
+    given = {"cwd": find_root(), "env": {"GLIBC_TUNABLES": keep, **os.environ, "PATH": path}}
     command = [sys.executable, "-m", "snakemake", *arguments]
-    with subprocess.Popen(command, cwd=find_root(), env=environment, stderr=subprocess.PIPE, text=True) as running:
+    with guarded(command, lock, **given, stderr=subprocess.PIPE, text=True) as running:
         for line in running.stderr:
             if not line.startswith("Using workflow specific profile"):
-                sys.stderr.write(line)
+                sys.stderr.write(f"{terminal(_COLOUR.sub('', line.rstrip()))}\n")
     return running.returncode
 
 

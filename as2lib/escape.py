@@ -23,7 +23,7 @@ def markdown(text: object) -> str:
     """For a line of Markdown: no markup, no link, no HTML, no formula."""
     line = " ".join(_CONTROL.sub("\ufffd", str(text)).split())
     return re.sub(
-        r"[\\`*\[\]<>&|$#~]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|^[-+=]|^\d+(?=[.)](?:\s|$))",
+        r"[\\`*\[\]<>&|$#~]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|^[-+](?=\W|$)|^\d+(?=[.)](?:\s|$))",
         lambda found: _entities(found[0]),
         line,
     )

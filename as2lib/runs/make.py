@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from as2lib.paths import work_folder
+from as2lib.runs.alone import only_one
 from as2lib.runs.files import write_json, write_parquet, write_scores
 from as2lib.runs.run import Job
 from as2lib.runs.search import settled
@@ -187,16 +186,3 @@ def publish(store: Store, names: list[str]) -> list[Path]:
     )
     store.__dict__.pop("published", None)
     return written
-
-
-def only_one(name: str, what: str) -> FileLock:
-    """A lock that the system releases when its holder dies; says so when another process holds it."""
-    locks = work_folder() / "locks"
-    locks.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(locks / f"{name}.lock")
-    try:
-        lock.acquire(timeout=0)
-        lock.release()
-    except Timeout:
-        print(f"{what} is being made by another process; waiting for it", file=sys.stderr, flush=True)
-    return lock
