@@ -6,6 +6,7 @@ from as2lib import Study
 from as2lib.papers import notebooks
 from as2lib.report.dependencies import modules
 from as2lib.runs.estimate import estimate
+from as2lib.runs.make import graph_state
 
 STUDY = config.get("study", "sample")
 PARAMS = f"params/{STUDY}.yaml"
@@ -17,6 +18,7 @@ PAGES = {number: "index" if number == "00" else notebook.name for number, notebo
 EXPECTED = [path for path in [f"params/expected/{STUDY}.json"] if Path(path).exists()]
 LOCAL = [path for path in ["params/local.yaml"] if Path(path).exists()]
 MEASURED = Path(f"{REPORTS}/runs/times").exists()  # times are kept, and measured again only where they are removed
+CODE = str(graph_state(store).relative_to(Path.cwd()))  # what other code made, which every page says
 READ = [str(path) for kind in ("published/*.csv", "template/*") for path in sorted(Path("as2lib").rglob(kind))]
 SHOW_LOG = "|| (tail -n 25 {log:q} >&2; exit 1)"
 
@@ -24,7 +26,7 @@ SHOW_LOG = "|| (tail -n 25 {log:q} >&2; exit 1)"
 def fitted(names):
     """The markers of the groups that hold these runs."""
     groups = dict.fromkeys(store.planned(name).group for name in names)
-    return [f"work/fitted/{STUDY}/{group}.{store.group_identity(group)[:16]}" for group in groups]
+    return [str(store.marker(group).relative_to(Path.cwd())) for group in groups]
 
 
 def group_parents(wildcards):
@@ -52,7 +54,7 @@ for number, notebook in NOTEBOOKS.items():
             PARAMS, LOCAL, READ,
             f"notebooks/{notebook.name}.ipynb",
             map(str, modules(Path(f"notebooks/{notebook.name}.ipynb"))),
-            fitted(notebook.runs),
+            fitted(notebook.runs), CODE,
             [f"{REPORTS}/metrics/{other}.json" for other in NOTEBOOKS if other != "00"] + EXPECTED if number == "00" else [],
         output: f"{REPORTS}/metrics/{number}.json", f"{REPORTS}/{PAGES[number]}.html"
         log: f"{REPORTS}/executed/{number}.ipynb"

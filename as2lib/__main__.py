@@ -39,7 +39,8 @@ def fit(options: argparse.Namespace) -> None:
 
     store = _study(options, {"precision": options.precision} if options.precision else {}).store
     names = [*options.runs, *(store.group(options.group) if options.group else [])] or list(store.plan)
-    make_all(store, names, progress=not options.quiet, say=print_now, model=bool(options.runs))
+    progress, model = not options.quiet, bool(options.runs)
+    make_all(store, names, progress=progress, say=print_now, model=model, refresh=options.refresh)
 
 
 def score(options: argparse.Namespace) -> None:
@@ -77,6 +78,8 @@ def study(options: argparse.Namespace) -> int:
     loaded = Study.load(options.study)
     name, whole, missing = loaded.study, len(loaded.plan), len(loaded.store.missing(list(loaded.plan)))
     to_do = f"{missing} of {whole} runs are to be made" if missing else f"all {whole} runs are done, nothing is trained"
+    if outdated := loaded.store.outdated():
+        to_do += f"; {len(outdated)} were made by other code, `as2 fit {name} --refresh` makes them again"
     print_now(f"study {name}: {to_do}")
     with stopped_by_signals(), only_one(f"study-{name}", f"study {name}") as lock:
         code = _snakemake(lock, "--cores", str(options.cores), "--config", f'study="{name}"', *options.snakemake)
@@ -120,6 +123,10 @@ def check(options: argparse.Namespace) -> int:
     from as2lib.report.check import expected, moved, write_manifest
 
     loaded = Study.load(options.study)
+    if options.store:
+        from as2lib.runs.upkeep import check_store
+
+        return int(check_store(loaded.store, print_now) > 0)
     lines, count = moved(loaded), sum(map(len, expected(loaded).values()))
     for line in lines:
         print(f"moved: {line}", file=sys.stderr)
@@ -128,6 +135,20 @@ def check(options: argparse.Namespace) -> int:
         readme.write(loaded)
         print_now(f"checked {count} expected numbers" if count else "no expected numbers for this study")
     return int(bool(lines))
+
+
+def clean(options: argparse.Namespace) -> None:
+    """Show what no study needs; with --yes remove it."""
+    from as2lib.runs.upkeep import remove, stale
+
+    files = sorted(path for path in (find_root() / "params").glob("*.yaml") if path.stem != "local")
+    found = stale([Study.load(path).store for path in [*files, *options.studies]])
+    for path, (why, size) in found.items():
+        print(f"{size / 1e6:>10,.1f} MB  {path.relative_to(find_root())}   {why}")
+    print(f"{len(found)} things that no study needs, {sum(size for _, size in found.values()) / 1e6:,.1f} MB", end="")
+    print((": removed" if options.yes else "; --yes removes them") if found else "")
+    if options.yes:
+        remove(found)
 
 
 def publish(options: argparse.Namespace) -> None:
@@ -209,6 +230,7 @@ def _parser() -> argparse.ArgumentParser:
     command = add(fit, "make runs (all that are missing, unless named)", ("runs", {"nargs": "*"}), takes="study")
     command.add_argument("--group", help="the runs of one group, in one process")
     command.add_argument("--precision", choices=PRECISIONS, help="as --set precision=…: other runs than the study's")
+    command.add_argument("--refresh", action="store_true", help="also make again what other code made")
     command.add_argument("--quiet", action="store_true", help="one line a finished run, no progress bars")
     model = ("model", {"help": "a run of the study, or a model folder"})
     pairs = ("pairs", {"nargs": "?", "help": "a known source or a file; default: the run's own split"})
@@ -229,7 +251,12 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--cores", type=int, default=2)
     command.add_argument("snakemake", nargs="*", help="more for Snakemake, after --")
     add(notebook, "run one notebook and render it as HTML", ("notebook", {}), takes="study", changes=False)
-    add(check, "compare with params/expected and write the manifest", takes="study", changes=False)
+    command = add(check, "compare with params/expected and write the manifest", takes="study", changes=False)
+    command.add_argument("--store", action="store_true", help="instead read all runs and caches whole for damage")
+    help = "show, or remove, runs and caches in work/ that no study in params/ needs"
+    command = add(clean, help, ("studies", {"nargs": "*", "help": "more to keep: files elsewhere"}), takes="")
+    command.add_argument("--stale", action="store_true", required=True, help="what no study needs")
+    command.add_argument("--yes", action="store_true", help="remove it, instead of showing it")
     file, out = ("file", {"type": Path, "help": "a released state dict"}), ("out", {"type": Path, "help": "a folder"})
     help = "a model released with the CERBERUS paper, made a model folder"
     command = add(import_cerberus, help, file, out, takes="")

@@ -15,7 +15,7 @@ SECONDS_A_PROCESS = 6.0  # importing torch and the Trainer
 
 def print_plan(store: Store) -> None:
     """The graph of runs, group by group: done, published or to do, what each is made from, and an estimate."""
-    missing = set(store.missing(list(store.plan)))
+    missing, outdated = set(store.missing(list(store.plan))), set(store.outdated())
     groups = list(dict.fromkeys(run.group for run in store.plan.values()))
     total = 0.0
     for group in groups:
@@ -25,10 +25,12 @@ def print_plan(store: Store) -> None:
         print(f"\n{group}" + (f"   about {said(store, seconds)} to do" if seconds else "   done"))
         for name in names:
             run, found = store.plan[name], store.find(name)
-            state = "to do" if name in missing else "no scores" if found is None else "done"
-            state = "published" if found and found.folder.suffix == ".parquet" else state
+            state = "no scores" if found is None else "published" if found.published else "done"
+            state = ("damaged" if name in store.damaged else "to do") if name in missing else state
             origin = ", ".join(run.parent_names) or "–"
-            print(f"  {state:<9}  {name:<32} from {origin}")
+            print(f"  {state:<9}  {name:<32} from {origin}{'   made by other code' * (name in outdated)}")
+    if outdated:
+        print(f"\n{len(outdated)} runs made by other code: `as2 fit {store.study.study} --refresh` makes them again")
     done = len(store.plan) - len(missing)
     print(f"\n{store.study.study}: {len(store.plan)} runs, {done} done, {len(missing)} to do", end="")
     print(f", about {said(store, total)}; several run side by side" if missing else "")
@@ -48,6 +50,8 @@ def print_run(store: Store, name: str) -> None:
         return
     print(f"facts     {json.dumps(found.facts)}")
     print(f"folder    {found.folder}")
+    now = "unknown" if found.code is None else "other than there is now" if store.by_other_code(found) else "as now"
+    print(f"code      {now}")
     for split in ("dev", "test"):
         if split in run.data:
             _print_metrics(split, found.scores(split), "answered")

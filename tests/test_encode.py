@@ -121,7 +121,7 @@ def test_failed_encoding_leaves_nothing(tokenizer, pairs, root, monkeypatch):
     monkeypatch.setattr(PairEncoder, "_tokens", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         PairEncoder(tokenizer, 32).encode(pairs)
-    assert list((root / "work" / "encoded").iterdir()) == []
+    assert list((root / "work").rglob("*")) == []
 
 
 def test_several_processes_make_the_tokens_of_one(tokenizer, root, monkeypatch):
@@ -129,7 +129,6 @@ def test_several_processes_make_the_tokens_of_one(tokenizer, root, monkeypatch):
     environment, variables = os.environ, dict(os.environ)
     pairs = from_rows([{**row, "question_id": f"q{i}"} for i, row in enumerate(ROWS * 5)])
     one, two = (PairEncoder(word_tokenizer(TEXTS, 32), 32 - i).encode(pairs, i + 1) for i in range(2))
-    assert (len(one.cache_files), len(two.cache_files)) == (1, 2)
     assert one.to_dict() == two.to_dict()
     assert PairEncoder(tokenizer, 31).encode(pairs).cache_files == two.cache_files  # found by any number of processes
     assert os.environ is environment

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from as2lib import intact
 from as2lib.data import sample
 from as2lib.data.pairs import fingerprint, load_pairs, load_unlabelled
 from as2lib.data.sources import FINGERPRINTS, SPLITS, NoSplit, file_sha256, identity, resolve
@@ -109,23 +110,23 @@ def test_file_identity_is_the_hash_of_its_bytes_wherever_it_lies(folder, tmp_pat
 def test_hash_is_remembered_by_path_size_and_time(folder, root):
     path = folder / "dev.tsv"
     digest = file_sha256(path)
-    memo = json.loads((root / "work" / "sha256.json").read_text())
-    assert memo[str(path)][2] == digest
-    memo[str(path)][2] = "remembered"
-    (root / "work" / "sha256.json").write_text(json.dumps(memo))
+    memo = root / "work" / "sha256.jsonl"
+    memo.write_text(memo.read_text().replace(digest, "remembered"))
+    intact._read.clear()
     assert file_sha256(path) == "remembered"
+    assert intact.as_written(path, digest)  # before a file is called damaged it is read
     path.write_text(TSV + "q2\twhy?\tso\t0\n")
     assert file_sha256(path) not in (digest, "remembered")
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"x": 3}', "\0"])
-def test_damaged_memo_is_replaced(folder, root, content):
+@pytest.mark.parametrize("content", ["", "{", '{"x": 3}', "\0", '["a", "sha256", [1'])
+def test_a_damaged_memo_is_no_memo(folder, root, content):
     path = folder / "dev.tsv"
     (root / "work").mkdir()
-    (root / "work" / "sha256.json").write_text(content)
+    (root / "work" / "sha256.jsonl").write_text(content)
     digest = file_sha256(path)
-    assert json.loads((root / "work" / "sha256.json").read_text())[str(path)][2] == digest
-    assert [entry.name for entry in (root / "work").iterdir()] == ["sha256.json"]
+    assert json.loads((root / "work" / "sha256.jsonl").read_text().splitlines()[-1])[-1] == digest
+    assert [entry.name for entry in (root / "work").iterdir()] == ["sha256.jsonl"]
 
 
 def test_two_processes_may_hash_at_once(tmp_path, root):

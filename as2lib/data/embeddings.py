@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from as2lib.data.words import unknown_id, words_of
+from as2lib.intact import keep_within_bound, seal, sealed
 from as2lib.paths import find_root, model_origin, work_folder, written_whole
 
 WINDOW = 5  # words on either side that count as near
@@ -42,7 +43,7 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
     for part in (words, texts if kind == "ppmi" else ()):
         told.update(hashlib.sha256("\n".join(part).encode()).digest())
     path = work_folder() / "vectors" / f"{told.hexdigest()}.npy"
-    if not path.exists():
+    if not sealed(path):
         if kind == "file":
             found = read_vectors(find_root() / source["name"], words, source.get("dimensions"))
         elif kind == "encoder":
@@ -53,6 +54,8 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
         made = [found[word] if word in found else unknown_vector(word, dimensions) for word in words]
         with written_whole(path) as temporary:
             np.save(temporary, np.stack(made).astype(np.float16))
+            seal(temporary)
+        keep_within_bound(path)
     return Embeddings(words, np.load(path, mmap_mode="r"))
 
 

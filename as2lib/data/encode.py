@@ -7,26 +7,29 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import datasets
 import numpy as np
 import pyarrow as pa
 import torch
-from datasets import Dataset, Features
+from datasets import Dataset, DatasetInfo, Features
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
+from as2lib.data import disk, words
 from as2lib.data import pairs as pair_table
-from as2lib.data import words
 from as2lib.data.words import WordEncoder
+from as2lib.intact import read_json
 from as2lib.paths import work_folder
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 _BATCH = 4096
+TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "spm.model", "sentencepiece.bpe.model")
 PAIRS_A_PROCESS = 500_000  # fewer are not worth a process, which takes seconds to start
 _SPECIALS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 
@@ -66,20 +69,26 @@ class PairEncoder:
     def encode(self, pairs: Dataset, processes: int | None = None) -> Dataset:
         """The tokens of each pair, memory-mapped from `work/encoded/`, where they are put the first time.
 
-        processes: how many do it, each into a file; default: one for each half a million pairs, four at most.
+        processes: how many do it; default: one for each half a million pairs, four at most.
         Returns a row for each pair, in order: `input_ids` (int32), `length` (int32) and, where the tokenizer has them,
         `token_type_ids` (int8).
         """
-        name, texts = self.fingerprint(pairs), pairs.with_format("arrow", columns=["question", "answer"])
-        path = work_folder() / "encoded" / f"{name}.arrow"
-        path.parent.mkdir(parents=True, exist_ok=True)
+        name = self.fingerprint(pairs)
         processes = processes or min(len(pairs) // PAIRS_A_PROCESS, os.cpu_count() or 1, 4)
-        kept = {"cache_file_name": str(path), "new_fingerprint": name[:32], "load_from_cache_file": True}
-        made = {"features": Features.from_arrow_schema(self._schema()), "remove_columns": pairs.column_names}
-        made |= {"num_proc": processes if processes > 1 else None}  # 1 would be another process than this one
-        with _nothing_left_behind():
-            tokens = texts.map(self._tokens, batched=True, batch_size=_BATCH, **made, **kept)
-        return tokens.with_format(None)
+        tokens = disk.kept(f"encoded/{name}", self._made(pairs, processes))
+        features = Features.from_arrow_schema(self._schema())
+        return Dataset(tokens, info=DatasetInfo(features=features), fingerprint=name[:32])
+
+    def _made(self, pairs: Dataset, processes: int) -> Iterator[pa.Table]:
+        texts = pairs.with_format("arrow").select_columns(["question", "answer"])
+        if processes <= 1:
+            yield from map(self._tokens, texts.iter(_BATCH))
+            return
+        work_folder().mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".", dir=work_folder()) as scratch, _nothing_left_behind():
+            made = {"features": Features.from_arrow_schema(self._schema()), "remove_columns": texts.column_names}
+            made |= {"num_proc": processes, "cache_file_name": f"{scratch}/tokens.arrow"}
+            yield from texts.map(self._tokens, batched=True, batch_size=_BATCH, **made).iter(_BATCH)
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """A batch padded on the right to its longest pair.
@@ -138,11 +147,39 @@ def load_encoder(folder: str | Path, max_length: int | None = None) -> PairEncod
 
     max_length: tokens of question and candidate together (or words of a text); default: what it was saved with, 512
     tokens at most.
+    Raises ValueError that names what is missing, or does not fit the model: it would be encoded, and ranked, as noise.
     """
-    if (Path(folder) / words.FILE).exists():
-        return WordEncoder.load(folder, max_length)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    folder = Path(folder)
+    config = read_json(folder / "config.json") if (folder / "config.json").exists() else {}
+    if "words" in config or (folder / words.FILE).exists():
+        _require_file(folder, words.FILE)
+        encoder = WordEncoder.load(folder, max_length)
+        _require_fit(folder, encoder.number, config.get("words"))
+        return encoder
+    if folder.is_dir():
+        _require_file(folder, "tokenizer_config.json")
+        _require_file(folder, *TOKENIZER_FILES)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+    except Exception as error:  # of any kind: libraries parse what is there
+        raise ValueError(f"{folder}: its tokenizer can't be loaded: {str(error).partition(chr(10))[0]}") from None
+    vocabulary = config.get("vocab_size", config.get("backbone", {}).get("vocab_size"))
+    _require_fit(folder, tokenizer, vocabulary, padded=True)
     return PairEncoder(tokenizer, max_length or min(tokenizer.model_max_length, 512))
+
+
+def _require_file(folder: Path, *names: str) -> None:
+    """Raises ValueError where a folder has none of these files."""
+    if not any((folder / name).exists() for name in names):
+        raise ValueError(
+            f"{folder}: expected {' or '.join(names)}, which encodes pairs for the model; got no such file"
+        )
+
+
+def _require_fit(folder: Path, vocabulary: Sized, words: int | None, padded: bool = False) -> None:
+    """Raises ValueError where a vocabulary is not the model's.  padded: the model may have room for more."""
+    if words is not None and (len(vocabulary) > words or (len(vocabulary) < words and not padded)):
+        raise ValueError(f"{folder}: expected a vocabulary of {words}, as its model has, got one of {len(vocabulary)}")
 
 
 def rows_of(encoded: Dataset, rows: Sequence[int]) -> list[dict[str, Any]]:

@@ -1,7 +1,5 @@
 """Says where pairs come from, and identifies them without loading them; must not import a data or tensor library."""
 
-import hashlib
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -11,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from as2lib.data import sample
-from as2lib.paths import find_root, local_folder, work_folder, written_whole
+from as2lib.intact import file_sha256
+from as2lib.paths import find_root, local_folder
 
 SPLITS = ("train", "dev", "test")
 SUFFIXES = ("tsv", "csv", "jsonl", "parquet")
@@ -159,28 +158,6 @@ def content(found: Location) -> dict[str, Any]:
     if found.kind == "hub":
         return named | {"config": found.config, "revision": found.revision}
     return named | {"version": sample.VERSION, "seed": found.seed}
-
-
-def file_sha256(path: str | Path) -> str:
-    """The SHA-256 of a file's bytes, remembered by path, size and time of change in `work/sha256.json`.
-
-    Processes may share the memo: each write replaces it whole, so at worst a file is hashed once more.
-    Raises FileNotFoundError where there is no such file.
-    """
-    path, memo_path = Path(path).resolve(), work_folder() / "sha256.json"
-    stamp = [path.stat().st_size, path.stat().st_mtime_ns]
-    try:
-        memo = json.loads(memo_path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # none yet, or a damaged one: it is only a memo
-        memo = {}
-    *known, digest = memo.get(str(path), [None])
-    if known == stamp:
-        return digest
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    with written_whole(memo_path) as temporary:
-        temporary.write_text(json.dumps({**memo, str(path): [*stamp, digest]}, indent=0, sort_keys=True))
-    return digest
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from datasets import Dataset
 
 from as2lib.data import disk
 from as2lib.data.pairs import fingerprint
+from as2lib.intact import read_json
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 FILE = "vocabulary.json"
@@ -64,7 +65,7 @@ class WordEncoder:
     @classmethod
     def load(cls, folder: str | Path, max_length: int | None = None) -> "WordEncoder":
         """The encoder saved in a folder.  max_length: instead of the one it was saved with."""
-        content = json.loads((Path(folder) / FILE).read_text(encoding="utf-8"))
+        content = read_json(Path(folder) / FILE)
         return cls(content["words"], content["unit"], max_length or content["max_length"])
 
     def encode(self, pairs: Dataset) -> Dataset:

@@ -8,9 +8,10 @@ if TYPE_CHECKING:
 
 
 def load(folder: str | Path) -> "PreTrainedModel":
-    """Any model of this library from a folder that `save_pretrained` left."""
-    from transformers import AutoModelForSequenceClassification
+    """Any model of this library from a folder that `save_pretrained` left, of which every tensor has to be there.
 
-    from as2lib.models import cascade, compare_aggregate, cosinet, mhs  # noqa: F401  (they register themselves)
+    Raises what `cross_encoder.loaded` raises.
+    """
+    from as2lib.models import cascade, compare_aggregate, cosinet, cross_encoder, mhs  # noqa: F401  (they register)
 
-    return AutoModelForSequenceClassification.from_pretrained(folder)
+    return cross_encoder.loaded(folder)

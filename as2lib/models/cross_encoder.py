@@ -12,10 +12,13 @@ from transformers import (
     PreTrainedModel,
 )
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
+from transformers.utils import logging
 
 from as2lib.paths import model_origin
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+STARTS_NEW = ("classifier.", "pooler.")  # what a pretrained encoder need not have
 
 
 class BackboneConfig(PretrainedConfig):
@@ -55,7 +58,57 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
         if not 1 <= layers <= config.num_hidden_layers:
             raise ValueError(f"layers: expected 1 to {config.num_hidden_layers}, what {origin} has; got {layers}")
         config.num_hidden_layers = layers
-    return AutoModelForSequenceClassification.from_pretrained(origin, revision=revision, config=config)
+    return loaded(origin, revision, config, from_encoder=True)
+
+
+def loaded(
+    origin: str | Path, revision: str = "main", config: PretrainedConfig | None = None, from_encoder: bool = False
+) -> PreTrainedModel:
+    """The classifier in a folder, or of a hub name, with every tensor that its configuration asks for, and no other.
+
+    config: default: the folder's own.  from_encoder: its classifier may be missing, and starts at random; what the file
+    holds beyond (other heads, layers that `config` leaves out) is passed over.
+    Raises ValueError, in one line, that names the file or the first tensor that is missing, not expected, of another
+    shape or not finite; and where there are not two classes.
+    """
+    if Path(origin).is_dir():
+        for names in (("config.json",), WEIGHTS):
+            if not any((Path(origin) / name).exists() for name in names):
+                raise ValueError(f"{origin}: expected a model's {' or '.join(names)}, got no such file")
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity(logging.CRITICAL)  # its own report of what does not fit says less, in a table
+    try:
+        if config is None:
+            fields, _ = PretrainedConfig.get_config_dict(origin, revision=revision)
+            if (labels := len(fields.get("id2label") or range(fields.get("num_labels", CLASSES)))) != CLASSES:
+                raise ValueError(f"expected a model of {CLASSES} labels, got one of {labels}")
+            config = AutoConfig.from_pretrained(origin, revision=revision)
+        model, found = AutoModelForSequenceClassification.from_pretrained(
+            origin, revision=revision, config=config, output_loading_info=True, ignore_mismatched_sizes=True
+        )
+    except Exception as error:  # of any kind: libraries parse what is there
+        raise ValueError(f"{origin}: can't be loaded: {str(error).strip().partition(chr(10))[0]}") from None
+    finally:
+        logging.set_verbosity(verbosity)
+    if wrong := _first_wrong(model, found, from_encoder):
+        raise ValueError(f"{origin}: {wrong}, which the configuration asks for; it would score at random")
+    return model
+
+
+def _first_wrong(model: PreTrainedModel, found: dict[str, Any], from_encoder: bool) -> str | None:
+    """What is wrong with the first tensor that does not fit a model, in its order; None where all do."""
+    shapes, prefix = {name: (came, asked) for name, came, asked in found["mismatched_keys"]}, model.base_model_prefix
+    for name, tensor in model.state_dict().items():
+        if name in shapes:
+            return f"{name}: expected shape {tuple(shapes[name][1])}, got {tuple(shapes[name][0])}"
+        starts_new = from_encoder and name.removeprefix(f"{prefix}.").startswith(STARTS_NEW)
+        if name in found["missing_keys"] and not starts_new:
+            return f"{name}: expected a tensor of shape {tuple(tensor.shape)}, got none"
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            return f"{name}: expected finite numbers, got nan or inf"
+    if found["unexpected_keys"] and not from_encoder:
+        return f"{min(found['unexpected_keys'])}: got a tensor beyond those"
+    return found["error_msgs"][0] if found["error_msgs"] else None
 
 
 def configuration(name: str | Path) -> PretrainedConfig:

@@ -149,10 +149,12 @@ class Report:
 def provenance(study: "Study") -> Markdown:
     """The parameters that matter for a reader, and the versions of what computed the numbers."""
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    outdated, whole = study.store.outdated(), len(study.plan)
+    code = f" **{len(outdated)} of {whole} runs were made by other code than there is now**: {', '.join(outdated)}."
     return Markdown(
         f"Study `{study.study}` · seeds {study.seeds} (ablations {study.grid_seeds}) · precision {study.precision} · "
         f"{study.threads} thread(s) a fit · Python {platform.python_version()}, {versions}. Runs are listed with their "
-        "identities in `manifest.json`."
+        f"identities in `manifest.json`.{code if outdated else ''}"
     )
 
 

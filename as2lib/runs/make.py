@@ -1,6 +1,7 @@
 """Makes what is missing: parents first, one run once, also when two processes want it; trains nothing itself."""
 
 import gc
+import json
 import shutil
 import sys
 import time
@@ -11,11 +12,14 @@ from typing import Any
 
 from tqdm import tqdm
 
+from as2lib.intact import Damaged, file_sha256, note, one_line_where_full, read_json
+from as2lib.paths import written_whole
 from as2lib.runs.alone import only_one
 from as2lib.runs.files import write_json, write_parquet, write_scores
 from as2lib.runs.run import Job
 from as2lib.runs.search import settled
 from as2lib.runs.store import Finished, Store
+from as2lib.runs.vouched import write_done
 
 
 def made(store: Store, name: str, model: bool = False) -> Finished:
@@ -40,17 +44,19 @@ def make_all(
     progress: bool = True,
     say: Callable[[str], None] | None = None,
     model: bool = False,
+    refresh: bool = False,
 ) -> None:
     """Make the runs that are missing for the scores of `names`, or for their models.
 
     progress: a bar over the runs, and on a terminal one over each run's steps.  say: called with a line a finished run.
+    refresh: make those again that other code made, or what they are made from.
     """
-    missing = store.missing(names, model)
+    missing = store.missing(names, model, refresh)
     bar = tqdm(missing, disable=not progress or not missing, unit="run", leave=False)
     for name in bar:
         bar.set_description(name)
         started = time.perf_counter()
-        if make(store, name, progress and sys.stderr.isatty()) and say:
+        if make(store, name, progress and sys.stderr.isatty(), refresh) and say:
             with tqdm.external_write_mode():
                 say(_line(store, name, time.perf_counter() - started))
 
@@ -63,30 +69,48 @@ def _line(store: Store, name: str, seconds: float) -> str:
     return f"{done:>4} of {len(store.plan)}  {name:<36}{seconds:6.1f} s   {precision:<7}{dev}".rstrip()
 
 
-def make(store: Store, name: str, progress: bool = False) -> bool:
-    """Make one run whose parents are finished; False where it was finished already (by another process, perhaps)."""
+def make(store: Store, name: str, progress: bool = False, refresh: bool = False) -> bool:
+    """Make one run whose parents are finished; False where it was finished already (by another process, perhaps).
+
+    refresh: also where it was finished by other code.
+    """
     folder = store.folder(name)
     partial = folder.with_name(f"{folder.name}.partial")
     with only_one(folder.name, name):
-        if store.find(name, need_model=True):
+        found = store.find(name, need_model=True)
+        if found and not (refresh and store.by_other_code(found)):
             return False
-        job = resolved(store, name)
-        partial.mkdir(parents=True, exist_ok=True)
-        write_json(partial / "spec.json", {"name": name, "identity": job.identity, **store.ingredients(name)})
-        facts = MAKERS[job.run.kind](job, partial, progress)
-        write_json(partial / "done.json", facts)
+        job, code = resolved(store, name), store.code(name)
+        _forget_unless(partial, code)
+        with one_line_where_full(name):
+            write_json(partial / "spec.json", {"name": name, "identity": job.identity, **store.ingredients(name)})
+            write_json(partial / "code.json", {"code": code})
+            facts = MAKERS[job.run.kind](job, partial, progress)
+            (partial / "code.json").unlink()
+            write_done(partial, facts, job.identity, code)
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
+        store.changed()
+        store.marker(job.run.group).unlink(missing_ok=True)  # what was computed from the run before is computed again
     return True
+
+
+def _forget_unless(partial: Path, code: str) -> None:
+    """Remove what an interrupted run left, unless the same code made it."""
+    try:
+        same = read_json(partial / "code.json")["code"] == code
+    except (Damaged, KeyError, FileNotFoundError):
+        same = False
+    if not same and (partial / "checkpoints").exists():
+        note(f"{partial.name}: an interrupted fit by other code is not continued; it starts again")
+    if not same:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def resolved(store: Store, name: str) -> Job:
     """A run with all that making it needs: what is below asks no store."""
     run, study = store.planned(name), store.study
-    parents = store.parents(run)
-    lineage = [run]
-    while start := lineage[0].parents.get("start"):
-        lineage.insert(0, store.planned(start[0]))
+    parents, lineage = store.parents(run), store.lineage(name)
     if "settings" in parents:
         run = replace(run, spec=settled(run.spec, parents["settings"][0].facts["settings"]))
     return Job(run, store.identity(name), parents, lineage, study.study, study.threads, store.precision, study.kernels)
@@ -179,10 +203,25 @@ def publish(store: Store, names: list[str]) -> list[Path]:
         write_parquet(path, table.astype({"split": "category"}), small=True)
         if (log := run.folder / "log.jsonl").exists():
             shutil.copyfile(log, path.with_suffix(".jsonl"))
-        index[run.name] = {"identity": run.identity, "facts": run.facts}
+        files = {file.name: file_sha256(file) for file in (path, path.with_suffix(".jsonl")) if file.exists()}
+        index[run.name] = {"identity": run.identity, "facts": run.facts, "code": run.code, "files": files}
         written.append(path)
     write_json(
         store.published_folder / "index.json", {name: index[name] for name in sorted(index) if name in store.plan}
     )
     store.__dict__.pop("published", None)
     return written
+
+
+def graph_state(store: Store) -> Path:
+    """Tells the graph what its markers do not know: which of what it made is missing, and which other code made.
+
+    Removes the markers of groups with missing runs; returns a file that is written when the second list changes.
+    """
+    for name in store.missing(list(store.plan)):
+        store.marker(store.planned(name).group).unlink(missing_ok=True)
+    path, outdated = store.graph_file, store.outdated()
+    if not path.exists() or path.read_text(encoding="utf-8") != json.dumps(outdated):
+        with written_whole(path) as temporary:
+            temporary.write_text(json.dumps(outdated), encoding="utf-8")
+    return path

@@ -3,17 +3,20 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from as2lib.intact import Damaged, note, read_json, shown
 from as2lib.paths import find_root, work_folder
 from as2lib.precision import computed_in
+from as2lib.runs.code import fingerprint, with_parents
 from as2lib.runs.identity import data_identity, vectors_identity, weights_identity
 from as2lib.runs.run import VERSIONS, Run
+from as2lib.runs.vouched import check_files, read_done
 
 if TYPE_CHECKING:
     import pandas
@@ -30,6 +33,7 @@ class Finished:
     facts: what making it measured (parameters, best step, dev MAP, seconds, precision).
     folder: the run's folder, or the published parquet file where only the scores are at hand.
     parents: role → finished runs, where `Store.with_parents` found it.
+    code, files: the fingerprint of what made it, and the SHA-256 of its files by name; None and empty where unknown.
     """
 
     run: Run
@@ -37,6 +41,8 @@ class Finished:
     facts: dict[str, Any]
     folder: Path
     parents: Mapping[str, list["Finished"]] = field(default_factory=dict)
+    code: str | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -50,17 +56,19 @@ class Finished:
     def scores(self, split: str = "test") -> "pandas.DataFrame":
         """Columns question_id, position, label, score, and one a head; every question, in the order of the pairs.
 
-        Raises ValueError where the run was not scored on that split.
+        Raises ValueError where the run was not scored on that split, or the scores are not as they were written.
         """
         import pandas
 
         if self.published:
-            every = pandas.read_parquet(self.folder)
+            self._check(self.folder.name)
+            every = _read_parquet(self.folder)
             table = every[every["split"] == split].drop(columns="split").reset_index(drop=True)
             known = sorted(every["split"].unique())
         else:
             path = self.folder / "scores" / f"{split}.parquet"
-            table = pandas.read_parquet(path) if path.exists() else pandas.DataFrame()
+            self._check(f"scores/{split}.parquet")
+            table = _read_parquet(path) if path.exists() else pandas.DataFrame()
             known = sorted(p.stem for p in path.parent.glob("*.parquet"))
         if table.empty:
             raise ValueError(f"{self.name} has no scores on {split!r}; it has {known}")
@@ -77,7 +85,29 @@ class Finished:
     def log(self) -> list[dict[str, Any]]:
         """What training logged: loss parts, dev MAP, seconds, by step; empty where nothing was trained."""
         path = self.folder.with_suffix(".jsonl") if self.published else self.folder / "log.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        self._check(path.name)
+        try:
+            return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        except ValueError:
+            raise Damaged(f"{shown(path)}: expected a JSON object a line, got something else") from None
+
+    def weights(self) -> dict[str, str]:
+        """The SHA-256 of the files of its model; empty where they are not known."""
+        return {name: digest for name, digest in self.files.items() if name.startswith("model/")}
+
+    def _check(self, name: str) -> None:
+        """Raises Damaged where a file changed after the run was found."""
+        folder = self.folder.parent if self.published else self.folder
+        check_files(folder, {name: self.files[name]} if name in self.files else {})
+
+
+def _read_parquet(path: Path) -> "pandas.DataFrame":
+    import pandas
+
+    try:
+        return pandas.read_parquet(path)
+    except (ValueError, OSError):  # of a run made before hashes were kept
+        raise Damaged(f"{shown(path)}: expected a table of scores, got what can't be read; remove its run") from None
 
 
 class Store:
@@ -86,7 +116,9 @@ class Store:
     def __init__(self, study: "Study"):
         self.study, self.plan = study, study.plan
         self._identities: dict[str, str] = {}
+        self._codes: dict[str, str] = {}
         self._folder = str(work_folder() / "runs")
+        self.damaged: dict[str, str] = {}  # name → what was found not to be as it was written
         self._data, self._weights = cache(data_identity), cache(weights_identity)
 
     @cached_property
@@ -95,9 +127,17 @@ class Store:
 
     @cached_property
     def published(self) -> dict[str, dict[str, Any]]:
-        """Name → identity and facts of the runs whose scores were published."""
+        """Name → identity and facts of the runs whose scores were published; one that is damaged has none."""
         index = self.published_folder / "index.json"
-        return json.loads(index.read_text()) if index.exists() else {}
+        try:
+            found = read_json(index) if index.exists() else {}
+            for name, entry in found.items():
+                if not (isinstance(entry, dict) and {"identity", "facts"} <= set(entry)):
+                    raise Damaged(f"{shown(index)}: expected identity and facts of {name}, got something else")
+            return found
+        except Damaged as error:
+            note(f"{error}; no run is taken from there until it is restored, or `as2 publish` writes it again")
+            return {}
 
     @cached_property
     def precision(self) -> str:
@@ -144,20 +184,79 @@ class Store:
         return Path(self._folder, self.identity(name)[:24])
 
     def find(self, name: str, need_model: bool = False) -> Finished | None:
-        """The run if it was made here, or published (scores only), else None."""
+        """The run if it was made here, or published (scores only), and is as it was written; else None."""
+        return self._found(name, need_model)
+
+    def _found(self, name: str, need_model: bool = False) -> Finished | None:
         run, identity = self.planned(name), self.identity(name)
-        done = os.path.join(self._folder, identity[:24], "done.json")  # a Path would cost more than the look
-        if os.path.exists(done) and not (need_model and self._model_missing(run)):
-            return Finished(run, identity, json.loads(Path(done).read_text()), Path(done).parent)
+        found = self._made_here(run, identity)
+        if found and not (need_model and self._model_missing(run)):
+            return found
         entry = self.published.get(name)
         if need_model or entry is None or entry["identity"] != identity:
             return None
-        return Finished(run, identity, entry["facts"], self.published_folder / f"{name}.parquet")
+        path = self.published_folder / f"{name}.parquet"
+        published = Finished(run, identity, entry["facts"], path, code=entry.get("code"), files=entry.get("files", {}))
+        try:
+            check_files(path.parent, published.files)
+        except Damaged as error:
+            return self._note(name, error)
+        return published
+
+    def _made_here(self, run: Run, identity: str) -> Finished | None:
+        done = os.path.join(self._folder, identity[:24], "done.json")  # a Path would cost more than the look
+        if not os.path.exists(done):
+            return None
+        try:
+            found = read_done(Path(done))
+        except Damaged as error:
+            return self._note(run.name, error)
+        self.damaged.pop(run.name, None)
+        return Finished(run, identity, found.facts, Path(done).parent, code=found.code, files=found.files)
+
+    def _note(self, name: str, error: Damaged) -> None:
+        self.damaged[name] = str(error)
+        note(f"{error}; {name} is made again")
+
+    def made_by(self, name: str) -> str:
+        """The fingerprint of the source that would make the run now, over those of the runs it is made from."""
+        if name not in self._codes:
+            parents = [(parent, self._found(parent)) for parent in self.planned(name).parent_names]
+            known = [None if found and found.code is None else self.made_by(parent) for parent, found in parents]
+            self._codes[name] = with_parents(self._own_code(name), known)
+        return self._codes[name]
+
+    def code(self, name: str) -> str:
+        """What a run that is made now is to remember: this source, over what made the parents that are here."""
+        parents = map(self._found, self.planned(name).parent_names)
+        return with_parents(self._own_code(name), [parent and parent.code for parent in parents])
+
+    def _own_code(self, name: str) -> str:
+        return fingerprint(self.lineage(name), self.study.kernels)
+
+    def by_other_code(self, found: Finished | None) -> bool:
+        """Whether a run is known to be made, or what it is made from, by other source than there is now."""
+        return found is not None and found.code is not None and found.code != self.made_by(found.name)
+
+    def outdated(self) -> list[str]:
+        """The finished runs of the study that are known to be made by other code."""
+        return [name for name in self.plan if self.by_other_code(self._found(name))]
+
+    def lineage(self, name: str) -> list[Run]:
+        """The run and those whose weights it continues, the first one first."""
+        found = [self.planned(name)]
+        while start := found[0].parents.get("start"):
+            found.insert(0, self.planned(start[0]))
+        return found
+
+    def changed(self) -> None:
+        """To be called when a run was made: what is known of others may be different now."""
+        self._codes.clear()
 
     def with_parents(self, name: str) -> Finished | None:
         """The finished run with the finished runs it was made from, and theirs; with models where they are here."""
         found = self.find(name, need_model=True) or self.find(name)
-        return found and Finished(found.run, found.identity, found.facts, found.folder, self.parents(found.run))
+        return found and replace(found, parents=self.parents(found.run))
 
     def parents(self, run: Run) -> dict[str, list[Finished]]:
         """Role → the finished parents of a run; one that is not here is left out."""
@@ -166,17 +265,24 @@ class Store:
     def _model_missing(self, run: Run) -> bool:
         """Whether the weights behind a run are not all here: its own, or those of an ensemble's members."""
         if run.kind == "fit":
-            return not (self.folder(run.name) / "model").exists()
+            here = self._made_here(run, self.identity(run.name))
+            return here is None or not (here.folder / "model").exists()
         return run.kind == "ensemble" and any(self._model_missing(self.plan[name]) for name in run.parents["members"])
 
-    def missing(self, names: list[str], model: bool = False) -> list[str]:
-        """What has to be made for these scores, or models, parents first; parents only where a child needs them."""
+    def missing(self, names: list[str], model: bool = False, refresh: bool = False) -> list[str]:
+        """What has to be made for these scores, or models, parents first; parents only where a child needs them.
+
+        refresh: what other code made counts as missing.
+        """
         wanted: dict[str, bool] = {}  # name → whether its model is needed
 
         def visit(name: str, need_model: bool) -> None:
             run = self.planned(name)
-            nothing_to_score = run.kind == "fit" and not {"dev", "test"} & set(run.data)
             found = self.find(name, need_model)
+            never_scored = run.kind == "fit" and not {"dev", "test"} & set(run.data)
+            nothing_to_score = never_scored and not found and name not in self.damaged
+            if refresh and self.by_other_code(found):
+                found = None
             if found or wanted.get(name, -1) >= need_model or (nothing_to_score and not need_model):
                 return
             wanted[name] = wanted.get(name, False) or need_model
@@ -218,6 +324,15 @@ class Store:
     def group_identity(self, group: str) -> str:
         """Changes when any run of the group does."""
         return sha256("".join(map(self.identity, self.group(group))).encode()).hexdigest()
+
+    def marker(self, group: str) -> Path:
+        """The file by which the graph of a study knows that a group was made; removed when a run of it is again."""
+        return work_folder() / "fitted" / self.study.study / f"{group}.{self.group_identity(group)[:16]}"
+
+    @property
+    def graph_file(self) -> Path:
+        """What the graph of a study reads of its runs beside the markers: see `make.graph_state`."""
+        return work_folder() / "fitted" / f"{self.study.study}.code.json"
 
     def used_by(self, name: str) -> list[str]:
         """The runs made from this one."""

@@ -17,6 +17,7 @@ from transformers import set_seed
 from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.data.pairs import fingerprint, leave_out, load_parts, load_unlabelled_parts
+from as2lib.intact import require_space
 from as2lib.metrics import cost
 from as2lib.models import ensemble
 from as2lib.paths import work_folder
@@ -24,7 +25,7 @@ from as2lib.precision import machine
 from as2lib.runs.card import run_card
 from as2lib.runs.files import read_logits, write_logits, write_scores
 from as2lib.runs.fit.start import start
-from as2lib.runs.fit.trainer import forget_after, newest_checkpoint, ranking_trainer
+from as2lib.runs.fit.trainer import logged, newest_checkpoint, ranking_trainer, space_for
 from as2lib.runs.gpu import take_one
 from as2lib.runs.run import Job, Run
 from as2lib.runs.store import Finished
@@ -49,7 +50,8 @@ def train(job: Job, folder: Path, progress: bool = False) -> dict[str, Any]:
         teachers = [teacher_logits(teacher, pairs, job.precision) for teacher in job.parents.get("teachers", ())]
         trainer = ranking_trainer(job, model, encoder, pairs, teachers, folder, progress)
         checkpoint = newest_checkpoint(folder / "checkpoints")
-        forget_after(folder / "log.jsonl", checkpoint)
+        trainer.entries += logged(checkpoint)
+        require_space(space_for(trainer), run.name)
         trainer.train(resume_from_checkpoint=checkpoint and str(checkpoint))
         model.save_pretrained(folder / "model")
         encoder.save(folder / "model")
@@ -87,7 +89,8 @@ def teacher_logits(teacher: Finished, pairs: Dataset, precision: str) -> numpy.n
     """A teacher's logits over a pair set, (m, c) float32: computed once, stored with the set's fingerprint.
 
     Those of an ensemble come from its members': their weighted mean probability, or a logistic regression's log odds.
-    Raises ValueError where what is stored belongs to another pair set.
+    What is stored of another model, or damaged, is computed again.
+    Raises ValueError where it belongs to another pair set.
     """
     if teacher.run.kind == "ensemble":
         members = [teacher_logits(member, pairs, precision) for member in teacher.parents["members"]]
@@ -97,11 +100,11 @@ def teacher_logits(teacher: Finished, pairs: Dataset, precision: str) -> numpy.n
         return ensemble.mean_logits(members, teacher.facts.get("weights"))
     content = fingerprint(pairs)
     path = work_folder() / "logits" / f"{teacher.identity[:24]}-{content[:24]}.safetensors"
-    if not path.exists():
+    if (logits := read_logits(path, content, teacher.weights())) is None:
         encoder = load_encoder(teacher.model_folder, teacher.run.spec["max_length"])
         logits = score(models.load(teacher.model_folder), pairs, encoder, precision).logits
-        write_logits(path, logits, content)
-    return read_logits(path, content)
+        write_logits(path, logits, content, teacher.weights())
+    return logits
 
 
 def score_shuffled(job: Job, folder: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import time
 from contextlib import ExitStack
 from functools import partial
@@ -12,31 +13,44 @@ import torch
 import transformers
 from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader
-from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainingArguments
+from transformers import (
+    EarlyStoppingCallback,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerState,
+    TrainingArguments,
+)
 
 from as2lib.data.pairs import load_parts
+from as2lib.intact import Damaged, file_sha256, note, read_json
 from as2lib.kernels.cosinet import reading_whole_batches
 from as2lib.kernels.first_token import reading_first_token
 from as2lib.kernels.training import training_kernels
 from as2lib.metrics.ranking import summary
+from as2lib.runs.files import write_json, write_lines
 from as2lib.runs.fit.batches import GroupedBatches, Items
 from as2lib.runs.fit.objectives import TARGETS, objective
 from as2lib.runs.fit.schedules import step_inputs
 from as2lib.runs.params import Training
 from as2lib.runs.run import Job
+from as2lib.runs.vouched import check_files
 from as2lib.score import score
 
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
 
+LOG, SEAL = "log.jsonl", "sha256.json"  # beside what the Trainer writes into a checkpoint
+CHECKPOINTS = 2  # kept of a fit: should the newest be damaged, there is one before it
 CHECKPOINT_EVERY = 1000  # steps, where nothing is evaluated on the way: shorter fits start again when interrupted
 
 
 class RankingTrainer(Trainer):
     """A Trainer whose loss is the objective of a job and whose evaluation is `score` on dev."""
 
-    def __init__(self, job: Job, encoder, batches: GroupedBatches, log_file: Path, **kwargs: Any):
-        super().__init__(data_collator=encoder.collate, **kwargs)
+    def __init__(self, job: Job, encoder, batches: GroupedBatches, log_file: Path, callbacks=(), **kwargs: Any):
+        self.entries: list[dict[str, Any]] = []  # of the log
+        super().__init__(data_collator=encoder.collate, callbacks=[*callbacks, Sealing(self.entries)], **kwargs)
         self.job, self.encoder, self.batches, self.log_file = job, encoder, batches, log_file
         self.objective = objective(job.run.spec)
         self.step_inputs = step_inputs(job.run.spec, batches.steps, job.run.seed)
@@ -87,7 +101,7 @@ class RankingTrainer(Trainer):
         return found
 
     def log(self, logs: dict[str, float], *args: Any) -> None:
-        """Appends a line to the run's log: the parts of the loss since the last one, dev metrics, seconds."""
+        """Adds a line to the run's log: the parts of the loss since the last one, dev metrics, seconds."""
         super().log(logs, *args)
         if not self.parts and "eval_MAP" not in logs:
             return  # the Trainer's closing summary
@@ -98,8 +112,8 @@ class RankingTrainer(Trainer):
             self.parts = []
         entry |= {name.replace("eval_", "dev_"): logs[name] for name in ("eval_MAP", "eval_P@1") if name in logs}
         entry["seconds"] = round(time.perf_counter() - self.started, 2)
-        with self.log_file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
+        self.entries.append(entry)
+        write_lines(self.log_file, self.entries)
 
 
 def ranking_trainer(job: Job, model, encoder, pairs, teachers, folder, progress) -> RankingTrainer:
@@ -124,7 +138,7 @@ def ranking_trainer(job: Job, model, encoder, pairs, teachers, folder, progress)
         eval_steps=every,
         save_strategy="steps" if every or steps > CHECKPOINT_EVERY else "no",
         save_steps=every or CHECKPOINT_EVERY,
-        save_total_limit=1,
+        save_total_limit=CHECKPOINTS,
         load_best_model_at_end=every is not None,
         metric_for_best_model="MAP" if every else None,
         greater_is_better=True if every else None,
@@ -158,18 +172,57 @@ def slanted_triangle(step: int, steps: int, cut: float, ratio: float) -> float:
     return (1 + place * (ratio - 1)) / ratio
 
 
+class Sealing(TrainerCallback):
+    """Ends each checkpoint with its log so far and the hashes of all its files: without them it is not whole."""
+
+    def __init__(self, entries: list[dict[str, Any]]):
+        self.entries = entries
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: Any, **kwargs: Any) -> None:
+        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        write_lines(folder / LOG, self.entries)
+        files = {path.name: file_sha256(path, anew=True) for path in sorted(folder.iterdir()) if path.name != SEAL}
+        write_json(folder / SEAL, files)
+
+
+def space_for(trainer: RankingTrainer) -> int:
+    """Bytes that a fit writes at most: its model, and in each checkpoint the model and Adam's two moments."""
+    weights = sum(tensor.nbytes for tensor in trainer.model.state_dict().values())
+    return weights * (1 + (0 if trainer.args.save_strategy == "no" else 3 * (CHECKPOINTS + 1)))
+
+
 def newest_checkpoint(folder: Path) -> Path | None:
-    """The newest checkpoint that was written whole: the Trainer writes `trainer_state.json` last."""
-    complete = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
-    return max(complete, key=_step, default=None)
+    """The newest checkpoint that is as it was written, and so is the one with the best weights; others are removed."""
+    whole = {path for path in folder.glob("checkpoint-*") if _is_whole(path)}
+    usable = {path: _best(path) for path in whole if _best(path) in {None, *whole}}
+    newest = max(usable, key=_step, default=None)
+    for path in folder.glob("checkpoint-*"):
+        if path not in (newest, usable.get(newest)):
+            shutil.rmtree(path, ignore_errors=True)
+    return newest
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    if not (checkpoint / SEAL).exists():
+        return False  # the process ended while it was written
+    try:
+        check_files(checkpoint, read_json(checkpoint / SEAL), anew=True)
+    except Damaged as error:
+        note(f"{error}; the fit goes on from an older checkpoint, or starts again")
+        return False
+    return True
+
+
+def _best(checkpoint: Path) -> Path | None:
+    best = read_json(checkpoint / "trainer_state.json")["best_model_checkpoint"]
+    return best and Path(best)
 
 
 def _step(checkpoint: Path) -> int:
     return int(checkpoint.name.split("-")[1])
 
 
-def forget_after(log: Path, checkpoint: Path | None) -> None:
-    """Drop what was logged after the checkpoint, or everything where there is none: it will be logged again."""
-    lines = log.read_text(encoding="utf-8").splitlines(keepends=True) if log.exists() else []
-    last = _step(checkpoint) if checkpoint else 0
-    log.write_text("".join(line for line in lines if json.loads(line)["step"] <= last), encoding="utf-8")
+def logged(checkpoint: Path | None) -> list[dict[str, Any]]:
+    """What had been logged when a checkpoint was written; nothing where there is none."""
+    lines = (checkpoint / LOG).read_text(encoding="utf-8").splitlines() if checkpoint else []
+    return [json.loads(line) for line in lines]
