@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import lock_descriptor
 
 from as2lib.intact import CACHES, Damaged, has_seal, sealed, shown
 from as2lib.paths import work_folder
@@ -91,11 +91,8 @@ def _being_made(path: Path) -> bool:
     lock = work_folder() / "locks" / f"{_identity(path)}.lock"
     if not lock.exists():
         return False
-    try:
-        FileLock(lock).acquire(timeout=0).lock.release()
-    except Timeout:
-        return True
-    return False
+    with lock.open("a") as file:
+        return not lock_descriptor(file.fileno(), blocking=False)
 
 
 def _old(path: Path) -> bool:
