@@ -30,11 +30,12 @@ work/docs/bin/mkdocs: docs/requirements.txt
 
 setup: .venv/ready
 
-.venv/ready: requirements.lock pyproject.toml
+.venv/ready: requirements.lock requirements.cuda.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11, or make … PYTHON=python3"; exit 1; }
 	@echo "setting up .venv (once, a few minutes)"
 	@$(PYTHON) -m venv --clear .venv
-	@$(BIN)/pip install -qq --disable-pip-version-check -r requirements.lock
-	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --editable .
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps -r requirements.lock
+	@$(BIN)/pip check >/dev/null || $(BIN)/pip install -qq --disable-pip-version-check --no-deps -r requirements.cuda.lock
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@if [ -e .git ]; then $(BIN)/pre-commit install >/dev/null || true; fi
 	@touch $@

@@ -8,10 +8,10 @@ from as2lib.report.dependencies import modules
 from as2lib.runs.estimate import estimate
 from as2lib.runs.make import graph_state
 
-STUDY = config.get("study", "sample")
+study = Study.load(str(config.get("study", "sample")))  # a name, or its file: Snakemake reads "nan" as a number
+STUDY = study.study
 PARAMS = f"params/{STUDY}.yaml"
 REPORTS = f"reports/{STUDY}"
-study = Study.load(STUDY)
 store = study.store
 NOTEBOOKS = {notebook.name[:2]: notebook for notebook in notebooks(study)}
 PAGES = {number: "index" if number == "00" else notebook.name for number, notebook in NOTEBOOKS.items()}

@@ -82,7 +82,9 @@ def study(options: argparse.Namespace) -> int:
         to_do += f"; {len(outdated)} were made by other code, `as2 fit {name} --refresh` makes them again"
     print_now(f"study {name}: {to_do}")
     with stopped_by_signals(), only_one(f"study-{name}", f"study {name}") as lock:
-        code = _snakemake(lock, "--cores", str(options.cores), "--config", f'study="{name}"', *options.snakemake)
+        code = _snakemake(
+            lock, "--cores", str(options.cores), "--config", f"study=params/{name}.yaml", *options.snakemake
+        )
     if code == 0:
         print_now(f"study {name}: reports/{name}/index.html")
     return code

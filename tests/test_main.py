@@ -1,11 +1,14 @@
+import json
 import subprocess
 import sys
+from urllib.parse import unquote
 
 import ir_measures
 import pandas
 import pytest
 
 from as2lib.__main__ import main
+from tests.hostile import HOSTILE
 
 
 def test_the_plan_says_what_is_done_and_what_is_to_do(trained, capsys):
@@ -121,3 +124,27 @@ def test_a_broken_pair_file_is_one_line(trained, tmp_path, capsys):
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "broken.tsv, row 1 (line 2): label must be 0 or 1, got '7'" in said
+
+
+def test_ids_with_blanks_and_formulas_are_whole_fields_of_what_score_writes(trained, tmp_path):
+    pairs, run, table = tmp_path / "my.jsonl", tmp_path / "my.run", tmp_path / "my.tsv"
+    ids = ["two words", "=cmd|' /C calc'!A0", "a\u3000b\tc%20"]
+    rows = [{"question_id": one, "question": "where ?", "answer": text} for one in ids for text in ("here", "there")]
+    pairs.write_text("\n".join(map(json.dumps, rows)))
+    given = ["score", "mhs/3h1/seed-0", str(pairs), "--study", "tiny", "--trec", str(run), "--out", str(table)]
+    assert main(given) == 0
+    fields = [line.split() for line in run.read_text(encoding="utf-8").splitlines()]
+    assert {len(line) for line in fields} == {6}
+    assert [unquote(line[0]) for line in fields[::2]] == ids
+    assert [str(one).removeprefix("'") for one in pandas.read_csv(table, sep="\t")["question_id"][::2]] == ids
+    assert "\n=" not in table.read_text()
+
+
+def test_a_candidate_cannot_command_the_terminal(trained, capsys):
+    folder = str(trained.study.run("mhs/3h1/seed-0").model_folder)
+    assert main(["rank", folder, "where ?", *HOSTILE]) == 0
+    said = capsys.readouterr().out
+    assert len(said.splitlines()) == len(HOSTILE)
+    assert not set(said) - {"\n"} & {chr(code) for code in (*range(32), *range(127, 160))}
+    assert main(["plan", "\x1b[2Jnothing"]) == 2
+    assert "\x1b" not in capsys.readouterr().err

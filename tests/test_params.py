@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from as2lib import Study
@@ -87,3 +89,13 @@ def test_the_projects_own_studies_load_and_are_short(name, monkeypatch):
     text = (find_root() / "params" / f"{name}.yaml").read_text()
     assert len(text.splitlines()) <= 100
     assert next(line for line in text.splitlines() if not line.startswith("#")) == f"study: {name}"
+
+
+@pytest.mark.parametrize("name", ["x$(touch PWNED)", "a b", "2024", "-x", "a;b", "é", "a" * 65, "a\nb"])
+def test_a_study_whose_name_could_be_a_command_a_number_or_two_words_is_refused(root, name):
+    content = (root / "params" / "tiny.yaml").read_text().replace("study: tiny", f"study: {json.dumps(name)}")
+    (root / "params" / f"{name}.yaml").write_text(content)
+    with pytest.raises(ValueError, match="expected a name of letters, digits, - and _"):
+        Study.load(name)
+    with pytest.raises(ValueError, match="study: String should match pattern"):
+        Study.load("tiny", {"study": name})

@@ -54,12 +54,13 @@ def guarded(command: list[str], lock: int, **settings) -> Iterator[subprocess.Po
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """SIGINT, SIGTERM and SIGHUP, where they are not ignored, end what is within as an exit does."""
+    """SIGINT, SIGTERM and SIGHUP (but under nohup) end what is within as an exit does."""
 
     def stop(number: int, _) -> None:
         sys.exit(128 + number)
 
-    numbers = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) != signal.SIG_IGN]
+    kept = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    numbers = (signal.SIGINT, signal.SIGTERM, *(() if kept else (signal.SIGHUP,)))
     before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
