@@ -5,7 +5,7 @@ PYTHON ?= python3.11
 export STUDY CORES
 BIN := .venv/bin
 
-.PHONY: setup study test lab bench docs
+.PHONY: setup study test lab bench docs faults
 
 study: setup  ## train what is missing, run the notebooks, write reports/$(STUDY)/index.html
 	$(BIN)/as2 study "$$STUDY" --cores "$$CORES"
@@ -27,6 +27,9 @@ docs: work/docs/bin/mkdocs  ## the pages of docs/, in work/site
 work/docs/bin/mkdocs: docs/requirements.txt
 	@$(PYTHON) -m venv --clear work/docs
 	@work/docs/bin/pip install -qq --disable-pip-version-check -r docs/requirements.txt
+
+faults: setup  ## kill fits, studies and nodes, and see that the next study ends with the same bytes (half an hour)
+	$(BIN)/python tests/faults.py
 
 setup: .venv/ready
 

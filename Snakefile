@@ -5,7 +5,8 @@ from pathlib import Path
 from as2lib import Study
 from as2lib.papers import notebooks
 from as2lib.report.dependencies import modules
-from as2lib.runs.estimate import estimate
+from as2lib.runs.estimate import estimate, needs_gpu
+from as2lib.runs.gpu import gpus
 from as2lib.runs.make import graph_state
 
 study = Study.load(str(config.get("study", "sample")))  # a name, or its file: Snakemake reads "nan" as a number
@@ -18,7 +19,7 @@ PAGES = {number: "index" if number == "00" else notebook.name for number, notebo
 EXPECTED = [path for path in [f"params/expected/{STUDY}.json"] if Path(path).exists()]
 LOCAL = [path for path in ["params/local.yaml"] if Path(path).exists()]
 MEASURED = Path(f"{REPORTS}/runs/times").exists()  # times are kept, and measured again only where they are removed
-CODE = str(graph_state(store).relative_to(Path.cwd()))  # what other code made, which every page says
+CODE = str((graph_state(store) if workflow.is_main_process else store.graph_file).relative_to(Path.cwd()))  # what other code made, which every page says
 READ = [str(path) for kind in ("published/*.csv", "template/*") for path in sorted(Path("as2lib").rglob(kind))]
 SHOW_LOG = "|| (tail -n 25 {log:q} >&2; exit 1)"
 
@@ -34,6 +35,8 @@ def group_parents(wildcards):
     return fitted(parent for name in members for parent in store.planned(name).parent_names if parent not in members)
 
 
+localrules: all, check
+
 rule all:
     input:
         expand(f"{REPORTS}/{{page}}.html", page=PAGES.values()),
@@ -44,6 +47,7 @@ rule fit:
     output: touch(f"work/fitted/{STUDY}/{{group}}.{{identity}}")
     log: f"work/logs/{STUDY}/{{group}}.{{identity}}.log"
     threads: study.threads
+    resources: gpu=int(needs_gpu(store) or len(gpus()) > 1)  # one fit a GPU: `as2 study` says how many there are
     priority: lambda w: round(sum(estimate(store, name) for name in store.group(w.group)))  # the longest first
     shell: "as2 fit {STUDY:q} --group {wildcards.group:q} --quiet 2> {log:q} " + SHOW_LOG
 

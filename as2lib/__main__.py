@@ -19,7 +19,10 @@ PRECISIONS = ("float32", "bf16", "auto")  # auto: bf16 where the processor or GP
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; an error a user can mend is one line on stderr and exit code 2."""
-    options = _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    end = arguments.index("--") if arguments[:1] == ["study"] and "--" in arguments else len(arguments)
+    options = _parser().parse_args(arguments[:end])
+    options.snakemake = arguments[end + 1 :]  # argparse would take them only right behind the study's name
     try:
         return options.command(options) or 0
     except (ValueError, KeyError, OSError) as error:
@@ -74,6 +77,7 @@ def show(options: argparse.Namespace) -> None:
 def study(options: argparse.Namespace) -> int:
     """Walk the graph with Snakemake; one study at a time, a second one waits."""
     from as2lib.runs.alone import only_one, stopped_by_signals
+    from as2lib.runs.gpu import gpus
 
     loaded = Study.load(options.study)
     name, whole, missing = loaded.study, len(loaded.plan), len(loaded.store.missing(list(loaded.plan)))
@@ -81,10 +85,11 @@ def study(options: argparse.Namespace) -> int:
     if outdated := loaded.store.outdated():
         to_do += f"; {len(outdated)} were made by other code, `as2 fit {name} --refresh` makes them again"
     print_now(f"study {name}: {to_do}")
+    elsewhere = any(option.startswith(("--profile", "--executor")) for option in options.snakemake)
+    limits = [] if elsewhere or not gpus() else ["--resources", f"gpu={len(gpus())}"]  # a cluster knows its own
+    limits += ["--cores", str(options.cores)]
     with stopped_by_signals(), only_one(f"study-{name}", f"study {name}") as lock:
-        code = _snakemake(
-            lock, "--cores", str(options.cores), "--config", f"study=params/{name}.yaml", *options.snakemake
-        )
+        code = _snakemake(lock, "--config", f"study=params/{name}.yaml", *limits, *options.snakemake)
     if code == 0:
         print_now(f"study {name}: reports/{name}/index.html")
     return code
@@ -251,7 +256,7 @@ def _parser() -> argparse.ArgumentParser:
     add(show, "a run: its spec, parents, scores and where it is used", ("run", {}), takes="--study")
     command = add(study, "train what is missing, run the notebooks, render and check", takes="study", changes=False)
     command.add_argument("--cores", type=int, default=2)
-    command.add_argument("snakemake", nargs="*", help="more for Snakemake, after --")
+    command.epilog = "More for Snakemake follows after --, such as: -- --profile profiles/slurm"
     add(notebook, "run one notebook and render it as HTML", ("notebook", {}), takes="study", changes=False)
     command = add(check, "compare with params/expected and write the manifest", takes="study", changes=False)
     command.add_argument("--store", action="store_true", help="instead read all runs and caches whole for damage")

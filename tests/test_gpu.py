@@ -26,11 +26,20 @@ def test_a_process_takes_the_first_gpu_that_no_other_has(driver):
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
 
 
-@pytest.mark.parametrize(("gpus", "chosen"), [(1, None), (2, "0,1")])
-def test_one_gpu_or_the_callers_choice_is_left_alone(driver, monkeypatch, gpus, chosen):
+def test_a_process_takes_one_of_those_its_caller_names(driver, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2, 5")
+    assert gpu.gpus() == ["2", "5"]
+    with FileLock(driver / "as2lib-gpu-2.lock"):
+        gpu.take_one()
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "5"
+
+
+@pytest.mark.parametrize(("gpus", "variables"), [(1, {}), (2, {"CUDA_VISIBLE_DEVICES": "1"}), (2, {"LOCAL_RANK": "1"})])
+def test_one_gpu_a_schedulers_choice_and_a_process_of_several_are_left_alone(driver, monkeypatch, gpus, variables):
     if gpus == 1:
         next(gpu.DRIVER.iterdir()).rmdir()
-    if chosen:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     gpu.take_one()
-    assert os.environ.get("CUDA_VISIBLE_DEVICES") == chosen
+    assert os.environ.get("CUDA_VISIBLE_DEVICES") == variables.get("CUDA_VISIBLE_DEVICES")
+    assert gpu._held == []

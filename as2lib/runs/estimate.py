@@ -43,9 +43,8 @@ def estimate(store: Store, name: str) -> float:
     run = store.plan[name]
     if run.kind != "fit":
         return 1.0
-    for other in store.below(name.rsplit("/", 1)[0]):
-        if "/seed-" in other and (found := store.find(other, need_model=True)):
-            return found.facts["seconds"]
+    if (seconds := _of_a_sibling(store, name.rsplit("/", 1)[0])) is not None:
+        return seconds
     if "words" in run.spec:
         return 60.0 if store.precision == "bf16" else 4.0
     training, read = run.spec["training"], pairs_of(run, "train")
@@ -60,6 +59,13 @@ def estimate(store: Store, name: str) -> float:
             encoder_weights(store, store.plan[teacher]) * read * tokens / learners(store)[teacher, *run.data["train"]]
         )
     return work / (GPU_FLOPS if needs_gpu(store) else FLOPS[store.precision] * store.study.threads)
+
+
+@lru_cache(maxsize=4096)
+def _of_a_sibling(store: Store, prefix: str) -> float | None:
+    """Seconds that the first finished seed below a prefix took; looked up once for all its seeds."""
+    found = (store.find(name, need_model=True) for name in store.below(prefix) if "/seed-" in name)
+    return next((run.facts["seconds"] for run in found if run), None)
 
 
 def said(store: Store, seconds: float) -> str:

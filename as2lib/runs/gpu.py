@@ -1,4 +1,4 @@
-"""Which GPU a process computes on: one, however many the machine has; must not import torch."""
+"""Which GPU a process computes on: one, however many it may use; must not import torch."""
 
 import os
 import tempfile
@@ -11,23 +11,30 @@ DRIVER = Path("/proc/driver/nvidia/gpus")  # a folder a GPU
 _held: list[FileLock] = []  # until the process ends
 
 
-def take_one(patience: float = 5.0) -> None:
-    """Leaves this process the first GPU that no other process of this library has; waits while all are taken.
+def gpus() -> list[str]:
+    """The GPUs that this process may use: those that CUDA_VISIBLE_DEVICES names, else all that the driver lists."""
+    if (named := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        return [name.strip() for name in named.split(",") if name.strip() not in ("", "-1")]
+    return [str(number) for number in range(len(list(DRIVER.glob("*"))))]
 
-    To be called before CUDA starts.  Nothing happens where there is at most one GPU, or where the caller chose by
-    CUDA_VISIBLE_DEVICES, as a cluster's scheduler does.  patience: seconds between two looks.
+
+def take_one(patience: float = 5.0) -> None:
+    """Leaves this process the first of its GPUs that no other process of this library has; waits while all are taken.
+
+    To be called before CUDA starts.  Nothing happens where there is at most one, as in a job of a cluster, and where
+    `torchrun` started the process, whose GPU has its LOCAL_RANK.  patience: seconds between two looks.
     """
-    numbers = range(len(list(DRIVER.glob("*"))))
-    if len(numbers) < 2 or "CUDA_VISIBLE_DEVICES" in os.environ:
+    names = gpus()
+    if len(names) < 2 or "LOCAL_RANK" in os.environ:
         return
     while True:
-        for number in numbers:
-            lock = FileLock(Path(tempfile.gettempdir()) / f"as2lib-gpu-{number}.lock", mode=0o666)
+        for name in names:
+            lock = FileLock(Path(tempfile.gettempdir()) / f"as2lib-gpu-{name}.lock", mode=0o666)
             try:
                 lock.acquire(blocking=False)
             except Timeout:
                 continue
             _held.append(lock)
-            os.environ["CUDA_VISIBLE_DEVICES"] = str(number)
+            os.environ["CUDA_VISIBLE_DEVICES"] = name
             return
         time.sleep(patience)

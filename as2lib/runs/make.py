@@ -20,6 +20,7 @@ from as2lib.runs.run import Job
 from as2lib.runs.search import settled
 from as2lib.runs.store import Finished, Store
 from as2lib.runs.vouched import write_done
+from as2lib.runs.world import agreed, rank
 
 
 def made(store: Store, name: str, model: bool = False) -> Finished:
@@ -51,12 +52,13 @@ def make_all(
     progress: a bar over the runs, and on a terminal one over each run's steps.  say: called with a line a finished run.
     refresh: make those again that other code made, or what they are made from.
     """
-    missing = store.missing(names, model, refresh)
+    missing = agreed(store.missing(names, model, refresh))
+    progress = progress and rank() == 0
     bar = tqdm(missing, disable=not progress or not missing, unit="run", leave=False)
     for name in bar:
         bar.set_description(name)
         started = time.perf_counter()
-        if make(store, name, progress and sys.stderr.isatty(), refresh) and say:
+        if make(store, name, progress and sys.stderr.isatty(), refresh) and say and rank() == 0:
             with tqdm.external_write_mode():
                 say(_line(store, name, time.perf_counter() - started))
 
@@ -72,14 +74,20 @@ def _line(store: Store, name: str, seconds: float) -> str:
 def make(store: Store, name: str, progress: bool = False, refresh: bool = False) -> bool:
     """Make one run whose parents are finished; False where it was finished already (by another process, perhaps).
 
+    Processes that `torchrun` started make it together: the first one holds the lock and writes, the others fit with it.
     refresh: also where it was finished by other code.
     """
     folder = store.folder(name)
     partial = folder.with_name(f"{folder.name}.partial")
+    if rank():
+        if (missing := agreed(None)) and store.planned(name).kind == "fit":
+            _fit(resolved(store, name), partial, progress)
+        store.changed()
+        return agreed(missing)
     with only_one(folder.name, name):
         found = store.find(name, need_model=True)
-        if found and not (refresh and store.by_other_code(found)):
-            return False
+        if not agreed(found is None or (refresh and store.by_other_code(found))):
+            return agreed(False)
         job, code = resolved(store, name), store.code(name)
         _forget_unless(partial, code)
         with one_line_where_full(name):
@@ -92,7 +100,7 @@ def make(store: Store, name: str, progress: bool = False, refresh: bool = False)
         partial.rename(folder)
         store.changed()
         store.marker(job.run.group).unlink(missing_ok=True)  # what was computed from the run before is computed again
-    return True
+    return agreed(True)
 
 
 def _forget_unless(partial: Path, code: str) -> None:

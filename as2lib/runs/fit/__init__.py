@@ -22,6 +22,7 @@ from as2lib.metrics import cost
 from as2lib.models import ensemble
 from as2lib.paths import work_folder
 from as2lib.precision import machine
+from as2lib.runs import world
 from as2lib.runs.card import run_card
 from as2lib.runs.files import read_logits, write_logits, write_scores
 from as2lib.runs.fit.start import start
@@ -47,12 +48,15 @@ def train(job: Job, folder: Path, progress: bool = False) -> dict[str, Any]:
         pairs = training_pairs(run)
         set_seed(run.seed)  # before the model is built: new weights, dropout and batches all come from it
         model, encoder = start(job)
-        teachers = [teacher_logits(teacher, pairs, job.precision) for teacher in job.parents.get("teachers", ())]
-        trainer = ranking_trainer(job, model, encoder, pairs, teachers, folder, progress)
-        checkpoint = newest_checkpoint(folder / "checkpoints")
+        with world.first_alone():  # the others find tokens and logits on disk
+            teachers = [teacher_logits(teacher, pairs, job.precision) for teacher in job.parents.get("teachers", ())]
+            trainer = ranking_trainer(job, model, encoder, pairs, teachers, folder, progress)
+        checkpoint = world.agreed(None if world.rank() else newest_checkpoint(folder / "checkpoints"))
         trainer.entries += logged(checkpoint)
         require_space(space_for(trainer), run.name)
         trainer.train(resume_from_checkpoint=checkpoint and str(checkpoint))
+        if world.rank():
+            return {}
         model.save_pretrained(folder / "model")
         encoder.save(folder / "model")
         for split in ("dev", "test"):
@@ -69,6 +73,7 @@ def train(job: Job, folder: Path, progress: bool = False) -> dict[str, Any]:
         "precision": job.precision,
         "threads": job.threads,
         "device": device.type,
+        **({"processes": world.size()} if world.size() > 1 else {}),
         "machine": torch.cuda.get_device_name(device) if device.type == "cuda" else machine(),
         "seconds": round(time.perf_counter() - started, 2),
     }

@@ -85,3 +85,17 @@ class GroupedBatches:
                 batches.append([])
             batches[-1].append(row)
         return batches
+
+
+class Shares:
+    """What one of several processes takes of each batch: every `size`-th row, all of a batch with fewer rows."""
+
+    def __init__(self, batches: GroupedBatches, rank: int, size: int):
+        self.batches, self.rank, self.size = batches, rank, size
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for rows in self.batches:
+            yield rows if len(rows) < self.size else rows[self.rank :: self.size]

@@ -28,8 +28,9 @@ from as2lib.kernels.cosinet import reading_whole_batches
 from as2lib.kernels.first_token import reading_first_token
 from as2lib.kernels.training import training_kernels
 from as2lib.metrics.ranking import summary
+from as2lib.runs import world
 from as2lib.runs.files import write_json, write_lines
-from as2lib.runs.fit.batches import GroupedBatches, Items
+from as2lib.runs.fit.batches import GroupedBatches, Items, Shares
 from as2lib.runs.fit.objectives import TARGETS, objective
 from as2lib.runs.fit.schedules import step_inputs
 from as2lib.runs.params import Training
@@ -68,7 +69,8 @@ class RankingTrainer(Trainer):
             return super().train(*args, **kwargs)
 
     def get_train_dataloader(self) -> DataLoader:
-        return DataLoader(self.train_dataset, batch_sampler=self.batches, collate_fn=self.data_collator)
+        batches = Shares(self.batches, world.rank(), world.size())
+        return DataLoader(self.train_dataset, batch_sampler=batches, collate_fn=self.data_collator)
 
     def create_scheduler(self, num_training_steps: int, optimizer=None):
         if (ratio := self.job.run.spec["training"].get("ratio")) is None:
@@ -87,14 +89,17 @@ class RankingTrainer(Trainer):
         if self.masks is not None:
             self.masks.begin(step)
         output = model(**inputs, **self.step_inputs(step))
-        loss = self.objective(output, targets, step)
-        self.parts.append({name: value.detach() for name, value in loss._asdict().items()})
-        return (loss.total, output) if return_outputs else loss.total
+        loss, weight = self.objective(output, targets, step), world.weight(len(output.logits))
+        self.parts.append({name: value.detach() * weight for name, value in loss._asdict().items()})
+        return (loss.total * weight, output) if return_outputs else loss.total * weight
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         dev = self.eval_dataset
-        found = score(self.model, dev, self.encoder, self.job.precision).score
-        metrics = summary(dev["question_id"], dev["label"], found)
+        metrics = {}
+        if world.rank() == 0:
+            found = score(self.model, dev, self.encoder, self.job.precision).score
+            metrics = summary(dev["question_id"], dev["label"], found)
+        metrics = world.agreed(metrics)
         self.log({"eval_MAP": metrics["MAP"], "eval_P@1": metrics["P@1"]})
         found = {"eval_MAP": metrics["MAP"]}
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, found)
@@ -108,8 +113,10 @@ class RankingTrainer(Trainer):
         entry: dict[str, Any] = {"step": self.state.global_step}
         if self.parts:
             for name in self.parts[0]:
-                entry[name] = torch.stack([part[name] for part in self.parts]).mean(dim=0).tolist()
+                entry[name] = world.mean(torch.stack([part[name] for part in self.parts]).mean(dim=0)).tolist()
             self.parts = []
+        if world.rank():
+            return
         entry |= {name.replace("eval_", "dev_"): logs[name] for name in ("eval_MAP", "eval_P@1") if name in logs}
         entry["seconds"] = round(time.perf_counter() - self.started, 2)
         self.entries.append(entry)
@@ -119,6 +126,8 @@ class RankingTrainer(Trainer):
 def ranking_trainer(job: Job, model, encoder, pairs, teachers, folder, progress) -> RankingTrainer:
     """The Trainer of a run: Adam, linear warm-up and decay, best dev MAP kept."""
     run, training = job.run, Training(**job.run.spec["training"])
+    if world.size() > 1 and encoder.unit != "pair":
+        raise ValueError(f"{run.name}: expected a model of pairs to fit on {world.size()} processes, got one of lists")
     labels = pairs["label"] if "label" in pairs.column_names else None
     items = Items(encoder.encode(pairs), labels, teachers)
     length = items.encoded.with_format("numpy")["length"][:]
@@ -143,7 +152,7 @@ def ranking_trainer(job: Job, model, encoder, pairs, teachers, folder, progress)
         metric_for_best_model="MAP" if every else None,
         greater_is_better=True if every else None,
         logging_steps=every or max(1, steps // 10),
-        seed=run.seed,
+        seed=run.seed + 2**24 * world.rank(),  # processes that fit together drop different units
         report_to="none",
         disable_tqdm=not progress,
         use_cpu=not torch.cuda.is_available(),
@@ -179,6 +188,9 @@ class Sealing(TrainerCallback):
         self.entries = entries
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: Any, **kwargs: Any) -> None:
+        world.agreed(None)  # every process has left its random state there
+        if world.rank():
+            return
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         write_lines(folder / LOG, self.entries)
         files = {path.name: file_sha256(path, anew=True) for path in sorted(folder.iterdir()) if path.name != SEAL}
