@@ -19,7 +19,8 @@ PAGES = {number: "index" if number == "00" else notebook.name for number, notebo
 EXPECTED = [path for path in [f"params/expected/{STUDY}.json"] if Path(path).exists()]
 LOCAL = [path for path in ["params/local.yaml"] if Path(path).exists()]
 MEASURED = Path(f"{REPORTS}/runs/times").exists()  # times are kept, and measured again only where they are removed
-CODE = str((graph_state(store) if workflow.is_main_process else store.graph_file).relative_to(Path.cwd()))  # what other code made, which every page says
+STATE = graph_state(store) if workflow.is_main_process else store.graph_file  # jobs of a cluster change nothing
+CODE = str(STATE.relative_to(Path.cwd()))  # what other code made, which every page says
 READ = [str(path) for kind in ("published/*.csv", "template/*") for path in sorted(Path("as2lib").rglob(kind))]
 SHOW_LOG = "|| (tail -n 25 {log:q} >&2; exit 1)"
 

@@ -97,7 +97,7 @@ def _fresh_scores(folder: Path, options: Namespace):
     from as2lib.data.encode import load_encoder
     from as2lib.data.formats import NoLabels
     from as2lib.data.pairs import load_pairs, load_unlabelled
-    from as2lib.score import score
+    from as2lib.score import on_gpu, score
 
     split = None if Path(options.pairs).is_file() else options.split
     try:
@@ -105,7 +105,7 @@ def _fresh_scores(folder: Path, options: Namespace):
     except NoLabels:
         pairs = load_unlabelled(options.pairs, split)
     precision = computed_in(options.precision)
-    found = score(models.load(folder), pairs, load_encoder(folder), precision, progress=True)
+    found = score(on_gpu(models.load(folder)), pairs, load_encoder(folder), precision, progress=True)
     print(f"scored {len(pairs):,} pairs in {precision}")
     table = pandas.DataFrame({"question_id": pairs["question_id"]})
     table["position"] = table.groupby("question_id", sort=False).cumcount()

@@ -75,6 +75,11 @@ def score(
     return Scores(probability(found["logits"]), **found)
 
 
+def on_gpu(model: nn.Module) -> nn.Module:
+    """The model, moved to the GPU where there is one: `score` computes where a model is."""
+    return model.to("cuda") if torch.cuda.is_available() else model
+
+
 def pairs_of(items: Dataset) -> Callable[[numpy.ndarray], numpy.ndarray]:
     """From items to the pairs that they hold, as rows of the pair set: one an item, or as many as `pairs` says."""
     if "pairs" not in items.column_names:

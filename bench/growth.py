@@ -68,19 +68,19 @@ def of_pairs(sizes: Iterable[int]) -> dict[str, Curve]:
     found: dict[str, Curve] = {}
     for size in sizes:
         path = generate(find_root() / f"{size}.tsv", size)
-        peak = before = held()
+        before, peaks = held(), []
 
-        def step(name: str, function: Callable, *given, size=size):
+        def step(name: str, function: Callable, *given, size=size, peaks=peaks):
             turn = watched(lambda: function(*given))
             found.setdefault(f"pairs: {name}, s", {})[size] = turn.seconds
-            return turn.result, max(peak, round(turn.gib * 2**20))
+            peaks.append(round(turn.gib * 2**20))
+            return turn.result
 
-        pairs, peak = step("load", lambda path: load_pairs(path, questions="all"), path)
-        _, peak = step("encode", encoder.encode, pairs)
-        scores, peak = step("score", score, model, pairs, encoder)
-        columns = pairs["question_id"], pairs["label"], scores.score
-        _, peak = step("measure", summary, *columns)
-        found.setdefault("pairs: memory, MiB", {})[size] = max(1.0, (peak - before) / 1024)
+        pairs = step("load", lambda path: load_pairs(path, questions="all"), path)
+        step("encode", encoder.encode, pairs)
+        scores = step("score", score, model, pairs, encoder)
+        step("measure", lambda pairs, found: summary(pairs["question_id"], pairs["label"], found), pairs, scores.score)
+        found.setdefault("pairs: memory, MiB", {})[size] = max(1.0, (max(peaks) - before) / 1024)
     return found
 
 

@@ -30,7 +30,7 @@ from as2lib.runs.fit.trainer import logged, newest_checkpoint, ranking_trainer, 
 from as2lib.runs.gpu import take_one
 from as2lib.runs.run import Job, Run
 from as2lib.runs.store import Finished
-from as2lib.score import on_threads, probability, score
+from as2lib.score import on_gpu, on_threads, probability, score
 
 take_one()  # before CUDA starts
 gc.freeze()  # what was imported stays: each collection, and a Trainer asks for some, would walk through all of it
@@ -107,7 +107,7 @@ def teacher_logits(teacher: Finished, pairs: Dataset, precision: str) -> numpy.n
     path = work_folder() / "logits" / f"{teacher.identity[:24]}-{content[:24]}.safetensors"
     if (logits := read_logits(path, content, teacher.weights())) is None:
         encoder = load_encoder(teacher.model_folder, teacher.run.spec["max_length"])
-        logits = score(models.load(teacher.model_folder), pairs, encoder, precision).logits
+        logits = score(on_gpu(models.load(teacher.model_folder)), pairs, encoder, precision).logits
         write_logits(path, logits, content, teacher.weights())
     return logits
 
@@ -115,7 +115,7 @@ def teacher_logits(teacher: Finished, pairs: Dataset, precision: str) -> numpy.n
 def score_shuffled(job: Job, folder: Path) -> dict[str, Any]:
     """A model's scores where each question's candidates come in a random order, in the rows of the original order."""
     parent = job.parents["model"][0]
-    model, encoder = models.load(parent.model_folder), load_encoder(parent.model_folder)
+    model, encoder = on_gpu(models.load(parent.model_folder)), load_encoder(parent.model_folder)
     pairs = load_parts(tuple(job.run.data["test"]), "all")
     order = shuffled_rows(pairs["question_id"][:], job.run.seed)
     with on_threads(job.threads):
