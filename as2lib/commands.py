@@ -3,7 +3,6 @@
 import json
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
 from as2lib.escape import field, spreadsheet
 from as2lib.precision import computed_in
@@ -91,8 +90,6 @@ def write_trec(path: Path, table, tag: str) -> None:
 
 
 def _fresh_scores(folder: Path, options: Namespace):
-    import pandas
-
     from as2lib import models
     from as2lib.data.encode import load_encoder
     from as2lib.data.formats import NoLabels
@@ -107,10 +104,10 @@ def _fresh_scores(folder: Path, options: Namespace):
     precision = computed_in(options.precision)
     found = score(on_gpu(models.load(folder)), pairs, load_encoder(folder), precision, progress=True)
     print(f"scored {len(pairs):,} pairs in {precision}")
-    table = pandas.DataFrame({"question_id": pairs["question_id"]})
-    table["position"] = table.groupby("question_id", sort=False).cumcount()
-    labels: dict[str, Any] = {"label": pairs["label"]} if "label" in pairs.column_names else {}
-    return table.assign(**labels, score=found.score)
+    columns = [name for name in ("question_id", "label") if name in pairs.column_names]
+    table = pairs.select_columns(columns).with_format("pandas")[:]  # at once: a column by itself is read row by row
+    table.insert(1, "position", table.groupby("question_id", sort=False).cumcount())
+    return table.assign(score=found.score)
 
 
 def _print_metrics(name: str, table, questions: str) -> None:

@@ -79,7 +79,12 @@ def of_pairs(sizes: Iterable[int]) -> dict[str, Curve]:
         pairs = step("load", lambda path: load_pairs(path, questions="all"), path)
         step("encode", encoder.encode, pairs)
         scores = step("score", score, model, pairs, encoder)
-        step("measure", lambda pairs, found: summary(pairs["question_id"], pairs["label"], found), pairs, scores.score)
+        step(
+            "measure",
+            lambda pairs, found: summary(pairs["question_id"][:], pairs["label"][:], found),
+            pairs,
+            scores.score,
+        )
         found.setdefault("pairs: memory, MiB", {})[size] = max(1.0, (max(peaks) - before) / 1024)
     return found
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from xml.etree import ElementTree
 
 from conftest import write_study
 from tqdm import tqdm
@@ -54,7 +55,7 @@ def main() -> int:
                 continue
             found[name] = {"what": case.__doc__.splitlines()[0], "seed": options.seed, **counts}
             print(f"{name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()), flush=True)
-    REPORT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            REPORT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return int(any(case.get("ends", 0) != case.get("same bytes", 0) for case in found.values()))
 
 
@@ -131,12 +132,25 @@ def deaths_of_nodes(whole: Path, draw: random.Random, bar: tqdm) -> dict[str, in
     return {"deaths": bar.n, "ends": ends, "same bytes": same}
 
 
+def damages_of_the_store(whole: Path, draw: random.Random, bar: tqdm) -> dict[str, int]:
+    """A file of the store is cut, emptied, flipped, swapped or removed: the short part, `tests/test_faults.py`."""
+    result = whole.parents[1] / "damages.xml"
+    command = ["-m", "pytest", "-q", f"--junitxml={result}", str(HERE / "tests" / "test_faults.py")]
+    code = subprocess.run([sys.executable, *command], cwd=HERE, stdout=subprocess.DEVNULL).returncode
+    suite = ElementTree.parse(result).getroot().find("testsuite")
+    ends, failed = int(suite.get("tests")), int(suite.get("failures")) + int(suite.get("errors"))
+    bar.update(ends)
+    assert code == 0 or failed, f"pytest ended with {code}"
+    return {"damages": ends, "ends": ends, "same bytes": ends - failed}
+
+
 Case = Callable[[Path, random.Random, tqdm], dict[str, int]]
 CASES: dict[str, tuple[Case, int]] = {  # and how many faults each makes
-    "fits": (kills_of_fits, 100),
-    "studies": (kills_of_studies, 4),
-    "processes": (kills_of_processes, 3),
     "nodes": (deaths_of_nodes, 1),
+    "processes": (kills_of_processes, 2),
+    "fits": (kills_of_fits, 100),
+    "studies": (kills_of_studies, 2),
+    "damages": (damages_of_the_store, 40),
 }
 
 
@@ -260,9 +274,17 @@ def content(root: Path, name: str) -> dict[str, str]:
         held = path.read_bytes()
         if path.suffix in (".json", ".jsonl") and path.parent == folder:
             lines = [json.loads(line) for line in held.splitlines()] if path.suffix == ".jsonl" else [json.loads(held)]
-            held = json.dumps([{key: line[key] for key in line if key != "seconds"} for line in lines]).encode()
+            held = json.dumps([without_times(line) for line in lines]).encode()
         found[str(path.relative_to(folder))] = sha256(held).hexdigest()
     return found
+
+
+def without_times(entry: dict) -> dict:
+    """Without seconds, and without the hashes of what holds them."""
+    kept = {key: value for key, value in entry.items() if key not in ("seconds", "sha256")}
+    if "files" in kept:
+        kept["files"] = {name: value for name, value in kept["files"].items() if name != "log.jsonl"}
+    return kept
 
 
 def all_the_same(whole: Path, root: Path) -> bool:

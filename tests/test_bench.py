@@ -9,7 +9,7 @@ import yaml
 
 import bench
 from bench import __main__ as command
-from bench import memory, timing
+from bench import growth, memory, timing
 
 
 def test_every_module_with_a_main_is_a_claim_that_says_its_target():
@@ -82,6 +82,11 @@ def test_the_peak_of_a_function_is_seen_after_it_has_freed_it():
     watched = memory.watched(lambda: numpy.ones(30_000_000).sum())  # 229 MiB
     assert watched.result == 30_000_000
     assert watched.gib - memory.held() / 2**20 > 0.1
+
+
+def test_an_exponent_is_that_of_the_largest_sizes():
+    assert growth.exponent({1: 100.0, 10: 100.0, 100: 2.0, 1_000: 40.0, 10_000: 800.0}) == pytest.approx(1.30103)
+    assert growth.exponent({size: 3.0 * size for size in (10, 20, 40)}) == pytest.approx(1)
 
 
 def test_a_ratio_says_how_many_times_faster_the_second_is():

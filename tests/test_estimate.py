@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from as2lib import Study
+from as2lib.commands import print_plan
 from as2lib.paths import local_folder
 from as2lib.runs.estimate import KNOWN, PAIRS, encoder_weights, estimate, said, sizes
+from as2lib.runs.store import Store
 
 ROOT = Path(__file__).parents[1]
 
@@ -74,3 +76,17 @@ def test_governs_epochs_are_those_of_the_pairs_it_reads(monkeypatch):
     assert math.ceil(0.9 * PAIRS["wikiqa:train"] / 64) == govern.teacher_fit.evaluate_every == 122
     assert PAIRS["asnq:train"] / 64 / 2 == pytest.approx(govern.ablation.fit.steps, abs=1)
     assert PAIRS["asnq:train"] / 237 == pytest.approx(Study.load("paper").cascade.fit.transfer.steps, abs=2)
+
+
+def test_a_plan_of_twice_as_many_seeds_is_looked_up_twice_as_often(root, monkeypatch, capsys):
+    """Each run once, and not once for each of its siblings."""
+    find, calls = Store.find, []
+    monkeypatch.setattr(Store, "find", lambda self, *given, **named: calls.append(1) or find(self, *given, **named))
+
+    def looked_up(seeds):
+        calls.clear()
+        study = Study.load("tiny", {"seeds": [*range(seeds)], "grid_seeds": [0]})
+        print_plan(study.store)
+        return len(calls) / len(study.plan)
+
+    assert looked_up(16) < 1.2 * looked_up(8)

@@ -24,6 +24,22 @@ def test_the_plan_says_what_is_done_and_what_is_to_do(trained, capsys):
     assert "to do, about" in lines[-1]
 
 
+@pytest.mark.parametrize(
+    ("gpus", "more", "asked"),
+    [
+        ("", ["a.html"], ["--cores", "3", "a.html"]),
+        ("0,1", ["a.html"], ["--resources", "gpu=2", "--cores", "3", "a.html"]),
+        ("0,1", ["--profile", "profiles/slurm"], ["--cores", "3", "--profile", "profiles/slurm"]),
+    ],
+)
+def test_a_study_gives_snakemake_its_cores_its_gpus_and_what_follows_the_dashes(root, monkeypatch, gpus, more, asked):
+    found = []
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", gpus)
+    monkeypatch.setattr("as2lib.__main__._snakemake", lambda lock, *arguments: found.extend(arguments) or 0)
+    assert main(["study", "tiny", "--cores", "3", "--", *more]) == 0
+    assert found == ["--config", 'study="tiny"', *asked]
+
+
 def test_the_plan_is_printed_without_torch_pandas_or_scipy(trained_root):
     code = (
         "import sys; from as2lib.__main__ import main; main(['plan', 'tiny']);"

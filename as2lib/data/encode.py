@@ -31,7 +31,7 @@ from as2lib.paths import work_folder
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 _BATCH = 4096
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "spm.model", "sentencepiece.bpe.model")
-PAIRS_A_PROCESS = 100_000  # fewer are not worth a process, which takes a second to start
+PAIRS_A_PROCESS = 500_000  # fewer are not worth a process, which takes seconds to start
 _SPECIALS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 
 
@@ -70,7 +70,7 @@ class PairEncoder:
     def encode(self, pairs: Dataset, processes: int | None = None) -> Dataset:
         """The tokens of each pair, memory-mapped from `work/encoded/`, where they are put the first time.
 
-        processes: how many do it; default: one for each hundred thousand pairs, four at most.
+        processes: how many do it; default: one for each half a million pairs, four at most.
         Returns a row for each pair, in order: `input_ids` (int32), `length` (int32) and, where the tokenizer has them,
         `token_type_ids` (int8).
         """

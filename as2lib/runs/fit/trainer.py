@@ -98,7 +98,7 @@ class RankingTrainer(Trainer):
         metrics = {}
         if world.rank() == 0:
             found = score(self.model, dev, self.encoder, self.job.precision).score
-            metrics = summary(dev["question_id"], dev["label"], found)
+            metrics = summary(dev["question_id"][:], dev["label"][:], found)
         metrics = world.agreed(metrics)
         self.log({"eval_MAP": metrics["MAP"], "eval_P@1": metrics["P@1"]})
         found = {"eval_MAP": metrics["MAP"]}
