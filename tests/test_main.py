@@ -37,7 +37,7 @@ def test_a_study_gives_snakemake_its_cores_its_gpus_and_what_follows_the_dashes(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", gpus)
     monkeypatch.setattr("as2lib.__main__._snakemake", lambda lock, *arguments: found.extend(arguments) or 0)
     assert main(["study", "tiny", "--cores", "3", "--", *more]) == 0
-    assert found == ["--config", 'study="tiny"', *asked]
+    assert found == ["--config", "study=params/tiny.yaml", *asked]
 
 
 def test_the_plan_is_printed_without_torch_pandas_or_scipy(trained_root):
