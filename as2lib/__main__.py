@@ -68,6 +68,23 @@ def rank(options: argparse.Namespace) -> None:
     print(f"ranked {len(candidates):,} candidates in {ranker.precision}", file=sys.stderr)
 
 
+def export(options: argparse.Namespace) -> None:
+    """A model as graphs for another runtime; int8 is calibrated on the pairs given, or on those the run learnt from."""
+    from as2lib.data.pairs import load_pairs, load_parts
+    from as2lib.serve.export import export as write
+
+    pairs = None
+    if options.int8 and options.pairs:
+        pairs = load_pairs(options.pairs, None if Path(options.pairs).is_file() else "train", questions="all")
+    elif options.int8 and (Path(options.model) / "config.json").exists():
+        raise ValueError(f"expected --pairs, training pairs to calibrate int8 with, for the folder {options.model}")
+    elif options.int8:
+        pairs = load_parts(tuple(_study(options).store.planned(options.model).data["train"]), "all")
+    out = write(_model_folder(options), options.out, options.to, pairs, options.alpha)
+    size = sum(path.stat().st_size for path in out.iterdir() if path.is_file()) / 2**20
+    print_now(f"written to {out}, {size:.1f} MiB; rank with it: Ranker.load({str(out)!r})")
+
+
 def show(options: argparse.Namespace) -> None:
     from as2lib.commands import print_run
 
@@ -253,6 +270,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     command = add(rank, "rank the candidates of one question", model, question, candidates, takes="--study")
     command.add_argument("--precision", default="float32", choices=PRECISIONS)
+    out = ("out", {"type": Path, "help": "a folder"})
+    command = add(export, "write a model as graphs that run without torch", model, out, takes="--study")
+    command.add_argument("--to", default="openvino", choices=("openvino", "onnx"))
+    command.add_argument("--int8", action="store_true", help="static int8 (default: float32)")
+    command.add_argument(
+        "--pairs", help="what int8 is calibrated on: a known source or a file (default: the run's own)"
+    )
+    command.add_argument("--alpha", type=float, default=0.3, help="what each stage of a cascade drops (default: 0.3)")
     add(show, "a run: its spec, parents, scores and where it is used", ("run", {}), takes="--study")
     command = add(study, "train what is missing, run the notebooks, render and check", takes="study", changes=False)
     command.add_argument("--cores", type=int, default=2)

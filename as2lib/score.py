@@ -11,6 +11,7 @@ from datasets import Dataset
 from torch import nn
 from tqdm import tqdm
 
+from as2lib.data.batches import by_length
 from as2lib.data.encode import rows_of
 from as2lib.kernels import replacing
 from as2lib.kernels.cosinet import reading_whole_batches
@@ -51,7 +52,7 @@ def score(
     items, device, training = encoder.encode(pairs), next(model.parameters()).device, model.training
     arrow, places = items.with_format("arrow"), pairs_of(items)
     batch_tokens = batch_tokens or BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
-    batches = _batches(items.with_format("numpy")["length"][:], batch_tokens)
+    batches = by_length(items.with_format("numpy")["length"][:], batch_tokens)
     found: dict[str, numpy.ndarray] = {}  # by the name of an output
     model.eval()
     with (
@@ -124,14 +125,3 @@ def on_threads(threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _batches(length: numpy.ndarray, batch_tokens: int) -> list[numpy.ndarray]:
-    """Rows from the longest to the shortest, as many a batch as fit in `batch_tokens` with their padding."""
-    order = numpy.argsort(-length, kind="stable")
-    batches = []
-    while len(order):
-        size = max(1, batch_tokens // int(length[order[0]]))
-        batches.append(order[:size])
-        order = order[size:]
-    return batches
