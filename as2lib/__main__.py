@@ -2,9 +2,6 @@
 
 import argparse
 import json
-import os
-import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,6 @@ from as2lib.escape import code, terminal
 from as2lib.paths import find_root
 from as2lib.study import STUDY_FILES, Study
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of tracebacks
 PRECISIONS = ("float32", "bf16", "auto")  # auto: bf16 where the processor or GPU has it
 
 
@@ -29,6 +25,18 @@ def main(arguments: list[str] | None = None) -> int:
         message = error.args[0] if isinstance(error, KeyError) and error.args else error
         print(f"as2 {options.name}: {terminal(message)}", file=sys.stderr)
         return 2
+
+
+def init(options: argparse.Namespace) -> None:
+    from as2lib.init import init as write_study
+
+    write_study(options)
+
+
+def train(options: argparse.Namespace) -> None:
+    from as2lib.train import train as train_model
+
+    train_model(options)
 
 
 def plan(options: argparse.Namespace) -> None:
@@ -93,38 +101,28 @@ def show(options: argparse.Namespace) -> None:
 
 def study(options: argparse.Namespace) -> int:
     """Walk the graph with Snakemake; one study at a time, a second one waits."""
+    from as2lib.commands import walk
+    from as2lib.papers import left_out
     from as2lib.runs.alone import only_one, stopped_by_signals
     from as2lib.runs.gpu import gpus
+    from as2lib.runs.reach import require_within_reach
 
     loaded = Study.load(options.study)
-    name, whole, missing = loaded.study, len(loaded.plan), len(loaded.store.missing(list(loaded.plan)))
-    to_do = f"{missing} of {whole} runs are to be made" if missing else f"all {whole} runs are done, nothing is trained"
+    name, whole, missing = loaded.study, len(loaded.plan), loaded.store.missing(list(loaded.plan))
+    to_do = f"{len(missing)} of {whole} runs are to be made"
+    to_do = to_do if missing else f"all {whole} runs are done, nothing is trained"
     if outdated := loaded.store.outdated():
         to_do += f"; {len(outdated)} were made by other code, `as2 fit {name} --refresh` makes them again"
-    print_now(f"study {name}: {to_do}")
+    print_now(f"study {name}: {to_do}{left_out(loaded)}")
+    require_within_reach(loaded.store, missing)
     elsewhere = any(option.startswith(("--profile", "--executor")) for option in options.snakemake)
     limits = [] if elsewhere or not gpus() else ["--resources", f"gpu={len(gpus())}"]  # a cluster knows its own
     limits += ["--cores", str(options.cores)]
     with stopped_by_signals(), only_one(f"study-{name}", f"study {name}") as lock:
-        code = _snakemake(lock, "--config", f"study=params/{name}.yaml", *limits, *options.snakemake)
+        code = walk(loaded.store, lock, "--config", f"study=params/{name}.yaml", *limits, *options.snakemake)
     if code == 0:
         print_now(f"study {name}: reports/{name}/index.html")
     return code
-
-
-def _snakemake(lock: int, *arguments: str) -> int:
-    from as2lib.runs.alone import guarded
-
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    # Freed tensors stay with the process, instead of costing a page fault a page again and again: a fifth of the time.
-    keep = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=4294967296"
-    given = {"cwd": find_root(), "env": {"GLIBC_TUNABLES": keep, **os.environ, "PATH": path}}
-    command = [sys.executable, "-m", "snakemake", *arguments]
-    with guarded(command, lock, **given, stderr=subprocess.PIPE, text=True) as running:
-        for line in running.stderr:
-            if not line.startswith("Using workflow specific profile"):
-                sys.stderr.write(f"{terminal(_COLOUR.sub('', line.rstrip()))}\n")
-    return running.returncode
 
 
 def notebook(options: argparse.Namespace) -> None:
@@ -215,7 +213,10 @@ def print_now(line: str) -> None:
 
 def _study(options: argparse.Namespace, changes: dict[str, Any] | None = None) -> Study:
     pairs = (one.partition("=") for one in getattr(options, "set", []))
-    return Study.load(options.study, {key: _value(value) for key, _, value in pairs} | (changes or {}))
+    study = Study.load(options.study, {key: _value(value) for key, _, value in pairs} | (changes or {}))
+    for key, (before, now) in study.overridden().items():
+        print(terminal(f"not as params/{study.study}.yaml says: {key} {now} (there: {before})"), file=sys.stderr)
+    return study
 
 
 def _model_folder(options: argparse.Namespace) -> Path:
@@ -250,6 +251,31 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(command=function)
         return command
 
+    pairs = ("pairs", {"help": "a file, a folder of train, dev and test files, or a hub set"})
+    command = add(init, "a study of your own pairs: writes params/<name>.yaml", pairs, takes="")
+    command.add_argument("--quick", action="store_true", help="one that ends in two minutes")
+    command.add_argument("--name", dest="called", help="of the study (default: that of the file or folder)")
+    command.add_argument("--columns", metavar="OURS=THEIRS,…", help="where names do not say: question=q,label=gold")
+    command.add_argument("--encoder", metavar="NAME", help='a hub name, a folder, or "nothing" to start from nothing')
+    command.add_argument("--force", action="store_true", help="write over a study of that name")
+    command = add(train, "one model from your own pairs, without any study", pairs, takes="")
+    command.add_argument(
+        "--model", metavar="NAME", help='a hub name, a folder, or "nothing" (default: MiniLM, where it is)'
+    )
+    command.add_argument(
+        "--teacher",
+        metavar="FOLDER",
+        type=Path,
+        action="append",
+        default=[],
+        help="one: distillation; several: a head each",
+    )
+    command.add_argument("--out", metavar="FOLDER", type=Path, required=True, help="where the model folder goes")
+    command.add_argument("--columns", metavar="OURS=THEIRS,…", help="where names do not say: question=q,label=gold")
+    command.add_argument("--epochs", type=int, help="times that each pair is seen (default: 3)")
+    command.add_argument("--learning-rate", type=float, help="the highest (default: 4e-5; from nothing 5e-4)")
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--precision", default="auto", choices=PRECISIONS)
     add(plan, "what is done, what is to do, and about how long it takes", takes="study")
     command = add(fit, "make runs (all that are missing, unless named)", ("runs", {"nargs": "*"}), takes="study")
     command.add_argument("--group", help="the runs of one group, in one process")

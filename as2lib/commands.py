@@ -1,14 +1,24 @@
 """What the command line prints: a study's plan, a run, and the scores of pairs."""
 
 import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
 from argparse import Namespace
 from pathlib import Path
 
-from as2lib.escape import field, spreadsheet
+from as2lib.escape import field, spreadsheet, terminal
+from as2lib.paths import find_root
 from as2lib.precision import computed_in
+from as2lib.runs.alone import guarded
 from as2lib.runs.estimate import estimate, said
 from as2lib.runs.store import Finished, Store
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of tracebacks
+SILENCE = 8.0  # seconds after which a study says what it is at
 SECONDS_A_PROCESS = 6.0  # importing torch and the Trainer
 
 
@@ -35,6 +45,49 @@ def print_plan(store: Store) -> None:
     print(f", about {said(store, total)}; several run side by side" if missing else "")
 
 
+def walk(store: Store, lock: int, *arguments: str) -> int:
+    """Snakemake over the study's graph, and its exit code; a line of what is at work where nothing is printed."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    # Freed tensors stay with the process, instead of costing a page fault a page again and again: a fifth of the time.
+    keep = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=4294967296"
+    environment = {"GLIBC_TUNABLES": keep, "PYTHONUNBUFFERED": "1", **os.environ, "PATH": path}
+    command, pipe = [sys.executable, "-m", "snakemake", *arguments], subprocess.PIPE
+    started = last = time.time()
+
+    def pass_on(source, target) -> None:
+        nonlocal last
+        for line in source:
+            if not line.startswith("Using workflow specific profile"):
+                target.write(f"{terminal(_COLOUR.sub('', line.rstrip()))}\n")
+                target.flush()
+                last = time.time()
+
+    given = {"cwd": find_root(), "env": environment, "stdout": pipe, "stderr": pipe, "text": True}
+    with guarded(command, lock, **given) as running:
+        pairs = ((running.stdout, sys.stdout), (running.stderr, sys.stderr))
+        readers = [threading.Thread(target=pass_on, args=pair) for pair in pairs]
+        for reader in readers:
+            reader.start()
+        while any(reader.is_alive() for reader in readers):
+            readers[0].join(0.2)
+            readers[1].join(0.2)
+            if time.time() - last > SILENCE:
+                print(f"  … {time.time() - started:.0f} s: {at_work(store, started)}", flush=True)
+                last = time.time()
+        code = running.wait()
+    return code
+
+
+def at_work(store: Store, since: float) -> str:
+    """The runs that are being made since then, or else that none is."""
+    marks = {
+        name: store.folder(name).with_name(f"{store.folder(name).name}.partial") / "spec.json" for name in store.plan
+    }
+    now = [name for name, mark in marks.items() if mark.exists() and mark.stat().st_mtime >= since]
+    done = sum(store.find(name) is not None for name in store.plan)
+    return f"{done} of {len(store.plan)} runs done, at work on {', '.join(now) or 'what is not a fit'}"
+
+
 def print_run(store: Store, name: str) -> None:
     """A run's spec, parents, where it is used, and what it scored."""
     run, found = store.planned(name), store.find(name)
@@ -53,7 +106,7 @@ def print_run(store: Store, name: str) -> None:
     print(f"code      {now}")
     for split in ("dev", "test"):
         if split in run.data:
-            _print_metrics(split, found.scores(split), "answered")
+            print_metrics(split, found.scores(split), "answered")
 
 
 def score_pairs(options: Namespace, run: Finished | None = None, folder: Path | None = None) -> None:
@@ -63,7 +116,7 @@ def score_pairs(options: Namespace, run: Finished | None = None, folder: Path | 
     """
     table = run.scores(options.split) if run else _fresh_scores(folder, options)
     if "label" in table:
-        _print_metrics(options.pairs or options.split, table, options.questions)
+        print_metrics(options.pairs or options.split, table, options.questions)
     if options.trec:
         write_trec(Path(options.trec), table, tag=options.model.replace("/", "-"))
         print(f"wrote {options.trec}")
@@ -110,7 +163,7 @@ def _fresh_scores(folder: Path, options: Namespace):
     return table.assign(score=found.score)
 
 
-def _print_metrics(name: str, table, questions: str) -> None:
+def print_metrics(name: str, table, questions: str) -> None:
     from as2lib.metrics.ranking import summary
 
     found = summary(table["question_id"], table["label"], table["score"], questions)

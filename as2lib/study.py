@@ -1,6 +1,7 @@
 """`Study.load("sample")`: the one door to a study, its parameters (`params/<study>.yaml`), its plan and its runs."""
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -96,16 +97,31 @@ class Study(Strict):
             raise ValueError(
                 f"study: expected a name of {wanted}; got {path.stem!r}: rename the file and its key study"
             )
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        content = read_study(path)
         if content.get("study") != path.stem:
             raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {content.get('study')!r}")
+        return cls._checked(path.name, content, overrides)
+
+    @classmethod
+    def of_notebook(cls, given: dict[str, Any]) -> "Study":
+        """The study that a notebook's variables say: `study`, a name or a file, with `overrides`.
+
+        Where they hold every key of a study's file, as `papermill -f params/x.yaml` sets them, it is what they say.
+        """
+        if isinstance(given["study"], str) and {"data", "backbones"} <= set(given):
+            content = {key: _as_numbers(given[key]) for key in cls.model_fields if key in given}
+            return cls._checked(f"the parameters of {given['study']}", content, given.get("overrides"))
+        return cls.load(given["study"], given.get("overrides"))
+
+    @classmethod
+    def _checked(cls, where: str, content: dict[str, Any], overrides: dict[str, Any] | None) -> "Study":
         for key, value in (overrides or {}).items():
             content = _merge(content, _nested(key, value))
         try:
             return cls.model_validate(content)
         except ValidationError as error:
             lines = [f"{'.'.join(map(str, e['loc'])) or 'study'}: {e['msg']}" for e in error.errors()]
-            raise ValueError(f"{path.name}: " + "; ".join(lines)) from None
+            raise ValueError(f"{where}: " + "; ".join(lines)) from None
 
     @property
     def wide(self) -> Pairs:
@@ -115,10 +131,18 @@ class Study(Strict):
     @property
     def variant(self) -> str:
         """The study's name, and a hash behind it where its parameters are not what its file says."""
-        path = find_root() / "params" / f"{self.study}.yaml"
-        if not path.exists() or Study.load(path) == self:
+        if not self.overridden():
             return self.study
         return f"{self.study}-{sha256(self.model_dump_json().encode()).hexdigest()[:8]}"
+
+    def overridden(self) -> dict[str, tuple[Any, Any]]:
+        """Dotted key → (what the study's file says, what holds here), where they differ; empty without a file."""
+        path = find_root() / "params" / f"{self.study}.yaml"
+        if not path.exists() or (said := Study.load(path)) == self:
+            return {}
+        before, now = (dict(_flat("", study.model_dump())) for study in (said, self))
+        keys = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+        return {key: (before.get(key), now.get(key)) for key in keys}
 
     def label(self, family: str, size: str) -> str:
         """What tables call a model, such as ELECTRA base (4 layers of 48)."""
@@ -146,15 +170,34 @@ class Study(Strict):
         return make.made_below(self.store, prefix)
 
 
+def read_study(path: Path) -> dict[str, Any]:
+    """What a study's file holds, unchecked."""
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+
+
 class _Loader(yaml.SafeLoader):
     """YAML 1.1 reads 1e-3 as text; this reads it as the number it is."""
 
 
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d+$"),
-    list("-+0123456789."),
-)
+_NUMBER = re.compile(r"^[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d+$")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+0123456789."))
+
+
+def _as_numbers(value: Any) -> Any:
+    """What `_Loader` would have read, of what another loader of YAML 1.1 did: 1e-3 is a number."""
+    if isinstance(value, dict):
+        return {key: _as_numbers(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_as_numbers(one) for one in value]
+    return float(value) if isinstance(value, str) and _NUMBER.match(value) else value
+
+
+def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        yield key, value
+        return
+    for name, one in value.items():
+        yield from _flat(f"{key}.{name}".lstrip("."), one)
 
 
 def _nested(key: str, value: Any) -> dict[str, Any]:

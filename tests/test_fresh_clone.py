@@ -27,7 +27,7 @@ def clone(tmp_path, monkeypatch):
         raise ConnectionError(f"no hub: {name}")
 
     monkeypatch.setattr(datasets, "load_dataset", no_hub)
-    monkeypatch.setattr("as2lib.data.sources._hub_answers", lambda: False)
+    monkeypatch.setattr("as2lib.data.sources.hub_answers", lambda: False)
     monkeypatch.setattr(make, "make_all", lambda store, names, **_: pytest.fail(f"would train {names}"))
     monkeypatch.setattr(cost, "latency", lambda *_, **__: pytest.fail("would measure anew"))
     return tmp_path

@@ -508,7 +508,7 @@ def test_the_sample_pool_has_no_labels():
 
 
 def test_texts_that_cannot_be_had_are_none_and_a_wrong_path_is_still_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("as2lib.data.sources._hub_answers", lambda: False)
+    monkeypatch.setattr("as2lib.data.sources.hub_answers", lambda: False)
     monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: (_ for _ in ()).throw(ConnectionError("no hub")))
     assert at_hand(("wikiqa:test",)) is None
     assert at_hand(("gpd:test",), questions=None) is None

@@ -167,7 +167,7 @@ def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
     Where the hub does not answer, only what it gave before is looked for: a request would be tried for half a minute.
     """
     try:
-        with nullcontext() if _hub_answers() else _offline():
+        with nullcontext() if hub_answers() else _offline():
             yield
     except (OSError, ValueError, RuntimeError) as error:
         problem = str(error).partition("\n")[0]
@@ -178,7 +178,7 @@ def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
 
 
 @cache
-def _hub_answers() -> bool:
+def hub_answers() -> bool:
     from huggingface_hub import constants, get_session
 
     try:

@@ -25,3 +25,10 @@ def notebooks(study: "Study") -> list[Notebook]:
     others = [notebook for room in (*PAPERS, frontier_systems) for notebook in room.notebooks(study)]
     read = list(dict.fromkeys(run for notebook in others for run in notebook.runs))  # its claims are of all papers
     return [Notebook("00_overview", "What did the study find, and can I trust it?", "the index page", read), *others]
+
+
+def left_out(study: "Study") -> str:
+    """Which notebooks the study has no section for, and which section; empty where it has all."""
+    wanted = {"05_latency": "latency", "08_cascade": "cascade", "09_cosinet": "cosinet", "10_govern": "govern"}
+    absent = [f"{name} (no {section})" for name, section in wanted.items() if not getattr(study, section)]
+    return f"; left out: {', '.join(absent)}" if absent else ""

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas
-from IPython.display import HTML, Markdown
+from IPython.display import HTML, Markdown, display
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from as2lib.escape import html, markdown
+from as2lib.escape import code, html, markdown
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, tables
+from as2lib.report.check import write_manifest
 from as2lib.runs.files import write_json
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Report:
         self.folder = find_root() / "reports" / study.variant
         self.metrics: dict[bool, dict[str, Any]] = {False: {}, True: {}}  # by `timing`
         self.claims: dict[bool, list[str]] = {False: [], True: []}
+        if changed := changes(study):
+            display(Markdown(f"**Not as its file says:** {changed}. What follows goes to `reports/{study.variant}/`."))
 
     def table(
         self,
@@ -124,7 +127,10 @@ class Report:
         asked: what decides the measurement, as JSON values.  measure: gives JSON values, or None, which is not kept.
         """
         path = self._folder("runs/times") / f"{self.number}_table_{number}.json"
-        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        as_file = (
+            find_root() / "reports" / self.study.study / "runs/times" / path.name
+        )  # a variant measures no other time
+        kept = next((json.loads(one.read_text(encoding="utf-8")) for one in (path, as_file) if one.exists()), {})
         if kept.get("asked") != json.loads(json.dumps(asked)):
             kept = {"machine": machine(), "asked": asked, "found": measure()}
             if kept["found"] is not None:
@@ -149,12 +155,23 @@ class Report:
 def provenance(study: "Study") -> Markdown:
     """The parameters that matter for a reader, and the versions of what computed the numbers."""
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    if changed := changes(study):
+        write_manifest(study)
+        changed = f" · not as its file says: {changed}"
     outdated, whole = study.store.outdated(), len(study.plan)
-    code = f" **{len(outdated)} of {whole} runs were made by other code than there is now**: {', '.join(outdated)}."
+    other = f" **{len(outdated)} of {whole} runs were made by other code than there is now**: {', '.join(outdated)}."
     return Markdown(
         f"Study `{study.study}` · seeds {study.seeds} (ablations {study.grid_seeds}) · precision {study.precision} · "
-        f"{study.threads} thread(s) a fit · Python {platform.python_version()}, {versions}. Runs are listed with their "
-        f"identities in `manifest.json`.{code if outdated else ''}"
+        f"{study.threads} thread(s) a fit{changed} · Python {platform.python_version()}, {versions}. Runs are "
+        f"listed with their identities in `manifest.json`.{other if outdated else ''}"
+    )
+
+
+def changes(study: "Study") -> str:
+    """What a study has otherwise than its file says, `fit.adapt.steps` 10 (its file: 120); empty where nothing."""
+    return ", ".join(
+        f"{code(key)} {markdown(now)} (its file: {markdown(before)})"
+        for key, (before, now) in study.overridden().items()
     )
 
 

@@ -43,6 +43,7 @@ def write_manifest(study: "Study") -> dict[str, Any]:
     manifest = {
         "study": study.study,
         "tables": {path.name: sha256(path.read_bytes()).hexdigest() for path in tables},
+        **({"overridden": changed} if (changed := study.overridden()) else {}),
         "runs": {name: study.store.identity(name) for name in study.plan},
     }
     write_json(folder / "manifest.json", manifest)

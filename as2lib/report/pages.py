@@ -23,7 +23,17 @@ def execute(notebook: Path, executed: Path, study: str) -> Path:
     """Run a notebook on a study (name or file), in its folder; where a cell fails, `executed` holds what was run."""
     executed.parent.mkdir(parents=True, exist_ok=True)
     execute_notebook(str(notebook), str(executed), {"study": study}, cwd=str(notebook.parent), progress_bar=False)
+    saved = nbformat.read(executed, as_version=4)
+    for cell in saved.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
+    nbformat.write(saved, executed)
     return executed
+
+
+def _is_progress(output: nbformat.NotebookNode) -> bool:
+    """Whether an output is what a progress bar left: lines written over each other, or an emptied place."""
+    return "\r" in output.get("text", "") or output.get("data", {}).get("text/plain") == ""
 
 
 def render(executed: Path, page: Path, names: list[str]) -> Path:
@@ -37,8 +47,8 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
         cell["id"] = str(number)  # papermill gives its own cell another one each time
         if cell.cell_type == "markdown":
             cell.source = re.sub(r"\((\d\d_\w+)\.ipynb\)", lambda match: f"({page_name(match[1])}.html)", cell.source)
-        if cell.cell_type == "code":  # a progress bar rewrites its line: nothing for a page
-            cell.outputs = [output for output in cell.outputs if "\r" not in output.get("text", "")]
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
     place = names.index(name)
     neighbours = {
         "previous": page_name(names[place - 1]) if place else None,

@@ -41,7 +41,7 @@ def run_card(job: Job, facts: dict[str, Any]) -> str:
         "parameters": f"{facts['parameters']:,}",
         "tokens of a pair": run.spec.get("max_length"),
         "precision": facts["precision"],
-        "run": f"`{run.name}` of the study `{job.study}`, identity `{job.identity[:24]}`",
+        "run": job.study and f"`{run.name}` of the study `{job.study}`, identity `{job.identity[:24]}`",
     }
     return model_card(run.name, describe(run.spec.get("mhs")), rows, backbone.get("name"))
 

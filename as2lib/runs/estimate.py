@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from as2lib.data import sources
 from as2lib.paths import model_origin
 from as2lib.runs.run import Run
 from as2lib.runs.store import Store
@@ -84,8 +85,18 @@ def needs_gpu(store: Store) -> bool:
 
 
 def pairs_of(run: Run, role: str) -> int:
-    """Pairs of the known splits that a run has in this role; those of others are not counted."""
-    return sum(PAIRS.get(part, 0) for part in run.data.get(role, []))
+    """Pairs of the known splits that a run has in this role, and lines of local files; those of others count 0."""
+    return sum(PAIRS[part] if part in PAIRS else lines(part) for part in run.data.get(role, []))
+
+
+@lru_cache(maxsize=64)
+def lines(part: str) -> int:
+    """Lines of the text files of a part, about its pairs; 0 where it has none, or none here."""
+    try:
+        files = sources.resolve(*sources.split_part(part)).files
+    except (OSError, ValueError):
+        return 0
+    return sum(path.read_bytes().count(b"\n") for path in files if path.suffix.lower() != ".parquet")
 
 
 def taught_by(store: Store, run: Run) -> Iterator[str]:

@@ -16,6 +16,8 @@ from as2lib.intact import Damaged, file_sha256, note, one_line_where_full, read_
 from as2lib.paths import written_whole
 from as2lib.runs.alone import only_one
 from as2lib.runs.files import write_json, write_parquet, write_scores
+from as2lib.runs.progress import bar
+from as2lib.runs.reach import require_within_reach
 from as2lib.runs.run import Job
 from as2lib.runs.search import settled
 from as2lib.runs.store import Finished, Store
@@ -53,10 +55,11 @@ def make_all(
     refresh: make those again that other code made, or what they are made from.
     """
     missing = agreed(store.missing(names, model, refresh))
+    require_within_reach(store, missing)
     progress = progress and rank() == 0
-    bar = tqdm(missing, disable=not progress or not missing, unit="run", leave=False)
-    for name in bar:
-        bar.set_description(name)
+    steps = bar(missing, progress)
+    for name in steps:
+        steps.set_description(name)
         started = time.perf_counter()
         if make(store, name, progress and sys.stderr.isatty(), refresh) and say and rank() == 0:
             with tqdm.external_write_mode():

@@ -77,7 +77,7 @@ class Finished:
     @property
     def model_folder(self) -> Path:
         """What `from_pretrained` reads.  Raises FileNotFoundError for a run that has no model here."""
-        folder = self.folder / "model"
+        folder = self.folder if (self.folder / "config.json").exists() else self.folder / "model"
         if not folder.exists():
             raise FileNotFoundError(f"{self.name} has no model here, only scores; `run(name, model=True)` trains it")
         return folder

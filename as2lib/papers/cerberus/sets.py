@@ -214,7 +214,9 @@ def totals(sets: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def readings(sets: pandas.DataFrame, whole: pandas.DataFrame) -> list[str]:
-    """Sentences on what `papers_sets` and `totals` hold: whose counts agree with whose."""
+    """Sentences on what `papers_sets` and `totals` hold: whose counts agree with whose; none where a study has none."""
+    if (sets["in this study"] == "no").all():
+        return []
     counted = sets[sets["Cascade questions"].notna()]
     here = counted.dropna(subset="questions")
     differing = here[here["questions"] != here["Cascade questions"]]
@@ -229,7 +231,8 @@ def readings(sets: pandas.DataFrame, whole: pandas.DataFrame) -> list[str]:
             f"{name} {row['split']} has {row['questions']:,} questions with an answer here, "
             f"against {row['Cascade questions']:,} published."
         )
-    return [*said, *_unanswered(sets), *_sums(whole)]
+    here = sets.index[sets["in this study"] != "no"]
+    return [*said, *(_unanswered(sets) if "WikiQA" in here else []), *_sums(whole[whole.index.isin(here)])]
 
 
 def _unanswered(sets: pandas.DataFrame) -> list[str]:

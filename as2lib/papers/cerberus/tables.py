@@ -98,20 +98,28 @@ def main_results(study: "Study", found: dict[str, Any]) -> pandas.DataFrame:
 
 
 def sentence_best(found: pandas.DataFrame) -> str:
-    best = found.iloc[1:].sort_values("MAP").iloc[-1]
+    best, trivial = found.iloc[1:].sort_values("MAP").iloc[-1], found["MAP"].iloc[0]
+    place = "below" if best["MAP"] < trivial else "above"
     return (
         f"The best single model is {best.name}, with MAP {spread_text(best['MAP'], best['MAP ±'])} and "
-        f"P@1 {best['P@1']:.1f}; the trivial baseline has MAP {found['MAP'].iloc[0]:.1f}."
+        f"P@1 {best['P@1']:.1f}, {place} the trivial baseline, which has MAP {trivial:.1f}."
     )
 
 
 def sentence_steps(study: "Study", steps: pandas.DataFrame) -> str:
     apart = better(study, steps)
-    left = ", ".join(steps.index.difference(apart.index, sort=False))
-    return (
-        f"{len(apart)} of the {len(steps)} steps from trivial to base to large stand apart "
-        f"(Holm-corrected p < {study.significance.alpha:g})" + (f"; not: {left}." if left else ".")
+    below = steps[(steps["difference"] < 0) & (steps["p Holm"] < study.significance.alpha)]
+    left = ", ".join(steps.index.difference([*apart.index, *below.index], sort=False))
+    sure = f"Holm-corrected p < {study.significance.alpha:g}"
+    said = [f"{len(apart)} of the {len(steps)} steps from trivial to base to large lead upwards ({sure})"] * bool(
+        len(apart)
     )
+    if len(below):
+        said.append(f"the first system is below the second in {', '.join(below.index)}" + f" ({sure})" * (not said))
+    if not said:
+        said = [f"No step from trivial to base to large is shown to lead up or down ({sure})"]
+    first, *more = [*said, *([f"undecided: {left}"] if left else [])]
+    return "; ".join([first[0].upper() + first[1:], *more]) + "."
 
 
 def transfer_gain(study: "Study") -> pandas.DataFrame:
