@@ -1,5 +1,6 @@
 """What a study needs from the hub, and whether it can be had: asked once, before anything is trained."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,15 +26,16 @@ def require_within_reach(store: "Store", names: list[str]) -> None:
 
     Raises FileNotFoundError in one line that names what is missing, or what a path that is not there is for.
     """
-    wanted: dict[str, None] = {}
+    parts: dict[str, None] = {}
+    encoders: dict[str, None] = {}
     for run in map(store.planned, names):
-        for part in dict.fromkeys(part for parts in run.data.values() for part in parts):
-            if not _pairs_at_hand(part):
-                wanted[sources.resolve(*sources.split_part(part)).name] = None
-        encoders = (run.spec.get("backbone", {}), run.spec.get("words", {}).get("vectors", {}))
-        for encoder in (one["name"] for one in encoders if "name" in one and one.get("source") != "file"):
-            if not encoder_at_hand(encoder):
-                wanted[encoder] = None
+        parts |= dict.fromkeys(part for several in run.data.values() for part in several)
+        origins = (run.spec.get("backbone", {}), run.spec.get("words", {}).get("vectors", {}))
+        encoders |= dict.fromkeys(one["name"] for one in origins if "name" in one and one.get("source") != "file")
+    wanted = dict.fromkeys(
+        sources.resolve(*sources.split_part(part)).name for part in parts if not _pairs_at_hand(part)
+    )
+    wanted |= dict.fromkeys(name for name in encoders if not encoder_at_hand(name))
     if wanted and not sources.hub_answers():
         raise sources.NotHere(
             f"study {store.study.study} needs {', '.join(wanted)}: not on this machine, and the hub does not answer; "
@@ -49,6 +51,7 @@ def _pairs_at_hand(part: str) -> bool:
 
 
 def _in_cache(hub_name: str) -> bool:
-    from datasets import config
+    from huggingface_hub import constants
 
-    return (Path(config.HF_DATASETS_CACHE) / hub_name.replace("/", "___").lower()).exists()
+    cache = os.environ.get("HF_DATASETS_CACHE") or Path(constants.HF_HOME) / "datasets"
+    return Path(cache, hub_name.replace("/", "___").lower()).exists()

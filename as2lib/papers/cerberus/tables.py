@@ -111,9 +111,8 @@ def sentence_steps(study: "Study", steps: pandas.DataFrame) -> str:
     below = steps[(steps["difference"] < 0) & (steps["p Holm"] < study.significance.alpha)]
     left = ", ".join(steps.index.difference([*apart.index, *below.index], sort=False))
     sure = f"Holm-corrected p < {study.significance.alpha:g}"
-    said = [f"{len(apart)} of the {len(steps)} steps from trivial to base to large lead upwards ({sure})"] * bool(
-        len(apart)
-    )
+    upwards = f"{len(apart)} of the {len(steps)} steps from trivial to base to large lead upwards ({sure})"
+    said = [upwards] if len(apart) else []
     if len(below):
         said.append(f"the first system is below the second in {', '.join(below.index)}" + f" ({sure})" * (not said))
     if not said:
