@@ -14,7 +14,7 @@ from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.data.pairs import load_pairs
 from as2lib.models import cross_encoder
 from as2lib.models.mhs import MHSConfig
-from as2lib.models.true_sizes import encoder as true_size
+from as2lib.papers.cerberus.true_sizes import encoder as true_size
 from as2lib.precision import computed_in
 from as2lib.runs.fit.trainer import ranking_trainer
 from bench.timing import ROUNDS, ratio

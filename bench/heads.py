@@ -3,7 +3,7 @@
 import torch
 
 from as2lib.kernels.first_token import reading_first_token
-from as2lib.models.true_sizes import build_members
+from as2lib.papers.cerberus.true_sizes import build_members
 from as2lib.precision import native_bf16
 from as2lib.score import autocast
 from bench.timing import ROUNDS, measure

@@ -2,9 +2,9 @@ import pytest
 import torch
 
 from as2lib.metrics.cost import Latency
-from as2lib.models.true_sizes import build_members, members
 from as2lib.papers.cerberus import costs
 from as2lib.papers.cerberus.params import Latency as Settings
+from as2lib.papers.cerberus.true_sizes import build_members, members
 from as2lib.runs.results import published
 
 

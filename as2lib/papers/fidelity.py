@@ -90,7 +90,7 @@ def size(name: str) -> int:
 
     from as2lib.models.compare_aggregate import CompareAggregate
     from as2lib.models.cosinet import Cosinet
-    from as2lib.models.true_sizes import build_members
+    from as2lib.papers.cerberus.true_sizes import build_members
     from as2lib.papers.cosinet.systems import SHAPES
 
     encoder, _, shape = name.partition("/")
@@ -107,7 +107,7 @@ def operations(row: str) -> int:
 
     Source: the shapes of a transformer layer; `costs.count`, which runs the models on the meta device, is within 1 %.
     """
-    from as2lib.models.true_sizes import members
+    from as2lib.papers.cerberus.true_sizes import members
 
     total = 0
     for config in members(row):

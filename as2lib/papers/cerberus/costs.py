@@ -10,8 +10,8 @@ import torch
 
 from as2lib.kernels.first_token import reading_first_token
 from as2lib.metrics import cost
-from as2lib.models.true_sizes import VOCABULARY, build_members
 from as2lib.papers.cerberus.params import Latency
+from as2lib.papers.cerberus.true_sizes import VOCABULARY, build_members
 from as2lib.runs.results import published
 
 REFERENCE = "base/electra"  # ratios are to this row, the student's own base model
@@ -67,6 +67,7 @@ def operations_and_time(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def sentences_sizes(table: pandas.DataFrame) -> list[str]:
+    """Which counted sizes are not the published ones.  table: from `counted`."""
     off, by_run = table[table["more %"].abs() > 2], table.set_index("run")
     listed = "; ".join(
         f"{name} ({row['published parameters (M)']} M published, {row['parameters'] / 1e6:.1f} M counted)"

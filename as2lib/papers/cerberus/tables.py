@@ -62,14 +62,6 @@ def tested(study: "Study", pairs: Sequence[tuple[str, str]]) -> pandas.DataFrame
     return results.compare(study, results.scored(study, {prefix for pair in pairs for prefix in pair}), pairs)
 
 
-def tests_caption(study: "Study") -> str:
-    return (
-        "Points of MAP on the test set; 95 % bootstrap interval over questions (low, high); p: Wilcoxon (Pratt); "
-        f"p equal: TOST, margin {100 * study.significance.margin:g} points; p Holm and p equal are corrected over "
-        "these rows; effect: rank-biserial."
-    )
-
-
 def better(study: "Study", tests: pandas.DataFrame) -> pandas.DataFrame:
     """The comparisons whose first system is better, by a corrected Wilcoxon test."""
     return tests[(tests["difference"] > 0) & (tests["p Holm"] < study.significance.alpha)]
@@ -230,6 +222,7 @@ def strategies(study: "Study") -> pandas.DataFrame:
 
 
 def sentences_strategies(found: pandas.DataFrame) -> list[str]:
+    """Each model's best and worst strategy, and how that compares with the spread.  found: from `strategies`."""
     said, widest, parts = [], 0.0, found.index.str.split(", ", n=1)
     for model, rows in found.set_index(parts.str[1]).groupby(parts.str[0], sort=False)["MAP"]:
         said.append(

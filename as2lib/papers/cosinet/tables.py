@@ -11,7 +11,7 @@ from as2lib.data.sources import BUILT, split_part
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cerberus.sets import statistics
 from as2lib.papers.cerberus.systems import TRIVIAL
-from as2lib.papers.cerberus.tables import numbers, tested, tests_caption
+from as2lib.papers.cerberus.tables import numbers, tested
 from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, PLAIN, SECOND, SHUFFLED, UPPER, systems
 from as2lib.paths import local_folder
 from as2lib.runs import results
@@ -53,7 +53,7 @@ def captions(study: "Study", questions: int) -> dict[int, str]:
         4: results.caption(questions, study.cosinet.seeds, f"{dataset}, Cosinet Table {number}"),
         5: f"A whole fit, scoring included, {_machines(study)}{study.threads} thread(s); published: training on a GTX "
         "1080 Ti.",
-        6: tests_caption(study),
+        6: results.tests_caption(study),
         7: f"{results.caption(questions)} Means over seeds.",
         8: f"{results.caption(questions)} {cost}",
     }

@@ -239,6 +239,7 @@ def _sentence_worth(rows: pandas.DataFrame) -> str:
 
 
 def sentences_budgets(rows: pandas.DataFrame, found: pandas.DataFrame) -> list[str]:
+    """What a choice on dev reaches, and loses to hindsight.  rows: from `table`.  found: from `budgets`."""
     unseen = rows["dev MAP"].isna()
     kinds = ", ".join(dict.fromkeys(rows.loc[unseen, "kind"]))
     free, most = found.iloc[0], found.loc[found["MAP"].idxmax()]

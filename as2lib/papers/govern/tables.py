@@ -12,7 +12,7 @@ from as2lib.metrics import ranking, threshold
 from as2lib.metrics.ranking import Values
 from as2lib.papers.govern.premise import premise
 from as2lib.papers.govern.systems import BASELINE, TABLE_2, TABLE_4, systems
-from as2lib.runs.results import TIE_RULE, compare, labelled, over_seeds, published, scored
+from as2lib.runs.results import TIE_RULE, compare, labelled, over_seeds, published, scored, tests_caption
 from as2lib.runs.store import Finished
 from as2lib.runs.texts import missing, pairs_of
 
@@ -234,6 +234,7 @@ def votes(study: "Study") -> pandas.DataFrame:
 
 
 def sentences_premise(groups: pandas.DataFrame) -> list[str]:
+    """Where the vote leads the mean, and what its lead goes along with.  groups: one row a group of teachers."""
     mean, ranks, ahead = groups.mean(), groups.rank().corr()["lead"], (groups["lead"] > 0).sum()
     alike, accurate = ranks["correlation"], ranks["teacher"]
     found = [
@@ -270,9 +271,7 @@ def captions(study: "Study") -> dict[str, str]:
         "curve": "Mean over seeds; band: from the lowest to the highest seed. The paper prints no numbers with its "
         "Figure 2.",
         "points": "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline.",
-        "tests": "Points of MAP, test set, answered questions; 95 % bootstrap interval over questions (low, high); p: "
-        f"Wilcoxon (Pratt); p equal: TOST, margin {100 * study.significance.margin:g} points; p Holm and p equal are "
-        "corrected over these rows; effect: rank-biserial.",
+        "tests": tests_caption(study),
         "heads": f"As Table 10.2; heads: seeds {', '.join(map(str, study.grid_seeds))}. The paper has no such model.",
     }
 
