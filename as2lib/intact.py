@@ -129,7 +129,7 @@ def require_space(needed: int, what: str) -> None:
     work_folder().mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(work_folder()).free
     if free < needed:
-        raise OSError(f"no space left for {what}: it needs about {needed >> 20:,} MiB, {_free(free)}")
+        raise OSError(f"no space left for {what}: it needs about {needed / 2**20:,.1f} MiB, {_free(free)}")
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def one_line_where_full(what: str) -> Iterator[None]:
 
 
 def _free(free: int) -> str:
-    return f"{free >> 20:,} MiB are free in {work_folder()}; `as2 clean --stale` shows what no study needs"
+    return f"{free / 2**20:,.1f} MiB are free in {work_folder()}; `as2 clean --stale` shows what no study needs"
 
 
 def _is_full(error: BaseException | None) -> bool:

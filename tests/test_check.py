@@ -46,3 +46,14 @@ def test_a_number_that_was_not_measured_has_moved(study):
 
 def test_a_study_without_expected_numbers_passes(root):
     assert check.moved(Study.load("tiny")) == []
+
+
+def test_a_garbage_file_of_numbers_is_named_and_its_notebook_runs_again(study, root, capsys):
+    measure(root, n02={"a MAP": 70.9}, n03={"b": 1})
+    path = root / "reports" / "tiny" / "metrics" / "03.json"
+    path.write_text("")
+    assert main(["check", "tiny"]) == 1
+    said = capsys.readouterr().err
+    assert "reports/tiny/metrics/03.json: expected a JSON object, got an empty file" in said
+    assert "03: b: expected 1, not measured" in said
+    assert not path.exists()

@@ -15,6 +15,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from as2lib.escape import code, html, markdown
+from as2lib.intact import Damaged, note, read_json
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, tables
@@ -24,6 +25,7 @@ from as2lib.runs.files import write_json
 if TYPE_CHECKING:
     from as2lib.study import Study
 
+LISTED = 8  # runs by other code that a page names
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 
 
@@ -127,10 +129,8 @@ class Report:
         asked: what decides the measurement, as JSON values.  measure: gives JSON values, or None, which is not kept.
         """
         path = self._folder("runs/times") / f"{self.number}_table_{number}.json"
-        as_file = (
-            find_root() / "reports" / self.study.study / "runs/times" / path.name
-        )  # a variant measures no other time
-        kept = next((json.loads(one.read_text(encoding="utf-8")) for one in (path, as_file) if one.exists()), {})
+        as_file = find_root() / "reports" / self.study.study / "runs/times" / path.name
+        kept = _kept(path) or _kept(as_file)  # a variant measures no other time
         if kept.get("asked") != json.loads(json.dumps(asked)):
             kept = {"machine": machine(), "asked": asked, "found": measure()}
             if kept["found"] is not None:
@@ -152,6 +152,15 @@ class Report:
         return folder
 
 
+def _kept(path: Path) -> dict[str, Any]:
+    """What was kept of a measurement; nothing where there is no such file, or one that is damaged."""
+    try:
+        return read_json(path) if path.exists() else {}
+    except Damaged as error:
+        note(f"{error}; it is measured again")
+        return {}
+
+
 def provenance(study: "Study") -> Markdown:
     """The parameters that matter for a reader, and the versions of what computed the numbers."""
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
@@ -159,7 +168,8 @@ def provenance(study: "Study") -> Markdown:
         write_manifest(study)
         changed = f" · not as its file says: {changed}"
     outdated, whole = study.store.outdated(), len(study.plan)
-    other = f" **{len(outdated)} of {whole} runs were made by other code than there is now**: {', '.join(outdated)}."
+    other = f" **{len(outdated)} of {whole} runs were made by other code than there is now**: "
+    other += markdown(", ".join(outdated[:LISTED])) + (", …" if len(outdated) > LISTED else ".")
     return Markdown(
         f"Study `{study.study}` · seeds {study.seeds} (ablations {study.grid_seeds}) · precision {study.precision} · "
         f"{study.threads} thread(s) a fit{changed} · Python {platform.python_version()}, {versions}. Runs are "

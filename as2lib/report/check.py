@@ -1,9 +1,9 @@
 """Whether a study gave the numbers it is expected to give, and what exactly it gave; runs nothing."""
 
-import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from as2lib.intact import Damaged, note, read_json
 from as2lib.paths import find_root
 from as2lib.runs.files import write_json
 
@@ -12,15 +12,24 @@ if TYPE_CHECKING:
 
 
 def measured(study: "Study") -> dict[str, dict[str, Any]]:
-    """The numbers that each notebook recorded, by the notebook's number; a notebook that was not run is missing."""
-    folder = find_root() / "reports" / study.variant / "metrics"
-    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("[0-9][0-9].json"))}
+    """The numbers that each notebook recorded, by the notebook's number; a notebook that was not run is missing.
+
+    A damaged file is named and removed: the study then runs its notebook again.
+    """
+    found = {}
+    for path in sorted((find_root() / "reports" / study.variant / "metrics").glob("[0-9][0-9].json")):
+        try:
+            found[path.stem] = read_json(path)
+        except Damaged as error:
+            note(f"{error}; it is removed, and the study runs its notebook again")
+            path.unlink()
+    return found
 
 
 def expected(study: "Study") -> dict[str, dict[str, dict[str, float]]]:
     """Notebook number → name → `value` and `tolerance`; empty where the study has no such file."""
     path = find_root() / "params" / "expected" / f"{study.study}.json"
-    return json.loads(path.read_text()) if path.exists() else {}
+    return read_json(path) if path.exists() else {}
 
 
 def moved(study: "Study") -> list[str]:
