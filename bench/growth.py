@@ -1,6 +1,6 @@
 """How time and memory grow with pairs, candidates, heads, teachers and runs of a plan: the exponent n of a law x^n.
 
-Fitted on log axes through the three largest sizes, where constant costs count least.  `--full` goes to a million pairs
+Fitted on log axes through the last decade of sizes, where constant costs count least.  `--full` goes to a million pairs
 and 10,000 runs, and draws `bench/growth.png`.
 """
 
@@ -57,9 +57,9 @@ def row(curve: Curve) -> dict[str, float | str]:
 
 
 def exponent(curve: Curve) -> float:
-    """The slope on log axes of a line through the three largest sizes."""
-    sizes, values = zip(*sorted(curve.items())[-3:], strict=True)
-    return float(numpy.polyfit(numpy.log(sizes), numpy.log(values), 1)[0])
+    """The slope on log axes of a line through the largest sizes: those of the last decade, three at least."""
+    sizes = sorted(curve)[-max(3, sum(10 * size >= max(curve) for size in curve)) :]
+    return float(numpy.polyfit(numpy.log(sizes), numpy.log([curve[size] for size in sizes]), 1)[0])
 
 
 def of_pairs(sizes: Iterable[int]) -> dict[str, Curve]:

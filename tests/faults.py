@@ -80,7 +80,8 @@ def kills_of_studies(whole: Path, draw: random.Random, bar: tqdm) -> dict[str, i
     ends = same = 0
     while bar.n < bar.total:
         with copied(whole) as root:
-            shutil.rmtree(root / "work")
+            for made in ("work", "reports"):
+                shutil.rmtree(root / made)
             for _ in range(2):
                 study = started(["study", "tiny", "--", NOTEBOOK], root)
                 time.sleep(draw.uniform(5, 60))
@@ -119,11 +120,12 @@ def deaths_of_nodes(whole: Path, draw: random.Random, bar: tqdm) -> dict[str, in
     ends = same = 0
     while bar.n < bar.total:
         with copied(whole) as root:
-            shutil.rmtree(root / "work")
+            for made in ("work", "reports"):
+                shutil.rmtree(root / made)
             profile = ["--profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "5"]
             study = started(["study", "tiny", "--", *profile, NOTEBOOK], root)
             deadline = time.time() + PATIENCE
-            while not fits_on_nodes() and time.time() < deadline:
+            while not fits_on_nodes() and study.poll() is None and time.time() < deadline:
                 time.sleep(0.5)
             time.sleep(draw.uniform(0, 8))
             bar.update(node_dies() > 0)
@@ -306,17 +308,22 @@ def require_slurm() -> None:
         raise NotRun("snakemake-executor-plugin-slurm is not installed; see docs/scale.md") from None
 
 
-def fits_on_nodes() -> list[int]:
-    """The processes of this machine that Slurm started to fit something."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+def steps_of_slurm() -> list[int]:
+    """The processes with which Slurm watches over its jobs on this machine."""
+    found = subprocess.run(["pgrep", "-x", "slurmstepd"], capture_output=True, text=True).stdout
+    return [int(process) for process in found.split()]
+
+
+def fits_on_nodes() -> bool:
+    """Whether a job of Slurm fits something on this machine."""
+    for process in (child for step in steps_of_slurm() for child in children(step)):
         try:
-            words = path.read_bytes().split(b"\0")
+            words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"--group" in words and b"fit" in words:
-            found.append(int(path.parent.name))
-    return found
+        if b"fit" in words and b"--group" in words:
+            return True
+    return False
 
 
 def node_dies() -> int:
@@ -324,7 +331,7 @@ def node_dies() -> int:
     settings = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True, check=True).stdout
     values = dict(line.split("=", 1) for line in settings.splitlines() if "=" in line)
     values = {key.strip(): value.strip() for key, value in values.items()}
-    steps = [int(pid) for pid in subprocess.run(["pgrep", "slurmstepd"], capture_output=True, text=True).stdout.split()]
+    steps = steps_of_slurm()
     os.kill(int(Path(values["SlurmdPidFile"]).read_text()), signal.SIGKILL)
     for process in [each for step in steps for each in [*children(step), step]]:
         try:
