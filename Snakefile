@@ -1,4 +1,4 @@
-# The graph of one study: fits → notebooks and their pages → check.  `as2 study NAME` calls it with the lock held.
+# The graph of one study: fits → notebooks and their pages → check.  `as2 study` calls it with the lock held.
 import sys
 from pathlib import Path
 
@@ -8,10 +8,12 @@ from as2lib.report.dependencies import modules
 from as2lib.runs.estimate import estimate, needs_gpu
 from as2lib.runs.gpu import gpus
 from as2lib.runs.make import graph_state
+from as2lib.study import STUDY_FILES
 
-study = Study.load(str(config.get("study", "sample")))  # a name, or its file: Snakemake reads "nan" as a number
+GIVEN = str(config.get("study", "sample"))  # a name, or a file: Snakemake reads a study's name "nan" as a number
+study = Study.load(GIVEN)
 STUDY = study.study
-PARAMS = f"params/{STUDY}.yaml"
+PARAMS = GIVEN if Path(GIVEN).suffix in STUDY_FILES else f"params/{STUDY}.yaml"
 REPORTS = f"reports/{STUDY}"
 store = study.store
 NOTEBOOKS = {notebook.name[:2]: notebook for notebook in notebooks(study)}
@@ -50,7 +52,7 @@ rule fit:
     threads: study.threads
     resources: gpu=int(needs_gpu(store) or len(gpus()) > 1)  # one fit a GPU: `as2 study` says how many there are
     priority: lambda w: round(sum(estimate(store, name) for name in store.group(w.group)))  # the longest first
-    shell: "as2 fit {STUDY:q} --group {wildcards.group:q} --quiet 2> {log:q} " + SHOW_LOG
+    shell: "as2 fit {GIVEN:q} --group {wildcards.group:q} --quiet 2> {log:q} " + SHOW_LOG
 
 for number, notebook in NOTEBOOKS.items():
     rule:
@@ -66,11 +68,11 @@ for number, notebook in NOTEBOOKS.items():
         params: errors=f"{REPORTS}/executed/{number}.log", notebook=notebook.name
         threads: lambda w, timed=notebook.timed and not MEASURED: workflow.cores if timed else 1
         shell:
-            "as2 notebook {STUDY:q} {params.notebook:q} > {params.errors:q} 2>&1"
+            "as2 notebook {GIVEN:q} {params.notebook:q} > {params.errors:q} 2>&1"
             " || (tail -n 25 {params.errors:q} >&2; echo 'failed: {params.notebook}; see {log}' >&2; exit 1)"
             "; echo 'notebook {params.notebook}'"
 
 rule check:
     input: EXPECTED, expand(f"{REPORTS}/metrics/{{number}}.json", number=NOTEBOOKS)
     output: f"{REPORTS}/manifest.json"
-    shell: "as2 check {STUDY:q}"
+    shell: "as2 check {GIVEN:q}"

@@ -2,10 +2,15 @@
 
 import argparse
 import json
+import os
+import re
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from as2lib.arguments import Command, Commands
 from as2lib.escape import code, terminal
 from as2lib.paths import find_root
 from as2lib.study import STUDY_FILES, Study
@@ -15,16 +20,26 @@ PRECISIONS = ("float32", "bf16", "auto")  # auto: bf16 where the processor or GP
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; an error a user can mend is one line on stderr and exit code 2."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    for library in ("TRANSFORMERS", "HF_HUB"):  # what they warn of, a study has seen to or says itself
+        os.environ.setdefault(f"{library}_VERBOSITY", "error")
+    arguments, options = sys.argv[1:] if arguments is None else arguments, None
     end = arguments.index("--") if arguments[:1] == ["study"] and "--" in arguments else len(arguments)
-    options = _parser().parse_args(arguments[:end])
-    options.snakemake = arguments[end + 1 :]  # argparse would take them only right behind the study's name
     try:
-        return options.command(options) or 0
+        options = _parser().parse_args(arguments[:end])
+        options.snakemake = arguments[end + 1 :]
+        code = options.command(options) or 0
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # who reads has seen enough; Python would complain of it once more at its end
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        said, code = "interrupted; what is finished is kept, and the same command goes on", 128 + signal.SIGINT
     except (ValueError, KeyError, OSError) as error:
-        message = error.args[0] if isinstance(error, KeyError) and error.args else error
-        print(f"as2 {options.name}: {terminal(message)}", file=sys.stderr)
-        return 2
+        said, code = error.args[0] if isinstance(error, KeyError) and error.args else error, 2
+    print(f"as2{f' {options.name}' if options else ''}: {terminal(' '.join(str(said).split()))}", file=sys.stderr)
+    return code
 
 
 def init(options: argparse.Namespace) -> None:
@@ -55,10 +70,14 @@ def fit(options: argparse.Namespace) -> None:
 
 
 def score(options: argparse.Namespace) -> None:
-    from as2lib.commands import score_pairs
+    from as2lib.commands import pairs_to_score, score_pairs
 
+    for file in filter(None, (options.out, options.trec)):
+        if not Path(file).absolute().parent.is_dir():
+            raise FileNotFoundError(f"{file}: its folder is not there; make it, or name another file")
     if options.pairs:
-        score_pairs(options, folder=_model_folder(options))
+        pairs = pairs_to_score(options)  # before a model is looked for, or even made
+        score_pairs(options, folder=_model_folder(options), pairs=pairs)
     elif (Path(options.model) / "config.json").exists():
         raise ValueError(f"expected pairs to score with {options.model}: a known source or a file")
     else:
@@ -105,21 +124,29 @@ def study(options: argparse.Namespace) -> int:
     from as2lib.papers import left_out
     from as2lib.runs.alone import only_one, stopped_by_signals
     from as2lib.runs.gpu import gpus
+    from as2lib.runs.make import require_inputs
     from as2lib.runs.reach import require_within_reach
 
-    loaded = Study.load(options.study)
+    loaded, file = Study.load(options.study), Path(options.study)
+    if loaded.variant != loaded.study:
+        raise ValueError(
+            f"{file}: the study {loaded.study} is that of params/{loaded.study}.yaml, which has other content; "
+            "give the file, and its key study, another name"
+        )
+    given = str(file.resolve()) if file.suffix in STUDY_FILES else f"params/{loaded.study}.yaml"
     name, whole, missing = loaded.study, len(loaded.plan), loaded.store.missing(list(loaded.plan))
     to_do = f"{len(missing)} of {whole} runs are to be made"
     to_do = to_do if missing else f"all {whole} runs are done, nothing is trained"
     if outdated := loaded.store.outdated():
         to_do += f"; {len(outdated)} were made by other code, `as2 fit {name} --refresh` makes them again"
-    print_now(f"study {name}: {to_do}{left_out(loaded)}")
     require_within_reach(loaded.store, missing)
+    require_inputs(loaded.store, missing)
+    print_now(f"study {name}: {to_do}{left_out(loaded)}")
     elsewhere = any(option.startswith(("--profile", "--executor")) for option in options.snakemake)
     limits = [] if elsewhere or not gpus() else ["--resources", f"gpu={len(gpus())}"]  # a cluster knows its own
     limits += ["--cores", str(options.cores)]
     with stopped_by_signals(), only_one(f"study-{name}", f"study {name}") as lock:
-        code = walk(loaded.store, lock, "--config", f"study=params/{name}.yaml", *limits, *options.snakemake)
+        code = walk(loaded.store, lock, "--config", f"study={given}", *limits, *options.snakemake)
     if code == 0:
         print_now(f"study {name}: reports/{name}/index.html")
     return code
@@ -128,12 +155,13 @@ def study(options: argparse.Namespace) -> int:
 def notebook(options: argparse.Namespace) -> None:
     """Run and render in one process: each would import for two seconds."""
     from as2lib.papers import notebooks
-    from as2lib.report.pages import execute, page_name, render
 
     name, root, study = options.notebook, find_root(), _study(options)
     names = [notebook.name for notebook in notebooks(study)]
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
+    from as2lib.report.pages import execute, page_name, render
+
     folder, file = root / "reports" / study.variant, Path(options.study)
     given = str(file.resolve()) if file.suffix in STUDY_FILES else study.study
     executed = execute(root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", given)
@@ -185,6 +213,8 @@ def publish(options: argparse.Namespace) -> None:
 
 def import_cerberus(options: argparse.Namespace) -> None:
     """A state dict published with the CERBERUS paper, made an ordinary model folder."""
+    if not options.file.is_file():  # before the hub is asked for anything
+        raise FileNotFoundError(f"{options.file}: no such file; expected a state dict released with the CERBERUS paper")
     from as2lib.data.encode import PairEncoder
     from as2lib.models import cross_encoder
     from as2lib.models.mhs import MHSForSequenceClassification
@@ -212,7 +242,10 @@ def print_now(line: str) -> None:
 
 
 def _study(options: argparse.Namespace, changes: dict[str, Any] | None = None) -> Study:
-    pairs = (one.partition("=") for one in getattr(options, "set", []))
+    given = getattr(options, "set", [])
+    if wrong := [one for one in given if not re.match(r"[^=.][^=]*=", one)]:
+        raise ValueError(f"--set: expected KEY=VALUE, such as threads=2 or fit.adapt.steps=10; got {wrong[0]!r}")
+    pairs = (one.partition("=") for one in given)
     study = Study.load(options.study, {key: _value(value) for key, _, value in pairs} | (changes or {}))
     for key, (before, now) in study.overridden().items():
         print(terminal(f"not as params/{study.study}.yaml says: {key} {now} (there: {before})"), file=sys.stderr)
@@ -227,16 +260,19 @@ def _model_folder(options: argparse.Namespace) -> Path:
 
 def _value(text: str) -> Any:
     try:
-        return json.loads(text)
-    except ValueError:
-        return text
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = text
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"--set: expected UTF-8 text, got {text!a}") from None
+    return value
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="as2", description="Efficient answer sentence selection: run and read a study."
-    )
-    commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
+    parser = Commands(prog="as2", description="Efficient answer sentence selection: run and read a study.")
+    commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND", parser_class=Command)
 
     def add(function, help: str, *positional: tuple[str, dict], takes: str, changes: bool = True):
         command = commands.add_parser(function.__name__.replace("_", "-"), help=help, description=help)

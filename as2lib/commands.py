@@ -11,6 +11,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from as2lib.escape import field, spreadsheet, terminal
+from as2lib.papers import notebooks
 from as2lib.paths import find_root
 from as2lib.precision import computed_in
 from as2lib.runs.alone import guarded
@@ -97,6 +98,8 @@ def print_run(store: Store, name: str) -> None:
     for role, parents in run.parents.items():
         print(f"{role:<9} {', '.join(parents)}")
     print(f"used by   {', '.join(store.used_by(name)) or '–'}")
+    read = [notebook.name for notebook in notebooks(store.study) if name in notebook.runs]
+    print(f"read by   {', '.join(read) or '–'}")
     if found is None:
         print(f"state     to do, about {said(store, estimate(store, name))}")
         return
@@ -109,21 +112,47 @@ def print_run(store: Store, name: str) -> None:
             print_metrics(split, found.scores(split), "answered")
 
 
-def score_pairs(options: Namespace, run: Finished | None = None, folder: Path | None = None) -> None:
+def score_pairs(options: Namespace, run: Finished | None = None, folder: Path | None = None, pairs=None) -> None:
     """The stored scores of a run on its own split, or those of any pairs by the model in a folder; then what is asked.
 
-    Prints metrics where there are labels, and writes the files named by `--trec` and `--out`.
+    Writes the files named by `--trec` and `--out`, then prints metrics where there are labels; scores that neither a
+    file nor a metric tells of are printed themselves, as TSV.
     """
-    table = run.scores(options.split) if run else _fresh_scores(folder, options)
-    if "label" in table:
-        print_metrics(options.pairs or options.split, table, options.questions)
+    table = run.scores(options.split) if run else _fresh_scores(folder, options, pairs)
     if options.trec:
         write_trec(Path(options.trec), table, tag=options.model.replace("/", "-"))
         print(f"wrote {options.trec}")
     if options.out:
-        ids = table["question_id"].map(spreadsheet)
-        table.assign(question_id=ids)[["question_id", "position", "score"]].to_csv(options.out, sep="\t", index=False)
+        _scores(table).to_csv(options.out, sep="\t", index=False)
         print(f"wrote {options.out}")
+    told, name = options.trec or options.out, options.pairs or options.split
+    try:
+        if "label" in table:
+            print_metrics(name, table, options.questions)
+            told = True
+    except ValueError as error:
+        raise ValueError(f"{name}: scored, but without metrics: {error}; --questions all keeps each question") from None
+    finally:
+        if not told:
+            _scores(table).to_csv(sys.stdout, sep="\t", index=False)
+
+
+def _scores(table):
+    """What `--out` holds."""
+    ids = table["question_id"].map(spreadsheet)
+    return table.assign(question_id=ids)[["question_id", "position", "score"]]
+
+
+def pairs_to_score(options: Namespace):
+    """The pairs that `as2 score` was given, with their labels where they have some."""
+    from as2lib.data.formats import NoLabels
+    from as2lib.data.pairs import load_pairs, load_unlabelled
+
+    split = None if Path(options.pairs).is_file() else options.split
+    try:
+        return load_pairs(options.pairs, split, questions="all")
+    except NoLabels:
+        return load_unlabelled(options.pairs, split)
 
 
 def write_trec(path: Path, table, tag: str) -> None:
@@ -142,21 +171,14 @@ def write_trec(path: Path, table, tag: str) -> None:
             file.write(f"{question} Q0 {question}-{row.position} {row.rank} {row.score!r} {field(tag)}\n")
 
 
-def _fresh_scores(folder: Path, options: Namespace):
+def _fresh_scores(folder: Path, options: Namespace, pairs):
     from as2lib import models
     from as2lib.data.encode import load_encoder
-    from as2lib.data.formats import NoLabels
-    from as2lib.data.pairs import load_pairs, load_unlabelled
     from as2lib.score import on_gpu, score
 
-    split = None if Path(options.pairs).is_file() else options.split
-    try:
-        pairs = load_pairs(options.pairs, split, questions="all")
-    except NoLabels:
-        pairs = load_unlabelled(options.pairs, split)
     precision = computed_in(options.precision)
     found = score(on_gpu(models.load(folder)), pairs, load_encoder(folder), precision, progress=True)
-    print(f"scored {len(pairs):,} pairs in {precision}")
+    print(f"scored {len(pairs):,} pairs in {precision}", file=sys.stderr)
     columns = [name for name in ("question_id", "label") if name in pairs.column_names]
     table = pairs.select_columns(columns).with_format("pandas")[:]  # at once: a column by itself is read row by row
     table.insert(1, "position", table.groupby("question_id", sort=False).cumcount())

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from as2lib import yaml_file
 from as2lib.data import sources
 from as2lib.data.own import Own, own_pairs
 from as2lib.escape import NAME
@@ -19,7 +20,7 @@ from as2lib.precision import computed_in
 from as2lib.runs.estimate import estimate, sizes
 from as2lib.runs.params import FAMILIES, SIZES
 from as2lib.runs.reach import encoder_at_hand
-from as2lib.study import Study, read_study
+from as2lib.study import Study
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # the smallest that ranks well, where it can be had
 NOTHING = "nothing"
@@ -249,7 +250,7 @@ def shipped(name: str) -> dict[str, Any]:
     """A study that comes with the sources."""
     folder = find_root() / "params"
     own = Path(__file__).parents[1] / "params"
-    return read_study((folder if (folder / f"{name}.yaml").exists() else own) / f"{name}.yaml")
+    return yaml_file.read((folder if (folder / f"{name}.yaml").exists() else own) / f"{name}.yaml")
 
 
 def _shown(part: str) -> str:

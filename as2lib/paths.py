@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
+from as2lib import yaml_file
 
 
 def find_root(start: str | Path | None = None) -> Path:
@@ -54,10 +54,12 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 @lru_cache(maxsize=8)
 def _local_map(path: Path, modified: int) -> dict[str, str]:
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    if not isinstance(content, dict) or set(content) - {"local"} or not isinstance(content.get("local", {}), dict):
-        raise ValueError(f'{path.name}: expected one key "local" that maps hub names to folders, got {content!r}')
-    return content.get("local") or {}
+    content = yaml_file.read(path, empty=True)
+    mapping = content.get("local") or {}
+    texts = isinstance(mapping, dict) and all(isinstance(text, str) for pair in mapping.items() for text in pair)
+    if set(content) - {"local"} or not texts:
+        raise ValueError(f'{path.name}: expected one key "local" that maps hub names to folders, got {content!r:.60}')
+    return mapping
 
 
 def local_folder(hub_name: str) -> Path | None:

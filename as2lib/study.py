@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import cached_property
 from hashlib import sha256
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from as2lib import papers
+from as2lib import papers, yaml_file
+from as2lib.data import sources
 from as2lib.escape import NAME
 from as2lib.papers.cascade.params import Cascade
 from as2lib.papers.cerberus.params import Distillation, Ensemble, Grid, Heads, Latency
@@ -18,7 +20,23 @@ from as2lib.papers.cosinet.params import Cosinet
 from as2lib.papers.govern.params import Govern
 from as2lib.paths import find_root
 from as2lib.runs import make
-from as2lib.runs.params import FAMILIES, Data, Family, Fit, Pairs, Significance, Strict
+from as2lib.runs.params import (
+    ALLOW_SHARED,
+    FAMILIES,
+    SIZES,
+    TOO_LONG,
+    Backbone,
+    Data,
+    Family,
+    Fit,
+    Pairs,
+    Seeds,
+    Significance,
+    Strict,
+    Training,
+    positions,
+    said,
+)
 from as2lib.runs.run import Run
 from as2lib.runs.store import Finished, Store
 
@@ -41,9 +59,9 @@ class Study(Strict):
     ensemble: Ensemble = Ensemble()
     grid: Grid = Grid()
     cascade: Cascade | None = Field(None, description="of the Cascade Transformer's notebook; none: left out")
-    seeds: list[int] = Field(min_length=1)
-    grid_seeds: list[int] = Field(min_length=1, description="those of ablations; default: the first of seeds")
-    threads: int = Field(1, gt=0)
+    seeds: Seeds = Field(min_length=1)
+    grid_seeds: Seeds = Field(min_length=1, description="those of ablations; default: the first of seeds")
+    threads: int = Field(1, gt=0, le=512)
     kernels: bool = Field(
         True, description="fits compute what `as2lib.kernels` computes faster; false: as the models say"
     )
@@ -56,7 +74,7 @@ class Study(Strict):
     @model_validator(mode="before")
     @classmethod
     def _first_seed(cls, content: Any) -> Any:
-        if isinstance(content, dict) and content.get("seeds"):
+        if isinstance(content, dict) and isinstance(content.get("seeds"), list):
             return {"grid_seeds": content["seeds"][:1], **content}
         return content
 
@@ -76,7 +94,50 @@ class Study(Strict):
             raise ValueError(f"mhs.bodies: expected 1 to {depth - 1} of the base model's layers, got {self.mhs.bodies}")
         if self.cascade and not (self.wide.dev and self.wide.test):
             raise ValueError("cascade.transfer: expected train, dev and test")
+        if self.cascade:
+            depth = getattr(self.backbones[self.cascade.family], self.cascade.size).depth
+            if depth is not None and self.cascade.exits[-1] > depth:
+                raise ValueError(f"cascade.exits: expected layers from 1 to {depth}, got {self.cascade.exits}")
         return self
+
+    @model_validator(mode="after")
+    def _encoders_fit(self) -> "Study":
+        for key, backbone in self._encoders.items():
+            for name, steps in (("transfer_fit", ["transfer"]), ("adapt_fit", ["adapt", "direct"])):
+                for step in steps:
+                    whole = getattr(self.fit, step).model_dump(exclude_none=True) | getattr(backbone, name)
+                    try:
+                        Training.model_validate(whole)
+                    except ValidationError as error:
+                        raise ValueError(f"{key}.{name}: with fit.{step}: {said(error)}") from None
+            longest = positions(backbone.config) if backbone.config else None
+            if longest is not None and self.data.max_length > longest:
+                raise ValueError(TOO_LONG.format(longest, key, self.data.max_length))
+        for encoder in self.govern.encoders if self.govern else ():
+            depth = self._encoders[f"backbones.{encoder.of.replace('-', '.')}"].depth if encoder.of else None
+            if depth is not None and (encoder.layers or 1) > depth:
+                raise ValueError(f"govern: expected at most the {depth} layers of {encoder.of}, got {encoder.layers}")
+        return self
+
+    @model_validator(mode="after")
+    def _splits_differ(self) -> "Study":
+        if self.data.allow_shared_questions:
+            return self
+        named = {"data.target": self.data.target, "data.transfer": self.data.transfer}
+        named |= {f"{key}.transfer": one.transfer for key, one in self._encoders.items() if one.transfer}
+        named |= {"cascade.transfer": self.cascade.transfer} if self.cascade and self.cascade.transfer else {}
+        for key, pairs in named.items():
+            splits = {split: {sources.canonical(part) for part in parts} for split, parts in pairs if parts}
+            for first, second in combinations(splits, 2):
+                if both := splits[first] & splits[second]:
+                    raise ValueError(f"{key}: {first} and {second} are both {both.pop()}; {ALLOW_SHARED}")
+        return self
+
+    @property
+    def _encoders(self) -> dict[str, Backbone]:
+        """The backbones by their keys in the file."""
+        families = self.backbones.items()
+        return {f"backbones.{name}.{size}": getattr(family, size) for name, family in families for size in SIZES}
 
     @classmethod
     def load(cls, study: "str | Path | Study", overrides: dict[str, Any] | None = None) -> "Study":
@@ -91,13 +152,17 @@ class Study(Strict):
             path = find_root() / "params" / f"{study}.yaml"
         if not path.exists():
             known = sorted(p.stem for p in (find_root() / "params").glob("*.yaml") if p.stem != "local")
-            raise FileNotFoundError(f"no study {study!r}: {path.name} is not there; known: {', '.join(known)}")
+            near = get_close_matches(path.stem, known, n=1)
+            guess = f"did you mean {near[0]}? " if near else ""
+            raise FileNotFoundError(
+                f"no study {str(study)!r}: {path.name} is not there; {guess}known: {', '.join(known)}"
+            )
         if not re.fullmatch(NAME, path.stem):
             wanted = "letters, digits, - and _, at most 64, the first one a letter"
             raise ValueError(
                 f"study: expected a name of {wanted}; got {path.stem!r}: rename the file and its key study"
             )
-        content = read_study(path)
+        content = yaml_file.read(path)
         if content.get("study") != path.stem:
             raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {content.get('study')!r}")
         return cls._checked(path.name, content, overrides)
@@ -120,8 +185,7 @@ class Study(Strict):
         try:
             return cls.model_validate(content)
         except ValidationError as error:
-            lines = [f"{'.'.join(map(str, e['loc'])) or 'study'}: {e['msg']}" for e in error.errors()]
-            raise ValueError(f"{where}: " + "; ".join(lines)) from None
+            raise ValueError(f"{where}: {said(error)}") from None
 
     @property
     def wide(self) -> Pairs:
@@ -170,26 +234,13 @@ class Study(Strict):
         return make.made_below(self.store, prefix)
 
 
-def read_study(path: Path) -> dict[str, Any]:
-    """What a study's file holds, unchecked."""
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML 1.1 reads 1e-3 as text; this reads it as the number it is."""
-
-
-_NUMBER = re.compile(r"^[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d+$")
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+0123456789."))
-
-
 def _as_numbers(value: Any) -> Any:
-    """What `_Loader` would have read, of what another loader of YAML 1.1 did: 1e-3 is a number."""
+    """What `yaml_file` would have read, of what another loader of YAML 1.1 did: 1e-3 is a number."""
     if isinstance(value, dict):
         return {key: _as_numbers(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_as_numbers(one) for one in value]
-    return float(value) if isinstance(value, str) and _NUMBER.match(value) else value
+    return float(value) if isinstance(value, str) and yaml_file.NUMBER.match(value) else value
 
 
 def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:

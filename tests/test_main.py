@@ -35,7 +35,7 @@ def test_the_plan_says_what_is_done_and_what_is_to_do(trained, capsys):
 def test_a_study_gives_snakemake_its_cores_its_gpus_and_what_follows_the_dashes(root, monkeypatch, gpus, more, asked):
     found = []
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", gpus)
-    monkeypatch.setattr("as2lib.__main__._snakemake", lambda lock, *arguments: found.extend(arguments) or 0)
+    monkeypatch.setattr("as2lib.commands.walk", lambda store, lock, *arguments: found.extend(arguments) or 0)
     assert main(["study", "tiny", "--cores", "3", "--", *more]) == 0
     assert found == ["--config", "study=params/tiny.yaml", *asked]
 
@@ -164,3 +164,45 @@ def test_a_candidate_cannot_command_the_terminal(trained, capsys):
     assert not set(said) - {"\n"} & {chr(code) for code in (*range(32), *range(127, 160))}
     assert main(["plan", "\x1b[2Jnothing"]) == 2
     assert "\x1b" not in capsys.readouterr().err
+
+
+def test_scores_are_kept_where_metrics_cannot_be_computed(trained, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "none.tsv").write_text(
+        "question_id\tquestion\tanswer\tlabel\nq1\twhere ?\there\t0\nq1\twhere ?\tthere\t0\n"
+    )
+    command = ["score", "mhs/3h1/seed-0", "none.tsv", "--study", "tiny"]
+    assert main([*command, "--out", "out.tsv"]) == 2
+    kept = (tmp_path / "out.tsv").read_text()
+    assert len(kept.splitlines()) == 3
+    capsys.readouterr()
+    assert main(command) == 2  # without a file they are printed
+    printed = capsys.readouterr()
+    assert printed.out == kept
+    said = printed.err.splitlines()[-1]
+    assert said.startswith("as2 score: none.tsv: scored, but without metrics: expected at least one question")
+
+
+def test_scores_without_labels_are_printed_where_no_file_takes_them(trained, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bare.csv").write_text("question,answer\nwhere ?,here\nwhere ?,there\n")
+    assert main(["score", "mhs/3h1/seed-0", "bare.csv", "--study", "tiny"]) == 0
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
+    assert lines[0] == "question_id\tposition\tscore"
+    assert [line.split("\t")[1] for line in lines[1:]] == ["0", "1"]
+    assert "Loading weights" not in printed.err
+
+
+def test_options_may_stand_between_what_is_named_by_its_place(trained, capsys):
+    run = "lexical/word_overlap"
+    assert main(["fit", "tiny", "--set", "threads=1", run, "--quiet"]) == 0
+    assert main(["score", "--study", "tiny", run, "--questions", "all"]) == 0
+    assert main(["score", run, "--study", "tiny", "sample", "--split=dev"]) == 2  # its pairs came after an option
+    assert "word_overlap" in capsys.readouterr().err
+
+
+def test_show_names_the_notebooks_that_read_a_run(trained, capsys):
+    assert main(["show", "mhs/3h1/seed-0", "--study", "tiny"]) == 0
+    read = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("read by"))
+    assert "03_distillation" in read

@@ -204,9 +204,9 @@ def test_ragged_row_is_refused(tmp_path, kind, fields):
 
 
 def test_row_and_line_differ_after_blank_lines_and_line_breaks(tmp_path):
-    path = tmp_path / "my.tsv"
-    path.write_text('question_id\tquestion\tanswer\tlabel\n\nq1\tWho?\t"two\nlines"\t1\nq2\tWho?\tx\t7\n')
-    assert refusal(path) == "my.tsv, row 2 (line 5): label must be 0 or 1, got '7'"
+    path = tmp_path / "my.csv"
+    path.write_text('question_id,question,answer,label\n\nq1,Who?,"two\nlines",1\nq2,Who?,x,7\n')
+    assert refusal(path) == "my.csv, row 2 (line 5): label must be 0 or 1, got '7'"
     lines = tmp_path / "my.jsonl"
     lines.write_text("\n" + json.dumps(DICTS[0]) + "\n\n{}\n")
     assert refusal(lines).startswith("my.jsonl, row 2 (line 4): expected the columns of the first row")
@@ -221,11 +221,51 @@ def test_wrong_quoting_is_refused_rather_than_swallowing_rows(tmp_path, answer):
 
 @pytest.mark.parametrize("kind", ["tsv", "csv"])
 def test_quotes_that_close_no_field_are_text(tmp_path, kind):
-    rows = [("q1", "Who?", answer, 1) for answer in ('a,"b",\t"c"\n"d', '"', '""', '"x",', ',"', "a\r\nb")]
+    broken = ['a,"b",\t"c"\n"d', "a\r\nb"] if kind == "csv" else []
+    rows = [("q1", "Who?", answer, 1) for answer in ('"', '""', '"x",', ',"', *broken)]
     path = write(tmp_path / f"my.{kind}", rows)
     with path.open("a") as stream:
         stream.write('q1,Who?,5" of "snow",1\n'.replace(",", "\t" if kind == "tsv" else ","))
     assert as_rows(load_pairs(path)) == [*rows, ("q1", "Who?", '5" of "snow"', 1)]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['q1\tWhat?\t"I came, I saw.\t0', 'q1\tWhat?\tI conquered."\t1'],  # one pair, were the quotes believed
+        ['q1\tWhat?\t"I came,', 'I saw."\t0'],
+        ['q1\t"What\tnow?"\tx\t1'],
+        ['"q1\tWhat?\tx\t1', 'q2\tWhat?"\tx\t1'],
+        ['q1\tWhat?\t"two\rparts"\t1'],
+    ],
+)
+def test_a_quote_that_would_swallow_a_tab_or_a_line_break_of_a_tsv_is_refused_with_two_ways_out(tmp_path, lines):
+    path = tmp_path / "my.tsv"
+    path.write_text("\n".join(["\t".join(COLUMNS), "q0\tWho?\tAnn\t1", *lines, ""]), newline="")
+    message = refusal(path)
+    assert message.startswith("my.tsv, row 2 (line 3): expected no tab and no line break in a field of a TSV, got ")
+    assert message.endswith("name the columns QuestionID, Question, Sentence, Label; or save the file as CSV")
+
+
+def test_both_ways_out_of_a_quote_that_swallows_rows_give_every_row(tmp_path):
+    rows = [("q1", "What?", '"I came, I saw.', 0), ("q1", "What?", '…I conquered."', 1)]
+    unquoted = tmp_path / "my.tsv"
+    lines = ["\t".join(formats.OFFICIAL), *("\t".join(map(str, row)) for row in rows)]
+    unquoted.write_text("\n".join(lines), encoding="utf-8")
+    assert as_rows(load_pairs(unquoted)) == as_rows(load_pairs(write(tmp_path / "my.csv", rows))) == rows
+    texts = tmp_path / "texts.tsv"
+    texts.write_text("Sentence\tQuestion\n" + '"a\tb"\nc"\td\n', encoding="utf-8")
+    assert load_unlabelled(texts)["answer"][:] == ['"a', 'c"']
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_question_id_with_two_question_texts_is_refused(tmp_path, kind, monkeypatch):
+    rows = [ROWS[0], ("q1", "Who else?", "Bob", 0), *ROWS[2:]]
+    path = write(tmp_path / f"my.{kind}", rows)
+    expected = f"{named(path, 2)}expected one question text a question_id, got another one for 'q1': 'Who else?'"
+    assert refusal(path).startswith(expected)
+    monkeypatch.setattr(formats, "_BATCH", 1)  # also where the second text is in another table
+    assert refusal(path, lambda path: load_unlabelled(path)).startswith(expected)
 
 
 def test_row_longer_than_a_block_is_refused(tmp_path, monkeypatch):
@@ -443,7 +483,8 @@ def test_fingerprint_sees_content_and_not_storage():
     changed = [pairs.select([1, 0, 2, 3]), pairs.select([0, 1, 2]), pairs.remove_columns("label")]
     changed += [from_rows([{**row, "answer": f"{row['answer']}."} for row in pairs])]
     # The same characters, cut elsewhere.
-    changed += [from_rows([{**pairs[0], "question": "Who?A", "answer": "nn did"}, *pairs.select([1, 2, 3])])]
+    cut = {**pairs[2], "question": "When?I", "answer": "n spring"}
+    changed += [from_rows([pairs[0], pairs[1], cut, pairs[3]])]
     assert len({known, *map(fingerprint, changed)}) == 6
 
 
@@ -464,7 +505,10 @@ def test_written_and_read_back_tables_are_equal(tmp_path, questions, kind):
         for candidate in candidates
     ]
     path = write(tmp_path / f"my.{kind}", rows)
-    assert as_rows(load_pairs(path, questions="all")) == rows
+    if kind == "tsv" and any(set("\t\r\n") & set(text) for row in rows for text in row[:3]):
+        assert "expected no tab and no line break" in refusal(path)
+    else:
+        assert as_rows(load_pairs(path, questions="all")) == rows
 
 
 REAL = """wikiqa train 873 8672 1040, wikiqa dev 126 1130 140, wikiqa test 243 2351 293, trecqa train 83 4625 348,

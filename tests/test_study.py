@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from as2lib.__main__ import main
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -21,8 +23,8 @@ def project(root):
     return root
 
 
-def planned_jobs(project):
-    """(rule → number of jobs, the groups to fit) of a dry run."""
+def planned_jobs(project, study="tiny"):
+    """(rule → number of jobs, the groups to fit) of a dry run of a study, by name or file."""
     command = [
         sys.executable,
         "-m",
@@ -31,7 +33,7 @@ def planned_jobs(project):
         "2",
         "--dry-run",
         "--config",
-        "study=tiny",
+        f"study={study}",
         "--quiet",
         "host",
     ]
@@ -57,8 +59,8 @@ def pretend_done(project):
         (folder / f"{group}.{store.group_identity(group)[:16]}").touch()
 
 
-def test_a_fresh_study_fits_every_group_and_runs_every_notebook(project):
-    jobs, groups = planned_jobs(project)
+def test_a_fresh_study_fits_every_group_and_runs_every_notebook(project, elsewhere):
+    jobs, groups = planned_jobs(project, elsewhere)  # by its file: the other tests by its name
     assert {"lexical", "students-0", "mhs-1", "electra-large"} <= groups
     assert jobs["fit"] == len(groups) == 13
     assert {job for job in jobs if "notebook" in job} == {
@@ -75,6 +77,38 @@ def test_a_changed_key_refits_only_what_depends_on_it(project):
     content["distillation"]["tau"] = 5
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     assert planned_jobs(project)[1] == {"students-0", "students-1", "mhs-0", "mhs-1", "strategies"}
+
+
+@pytest.fixture
+def elsewhere(project, tmp_path):
+    """The tiny study as a file outside of params/, under another name."""
+    content = yaml.safe_load((project / "params" / "tiny.yaml").read_text()) | {"study": "mine"}
+    file = tmp_path / "my files" / "mine.yaml"
+    file.parent.mkdir()
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    return file
+
+
+def test_the_study_of_a_file_is_given_to_snakemake_as_that_file(elsewhere, monkeypatch, capsys):
+    monkeypatch.chdir(elsewhere.parent.parent)
+    asked = []
+    monkeypatch.setattr("as2lib.commands.walk", lambda store, lock, *arguments: asked.append(arguments) or 0)
+    assert main(["study", "my files/mine.yaml", "--cores", "1", "--", "--dry-run"]) == 0
+    assert asked[0][:2] == ("--config", f"study={elsewhere}")
+    assert asked[0][-1] == "--dry-run"
+    assert "reports/mine/index.html" in capsys.readouterr().out
+
+
+def test_a_file_of_another_studys_name_runs_only_with_that_studys_content(project, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("as2lib.commands.walk", lambda *_: 0)
+    file, content = tmp_path / "tiny.yaml", yaml.safe_load((project / "params" / "tiny.yaml").read_text())
+    file.write_text(yaml.safe_dump(content))
+    assert main(["study", str(file)]) == 0
+    file.write_text(yaml.safe_dump(content | {"seeds": [0]}))
+    assert main(["study", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"{file}: the study tiny is that of params/tiny.yaml, which has other content" in said
 
 
 def test_the_snakefile_is_short():

@@ -6,7 +6,7 @@ what is made here in a file, and nothing else knows that it was made.
 
 import gzip
 import hashlib
-import json
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from as2lib.data import sources
-from as2lib.data.formats import COLUMNS, require_utf8, shorten
+from as2lib.data.formats import COLUMNS, parse_json, require_utf8, shorten
 
 _BATCH = 8192
 DEV_SHARE = 10  # one in so many training questions is dev
@@ -146,31 +146,37 @@ def _of_hub(location: sources.Location) -> Iterator[tuple[str, Record]]:
 
 def _of_file(path: Path) -> Iterator[tuple[str, Record]]:
     """The records of one file: Parquet as on the hub, JSON lines, or SQuAD's own JSON; also gzipped."""
-    if path.suffix == ".parquet":
-        batches = parquet.ParquetFile(path).iter_batches(64)
-        for number, record in enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), start=1):
-            yield f"{path.name}, record {number}", record
-        return
+    try:
+        yield from _parquet_records(path) if path.suffix == ".parquet" else _json_records(path)
+    except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        problem = shorten(str(error).partition("\n")[0])
+        raise ValueError(f"{path.name}: expected a whole file of UTF-8 text or Parquet, got {problem}") from None
+
+
+def _parquet_records(path: Path) -> Iterator[tuple[str, Record]]:
+    batches = parquet.ParquetFile(path).iter_batches(64)
+    for number, record in enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), start=1):
+        yield f"{path.name}, record {number}", record
+
+
+def _json_records(path: Path) -> Iterator[tuple[str, Record]]:
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as stream:
         if ".jsonl" not in path.name:
-            yield from _squad_json(path.name, json.load(stream))
+            yield from _squad_json(path.name, parse_json(path.name, stream.read()))
             return
         for number, line in enumerate(stream, start=1):
-            try:
-                yield f"{path.name}, line {number}", json.loads(line)
-            except json.JSONDecodeError as error:
-                raise ValueError(f"{path.name}, line {number}: expected a JSON object, got {error.msg}") from None
+            yield f"{path.name}, line {number}", parse_json(f"{path.name}, line {number}", line)
 
 
 def _squad_json(name: str, content: Record) -> Iterator[tuple[str, Record]]:
     with _in_format(name, "SQuAD"):
         paragraphs = [paragraph for article in content["data"] for paragraph in article["paragraphs"]]
-        asked = [(paragraph["context"], one) for paragraph in paragraphs for one in paragraph["qas"]]
-    for context, one in asked:
-        where = f"{name}, question {one.get('id')}"
+        asked = [(paragraph["context"], one, one["id"]) for paragraph in paragraphs for one in paragraph["qas"]]
+    for context, one, identifier in asked:
+        where = f"{name}, question {identifier}"
         with _in_format(where, "SQuAD"):
             answers = {key: [answer[key] for answer in one["answers"]] for key in ("text", "answer_start")}
-            record = {"id": one["id"], "question": one["question"], "context": context, "answers": answers}
+            record = {"id": identifier, "question": one["question"], "context": context, "answers": answers}
         yield where, record
 
 
@@ -179,7 +185,7 @@ def _in_format(where: str, format: str) -> Iterator[None]:
     """Says which record is not in its format."""
     try:
         yield
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         told = f"none with {error}" if isinstance(error, KeyError) else shorten(str(error))
         raise ValueError(f"{where}: expected a record of {format}, got {told}") from None
 
@@ -202,7 +208,8 @@ def _owners(lists: tuple[Path, ...]) -> dict[str, Path]:
     """
     owner: dict[str, Path] = {}
     for path in lists:
-        for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
+        for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="surrogateescape").split("\n"), 1):
+            require_utf8(f"{path.name}, line {number}", line)
             if (question := line.strip()) and owner.setdefault(question, path) != path:
                 other = owner[question].name
                 raise ValueError(f"{path.name}, line {number}: question {shorten(question)} is also in {other}")

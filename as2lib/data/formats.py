@@ -4,7 +4,7 @@ import csv
 import json
 import mmap
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,14 @@ import pyarrow.parquet as parquet
 
 COLUMNS = ("question_id", "question", "answer", "label")
 # What the official WikiQA files, lucadiliello/* and selqa call our columns; and columns of theirs that we pass over.
-RENAMED = {"QuestionID": "question_id", "Question": "question", "Sentence": "answer", "Label": "label"}
-RENAMED |= {"key": "question_id", "candidate": "answer"}
+OFFICIAL = {"QuestionID": "question_id", "Question": "question", "Sentence": "answer", "Label": "label"}
+RENAMED = OFFICIAL | {"key": "question_id", "candidate": "answer"}
 PASSED_OVER = {"document_title", "DocumentID", "DocumentTitle", "SentenceID"}
 _BATCH = 8192  # rows turned into one Arrow chunk
 _BLOCK = 16 << 20  # bytes of a delimited file parsed at once: no row is longer
+
+_BREAK = re.compile("[\t\r\n]").search
+_WAYS_OUT = f"without quoting, where quotes are text, name the columns {', '.join(OFFICIAL)}; or save the file as CSV"
 
 Rows = Iterator[tuple[str, dict[str, Any]]]  # what to call a row in an error, and its values by their name
 
@@ -33,6 +36,8 @@ def select(table: pa.Table, where: str, labelled: bool, exact: bool = True) -> p
 
     Raises ValueError that names what is missing and what is too much: `NoLabels` where the label is missing.
     """
+    if len(set(table.column_names)) < len(table.column_names):
+        raise ValueError(f"{where}: expected each column once, got {listed(table.column_names)}")
     columns = _match(table.column_names, where, labelled, exact)
     return table.select(list(columns.values())).rename_columns(list(columns))
 
@@ -43,9 +48,9 @@ def _match(names: Collection[str], where: str, labelled: bool, exact: bool = Tru
     needed = COLUMNS if labelled else COLUMNS[1:3]
     missing = [name for name in needed if name not in theirs and not (name == "question_id" and "candidate" in names)]
     extra = [name for name in theirs if exact and name not in COLUMNS and name not in PASSED_OVER]
-    problems = [f"{word} {', '.join(them)}" for word, them in (("missing", missing), ("extra", extra)) if them]
+    problems = [f"{word} {listed(them)}" for word, them in (("missing", missing), ("extra", extra)) if them]
     if problems:
-        came = f"{', '.join(names) or 'none'} ({'; '.join(problems)})"
+        came = f"{listed(names) or 'none'} ({'; '.join(problems)})"
         error = NoLabels if "label" in missing else ValueError
         raise error(f"{where}: expected the columns {', '.join(needed)}, got {came}")
     return {name: theirs[name] for name in COLUMNS if name in theirs}
@@ -102,7 +107,7 @@ def tables_of_rows(rows: Rows, name: str, labelled: bool) -> Iterator[pa.Table]:
                 )
             if names is None:
                 names, columns = row.keys(), _match(row, name, labelled)
-            if differing := ", ".join(sorted(row.keys() ^ names)):
+            if differing := listed(sorted(row.keys() ^ names)):
                 raise ValueError(f"{where}: expected the columns of the first row, got a difference in {differing}")
         texts = {ours: [_text(where, ours, row[its]) for where, row in batch] for ours, its in columns.items()}
         yield pa.table({ours: pa.array(column, pa.string()) for ours, column in texts.items()})
@@ -112,6 +117,12 @@ def shorten(value: Any) -> str:
     """A value as an error quotes it: on one line, and at most 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as an error gives them: on one line, each of at most 60 characters, the first twelve."""
+    found = [name if name.isprintable() and len(name) <= 60 else shorten(name) for name in islice(names, 13)]
+    return ", ".join([*found[:12], *["…"] * (len(found) > 12)])
 
 
 def require_utf8(where: str, text: str) -> None:
@@ -124,19 +135,28 @@ def require_utf8(where: str, text: str) -> None:
 
 
 def _text(where: str, column: str, value: Any) -> str | None:
-    if value is None or isinstance(value, str):
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{where}: {column} must be text, got half a character in {shorten(value)}") from None
         return value
-    if column == "label" or (column == "question_id" and isinstance(value, int | float)):
+    if value is None:
+        return value
+    if column == "question_id" and isinstance(value, int | float):
         return str(value)
+    if column == "label":
+        return shorten(value)
     raise ValueError(f"{where}: {column} must be text, got {shorten(value)}")
 
 
 def _parquet_tables(path: Path) -> Iterator[pa.Table]:
     try:
         with parquet.ParquetFile(path) as file:
+            listed(file.schema_arrow.names)  # which are decoded here
             yield file.schema_arrow.empty_table()  # the columns of an empty file are checked too
             yield from (pa.Table.from_batches([batch]) for batch in file.iter_batches(_BATCH))
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         problem = str(error).partition("\n")[0]
         raise ValueError(f"{path.name}: expected a Parquet file, got {problem}") from None
 
@@ -149,8 +169,8 @@ def _delimited_tables(path: Path) -> Iterator[pa.Table]:
         if quoted and _is_misquoted(path, delimiter):
             raise pa.ArrowInvalid("a quote that is not closed at the end of its field")
         with arrow_csv.open_csv(path, arrow_csv.ReadOptions(block_size=_BLOCK), parse, texts) as reader:
-            if len(set(reader.schema.names)) < len(reader.schema.names):
-                raise ValueError(f"{path.name}: expected each column once, got {', '.join(reader.schema.names)}")
+            if len(set(reader.schema.names)) < len(reader.schema.names):  # names that are not UTF-8 are refused below
+                raise ValueError(f"{path.name}: expected each column once, got {listed(reader.schema.names)}")
             yield reader.schema.empty_table()
             yield from (pa.Table.from_batches([batch]) for batch in reader)
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
@@ -160,17 +180,23 @@ def _delimited_tables(path: Path) -> Iterator[pa.Table]:
 
 
 def _is_misquoted(path: Path, delimiter: str) -> bool:
-    """Whether a quoted field goes on after its quote, or to the end of the file: Arrow reads both without a word."""
+    """Whether a quoted field goes on after its quote, or to the end of the file: Arrow reads both without a word.
+
+    In a TSV also whether it holds a tab or a line break: more likely, the quote is text and swallowed what follows.
+    """
     end = rf"{delimiter}\r\n"
-    field = rf'"(?<![^{end}]")(?:(?:[^"]++|"")*+"(?=[{end}]|\Z)|(?P<misquoted>))'
+    held = rf'[^"{end}]' if delimiter == "\t" else '[^"]'
+    field = rf'"(?<![^{end}]")(?:(?:{held}++|"")*+"(?=[{end}]|\Z)|(?P<misquoted>))'
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return any(found["misquoted"] is not None for found in re.finditer(field.encode(), content))
 
 
 def _dialect(path: Path) -> tuple[str, bool]:
-    """The delimiter of a file, and whether its fields may be quoted."""
+    """The delimiter of a file, and whether its fields may be quoted: not in a TSV with WikiQA's official names."""
+    if path.suffix.lower() != ".tsv":
+        return ",", True
     with path.open(encoding="utf-8-sig", errors="replace") as stream:
-        return "\t" if path.suffix.lower() == ".tsv" else ",", stream.read(10) != "QuestionID"
+        return "\t", OFFICIAL.keys().isdisjoint(stream.readline(1 << 16).strip("\r\n").split("\t"))
 
 
 def _json_rows(path: Path) -> Rows:
@@ -180,12 +206,29 @@ def _json_rows(path: Path) -> Rows:
         for row, (number, line) in enumerate(lines, 1):
             where = f"{path.name}, row {row} (line {number})"
             require_utf8(where, line)
-            try:
-                yield where, json.loads(line)
-            except json.JSONDecodeError as error:
-                raise ValueError(f"{where}: expected a JSON object, got {error.msg} at column {error.colno}") from None
+            yield where, parse_json(where, line)
     if not row:
         raise ValueError(f"{path.name}: expected at least one row, got none")
+
+
+def parse_json(where: str, text: str) -> Any:
+    """What JSON says; ValueError that says where for text that is none, or that gives an object's key twice."""
+    try:
+        return json.loads(text, object_pairs_hook=_each_key_once)
+    except json.JSONDecodeError as error:
+        problem = f"{error.msg} at column {error.colno}"
+    except RecursionError:
+        problem = "one nested too deeply"
+    except ValueError as error:  # a key twice, or a number of thousands of digits
+        problem = str(error)
+    raise ValueError(f"{where}: expected a JSON object, got {problem}")
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"a key twice among {listed(key for key, _ in pairs)}")
+    return found
 
 
 def _delimited_rows(path: Path) -> Rows:
@@ -197,9 +240,12 @@ def _delimited_rows(path: Path) -> Rows:
         try:
             for fields in reader:
                 require_utf8(where, "".join(fields))
+                if delimiter == "\t" and (broken := next(filter(_BREAK, fields), None)):
+                    wanted = "expected no tab and no line break in a field of a TSV"
+                    raise ValueError(f"{where}: {wanted}, got {shorten(broken)} between two quotes; {_WAYS_OUT}")
                 if header and fields:  # blank lines are passed over
                     if len(fields) != len(header):
-                        wanted = f"{len(header)} fields ({', '.join(header)})"
+                        wanted = f"{len(header)} fields ({listed(header)})"
                         raise ValueError(f"{where}: expected {wanted}, got {len(fields)}")
                     row += 1
                     yield where, dict(zip(header, fields, strict=True))
@@ -207,4 +253,5 @@ def _delimited_rows(path: Path) -> Rows:
                 where = f"{path.name}, row {row + 1} (line {reader.line_num + 1})"
         except csv.Error as error:
             wanted = 'fields quoted as in RFC 4180 (one that begins with a double quote is written """…")'
-            raise ValueError(f"{where}: expected {wanted}, got {error}") from None
+            ways = f"; {_WAYS_OUT}" if delimiter == "\t" else ""
+            raise ValueError(f"{where}: expected {wanted}, got {error}{ways}") from None

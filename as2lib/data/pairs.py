@@ -9,7 +9,7 @@ ASNQ has 23.7 M rows.
 import hashlib
 import json
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,15 @@ import datasets
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from datasets import Dataset, DatasetInfo, Features, Value
 from datasets.table import Table
 
 from as2lib.data import builders, disk, formats, sample, sources
 from as2lib.data.formats import COLUMNS, shorten
+from as2lib.data.rules import check, run_starts
 from as2lib.metrics.ranking import POLICIES, kept
 
 FEATURES = Features({**{name: Value("string") for name in COLUMNS[:3]}, "label": Value("int8")})
-Locate = Callable[[int], str]
 _VERSION = 1  # raise it when the same files would give other pairs
 _generate, _generate_pool = (lru_cache(maxsize=2)(made) for made in (sample.generate, sample.generate_unlabelled))
 
@@ -96,7 +95,7 @@ def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
     if not 0 <= fold < folds:
         raise ValueError(f"fold: expected 0 to {folds - 1}, got {fold}")
     table = _table(pairs)
-    question = np.cumsum(_run_starts(table["question_id"])) - 1
+    question = np.cumsum(run_starts(table["question_id"])) - 1
     return _dataset(table.filter(pa.array(question % folds != fold)))
 
 
@@ -116,44 +115,6 @@ def from_rows(rows: Any, name: str = "rows") -> Dataset:
     return _dataset(pa.concat_tables(check(tables, name)))
 
 
-def check(
-    tables: Iterable[pa.Table],
-    name: str,
-    labelled: bool = True,
-    locate: Locate | None = None,
-    ids: Callable[[], str] | None = None,
-) -> Iterator[pa.Table]:
-    """The tables of one set with our types, if it keeps every rule; each is tested on whole columns.
-
-    A text is valid UTF-8, neither empty nor blank; a number is accepted as an id. A label is 0 or 1, as a number or
-    text. The rows of a question are contiguous. Missing ids are made from runs of equal questions: `<ids()>-1`, ….
-    locate: what to call a row, counted from 0; by default "<name>, row <number from 1>".  ids: by default the name.
-    Raises ValueError in one line that says where, what was expected and what came.
-    """
-    locate = locate or (lambda row: f"{name}, row {row + 1}")
-    rows, runs, last = 0, 0, None
-    begun: dict[str, int] = {}  # question → its first row
-    for table in filter(len, tables):
-        present = [key for key in COLUMNS[:3] if key in table.column_names]
-        columns = {key: _text(table[key], key, name, locate, rows) for key in present}
-        runs_of = columns[present[0]]  # ids, or else questions
-        begins = _run_starts(runs_of)
-        begins[0], last = runs_of[0].as_py() != last, runs_of[-1].as_py()
-        if "question_id" in columns:
-            heads = runs_of.filter(pa.array(begins)).to_pylist()
-            _require_contiguous(begun, heads, rows + np.flatnonzero(begins), locate)
-        else:
-            numbers = pa.array(runs + np.cumsum(begins)).cast(pa.string())
-            columns["question_id"] = pc.binary_join_element_wise(ids() if ids else name, numbers, "-")
-            runs += int(begins.sum())
-        if labelled:
-            columns["label"] = _labels(table["label"], locate, rows)
-        yield pa.table({key: columns[key] for key in COLUMNS if key in columns})
-        rows += len(table)
-    if not rows:
-        raise ValueError(f"{name}: expected at least one row, got none")
-
-
 def filter_questions(pairs: Dataset, questions: str) -> Dataset:
     """The pairs of the questions that a policy keeps: "answered", "mixed" or "all" (see `load_pairs`).
 
@@ -165,7 +126,7 @@ def filter_questions(pairs: Dataset, questions: str) -> Dataset:
     if questions == "all" or len(pairs) == 0:
         return pairs
     table = _table(pairs)
-    starts = np.flatnonzero(_run_starts(table["question_id"]))
+    starts = np.flatnonzero(run_starts(table["question_id"]))
     sizes = np.diff(np.append(starts, table.num_rows))
     keep = kept(sizes, np.add.reduceat(table["label"].to_numpy(), starts, dtype=np.int64), questions)
     if keep.all():
@@ -279,47 +240,3 @@ def _from_files(paths: Sequence[Path], name: str, labelled: bool) -> Iterator[pa
 
     # Made ids are named by content, as identities are: no two files share one, and a moved file keeps its own.
     return check(tables(), name, labelled, locate, ids=lambda: sources.file_sha256(paths[0])[:8])
-
-
-def _text(column: pa.ChunkedArray, key: str, name: str, locate: Locate, first: int) -> pa.ChunkedArray:
-    """The texts of a column whose first row is `first` of its set."""
-    if key != "question_id" and pa.types.is_primitive(column.type):
-        raise ValueError(f"{name}: {key} must be text, got a column of type {column.type}")
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid:
-        texts = (text or b"" for text in column.cast(pa.binary()).to_pylist())
-        row = next(row for row, text in enumerate(texts) if text.decode(errors="ignore").encode() != text)
-        raise ValueError(f"{locate(first + row)}: {key} must be UTF-8 text, got other bytes") from None
-    column = column.cast(pa.string())
-    empty = pc.or_(pc.utf8_is_space(column), pc.equal(pc.binary_length(column), 0))
-    row = pc.index(pc.fill_null(empty, True), True).as_py()
-    if row >= 0:
-        raise ValueError(f"{locate(first + row)}: {key} must not be empty, got {shorten(column[row].as_py() or '')}")
-    return column
-
-
-def _labels(column: pa.ChunkedArray, locate: Locate, first: int) -> pa.ChunkedArray:
-    texts = column.cast(pa.string())
-    zeros, ones = (pc.is_in(texts, value_set=pa.array([label, f"{label}.0"])) for label in "01")
-    row = pc.index(pc.or_(zeros, ones), False).as_py()
-    if row >= 0:
-        got = column[row].as_py()
-        got = "nothing" if got in (None, "") else shorten(got)
-        raise ValueError(f"{locate(first + row)}: label must be 0 or 1, got {got}")
-    return ones.cast(pa.int8())
-
-
-def _run_starts(column: pa.ChunkedArray) -> np.ndarray:
-    """For each row, whether its value differs from the one before."""
-    return np.append(True, pc.not_equal(column[1:], column[:-1]).to_numpy())
-
-
-def _require_contiguous(begun: dict[str, int], heads: list[str], starts: np.ndarray, locate: Locate) -> None:
-    """Add the questions that begin at some rows to those begun before, as question → row."""
-    for head, start in zip(heads, starts.tolist(), strict=True):
-        if begun.setdefault(head, start) != start:
-            raise ValueError(
-                f"{locate(start)}: the rows of a question must be contiguous, got question_id {shorten(head)} again, "
-                f"first at {locate(begun[head])}; bring its rows together in their order"
-            )

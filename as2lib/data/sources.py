@@ -89,6 +89,15 @@ def split_part(part: str) -> tuple[str, str | None]:
     return (source, split) if source else (part, None)
 
 
+def canonical(part: str) -> str:
+    """One way to write a part, whichever of its names was used: to tell whether two are the same."""
+    source, split = split_part(part)
+    name = next((short for short, hub in HUB_SETS.items() if source in (short, hub.name)), source)
+    path = find_root() / Path(source).expanduser()
+    called = str(path.resolve()) if path.exists() else name
+    return f"{called}:{'dev' if split == 'validation' else split}" if split else called
+
+
 def resolve(source: str | Path, split: str | None = None) -> Location:
     """Where the pairs of a source and split are, without reading them.
 

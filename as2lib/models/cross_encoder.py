@@ -75,8 +75,9 @@ def loaded(
         for names in (("config.json",), WEIGHTS):
             if not any((Path(origin) / name).exists() for name in names):
                 raise ValueError(f"{origin}: expected a model's {' or '.join(names)}, got no such file")
-    verbosity = logging.get_verbosity()
+    verbosity, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity(logging.CRITICAL)  # its own report of what does not fit says less, in a table
+    logging.disable_progress_bar()  # there would be one a model, gone in a moment
     try:
         if config is None:
             fields, _ = PretrainedConfig.get_config_dict(origin, revision=revision)
@@ -90,6 +91,8 @@ def loaded(
         raise ValueError(f"{origin}: can't be loaded: {str(error).strip().partition(chr(10))[0]}") from None
     finally:
         logging.set_verbosity(verbosity)
+        if bar:
+            logging.enable_progress_bar()
     if wrong := _first_wrong(model, found, from_encoder):
         raise ValueError(f"{origin}: {wrong}, which the configuration asks for; it would score at random")
     return model

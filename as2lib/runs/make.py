@@ -18,7 +18,7 @@ from as2lib.runs.alone import only_one
 from as2lib.runs.files import write_json, write_parquet, write_scores
 from as2lib.runs.progress import bar
 from as2lib.runs.reach import require_within_reach
-from as2lib.runs.run import Job
+from as2lib.runs.run import READING, Job
 from as2lib.runs.search import settled
 from as2lib.runs.store import Finished, Store
 from as2lib.runs.vouched import write_done
@@ -57,6 +57,7 @@ def make_all(
     missing = agreed(store.missing(names, model, refresh))
     require_within_reach(store, missing)
     progress = progress and rank() == 0
+    require_inputs(store, missing)
     steps = bar(missing, progress)
     for name in steps:
         steps.set_description(name)
@@ -64,6 +65,15 @@ def make_all(
         if make(store, name, progress and sys.stderr.isatty(), refresh) and say and rank() == 0:
             with tqdm.external_write_mode():
                 say(_line(store, name, time.perf_counter() - started))
+
+
+def require_inputs(store: Store, names: list[str]) -> None:
+    """Raises what can be known to be wrong with the pair sets and the encoders of some runs."""
+    if any(store.plan[name].kind in READING for name in names):
+        from as2lib.runs import beforehand  # it reads texts, which others need not
+
+        beforehand.require_data(store, names)
+        beforehand.require_encoders(store, names)
 
 
 def _line(store: Store, name: str, seconds: float) -> str:

@@ -1,28 +1,71 @@
 """What every paper's parameters are made of: pair sets, encoders, budgets and tests; unknown keys are refused."""
 
-from typing import Annotated, Any
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
 SIZES = ("large", "base")
+
+
+TOO_LONG = "data.max_length: expected at most {} tokens, which {} has positions for (max_position_embeddings), got {}"
+ALLOW_SHARED = "give each split questions of its own, or allow it: data.allow_shared_questions: true"
 
 
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-Parts = Annotated[list[str], BeforeValidator(_as_list)]  # `source`, `source:split`, or a list of these
+def _each_once(values: list[Any]) -> list[Any]:
+    if len(set(values)) < len(values):
+        raise ValueError(f"expected each value once, got {values}")
+    return values
+
+
+One = TypeVar("One")
+Points = Annotated[list[One], AfterValidator(_each_once)]
+Parts = Annotated[Points[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]  # `source`, `source:split`, …
+Seeds = Points[Annotated[int, Field(ge=0, lt=2**32)]]  # as numpy takes them
+Alpha = Annotated[float, Field(ge=0, le=1, description="weight of the hard loss")]
+Tau = Annotated[float, Field(gt=0, description="temperature")]
+Rate = Annotated[float, Field(gt=0, le=1, description="learning rate")]
+Count = Annotated[int, Field(gt=0, lt=2**31)]
+Width = Annotated[int, Field(gt=0, le=2**14)]  # of a layer: a larger one fits in no memory
+Drop = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    """Parameters that refuse what they don't know: a key, another type (yes for a number), infinity."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, content: Any) -> Any:
+        for key in content if isinstance(content, dict) else ():
+            if key not in cls.model_fields:
+                near = get_close_matches(str(key), cls.model_fields, n=1)
+                meant = f"did you mean {near[0]}?" if near else f"expected some of {', '.join(cls.model_fields)}"
+                raise PydanticCustomError("unknown", "unknown key; {meant}", {"key": str(key), "meant": meant})
+        return content
+
+
+def said(error: ValidationError) -> str:
+    """What is wrong with some parameters, on one line: each key with its problem."""
+    found = []
+    for one in error.errors():
+        key = ".".join(map(str, (*one["loc"], *([one["ctx"]["key"]] if one["type"] == "unknown" else ()))))
+        problem = " ".join(one["msg"].removeprefix("Value error, ").split())
+        found.append(f"{key}: {problem}" if key else problem)
+    return "; ".join(found)
 
 
 class Pairs(Strict):
     """The splits of one pair set; the parts of one follow each other."""
 
-    train: Parts
+    train: Parts = Field(min_length=1)
     dev: Parts = []
     test: Parts = []
 
@@ -30,22 +73,23 @@ class Pairs(Strict):
 class Data(Strict):
     target: Pairs
     transfer: Pairs
-    max_length: int = Field(gt=4, description="tokens of question and answer together")
+    max_length: int = Field(gt=4, le=2**15, description="tokens of question and answer together")
     describe: list[str] = Field([], description="further known sources whose statistics stand in 01_data")
+    allow_shared_questions: bool = Field(False, description="whether train, dev and test may have questions in common")
 
 
 class Training(Strict):
     """One fit's budget."""
 
-    steps: int | None = Field(None, gt=0, description="optimizer steps")
-    epochs: int | None = Field(None, gt=0, description="instead of steps: times that each training item is seen")
-    learning_rate: float = Field(gt=0)
-    batch_size: int | None = Field(None, gt=0, description="pairs in a batch")
-    batch_tokens: int | None = Field(None, gt=0, description="tokens in a batch at most, padding included, instead")
+    steps: Count | None = Field(None, description="optimizer steps")
+    epochs: Count | None = Field(None, description="instead of steps: times that each training item is seen")
+    learning_rate: Rate
+    batch_size: Count | None = Field(None, description="pairs in a batch")
+    batch_tokens: Count | None = Field(None, description="tokens in a batch at most, padding included, instead")
     warmup: float = Field(0.1, ge=0, lt=1, description="share of the steps with a rising learning rate")
     ratio: float | None = Field(None, gt=1, description="slanted triangle: highest over lowest rate; none: down to 0")
-    evaluate_every: int | None = Field(None, gt=0, description="steps between evaluations on dev; none: last weights")
-    patience: int = Field(50, gt=0, description="evaluations without a better dev MAP before the fit stops")
+    evaluate_every: Count | None = Field(None, description="steps between evaluations on dev; none: last weights")
+    patience: Count = Field(50, description="evaluations without a better dev MAP before the fit stops")
 
     @model_validator(mode="after")
     def _one_bound(self) -> "Training":
@@ -62,12 +106,64 @@ class Training(Strict):
         return self
 
 
+class Configuration(Strict):
+    """The fields of an encoder's configuration that a study may set; its vocabulary and its classes are the study's.
+
+    Families share them: a field that one doesn't read stays unused.
+    """
+
+    model_type: Literal["electra", "roberta", "albert", "bert", "deberta-v2"]
+    hidden_size: Width
+    num_hidden_layers: Annotated[int, Field(gt=0, le=256)]
+    num_attention_heads: Width
+    intermediate_size: Width | None = None
+    embedding_size: Width | None = None
+    max_position_embeddings: Annotated[int, Field(gt=0, le=2**17)] = 512
+    type_vocab_size: Annotated[int, Field(ge=0, le=1024)] = 2
+    hidden_act: Literal["gelu", "gelu_new", "gelu_fast", "relu", "silu", "swish", "tanh"] = "gelu"
+    initializer_range: Annotated[float, Field(ge=0)] = 0.02
+    layer_norm_eps: Annotated[float, Field(gt=0)] = 1e-12
+    hidden_dropout_prob: Drop = 0.0
+    attention_probs_dropout_prob: Drop = 0.0
+    classifier_dropout: Drop | None = None
+    classifier_dropout_prob: Drop = 0.0
+    num_hidden_groups: Count = 1
+    inner_group_num: Count = 1
+    relative_attention: bool = False
+    max_relative_positions: int = -1
+    position_biased_input: bool = True
+    pos_att_type: list[Literal["c2p", "p2c"]] | None = None
+
+    @model_validator(mode="after")
+    def _heads_divide_the_width(self) -> "Configuration":
+        if self.hidden_size % self.num_attention_heads:
+            raise ValueError(
+                f"num_attention_heads: expected a divisor of hidden_size, {self.hidden_size}; "
+                f"got {self.num_attention_heads}"
+            )
+        return self
+
+
+def positions(config: dict[str, Any]) -> int | None:
+    """Tokens that an encoder's sequences may have, by the fields of its configuration; None where any number."""
+    if config.get("max_position_embeddings") is None or not config.get("position_biased_input", True):
+        return None
+    # These count positions from behind the padding token's number, which is 0 in the vocabularies of a study.
+    behind = config["model_type"] in ("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "mpnet")
+    return config["max_position_embeddings"] - (behind and 1 + (config.get("pad_token_id") or 0))
+
+
+def _checked(config: dict[str, Any]) -> dict[str, Any]:
+    Configuration.model_validate(config)
+    return config
+
+
 class Backbone(Strict):
     """An encoder: a hub name (or folder), or the fields of a configuration to start from nothing."""
 
-    name: str | None = None
+    name: str | None = Field(None, min_length=1)
     layers: int | None = Field(None, gt=0, description="keep only the first layers of `name`")
-    config: dict[str, Any] | None = None
+    config: Annotated[dict[str, Any], AfterValidator(_checked)] | None = None
     label: str = Field(description="what it is, in the tables")
     transfer: Pairs | None = Field(None, description="its own transfer set; default: data.transfer")
     transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
@@ -77,6 +173,8 @@ class Backbone(Strict):
     def _one_origin(self) -> "Backbone":
         if (self.name is None) == (self.config is None):
             raise ValueError("expected either name (a hub name or a folder) or config (to start from nothing)")
+        if self.layers and self.config:
+            raise ValueError("layers: expected with name; of a config, num_hidden_layers says how many")
         return self
 
     @property

@@ -146,6 +146,9 @@ class Store:
 
     def planned(self, name: str) -> Run:
         """The run of that name.  Raises KeyError with the nearest names."""
+        if below := self._below.get(name):
+            seeds = "its seeds are" if all(one.startswith(f"{name}/seed-") for one in below) else "below it are"
+            raise KeyError(f"no run {name!r}; {seeds} {', '.join(below[:3])}{', …' * (len(below) > 3)}")
         if name not in self.plan:
             near = get_close_matches(name, self.plan, n=3, cutoff=0.3)
             guess = f"did you mean {', '.join(near)}? " if near else ""

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from as2lib.runs.params import Pairs, Strict, Training
+from as2lib.runs.params import Drop, Pairs, Points, Strict, Training
 
 
 class CascadeFit(Strict):
@@ -18,8 +18,10 @@ class Cascade(Strict):
     family: Literal["electra", "roberta", "albert"] = Field(description="whose encoder it starts from")
     size: Literal["large", "base"] = "base"
     exits: list[int] = Field(min_length=2, description="layers behind which there is a classifier")
-    alphas: list[float] = Field([0.3, 0.4, 0.5], min_length=1, description="drop ratios in the tables")
-    grid: list[float] = Field([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], description="drop ratios that are combined in the figure")
+    alphas: Points[Drop] = Field([0.3, 0.4, 0.5], min_length=1, description="drop ratios in the tables")
+    grid: Points[Drop] = Field(
+        [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], min_length=1, description="drop ratios that are combined in the figure"
+    )
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
     fit: CascadeFit
     ablations: bool = Field(True, description="whether other ways of training are tried")

@@ -1,22 +1,22 @@
 """CERBERUS's parameters: distillation, heads, ensembles, its grid, and how its Table 5 is timed."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from as2lib.runs.params import Strict
+from as2lib.runs.params import Alpha, Count, Points, Rate, Strict, Tau
 
 
 class Distillation(Strict):
-    alpha: float = Field(ge=0, le=1, description="weight of the hard loss")
-    tau: float = Field(gt=0, description="temperature")
+    alpha: Alpha
+    tau: Tau
 
 
 class Heads(Strict):
     body: int = Field(gt=0, description="layers that the heads share; each head has the base model's other layers")
     combine: Literal["probability", "logit"] = "probability"
-    bodies: list[int] = Field([], description="further bodies to compare, beside those that the paper's scale to")
-    heads: list[int] = Field([], description="further numbers of heads to compare")
+    bodies: Points[Count] = Field([], description="further bodies to compare, beside those that the paper's scale to")
+    heads: Points[Annotated[int, Field(gt=0, le=100)]] = Field([], description="further numbers of heads to compare")
     perturb: float = Field(0.02, ge=0, description="noise, in standard deviations, where heads would learn the same")
 
 
@@ -27,16 +27,16 @@ class Ensemble(Strict):
 class Grid(Strict):
     """Points tried for each fit of CERBERUS; the best on dev is kept.  Empty: the value that the study gives."""
 
-    alpha: list[float] = Field([])
-    tau: list[float] = Field([])
-    learning_rate: list[float] = Field([])
-    batch_size: list[int] = Field([])
+    alpha: Points[Alpha] = Field([])
+    tau: Points[Tau] = Field([])
+    learning_rate: Points[Rate] = Field([])
+    batch_size: Points[Count] = Field([])
 
 
 class Latency(Strict):
     """How CERBERUS Table 5 is timed; the paper: batches of 128 on a GPU."""
 
-    batch: int = Field(gt=0, description="pairs in a batch")
-    tokens: int = Field(128, gt=0, description="in a pair, without padding")
+    batch: Count = Field(description="pairs in a batch")
+    tokens: int = Field(128, gt=4, le=512, description="in a pair, without padding; the encoders have 512 positions")
     repeats: int = Field(gt=1, description="timed batches")
     rows: list[str] = Field(description="which rows are timed, by the names of their runs; the others: not run")

@@ -4,15 +4,15 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from as2lib.runs.params import Strict, Training
+from as2lib.runs.params import Drop, Seeds, Strict, Training, Width
 
 
 class Vectors(Strict):
     """Static word vectors: of a text file, of single words in a sentence encoder, or of the study's own text."""
 
     source: Literal["file", "encoder", "ppmi"]
-    name: str | None = Field(None, description="the file, or the encoder's hub name or folder")
-    dimensions: int = Field(300, gt=0)
+    name: str | None = Field(None, min_length=1, description="the file, or the encoder's hub name or folder")
+    dimensions: Width = 300
 
     @model_validator(mode="after")
     def _named(self) -> "Vectors":
@@ -25,10 +25,10 @@ class Cosinet(Strict):
     """The Cosinet paper's models; list-wise batches count questions, point-wise ones pairs."""
 
     vectors: Vectors
-    hidden: int = Field(300, gt=0, description="filters of a convolution")
-    dropout: float = Field(0.0, ge=0, lt=1, description="on the pair vectors")
+    hidden: Width = Field(300, description="filters of a convolution")
+    dropout: Drop = Field(0.0, description="on the pair vectors")
     pointwise: Training
     listwise: Training
-    seeds: list[int] = Field(min_length=1)
-    ca_seeds: list[int] | None = Field(None, min_length=1, description="of Compare-Aggregate; default: seeds")
+    seeds: Seeds = Field(min_length=1)
+    ca_seeds: Seeds | None = Field(None, min_length=1, description="of Compare-Aggregate; default: seeds")
     ca_listwise: Training | None = Field(None, description="of Compare-Aggregate; default: listwise")

@@ -74,11 +74,17 @@ class Govern(Strict):
     unlabelled_fit: Training
     labelled_fit: Training
     ablation: Ablation | None = Field(None, description="Figure 2, Table 4 and the heads; none: not run")
-    precisions: list[Annotated[float, Field(gt=0, le=1)]] = Field([0.9], description="R@P is given at each")
+    precisions: list[Annotated[float, Field(gt=0, le=1)]] = Field(
+        [0.9], min_length=1, description="R@P is given at each"
+    )
+
+    @property
+    def encoders(self) -> list[Encoder]:
+        ablation = [self.ablation.teacher, self.ablation.student] if self.ablation else []
+        return [*self.teachers, self.student, *ablation]
 
     @model_validator(mode="after")
     def _only_backbones_have_a_transfer_step(self) -> "Govern":
-        encoders = [*self.teachers, self.student]
-        if self.start == "transfer" and any(encoder.of is None for encoder in encoders):
+        if self.start == "transfer" and any(encoder.of is None for encoder in (*self.teachers, self.student)):
             raise ValueError("govern.start: expected backbone where an encoder has a name of its own, got transfer")
         return self
