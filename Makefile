@@ -4,6 +4,7 @@ CORES ?= 2
 PYTHON ?= python3.11
 export STUDY CORES
 BIN := .venv/bin
+PIP = $(BIN)/pip -qq --disable-pip-version-check
 
 .PHONY: setup study test lab bench docs faults
 
@@ -33,12 +34,16 @@ faults: setup  ## kill fits, studies and nodes, and see that the next study ends
 
 setup: .venv/ready
 
+# torch comes first and from its file alone: given its hashes, pip would take an index's wheel before one that lies here.
 .venv/ready: requirements.lock requirements.cuda.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11, or make … PYTHON=python3"; exit 1; }
 	@echo "setting up .venv (once, a few minutes)"
 	@$(PYTHON) -m venv --clear .venv
-	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps -r requirements.lock
-	@$(BIN)/pip check >/dev/null || $(BIN)/pip install -qq --disable-pip-version-check --no-deps -r requirements.cuda.lock
-	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@sed -n '/^torch==/,/[^\\]$$/p' requirements.lock > .venv/torch.lock
+	@$(PIP) download --no-deps -d .venv/wheels "$$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' .venv/torch.lock)"
+	@$(PIP) install --no-deps --no-index --find-links .venv/wheels -r .venv/torch.lock && rm -r .venv/wheels
+	@$(PIP) install --no-deps -r requirements.lock
+	@$(BIN)/pip check >/dev/null || $(PIP) install --no-deps -r requirements.cuda.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@if [ -e .git ]; then $(BIN)/pre-commit install >/dev/null || true; fi
 	@touch $@
