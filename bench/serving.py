@@ -16,50 +16,61 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy
+import pandas
 
 from as2lib.metrics.ranking import summary
 from as2lib.precision import machine
 from as2lib.ranker import Ranker
 from as2lib.serve import BACKENDS, installed
 from bench import NotRun, wikiqa
+from bench.serving_models import MODELS, fitted, new
 
 TARGET = "ours ≥ 5 times as fast as CrossEncoder.predict, MAP within 0.5"
-QUESTIONS, CANDIDATES, ROUNDS = 40, (1, 10, 100), 3
+CANDIDATES = (1, 10, 100)
+PLAIN = "{}: torch, float32"
 PEERS = Path(__file__).with_name("serving_peers.py")
 Ask = Callable[[list[tuple[str, str]]], list[float]]
 
 
-def main(full: bool = False) -> dict[str, dict]:
-    """full: all questions of the test set instead of the first `QUESTIONS` with enough of them."""
-    from bench.serving_models import STEPS, fitted
-
+def main(full: bool = False, names: tuple[str, ...] = MODELS, questions: int = 20, rounds: int = 3) -> dict[str, dict]:
+    """full: fitted models and all questions of the test set, for MAP; else new classifiers over the same encoder."""
     if not any(installed(backend) for backend in BACKENDS):
         raise NotRun('neither OpenVINO nor ONNX Runtime is installed: pip install "as2lib[serve]"')
     pairs = wikiqa.pairs("test").to_pandas()
-    kept = pairs["question_id"].unique()[: None if full else QUESTIONS]
+    kept = pairs["question_id"].unique()[: None if full else questions]
     pairs = pairs[pairs["question_id"].isin(kept)]
     texts = list(zip(pairs["question"], pairs["answer"], strict=True))
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as scratch:
-        folders = {name: fitted(name) for name in STEPS}
+        folders = {name: fitted(name) if full else new(name, Path(scratch) / name) for name in names}
         systems, sizes = ours(folders, Path(scratch))
         systems |= peers(folders["cross-encoder"], Path(scratch), sizes)
-        seconds, scores = measured(systems, texts)
+        seconds, scores = measured(systems, texts, rounds)
     rows = {}
     for name, times in seconds.items():
-        found = summary(pairs["question_id"], pairs["label"], numpy.array(scores[name]))
-        rows[name] = {"MAP": found["MAP"], "MiB": sizes[name], "pairs a second": len(texts) / times["all"]}
+        of = name.partition(": ")[0]
+        same = agreeing(pairs["question_id"], scores[name], scores[PLAIN.format(of if of in names else names[0])])
+        rows[name] = (
+            {"MAP": summary(pairs["question_id"], pairs["label"], numpy.array(scores[name]))["MAP"]} if full else {}
+        )
+        rows[name] |= {"same first as torch": same, "MiB": sizes[name], "pairs a second": len(texts) / times["all"]}
         rows[name] |= {f"ms, {count} candidates": 1000 * times[str(count)] for count in CANDIDATES}
-        rows[name] |= {"pairs": len(texts), "questions": int(found["questions"]), "processor": machine()}
+        rows[name] |= {"pairs": len(texts), "questions": len(kept), "processor": machine()}
     return rows
 
 
-def measured(systems: dict[str, Ask], texts: list[tuple[str, str]]) -> tuple[dict, dict]:
+def agreeing(question_id, scores: list[float], plain: list[float]) -> float:
+    """The share of questions whose first candidate is the same by both scores."""
+    table = pandas.DataFrame({"question_id": question_id, "a": scores, "b": plain}).groupby("question_id")
+    return float((table["a"].idxmax() == table["b"].idxmax()).mean())
+
+
+def measured(systems: dict[str, Ask], texts: list[tuple[str, str]], rounds: int) -> tuple[dict, dict]:
     """Processor seconds of each system, by number of candidates and of all pairs: medians of turns; and its scores."""
     jobs = {str(count): [(texts[0][0], answer) for _, answer in texts[:count]] for count in CANDIDATES} | {"all": texts}
     found: dict[str, dict[str, list[float]]] = {name: {job: [] for job in jobs} for name in systems}
     scores = {}
-    for turn in range(ROUNDS + 1):
+    for turn in range(rounds + 1):
         for name, ask in systems.items():
             for job, given in jobs.items():
                 if job == "all" and turn == 0:
@@ -93,7 +104,7 @@ def ours(folders: dict[str, Path], scratch: Path) -> tuple[dict[str, Ask], dict[
     systems, sizes = {}, {}
     train = wikiqa.pairs("train")
     for model, folder in folders.items():
-        name = f"{model}: torch, float32"
+        name = PLAIN.format(model)
         systems[name], sizes[name] = timed(by_question(Ranker.load(folder, backend="torch"))), megabytes(folder)
         for backend in filter(installed, BACKENDS):
             for precision, calibration in (("float32", None), ("int8", train)):
