@@ -86,7 +86,8 @@ def at_work(store: Store, since: float) -> str:
     }
     now = [name for name, mark in marks.items() if mark.exists() and mark.stat().st_mtime >= since]
     done = sum(store.find(name) is not None for name in store.plan)
-    return f"{done} of {len(store.plan)} runs done, at work on {', '.join(now) or 'what is not a fit'}"
+    busy = f"at work on {', '.join(now)}" if now else "starting, or at a notebook"
+    return f"{done} of {len(store.plan)} runs done, {busy}"
 
 
 def print_run(store: Store, name: str) -> None:

@@ -29,6 +29,7 @@ MANY = 10  # candidates a question from which on pruning them is worth a noteboo
 TRANSFERS = (["wikiqa:train"], ["selqa:dev", "selqa:test"], ["trecqa:train"])
 CORES = 2  # of `make study`, where CORES does not say another number
 PROCESS_SECONDS, NOTEBOOK_SECONDS = 6.0, 9.0  # imports included
+RUN_SECONDS = 2.0  # of a run beside its steps: what it reads and writes
 LONG = 60  # minutes from which on fewer seeds, then fewer epochs have to do
 BUDGETS = ((3, 4), (1, 4), (1, 2), (1, 1))  # seeds, and times that each of one's own pairs is seen
 RATES = (3e-5, 4e-5, 6e-5)  # of the three teachers, where they are one encoder
@@ -217,7 +218,11 @@ def minutes(study: Study) -> float:
     """How long the study takes from nothing here, about: fits and notebooks, side by side where cores allow."""
     side_by_side = max(1, min(CORES, os.cpu_count() or 1) // study.threads)
     seconds = sum(estimate(study.store, name) for name in study.plan)
-    seconds += PROCESS_SECONDS * len(study.store.groups) + NOTEBOOK_SECONDS * len(notebooks(study))
+    seconds += (
+        RUN_SECONDS * len(study.plan)
+        + PROCESS_SECONDS * len(study.store.groups)
+        + NOTEBOOK_SECONDS * len(notebooks(study))
+    )
     return seconds / side_by_side / 60
 
 

@@ -38,7 +38,7 @@ def test_what_is_at_work_is_named(trained):
     mark.parent.mkdir(parents=True)
     mark.write_text("{}")
     assert at_work(trained, time.time() - 60).endswith(f"runs done, at work on {name}")
-    assert at_work(trained, time.time() + 60).endswith("at work on what is not a fit")
+    assert at_work(trained, time.time() + 60).endswith("runs done, starting, or at a notebook")
     mark.unlink()
     mark.parent.rmdir()
 
