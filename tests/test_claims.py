@@ -58,6 +58,6 @@ def test_judged_claims_are_the_planned_ones_with_their_verdict_and_the_trivial_p
 def test_counts_of_what_did_not_occur_are_left_out_of_a_sentence():
     table = pandas.DataFrame({"verdict": ["upheld", "not shown", "upheld"], "test": ["Wilcoxon", "Wilcoxon", "none"]})
     assert claims.sentences_differences(table) == [
-        "3 claims that one system is better: 2 upheld, 1 not shown.",
-        "Of the 2 for which the paper names a Wilcoxon test, 1 upheld.",
+        "Claims that one system is better, 3: 2 upheld, 1 not shown.",
+        "Upheld, of those for which the paper names a Wilcoxon test: 1 of the 2.",
     ]

@@ -110,7 +110,7 @@ def test_readings_follow_the_numbers(mapped, monkeypatch):
     table = describe.papers_sets(Study.load("tiny", {"data.describe": ["wikiqa", "trecqa"]}))
     said = " ".join(describe.readings(table, describe.totals(table)))
     assert "5 of the 12 splits" in said
-    assert "0 of these have the published number" in said
+    assert "none of these have the published number" in said
     assert "TREC-QA train (TRAIN) has 2 questions with an answer here, against 1,227 published" in said
     assert "leaves unanswered questions out" in said
     assert "3 under “all”, 1 under “mixed”, 2 under “answered”; Table 1 agrees with no policy" in said

@@ -43,7 +43,9 @@ def test_own_teacher_compares_the_diagonal_with_the_rest_of_its_column(seeds):
     shared = resemblance.figure_3(frames)
     assert shared["agrees most with"].tolist()[:3] == [f"{FAMILIES[i]} large" for i in (0, 0, 1)]
     assert resemblance.mean_shares(shared) == pytest.approx((40, 100))
-    assert resemblance.sentences_figure_3(shared)[0].startswith("By the paper's measure 2 of 3 heads agree most with")
+    assert resemblance.sentences_figure_3(shared)[0].startswith(
+        "By the paper's measure 2 of the 3 heads agree most with"
+    )
 
 
 def test_the_test_of_the_own_teacher_pairs_questions(trained, seeds):

@@ -19,6 +19,7 @@ from as2lib.metrics.pruning import survivors
 from as2lib.models import lexical
 from as2lib.paths import local_folder
 from as2lib.runs.results import published
+from as2lib.runs.wording import some
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -66,10 +67,11 @@ def sentences(table: pandas.DataFrame) -> list[str]:
     states, differing = table["state"].value_counts(), table[table["state"] == "differs"]
     words = {"agrees": "agree", "differs": "differ", "not here": "need a data set that is not here"}
     counted = ", ".join(f"{states[state]} {word}" for state, word in words.items() if state in states)
-    return [
-        f"Of {len(table)} numbers of the papers that can be checked, {counted}.",
-        f"Of the {len(differing)} that differ, {(differing['note'] != '').sum()} carry a note that says why or how.",
-    ]
+    said = [f"Of {len(table)} numbers of the papers that can be checked, {counted}."]
+    if len(differing):
+        noted = some((differing["note"] != "").sum(), len(differing))
+        said.append(f"Of those that differ, a note says why or how for {noted}.")
+    return said
 
 
 def computed(study: "Study", by: str, of: str) -> float:

@@ -62,7 +62,8 @@ class Report:
 
         keep: False for a listing, or an example that shows texts of a corpus, which no file should hold.
         timing: whether it holds measured times.  first: show, here and in LaTeX, only so many rows; the csv has all.
-        runs: row → the prefix, or prefixes, of the runs behind it: the page says which command makes them.
+        runs: row → the prefix, or prefixes, of the runs behind it: the page says which command makes them; rows that
+        the table has not are left out.
         leads_to: what is shown in the first column → the page that it leads to.
         """
         name = f"{self.number}_table_{number}"
@@ -76,7 +77,10 @@ class Report:
             (folder / f"{file}.tex").write_text(latex, encoding="utf-8")
             links = [f'<a href="tables/{file}.{kind}">{kind}</a>' for kind in ("csv", "tex")]
         links.append(f"made by <code>as2 notebook {self.study.study} {self.notebook}</code>")
-        of_rows = tables.commands(self._made(runs or {}), self.study.study) if runs is not None else ""
+        of_rows = ""
+        if runs is not None:
+            rows = {row: runs[row] for row in shown.iloc[:, 0] if row in runs}
+            of_rows = tables.commands(self._made(rows), self.study.study)
         return HTML(
             f'<div class="as2-table"><p><b>Table {self.number}.{number}: {html(title)}.</b> {html(caption)}</p>'
             f'<div class="scroll" tabindex="0" role="region" aria-label="Table {self.number}.{number}">'
@@ -137,14 +141,11 @@ class Report:
                 write_json(path, kept)
         return kept["found"], kept["machine"]
 
-    def answer(self, sentence: str) -> Markdown:
-        """What the notebook answers to its question, in a sentence or two; the overview repeats it."""
-        self.record(answer=sentence)
-        return Markdown(f"**{markdown(sentence)}**")
-
-    def findings(self) -> Markdown:
-        """Everything said so far, what holds of measured times last."""
-        return bullets([*self.claims[False], *self.claims[True]])
+    def findings(self, answer: str) -> Markdown:
+        """The answer to the notebook's question, which the overview repeats, and everything said so far, times last."""
+        self.record(answer=answer)
+        said = bullets([*self.claims[False], *self.claims[True]])
+        return Markdown(f"> {markdown(answer)}\n\n{said.data}")
 
     def _folder(self, name: str) -> Path:
         folder = self.folder / name

@@ -56,10 +56,19 @@ def forest(table: pandas.DataFrame, title: str, axis: str, margin: float | None 
     return _finished(figure, axes, title, axis)
 
 
-def lines(table: pandas.DataFrame, x: str, y: str, hue: str, title: str, x_label: str, y_label: str) -> Figure:
+def lines(
+    table: pandas.DataFrame,
+    x: str,
+    y: str,
+    hue: str,
+    title: str,
+    x_label: str,
+    y_label: str,
+    levels: dict[str, float] | None = None,
+) -> Figure:
     """Curves, a colour, a marker and a dash for each value of `hue`; where a point repeats, its mean and its range.
 
-    Ranges are bars beside each other, so that none covers another curve.
+    Ranges are bars beside each other, so that none covers another curve.  levels: name → a value drawn across.
     """
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     curves, step = dict(list(table.groupby(hue, sort=False))), numpy.ptp(table[x]) / 150
@@ -71,6 +80,8 @@ def lines(table: pandas.DataFrame, x: str, y: str, hue: str, title: str, x_label
             at, errors = found.index, None
         style = _style(place) | {"linestyle": DASHES[place % len(DASHES)], "label": name}
         axes.errorbar(at, found["mean"], yerr=errors, capsize=2, elinewidth=1, markersize=5, **style)
+    for dash, (name, level) in zip(DASHES[1:], (levels or {}).items(), strict=False):
+        axes.axhline(level, color=MUTED, linestyle=dash, linewidth=1.4, label=name)
     return _finished(figure, axes, title, x_label, y_label)
 
 

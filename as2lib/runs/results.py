@@ -184,7 +184,7 @@ def tests_caption(study: "Study") -> str:
     return (
         "Points of MAP, test set, answered questions; 95 % bootstrap interval over questions (low, high); p: "
         f"Wilcoxon (Pratt); p equal: TOST, margin {100 * study.significance.margin:g} points; p Holm and p equal are "
-        "corrected over these rows; effect: rank-biserial."
+        f"corrected over these rows; effect: rank-biserial. {note_on_intervals(study)}"
     )
 
 
@@ -207,18 +207,17 @@ def verdict(study: "Study", row: pandas.Series) -> str:
     apart = bool(row["low"] > 0 or row["high"] < 0)
     if differs:
         within = f", but one within the margin (TOST, {q})" if equals else ""
-        mean = (
-            "" if apart else "; it shows in how many questions each wins, and not in the mean, whose interval has zero"
-        )
+        mean = "" if apart else ", though one of ranks: the interval of the mean does not leave zero out"
         return f"a real difference (Wilcoxon, {p}){within}{mean}"
     if equals:
         return f"equal within the margin (TOST, {q})" + (", though the interval leaves zero out" if apart else "")
     if apart:
         return (
-            "likely a difference, but not a proven one: the interval, which is of this comparison alone, leaves zero "
-            f"out, while Wilcoxon's test, corrected for all of them, has {p}, and only p < {alpha:g} counts"
+            "likely a difference, not a proven one (the interval, of this comparison alone, leaves zero out; "
+            "Wilcoxon's "
+            f"test, corrected for all comparisons, has {p}, and only p < {alpha:g} counts)"
         )
-    return f"undecided: not different (Wilcoxon, {p}), nor shown equal (TOST, {q})"
+    return f"undecided (not shown different: Wilcoxon, {p}; not shown equal: TOST, {q})"
 
 
 def note_on_intervals(study: "Study") -> str:

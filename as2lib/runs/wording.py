@@ -32,7 +32,7 @@ def apart(value: float, other: str, of: str = "MAP", digits: int = 1) -> str:
     size = number(abs(value), digits)
     if not size.strip("0."):
         return f"level with {other} in {of}"
-    return f"{_points(size)} of {of} {'above' if value > 0 else 'below'} {other}"
+    return f"{size} points of {of} {'above' if value > 0 else 'below'} {other}"
 
 
 def changes(value: float, of: str = "MAP", digits: int = 1) -> str:
@@ -42,23 +42,40 @@ def changes(value: float, of: str = "MAP", digits: int = 1) -> str:
     size = number(abs(value), digits)
     if not size.strip("0."):
         return f"leaves {of} as it is"
-    return f"{'adds' if value > 0 else 'costs'} {_points(size)} of {of}"
+    return f"{'adds' if value > 0 else 'costs'} {size} points of {of}"
+
+
+def changed(low: float, high: float, of: str = "MAP") -> str:
+    """What several do: "adds 0.3 to 1.2 points of MAP", "changes MAP by −0.3 to 1.2 points", "leaves MAP as it is"."""
+    if span(low, high) == "0.0":
+        return f"leaves {of} as it is"
+    if not low < 0 < high and not pandas.isna(low + high):
+        ends = sorted((abs(low), abs(high)))
+        return f"{'adds' if high > 0 else 'costs'} {span(*ends)} points of {of}"
+    return f"changes {of} by {span(low, high)} points"
 
 
 def some(count: int, total: int, of: str = "") -> str:
-    """ "none of the 6 models", "1 of the 6 models", "all 6 models"."""
+    """ "none of the 6 models", "1 of the 6 models", "all 6 models"; of one: "none", "the only one"."""
+    if total == 1:
+        return "the only one" if count else "none"
     behind = f" {of}" if of else ""
     if not count:
         return f"none of the {total}{behind}"
-    return f"all {total}{behind}" if count == total > 1 else f"{count} of the {total}{behind}"
+    return f"all {total}{behind}" if count == total else f"{count} of the {total}{behind}"
 
 
-def percent_apart(value: float, digits: int = 0) -> str:
-    """A relative cost: "37 % less", "54 % more", "as much"."""
+def percent_apart(value: float, other: str, digits: int = 0) -> str:
+    """A relative cost: "37 % less than the full model", "54 % more than …", "as much as …"."""
     if pandas.isna(value):
-        return "an unknown share"
+        return f"an unknown share of {other}"
     size = number(abs(value), digits)
-    return f"{size} % {'more' if value > 0 else 'less'}" if size.strip("0.") else "as much"
+    return f"{size} % {'more' if value > 0 else 'less'} than {other}" if size.strip("0.") else f"as much as {other}"
+
+
+def begin(sentence: str) -> str:
+    """With a capital letter."""
+    return sentence[:1].upper() + sentence[1:]
 
 
 def listed(names: list[str]) -> str:
@@ -82,7 +99,3 @@ def p_cell(p: float, missing: str = UNKNOWN) -> str:
     if pandas.isna(p):
         return missing
     return "< 0.001" if p < 0.001 else f"{p:.4f}" if p < 0.00995 else f"{p:.3f}" if p < 0.0995 else f"{p:.2f}"
-
-
-def _points(size: str) -> str:
-    return f"{size} {'point' if size in ('1', '1.0') else 'points'}"

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
 
 TRIVIAL = {"wide": "wide/overlap_then_rank", "target": "lexical/overlap_then_rank"}  # by set: many candidates, or few
 TRIVIAL_LABEL = "WO+RR (trivial baseline)"
+EXIT = "CT, exit at layer {}"  # a row of Table 2; nothing is dropped before it
 
 
 class Scheme(NamedTuple):
@@ -24,6 +25,15 @@ class Scheme(NamedTuple):
         number = f"{self.layers} layer{'s' * (self.layers != 1)}"
         name = {"MT": f"MT of {number}", "SR": "SR", "CT": f"CT to layer {self.layers}"}[self.method]
         return name if self.alpha is None else f"{name}, alpha {self.alpha:g}"
+
+
+def behind(study: "Study", where: str) -> dict[str, list[str]]:
+    """Row of Table 2 (where: "target") or Table 3 ("wide") → the prefixes of the runs that it is made from."""
+    models, cascade = {n: f"monolith/{n}/{where}" for n in study.cascade.exits}, [f"cascade/{where}"]
+    found = {TRIVIAL_LABEL: [TRIVIAL[where]], **{EXIT.format(n): cascade for n in models}}
+    for row in schemes(study):
+        found[str(row)] = {"MT": [models[row.layers]], "SR": [*models.values()], "CT": cascade}[row.method]
+    return found
 
 
 def schemes(study: "Study") -> list[Scheme]:

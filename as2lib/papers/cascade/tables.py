@@ -12,14 +12,15 @@ from as2lib.data.pairs import filter_questions
 from as2lib.metrics import cascade
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cascade.systems import TRIVIAL, TRIVIAL_LABEL, Scheme, recipes, schemes
+from as2lib.papers.cascade.systems import EXIT, TRIVIAL, TRIVIAL_LABEL, Scheme, recipes, schemes
+from as2lib.runs import results
 from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published, published_set
 from as2lib.runs.texts import missing, pairs_of
+from as2lib.runs.wording import apart, changes, number, percent_apart, signed, some
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-EXIT = "CT, exit at layer {}"  # a row of Table 2; nothing is dropped before it
 PAPER_EXITS = (4, 6, 8, 10, 12)
 
 
@@ -50,7 +51,7 @@ def sentence_texts(study: "Study") -> str:
 
 
 def sentence_candidates(wide: float, target: float) -> str:
-    return f"A question of the wide test set has {wide:.1f} candidates, one of the target set {target:.1f}."
+    return f"A question of the wide test set has {number(wide)} candidates, one of the target set {number(target)}."
 
 
 def by_depth(study: "Study") -> pandas.DataFrame:
@@ -74,10 +75,11 @@ def by_depth(study: "Study") -> pandas.DataFrame:
 def sentence_by_depth(study: "Study", by_depth: pandas.DataFrame) -> str:
     found, exits = by_depth["MAP"], study.cascade.exits
     gaps = {n: found[EXIT.format(n)] - found[str(Scheme("MT", n))] for n in exits}
-    listed = ", ".join(f"{gap:+.1f} (layer {n})" for n, gap in gaps.items())
+    listed = ", ".join(f"{signed(gap)} (layer {n})" for n, gap in gaps.items())
     return (
-        f"At the full depth the cascade is {gaps[exits[-1]]:+.1f} points of MAP from the independent model; the exits "
-        f"are {listed} from models of their own depth."
+        f"At the full depth the cascade is {apart(gaps[exits[-1]], 'the independent model')}; its exits minus models "
+        "of "
+        f"their own depth, in points of MAP: {listed}."
     )
 
 
@@ -138,10 +140,22 @@ def sentences_by_ratio(study: "Study", by_ratio: pandas.DataFrame) -> list[str]:
     rows = {alpha: by_ratio.loc[str(Scheme("CT", full, alpha))] for alpha in study.cascade.alphas}
     whole = by_ratio.loc[str(Scheme("CT", full, 0.0)), "P@1"]
     return [
-        f"At alpha {alpha:g} the cascade computes {-row['cost %']:.0f} % less than the full model and is "
-        f"{row['P@1'] - whole:+.1f} points of P@1 from ranking every candidate to the end."
+        f"At alpha {alpha:g} the cascade computes {percent_apart(row['cost %'], 'the full model')} and is "
+        f"{apart(row['P@1'] - whole, 'ranking every candidate to the end', 'P@1')}."
         for alpha, row in rows.items()
     ]
+
+
+def answer(study: "Study", by_ratio: pandas.DataFrame, rivals: pandas.DataFrame) -> str:
+    """by_ratio, rivals: from the functions of these names."""
+    alpha, full = study.cascade.alphas[0], study.cascade.exits[-1]
+    own, whole = str(Scheme("CT", full, alpha)), str(Scheme("CT", full, 0.0))
+    row = rivals.loc[f"{own} − {whole}"]
+    return (
+        f"At alpha {alpha:g} the cascade computes {percent_apart(by_ratio.loc[own, 'cost %'], 'the full model')} and "
+        "is "
+        f"{apart(row['difference'], 'ranking every candidate to the end')}: {results.verdict(study, row)}."
+    )
 
 
 def against_rivals(study: "Study", scores: Scored) -> pandas.DataFrame:
@@ -162,8 +176,9 @@ def counted(study: "Study", work: pandas.DataFrame, candidates: Sequence[int]) -
 
 def sentence_counted(alpha: float, pruning: pandas.Series) -> str:
     return (
-        f"At alpha {alpha:g} the formula says {pruning['formula %']:+.0f} % for the cascade, exact floors "
-        f"{pruning['floors %']:+.0f} %, counted operations {pruning['FLOPs %']:+.0f} %."
+        f"Beside the full model, at alpha {alpha:g} the formula says {signed(pruning['formula %'], 0)} % for the "
+        f"cascade, exact floors {signed(pruning['floors %'], 0)} %, counted operations "
+        f"{signed(pruning['FLOPs %'], 0)} %."
     )
 
 
@@ -219,8 +234,8 @@ def sentence_grid(points: pandas.DataFrame, whole: float) -> str:
     """whole: P@1 on dev where nothing is dropped."""
     low, high, front = points["P@1"].min(), points["P@1"].max(), points["front"].sum()
     return (
-        f"Over {len(points):,} combinations P@1 on dev goes from {low:.1f} to {high:.1f}, with nothing dropped it is "
-        f"{whole:.1f}; {front} of them make up the front."
+        f"Over {len(points):,} combinations P@1 on dev goes from {number(low)} to {number(high)}, with nothing dropped "
+        f"it is {number(whole)}; {front} of them make up the front."
     )
 
 
@@ -245,8 +260,8 @@ def sentence_chosen(chosen: pandas.DataFrame) -> str:
     means = chosen.groupby("ratios")[["dev P@1", "test P@1"]].mean()
     dev, test = means.loc["picked on dev"] - means.loc["the same at each exit"]
     return (
-        f"Picking ratios on dev adds {dev:+.1f} points of P@1 to one ratio for all exits there, and {test:+.1f} on the "
-        f"test set (mean over {len(chosen) // 2} budgets)."
+        f"Against one ratio for all exits, picking ratios on dev {changes(dev, 'P@1')} there, and on the test set it "
+        f"{changes(test, 'P@1')} (mean over {len(chosen) // 2} budgets)."
     )
 
 
@@ -265,8 +280,9 @@ def sentence_pruned(study: "Study", pruned: pandas.DataFrame) -> str:
     full, low, high = study.cascade.exits[-1], study.cascade.alphas[0], study.cascade.alphas[-1]
     ct, sr = ([100 - pruned.loc[str(Scheme(m, full, a)), "never"] for a in (low, high)] for m in ("CT", "SR"))
     return (
-        f"At alpha {low:g} the cascade drops every correct candidate of {ct[0]:.1f} % of the questions, at alpha "
-        f"{high:g} of {ct[1]:.1f} %; the sequence of independent models drops those of {sr[0]:.1f} and {sr[1]:.1f} %."
+        f"At alpha {low:g} the cascade drops every correct candidate of {number(ct[0])} % of the questions, at "
+        f"alpha {high:g} of {number(ct[1])} %; the sequence of independent models drops those of {number(sr[0])} and "
+        f"{number(sr[1])} %."
     )
 
 
@@ -284,9 +300,11 @@ def by_recipe(study: "Study") -> pandas.DataFrame:
 
 def sentence_by_recipe(by_recipe: pandas.DataFrame) -> str:
     gaps = (by_recipe["mean"].iloc[1:] - by_recipe["mean"].iloc[0]).sort_values()
-    listed = ", ".join(f"{label} {gap:+.1f}" for label, gap in gaps.items()) or "none was tried"
-    worse = f"{(gaps < 0).sum()} of {len(gaps)} other ways of training lose to the paper's"
-    return f"Over all exits {worse} (points of MAP): {listed}."
+    if gaps.empty:
+        return "No other way of training was tried."
+    listed = ", ".join(f"{label} {signed(gap)}" for label, gap in gaps.items())
+    worse = f"other ways of training that lose to the paper's are {some((gaps < 0).sum(), len(gaps))}"
+    return f"Over all exits, {worse} (points of MAP against the paper's): {listed}."
 
 
 def _by_place(theirs: pandas.DataFrame, ours: list[str], label: str) -> pandas.DataFrame:

@@ -6,7 +6,8 @@ import pandas
 
 from as2lib.papers import claims as judging
 from as2lib.papers.cerberus.systems import systems
-from as2lib.runs.results import TIE_RULE, compare, published, scored
+from as2lib.runs.results import TIE_RULE, compare, note_on_intervals, published, scored
+from as2lib.runs.wording import number, some
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -63,9 +64,10 @@ def not_run(study: "Study", listed: pandas.DataFrame) -> pandas.DataFrame:
     return absent[["claim", "test", "source", "published", "on"]].assign(state="not run")
 
 
-def caption(tests: pandas.DataFrame, metric: str = "MAP") -> str:
+def caption(study: "Study", tests: pandas.DataFrame, metric: str = "MAP") -> str:
     policy = f"{tests.loc[0, ['won', 'lost', 'tied']].sum()} questions (policy “answered”; {TIE_RULE})"
-    return f"Points of {metric}, test set, {policy}; low, high: 95 % bootstrap interval over questions and seeds."
+    interval = "low, high: 95 % bootstrap interval over questions and seeds"
+    return f"Points of {metric}, test set, {policy}; {interval}. {note_on_intervals(study)}"
 
 
 def counts(table: pandas.DataFrame) -> pandas.Series:
@@ -75,15 +77,24 @@ def counts(table: pandas.DataFrame) -> pandas.Series:
 
 def tally(table: pandas.DataFrame) -> str:
     """The same as part of a sentence; what did not occur is left out."""
-    return ", ".join(f"{number} {name}" for name, number in counts(table).items() if number)
+    return ", ".join(f"{count} {name}" for name, count in counts(table).items() if count) or "none was tested"
+
+
+def answer(better: pandas.DataFrame, equal: pandas.DataFrame) -> str:
+    """better, equal: from `judged`."""
+    return (
+        f"Of the paper's {better['verdict'].count()} claims that one system is better: {tally(better)}; of its "
+        f"{equal['verdict'].count()} claims that two are equal, or one equal or better: {tally(equal)}."
+    )
 
 
 def sentences_differences(table: pandas.DataFrame) -> list[str]:
     wilcoxon = table.loc[table["test"] == "Wilcoxon", "verdict"]
-    return [
-        f"{table['verdict'].count()} claims that one system is better: {tally(table)}.",
-        f"Of the {len(wilcoxon)} for which the paper names a Wilcoxon test, {(wilcoxon == 'upheld').sum()} upheld.",
-    ]
+    said = [f"Claims that one system is better, {table['verdict'].count()}: {tally(table)}."]
+    if len(wilcoxon):
+        upheld = some((wilcoxon == "upheld").sum(), len(wilcoxon))
+        said.append(f"Upheld, of those for which the paper names a Wilcoxon test: {upheld}.")
+    return said
 
 
 def correlated(study: "Study", tests: pandas.DataFrame) -> pandas.DataFrame:
@@ -94,14 +105,15 @@ def correlated(study: "Study", tests: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def sentences_equalities(study: "Study", table: pandas.DataFrame, tests: pandas.DataFrame) -> list[str]:
-    alike = correlated(study, tests)
-    widest = alike["difference"].abs().max() if len(alike) else 0.0
-    return [
-        f"{table['verdict'].count()} claims that two systems are equal, or one equal or better: {tally(table)}.",
-        f"Read as the paper reads it, Spearman's test would call {len(alike)} of {len(tests)} pairs equal, among them "
-        f"{alike['apart'].sum()} that Wilcoxon's test tells apart, and systems up to {widest:.1f} points of MAP apart; "
-        f"the pair of MHS and the trivial ranker is {'one' if tests.index[-1] in alike.index else 'not one'} of them.",
-    ]
+    alike, trivial = correlated(study, tests), tests.index[-1]
+    called = f"Read as the paper reads it, Spearman's test would call {some(len(alike), len(tests), 'pairs')} equal"
+    if len(alike):
+        widest = number(alike["difference"].abs().max())
+        called += f"; they lie up to {widest} points of MAP apart, and Wilcoxon's test tells "
+        called += {0: "none", len(alike): "all"}.get(alike["apart"].sum(), str(alike["apart"].sum()))
+        called += f" of them apart; MHS and the trivial ranker are {'' if trivial in alike.index else 'not '}among them"
+    counted = f"Claims that two systems are equal, or one equal or better, {table['verdict'].count()}"
+    return [f"{counted}: {tally(table)}.", f"{called}."]
 
 
 def different(study: "Study", tests: pandas.DataFrame) -> int:
@@ -110,8 +122,8 @@ def different(study: "Study", tests: pandas.DataFrame) -> int:
 
 
 def sentence_first_places(study: "Study", tests: pandas.DataFrame, first: pandas.DataFrame) -> str:
-    same = (tests["difference"] * first["difference"] >= 0).iloc[:-1].sum()
+    same, pairs = (tests["difference"] * first["difference"] >= 0).iloc[:-1].sum(), len(tests) - 1
     return (
-        f"{different(study, tests)} of {len(tests) - 1} pairs differ in AP and {different(study, first)} in P@1; the "
-        f"two measures point the same way in {same}."
+        f"Pairs that differ in AP: {some(different(study, tests), pairs)}; in P@1: "
+        f"{some(different(study, first), pairs)}; the two measures point the same way in {some(same, pairs)}."
     )

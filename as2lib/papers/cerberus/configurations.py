@@ -7,6 +7,7 @@ import pandas
 from as2lib.papers.cerberus.costs import RATIO
 from as2lib.papers.cerberus.systems import HEAD_DEPTHS, HEADS, head_depths, mhs_label, scaled, systems
 from as2lib.runs import results
+from as2lib.runs.wording import apart, number, some
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -37,13 +38,27 @@ def sentence_layers(heads: pandas.DataFrame) -> str:
     """heads: the configurations' rows of `by_layers`."""
     paper, found = results.published("cerberus_table4")["IAS2 MAP"], heads["MAP"]
     if len(heads) == 1:
-        return f"The study has one configuration, {heads.index[0]} (MAP {found.iloc[0]:.1f})."
+        return f"The study has one configuration, {heads.index[0]} (MAP {number(found.iloc[0])})."
     noise = heads["MAP ±"].max()
-    seeds = "" if pandas.isna(noise) else f"; seeds vary by up to {noise:.1f} (standard deviation)"
+    seeds = "" if pandas.isna(noise) else f"; seeds vary by up to {number(noise)} (standard deviation)"
     return (
-        f"The best configuration is {found.idxmax()} (MAP {found.max():.1f}), {found.max() - found.min():.1f} points "
-        f"above the worst, {found.idxmin()}{seeds}. In the paper the configurations lie within "
-        f"{paper.max() - paper.min():.1f} points."
+        f"The best configuration is {found.idxmax()} (MAP {number(found.max())}), the worst {found.idxmin()} "
+        f"({number(found.min())}){seeds}. In the paper the configurations lie within "
+        f"{number(paper.max() - paper.min())} points."
+    )
+
+
+def answer(study: "Study", heads: pandas.DataFrame, tests: pandas.DataFrame) -> str:
+    """heads: as in `sentence_layers`.  tests: from `deeper_heads`."""
+    if tests.empty:
+        return f"Every head of this study has one layer (MAP {number(heads['MAP'].iloc[0])}): nothing to choose from."
+    helped = ((tests["difference"] > 0) & (tests["p Holm"] < study.significance.alpha)).sum()
+    best = heads["MAP"].idxmax()
+    return (
+        f"{'One layer is enough' if not helped else 'More than one can help'}: of the configurations with deeper "
+        f"heads, shown to be better than {heads.index[0]} {'is' if helped == 1 else 'are'} "
+        f"{some(helped, len(tests))}; the "
+        f"highest MAP is that of {best} ({number(heads['MAP'].max())}, against {number(heads['MAP'].iloc[0])})."
     )
 
 
@@ -82,12 +97,12 @@ def by_heads(study: "Study") -> pandas.DataFrame:
 def sentences_heads(heads: pandas.DataFrame, combined: pandas.DataFrame) -> list[str]:
     """heads: from `by_heads`.  combined: from `tables.combined_heads`."""
     found, gap = heads["MAP"], combined.loc["logit", "MAP"] - combined.loc["probability", "MAP"]
-    logits = f"An average of logits differs from one of probabilities by {gap:+.2f} points of MAP."
+    logits = f"An average of logits is {apart(gap, 'one of probabilities', digits=2)}."
     if len(heads) == 1:
         return [logits]
     best, worst = found.idxmax(), found.idxmin()
     return [
-        f"By number of heads, MAP is highest with {best} ({found.max():.1f}) and lowest with {worst} "
-        f"({found.min():.1f}).",
+        f"By number of heads, MAP is highest with {best} ({number(found.max())}) and lowest with {worst} "
+        f"({number(found.min())}).",
         logits,
     ]

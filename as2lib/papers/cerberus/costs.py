@@ -13,6 +13,7 @@ from as2lib.metrics import cost
 from as2lib.papers.cerberus.params import Latency
 from as2lib.papers.cerberus.true_sizes import VOCABULARY, build_members
 from as2lib.runs.results import published
+from as2lib.runs.wording import some
 
 REFERENCE = "base/electra"  # ratios are to this row, the student's own base model
 RATIO, SHORT = "× ELECTRA-BASE", "first token ×"
@@ -75,8 +76,8 @@ def sentences_sizes(table: pandas.DataFrame) -> list[str]:
     )
     together, printed = by_run.loc["ensemble/base", "parameters"] / 1e6, by_run["published parameters (M)"]
     return [
-        f"In {len(table) - len(off)} of {len(table)} rows the published parameter count is within 2 % of the model's"
-        + (f"; not in {listed}." if listed else "."),
+        f"In {some(len(table) - len(off), len(table), 'rows')} the published parameter count is within 2 % of the "
+        "model's" + (f"; not in {listed}." if listed else "."),
         f"The three base models together have {together:.0f} M parameters; the paper gives {printed['ensemble/base']} "
         f"M for their ensemble, and {printed[SMALL].sum()} M as the sum of its own rows.",
     ]
@@ -99,6 +100,22 @@ def sentences_operations(table: pandas.DataFrame) -> list[str]:
         f"operations of {base} as it is, and {student[SHORT] / whole[SHORT]:.2f} times those of {base} with the same "
         "saving.",
     ]
+
+
+def sentence_shapes(gap: float) -> str:
+    """gap: the largest difference from a published parameter count of Table 4, in millions."""
+    close = f"within {gap:.1f} M of" if gap >= 0.05 else "to the last printed digit"
+    return f"The parameters of the shapes of Table 4 are {close} the published ones."
+
+
+def answer(table: pandas.DataFrame) -> str:
+    """table: from `counted`, the paper's Table 5."""
+    by_run, base = table.set_index("run"), paper_times().loc[REFERENCE, "model"]
+    times = by_run[RATIO]
+    return (
+        f"At the paper's size MHS takes {times['mhs/3h1']:.2f} times the operations of {base} for a pair, the ensemble "
+        f"of three {times['ensemble/distilled']:.2f} times, and the large ELECTRA {times['teacher/electra']:.2f} times."
+    )
 
 
 def sentences_unit(table: pandas.DataFrame, tokens: int) -> list[str]:
@@ -176,5 +193,5 @@ def sentences_times(table: pandas.DataFrame, found: Found, where: str) -> list[s
         f"its operations (published time: {row['published ×']:.2f})."
         for name, row in others.iterrows()
     ]
-    ran = (table["state"] == "run").sum()
-    return [f"{ran} of {len(table)} rows were timed, on {where}, in batches of {batch}.", *each]
+    ran = some((table["state"] == "run").sum(), len(table))
+    return [f"Rows that were timed, on {where}, in batches of {batch}: {ran}.", *each]

@@ -10,7 +10,7 @@ from as2lib.metrics.significance import Comparison, compare
 from as2lib.papers.cerberus.systems import systems
 from as2lib.runs import results
 from as2lib.runs.params import FAMILIES
-from as2lib.runs.wording import p_text
+from as2lib.runs.wording import number, p_text, some, span
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -59,7 +59,7 @@ def scored(study: "Study", controls: dict[str, str]) -> list[Seed]:
     teachers = {f"{name} large": f"teacher/{family}" for name, family in zip(names, FAMILIES, strict=True)}
     others = {label: study.runs(prefix) for label, prefix in (teachers | controls).items()}
     found = []
-    for i, (number, run) in enumerate(zip(study.seeds, study.runs(STUDENT), strict=True)):
+    for i, (seed, run) in enumerate(zip(study.seeds, study.runs(STUDENT), strict=True)):
         student = run.scores("test").set_index(pair)
         columns = {"label": student["label"], LABEL: student["score"]}
         columns |= {head: student[f"head_{j}"] for j, head in enumerate(heads)}
@@ -67,7 +67,7 @@ def scored(study: "Study", controls: dict[str, str]) -> list[Seed]:
         table = pandas.DataFrame(columns)
         table = table[table.groupby("question_id")["label"].transform("max") == 1]
         parts = (table[names] for names in ([*heads, *controls], [*teachers], [LABEL, *controls]))
-        found.append(Seed(number, *parts, table["label"], table.index.get_level_values("question_id")))
+        found.append(Seed(seed, *parts, table["label"], table.index.get_level_values("question_id")))
     return found
 
 
@@ -109,10 +109,10 @@ def sentences_figure_3(table: pandas.DataFrame) -> list[str]:
     (most, theirs), (taught, alone) = (table[name].iloc[:K] for name in table.columns[K:]), mean_shares(table)
     strongest = most.mode()[0]
     return [
-        f"By the paper's measure {(most == strongest).sum()} of {K} heads agree most with {strongest}; the paper found "
+        f"By the paper's measure {some((most == strongest).sum(), K, 'heads')} agree most with {strongest}; it found "
         f"{' and '.join(theirs.unique())} for all of them.",
-        f"The base model without a teacher shares {alone:.1f} % of its correct choices with the teachers on average, "
-        f"the heads {taught:.1f} %.",
+        f"The base model without a teacher shares {number(alone)} % of its correct choices with the teachers on "
+        f"average, the heads {number(taught)} %.",
     ]
 
 
@@ -149,14 +149,18 @@ def own_teacher_test(study: "Study", seeds: list[Seed]) -> Comparison:
 
 
 def sentences_own_teacher(study: "Study", own: pandas.DataFrame, test: Comparison) -> list[str]:
-    verdict = "no difference was shown"
-    if test.wilcoxon_p < study.significance.alpha:
+    alpha, verdict = study.significance.alpha, "no difference was shown"
+    if test.wilcoxon_p < alpha:
         verdict = f"heads resemble their own teachers {'more' if test.difference > 0 else 'less'} than other heads do"
+    elif test.low > 0 or test.high < 0:
+        verdict += f", though the interval leaves zero out: only p < {alpha:g} counts"
+    size = number(abs(test.difference), 4)
+    than = f"{size} {'higher' if test.difference > 0 else 'lower'} than" if size.strip("0.") else "the same as"
     return [
-        f"In whole lists a head's rank correlation with its own teacher is {test.difference:+.4f} from what the other "
-        f"heads have with it (95 % interval {test.low:+.4f} to {test.high:+.4f} over {test.n} questions; Wilcoxon, "
+        f"In whole lists a head's rank correlation with its own teacher is {than} what the other heads have with it "
+        f"(difference, 95 % interval {span(test.low, test.high, 4)} over {test.n} questions; Wilcoxon, "
         f"{p_text(test.wilcoxon_p)}): {verdict}.",
-        f"{own['first'].iloc[-1]} of {K} teachers correlate most with their own head.",
+        f"Teachers whose own head correlates most with them: {some(own['first'].iloc[-1], K)}.",
     ]
 
 
@@ -189,11 +193,11 @@ def sentences_majority(cases: pandas.DataFrame, kept: float) -> list[str]:
     ours, theirs = cases[LABEL].to_numpy(), cases["published"].to_numpy()
     untaught, trivial = cases.loc[CASES["overrides"]].iloc[2:4]
     return [
-        f"All teachers and MHS are right in {ours[0]:.1f} % of the questions (published {theirs[0]:.1f}), MHS follows "
-        f"a right majority in {ours[1]:.1f} % ({theirs[1]:.1f}) and overrides a wrong one in {ours[2]:.1f} % "
-        f"({theirs[2]:.1f}).",
-        f"Where all teachers are right, MHS is right in {kept:.1f} % (the paper: always); the base model "
-        f"without a teacher overrides in {untaught:.1f} % of all questions, WO+RR in {trivial:.1f} %.",
+        f"All teachers and MHS are right in {number(ours[0])} % of the questions (published {number(theirs[0])}), MHS "
+        f"follows a right majority in {number(ours[1])} % ({number(theirs[1])}) and overrides a wrong one in "
+        f"{number(ours[2])} % ({number(theirs[2])}).",
+        f"Where all teachers are right, MHS is right in {number(kept)} % (the paper: always); the base model "
+        f"without a teacher overrides in {number(untaught)} % of all questions, WO+RR in {number(trivial)} %.",
     ]
 
 
@@ -222,5 +226,5 @@ def sentence_confidence(by_case: pandas.DataFrame, overridden: pandas.DataFrame)
     usual = (others["surest"] * others["questions"]).sum() / others["questions"].sum()
     return (
         f"On the {len(overridden)} overridden questions of all seeds the surest teacher gives its choice "
-        f"{by_case.loc[CASES['overrides'], 'surest']:.1f} % on average; in the other cases {usual:.1f} %."
+        f"{number(by_case.loc[CASES['overrides'], 'surest'])} % on average; in the other cases {number(usual)} %."
     )

@@ -18,6 +18,7 @@ from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.runs import results
 from as2lib.runs.results import published
 from as2lib.runs.texts import has_texts, missing, pairs_of
+from as2lib.runs.wording import begin, number, some
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -92,8 +93,22 @@ def statistics(pairs: Dataset) -> pandas.DataFrame:
 def sentence_target(test: pandas.Series) -> str:
     return (
         f"The target test set has {test['questions']:,.0f} questions with an answer, "
-        f"{test['candidates a question']:.1f} candidates each; "
-        f"{test['two or more correct']:,.0f} of them have two or more correct candidates."
+        f"{number(test['candidates a question'])} candidates each; "
+        f"{number(test['two or more correct'], 0) if test['two or more correct'] else 'none'} of them have two or more "
+        "correct candidates."
+    )
+
+
+def answer(test: pandas.Series, found: pandas.DataFrame, seen: tuple[int, int] | None) -> str:
+    """test: the target test set's row of `statistics`.  found: from `trivial_rankers`.  seen: from `seen`, or None."""
+    leaks = "what the splits share cannot be counted without their texts"
+    if seen:
+        leaks = f"{some(*seen, 'distinct questions')} also occur in another set"
+    rows = found.set_index("run")["MAP"]
+    return (
+        f"The target test set has {number(test['questions'], 0)} questions with an answer and "
+        f"{number(test['candidates a question'])} candidates for each; {leaks}; word overlap with ties by the original "
+        f"order reaches MAP {number(rows['lexical/overlap_then_rank'])}, a random order {number(rows['random'])}."
     )
 
 
@@ -114,9 +129,10 @@ def sentences_trivial(found: pandas.DataFrame) -> list[str]:
     rows = found.set_index("run")
     best, chance, ties = rows.loc["lexical/overlap_then_rank"], rows.loc["random"], rows["ties %"]
     return [
-        f"Word overlap with ties by the original order reaches MAP {best['MAP']:.1f} and P@1 {best['P@1']:.1f}; "
-        f"a random order is expected to reach {chance['MAP']:.1f} and {chance['P@1']:.1f}.",
-        f"Word overlap alone has a tie at the top in {ties['lexical/word_overlap']:.0f} % of the questions, "
+        f"Word overlap with ties by the original order reaches MAP {number(best['MAP'])} and P@1 "
+        f"{number(best['P@1'])}; a random order is expected to reach {number(chance['MAP'])} and "
+        f"{number(chance['P@1'])}.",
+        f"Word overlap alone has a tie at the top in {number(ties['lexical/word_overlap'], 0)} % of the questions, "
         "which count against it.",
     ]
 
@@ -150,10 +166,11 @@ def sentences_leakage(shared: pandas.DataFrame, elsewhere: int, asked: int) -> l
     """shared: from `leakage`.  elsewhere, asked: from `seen`, of the target test set."""
     tested = shared[shared["of"] == "target test"].set_index("also in")
     taught, worst = tested.loc["target train"], tested.sort_values("sentences").iloc[-1]
+    here = f"{taught['sentences']} ({number(taught['sentences %'])} %)" if taught["sentences"] else "none"
+    most = f"the set that shares most with it is {worst.name}: {worst['sentences'] or 'none'}"
     return [
-        f"{elsewhere} of the {asked} distinct questions of the target test set also occur in another set.",
-        f"{taught['sentences']} of its distinct sentences ({taught['sentences %']:.1f} %) also occur in "
-        f"target train; most are shared with {worst.name}: {worst['sentences']}.",
+        f"{begin(some(elsewhere, asked, 'distinct questions'))} of the target test set also occur in another set.",
+        f"Of its distinct sentences {here} also occur in target train; {most}.",
     ]
 
 
@@ -222,7 +239,8 @@ def readings(sets: pandas.DataFrame, whole: pandas.DataFrame) -> list[str]:
     differing = here[here["questions"] != here["Cascade questions"]]
     said = [
         f"{len(here)} of the {len(counted)} splits in the Cascade Transformer's Table 1 are part of this study and "
-        f"here; {len(here) - len(differing)} of these have the published number of questions with an answer."
+        f"here; {(len(here) - len(differing)) or 'none'} of these have the published number of questions with an "
+        "answer."
         if len(here)
         else f"None of the {len(counted)} splits in the Cascade Transformer's Table 1 is here as a part of this study."
     ]

@@ -15,7 +15,7 @@ from as2lib.runs import results
 from as2lib.runs.params import FAMILIES
 from as2lib.runs.results import METRICS, System
 from as2lib.runs.store import Finished
-from as2lib.runs.wording import spread_text
+from as2lib.runs.wording import apart, begin, changed, changes, listed, number, some, span, spread_text
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -91,26 +91,33 @@ def main_results(study: "Study", found: dict[str, Any]) -> pandas.DataFrame:
 
 def sentence_best(found: pandas.DataFrame) -> str:
     best, trivial = found.iloc[1:].sort_values("MAP").iloc[-1], found["MAP"].iloc[0]
-    place = "below" if best["MAP"] < trivial else "above"
+    place = "below" if best["MAP"] < trivial else "above" if best["MAP"] > trivial else "level with"
     return (
         f"The best single model is {best.name}, with MAP {spread_text(best['MAP'], best['MAP ±'])} and "
-        f"P@1 {best['P@1']:.1f}, {place} the trivial baseline, which has MAP {trivial:.1f}."
+        f"P@1 {number(best['P@1'])}, {place} the trivial baseline, which has MAP {number(trivial)}."
+    )
+
+
+def answer_teachers(found: pandas.DataFrame, gain: pandas.DataFrame) -> str:
+    """found: from `results.table`, the trivial baseline first.  gain: from `transfer_gain`."""
+    best = found.iloc[1:].sort_values("MAP").iloc[-1]
+    return (
+        f"The best model, {best.name}, has MAP {spread_text(best['MAP'], best['MAP ±'])}, "
+        f"{apart(best['MAP'] - found['MAP'].iloc[0], 'the trivial baseline')}; the transfer step "
+        f"{changes(gain['difference'].mean())} on average."
     )
 
 
 def sentence_steps(study: "Study", steps: pandas.DataFrame) -> str:
-    apart = better(study, steps)
+    clear = better(study, steps)
     below = steps[(steps["difference"] < 0) & (steps["p Holm"] < study.significance.alpha)]
-    left = ", ".join(steps.index.difference([*apart.index, *below.index], sort=False))
-    sure = f"Holm-corrected p < {study.significance.alpha:g}"
-    upwards = f"{len(apart)} of the {len(steps)} steps from trivial to base to large lead upwards ({sure})"
-    said = [upwards] if len(apart) else []
+    left = ", ".join(steps.index.difference([*clear.index, *below.index], sort=False))
+    sure, of = f"Holm-corrected p < {study.significance.alpha:g}", "steps from trivial to base to large"
+    said = [f"{some(len(clear), len(steps), of)} lead upwards ({sure})"] * bool(len(clear))
     if len(below):
         said.append(f"the first system is below the second in {', '.join(below.index)}" + f" ({sure})" * (not said))
-    if not said:
-        said = [f"No step from trivial to base to large is shown to lead up or down ({sure})"]
-    first, *more = [*said, *([f"undecided: {left}"] if left else [])]
-    return "; ".join([first[0].upper() + first[1:], *more]) + "."
+    said = said or [f"no step from trivial to base to large is shown to lead up or down ({sure})"]
+    return begin("; ".join([*said, *([f"undecided: {left}"] if left else [])])) + "."
 
 
 def transfer_gain(study: "Study") -> pandas.DataFrame:
@@ -128,10 +135,12 @@ def sentences_transfer(study: "Study", gain: pandas.DataFrame, trivial: float) -
     points, helped, below = gain["difference"], len(better(study, gain)), int((gain["MAP without"] < trivial).sum())
     fit = study.fit
     return [
-        f"The transfer step adds {points.mean():+.1f} points of MAP on average ({points.min():+.1f} to "
-        f"{points.max():+.1f}), a real difference in {helped} of {len(gain)} models.",
-        f"Without it {below} of {len(gain)} models stay below the trivial baseline; they train for {fit.direct.steps} "
-        f"steps, against about {fit.transfer.steps} and {fit.adapt.steps}, with the seeds {study.grid_seeds}.",
+        f"On average the transfer step {changes(points.mean())} (by model {span(points.min(), points.max())}); it "
+        "makes "
+        f"a real difference for the better to {some(helped, len(gain), 'models')}.",
+        f"Without it {some(below, len(gain), 'models')} stay below the trivial baseline; they train for "
+        f"{fit.direct.steps} steps, against about {fit.transfer.steps} and {fit.adapt.steps}, with "
+        f"seed{'s' * (len(study.grid_seeds) > 1)} {listed([*map(str, study.grid_seeds)])}.",
     ]
 
 
@@ -175,8 +184,17 @@ def sentences_ensemble(study: "Study", tests: pandas.DataFrame, found: pandas.Da
         f"One model with three heads {'equals' if equal else 'was not shown to equal'} the ensemble of three distilled "
         f"students within {100 * study.significance.margin:g} points, with "
         f"{size['mhs/3h1'] / size['ensemble/distilled']:.2f} times its parameters.",
-        f"A teacher makes a difference for the better in {helped} of {len(single)} single students.",
+        f"A teacher makes a real difference for the better to {some(helped, len(single), 'single students')}.",
     ]
+
+
+def answer_ensemble(study: "Study", tests: pandas.DataFrame, found: pandas.DataFrame) -> str:
+    """tests, found: as in `sentences_ensemble`."""
+    row, size = tests.loc[("mhs/3h1", "ensemble/distilled")], found.set_index("run")["parameters"]
+    return (
+        f"One model with three heads is {apart(row['difference'], 'the ensemble of three distilled students')}, with "
+        f"{size['mhs/3h1'] / size['ensemble/distilled']:.2f} times its parameters: {results.verdict(study, row)}."
+    )
 
 
 def on_transfer(study: "Study") -> pandas.DataFrame:
@@ -199,8 +217,8 @@ def sentence_on_transfer(found: pandas.DataFrame) -> str:
     gains = [by_run[f"transfer-kd/{family}"] - by_run[f"transfer/{family}-base"] for family in FAMILIES]
     ahead = by_run["transfer-mhs/3h1"] - by_run["transfer-ensemble/distilled"]
     return (
-        f"On the transfer set one teacher changes MAP by {min(gains):+.1f} to {max(gains):+.1f} points, and MHS is "
-        f"{ahead:+.1f} points from the ensemble of three distilled students (one seed, no test of difference)."
+        f"On the transfer set one teacher {changed(min(gains), max(gains))}, and MHS is "
+        f"{apart(ahead, 'the ensemble of three distilled students')} (one seed, no test of difference)."
     )
 
 
@@ -225,22 +243,20 @@ def sentences_strategies(found: pandas.DataFrame) -> list[str]:
     """Each model's best and worst strategy, and how that compares with the spread.  found: from `strategies`."""
     said, widest, parts = [], 0.0, found.index.str.split(", ", n=1)
     for model, rows in found.set_index(parts.str[1]).groupby(parts.str[0], sort=False)["MAP"]:
+        best, worst = number(rows.max()), number(rows.min())
         said.append(
-            f"{model}: the best strategy is “{rows.idxmax()}” (MAP {rows.max():.1f}), the worst "
-            f"“{rows.idxmin()}” ({rows.min():.1f})."
+            f"{model}: the best strategy is “{rows.idxmax()}” (MAP {best}), the worst “{rows.idxmin()}” ({worst})."
+            if best != worst
+            else f"{model}: every strategy has MAP {best}."
         )
         widest = max(widest, rows.max() - rows.min())
-    apart, noise = found.set_index(parts.str[1])["heads disagree %"].dropna(), found["MAP ±"].max()
-    return [
-        *said,
-        f"Between strategies MAP varies by {widest:.1f} points."
-        if pandas.isna(noise)
-        else f"Between seeds the same system varies by {noise:.1f} points at most (standard deviation), between "
-        f"strategies by {widest:.1f}.",
-        "Two heads choose another top candidate in "
-        + ", ".join(f"{share:.1f} % ({strategy})" for strategy, share in apart.items())
-        + " of the questions.",
-    ]
+    choices, noise = found.set_index(parts.str[1])["heads disagree %"].dropna(), found["MAP ±"].max()
+    seeds = "" if pandas.isna(noise) else f"; between seeds of one system up to {number(noise)} (standard deviation)"
+    said.append(f"Points of MAP between the best and the worst strategy of a model: {number(widest)}{seeds}.")
+    if len(choices):
+        shares = ", ".join(f"{number(share)} % ({strategy})" for strategy, share in choices.items())
+        said.append(f"Two heads choose another top candidate in {shares} of the questions.")
+    return said
 
 
 def confidence(study: "Study") -> pandas.DataFrame:
@@ -258,9 +274,10 @@ def sentences_confidence(study: "Study", sure: pandas.DataFrame) -> list[str]:
     (by_all, _), (by_one, spread) = results.mean_and_spread(results.frame(scores))[["MAP", "MAP ±"]].to_numpy()
     mean, *single = sure["near 0 or 1"]
     less, several = sum(share < mean for share in single), len(single)
-    than = {0: f"less than for any of the {several} teachers", several: "more than for every teacher"}
+    none = "less" if min(single) > mean else "no more"
+    than = {0: f"{none} than for any of the {several} teachers", several: "more than for every teacher"}
     return [
-        f"KD from the ensemble reaches MAP {by_all:.1f}, KD from one teacher {spread_text(by_one, spread)}.",
+        f"KD from the ensemble reaches MAP {number(by_all)}, KD from one teacher {spread_text(by_one, spread)}.",
         f"{mean:.0f} % of the ensemble's probabilities lie below 0.05 or above 0.95: "
         + than.get(less, f"more than for {less} of the {several} teachers")
         + f" ({', '.join(f'{share:.0f} %' for share in single)}).",
@@ -298,4 +315,4 @@ def combined_heads(runs: Sequence[Finished]) -> pandas.DataFrame:
 
 def sentence_heads(found: pandas.DataFrame) -> str:
     gain = found.loc["combined", "MAP"] - found.drop("combined")["MAP"].mean()
-    return f"Combining the heads adds {gain:+.2f} points of MAP to the mean head."
+    return f"Against the mean head, combining the heads {changes(gain, digits=2)}."

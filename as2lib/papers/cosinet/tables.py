@@ -17,6 +17,7 @@ from as2lib.paths import local_folder
 from as2lib.runs import results
 from as2lib.runs.estimate import encoder_weights
 from as2lib.runs.texts import has_texts, missing, pairs_of
+from as2lib.runs.wording import apart, changes, number, spread_text
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -81,7 +82,7 @@ def sentence_random(study: "Study", rankers: pandas.DataFrame) -> str:
     theirs = f"the published numbers beside it are {dataset}'s, another corpus"
     if source in CORPORA:
         both = f"{row['published P@1']:.2f} and {row['published MAP']:.2f}"
-        theirs = f"the published {both} are {abs(row['MAP'] - row['published MAP']):.1f} points of MAP away"
+        theirs = f"the published {both} are {number(abs(row['MAP'] - row['published MAP']))} points of MAP away"
     return f"{ours} over the {row['questions']:.0f} answered questions, exactly; {theirs}."
 
 
@@ -100,8 +101,8 @@ def models(study: "Study") -> pandas.DataFrame:
 def other_corpora() -> pandas.DataFrame:
     """Cosinet Tables 5 and 6, as published: percent, ± as given there, millions of parameters, seconds of training."""
     found = []
-    for number, dataset in ((5, "SQuAD-sent"), (6, "NQ-LA")):
-        table = results.published(f"cosinet_table{number}").drop(columns="run").set_index("system")
+    for place, dataset in ((5, "SQuAD-sent"), (6, "NQ-LA")):
+        table = results.published(f"cosinet_table{place}").drop(columns="run").set_index("system")
         found.append(table.rename(columns={"millions": f"{dataset} parameters (M)", "seconds": f"{dataset} seconds"}))
     return found[0].join(found[1])
 
@@ -109,12 +110,13 @@ def other_corpora() -> pandas.DataFrame:
 def sentence_best(table: pandas.DataFrame) -> str:
     twelve, by_run = table.loc[[model.label for model in MODELS]], table.set_index("run")
     best, floor = table.loc[twelve["MAP"].idxmax()], table.loc[TRIVIAL[-1].label]
-    spread = f" ± {best['MAP ±']:.1f}" if best["seeds"] > 1 else " (one seed)"
+    one = "" if best["seeds"] > 1 else " (one seed)"
     transferred, plain = (best["MAP"] - by_run.loc[prefix, "MAP"] for prefix in (UPPER, PLAIN))
     return (
-        f"The best of the twelve, {best.name}, has MAP {best['MAP']:.1f}{spread} with "
-        f"{best['parameters'] / 1e6:.2f} million parameters: {best['MAP'] - floor['MAP']:+.1f} points from WO+RR, and "
-        f"{plain:+.1f} from the fine-tuned encoder without a transfer step, {transferred:+.1f} from the one with it, "
+        f"The best of the twelve, {best.name}, has MAP {spread_text(best['MAP'], best['MAP ±'])}{one} with "
+        f"{best['parameters'] / 1e6:.2f} million parameters: {apart(best['MAP'] - floor['MAP'], 'WO+RR')}, "
+        f"{apart(plain, 'the fine-tuned encoder without a transfer step')} and "
+        f"{apart(transferred, 'the one with it')}, "
         f"which has {by_run.loc[UPPER, 'parameters'] / 1e6:.2f} million."
     )
 
@@ -154,9 +156,9 @@ def mean_maps(study: "Study", prefixes: list[str]) -> numpy.ndarray:
 def sentence_order(table: pandas.DataFrame) -> str:
     point, birnn = (table.iloc[SHUFFLED.index(prefix)] for prefix in ("cosinet/point", "cosinet/birnn"))
     return (
-        f"In a random order Cosinet with the BiRNN loses {birnn['lost']:.1f} points of MAP, and the point-wise model "
-        f"{abs(point['lost']):.2f}; without its order the BiRNN has {birnn['MAP, random order']:.1f}, the point-wise "
-        f"model {point['MAP, random order']:.1f}."
+        f"A random order {changes(-birnn['lost'])} for Cosinet with the BiRNN, and {changes(-point['lost'])} for the "
+        f"point-wise model; in it the BiRNN has MAP {number(birnn['MAP, random order'])}, the point-wise model "
+        f"{number(point['MAP, random order'])}."
     )
 
 
@@ -210,13 +212,12 @@ def relative_cost(study: "Study") -> float:
 
 def sentence_two_stages(table: pandas.DataFrame, mhs: float, cosinet: float) -> str:
     best = table.loc[table["MAP"].idxmax()]
-    cost = f"{best['cost %']:.0f} % of the multiplications"
+    cost = f"{number(best['cost %'], 0)} % of the multiplications"
     if pandas.isna(best["cost %"]):
-        cost = f"{best['candidates left %']:.0f} % of the student's candidates"
+        cost = f"{number(best['candidates left %'], 0)} % of the student's candidates"
     return (
-        f"Of the numbers kept, {best.name} is best for the two in a row: MAP {best['MAP']:.1f} at {cost}, "
-        f"against {mhs:.1f} for the multiple-heads student alone and "
-        f"{cosinet:.1f} for Cosinet alone."
+        f"Of the numbers kept, {best.name} is best for the two in a row: MAP {number(best['MAP'])} at {cost}, "
+        f"against {number(mhs)} for the multiple-heads student alone and {number(cosinet)} for Cosinet alone."
     )
 
 

@@ -9,6 +9,7 @@ import pandas
 from as2lib.papers.frontier.rankers import Ranker, operations, parameters, rankers, scores
 from as2lib.papers.frontier.systems import BASE, BASELINE, KINDS, UNTRIED, VOTE
 from as2lib.runs import results
+from as2lib.runs.wording import apart, number, some, span
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -52,6 +53,11 @@ def table(study: "Study") -> pandas.DataFrame:
     rows["front"] = on_front(cost, values["MAP"].mean(axis=0)[None])[0]
     rows[SHARE], rows[P1_SHARE] = (100 * shares(cost, values[metric], resamples) for metric in ("MAP", "P@1"))
     return rows.sort_values([COST, "MAP"], kind="stable")
+
+
+def behind(study: "Study") -> dict[str, list[str]]:
+    """Ranker → the prefixes of the runs that it is made from."""
+    return {one.label: list(dict.fromkeys(stage.prefix for stage in one.stages)) for one in rankers(study)}
 
 
 def answered_sizes(table: pandas.DataFrame) -> numpy.ndarray:
@@ -190,10 +196,11 @@ def sentences_front(study: "Study", rows: pandas.DataFrame) -> list[str]:
     new = here["kind"].isin(UNTRIED).sum()
     dearest, cheapest = here.iloc[-1], here.iloc[0]
     return [
-        f"{len(here)} of {len(rows)} systems are on the front of MAP and operations, {new} of them combinations that "
-        f"no paper tried; {len(sure)} systems are on it in at least {OFTEN} % of the bootstrap samples.",
-        f"The front leads from {cheapest.name} (MAP {cheapest['MAP']:.1f}, {_times(study, rows, cheapest)}) to "
-        f"{dearest.name} (MAP {dearest['MAP']:.1f}, {_times(study, rows, dearest)}).",
+        f"{len(here)} of {len(rows)} systems are on the front of MAP and operations, {new or 'none'} of them "
+        f"combinations that no paper tried; on it in at least {OFTEN} % of the bootstrap samples: "
+        f"{len(sure) or 'none'}.",
+        f"The front leads from {cheapest.name} (MAP {number(cheapest['MAP'])}, {_times(study, rows, cheapest)}) to "
+        f"{dearest.name} (MAP {number(dearest['MAP'])}, {_times(study, rows, dearest)}).",
     ]
 
 
@@ -211,30 +218,31 @@ def sentences_untried(study: "Study", found: pandas.DataFrame) -> list[str]:
         best = rows.loc[rows["difference"].idxmax()] if kept.empty else kept.loc[kept["cost %"].idxmin()]
         which = "closest" if kept.empty else "one that saves most"
         said.append(
-            f"{kind.capitalize()}: {len(kept) or 'none'} of {len(rows)} are shown to lose less than {margin:g} points "
-            f"of MAP to the last ranker alone; the {which}, “{best.name}”, has MAP {best['MAP']:.1f} (its first ranker "
-            f"alone {best['first alone']:.1f}), {best['difference']:+.1f} points ({best['low']:+.1f} to "
-            f"{best['high']:+.1f}) from the last, at {best['cost %']:.0f} % of the last's operations"
+            f"{kind.capitalize()}: shown to lose less than {margin:g} points of MAP to the last ranker alone: "
+            f"{some(len(kept), len(rows))}; the {which}, “{best.name}”, has MAP {number(best['MAP'])} (its first "
+            "ranker "
+            f"alone {number(best['first alone'])}), {apart(best['difference'], 'the last')} (95 % interval "
+            f"{span(best['low'], best['high'])}), at {number(best['cost %'], 0)} % of the last's operations"
             f"{'' if best['cost %'] < 100 else ', which saves nothing'}."
         )
     said.append(_sentence_worth(found[found["kind"] != VOTE]))
     votes = found.loc[found["kind"] == VOTE]
     if len(votes):
-        apart = ((votes["low"] > 0) | (votes["high"] < 0)).sum()
+        clear = ((votes["low"] > 0) | (votes["high"] < 0)).sum()
         said.append(
-            f"Heads that vote are {votes['difference'].min():+.1f} to {votes['difference'].max():+.1f} points of MAP "
-            f"from the mean of the same heads, over {len(votes)} systems; for {apart or 'none'} the 95 % interval "
-            "excludes zero."
+            "Heads that vote, minus the mean of the same heads: "
+            f"{span(votes['difference'].min(), votes['difference'].max())} "
+            f"points of MAP over {len(votes)} systems; the 95 % interval leaves zero out for {clear or 'none'}."
         )
     return said
 
 
 def _sentence_worth(rows: pandas.DataFrame) -> str:
     worth = rows[(rows["MAP"] > rows["first alone"]) & (rows["difference"] >= 0) & (rows["cost %"] < 100)]
-    best = f"; the best of them is “{worth['MAP'].idxmax()}” (MAP {worth['MAP'].max():.1f})" if len(worth) else ""
+    best = f"; the best of them is “{worth['MAP'].idxmax()}” (MAP {number(worth['MAP'].max())})" if len(worth) else ""
     return (
         f"A higher MAP than the first ranker alone and no lower one than the last, for fewer operations than the last: "
-        f"{len(worth) or 'none'} of {len(rows)} combinations{best}."
+        f"{some(len(worth), len(rows), 'combinations')}{best}."
     )
 
 
@@ -244,16 +252,25 @@ def sentences_budgets(rows: pandas.DataFrame, found: pandas.DataFrame) -> list[s
     kinds = ", ".join(dict.fromkeys(rows.loc[unseen, "kind"]))
     free, most = found.iloc[0], found.loc[found["MAP"].idxmax()]
     said = [
-        f"With no operations {free['system']} has MAP {free['MAP']:.1f}; the most that a choice on dev reaches is "
-        f"{most['MAP']:.1f}, with {most['system']} at {most['cost ×']:.2f} times the operations of the base model.",
-        f"A choice on dev loses {found['lost'].mean():.1f} points of MAP on average, and at most "
-        f"{found['lost'].max():.1f}, to the best of the test set within the same budget.",
+        f"With no operations {free['system']} has MAP {number(free['MAP'])}; the most that a choice on dev reaches is "
+        f"{number(most['MAP'])}, with {most['system']} at {most['cost ×']:.2f} times the operations of the base model.",
+        "On average a choice on dev is "
+        f"{apart(-found['lost'].mean(), 'the best of the test set within the same budget')}; "
+        f"the widest gap is {number(found['lost'].max())}.",
     ]
     if unseen.any():
         said.append(
             f"{unseen.sum()} of {len(rows)} systems have no scores on dev and cannot be chosen; kinds: {kinds}."
         )
     return said
+
+
+def answer(found: pandas.DataFrame) -> str:
+    """found: from `budgets`."""
+    budgets = {"no operations": "0", "at most those of the base model": "1", "no limit": f"{BUDGETS[-1]:g}"}
+    rows = {words: found.loc[budget] for words, budget in budgets.items()}
+    chosen = "; ".join(f"{words}, {row['system']} (MAP {number(row['MAP'])})" for words, row in rows.items())
+    return f"Chosen on dev, by the operations that one can spend: {chosen}."
 
 
 def recorded(rows: pandas.DataFrame, found: pandas.DataFrame) -> dict[str, float]:

@@ -12,9 +12,10 @@ from as2lib.metrics import ranking, threshold
 from as2lib.metrics.ranking import Values
 from as2lib.papers.govern.premise import premise
 from as2lib.papers.govern.systems import BASELINE, TABLE_2, TABLE_4, systems
-from as2lib.runs.results import TIE_RULE, compare, labelled, over_seeds, published, scored, tests_caption
+from as2lib.runs.results import TIE_RULE, compare, labelled, over_seeds, published, scored, tests_caption, verdict
 from as2lib.runs.store import Finished
 from as2lib.runs.texts import missing, pairs_of
+from as2lib.runs.wording import apart, changes, number, signed, some
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -114,12 +115,13 @@ def numbers_students(found: pandas.DataFrame) -> dict[str, float]:
 def sentences_students(study: "Study", found: pandas.DataFrame) -> list[str]:
     of = found.set_index("run").loc[["govern/govern", "govern/mean"]]
     gaps = of.filter(regex=MEAN).diff(-1).iloc[0]
-    gaps, noise = "; ".join(f"{name} {gap:+.1f}" for name, gap in gaps.items()), of[f"{AUC} ±"].max()
-    seeds = "" if pandas.isna(noise) else f" (one standard deviation over seeds: up to {noise:.1f} of qp prAUC)"
+    gaps, noise = "; ".join(f"{name} {signed(gap)}" for name, gap in gaps.items()), of[f"{AUC} ±"].max()
+    seeds = "" if pandas.isna(noise) else f" (one standard deviation over seeds: up to {number(noise)} of qp prAUC)"
     return [
         f"The student of GOVERN minus the student of the mean, in points: {gaps}{seeds}.",
-        f"In at least one of their seeds, {(found['unreached'] > 0).sum()} of the {len(found)} systems reach a "
-        f"precision of {100 * study.govern.precisions[0]:g} % at no threshold.",
+        f"Systems that no threshold brings to a precision of {100 * study.govern.precisions[0]:g} % in one seed or "
+        "more: "
+        f"{some((found['unreached'] > 0).sum(), len(found))}.",
     ]
 
 
@@ -144,9 +146,9 @@ def sentence_gsb(table: pandas.DataFrame) -> str:
     ours, paper = table.filter(like="seed ", axis="index"), table.loc["published, random queries"]
     good, same, bad = ours[["good", "same", "bad"]].sum()
     return (
-        f"Good : Same : Bad over the seeds is {good} : {same} : {bad}, a mean gain of {ours['gain'].mean():+.1f} % "
-        f"(published, random queries: {paper['gain']:+.1f} %); a sign test at 0.05 sees a difference in "
-        f"{(ours['p sign'] < 0.05).sum()} of {len(ours)} seeds."
+        f"Good : Same : Bad over the seeds is {good} : {same} : {bad}, a mean gain of {signed(ours['gain'].mean())} % "
+        f"(published, random queries: {signed(paper['gain'])} %); a sign test at 0.05 sees a difference in "
+        f"{some((ours['p sign'] < 0.05).sum(), len(ours), 'seeds')}."
     )
 
 
@@ -168,8 +170,8 @@ def replacing(single: pandas.DataFrame) -> pandas.DataFrame:
 def sentence_replacing(change: pandas.DataFrame) -> str:
     (better, worse), (their_better, their_worse) = change.to_numpy()
     return (
-        f"A much better teacher in place of one changes the student by {better:+.1f} points of qp prAUC, a much worse "
-        f"one by {worse:+.1f} (published: {their_better:+.2f} and {their_worse:+.2f})."
+        f"A much better teacher in place of one {changes(better, 'qp prAUC')}, a much worse one "
+        f"{changes(worse, 'qp prAUC')} (published: {signed(their_better, 2)} and {signed(their_worse, 2)})."
     )
 
 
@@ -177,9 +179,9 @@ def curve(study: "Study") -> pandas.DataFrame:
     """GOVERN's Figure 2, a row a seed: system, teachers, qp prAUC; one student of one teacher serves both systems."""
     found = []
     for system, name in (("GOVERN", "govern"), ("mean", "mean")):
-        for number in study.govern.ablation.teachers:
-            for run in study.runs(f"govern/{'mean' if number == 1 else name}-of-{number}"):
-                found.append((system, number, 100 * threshold.pair_pr_auc(*_columns(run)[1:])))
+        for teachers in study.govern.ablation.teachers:
+            for run in study.runs(f"govern/{'mean' if teachers == 1 else name}-of-{teachers}"):
+                found.append((system, teachers, 100 * threshold.pair_pr_auc(*_columns(run)[1:])))
     return pandas.DataFrame(found, columns=["system", "teachers", "qp prAUC"])
 
 
@@ -192,8 +194,8 @@ def points(curve: pandas.DataFrame) -> pandas.DataFrame:
 def sentence_points(points: pandas.DataFrame) -> str:
     gain = points.iloc[-1] - points.iloc[0]
     return (
-        f"From {points.index[0]} to {points.index[-1]} teachers the student of GOVERN changes by {gain['GOVERN']:+.1f} "
-        f"points of qp prAUC, that of the mean by {gain['mean']:+.1f}."
+        f"Going from {points.index[0]} to {points.index[-1]} teachers {changes(gain['GOVERN'], 'qp prAUC')} for the "
+        f"student of GOVERN, and {changes(gain['mean'], 'qp prAUC')} for that of the mean."
     )
 
 
@@ -203,6 +205,15 @@ def tests(study: "Study") -> pandas.DataFrame:
     pairs += [("govern/govern-ca", "govern/govern"), ("govern/govern-ca", "govern/ca-mkd")]
     names = {prefix: system.name for prefix, system in systems(study).items()}
     return labelled(compare(study, scored(study, {name for pair in pairs for name in pair}), pairs), names)
+
+
+def answer(study: "Study", tests: pandas.DataFrame) -> str:
+    """tests: from `tests`, GOVERN against the mean first."""
+    row = tests.iloc[0]
+    return (
+        f"A student of teachers that vote is {apart(row['difference'], 'the student of their mean')}: "
+        f"{verdict(study, row)}."
+    )
 
 
 def premises(study: "Study", kinds: Sequence[str], student: Values | float = 0.5) -> pandas.DataFrame:
@@ -238,14 +249,17 @@ def sentences_premise(groups: pandas.DataFrame) -> list[str]:
     mean, ranks, ahead = groups.mean(), groups.rank().corr()["lead"], (groups["lead"] > 0).sum()
     alike, accurate = ranks["correlation"], ranks["teacher"]
     found = [
-        f"Whether one teacher is right correlates at {mean['correlation']:.2f} with whether another is (independent "
-        f"teachers: 0). The vote of three is right on {mean['vote']:.1f} % of the pairs, their mean on "
-        f"{mean['mean']:.1f} %, a single one of them on {mean['teacher']:.1f} %; the vote of three independent ones as "
-        f"accurate would be right on {mean['condorcet']:.1f} %.",
-        f"The vote is right where the mean is wrong on {mean['vote alone']:.2f} % of the pairs, the mean where the "
-        f"vote is wrong on {mean['mean alone']:.2f} %; the vote is ahead in {ahead} of {len(groups)} groups of three.",
-        f"The vote's lead over the mean {_moves(alike)} as teachers become more alike (rank correlation {alike:+.2f}), "
-        f"and {_moves(accurate)} as they become more accurate ({accurate:+.2f}).",
+        f"Whether one teacher is right correlates at {number(mean['correlation'], 2)} with whether another is "
+        f"(independent teachers: 0). The vote of three is right on {number(mean['vote'])} % of the pairs, their mean "
+        "on "
+        f"{number(mean['mean'])} %, a single one of them on {number(mean['teacher'])} %; the vote of three independent "
+        f"ones as accurate would be right on {number(mean['condorcet'])} %.",
+        f"The vote is right where the mean is wrong on {number(mean['vote alone'], 2)} % of the pairs, the mean where "
+        "the "
+        f"vote is wrong on {number(mean['mean alone'], 2)} %; the vote is ahead in "
+        f"{some(ahead, len(groups), 'groups of three')}.",
+        f"The vote's lead over the mean {_moves(alike)} as teachers become more alike (rank correlation "
+        f"{signed(alike, 2)}), and {_moves(accurate)} as they become more accurate ({signed(accurate, 2)}).",
     ]
     return found if len(groups) > 2 else found[:2]
 
@@ -268,7 +282,7 @@ def captions(study: "Study") -> dict[str, str]:
         + " Teachers and students start from a supervised transfer step, which the paper's students do not."
         * (study.govern.start == "transfer")
         + " CA-MKD adds a full cross entropy on the labels to what teachers say, GOVERN-CA has none.",
-        "curve": "Mean over seeds; band: from the lowest to the highest seed. The paper prints no numbers with its "
+        "curve": "Mean over seeds; bars: from the lowest to the highest seed. The paper prints no numbers with its "
         "Figure 2.",
         "points": "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline.",
         "tests": tests_caption(study),
@@ -282,4 +296,6 @@ def _columns(run: Finished) -> tuple[pandas.Series, pandas.Series, pandas.Series
 
 
 def _moves(correlation: float) -> str:
+    if pandas.isna(correlation):
+        return "is not known to move"
     return "grows" if correlation > 0 else "shrinks" if correlation < 0 else "stays the same"

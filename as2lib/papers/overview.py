@@ -1,0 +1,45 @@
+"""What the index says first: the verdict of a study, and each notebook's answer, from what the notebooks recorded."""
+
+from typing import TYPE_CHECKING, Any
+
+import pandas
+
+from as2lib.papers import claims, notebooks
+from as2lib.runs.wording import some
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+HEADLINES = ("03", "11")  # the notebooks whose answers are the study's
+NOT_RUN = "not run"
+Measured = dict[str, dict[str, Any]]  # notebook's number → what it recorded
+
+
+def verdict(study: "Study", measured: Measured, counts: pandas.DataFrame, expected: int, moved: int) -> str:
+    """What was found, and whether to trust it, in three sentences.
+
+    counts: from `claims.counts`.  expected, moved: how many numbers the study has to give, and does not.
+    """
+    questions = {notebook.name[:2]: notebook.question for notebook in notebooks(study)}
+    said = [answer(measured, one) for one in HEADLINES if one in questions]
+    said = [
+        f"{questions[one]} {NOT_RUN}." if text == NOT_RUN else text for one, text in zip(HEADLINES, said, strict=False)
+    ]
+    trust = "there is no file of numbers that a clean run must give"
+    if expected:
+        trust = (
+            f"of the numbers that a clean run must give, {some(expected - moved, expected)} are within their tolerance"
+        )
+    return " ".join([*said, f"{claims.sentence(counts).removesuffix('.')}; {trust}."])
+
+
+def answers(study: "Study", measured: Measured) -> pandas.DataFrame:
+    """A line a notebook, in reading order: its question and its answer."""
+    rows = {
+        one.name: {"question": one.question, "answer": answer(measured, one.name[:2])} for one in notebooks(study)[1:]
+    }
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("notebook")
+
+
+def answer(measured: Measured, number: str) -> str:
+    return measured.get(number, {}).get("answer", NOT_RUN)
