@@ -98,11 +98,11 @@ def groups(correlation, teacher):
 
 def test_the_sentence_of_the_votes_lead_says_its_direction():
     shrinks = tables.sentences_premise(groups([0.1, 0.2, 0.3], [70, 60, 50]))[-1]
-    assert "shrinks as teachers become more alike (rank correlation -1.00)" in shrinks
+    assert "shrinks as teachers become more alike (rank correlation −1.00)" in shrinks
     assert "grows as they become more accurate (+1.00)" in shrinks
     grows = tables.sentences_premise(groups([0.3, 0.2, 0.1], [50, 60, 70]))[-1]
     assert "grows as teachers become more alike (rank correlation +1.00)" in grows
-    assert "shrinks as they become more accurate (-1.00)" in grows
+    assert "shrinks as they become more accurate (−1.00)" in grows
     assert (
         len(tables.sentences_premise(groups([0.3, 0.2, 0.1], [50, 60, 70]).head(1))) == 2
     )  # one group has no direction

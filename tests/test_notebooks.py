@@ -1,6 +1,4 @@
 import json
-import shutil
-import subprocess
 from pathlib import Path
 
 import nbformat
@@ -76,14 +74,3 @@ def test_a_notebook_runs_alone_on_a_cold_cache(root, monkeypatch):
     assert "run/s" not in page
     assert "Warning" not in page
     assert "What we found" in page
-
-
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
-def test_a_page_renders_in_a_browser(root, tmp_path):
-    names = [path.stem for path in PATHS]
-    page = render(PATHS[1], tmp_path / f"{PATHS[1].stem}.html", names)
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-    command = ["chromium", *flags, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
-    assert "01 · The data" in shown
-    assert shown.count("<details") > 5

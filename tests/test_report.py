@@ -59,7 +59,8 @@ def test_recorded_numbers_and_claims_are_kept_together(report, tmp_path):
     report.say("three")
     kept = json.loads((tmp_path / "reports/tiny/metrics/02.json").read_text())
     assert kept == {"x MAP": 1.5, "n": 3, "one seed ±": None, "claims": "one\ntwo\nthree"}
-    assert report.findings().data == "- one\n- two\n- three"
+    assert report.findings("yes").data == "> yes\n\n- one\n- two\n- three"
+    assert json.loads((tmp_path / "reports/tiny/metrics/02.json").read_text())["answer"] == "yes"
 
 
 def test_measured_times_go_to_files_of_their_own(report, tmp_path):
@@ -85,7 +86,7 @@ def test_measured_times_go_to_files_of_their_own(report, tmp_path):
     exact, timed = (json.loads((folder / "metrics" / name).read_text()) for name in ("02.json", "02.timing.json"))
     assert exact == {"parameters": 3, "claims": "it is small"}
     assert timed == {"seconds": 1.5, "claims": "it is fast"}
-    assert report.findings().data == "- it is small\n- it is fast"
+    assert report.findings("yes").data.endswith("- it is small\n- it is fast")
 
 
 def test_what_was_timed_is_kept_with_its_machine_until_something_else_is_asked(report, tmp_path):

@@ -16,6 +16,7 @@ TEMPLATE = Path(__file__).parent / "template"
 INDEX = "00_overview"  # the page that is also index.html
 STYLES = {"light": "friendly", "dark": "github-dark"}  # of code, in pygments
 CONTENTS = "<!-- contents -->"  # where the template wants them
+LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 
 
@@ -39,14 +40,14 @@ def _is_progress(output: nbformat.NotebookNode) -> bool:
 def render(executed: Path, page: Path, names: list[str]) -> Path:
     """Write the HTML of an executed notebook; `names` are all notebooks in reading order.
 
-    Links to other notebooks (`02_teachers.ipynb`) become links to their pages.
+    Links to other notebooks (`02_teachers.ipynb`) become links to their pages, or text where a study has no such one.
     """
     name = INDEX if page.stem == "index" else page.stem
     notebook = nbformat.read(executed, as_version=4)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = str(number)  # papermill gives its own cell another one each time
         if cell.cell_type == "markdown":
-            cell.source = re.sub(r"\((\d\d_\w+)\.ipynb\)", lambda match: f"({page_name(match[1])}.html)", cell.source)
+            cell.source = LINK.sub(lambda link: _to_page(link[1], link[2], names), cell.source)
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
     place = names.index(name)
@@ -71,6 +72,10 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
 
 def page_name(name: str) -> str:
     return "index" if name == INDEX else name
+
+
+def _to_page(text: str, name: str, names: list[str]) -> str:
+    return f"[{text}]({page_name(name)}.html)" if name in names else text
 
 
 def _contents(body: str) -> str:

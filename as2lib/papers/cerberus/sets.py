@@ -103,7 +103,7 @@ def answer(test: pandas.Series, found: pandas.DataFrame, seen: tuple[int, int] |
     """test: the target test set's row of `statistics`.  found: from `trivial_rankers`.  seen: from `seen`, or None."""
     leaks = "what the splits share cannot be counted without their texts"
     if seen:
-        leaks = f"{some(*seen, 'distinct questions')} also occur in another set"
+        leaks = f"of its {seen[1]} distinct questions, {seen[0] or 'none'} also occur in another set"
     rows = found.set_index("run")["MAP"]
     return (
         f"The target test set has {number(test['questions'], 0)} questions with an answer and "

@@ -267,10 +267,14 @@ def sentences_budgets(rows: pandas.DataFrame, found: pandas.DataFrame) -> list[s
 
 def answer(found: pandas.DataFrame) -> str:
     """found: from `budgets`."""
-    budgets = {"no operations": "0", "at most those of the base model": "1", "no limit": f"{BUDGETS[-1]:g}"}
+    budgets = {
+        "no operations": "0",
+        "up to those of the base model": "1",
+        f"up to {BUDGETS[-1]:g} times those": f"{BUDGETS[-1]:g}",
+    }
     rows = {words: found.loc[budget] for words, budget in budgets.items()}
-    chosen = "; ".join(f"{words}, {row['system']} (MAP {number(row['MAP'])})" for words, row in rows.items())
-    return f"Chosen on dev, by the operations that one can spend: {chosen}."
+    chosen = "; ".join(f"{row['system']} for {words} (MAP {number(row['MAP'])})" for words, row in rows.items())
+    return f"Systems that dev picks: {chosen}."
 
 
 def recorded(rows: pandas.DataFrame, found: pandas.DataFrame) -> dict[str, float]:
