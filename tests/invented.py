@@ -67,6 +67,12 @@ def invent(study):
     (folder / "index.json").write_text(json.dumps(index))
 
 
+def code(name):
+    """The code of a notebook's cells."""
+    notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
 def run_all(study, patch):
     """Every notebook of a study, executed here, as (plan, what it read, what it said, the notebook with outputs)."""
     patch.setattr("as2lib.study.Study.load", classmethod(lambda cls, *_: study))

@@ -12,7 +12,7 @@ from as2lib.metrics import cost
 from as2lib.papers import notebooks
 from as2lib.runs import make
 from as2lib.runs.store import Store
-from tests.test_every_notebook import ROOT, code
+from tests.invented import ROOT, code
 
 matplotlib.use("agg")
 

@@ -18,7 +18,7 @@ from as2lib.papers.frontier.rankers import Ranker, Stage, column, in_a_row, oper
 from as2lib.papers.frontier.systems import KINDS, systems
 from as2lib.papers.frontier.tables import BUDGETS, budgets, first_map, front, on_front, shares
 from as2lib.paths import local_folder
-from tests.test_every_notebook import whole
+from tests.invented import whole
 
 ROOT = Path(__file__).parents[1]
 WORDS = Lengths(4.0, 10.0)  # of a question, of a candidate

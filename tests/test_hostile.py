@@ -16,8 +16,8 @@ from as2lib import Study
 from as2lib.report import Report, figures
 from as2lib.report.pages import render
 from tests.hostile import HOSTILE
+from tests.invented import code, invent
 from tests.test_escape import words
-from tests.test_every_notebook import code, invent
 
 matplotlib.use("agg")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
