@@ -45,11 +45,12 @@ def guarded(command: list[str], lock: int, **settings) -> Iterator[subprocess.Po
     try:
         yield running
     finally:
-        for pipe in filter(None, (running.stdin, running.stderr)):
-            pipe.close()
+        running.stdin.close()
         if running.wait() < 0:  # killed before it could end the others
             with suppress(ProcessLookupError, PermissionError):  # nobody is left; on macOS, nobody who has not ended
                 os.killpg(running.pid, signal.SIGKILL)
+        for pipe in filter(None, (running.stdout, running.stderr)):  # now nobody is left who could hold them open
+            pipe.close()
 
 
 @contextmanager
