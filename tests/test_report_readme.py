@@ -16,8 +16,8 @@ def folder(root):
     for name in ("tables", "figures", "metrics"):
         (folder / name).mkdir(parents=True)
     (folder / "tables" / "00_table_2.csv").write_text("system,MAP,MAP ±,published MAP\na|b,71.26,0.5,\nmean,70,,82.1\n")
-    (folder / "metrics" / "03.json").write_text(json.dumps({"claims": "MHS is ahead.\nAnd more."}))
-    (folder / "metrics" / "11.json").write_text(json.dumps({"claims": "One system is on the front."}))
+    (folder / "metrics" / "03.json").write_text(json.dumps({"answer": "MHS is ahead.", "claims": "More."}))
+    (folder / "metrics" / "11.json").write_text(json.dumps({"answer": "One system is on the front."}))
     return folder
 
 
@@ -26,6 +26,7 @@ def test_the_page_has_the_first_finding_of_each_notebook_and_the_tables_that_are
     assert page.startswith("# a study for the tests\n")
     assert "- MHS is ahead.\n- One system is on the front.\n\n" in page
     assert "| a&#124;b | 71.3 ± 0.5 | – |" in page
+    assert "| 03_distillation | Does one model with k heads match the ensemble? | MHS is ahead. |" in page
     assert "## Accuracy against cost" not in page
 
 

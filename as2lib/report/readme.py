@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pandas
 
 from as2lib import escape
+from as2lib.papers import overview
 from as2lib.paths import find_root
 from as2lib.report.check import measured
 from as2lib.report.tables import as_markdown
@@ -13,7 +14,7 @@ from as2lib.report.tables import as_markdown
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-FINDINGS = ("03", "11", "00")  # notebooks whose first sentence stands at the top: the student, the front, the claims
+FINDINGS = (("03", "answer"), ("11", "answer"), ("00", "claims"))  # what stands first: student, front, claims
 SECTIONS = (  # title, what follows it: a table `NN_table_k` with its digits, or a figure `NN_figure_k`
     ("The main table", ("00_table_2", 1), "Accuracy in percent on the target test set, mean ± spread over seeds."),
     ("Accuracy against cost", ("11_figure_1", 0), "Every system; a point is the fuller the surer it is on the front."),
@@ -26,18 +27,19 @@ def write(study: "Study") -> Path:
     """Write the page; a part whose notebook was not run is left out."""
     folder = find_root() / "reports" / study.variant
     found = measured(study)
-    claims = [found[number]["claims"].split("\n")[0] for number in FINDINGS if found.get(number, {}).get("claims")]
+    first = [found.get(number, {}).get(said, "").split("\n")[0] for number, said in FINDINGS]
     parts = [
         f"# {escape.markdown(study.title)}",
         "> Which candidate answers the question, and how cheaply can a model know?",
     ]
-    parts.append("\n".join(f"- {escape.markdown(claim)}" for claim in claims))
+    parts.append("\n".join(f"- {escape.markdown(finding)}" for finding in filter(None, first)))
     for title, (name, digits), said in SECTIONS:
         figure, table = folder / "figures" / f"{name}.png", folder / "tables" / f"{name}.csv"
         if figure.exists():
             parts.append(f"## {title}\n\n![{title}: {said}](figures/{figure.name})\n\n{said}")
         elif table.exists():
             parts.append(f"## {title}\n\n{said}\n\n{as_markdown(pandas.read_csv(table, index_col=0), digits)}")
+    parts.append(f"## Every question and its answer\n\n{as_markdown(overview.answers(study, found))}")
     transfer, adapt = study.fit.transfer, study.fit.adapt
     parts.append(
         f"Budgets decide such numbers: fits of transformers were given {transfer.steps:,} steps of transfer and "
