@@ -124,7 +124,7 @@ def study(options: argparse.Namespace) -> int:
     from as2lib.papers import left_out
     from as2lib.runs.alone import only_one, stopped_by_signals
     from as2lib.runs.gpu import gpus
-    from as2lib.runs.make import require_inputs
+    from as2lib.runs.make import forget_made, require_inputs
     from as2lib.runs.reach import require_within_reach
 
     loaded, file = Study.load(options.study), Path(options.study)
@@ -146,6 +146,7 @@ def study(options: argparse.Namespace) -> int:
     limits = [] if elsewhere or not gpus() else ["--resources", f"gpu={len(gpus())}"]  # a cluster knows its own
     limits += ["--cores", str(options.cores)]
     with stopped_by_signals(), only_one(f"study-{name}", f"study {name}") as lock:
+        forget_made(loaded.store)
         code = walk(loaded.store, lock, "--config", f"study={given}", *limits, *options.snakemake)
     if code == 0:
         print_now(f"study {name}: reports/{name}/index.html")

@@ -151,6 +151,16 @@ def test_the_plan_says_damaged_and_what_a_whole_store_holds_is_read_bit_by_bit(c
     assert "2 damaged" in said
 
 
+def test_the_graph_makes_the_group_of_a_damaged_run_again(copy):
+    store = Store(Study.load("tiny"))
+    marker = store.marker(store.planned(BASELINE).group)
+    marker.parent.mkdir(parents=True)
+    marker.touch()
+    flip(run_folder(copy, BASELINE) / "scores/test.parquet")
+    make.forget_made(store)
+    assert not marker.exists()
+
+
 def test_a_flip_that_keeps_size_and_times_is_found_by_the_check_alone(copy, monkeypatch, capsys):
     path = run_folder(copy, BASELINE) / "scores/test.parquet"
     stamped = namedtuple("Stamped", "st_size st_mtime_ns st_ctime_ns")

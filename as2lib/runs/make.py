@@ -234,13 +234,14 @@ def publish(store: Store, names: list[str]) -> list[Path]:
     return written
 
 
-def graph_state(store: Store) -> Path:
-    """Tells the graph what its markers do not know: which of what it made is missing, and which other code made.
-
-    Removes the markers of groups with missing runs; returns a file that is written when the second list changes.
-    """
+def forget_made(store: Store) -> None:
+    """Remove the markers of groups whose runs are missing after all, so that the graph makes them again."""
     for name in store.missing(list(store.plan)):
         store.marker(store.planned(name).group).unlink(missing_ok=True)
+
+
+def graph_state(store: Store) -> Path:
+    """A file that is written when the list of runs that other code made changes: every page of a study names them."""
     path, outdated = store.graph_file, store.outdated()
     if not path.exists() or path.read_text(encoding="utf-8") != json.dumps(outdated):
         with written_whole(path) as temporary:
