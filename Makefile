@@ -1,7 +1,8 @@
 # Two commands: make study, make test.  Both set up .venv first.
 STUDY ?= sample
 CORES ?= 2
-PYTHON ?= python3.11
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
 export STUDY CORES
 BIN := .venv/bin
 PIP = $(BIN)/pip -qq --disable-pip-version-check
@@ -36,7 +37,7 @@ setup: .venv/ready
 
 # torch comes first and from its file alone: given its hashes, pip would take an index's wheel before one that lies here.
 .venv/ready: requirements.lock requirements.cuda.lock pyproject.toml
-	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11, or make … PYTHON=python3"; exit 1; }
+	@command -v "$(PYTHON)" >/dev/null || { echo "expected Python 3.11 to 3.13, found none: install one, or make … PYTHON=…"; exit 1; }
 	@echo "setting up .venv (once, a few minutes)"
 	@$(PYTHON) -m venv --clear .venv
 	@sed -n '/^torch==/,/[^\\]$$/p' requirements.lock > .venv/torch.lock

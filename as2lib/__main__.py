@@ -1,19 +1,24 @@
 """The command line, `as2`: plan, fit, score, rank, show, and what the Makefile and the Snakefile call."""
 
 import argparse
+import gc
 import json
 import os
 import re
 import signal
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from as2lib import __version__
 from as2lib.arguments import Command, Commands
 from as2lib.escape import code, terminal
 from as2lib.paths import find_root
-from as2lib.study import STUDY_FILES, Study
+
+if TYPE_CHECKING:  # `as2 rank` needs no study
+    from as2lib.study import Study
 
 PRECISIONS = ("float32", "bf16", "auto")  # auto: bf16 where the processor or GPU has it
 
@@ -38,6 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
         said, code = "interrupted; what is finished is kept, and the same command goes on", 128 + signal.SIGINT
     except (ValueError, KeyError, OSError) as error:
         said, code = error.args[0] if isinstance(error, KeyError) and error.args else error, 2
+    except ModuleNotFoundError as error:
+        said, code = f'{error}; a study needs more: pip install "as2lib[study]"', 2
     print(f"as2{f' {options.name}' if options else ''}: {terminal(' '.join(str(said).split()))}", file=sys.stderr)
     return code
 
@@ -85,14 +92,17 @@ def score(options: argparse.Namespace) -> None:
 
 
 def rank(options: argparse.Namespace) -> None:
-    from as2lib.precision import computed_in
-    from as2lib.ranker import Ranker
+    gc.disable()  # until the model is loaded: imports make no garbage, and looking for some takes a fifth of their time
+    from as2lib import serving
 
-    candidates = options.candidates or [line.strip() for line in sys.stdin if line.strip()]
-    ranker = Ranker.load(_model_folder(options), precision=computed_in(options.precision))
-    for place, ranked in enumerate(ranker.rank(options.question, candidates), start=1):
-        print(f"{place:>3}  {ranked.score:.4f}  {terminal(ranked.candidate)}")
-    print(f"ranked {len(candidates):,} candidates in {ranker.precision}", file=sys.stderr)
+    whole = serving.is_pair_file(options.question) and not options.candidates
+    (serving.rank_file if whole else serving.print_ranking)(options, partial(_study, options))
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    from as2lib.serving import evaluate as evaluate_run
+
+    evaluate_run(options)
 
 
 def export(options: argparse.Namespace) -> None:
@@ -126,6 +136,7 @@ def study(options: argparse.Namespace) -> int:
     from as2lib.runs.gpu import gpus
     from as2lib.runs.make import forget_made, require_inputs
     from as2lib.runs.reach import require_within_reach
+    from as2lib.study import STUDY_FILES, Study
 
     loaded, file = Study.load(options.study), Path(options.study)
     if loaded.variant != loaded.study:
@@ -156,12 +167,13 @@ def study(options: argparse.Namespace) -> int:
 def notebook(options: argparse.Namespace) -> None:
     """Run and render in one process: each would import for two seconds."""
     from as2lib.papers import notebooks
+    from as2lib.report.pages import execute, page_name, render
+    from as2lib.study import STUDY_FILES
 
     name, root, study = options.notebook, find_root(), _study(options)
     names = [notebook.name for notebook in notebooks(study)]
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
-    from as2lib.report.pages import execute, page_name, render
 
     folder, file = root / "reports" / study.variant, Path(options.study)
     given = str(file.resolve()) if file.suffix in STUDY_FILES else study.study
@@ -173,7 +185,7 @@ def check(options: argparse.Namespace) -> int:
     from as2lib.report import readme
     from as2lib.report.check import expected, moved, write_manifest
 
-    loaded = Study.load(options.study)
+    loaded = _study(options)
     if options.store:
         from as2lib.runs.upkeep import check_store
 
@@ -191,6 +203,7 @@ def check(options: argparse.Namespace) -> int:
 def clean(options: argparse.Namespace) -> None:
     """Show what no study needs; with --yes remove it."""
     from as2lib.runs.upkeep import remove, stale
+    from as2lib.study import Study
 
     files = sorted(path for path in (find_root() / "params").glob("*.yaml") if path.stem != "local")
     found = stale([Study.load(path).store for path in [*files, *options.studies]])
@@ -242,7 +255,9 @@ def print_now(line: str) -> None:
     print(line, flush=True)
 
 
-def _study(options: argparse.Namespace, changes: dict[str, Any] | None = None) -> Study:
+def _study(options: argparse.Namespace, changes: dict[str, Any] | None = None) -> "Study":
+    from as2lib.study import Study
+
     given = getattr(options, "set", [])
     if wrong := [one for one in given if not re.match(r"[^=.][^=]*=", one)]:
         raise ValueError(f"--set: expected KEY=VALUE, such as threads=2 or fit.adapt.steps=10; got {wrong[0]!r}")
@@ -273,6 +288,7 @@ def _value(text: str) -> Any:
 
 def _parser() -> argparse.ArgumentParser:
     parser = Commands(prog="as2", description="Efficient answer sentence selection: run and read a study.")
+    parser.add_argument("--version", action="version", version=f"as2lib {__version__}")
     commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND", parser_class=Command)
 
     def add(function, help: str, *positional: tuple[str, dict], takes: str, changes: bool = True):
@@ -327,12 +343,20 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--precision", default="float32", choices=PRECISIONS)
     command.add_argument("--trec", metavar="FILE", help="write a run file that trec_eval reads")
     command.add_argument("--out", metavar="FILE", help="write question_id, position, score as TSV")
-    question, candidates = (
-        ("question", {}),
-        ("candidates", {"nargs": "*", "help": "default: the lines of standard input"}),
+    question = ("question", {"help": "one question; or a file of pairs, all of whose questions are ranked"})
+    candidates = ("candidates", {"nargs": "*", "help": "default: the lines of standard input"})
+    command = add(
+        rank, "rank the candidates of one question, or of a file's", model, question, candidates, takes="--study"
     )
-    command = add(rank, "rank the candidates of one question", model, question, candidates, takes="--study")
     command.add_argument("--precision", default="float32", choices=PRECISIONS)
+    command.add_argument("--alpha", type=float, help="of a cascade: the share of candidates that each exit drops")
+    command.add_argument("--top", type=int, metavar="N", help="only the best N of a question")
+    command.add_argument("--out", metavar="FILE", help="of a file of pairs: where to (default: standard output)")
+    command.add_argument("--format", choices=("csv", "trec"), help="default: trec for *.run and *.trec, else csv")
+    run = ("run", {"type": Path, "help": "a TREC run, of any tool"})
+    judgements = ("judgements", {"type": Path, "help": "TREC judgements (qrels), or a file of labelled pairs"})
+    command = add(evaluate, "metrics of a TREC run", run, judgements, takes="")
+    command.add_argument("--questions", default="answered", choices=("answered", "mixed", "all"))
     out = ("out", {"type": Path, "help": "a folder"})
     command = add(export, "write a model as graphs that run without torch", model, out, takes="--study")
     command.add_argument("--to", default="openvino", choices=("openvino", "onnx"))

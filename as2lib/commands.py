@@ -187,6 +187,7 @@ def _fresh_scores(folder: Path, options: Namespace, pairs):
 
 
 def print_metrics(name: str, table, questions: str) -> None:
+    """One line: the metrics of a table with question_id, label and score under a policy."""
     from as2lib.metrics.ranking import summary
 
     found = summary(table["question_id"], table["label"], table["score"], questions)

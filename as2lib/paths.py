@@ -8,11 +8,14 @@ from pathlib import Path
 
 from as2lib import yaml_file
 
+SHIPPED = Path(__file__).parent / "params"
+
 
 def find_root(start: str | Path | None = None) -> Path:
     """The nearest folder, upwards from `start` (default: the working directory), that holds a `params/` folder.
 
-    Without one it is the folder of the installed sources. `AS2_ROOT` overrides both.
+    Without one it is the clone whose sources these are, or where they are installed, the folder to start from.
+    `AS2_ROOT` overrides all.
     """
     if "AS2_ROOT" in os.environ:
         return Path(os.environ["AS2_ROOT"]).resolve()
@@ -20,17 +23,31 @@ def find_root(start: str | Path | None = None) -> Path:
     for folder in (here, *here.parents):
         if (folder / "params").is_dir() and (folder / "as2lib").is_dir():
             return folder
-    return Path(__file__).resolve().parent.parent
+    sources = Path(__file__).resolve().parent.parent
+    return sources if (sources / "params").is_dir() else here
+
+
+def params_file(name: str) -> Path:
+    """A file of `params/` by its name: the root's, or else the one that comes with the library."""
+    own = find_root() / "params" / name
+    return own if own.exists() else SHIPPED / name
+
+
+def known_studies() -> list[str]:
+    """The names of the studies in the root's `params/`; where it has none, of those that come with the library."""
+    own, shipped = ([path.stem for path in folder.glob("*.yaml")] for folder in (find_root() / "params", SHIPPED))
+    return sorted({*(own or shipped)} - {"local"})
 
 
 def model_origin(name: str | Path) -> tuple[Path | str, str]:
     """Where an encoder's files are: (its folder, or its hub name; its revision).
 
-    name: a folder, absolute or from the project's root, or a hub name, `name@revision`, which local.yaml may map.
+    name: a folder, absolute, from the project's root or from here; or a hub name, `name@revision`, which local.yaml may
+    map.
     """
-    folder = find_root() / name
-    if folder.is_dir():
-        return folder, "main"
+    for folder in (find_root() / name, Path(name).expanduser().resolve()):
+        if folder.is_dir():
+            return folder, "main"
     hub_name, _, revision = str(name).partition("@")
     return local_folder(hub_name) or hub_name, revision or "main"
 

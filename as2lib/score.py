@@ -1,13 +1,12 @@
 """Any model over any pair set, fast: sorted by length, padded per batch, with every kernel; knows no run, no metric."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 import torch
-from datasets import Dataset
 from torch import nn
 from tqdm import tqdm
 
@@ -17,6 +16,9 @@ from as2lib.kernels import replacing
 from as2lib.kernels.cosinet import reading_whole_batches
 from as2lib.kernels.first_token import reading_first_token
 from as2lib.kernels.packed import packing
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 # m pairs in the set · k heads or exits · c = 2 classes
 # Tokens of a scoring batch, padding included. With 8192 instead of 2048 a processor takes 1.5 times as long, probably
@@ -39,7 +41,7 @@ class Scores(NamedTuple):
 
 
 def score(
-    model: nn.Module, pairs: Dataset, encoder, precision="float32", batch_tokens: int | None = None, progress=False
+    model: nn.Module, pairs: "Dataset", encoder, precision="float32", batch_tokens: int | None = None, progress=False
 ) -> Scores:
     """P(correct) of every pair.
 
@@ -49,29 +51,13 @@ def score(
     Memory is that of a batch and of what is returned, however many the pairs: their tokens are mapped from a file.
     The model is left in the mode, train or eval, in which it came.
     """
-    items, device, training = encoder.encode(pairs), next(model.parameters()).device, model.training
-    arrow, places = items.with_format("arrow"), pairs_of(items)
-    batch_tokens = batch_tokens or BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
-    batches = by_length(items.with_format("numpy")["length"][:], batch_tokens)
-    found: dict[str, numpy.ndarray] = {}  # by the name of an output
-    model.eval()
-    with (
-        torch.inference_mode(),
-        autocast(device.type, precision),
-        classifying_in_float32(model),
-        reading_first_token(model),
-        reading_whole_batches(model),
-        packing(model, precision) if len(batches) > 1 else nullcontext(),  # one batch would not repay it
-    ):
-        for rows in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
-            batch = encoder.collate(rows_of(arrow, rows.tolist()))
-            output = model(**{name: value.to(device) for name, value in batch.items()})
-            for name in OUTPUTS:
-                if output.get(name) is not None:
-                    values = output[name].float().cpu().numpy()
-                    if name not in found:
-                        found[name] = numpy.empty((len(pairs), *values.shape[1:]), dtype=numpy.float32)
-                    found[name][places(rows)] = values
+    items, training = encoder.encode(pairs), model.training
+    arrow, columns = items.with_format("arrow"), items.with_format("numpy")
+    sizes = columns["pairs"][:] if "pairs" in items.column_names else None
+    with prepared(model):
+        found = outputs(
+            model, encoder, partial(rows_of, arrow), columns["length"][:], sizes, precision, batch_tokens, progress
+        )
     model.train(training)
     return Scores(probability(found["logits"]), **found)
 
@@ -81,13 +67,50 @@ def on_gpu(model: nn.Module) -> nn.Module:
     return model.to("cuda") if torch.cuda.is_available() else model
 
 
-def pairs_of(items: Dataset) -> Callable[[numpy.ndarray], numpy.ndarray]:
-    """From items to the pairs that they hold, as rows of the pair set: one an item, or as many as `pairs` says."""
-    if "pairs" not in items.column_names:
-        return lambda rows: rows
-    ends = numpy.cumsum(items.with_format("numpy")["pairs"][:])
-    starts = numpy.append(0, ends[:-1])
-    return lambda rows: numpy.concatenate([numpy.arange(starts[row], ends[row]) for row in rows])
+@contextmanager
+def prepared(model: nn.Module) -> Iterator[None]:
+    """Inside, a model is in evaluation mode, with float32 classifiers and with every kernel that always pays."""
+    with ExitStack() as inside:
+        for kernel in (classifying_in_float32, reading_first_token, reading_whole_batches):
+            inside.enter_context(kernel(model.eval()))
+        yield
+
+
+def outputs(
+    model: nn.Module,
+    encoder,
+    take: Callable[[list[int]], list[dict[str, Any]]],
+    length: Sequence[int],
+    sizes: Sequence[int] | None,
+    precision: str,
+    batch_tokens: int | None = None,
+    progress: bool = False,
+) -> dict[str, numpy.ndarray]:
+    """What a `prepared` model returns for items, by the name in `OUTPUTS`: a row a pair, (m, …) float32, in order.
+
+    take: the items of some rows.  length: tokens of each.  sizes: pairs in each, None where an item is a pair.
+    """
+    device, found = next(model.parameters()).device, {}
+    batches = by_length(numpy.asarray(length), batch_tokens or BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"])
+    ends = None if sizes is None else numpy.cumsum(sizes)
+    with (
+        torch.inference_mode(),
+        autocast(device.type, precision),
+        packing(model, precision) if len(batches) > 1 else nullcontext(),  # one batch would not repay it
+    ):
+        for rows in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
+            batch = encoder.collate(take(rows.tolist()))
+            output = model(**{name: value.to(device) for name, value in batch.items()})
+            # rows of the pairs that these items hold
+            at = rows if ends is None else numpy.concatenate([numpy.arange(ends[i] - sizes[i], ends[i]) for i in rows])
+            for name in OUTPUTS:
+                if output.get(name) is not None:
+                    values = output[name].float().cpu().numpy()
+                    if name not in found:
+                        total = len(length) if ends is None else int(ends[-1])
+                        found[name] = numpy.empty((total, *values.shape[1:]), dtype=numpy.float32)
+                    found[name][at] = values
+    return found
 
 
 def probability(logits: numpy.ndarray) -> numpy.ndarray:

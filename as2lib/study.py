@@ -7,18 +7,18 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from as2lib import papers, yaml_file
+from as2lib import imported, papers, yaml_file
 from as2lib.data import sources
 from as2lib.escape import NAME
 from as2lib.papers.cascade.params import Cascade
 from as2lib.papers.cerberus.params import Distillation, Ensemble, Grid, Heads, Latency
 from as2lib.papers.cosinet.params import Cosinet
 from as2lib.papers.govern.params import Govern
-from as2lib.paths import find_root
+from as2lib.paths import known_studies, params_file
 from as2lib.runs import make
 from as2lib.runs.params import (
     ALLOW_SHARED,
@@ -29,6 +29,7 @@ from as2lib.runs.params import (
     Data,
     Family,
     Fit,
+    Own,
     Pairs,
     Seeds,
     Significance,
@@ -39,6 +40,9 @@ from as2lib.runs.params import (
 )
 from as2lib.runs.run import Run
 from as2lib.runs.store import Finished, Store
+
+if TYPE_CHECKING:
+    from as2lib.ranker import Ranker
 
 STUDY_FILES = {".yaml", ".yml"}  # suffixes: anything else is a study's name
 
@@ -68,6 +72,7 @@ class Study(Strict):
     precision: Literal["float32", "bf16", "auto"] = "float32"
     significance: Significance = Significance()
     latency: Latency | None = None
+    own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
     cosinet: Cosinet | None = Field(None, description="none: the study has no Cosinet runs and no notebook of them")
     govern: Govern | None = Field(None, description="the GOVERN paper; none: it has no runs and no notebook")
 
@@ -149,9 +154,9 @@ class Study(Strict):
             return study
         path = Path(study)
         if path.suffix not in STUDY_FILES:
-            path = find_root() / "params" / f"{study}.yaml"
+            path = params_file(f"{study}.yaml")
         if not path.exists():
-            known = sorted(p.stem for p in (find_root() / "params").glob("*.yaml") if p.stem != "local")
+            known = known_studies()
             near = get_close_matches(path.stem, known, n=1)
             guess = f"did you mean {near[0]}? " if near else ""
             raise FileNotFoundError(
@@ -201,7 +206,7 @@ class Study(Strict):
 
     def overridden(self) -> dict[str, tuple[Any, Any]]:
         """Dotted key → (what the study's file says, what holds here), where they differ; empty without a file."""
-        path = find_root() / "params" / f"{self.study}.yaml"
+        path = params_file(f"{self.study}.yaml")
         if not path.exists() or (said := Study.load(path)) == self:
             return {}
         before, now = (dict(_flat("", study.model_dump())) for study in (said, self))
@@ -232,6 +237,24 @@ class Study(Strict):
     def runs(self, prefix: str) -> list[Finished]:
         """The finished runs below `prefix`, in the plan's order (one a seed); those missing are trained first."""
         return make.made_below(self.store, prefix)
+
+    def ranker(self, name: str, precision: str = "float32", alpha: Any = None) -> "Ranker":
+        """A ranker with the model of a run, or of an ensemble's members; trained first where it is missing.
+
+        alpha: of a cascade, as `Ranker` takes it.
+        """
+        from as2lib.ranker import Ranker
+
+        run = self.store.planned(name)
+        if run.kind == "lexical":
+            return Ranker.load(run.spec["scorer"], precision=precision, alpha=alpha)
+        found = self.run(name, model=True)
+        if own := run.spec.get("model"):
+            imported.load(own)  # its module registers the class
+        if run.kind == "ensemble":
+            members = [self.ranker(member, precision) for member in run.parents["members"]]
+            return Ranker.ensemble(members, found.facts.get("weights"), found.facts.get("intercept"))
+        return Ranker.load(found.model_folder, precision=precision, alpha=alpha)
 
 
 def _as_numbers(value: Any) -> Any:

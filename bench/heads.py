@@ -8,12 +8,12 @@ from as2lib.precision import native_bf16
 from as2lib.score import autocast
 from bench.timing import ROUNDS, measure
 
-TARGET = "MHS ≤ 0.97 of the ordinary base model; three ELECTRA-base ≥ 3.0 times MHS"
+TARGET = "MHS ≤ 0.95 of the ordinary base model; three ELECTRA-base ≥ 3.0 times MHS"
 PAIRS, PAIRS_ON_GPU, TOKENS = 4, 128, 128
 
 
 def main(pairs: int | None = None, rounds: int = ROUNDS) -> dict[str, dict]:
-    """Rows for each precision that is native here. MHS reads one token in its last layers, unless a row says not."""
+    """Rows for each precision that is native here; models are called as a user calls them, unless a row says not."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     pairs = pairs or (PAIRS if device == "cpu" else PAIRS_ON_GPU)
     torch.manual_seed(0)
@@ -29,14 +29,12 @@ def main(pairs: int | None = None, rounds: int = ROUNDS) -> dict[str, dict]:
         with reading_first_token(model):
             return ordinary(model)
 
-    for model in (student, base):
-        gap = (ordinary(model) - saving(model)).abs().max().item()
-        assert gap < (1e-5 if device == "cpu" else 1e-3), f"logits differ by {gap}"
+    gap = (ordinary(base) - saving(base)).abs().max().item()
+    assert gap < (1e-5 if device == "cpu" else 1e-3), f"logits differ by {gap}"
     functions = {
         "base": lambda: ordinary(base),
         "base, saving": lambda: saving(base),
         "mhs": lambda: ordinary(student),
-        "mhs, saving": lambda: saving(student),
         "three": lambda: ordinary(base, *others),
     }
     rows = {}
@@ -50,9 +48,8 @@ def main(pairs: int | None = None, rounds: int = ROUNDS) -> dict[str, dict]:
             return {**times, "ratio": found[over].seconds / found[under].seconds, **settings}
 
         rows |= {
-            f"MHS / ordinary base, {precision}": row("mhs, saving", "base"),
-            f"MHS / base, both saving, {precision}": row("mhs, saving", "base, saving"),
-            f"MHS / base, neither saving, {precision}": row("mhs", "base"),
-            f"three ELECTRA-base / MHS, {precision}": row("three", "mhs, saving"),
+            f"MHS / ordinary base, {precision}": row("mhs", "base"),
+            f"MHS / base, both saving, {precision}": row("mhs", "base, saving"),
+            f"three ELECTRA-base / MHS, {precision}": row("three", "mhs"),
         }
     return rows

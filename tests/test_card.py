@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 from huggingface_hub import ModelCard
 from huggingface_hub.errors import EntryNotFoundError
@@ -54,6 +57,20 @@ def test_a_run_that_was_never_evaluated_claims_no_dev_map(trained):
     job, facts = resolved(trained, name), trained.find(name, need_model=True).facts
     assert "dev MAP" not in run_card(job, facts | {"dev_MAP": None})
     assert [step.name for step in job.lineage] == [name]
+
+
+def test_the_cards_three_lines_open_the_folder_in_plain_transformers_in_either_order_of_imports(folder):
+    card = ModelCard.load(folder / "README.md").text
+    lines = (
+        card.split("```python")[2].split("```")[0].replace("this folder, or the model's name on the hub", str(folder))
+    )
+    assert len([line for line in lines.splitlines() if line]) == 3
+    words = "who founded it ?", "it was founded by ada"
+    end = f"print(model(**tokenizer(*{words}, return_tensors='pt')).logits.softmax(-1)[0, 1].item())"
+    ranked = Ranker.load(folder).rank(words[0], [words[1]])[0]
+    for before in ("", "from transformers.models.auto.modeling_auto import AutoModel\n"):
+        found = subprocess.run([sys.executable, "-c", before + lines + end], capture_output=True, text=True, check=True)
+        assert float(found.stdout) == pytest.approx(ranked.score, abs=1e-6)
 
 
 def test_the_example_of_the_card_runs(folder):
@@ -114,5 +131,6 @@ def test_pushing_to_the_hub_uploads_weights_configuration_and_a_tagged_card(fold
     Ranker.load(folder).encoder.tokenizer.push_to_hub("someone/student")
     assert {"config.json", "model.safetensors", "README.md", "tokenizer.json", "tokenizer_config.json"} <= set(pushed)
     assert pushed["model.safetensors"] == (folder / "model.safetensors").read_bytes()
-    card = ModelCard(pushed["README.md"].decode())
+    card, own = ModelCard(pushed["README.md"].decode()), ModelCard.load(folder / "README.md")
+    assert card.text == own.text
     assert (card.data.library_name, card.data.tags) == ("transformers", ["answer-sentence-selection", "cerberus"])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 from transformers import AutoConfig
 
+from as2lib.kernels import replacing
 from as2lib.metrics import cost
 from as2lib.metrics.cost import (
     cascade_cost,
@@ -101,7 +102,8 @@ def test_operations_can_be_counted_without_weights():
 def test_a_multiple_heads_student_pays_its_body_once_and_each_head(body, heads):
     student = MHSForSequenceClassification.from_backbone(encoder(), body, heads)
     layers = body + heads * (LAYERS - body)
-    assert forward_flops(student, batch()) == layers * LAYER + heads * CLASSIFIER
+    with replacing({head: head.reading_all for head in student.heads}):
+        assert forward_flops(student, batch()) == layers * LAYER + heads * CLASSIFIER
 
 
 def test_shared_layers_cost_their_parameters_once_and_their_operations_each_time():

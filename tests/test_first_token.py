@@ -2,7 +2,9 @@ import numpy
 import pytest
 import torch
 
-from as2lib.kernels.first_token import last_layers, reading_first_token
+from as2lib.kernels import replacing
+from as2lib.kernels.first_token import reading_first_token
+from as2lib.models.first_token import first_token
 from as2lib.models.mhs import MHSForSequenceClassification
 from tests.encoders import FAMILIES, batch, classifier
 
@@ -13,12 +15,21 @@ def student(family, body, **changes):
     return MHSForSequenceClassification.from_backbone(classifier(family, **changes), body, 3, perturb=0.5)
 
 
+def reading(model, fast):
+    """First-token last layers: a student has them, a classifier gets them; or those that compute every token."""
+    if fast:
+        return reading_first_token(model)
+    return replacing({head: head.reading_all for head in getattr(model, "heads", ())})
+
+
+def last_layers(model):
+    encoders = [head.encoder for head in getattr(model, "heads", ())] or [model.base_model.encoder]
+    return [encoder.layer[-1] for encoder in encoders]
+
+
 def logits(model, inputs, fast):
-    with torch.inference_mode():
-        if not fast:
-            return model(**inputs).logits
-        with reading_first_token(model):
-            return model(**inputs).logits
+    with torch.inference_mode(), reading(model, fast):
+        return model(**inputs).logits
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -35,12 +46,19 @@ def test_logits_are_those_of_the_ordinary_forward(family, inputs, body, attentio
     assert ordinary.std(dim=0).min() > 5e-3  # the pairs differ
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_last_layer_is_a_heads_own_and_other_families_have_none(family):
-    known = family in FAST
-    assert len(last_layers(classifier(family))) == known
-    layers = last_layers(student(family, 2))
-    assert len({id(layer) for layer in layers}) == 3 * known
+@pytest.mark.parametrize("family", FAST)
+def test_a_student_is_fast_as_a_user_calls_it_also_with_a_mask_of_flash_attention(family):
+    model, mask = student(family, 2), batch()["attention_mask"]
+    seen = []
+    for layer in last_layers(model):
+        layer.intermediate.register_forward_hook(lambda module, inputs, output: seen.append(tuple(output.shape)))
+    exact = logits(model, batch(), fast=False)
+    seen.clear()
+    assert (model(**batch()).logits - exact).abs().max() < 1e-5
+    assert seen == [(6, 1, 48)] * 3
+    hidden = torch.randn(6, 11, 32, generator=torch.Generator().manual_seed(0))
+    ours = first_token(last_layers(model)[0], hidden, mask)
+    assert (ours - first_token(last_layers(model)[0], hidden, mask[:, None, None].bool())).abs().max() == 0
 
 
 @pytest.mark.parametrize("family", FAST)
@@ -78,8 +96,9 @@ def test_without_dropout_gradients_in_training_are_the_ordinary_ones(family, bod
         model(**batch()).logits.square().sum().backward()
         return {name: weights.grad for name, weights in model.named_parameters()}
 
-    ordinary = gradients()
-    with reading_first_token(model):
+    with reading(model, False):
+        ordinary = gradients()
+    with reading(model, True):
         fast = gradients()
     largest = max(float(gradient.abs().max()) for gradient in ordinary.values())
     for name, gradient in ordinary.items():  # that of a key's bias is nothing but rounding
@@ -105,4 +124,5 @@ class ReadsTheMean(type(classifier("bert"))):
 
 def test_a_model_of_another_class_is_left_alone():
     model = ReadsTheMean(classifier("bert").config)
-    assert last_layers(model) == []
+    with reading_first_token(model):
+        assert not any("forward" in vars(module) for module in model.modules())

@@ -2,6 +2,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
+from as2lib.kernels.first_token import reading_first_token
 from as2lib.models import cross_encoder
 from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
 from tests.encoders import FAMILIES, batch
@@ -20,7 +21,7 @@ def test_equal_heads_give_the_backbones_scores(family, body, heads, how):
         {"input_ids": batch()["input_ids"][:2]},
     )
     for inputs in (padded, unpadded, maskless):
-        with torch.no_grad():
+        with torch.no_grad(), reading_first_token(whole):  # as heads do by themselves: equal to the bit
             expected, found = whole(**inputs).logits, student(**inputs)
         assert found.head_logits.shape == (len(inputs["input_ids"]), heads, 2)
         torch.testing.assert_close(found.logits.softmax(-1), expected.softmax(-1), atol=1e-6, rtol=0)
@@ -33,7 +34,7 @@ def test_equal_heads_give_the_backbones_scores(family, body, heads, how):
 def test_token_types_reach_the_body(family, type_vocab_size):
     whole = backbone(family, type_vocab_size=type_vocab_size)
     inputs = batch() | {"token_type_ids": (torch.arange(11) > 5).long().expand(6, 11) * (type_vocab_size - 1)}
-    with torch.no_grad():
+    with torch.no_grad(), reading_first_token(whole):
         found = MHSForSequenceClassification.from_backbone(whole, 2, 2)(**inputs).head_logits[:, 1]
         assert torch.equal(found, whole(**inputs).logits)
         assert torch.equal(found, whole(**batch()).logits) == (type_vocab_size == 1)

@@ -12,24 +12,26 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import numpy as np
-import pyarrow as pa
 import torch
-from datasets import Dataset, DatasetInfo, Features
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers.utils import cached_file
 
-from as2lib.data import disk, words
-from as2lib.data import pairs as pair_table
+from as2lib.data import words
 from as2lib.data.words import WordEncoder
 from as2lib.intact import read_json
-from as2lib.paths import work_folder
+from as2lib.paths import model_origin, work_folder
+
+if TYPE_CHECKING:  # a second of imports, which ranking does without
+    import pyarrow as pa
+    from datasets import Dataset
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 _BATCH = 4096
+_FEW = 16  # pairs that are not worth waking the tokenizer's threads
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "spm.model", "sentencepiece.bpe.model")
 PAIRS_A_PROCESS = 500_000  # fewer are not worth a process, which takes seconds to start
 _SPECIALS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
@@ -62,25 +64,33 @@ class PairEncoder:
         self.tokenizer.backend_tokenizer.no_padding()
         self.tokenizer.save_pretrained(folder)
 
-    def fingerprint(self, pairs: Dataset) -> str:
+    def fingerprint(self, pairs: "Dataset") -> str:
         """The SHA-256 of all that decides the tokens: the pairs, the tokenizer, the length and our version."""
+        from as2lib.data import pairs as pair_table
+
         tokenizer = tokenizer_fingerprint(self.tokenizer)
         return _digest([_VERSION, pair_table.fingerprint(pairs), tokenizer, self.max_length, self.has_token_types])
 
-    def encode(self, pairs: Dataset, processes: int | None = None) -> Dataset:
+    def encode(self, pairs: "Dataset", processes: int | None = None) -> "Dataset":
         """The tokens of each pair, memory-mapped from `work/encoded/`, where they are put the first time.
 
         processes: how many do it; default: one for each half a million pairs, four at most.
         Returns a row for each pair, in order: `input_ids` (int32), `length` (int32) and, where the tokenizer has them,
         `token_type_ids` (int8).
         """
+        from datasets import Dataset, DatasetInfo, Features
+
+        from as2lib.data import disk
+
         name = self.fingerprint(pairs)
         processes = processes or min(len(pairs) // PAIRS_A_PROCESS, os.cpu_count() or 1, 4)
         tokens = disk.kept(f"encoded/{name}", self._made(pairs, processes))
         features = Features.from_arrow_schema(self._schema())
         return Dataset(tokens, info=DatasetInfo(features=features), fingerprint=name[:32])
 
-    def _made(self, pairs: Dataset, processes: int) -> Iterator[pa.Table]:
+    def _made(self, pairs: "Dataset", processes: int) -> Iterator["pa.Table"]:
+        from datasets import Features
+
         texts = pairs.with_format("arrow").select_columns(["question", "answer"])
         if processes <= 1:
             yield from map(self._tokens, texts.iter(_BATCH))
@@ -90,6 +100,11 @@ class PairEncoder:
             made = {"features": Features.from_arrow_schema(self._schema()), "remove_columns": texts.column_names}
             made |= {"num_proc": processes, "cache_file_name": f"{scratch}/tokens.arrow"}
             yield from texts.map(self._tokens, batched=True, batch_size=_BATCH, **made).iter(_BATCH)
+
+    def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
+        """What `encode` makes of some pairs, an item a pair, in memory.  ids: of the questions, which are not read."""
+        made = self._encoded(list(questions), list(candidates))
+        return [{name: values[i] for name, values in made.items()} for i in range(len(questions))]
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """A batch padded on the right to its longest pair.
@@ -109,27 +124,36 @@ class PairEncoder:
                 batch[name] = np.array([item[name] for item in items], dtype=kind)
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
-    def _schema(self) -> pa.Schema:
+    def _schema(self) -> "pa.Schema":
+        import pyarrow as pa
+
         token_types = [("token_type_ids", pa.list_(pa.int8()))] if self.has_token_types else []
         return pa.schema([("input_ids", pa.list_(pa.int32())), *token_types, ("length", pa.int32())])
 
-    def _tokens(self, pairs: pa.Table) -> pa.Table:
+    def _tokens(self, pairs: "pa.Table") -> "pa.Table":
+        encoded = self._encoded(pairs["question"].to_pylist(), pairs["answer"].to_pylist())
+        return type(pairs).from_pydict(encoded, self._schema())
+
+    def _encoded(self, questions: list[str], answers: list[str]) -> dict[str, list[Any]]:
+        """The columns of `encode`, as lists."""
         backend = self.tokenizer.backend_tokenizer  # itself: two thirds of the time of the Python around it
         backend.no_padding()
         backend.enable_truncation(self.max_length, strategy="longest_first", direction=self.tokenizer.truncation_side)
-        texts = zip(pairs["question"].to_pylist(), pairs["answer"].to_pylist(), strict=True)
-        encoded = backend.encode_batch_fast(list(texts))
+        pairs = list(zip(questions, answers, strict=True))
+        few = len(pairs) <= _FEW
+        encoded = [backend.encode(*pair) for pair in pairs] if few else backend.encode_batch_fast(pairs)
         columns: dict[str, Any] = {"input_ids": [pair.ids for pair in encoded]}
         if self.has_token_types:
             columns["token_type_ids"] = [pair.type_ids for pair in encoded]
-        columns["length"] = [len(ids) for ids in columns["input_ids"]]
-        return pa.Table.from_pydict(columns, self._schema())
+        return columns | {"length": [len(ids) for ids in columns["input_ids"]]}
 
 
 @contextmanager
 def _nothing_left_behind() -> Iterator[None]:
     """No progress bars, and the process's environment as it was: with processes, `Dataset.map` leaves a copy of it in
     its place, which later changes of the true one do not reach."""
+    import datasets
+
     shown, environment = not datasets.are_progress_bars_disabled(), os.environ
     variables = dict(environment)
     datasets.disable_progress_bars()
@@ -143,27 +167,32 @@ def _nothing_left_behind() -> Iterator[None]:
             datasets.enable_progress_bars()
 
 
-def load_encoder(folder: str | Path, max_length: int | None = None) -> PairEncoder | WordEncoder:
-    """What encodes the pairs of the model in `folder`: words where it has a vocabulary of words, else tokens.
+def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder | WordEncoder:
+    """What encodes the pairs of a model, by its folder or hub name: words where it has their vocabulary, else tokens.
 
     max_length: tokens of question and candidate together (or words of a text); default: what it was saved with, 512
     tokens at most.
     Raises ValueError that names what is missing, or does not fit the model: it would be encoded, and ranked, as noise.
     """
-    folder = Path(folder)
+    origin, revision = model_origin(name)
+    folder = Path(origin)
+    if not folder.is_dir():
+        for file in ("config.json", words.FILE):  # to be had from the hub, or not there
+            if found := cached_file(origin, file, revision=revision, _raise_exceptions_for_missing_entries=False):
+                folder = Path(found).parent
     config = read_json(folder / "config.json") if (folder / "config.json").exists() else {}
     if "words" in config or (folder / words.FILE).exists():
         _require_file(folder, words.FILE)
         encoder = WordEncoder.load(folder, max_length)
         _require_fit(folder, encoder.number, config.get("words"))
         return encoder
-    if folder.is_dir():
+    if Path(origin).is_dir():
         _require_file(folder, "tokenizer_config.json")
         _require_file(folder, *TOKENIZER_FILES)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(origin, revision=revision)
     except Exception as error:  # of any kind: libraries parse what is there
-        raise ValueError(f"{folder}: its tokenizer can't be loaded: {str(error).partition(chr(10))[0]}") from None
+        raise ValueError(f"{origin}: its tokenizer can't be loaded: {str(error).partition(chr(10))[0]}") from None
     vocabulary = config.get("vocab_size", config.get("backbone", {}).get("vocab_size"))
     _require_fit(folder, tokenizer, vocabulary, padded=True)
     return PairEncoder(tokenizer, max_length or min(tokenizer.model_max_length, 512))
@@ -183,16 +212,16 @@ def _require_fit(folder: Path, vocabulary: Sized, words: int | None, padded: boo
         raise ValueError(f"{folder}: expected a vocabulary of {words}, as its model has, got one of {len(vocabulary)}")
 
 
-def rows_of(encoded: Dataset, rows: Sequence[int]) -> list[dict[str, Any]]:
+def rows_of(encoded: "Dataset", rows: Sequence[int]) -> list[dict[str, Any]]:
     """Some items of what an encoder made, given `with_format("arrow")`: several times faster than one at a time."""
     table = encoded[rows]
     columns = {name: _values(table[name].combine_chunks()) for name in table.column_names}
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _values(column: pa.Array) -> list[Any]:
+def _values(column: "pa.Array") -> list[Any]:
     """A value a row: of a list the numbers as an array, which needs no Python object for each of them."""
-    if not pa.types.is_list(column.type):
+    if not hasattr(column, "offsets"):
         return column.to_pylist()
     numbers, ends = column.values.to_numpy(), column.offsets.to_numpy()
     return [numbers[start:end] for start, end in pairwise(ends)]

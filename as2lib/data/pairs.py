@@ -21,6 +21,7 @@ import pyarrow as pa
 from datasets import Dataset, DatasetInfo, Features, Value
 from datasets.table import Table
 
+from as2lib import imported
 from as2lib.data import builders, disk, formats, sample, sources
 from as2lib.data.formats import COLUMNS, shorten
 from as2lib.data.rules import check, run_starts
@@ -85,6 +86,17 @@ def load_unlabelled(source: str | Path, split: str | None = None) -> Dataset:
 def load_unlabelled_parts(parts: tuple[str, ...]) -> Dataset:
     """What `load_parts` does, without labels and without a policy."""
     return concatenate([load_unlabelled(*sources.split_part(part)) for part in parts])
+
+
+def stream_pairs(path: str | Path) -> Iterator[pa.Table]:
+    """The checked pairs of one file, without labels, some thousand rows at a time: memory does not grow with the file.
+
+    Raises what `load_unlabelled` raises, when it comes to the row.
+    """
+    location = sources.resolve(path)
+    if location.builder:
+        return check(builders.tables(location), location.name, labelled=False)
+    return _from_files(location.files, location.name, labelled=False)
 
 
 def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
@@ -193,6 +205,9 @@ def _table(pairs: Dataset) -> pa.Table:
 
 def _load(location: sources.Location, labelled: bool) -> pa.Table | Table:
     """The checked pairs of a location: in a file of their own where they were made or are large."""
+    if location.kind == "own":
+        rows = _table(from_rows(imported.load(location.name)(location.split), f"{location.name}:{location.split}"))
+        return rows if labelled else rows.drop_columns("label")
     if location.kind == "hub":
         table = pa.concat_tables(_from_hub(location, labelled))
         return table if table.nbytes <= disk.LARGE else disk.kept(f"pairs/{fingerprint(table)}", [table])

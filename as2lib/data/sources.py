@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from as2lib import imported
 from as2lib.data import sample
 from as2lib.intact import file_sha256
 from as2lib.paths import find_root, local_folder
@@ -68,6 +69,7 @@ class Location:
     "files": `files`, read in this order; `lists` where they split ASNQ's original dev file by `split`.
     "hub": `name`, `config`, `revision`, and the hub's own name of the `split`.
     "sample": `name` of the corpus, `seed`, `split`.
+    "own": `name`, the import path of a function of the `split` that returns rows.
     "built": `name` of the set, `split`, and the original `files`, or the `revision` of the hub set it is made from.
     `builder` is the set whose original files, or records, `data.builders` makes pairs of; None for pairs as they are.
     """
@@ -102,7 +104,8 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     """Where the pairs of a source and split are, without reading them.
 
     source: a known name, alone or as `name@revision` (`sample@7` is seed 7); a hub name of a known set; any hub set as
-        `org/name@revision`; or the path of a file, or of a folder of train, dev and test files.
+        `org/name@revision`; `package.module:function` of one's own; or the path of
+        a file, or of a folder of train, dev and test files.
     split: train, dev or test ("validation" is read as dev); None for a single file.
     Raises ValueError for an unknown name or split, FileNotFoundError for a path or a private set that is not there.
     """
@@ -118,6 +121,9 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     if name in BUILT:
         _require_split(name, split, SPLITS)
         return _built(name, split, revision)
+    if imported.is_path(source):
+        _require_split(source, split, SPLITS)
+        return Location("own", source, split=split)
     known = next((short for short, hub in HUB_SETS.items() if name in (short, hub.name)), None)
     hub = HUB_SETS.get(known, HubSet(name))
     if folder := local_folder(hub.name) or (known and local_folder(known)):
@@ -164,6 +170,8 @@ def content(found: Location) -> dict[str, Any]:
         files = [{"format": path.suffix[1:].lower(), "sha256": file_sha256(path)} for path in paths]
         return {"kind": "files", "files": files} | ({"split": found.split} if found.lists else {})
     named = {"kind": found.kind, "name": found.name, "split": found.split}
+    if found.kind == "own":
+        return named | {"source": imported.source(found.name)}
     if found.kind == "hub":
         return named | {"config": found.config, "revision": found.revision}
     return named | {"version": sample.VERSION, "seed": found.seed}

@@ -6,25 +6,23 @@ q questions in a batch · b pairs in it · Q, N words of its questions and of it
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 import torch
-from datasets import Dataset
 
-from as2lib.data import disk
-from as2lib.data.pairs import fingerprint
 from as2lib.intact import read_json
+
+if TYPE_CHECKING:  # a second of imports, which ranking does without
+    import pyarrow as pa
+    from datasets import Dataset
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 FILE = "vocabulary.json"
 UNITS = ("question", "pair")
-_LISTS = {"question": pa.list_(pa.int64()), "candidates": pa.list_(pa.int64()), "sizes": pa.list_(pa.int32())}
-_SCHEMA = pa.schema(_LISTS | {"pairs": pa.int32(), "length": pa.int32()})
 
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
@@ -32,10 +30,16 @@ def words_of(texts: Iterable[str]) -> list[list[str]]:
 
     Source: Cosinet, section 5.1 (lower-cased, spaCy tokens).
     """
+    documents = word_splitter().pipe(texts)
+    return [[token.lower_ for token in document if not token.is_space] for document in documents]
+
+
+@cache
+def word_splitter() -> Any:
+    """spaCy's blank English tokenizer."""
     import spacy  # most of a second, and only models over words ask for it
 
-    documents = spacy.blank("en").tokenizer.pipe(texts)
-    return [[token.lower_ for token in document if not token.is_space] for document in documents]
+    return spacy.blank("en").tokenizer
 
 
 @lru_cache(maxsize=1 << 16)
@@ -68,12 +72,17 @@ class WordEncoder:
         content = read_json(Path(folder) / FILE)
         return cls(content["words"], content["unit"], max_length or content["max_length"])
 
-    def encode(self, pairs: Dataset) -> Dataset:
+    def encode(self, pairs: "Dataset") -> "Dataset":
         """One row an item, in order, memory-mapped from `work/encoded/`, where it is put the first time.
 
         Columns: `question` (word numbers), `candidates` (those of its candidates, one after the other), `sizes` (words
         of each candidate), `pairs` (how many candidates), `length` (words of all).
         """
+        from datasets import Dataset
+
+        from as2lib.data import disk
+        from as2lib.data.pairs import fingerprint
+
         vocabulary = hashlib.sha256("\n".join(self.number).encode()).hexdigest()
         made_from = [_VERSION, fingerprint(pairs), vocabulary, self.unit, self.max_length]
         name = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
@@ -96,17 +105,26 @@ class WordEncoder:
             batch["labels"] = np.concatenate([item["labels"] for item in items])
         return {name: torch.from_numpy(values.astype(np.int64)) for name, values in batch.items()}
 
-    def _items(self, pairs: Dataset) -> Iterator[pa.Table]:
-        ids = np.array(pairs["question_id"][:] if self.unit == "question" else range(len(pairs)))
+    def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
+        """What `encode` makes of some pairs, in memory.  ids: of the questions, those of an item together."""
+        ids = np.array(ids if self.unit == "question" else range(len(questions)))
         starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
-        questions, answers = pairs["question"][:], self._numbers(pairs["answer"][:])
-        asked = self._numbers([questions[start] for start in starts])
-        rows = []
+        said, asked = self._numbers(candidates), self._numbers([questions[start] for start in starts])
+        items = []
         for question, start, end in zip(asked, starts, [*starts[1:], len(ids)], strict=True):
-            candidates = answers[start:end]
-            sizes = [len(candidate) for candidate in candidates]
-            rows.append((question, [*chain(*candidates)], sizes, end - start, len(question) + sum(sizes)))
-        yield pa.table(list(map(list, zip(*rows, strict=True))), _SCHEMA)
+            sizes = [len(candidate) for candidate in said[start:end]]
+            item = {"question": question, "candidates": [*chain(*said[start:end])], "sizes": sizes}
+            items.append(item | {"pairs": int(end - start), "length": len(question) + sum(sizes)})
+        return items
+
+    def _items(self, pairs: "Dataset") -> Iterator["pa.Table"]:
+        import pyarrow as pa
+
+        lists = {"question": pa.list_(pa.int64()), "candidates": pa.list_(pa.int64()), "sizes": pa.list_(pa.int32())}
+        schema = pa.schema(lists | {"pairs": pa.int32(), "length": pa.int32()})
+        yield pa.Table.from_pylist(
+            self.items(pairs["question"][:], pairs["answer"][:], pairs["question_id"][:]), schema
+        )
 
     def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
         known = {}  # each distinct text is split once

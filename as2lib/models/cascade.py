@@ -16,6 +16,7 @@ from transformers.utils import ModelOutput
 
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
+from as2lib.models.pushing import upload_with_card
 from as2lib.models.sequential import Questions, Ranking, rank_by_stages
 
 BACKBONES = ("electra", "bert", "roberta")
@@ -93,6 +94,7 @@ class CascadeTransformer(PreTrainedModel):
     _supports_sdpa = True
     _supports_flash_attn = True
     _supports_attention_backend = True
+    _upload_modified_files = upload_with_card
 
     def __init__(self, config: CascadeConfig):
         super().__init__(config)
@@ -190,5 +192,5 @@ class CascadeTransformer(PreTrainedModel):
         return hidden
 
 
-AutoConfig.register("cascade", CascadeConfig)
+AutoConfig.register("cascade", CascadeConfig, exist_ok=True)
 AutoModelForSequenceClassification.register(CascadeConfig, CascadeTransformer)

@@ -80,5 +80,5 @@ def attend(said: Tensor, said_lengths: Tensor, asked: Tensor, asked_lengths: Ten
     return (to_asked @ asked)[said_mask], (to_said @ said)[asked_mask]
 
 
-AutoConfig.register("compare_aggregate", CompareAggregateConfig)
+AutoConfig.register("compare_aggregate", CompareAggregateConfig, exist_ok=True)
 AutoModelForSequenceClassification.register(CompareAggregateConfig, CompareAggregate)

@@ -14,6 +14,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, Pretrai
 from transformers.utils import ModelOutput
 
 from as2lib.data.embeddings import unknown_vector
+from as2lib.models.pushing import upload_with_card
 from as2lib.models.rank_rnn import RankRNN
 from as2lib.models.word_convolution import FrozenWordConvolution
 
@@ -61,6 +62,8 @@ class WordPairModel(PreTrainedModel):
     embeddings: the static vectors, (words, dimensions), or a configuration, which `from_pretrained` gives.
     fields: the other fields of the configuration.
     """
+
+    _upload_modified_files = upload_with_card
 
     def __init__(self, embeddings: Any, **fields: Any):
         if isinstance(embeddings, PretrainedConfig):
@@ -164,5 +167,5 @@ def repeat_texts(rows: Tensor, lengths: Tensor, times: Tensor) -> tuple[Tensor, 
     return torch.cat(repeated), lengths.repeat_interleave(times)
 
 
-AutoConfig.register("cosinet", CosinetConfig)
+AutoConfig.register("cosinet", CosinetConfig, exist_ok=True)
 AutoModelForSequenceClassification.register(CosinetConfig, Cosinet)

@@ -7,9 +7,9 @@ Letters: q questions · n candidates of a question · m correct ones · r a rank
 
 import numpy as np
 import pandas as pd
-import spacy
 from datasets import Dataset
 
+from as2lib.data.words import word_splitter
 from as2lib.metrics.ranking import CUTOFF, kept
 
 
@@ -113,4 +113,4 @@ def _positions(pairs: Dataset) -> np.ndarray:
 
 def _words(texts: pd.Index) -> list[frozenset[int]]:
     """The distinct words of each text, as spaCy's 64-bit hashes of their lower-cased forms."""
-    return [frozenset(document.to_array("LOWER").tolist()) for document in spacy.blank("en").tokenizer.pipe(texts)]
+    return [frozenset(document.to_array("LOWER").tolist()) for document in word_splitter().pipe(texts)]

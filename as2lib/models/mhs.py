@@ -10,8 +10,9 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
-from as2lib.models import cerberus
+from as2lib.models import cerberus, first_token
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
+from as2lib.models.pushing import upload_with_card
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
 BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2")
@@ -83,7 +84,7 @@ class FirstTokenPooler(nn.Module):
 
 
 class RankingHead(nn.Module):
-    """The backbone's last layers and its classifier."""
+    """The backbone's last layers and its classifier, which reads the first token: the last layer computes no other."""
 
     def __init__(self, config: PretrainedConfig):
         super().__init__()
@@ -94,9 +95,22 @@ class RankingHead(nn.Module):
         self.pooler = _pooler(whole)
         self.dropout = whole.dropout if self.pooler is not None else nn.Identity()
         self.classifier = whole.classifier
+        self.reads_first = config.model_type in first_token.FAMILIES
 
     def forward(self, shared: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
-        hidden = self.encoder(shared, attention_mask=attention_mask).last_hidden_state  # (b, n, d)
+        if not self.reads_first:
+            return self.reading_all(shared, attention_mask)
+        *before, last = self.encoder.layer
+        for layer in before:
+            shared = layer(shared, attention_mask)  # (b, n, d)
+        return self.classify(first_token.first_token(last, shared, attention_mask))
+
+    def reading_all(self, shared: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+        """The same logits from a last layer that computes every token, as the paper draws it."""
+        return self.classify(self.encoder(shared, attention_mask=attention_mask).last_hidden_state)
+
+    def classify(self, hidden: torch.Tensor) -> torch.Tensor:
+        """hidden: (b, n, d), of which the first token is read.  Returns (b, c)."""
         if self.pooler is not None:
             hidden = self.dropout(self.pooler(hidden))  # (b, d)
         return self.classifier(hidden)  # (b, c)
@@ -111,6 +125,7 @@ class MHSForSequenceClassification(PreTrainedModel):
     _supports_flash_attn = True
     _supports_attention_backend = True
     model_tags = ["answer-sentence-selection", "cerberus"]  # noqa: RUF012  (of the card that push_to_hub writes)
+    _upload_modified_files = upload_with_card
 
     def __init__(self, config: MHSConfig):
         super().__init__(config)
@@ -232,5 +247,5 @@ def _perturb(heads: nn.ModuleList, scale: float, seed: int) -> None:
             weights += scale * weights.std(correction=0) * noise
 
 
-AutoConfig.register("mhs", MHSConfig)
+AutoConfig.register("mhs", MHSConfig, exist_ok=True)
 AutoModelForSequenceClassification.register(MHSConfig, MHSForSequenceClassification)

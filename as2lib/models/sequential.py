@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy
-import pandas
 import torch
 from torch import Tensor
 
@@ -58,7 +57,8 @@ def rank_by_stages(
             raise ValueError(f"stage {stage}: expected {len(rows)} finite scores, one a candidate, {came}")
         return found.double().cpu().numpy()
 
-    question = pandas.factorize(index)[0]
+    _, first, question = numpy.unique(index, return_index=True, return_inverse=True)
+    question = first.argsort().argsort()[question]  # numbered in first-seen order
     pruned, rankings = prune(checked, stages, question, alpha), []
     for name in range(question.max() + 1):
         own = numpy.flatnonzero(question == name)

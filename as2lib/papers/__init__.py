@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from as2lib.papers import own
 from as2lib.papers.cascade import plan as cascade_plan
 from as2lib.papers.cerberus import plan as cerberus_plan
 from as2lib.papers.cosinet import plan as cosinet_plan
@@ -17,7 +18,7 @@ PAPERS = (cerberus_plan, cascade_plan, cosinet_plan, govern_plan)  # each may na
 
 def plan(study: "Study") -> dict[str, Run]:
     """Every run of the study by name; parents come before children."""
-    return {run.name: run for paper in PAPERS for run in paper.runs(study)}
+    return {run.name: run for room in (*PAPERS, own) for run in room.runs(study)}
 
 
 def notebooks(study: "Study") -> list[Notebook]:

@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from as2lib.intact import Damaged, note, read_json
-from as2lib.paths import find_root
+from as2lib.paths import find_root, params_file
 from as2lib.runs.files import write_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def measured(study: "Study") -> dict[str, dict[str, Any]]:
 
 def expected(study: "Study") -> dict[str, dict[str, dict[str, float]]]:
     """Notebook number → name → `value` and `tolerance`; empty where the study has no such file."""
-    path = find_root() / "params" / "expected" / f"{study.study}.json"
+    path = params_file(f"expected/{study.study}.json")
     return read_json(path) if path.exists() else {}
 
 

@@ -13,19 +13,20 @@ from as2lib.runs.run import Job
 TEMPLATE = Path(__file__).with_suffix(".md")
 
 
-def model_card(title: str, what: str, facts: dict[str, Any], base_model: str | None = None) -> str:
+def model_card(title: str, what: str, facts: dict[str, Any], base_model: str | None = None, plain: bool = True) -> str:
     """A model card, its metadata included, as Markdown.
 
     title: of the model.  what: a sentence that says what it is.  facts: the rows of its table (Markdown), without those
     that are empty.
     base_model: the encoder it was made from; only a hub name goes into the metadata.
+    plain: whether plain transformers reads its pairs too, with a tokenizer.
     """
     hub_name = None if base_model is None or is_folder(base_model) else base_model.partition("@")[0]
     tags = ["answer-sentence-selection"]
     data = ModelCardData(library_name="transformers", pipeline_tag="text-ranking", tags=tags, base_model=hub_name)
     rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items() if value)
-    written = ModelCard.from_template(data, str(TEMPLATE), title=escape.markdown(title), what=what, rows=rows)
-    return str(written) + "\n"
+    texts = {"title": escape.markdown(title), "what": what, "rows": rows, "plain": plain}
+    return str(ModelCard.from_template(data, str(TEMPLATE), **texts)) + "\n"
 
 
 def run_card(job: Job, facts: dict[str, Any]) -> str:
@@ -43,7 +44,7 @@ def run_card(job: Job, facts: dict[str, Any]) -> str:
         "precision": facts["precision"],
         "run": job.study and f"`{run.name}` of the study `{job.study}`, identity `{job.identity[:24]}`",
     }
-    return model_card(run.name, describe(run.spec.get("mhs")), rows, backbone.get("name"))
+    return model_card(run.name, describe(run.spec.get("mhs")), rows, backbone.get("name"), "words" not in run.spec)
 
 
 def describe(shape: dict[str, Any] | None) -> str:

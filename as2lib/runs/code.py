@@ -17,6 +17,7 @@ LIBRARY = Path(__file__).parents[1]
 OBJECTIVES = "runs/fit/objectives.py"
 FIT = ("runs/fit/*.py", "score.py", "metrics/ranking.py")  # metrics pick the step whose weights are kept
 ON_TOKENS = (*FIT, "data/encode.py", "kernels/__init__.py", "kernels/first_token.py", "kernels/packed.py")
+ON_TOKENS += ("models/first_token.py",)
 ON_WORDS = (*FIT, "data/words.py", "data/embeddings.py", "kernels/__init__.py", "kernels/cosinet.py")
 DERIVED = {"lexical": ("models/lexical.py",), "ensemble": ("models/ensemble.py",), "select": ()}
 FOLLOWED = ("models", "losses")  # rooms whose modules are made of others that they import

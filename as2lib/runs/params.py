@@ -195,6 +195,17 @@ class Fit(Strict):
     direct: Training
 
 
+class Own(Strict):
+    """A system of one's own: what is passed stands in a module of one's own, by its import path."""
+
+    loss: str = Field("ce", description="a loss of `runs.fit.objectives`, or package.module:function")
+    model: str | None = Field(None, description="package.module:function that makes the model from the encoder's")
+    settings: dict[str, Any] = Field({}, description="further arguments of the loss")
+    family: Literal["electra", "roberta", "albert"] | None = Field(None, description="default: the first")
+    size: Literal["base", "large"] = "base"
+    teachers: list[Literal["electra", "roberta", "albert"]] = Field([], description="families whose large models teach")
+
+
 class Significance(Strict):
     alpha: float = Field(0.01, gt=0, lt=1, description="a corrected p below it counts")
     margin: float = Field(0.02, gt=0, description="two systems within it, in AP, count as equal")

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from as2lib import imported
 from as2lib.intact import Damaged, note, read_json, shown
 from as2lib.paths import find_root, work_folder
 from as2lib.precision import computed_in
@@ -181,6 +182,8 @@ class Store:
                 made_from["weights"] = self._weights(origin)
             if vectors := run.spec.get("words", {}).get("vectors"):
                 made_from["vectors"] = vectors_identity(vectors)
+            if own := [run.spec[key] for key in ("loss", "model") if imported.is_path(run.spec.get(key))]:
+                made_from["own"] = {path: imported.source(path) for path in own}
         return made_from
 
     def folder(self, name: str) -> Path:

@@ -8,6 +8,7 @@ import numpy
 import pandas
 import torch
 
+from as2lib.kernels import replacing
 from as2lib.kernels.first_token import reading_first_token
 from as2lib.metrics import cost
 from as2lib.papers.cerberus.params import Latency
@@ -26,14 +27,16 @@ Found = dict[str, dict[str, Any]]  # row → the fields of `cost.Latency`, as JS
 def count(row: str, tokens: int) -> dict[str, int]:
     """What a row of that name takes: parameters, bytes of the weights, flops of one pair of so many tokens.
 
-    short: the flops where the last layers compute the first token alone.  An ensemble costs its members.
+    flops: with last layers that compute every token, as the paper draws them; short: the first token alone.
+    An ensemble costs its members.
     """
     batch = {"input_ids": torch.zeros(1, tokens, dtype=torch.long, device="meta")}
     found = dict.fromkeys(("parameters", "bytes", "flops", "short"), 0)
     for model in build_members(row, "meta"):
         found["parameters"] += cost.parameters(model)
         found["bytes"] += cost.weight_bytes(model)
-        found["flops"] += cost.forward_flops(model, batch)
+        with replacing({head: head.reading_all for head in getattr(model, "heads", ())}):
+            found["flops"] += cost.forward_flops(model, batch)
         with reading_first_token(model):
             found["short"] += cost.forward_flops(model, batch)
     return found

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from as2lib import imported
 from as2lib.losses import distillation, govern, listwise, multi_teacher
 from as2lib.models.rank_rnn import by_question
 
@@ -18,13 +19,28 @@ def objective(spec: dict[str, Any]) -> Objective:
     """The loss that a spec names, as a function of (model output, targets, step counted from 0).
 
     targets: `labels` (b,) where the pairs have them and, with teachers, `teacher_logits` (b, k, c).
+    A loss of one's own is named by its import path, and called as `loss(output, targets, **settings)`; it returns a
+    scalar, or a NamedTuple of scalars with `total`.
     Returns a NamedTuple with `total`.  Raises ValueError for a loss that is not known.
     """
+    if imported.is_path(spec["loss"]):
+        own, settings = imported.load(spec["loss"]), spec.get("settings", {})
+        return lambda output, targets, step: _with_total(own(output, targets, **settings))
     if spec["loss"] not in OBJECTIVES:
-        raise ValueError(f"loss: expected one of {', '.join(OBJECTIVES)}, got {spec['loss']!r}")
+        raise ValueError(
+            f"loss: expected one of {', '.join(OBJECTIVES)}, or package.module:function; got {spec['loss']!r}"
+        )
     loss = OBJECTIVES[spec["loss"]]
     balance = {name: spec[name] for name in ("alpha", "tau") if name in spec}
     return lambda output, targets, step: loss(output, targets, step, **balance)
+
+
+class Total(NamedTuple):
+    total: Tensor
+
+
+def _with_total(loss: Any) -> NamedTuple:
+    return Total(loss) if isinstance(loss, Tensor) else loss
 
 
 def probability(logits: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import torch
 
-from as2lib import models
+from as2lib import imported, models
 from as2lib.data.embeddings import Embeddings, embeddings
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.data.pairs import load_parts
@@ -44,6 +44,8 @@ def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
         model = MHSForSequenceClassification.from_backbone(model, **shape, **noise)
     if (shape := run.spec.get("cascade")) and not isinstance(model, CascadeTransformer):
         model = CascadeTransformer.from_backbone(model, **shape)
+    if own := run.spec.get("model"):
+        model = imported.load(own)(model)
     return model, PairEncoder(tokenizer, run.spec["max_length"])
 
 

@@ -1,0 +1,49 @@
+"""What `pip install` puts elsewhere: the library with its studies, at work from any folder."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import as2lib
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_a_wheel_plans_a_study_from_an_empty_folder_and_writes_nothing_there(tmp_path):
+    for name in ("as2lib", "params"):  # building leaves files beside the sources
+        shutil.copytree(ROOT / name, tmp_path / "clone" / name, symlinks=True)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path / "clone")
+    (tmp_path / "clone/params/local.yaml").write_text("local: {}\n")
+    options = ["-q", "--no-deps", "--no-build-isolation", "-w", tmp_path]
+    build = [sys.executable, "-m", "pip", "wheel", *options, tmp_path / "clone"]
+    made = subprocess.run(build, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    (wheel,) = tmp_path.glob("as2lib-*.whl")
+    with zipfile.ZipFile(wheel) as content:
+        content.extractall(tmp_path / "installed")
+    shipped = {path.name for path in (tmp_path / "installed/as2lib/params").iterdir()}
+    assert shipped == {"sample.yaml", "wikiqa.yaml", "paper.yaml", "expected"}  # and nobody's local.yaml
+    (tmp_path / "empty").mkdir()
+    environment = {
+        "PYTHONPATH": str(tmp_path / "installed"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PATH": os.environ["PATH"],
+    }
+    for arguments, said in (("--version", f"as2lib {as2lib.__version__}"), ("plan sample", "0 done")):
+        command = [sys.executable, "-m", "as2lib", *arguments.split()]
+        found = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path / "empty")
+        assert said in found.stdout, found.stderr
+    assert not list((tmp_path / "empty").iterdir())
+
+
+def test_ranking_and_training_need_no_notebook_and_the_extra_brings_what_studies_do():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    study = {"jupyterlab", "papermill", "snakemake", "matplotlib"}
+    assert study <= set(project["optional-dependencies"]["study"])
+    assert not study & set(project["dependencies"])
+    assert "--editable .[study,test]" in (ROOT / "environment.yml").read_text()
