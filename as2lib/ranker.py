@@ -86,11 +86,13 @@ class Ranker:
         scorer = str(model).removeprefix("lexical/")
         if scorer in LEXICAL and not Path(model).is_dir():
             return cls(partial(_count, scorer), precision=precision)
-        if alpha is None and (exported := serve.find(Path(model), backend, max_length)):
+        if exported := serve.find(Path(model), backend, max_length):
             from as2lib.serve.runtime import Served
 
             served = Served(exported, precision)
-            return cls(partial(_by_graph, served), precision=served.precision)
+            ranker = cls(partial(_by_graph, served, alpha), precision=served.precision)
+            ranker.model = served
+            return ranker
         from as2lib import models
         from as2lib.data.encode import load_encoder
 
@@ -163,10 +165,10 @@ class Ranker:
         return [f"exit_{layers}" for layers in self.model.config.exits]
 
 
-def _by_graph(served, questions: list[str], lists: list[list[str]]) -> list[Scored]:
+def _by_graph(served, alpha: Ratios | None, questions: list[str], lists: list[list[str]]) -> list[Scored]:
     found = []
     for question, texts in zip(questions, lists, strict=True):
-        ranking = served.rank([(question, text) for text in texts], numpy.zeros(len(texts), dtype=int))
+        ranking = served.rank([(question, text) for text in texts], numpy.zeros(len(texts), dtype=int), alpha)
         found.append(Scored(numpy.asarray(ranking.order), numpy.asarray(ranking.scores), {}))
     return found
 
