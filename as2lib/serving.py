@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from as2lib import serve
 from as2lib.data.sources import SUFFIXES
-from as2lib.escape import field, spreadsheet
+from as2lib.escape import field, spreadsheet, terminal
 
 if TYPE_CHECKING:
     import pyarrow
@@ -57,7 +57,7 @@ def print_ranking(options: Namespace, load_study: Callable[[], "Study"]) -> None
     candidates = options.candidates or [line.strip() for line in sys.stdin if line.strip()]
     ranker = load_ranker(options, load_study)
     for place, ranked in enumerate(ranker.rank(options.question, candidates, options.top), start=1):
-        print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
+        print(f"{place:>3}  {ranked.score:.4f}  {terminal(ranked.candidate)}")
     print(f"ranked {len(candidates):,} candidates in {ranker.precision}", file=sys.stderr)
 
 
@@ -139,10 +139,13 @@ def _writing(out: str | None) -> AbstractContextManager[TextIO]:
 def _csv(out: TextIO) -> Callable[[str, list["Ranked"]], None]:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(WRITTEN)
+    shown = terminal if out.isatty() else str
 
     def write(name: str, ranked: list["Ranked"]) -> None:
         for place, one in enumerate(ranked, 1):
-            writer.writerow([spreadsheet(name), place, one.position, one.score, spreadsheet(one.candidate)])
+            writer.writerow(
+                [shown(spreadsheet(name)), place, one.position, one.score, shown(spreadsheet(one.candidate))]
+            )
 
     return write
 

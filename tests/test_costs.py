@@ -82,7 +82,7 @@ def test_counted_costs_stand_beside_the_published_ones():
 def test_sentences_name_the_rows_whose_published_size_is_off():
     table = costs.counted("cerberus_table5", 8)
     off = costs.sentences_sizes(table)[0]
-    assert off.startswith("In 6 of 9 rows")
+    assert off.startswith("In 6 of the 9 rows")
     assert "RoBERTa-BASE (109 M published, 124.6 M counted)" in off
     assert costs.sentences_sizes(table.assign(**{"more %": 0.0}))[0].endswith("is within 2 % of the model's.")
 

@@ -7,8 +7,6 @@ from as2lib.metrics.ranking import summary
 from as2lib.papers.govern import tables
 from as2lib.runs.results import published
 
-pytestmark = pytest.mark.xdist_group("voted")  # its study is fitted once
-
 
 def test_threshold_metrics_are_over_all_questions_and_ranking_metrics_over_the_answered(voted):
     run = voted.find("govern/govern/seed-0")

@@ -19,7 +19,6 @@ matplotlib.use("agg")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 with suppress(ImportError):
     from playwright.sync_api import sync_playwright
-pytestmark = pytest.mark.xdist_group("pages")  # they are made once
 absent = CHROMIUM is None or "sync_playwright" not in globals()
 needs_browser = pytest.mark.skipif(absent, reason="needs chromium (apt-get install chromium) and playwright")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]

@@ -115,7 +115,7 @@ def test_ranking_writes_nothing_and_imports_neither_datasets_nor_pandas(folder, 
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": str(tmp_path),
     }
-    run = [sys.executable, "-c", code]
+    run = [sys.executable, "-P", "-c", code]
     found = subprocess.run(run, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path)
     assert found.stdout.strip() == "[]"
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["as2lib", "params"]

@@ -13,8 +13,6 @@ from as2lib.runs.fit import teacher_logits, training_pairs
 from as2lib.runs.fit.objectives import objective
 from as2lib.score import probability
 
-pytestmark = pytest.mark.xdist_group("voted")  # its study is fitted once
-
 
 def weights(store, name):
     return load_file(store.find(name).model_folder / "model.safetensors")
