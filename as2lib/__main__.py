@@ -176,7 +176,8 @@ def notebook(options: argparse.Namespace) -> None:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
 
     folder, file = root / "reports" / study.variant, Path(options.study)
-    given = str(file.resolve()) if file.suffix in STUDY_FILES else study.study
+    elsewhere = file.suffix in STUDY_FILES and file.resolve() != root / "params" / f"{study.study}.yaml"
+    given = str(file.resolve()) if elsewhere else study.study  # a page names no folder of this machine without need
     executed = execute(root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", given)
     render(executed, folder / f"{page_name(name)}.html", names)
 
