@@ -80,14 +80,19 @@ def walk(store: Store, lock: int, *arguments: str) -> int:
 
 
 def at_work(store: Store, since: float) -> str:
-    """The runs that are being made since then, or else that none is."""
+    """The runs that are being made since then, or the notebooks that were."""
     marks = {
         name: store.folder(name).with_name(f"{store.folder(name).name}.partial") / "spec.json" for name in store.plan
     }
     now = [name for name, mark in marks.items() if mark.exists() and mark.stat().st_mtime >= since]
-    done = sum(store.find(name) is not None for name in store.plan)
-    busy = f"at work on {', '.join(now)}" if now else "starting, or at a notebook"
-    return f"{done} of {len(store.plan)} runs done, {busy}"
+    total, left = len(store.plan), len(store.missing(list(store.plan)))
+    if now or left:
+        busy = f"at work on {', '.join(now)}" if now else "starting, or at a notebook"
+        return f"{total - left} of {total} runs done, {busy}"
+    names = [notebook.name[:2] for notebook in notebooks(store.study)]
+    pages = [store.published_folder.parent / "metrics" / f"{name}.json" for name in names]
+    made = sum(page.exists() and page.stat().st_mtime >= since for page in pages)
+    return f"all {total} runs are done, {made} of {len(names)} notebooks made"
 
 
 def print_run(store: Store, name: str) -> None:

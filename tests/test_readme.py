@@ -1,6 +1,11 @@
 import json
 import re
+from html import escape
 from pathlib import Path
+
+import pytest
+
+from as2lib.data import load_pairs
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -27,3 +32,29 @@ def test_the_counts_of_faults_are_those_that_were_counted():
     said = f"fter {counted['kills']} kills of fits, {counted['same bytes']} of {counted['ends']} next fits"
     for name in ("README.md", "SECURITY.md"):
         assert said in " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+
+def test_the_findings_and_the_main_table_are_those_of_the_published_report():
+    page = (ROOT / "reports" / "wikiqa" / "README.md").read_text(encoding="utf-8").splitlines()
+    said = README.split("## What holds so far")[1].split("\n## ")[0].splitlines()
+    findings, rows = ([line for line in said if line.startswith(mark)] for mark in ("- ", "| "))
+    assert (len(findings), len(rows)) == (3, 8)
+    assert not [line for line in findings + rows if line not in page]
+    assert "](reports/wikiqa/figures/11_figure_1.png)" in "\n".join(said)
+
+
+def test_the_published_report_is_small_and_holds_no_sentence_of_a_corpus():
+    """The files that git has: under 25 MB, and scores without texts."""
+    folder = ROOT / "reports" / "wikiqa"
+    files = [path for path in folder.rglob("*") if path.is_file() and "executed" not in path.parts]
+    assert sum(path.stat().st_size for path in files) < 25e6
+    shown = [path for path in files if path.suffix in (".html", ".csv", ".md", ".json")]
+    texts = " ".join(path.read_text(encoding="utf-8") for path in shown)
+    assert not re.search(r"/\w+/params/", texts), "a folder of the machine that made it"
+    data = ROOT.parent / "shared" / "data"
+    if not data.exists():
+        pytest.skip("the corpora are not here")
+    sentences = {answer for split in ("dev", "test") for answer in load_pairs(data / "wikiqa", split)["answer"]}
+    some = [sentence for sentence in sorted(sentences) if len(sentence) > 60][::20]
+    assert len(some) > 50
+    assert not [sentence for sentence in some if sentence in texts or escape(sentence) in texts]
