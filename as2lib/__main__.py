@@ -12,27 +12,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from as2lib import __version__
-from as2lib.arguments import Command, Commands
+from as2lib import __version__, arguments
 from as2lib.escape import code, terminal
 from as2lib.paths import find_root
 
 if TYPE_CHECKING:  # `as2 rank` needs no study
     from as2lib.study import Study
 
-PRECISIONS = ("float32", "bf16", "auto")  # auto: bf16 where the processor or GPU has it
 
-
-def main(arguments: list[str] | None = None) -> int:
+def main(given: list[str] | None = None) -> int:
     """Run one command; an error a user can mend is one line on stderr and exit code 2."""
     for library in ("TRANSFORMERS", "HF_HUB"):  # what they warn of, a study has seen to or says itself
         os.environ.setdefault(f"{library}_VERBOSITY", "error")
-    arguments, options = sys.argv[1:] if arguments is None else arguments, None
-    end = arguments.index("--") if arguments[:1] == ["study"] and "--" in arguments else len(arguments)
+    given, options = sys.argv[1:] if given is None else given, None
+    end = given.index("--") if given[:1] == ["study"] and "--" in given else len(given)
     try:
-        options = _parser().parse_args(arguments[:end])
-        options.snakemake = arguments[end + 1 :]
-        code = options.command(options) or 0
+        options = arguments.parser(__version__).parse_args(given[:end])
+        options.snakemake = given[end + 1 :]
+        code = globals()[options.name.replace("-", "_")](options) or 0  # each command is the function of its name
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # who reads has seen enough; Python would complain of it once more at its end
@@ -77,6 +74,7 @@ def fit(options: argparse.Namespace) -> None:
 
 
 def score(options: argparse.Namespace) -> None:
+    """Score pairs with a model folder or a run; without pairs, the run's own split as it was scored."""
     from as2lib.commands import pairs_to_score, score_pairs
 
     for file in filter(None, (options.out, options.trec)):
@@ -183,6 +181,7 @@ def notebook(options: argparse.Namespace) -> None:
 
 
 def check(options: argparse.Namespace) -> int:
+    """1 where numbers moved, or with --store where a file is damaged; else what ends a study is written."""
     from as2lib.report import readme
     from as2lib.report.check import expected, moved, write_manifest
 
@@ -285,108 +284,6 @@ def _value(text: str) -> Any:
     except UnicodeEncodeError:
         raise ValueError(f"--set: expected UTF-8 text, got {text!a}") from None
     return value
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = Commands(prog="as2", description="Efficient answer sentence selection: run and read a study.")
-    parser.add_argument("--version", action="version", version=f"as2lib {__version__}")
-    commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND", parser_class=Command)
-
-    def add(function, help: str, *positional: tuple[str, dict], takes: str, changes: bool = True):
-        command = commands.add_parser(function.__name__.replace("_", "-"), help=help, description=help)
-        if takes == "study":
-            command.add_argument("study", help="a name in params/, or a file")
-        for name, settings in positional:
-            command.add_argument(name, **settings)
-        if takes == "--study":
-            command.add_argument("--study", default="sample", help="a name in params/, or a file (default: sample)")
-        if takes and changes:
-            command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a parameter")
-        command.set_defaults(command=function)
-        return command
-
-    pairs = ("pairs", {"help": "a file, a folder of train, dev and test files, or a hub set"})
-    command = add(init, "a study of your own pairs: writes params/<name>.yaml", pairs, takes="")
-    command.add_argument("--quick", action="store_true", help="one that ends in two minutes")
-    command.add_argument("--name", dest="called", help="of the study (default: that of the file or folder)")
-    command.add_argument("--columns", metavar="OURS=THEIRS,…", help="where names do not say: question=q,label=gold")
-    command.add_argument("--encoder", metavar="NAME", help='a hub name, a folder, or "nothing" to start from nothing')
-    command.add_argument("--force", action="store_true", help="write over a study of that name")
-    command = add(train, "one model from your own pairs, without any study", pairs, takes="")
-    command.add_argument(
-        "--model", metavar="NAME", help='a hub name, a folder, or "nothing" (default: MiniLM, where it is)'
-    )
-    command.add_argument(
-        "--teacher",
-        metavar="FOLDER",
-        type=Path,
-        action="append",
-        default=[],
-        help="one: distillation; several: a head each",
-    )
-    command.add_argument("--out", metavar="FOLDER", type=Path, required=True, help="where the model folder goes")
-    command.add_argument("--columns", metavar="OURS=THEIRS,…", help="where names do not say: question=q,label=gold")
-    command.add_argument("--epochs", type=int, help="times that each pair is seen (default: 3)")
-    command.add_argument("--learning-rate", type=float, help="the highest (default: 4e-5; from nothing 5e-4)")
-    command.add_argument("--seed", type=int, default=0)
-    command.add_argument("--precision", default="auto", choices=PRECISIONS)
-    add(plan, "what is done, what is to do, and about how long it takes", takes="study")
-    command = add(fit, "make runs (all that are missing, unless named)", ("runs", {"nargs": "*"}), takes="study")
-    command.add_argument("--group", help="the runs of one group, in one process")
-    command.add_argument("--precision", choices=PRECISIONS, help="as --set precision=…: other runs than the study's")
-    command.add_argument("--refresh", action="store_true", help="also make again what other code made")
-    command.add_argument("--quiet", action="store_true", help="one line a finished run, no progress bars")
-    model = ("model", {"help": "a run of the study, or a model folder"})
-    pairs = ("pairs", {"nargs": "?", "help": "a known source or a file; default: the run's own split"})
-    command = add(score, "score pairs; metrics where they have labels", model, pairs, takes="--study")
-    command.add_argument("--split", default="test")
-    command.add_argument("--questions", default="answered", choices=("answered", "mixed", "all"))
-    command.add_argument("--precision", default="float32", choices=PRECISIONS)
-    command.add_argument("--trec", metavar="FILE", help="write a run file that trec_eval reads")
-    command.add_argument("--out", metavar="FILE", help="write question_id, position, score as TSV")
-    question = ("question", {"help": "one question; or a file of pairs, all of whose questions are ranked"})
-    candidates = ("candidates", {"nargs": "*", "help": "default: the lines of standard input"})
-    command = add(
-        rank, "rank the candidates of one question, or of a file's", model, question, candidates, takes="--study"
-    )
-    command.add_argument("--precision", default="float32", choices=PRECISIONS)
-    command.add_argument("--alpha", type=float, help="of a cascade: the share of candidates that each exit drops")
-    command.add_argument("--top", type=int, metavar="N", help="only the best N of a question")
-    command.add_argument("--out", metavar="FILE", help="of a file of pairs: where to (default: standard output)")
-    command.add_argument("--format", choices=("csv", "trec"), help="default: trec for *.run and *.trec, else csv")
-    run = ("run", {"type": Path, "help": "a TREC run, of any tool"})
-    judgements = ("judgements", {"type": Path, "help": "TREC judgements (qrels), or a file of labelled pairs"})
-    command = add(evaluate, "metrics of a TREC run", run, judgements, takes="")
-    command.add_argument("--questions", default="answered", choices=("answered", "mixed", "all"))
-    out = ("out", {"type": Path, "help": "a folder"})
-    command = add(export, "write a model as graphs that run without torch", model, out, takes="--study")
-    command.add_argument("--to", default="openvino", choices=("openvino", "onnx"))
-    command.add_argument("--int8", action="store_true", help="static int8 (default: float32)")
-    command.add_argument(
-        "--pairs", help="what int8 is calibrated on: a known source or a file (default: the run's own)"
-    )
-    command.add_argument("--alpha", type=float, default=0.3, help="what each stage of a cascade drops (default: 0.3)")
-    add(show, "a run: its spec, parents, scores and where it is used", ("run", {}), takes="--study")
-    command = add(study, "train what is missing, run the notebooks, render and check", takes="study", changes=False)
-    command.add_argument("--cores", type=int, default=2)
-    command.epilog = "More for Snakemake follows after --, such as: -- --profile profiles/slurm"
-    add(notebook, "run one notebook and render it as HTML", ("notebook", {}), takes="study", changes=False)
-    command = add(check, "compare with params/expected and write the manifest", takes="study", changes=False)
-    command.add_argument("--store", action="store_true", help="instead read all runs and caches whole for damage")
-    help = "show, or remove, runs and caches in work/ that no study in params/ needs"
-    command = add(clean, help, ("studies", {"nargs": "*", "help": "more to keep: files elsewhere"}), takes="")
-    command.add_argument("--stale", action="store_true", required=True, help="what no study needs")
-    command.add_argument("--yes", action="store_true", help="remove it, instead of showing it")
-    file, out = ("file", {"type": Path, "help": "a released state dict"}), ("out", {"type": Path, "help": "a folder"})
-    help = "a model released with the CERBERUS paper, made a model folder"
-    command = add(import_cerberus, help, file, out, takes="")
-    command.add_argument("--backbone", default="google/electra-base-discriminator", help="what it was made from")
-    command.add_argument("--body", type=int, help="layers that the heads share (default: as the file has)")
-    command.add_argument("--heads", type=int, help="default: as the file has")
-    command.add_argument("--max-length", type=int, default=128, help="tokens of a pair (default: 128, as released)")
-    runs = ("runs", {"nargs": "*", "help": "default: all that are finished"})
-    add(publish, "write runs' scores to reports/<study>/runs", runs, takes="study", changes=False)
-    return parser
 
 
 if __name__ == "__main__":

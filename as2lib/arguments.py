@@ -1,7 +1,9 @@
-"""Parsers of the command line whose errors are one line; know no command."""
+"""What each command takes, as parsers whose errors are one line; runs none."""
 
 import argparse
+from collections.abc import Callable
 from itertools import islice
+from pathlib import Path
 from typing import NoReturn
 
 
@@ -28,3 +30,125 @@ class Commands(Command):
     """Of which the first word says which."""
 
     parse_known_args = argparse.ArgumentParser.parse_known_args
+
+
+PRECISIONS = ("float32", "bf16", "auto")  # auto: bf16 where the processor or GPU has it
+Add = Callable[..., Command]  # a command: its name, its help, what it takes by place
+
+
+def parser(version: str) -> Commands:
+    """Every command with what it takes; `name` of what is parsed is that of its function in `as2lib.__main__`."""
+    parser = Commands(prog="as2", description="Efficient answer sentence selection: run and read a study.")
+    parser.add_argument("--version", action="version", version=f"as2lib {version}")
+    commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND", parser_class=Command)
+
+    def add(name: str, help: str, *positional: tuple[str, dict], takes: str, changes: bool = True):
+        command = commands.add_parser(name, help=help, description=help)
+        if takes == "study":
+            command.add_argument("study", help="a name in params/, or a file")
+        for place, settings in positional:
+            command.add_argument(place, **settings)
+        if takes == "--study":
+            command.add_argument("--study", default="sample", help="a name in params/, or a file (default: sample)")
+        if takes and changes:
+            command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a parameter")
+        return command
+
+    _of_own_pairs(add)
+    _of_runs(add)
+    _of_models(add)
+    _of_studies(add)
+    return parser
+
+
+def _of_own_pairs(add: Add) -> None:
+    pairs = ("pairs", {"help": "a file, a folder of train, dev and test files, or a hub set"})
+    command = add("init", "a study of your own pairs: writes params/<name>.yaml", pairs, takes="")
+    command.add_argument("--quick", action="store_true", help="one that ends in two minutes")
+    command.add_argument("--name", dest="called", help="of the study (default: that of the file or folder)")
+    command.add_argument("--columns", metavar="OURS=THEIRS,…", help="where names do not say: question=q,label=gold")
+    command.add_argument("--encoder", metavar="NAME", help='a hub name, a folder, or "nothing" to start from nothing')
+    command.add_argument("--force", action="store_true", help="write over a study of that name")
+    command = add("train", "one model from your own pairs, without any study", pairs, takes="")
+    command.add_argument(
+        "--model", metavar="NAME", help='a hub name, a folder, or "nothing" (default: MiniLM, where it is)'
+    )
+    command.add_argument(
+        "--teacher",
+        metavar="FOLDER",
+        type=Path,
+        action="append",
+        default=[],
+        help="one: distillation; several: a head each",
+    )
+    command.add_argument("--out", metavar="FOLDER", type=Path, required=True, help="where the model folder goes")
+    command.add_argument("--columns", metavar="OURS=THEIRS,…", help="where names do not say: question=q,label=gold")
+    command.add_argument("--epochs", type=int, help="times that each pair is seen (default: 3)")
+    command.add_argument("--learning-rate", type=float, help="the highest (default: 4e-5; from nothing 5e-4)")
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--precision", default="auto", choices=PRECISIONS)
+
+
+def _of_runs(add: Add) -> None:
+    add("plan", "what is done, what is to do, and about how long it takes", takes="study")
+    command = add("fit", "make runs (all that are missing, unless named)", ("runs", {"nargs": "*"}), takes="study")
+    command.add_argument("--group", help="the runs of one group, in one process")
+    command.add_argument("--precision", choices=PRECISIONS, help="as --set precision=…: other runs than the study's")
+    command.add_argument("--refresh", action="store_true", help="also make again what other code made")
+    command.add_argument("--quiet", action="store_true", help="one line a finished run, no progress bars")
+
+
+def _of_models(add: Add) -> None:
+    model = ("model", {"help": "a run of the study, or a model folder"})
+    pairs = ("pairs", {"nargs": "?", "help": "a known source or a file; default: the run's own split"})
+    command = add("score", "score pairs; metrics where they have labels", model, pairs, takes="--study")
+    command.add_argument("--split", default="test")
+    command.add_argument("--questions", default="answered", choices=("answered", "mixed", "all"))
+    command.add_argument("--precision", default="float32", choices=PRECISIONS)
+    command.add_argument("--trec", metavar="FILE", help="write a run file that trec_eval reads")
+    command.add_argument("--out", metavar="FILE", help="write question_id, position, score as TSV")
+    question = ("question", {"help": "one question; or a file of pairs, all of whose questions are ranked"})
+    candidates = ("candidates", {"nargs": "*", "help": "default: the lines of standard input"})
+    command = add(
+        "rank", "rank the candidates of one question, or of a file's", model, question, candidates, takes="--study"
+    )
+    command.add_argument("--precision", default="float32", choices=PRECISIONS)
+    command.add_argument("--alpha", type=float, help="of a cascade: the share of candidates that each exit drops")
+    command.add_argument("--top", type=int, metavar="N", help="only the best N of a question")
+    command.add_argument("--out", metavar="FILE", help="of a file of pairs: where to (default: standard output)")
+    command.add_argument("--format", choices=("csv", "trec"), help="default: trec for *.run and *.trec, else csv")
+    run = ("run", {"type": Path, "help": "a TREC run, of any tool"})
+    judgements = ("judgements", {"type": Path, "help": "TREC judgements (qrels), or a file of labelled pairs"})
+    command = add("evaluate", "metrics of a TREC run", run, judgements, takes="")
+    command.add_argument("--questions", default="answered", choices=("answered", "mixed", "all"))
+    out = ("out", {"type": Path, "help": "a folder"})
+    command = add("export", "write a model as graphs that run without torch", model, out, takes="--study")
+    command.add_argument("--to", default="openvino", choices=("openvino", "onnx"))
+    command.add_argument("--int8", action="store_true", help="static int8 (default: float32)")
+    command.add_argument(
+        "--pairs", help="what int8 is calibrated on: a known source or a file (default: the run's own)"
+    )
+    command.add_argument("--alpha", type=float, default=0.3, help="what each stage of a cascade drops (default: 0.3)")
+
+
+def _of_studies(add: Add) -> None:
+    add("show", "a run: its spec, parents, scores and where it is used", ("run", {}), takes="--study")
+    command = add("study", "train what is missing, run the notebooks, render and check", takes="study", changes=False)
+    command.add_argument("--cores", type=int, default=2)
+    command.epilog = "More for Snakemake follows after --, such as: -- --profile profiles/slurm"
+    add("notebook", "run one notebook and render it as HTML", ("notebook", {}), takes="study", changes=False)
+    command = add("check", "compare with params/expected and write the manifest", takes="study", changes=False)
+    command.add_argument("--store", action="store_true", help="instead read all runs and caches whole for damage")
+    help = "show, or remove, runs and caches in work/ that no study in params/ needs"
+    command = add("clean", help, ("studies", {"nargs": "*", "help": "more to keep: files elsewhere"}), takes="")
+    command.add_argument("--stale", action="store_true", required=True, help="what no study needs")
+    command.add_argument("--yes", action="store_true", help="remove it, instead of showing it")
+    file, out = ("file", {"type": Path, "help": "a released state dict"}), ("out", {"type": Path, "help": "a folder"})
+    help = "a model released with the CERBERUS paper, made a model folder"
+    command = add("import-cerberus", help, file, out, takes="")
+    command.add_argument("--backbone", default="google/electra-base-discriminator", help="what it was made from")
+    command.add_argument("--body", type=int, help="layers that the heads share (default: as the file has)")
+    command.add_argument("--heads", type=int, help="default: as the file has")
+    command.add_argument("--max-length", type=int, default=128, help="tokens of a pair (default: 128, as released)")
+    runs = ("runs", {"nargs": "*", "help": "default: all that are finished"})
+    add("publish", "write runs' scores to reports/<study>/runs", runs, takes="study", changes=False)

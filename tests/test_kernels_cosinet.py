@@ -28,7 +28,7 @@ def as_conv1d(convolution, size):
     return torch.stack(taps, dim=2)
 
 
-def same_values_and_gradients(found, expected, inputs):
+def assert_same_values_and_gradients(found, expected, inputs):
     torch.testing.assert_close(found, expected)
     upstream = torch.randn_like(found)
     of_found, of_expected = (torch.autograd.grad(values, inputs, upstream) for values in (found, expected))
@@ -71,8 +71,8 @@ def test_the_model_is_torchs_convolution_of_each_text_alone_and_the_kernel_is_th
     biases = zip(sizes, layer.bias.split(3), strict=True)
     expected = torch.cat([one_by_one(words, as_conv1d(layer, k), bias) for k, bias in biases], dim=1)
     plain, inputs = layer(words, LENGTHS), [words, layer.bias, *layer.weight]
-    same_values_and_gradients(plain, expected, inputs)
-    same_values_and_gradients(inside(layer, words, LENGTHS), layer(words, LENGTHS), inputs)
+    assert_same_values_and_gradients(plain, expected, inputs)
+    assert_same_values_and_gradients(inside(layer, words, LENGTHS), layer(words, LENGTHS), inputs)
     assert "forward" not in vars(layer)
 
 
@@ -83,8 +83,8 @@ def test_the_same_over_frozen_words(size):
     inputs = table, torch.randint(0, 6, (10,)), torch.rand(10), LENGTHS
     weight = torch.cat([layer.weight, layer.extra[:, :, None]], dim=2).permute(1, 2, 0)  # (f, d + 1, k)
     expected = one_by_one(torch.cat([table[inputs[1]], inputs[2][:, None]], dim=1), weight, layer.bias)
-    same_values_and_gradients(layer(*inputs), expected, list(layer.parameters()))
-    same_values_and_gradients(inside(layer, *inputs), layer(*inputs), list(layer.parameters()))
+    assert_same_values_and_gradients(layer(*inputs), expected, list(layer.parameters()))
+    assert_same_values_and_gradients(inside(layer, *inputs), layer(*inputs), list(layer.parameters()))
 
 
 @pytest.mark.parametrize("bidirectional", [False, True])
@@ -94,8 +94,8 @@ def test_the_same_of_a_tanh_rank_rnn(bidirectional, candidates):
     layer, rows = RankRNN(3, 4, "rnn", bidirectional), torch.randn(sum(candidates), 3, requires_grad=True)
     expected = torch.cat([layer.rnn(part[None])[0][0] for part in rows.split(candidates)])
     inputs, candidates = [rows, *layer.parameters()], torch.tensor(candidates)
-    same_values_and_gradients(layer(rows, candidates), expected, inputs)
-    same_values_and_gradients(inside(layer, rows, candidates), layer(rows, candidates), inputs)
+    assert_same_values_and_gradients(layer(rows, candidates), expected, inputs)
+    assert_same_values_and_gradients(inside(layer, rows, candidates), layer(rows, candidates), inputs)
 
 
 def test_an_lstm_reads_as_before():

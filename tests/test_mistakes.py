@@ -547,7 +547,7 @@ def assert_ours(words, load):
             raise AssertionError(f"not ours: {said!r}") from error
 
 
-def loads_or_refuses(path):
+def assert_loads_or_refuses(path):
     for load in (lambda: load_pairs(path, questions="all"), lambda: load_unlabelled(path)):
         assert_ours(path.name, load)
 
@@ -559,14 +559,14 @@ def test_any_bytes_are_pairs_or_are_refused_by_name(tmp_path, kind, content):
     begin = {"tsv": TSV, "csv": CSV, "jsonl": "", "parquet": ""}[kind].encode()
     for content_ in (content, begin + content):
         (tmp_path / f"a.{kind}").write_bytes(content_)
-        loads_or_refuses(tmp_path / f"a.{kind}")
+        assert_loads_or_refuses(tmp_path / f"a.{kind}")
 
 
 @QUICK
 @given(rows=st.lists(st.fixed_dictionaries({name: VALUES | st.just(value) for name, value in ROW.items()}), min_size=1))
 def test_any_json_objects_are_pairs_or_are_refused_by_name(tmp_path, rows):
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    loads_or_refuses(tmp_path / "a.jsonl")
+    assert_loads_or_refuses(tmp_path / "a.jsonl")
 
 
 @QUICK
@@ -583,7 +583,7 @@ def test_parquet_columns_of_any_type_are_pairs_or_are_refused_by_name(tmp_path, 
         parquet.write_table(pa.table(arrays), tmp_path / "a.parquet")
     except pa.ArrowException:
         return  # a type that Parquet does not store
-    loads_or_refuses(tmp_path / "a.parquet")
+    assert_loads_or_refuses(tmp_path / "a.parquet")
 
 
 def keys(content, above=()):

@@ -66,6 +66,7 @@ class WhenTransformersComes(MetaPathFinder):
     MODULE = "transformers.models.auto.configuration_auto"
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The auto classes' own spec, which announces our models once it is executed; None for any other module."""
         if name != self.MODULE:
             return None
         sys.meta_path.remove(self)

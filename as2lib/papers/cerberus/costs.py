@@ -87,6 +87,7 @@ def sentences_sizes(table: pandas.DataFrame) -> list[str]:
 
 
 def sentences_operations(table: pandas.DataFrame) -> list[str]:
+    """What the student costs and saves by counted operations, beside the published times.  table: from `counted`."""
     by_run, paper = table.set_index("run"), paper_times()
     base, student, whole = paper.loc[REFERENCE, "model"], by_run.loc["mhs/3h1"], by_run.loc[REFERENCE]
     listed = ", ".join(

@@ -149,6 +149,7 @@ def own_teacher_test(study: "Study", seeds: list[Seed]) -> Comparison:
 
 
 def sentences_own_teacher(study: "Study", own: pandas.DataFrame, test: Comparison) -> list[str]:
+    """Whether heads rank more like their own teachers than other heads do."""
     alpha, verdict = study.significance.alpha, "no difference was shown"
     if test.wilcoxon_p < alpha:
         verdict = f"heads resemble their own teachers {'more' if test.difference > 0 else 'less'} than other heads do"

@@ -270,6 +270,7 @@ def confidence(study: "Study") -> pandas.DataFrame:
 
 
 def sentences_confidence(study: "Study", sure: pandas.DataFrame) -> list[str]:
+    """The ensemble as a teacher, and how sure it is beside its members.  sure: from `confidence`."""
     scores = results.scored(study, ["kd/electra-from-ensemble", "kd/electra"])
     (by_all, _), (by_one, spread) = results.mean_and_spread(results.frame(scores))[["MAP", "MAP ±"]].to_numpy()
     mean, *single = sure["near 0 or 1"]
