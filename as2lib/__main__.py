@@ -227,13 +227,14 @@ def publish(options: argparse.Namespace) -> None:
 
 def import_cerberus(options: argparse.Namespace) -> None:
     """A state dict published with the CERBERUS paper, made an ordinary model folder."""
-    if not options.file.is_file():  # before the hub is asked for anything
+    if not options.file.is_file():
         raise FileNotFoundError(f"{options.file}: no such file; expected a state dict released with the CERBERUS paper")
     from as2lib.data.encode import PairEncoder
-    from as2lib.models import cross_encoder
+    from as2lib.models import cerberus, cross_encoder
     from as2lib.models.mhs import MHSForSequenceClassification
     from as2lib.runs.card import describe, model_card
 
+    cerberus.shape(cerberus.read(options.file), options.file)  # before the hub is asked for anything
     config = cross_encoder.configuration(options.backbone)
     encoder = PairEncoder(cross_encoder.tokenizer(options.backbone), options.max_length)
     student = MHSForSequenceClassification.from_cerberus(options.file, config, options.body, options.heads)

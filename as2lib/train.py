@@ -16,8 +16,9 @@ from as2lib.data.own import Own, own_pairs
 from as2lib.init import NOTHING, chosen_encoder, given_columns, shipped, study_name, tokens_of
 from as2lib.paths import find_root, work_folder
 from as2lib.precision import computed_in
+from as2lib.runs.beforehand import require_apart
 from as2lib.runs.identity import weights_identity
-from as2lib.runs.params import Training
+from as2lib.runs.params import APART, Training
 from as2lib.runs.run import Job, Run
 from as2lib.runs.store import KERNELS, Finished
 
@@ -35,6 +36,7 @@ def train(options: Namespace) -> None:
     encoder, why = chosen_encoder(options.model, quick=False)
     name = study_name(options.pairs)
     own = own_pairs(options.pairs, find_root() / "data" / name, given_columns(options.columns))
+    require_apart({split: (found.part,) for split, found in own.splits.items()}, APART)
     job = job_of(own, encoder, teachers, options)
     heads = f"{len(teachers)} heads, one a teacher" if len(teachers) > 1 else f"{len(teachers) or 'no'} teacher"
     steps, threads = job.run.spec["training"]["steps"], f"{job.threads} thread{'s' * (job.threads > 1)}"

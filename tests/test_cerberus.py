@@ -1,7 +1,11 @@
 """The released models: state dicts with the published names, and a plain implementation of what they compute."""
 
+import pickle
+import random
 import re
+from io import BytesIO
 from math import erf, sqrt
+from pathlib import Path
 
 import pytest
 import torch
@@ -213,6 +217,7 @@ class Opens:
         ({"model": released(), "epoch": 3}, "got dict under 'model'"),
         ({"embeddings.LayerNorm.bias": torch.zeros(2)}, r"expected tensors named cerberus_shared_encoder\.layer\.0\."),
         ({}, "got no tensor"),
+        ({7: torch.zeros(2)}, "got Tensor under 7"),
     ],
 )
 def test_a_file_that_holds_anything_but_such_tensors_is_refused(tmp_path, monkeypatch, content, said):
@@ -220,12 +225,6 @@ def test_a_file_that_holds_anything_but_such_tensors_is_refused(tmp_path, monkey
     with pytest.raises(ValueError, match=said):
         imported(tmp_path, content)
     assert not (tmp_path / "run.txt").exists()
-
-
-def test_a_file_that_is_no_state_dict_is_one_line(tmp_path):
-    (tmp_path / "text.pt").write_text("weights")
-    with pytest.raises(ValueError, match=r"text\.pt: expected a state dict of tensors"):
-        MHSForSequenceClassification.from_cerberus(tmp_path / "text.pt", {"model_type": "electra", **CONFIG})
 
 
 @pytest.fixture
@@ -260,6 +259,39 @@ def test_an_imported_file_is_an_ordinary_model_folder(local_backbone, capsys, sh
     assert ranked[0].score == pytest.approx(expected.item(), abs=1e-5)
     assert f"base_model: {name}" in (out / "README.md").read_text()
     assert str(local_backbone) not in (out / "README.md").read_text()
+
+
+def saved(content, **options):
+    torch.save(content, held := BytesIO(), **options)
+    return held.getvalue()
+
+
+ZIP, OLD = saved(released()), saved(released(), _use_new_zipfile_serialization=False)
+GARBAGE = {
+    "nothing": b"",
+    "text": b"weights",
+    "a page": b"<!DOCTYPE html><html><body>Not found</body></html>",
+    "random bytes": random.Random(0).randbytes(5000),
+    "half a file": ZIP[: len(ZIP) // 2],
+    "all but its end": ZIP[:-20],
+    "half a file of old": OLD[: len(OLD) // 2],
+    "a pickle": pickle.dumps({"weights": 1}),
+    "a pickle that ends early": pickle.dumps({"weights": 1})[:-3],
+    "a pickle that takes what is not there": b"\x80\x02a.",
+    "another model": saved({"bert.pooler.weight": torch.zeros(2)}),
+}
+
+
+@pytest.mark.parametrize("content", GARBAGE.values(), ids=GARBAGE)
+def test_a_file_that_is_no_released_model_is_one_line_that_names_it_whatever_the_hub_says(
+    tmp_path, monkeypatch, capsys, content, recwarn
+):
+    monkeypatch.chdir(tmp_path)
+    Path("odd.pt").write_bytes(content)
+    assert main(["import-cerberus", "odd.pt", "out", "--backbone", "no/such-encoder"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("as2 import-cerberus: odd.pt: expected ")
+    assert (said.count("\n"), len(recwarn), [path.name for path in tmp_path.iterdir()]) == (1, 0, ["odd.pt"])
 
 
 def test_an_import_that_fails_is_one_line_and_writes_nothing(local_backbone, capsys):

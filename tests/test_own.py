@@ -175,6 +175,21 @@ def test_an_encoder_that_is_neither_here_nor_on_a_hub_that_answers_is_one_line(a
     assert not (alone / "params" / "my.yaml").exists()
 
 
+@pytest.mark.parametrize("named", ["question_id question answer label", "qid q sentence gold"])
+def test_splits_of_one_model_that_share_questions_are_refused_as_a_studys_are(alone, capsys, named):
+    """Question 3 is; question 9 has no correct candidate, so train does not learn from it."""
+    (alone / "my").mkdir()
+    of = {"train": range(15), "dev": range(15, 30), "test": [3, 9, *range(30, 45)]}
+    for split, questions in of.items():
+        found = [[f"{split}{i}", *each.values()] for i in questions for each in rows(45)[3 * i : 3 * i + 3]]
+        write(alone / "my" / f"{split}.tsv", [dict(zip(named.split(), one, strict=True)) for one in found])
+    assert main(["train", "my", "--model", "nothing", "--out", "model"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("as2 train: train (")
+    assert said.endswith("share 1 question, such as 'what is thing 3 ?'; give each split questions of its own\n")
+    assert not (alone / "work" / "trained").exists()
+
+
 def test_a_model_is_trained_alone_and_one_with_a_head_for_each_of_two_teachers(alone, capsys):
     write(alone / "my.tsv", rows())
     command = ["train", "my.tsv", "--model", "nothing", "--epochs", "1", "--precision", "float32"]

@@ -121,9 +121,9 @@ def frontier(
     figure, axes = pyplot.subplots(figsize=(WIDTH, 5.6), layout="constrained")
     axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
     best = points[points["front"]].sort_values("cost")
-    right = points["cost"].max() * 1.2
-    steps = [*best["cost"], right], [*best["value"], best["value"].iloc[-1]]
-    axes.step(*steps, where="post", color=LINE, linewidth=1.6, label="Pareto front", zorder=2)
+    if len(best):  # a ranker that costs nothing may be as good as all others
+        steps = [*best["cost"], points["cost"].max() * 1.2], [*best["value"], best["value"].iloc[-1]]
+        axes.step(*steps, where="post", color=LINE, linewidth=1.6, label="Pareto front", zorder=2)
     for (kind, marker), colour in zip(marks.items(), PALETTE, strict=False):
         of_kind = points[points["kind"] == kind]
         colours = [(*colour, 0.5 + 0.5 * share / 100) for share in of_kind["share"]]

@@ -11,7 +11,8 @@ SIZES = ("large", "base")
 
 
 TOO_LONG = "data.max_length: expected at most {} tokens, which {} has positions for (max_position_embeddings), got {}"
-ALLOW_SHARED = "give each split questions of its own, or allow it: data.allow_shared_questions: true"
+APART = "give each split questions of its own"
+ALLOW_SHARED = f"{APART}, or allow it: data.allow_shared_questions: true"
 
 
 def _as_list(value: Any) -> Any:
