@@ -7,7 +7,9 @@ import os
 import re
 import signal
 import sys
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,7 +130,7 @@ def show(options: argparse.Namespace) -> None:
 
 def study(options: argparse.Namespace) -> int:
     """Walk the graph with Snakemake; one study at a time, a second one waits."""
-    from as2lib.commands import walk
+    from as2lib.commands import incomplete, require_clone, walk
     from as2lib.papers import left_out
     from as2lib.runs.alone import only_one, stopped_by_signals
     from as2lib.runs.gpu import gpus
@@ -142,6 +144,7 @@ def study(options: argparse.Namespace) -> int:
             f"{file}: the study {loaded.study} is that of params/{loaded.study}.yaml, which has other content; "
             "give the file, and its key study, another name"
         )
+    require_clone(loaded.study)
     given = str(file.resolve()) if file.suffix in STUDY_FILES else f"params/{loaded.study}.yaml"
     name, whole, missing = loaded.study, len(loaded.plan), loaded.store.missing(list(loaded.plan))
     to_do = f"{len(missing)} of {whole} runs are to be made"
@@ -153,7 +156,8 @@ def study(options: argparse.Namespace) -> int:
     print_now(f"study {name}: {to_do}{left_out(loaded)}")
     elsewhere = any(option.startswith(("--profile", "--executor")) for option in options.snakemake)
     limits = [] if elsewhere or not gpus() else ["--resources", f"gpu={len(gpus())}"]  # a cluster knows its own
-    limits += ["--cores", str(options.cores)]
+    again = incomplete(loaded)
+    limits += [*(["--forcerun", *again] if again else []), "--cores", str(options.cores)]
     with stopped_by_signals(), only_one(f"study-{name}", f"study {name}") as lock:
         forget_made(loaded.store)
         code = walk(loaded.store, lock, "--config", f"study={given}", *limits, *options.snakemake)
@@ -234,10 +238,12 @@ def import_cerberus(options: argparse.Namespace) -> None:
     from as2lib.models.mhs import MHSForSequenceClassification
     from as2lib.runs.card import describe, model_card
 
-    cerberus.shape(cerberus.read(options.file), options.file)  # before the hub is asked for anything
+    with _named(options.file):
+        cerberus.shape(cerberus.read(options.file))  # before the hub is asked for anything
     config = cross_encoder.configuration(options.backbone)
     encoder = PairEncoder(cross_encoder.tokenizer(options.backbone), options.max_length)
-    student = MHSForSequenceClassification.from_cerberus(options.file, config, options.body, options.heads)
+    with _named(options.file):
+        student = MHSForSequenceClassification.from_cerberus(options.file, config, options.body, options.heads)
     shape = {name: getattr(student.config, name) for name in ("body", "heads", "combine")}
     options.out.mkdir(parents=True, exist_ok=True)
     student.save_pretrained(options.out)
@@ -250,6 +256,19 @@ def import_cerberus(options: argparse.Namespace) -> None:
     card = model_card(f"CERBERUS {options.file.stem}", describe(shape), facts, options.backbone)
     (options.out / "README.md").write_text(card, encoding="utf-8")
     print_now(f"body {shape['body']}, {shape['heads']} heads: written to {options.out}")
+
+
+@contextmanager
+def _named(file: Path) -> Iterator[None]:
+    """Turns whatever a reader of tensors raises, or warns of, into a ValueError that names the file."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except ValueError as error:
+        raise ValueError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
+    except Exception as error:  # of any kind: a reader of pickles obeys the bytes of what is none
+        raise ValueError(f"{file}: expected a state dict of tensors, got other bytes ({error})") from None
 
 
 def print_now(line: str) -> None:

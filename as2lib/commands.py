@@ -8,7 +8,9 @@ import sys
 import threading
 import time
 from argparse import Namespace
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from as2lib.escape import field, spreadsheet, terminal
 from as2lib.papers import notebooks
@@ -18,7 +20,11 @@ from as2lib.runs.alone import guarded
 from as2lib.runs.estimate import estimate, said
 from as2lib.runs.store import Finished, Store
 
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of tracebacks
+_SAVED = re.compile(r'href="((?:tables|figures)/[^"]+)"')  # what a page links to
 SILENCE = 8.0  # seconds after which a study says what it is at
 SECONDS_A_PROCESS = 6.0  # importing torch and the Trainer
 
@@ -44,6 +50,28 @@ def print_plan(store: Store) -> None:
     done = len(store.plan) - len(missing)
     print(f"\n{store.study.study}: {len(store.plan)} runs, {done} done, {len(missing)} to do", end="")
     print(f", about {said(store, total)}; several run side by side" if missing else "")
+
+
+def require_clone(name: str) -> None:
+    """Raises FileNotFoundError or ModuleNotFoundError, in one line, where there is nothing to walk, or to walk with."""
+    if not (find_root() / "Snakefile").exists():
+        raise FileNotFoundError(
+            f"{find_root()}: expected the repository's Snakefile and notebooks, got none: pages are made in a clone "
+            f"(cd there, or AS2_ROOT=CLONE); `as2 fit {name}` makes the runs alone, anywhere"
+        )
+    if find_spec("snakemake") is None:
+        raise ModuleNotFoundError("No module named 'snakemake'")
+
+
+def incomplete(study: "Study") -> list[str]:
+    """The graph's rules of those notebooks whose page links to a table or a figure that is there no more."""
+    folder, found = find_root() / "reports" / study.study, []
+    for number, _, name in (notebook.name.partition("_") for notebook in notebooks(study)):
+        page = folder / ("index.html" if number == "00" else f"{number}_{name}.html")
+        links = _SAVED.findall(page.read_text(encoding="utf-8")) if page.exists() else []
+        if not all((folder / link).exists() for link in links):
+            found.append(f"notebook_{number}")
+    return found
 
 
 def walk(store: Store, lock: int, *arguments: str) -> int:

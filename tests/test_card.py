@@ -106,8 +106,9 @@ def test_a_data_source_is_named_without_this_machines_folders(part, said):
     assert part_name(part) == said
 
 
-def test_pushing_to_the_hub_uploads_weights_configuration_and_a_tagged_card(folder, tmp_path, monkeypatch):
-    pushed = {}
+@pytest.mark.parametrize(("name", "tags"), [("mhs/3h1/seed-0", ["cerberus"]), ("teacher/electra/seed-0", [])])
+def test_pushing_to_the_hub_uploads_weights_configuration_and_our_card(trained, tmp_path, monkeypatch, name, tags):
+    folder, pushed = trained.study.run(name).model_folder, {}
 
     class Hub:
         def create_repo(self, repo_id, **options):
@@ -133,4 +134,4 @@ def test_pushing_to_the_hub_uploads_weights_configuration_and_a_tagged_card(fold
     assert pushed["model.safetensors"] == (folder / "model.safetensors").read_bytes()
     card, own = ModelCard(pushed["README.md"].decode()), ModelCard.load(folder / "README.md")
     assert card.text == own.text
-    assert (card.data.library_name, card.data.tags) == ("transformers", ["answer-sentence-selection", "cerberus"])
+    assert (card.data.library_name, card.data.tags) == ("transformers", ["answer-sentence-selection", *tags])

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from collections import Counter
 
 import numpy
 import pandas
@@ -37,6 +38,17 @@ def test_each_finished_run_is_said_once_in_a_line(root):
         ["1", "of", "55", "lexical/reciprocal_rank"],
         ["2", "of", "55", "lexical/word_overlap"],
     ]
+
+
+def test_what_a_line_says_of_the_other_runs_is_looked_up_once(root, monkeypatch):
+    """So a study of many runs looks at each as often as one of few."""
+    store, looks, find = Store(Study.load("tiny")), Counter(), Store.find
+    monkeypatch.setattr(
+        Store, "find", lambda self, name, *a, **more: looks.update([name]) or find(self, name, *a, **more)
+    )
+    make_all(store, ["lexical/word_overlap", "lexical/reciprocal_rank"], False, lambda line: None)
+    others = [name for name in store.plan if not name.startswith("lexical/")]
+    assert [looks[name] for name in others] == [1] * len(others)
 
 
 def test_two_processes_make_a_run_once(root):

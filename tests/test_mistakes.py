@@ -28,7 +28,9 @@ DEEP = 100_000
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """A root with the tiny study that no mistake may change."""
-    return write_study(tmp_path_factory.mktemp("mistakes") / "root")
+    root = write_study(tmp_path_factory.mktemp("mistakes") / "root")
+    (root / "Snakefile").touch()
+    return root
 
 
 @pytest.fixture(autouse=True)

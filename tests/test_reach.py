@@ -16,6 +16,7 @@ from as2lib.report import Report, provenance
 @pytest.mark.parametrize("command", [["fit", "tiny", "--quiet"], ["study", "tiny"]])
 def test_a_study_without_its_data_stops_before_the_first_fit_and_asks_the_hub_once(root, monkeypatch, capsys, command):
     asked = []
+    (root / "Snakefile").touch()
     monkeypatch.setattr(sources, "hub_answers", lambda: asked.append("hub"))
     path = root / "params" / "tiny.yaml"
     content = yaml.safe_load(path.read_text())

@@ -2,6 +2,8 @@ import json
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
+from pathlib import Path
 
 import numpy
 import pandas
@@ -13,6 +15,8 @@ from as2lib.runs.files import read_logits, write_json, write_logits, write_score
 from as2lib.runs.identity import weights_identity
 from as2lib.runs.make import publish
 from as2lib.runs.store import Store
+
+ROOT = Path(__file__).parents[1]
 
 
 def identities(overrides=None):
@@ -135,6 +139,15 @@ def test_a_run_that_is_never_scored_is_made_only_where_its_model_is_needed(root)
     assert store.missing(["transfer/electra-base/seed-0"]) == []
     assert store.missing(["transfer/electra-base/seed-0"], model=True) == ["transfer/electra-base/seed-0"]
     assert store.missing(["base/electra/seed-0"])[0] == "transfer/electra-base/seed-0"
+
+
+@pytest.mark.parametrize("index", sorted(ROOT.glob("reports/*/runs/index.json")), ids=lambda path: path.parts[-3])
+def test_the_index_of_published_runs_in_the_repository_has_the_hash_of_each_file(index):
+    said = {}
+    for name, entry in json.loads(index.read_text()).items():
+        said |= {(index.parent / name).with_name(file): digest for file, digest in entry["files"].items()}
+    here = [path for path in index.parent.rglob("*") if path.suffix in (".parquet", ".jsonl")]
+    assert said == {path: sha256(path.read_bytes()).hexdigest() for path in here}
 
 
 def test_only_a_study_as_its_file_says_is_published(trained):

@@ -1,12 +1,15 @@
 """What `pip install` puts elsewhere: the library with its studies, at work from any folder."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
 import zipfile
 from pathlib import Path
+
+import yaml
 
 import as2lib
 
@@ -34,10 +37,15 @@ def test_a_wheel_plans_a_study_from_an_empty_folder_and_writes_nothing_there(tmp
         "PYTHONDONTWRITEBYTECODE": "1",
         "PATH": os.environ["PATH"],
     }
-    for arguments, said in (("--version", f"as2lib {as2lib.__version__}"), ("plan sample", "0 done")):
+    for arguments, code, said in (
+        ("--version", 0, f"as2lib {as2lib.__version__}"),
+        ("plan sample", 0, "0 done"),
+        ("study sample", 2, "expected the repository's Snakefile and notebooks, got none: pages are made in a clone"),
+    ):
         command = [sys.executable, "-m", "as2lib", *arguments.split()]
         found = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path / "empty")
-        assert said in found.stdout, found.stderr
+        assert said in (found.stderr if code else found.stdout), found.stderr
+        assert (found.returncode, found.stderr.count("\n")) == (code, int(code > 0))
     assert not list((tmp_path / "empty").iterdir())
 
 
@@ -46,4 +54,13 @@ def test_ranking_and_training_need_no_notebook_and_the_extra_brings_what_studies
     study = {"jupyterlab", "papermill", "snakemake", "matplotlib"}
     assert study <= set(project["optional-dependencies"]["study"])
     assert not study & set(project["dependencies"])
-    assert "--editable .[study,test]" in (ROOT / "environment.yml").read_text()
+
+
+def test_an_environment_has_the_locked_version_of_everything_that_is_named():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    named = {*project["dependencies"], *extras["study"], *extras["test"]}
+    locked = dict(re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+    (pip,) = (one["pip"] for one in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"][2:])
+    names = sorted(name.replace("_", "-") for name in named)
+    assert pip == ["--editable .[study,test]", *(f"{name}=={locked[name]}" for name in names)]

@@ -4,6 +4,7 @@ After `import as2lib`, `AutoConfig` and `AutoModelForSequenceClassification` ope
 """
 
 import sys
+from functools import partial
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -28,9 +29,13 @@ def load(name: str | Path) -> "PreTrainedModel":
     Every tensor has to be there.  Raises what `cross_encoder.loaded` raises.
     """
     from as2lib.models import cross_encoder
+    from as2lib.models.pushing import upload_with_card
     from as2lib.paths import model_origin
 
-    return cross_encoder.loaded(*model_origin(name))
+    model = cross_encoder.loaded(*model_origin(name))
+    if not type(model).__module__.startswith(__name__):  # a plain transformer: ours know how themselves
+        model._upload_modified_files = partial(upload_with_card, model)
+    return model
 
 
 def announce() -> None:

@@ -6,9 +6,9 @@ and a second copy, `core_base_model.*`.
 """
 
 import re
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from pickle import UnpicklingError
 
 import torch
 from torch import Tensor
@@ -32,37 +32,32 @@ def read(file: str | Path) -> dict[str, Tensor]:
     Raises FileNotFoundError, and ValueError where the file holds anything else.
     """
     expected = f"{file}: expected a state dict of tensors"
-    with open(file, "rb") as stream, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what only looks like a pickle or a program
-        try:
-            content = torch.load(stream, map_location="cpu", weights_only=True)
-        except Exception:  # its reader of pickles raises whatever the bytes of a file that is none make of it
-            raise ValueError(f"{expected}, got something that torch.load(weights_only=True) refuses") from None
+    try:
+        content = torch.load(file, map_location="cpu", weights_only=True)
+    except (UnpicklingError, RuntimeError, EOFError, ValueError):
+        raise ValueError(f"{expected}, got something that torch.load(weights_only=True) refuses") from None
     if not isinstance(content, dict):
         raise ValueError(f"{expected}, got {type(content).__name__}")
     for name, value in content.items():
-        if not (isinstance(name, str) and isinstance(value, Tensor)):
+        if not isinstance(value, Tensor):
             raise ValueError(f"{expected}, got {type(value).__name__} under {name!r}")
     return {name: value for name, value in content.items() if not name.startswith(IGNORED)}
 
 
-def shape(released: Mapping[str, Tensor], file: str | Path) -> tuple[int, int]:
-    """(layers that the heads share, heads) of a released state dict; ValueError where it has none of one.
-
-    file: where it is from, which errors name.
-    """
+def shape(released: Mapping[str, Tensor]) -> tuple[int, int]:
+    """(layers that the heads share, heads) of a released state dict; ValueError where it has none of one."""
     counts = []
     for pattern in (r"cerberus_shared_encoder\.layer\.(\d+)\.", r"cerberus_heads\.(\d+)\."):
         found = {match[1] for name in released if (match := re.match(pattern, name))}
         if not found:
             example, first = pattern.replace("\\", "").replace("(d+)", "0"), next(iter(released), "no tensor")
-            raise ValueError(f"{file}: expected tensors named {example}*, got {first}")
+            raise ValueError(f"expected tensors named {example}*, got {first}")
         counts.append(len(found))
     return counts[0], counts[1]
 
 
-def renamed(released: Mapping[str, Tensor], expected: Mapping[str, Tensor], file: str | Path) -> dict[str, Tensor]:
-    """The released tensors, from a file, under the student's names.  expected: the student's own state dict.
+def renamed(released: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The released tensors under the student's names.  expected: the student's own state dict.
 
     Raises ValueError, in one line, that names the first tensor that is missing, of another shape, or not expected.
     """
@@ -74,7 +69,7 @@ def renamed(released: Mapping[str, Tensor], expected: Mapping[str, Tensor], file
         name, more = wrong[0], f" (and {len(wrong) - 1} more tensors differ)" if len(wrong) > 1 else ""
         size = f"shape {wanted[name][1]}" if name in wanted else "no such tensor"
         came = f"shape {shapes[name]}" if name in shapes else "no such tensor"
-        raise ValueError(f"{file}: {name}: expected {size}, got {came}{more}")
+        raise ValueError(f"{name}: expected {size}, got {came}{more}")
     return {ours: released[theirs] for theirs, (ours, _) in wanted.items()}
 
 

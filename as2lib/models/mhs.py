@@ -182,13 +182,13 @@ class MHSForSequenceClassification(PreTrainedModel):
         Raises ValueError that names the first tensor that is missing, unexpected or of another shape.
         """
         weights = cerberus.read(state_dict_file)
-        found_body, found_heads = cerberus.shape(weights, state_dict_file)
+        found_body, found_heads = cerberus.shape(weights)
         shape = (found_body if body is None else body, found_heads if heads is None else heads)
         config = MHSConfig(backbone_config, *shape)
         if (family := config.backbone["model_type"]) not in cerberus.BACKBONES:
             raise ValueError(f"backbone: expected one of {', '.join(cerberus.BACKBONES)}, got {family}")
         student = cls(config)
-        student.load_state_dict(cerberus.renamed(weights, student.state_dict(), state_dict_file))
+        student.load_state_dict(cerberus.renamed(weights, student.state_dict()))
         return student.eval()
 
     def forward(

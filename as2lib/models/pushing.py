@@ -10,7 +10,7 @@ AUTOMATIC = "This model card has been automatically generated"  # what transform
 
 
 def upload_with_card(self: PreTrainedModel, working_dir: str, *args: Any, **options: Any) -> Any:
-    """As `PreTrainedModel._upload_modified_files`, the last step of `push_to_hub`, in whose place our models have it.
+    """As `PreTrainedModel._upload_modified_files`, the last step of `push_to_hub`, in whose place what we load has it.
 
     The card is that of the folder that the model was loaded from, where the hub has none that somebody wrote.
     """

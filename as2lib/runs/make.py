@@ -58,13 +58,17 @@ def make_all(
     require_within_reach(store, missing)
     progress = progress and rank() == 0
     require_inputs(store, missing)
+    say = say if rank() == 0 else None
+    done = {name for name in store.plan if store.find(name)} if say else set()  # looking costs a hash a file
     steps = bar(missing, progress)
     for name in steps:
         steps.set_description(name)
         started = time.perf_counter()
-        if make(store, name, progress and sys.stderr.isatty(), refresh) and say and rank() == 0:
+        new = make(store, name, progress and sys.stderr.isatty(), refresh)
+        done.add(name)
+        if new and say:
             with tqdm.external_write_mode():
-                say(_line(store, name, time.perf_counter() - started))
+                say(_line(store, name, time.perf_counter() - started, len(done)))
 
 
 def require_inputs(store: Store, names: list[str]) -> None:
@@ -76,9 +80,8 @@ def require_inputs(store: Store, names: list[str]) -> None:
         beforehand.require_encoders(store, names)
 
 
-def _line(store: Store, name: str, seconds: float) -> str:
+def _line(store: Store, name: str, seconds: float, done: int) -> str:
     facts = store.find(name).facts
-    done = sum(store.find(other) is not None for other in store.plan)
     dev = f"   dev MAP {100 * facts['dev_MAP']:5.1f}" if facts.get("dev_MAP") is not None else ""
     precision = facts.get("precision", "")  # a derived run computes no matrix product
     return f"{done:>4} of {len(store.plan)}  {name:<36}{seconds:6.1f} s   {precision:<7}{dev}".rstrip()
