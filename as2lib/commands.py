@@ -18,7 +18,8 @@ from as2lib.paths import find_root
 from as2lib.precision import computed_in
 from as2lib.runs.alone import guarded
 from as2lib.runs.estimate import estimate, said
-from as2lib.runs.store import Finished, Store
+from as2lib.runs.finished import Finished
+from as2lib.runs.store import Store
 
 if TYPE_CHECKING:
     from as2lib.study import Study

@@ -20,6 +20,7 @@ from as2lib.papers.cosinet.params import Cosinet
 from as2lib.papers.govern.params import Govern
 from as2lib.paths import known_studies, params_file
 from as2lib.runs import make
+from as2lib.runs.finished import Finished
 from as2lib.runs.params import (
     ALLOW_SHARED,
     FAMILIES,
@@ -39,7 +40,7 @@ from as2lib.runs.params import (
     said,
 )
 from as2lib.runs.run import Run
-from as2lib.runs.store import Finished, Store
+from as2lib.runs.store import Store
 
 if TYPE_CHECKING:
     from as2lib.ranker import Ranker

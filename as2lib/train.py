@@ -17,10 +17,11 @@ from as2lib.init import NOTHING, chosen_encoder, given_columns, shipped, study_n
 from as2lib.paths import find_root, work_folder
 from as2lib.precision import computed_in
 from as2lib.runs.beforehand import require_apart
+from as2lib.runs.finished import Finished
 from as2lib.runs.identity import weights_identity
 from as2lib.runs.params import APART, Training
 from as2lib.runs.run import Job, Run
-from as2lib.runs.store import KERNELS, Finished
+from as2lib.runs.store import KERNELS
 
 BALANCE = {"alpha": 0.5, "tau": 3}  # CERBERUS's weight of the hard loss and temperature, as in every study here
 EPOCHS = 3

@@ -7,9 +7,11 @@ from as2lib.papers.cerberus.params import Latency as Settings
 from as2lib.papers.cerberus.true_sizes import build_members, members
 from as2lib.runs.results import published
 
+TOKENS = 128  # of a pair, in all tests: what is counted once is remembered
+
 
 def millions(row):
-    return costs.count(row, 8)["parameters"] / 1e6
+    return costs.count(row, TOKENS)["parameters"] / 1e6
 
 
 @pytest.mark.parametrize(
@@ -25,14 +27,14 @@ def test_encoders_have_the_parameters_worked_by_hand(row, vocabulary, positions,
     embeddings = (vocabulary + positions + types) * units + 2 * units
     layer = 12 * units**2 + 13 * units  # four projections, two dense layers of 4 d, their biases, two normalisations
     classifier = units**2 + units + 2 * units + 2
-    assert costs.count(row, 8)["parameters"] == embeddings + layers * layer + classifier
+    assert costs.count(row, TOKENS)["parameters"] == embeddings + layers * layer + classifier
 
 
 @pytest.mark.parametrize(("row", "units"), [("base/albert", 768), ("teacher/albert", 4096)])
 def test_albert_has_one_layer_and_narrow_embeddings(row, units):
     embeddings = (30000 + 512 + 2) * 128 + 2 * 128 + 128 * units + units
     pooler, classifier = units**2 + units, 2 * units + 2
-    assert costs.count(row, 8)["parameters"] == embeddings + 12 * units**2 + 13 * units + pooler + classifier
+    assert costs.count(row, TOKENS)["parameters"] == embeddings + 12 * units**2 + 13 * units + pooler + classifier
 
 
 @pytest.mark.parametrize("row", published("cerberus_table4").to_dict("records"), ids=lambda row: row["run"])
@@ -41,19 +43,20 @@ def test_shapes_of_table_4_have_the_published_parameters_within_four_million(row
 
 
 def test_an_ensemble_costs_its_members():
-    three = [costs.count(f"base/{family}", 16) for family in ("albert", "roberta", "electra")]
-    assert costs.count("ensemble/base", 16) == {key: sum(one[key] for one in three) for key in three[0]}
-    assert costs.count("ensemble/distilled", 16)["flops"] == 3 * three[2]["flops"]
+    three = [costs.count(f"base/{family}", TOKENS) for family in ("albert", "roberta", "electra")]
+    assert costs.count("ensemble/base", TOKENS) == {key: sum(one[key] for one in three) for key in three[0]}
+    assert costs.count("ensemble/distilled", TOKENS)["flops"] == 3 * three[2]["flops"]
+    assert {config.model_type for config in members("ensemble/base")} == {"albert", "roberta", "electra"}
 
 
 def test_operations_of_electra_base_are_those_worked_by_hand():
-    n, d, layers = 128, 768, 12  # tokens, hidden units, layers; feed-forward 4 d
+    n, d, layers = TOKENS, 768, 12  # tokens, hidden units, layers; feed-forward 4 d
     layer = 2 * n * 12 * d * d + 2 * 2 * n * n * d
     assert costs.count("base/electra", n)["flops"] == layers * layer + 2 * d * (d + 2)
 
 
 def test_a_student_of_three_heads_pays_two_more_layers_than_its_base_model():
-    base, student = (costs.count(row, 128)["flops"] for row in ("base/electra", "mhs/3h1"))
+    base, student = (costs.count(row, TOKENS)["flops"] for row in ("base/electra", "mhs/3h1"))
     assert student / base == pytest.approx(14 / 12, abs=0.001)
 
 
@@ -72,15 +75,15 @@ def test_models_on_a_processor_give_finite_numbers():
 
 
 def test_counted_costs_stand_beside_the_published_ones():
-    table = costs.counted("cerberus_table5", 8)
+    table = costs.counted("cerberus_table5", TOKENS)
     assert table.loc["RoBERTa-BASE", "published parameters (M)"] == 109
     assert table.loc["RoBERTa-BASE", "more %"] == pytest.approx(100 * (124.647 / 109 - 1), abs=0.01)
     assert table.loc["ELECTRA-BASE", costs.RATIO] == 1
-    assert costs.counted("cerberus_table4", 8).index.tolist() == ["B11 3H1", "B10 3H2", "B8 3H4", "B6 3H6"]
+    assert costs.counted("cerberus_table4", TOKENS).index.tolist() == ["B11 3H1", "B10 3H2", "B8 3H4", "B6 3H6"]
 
 
 def test_sentences_name_the_rows_whose_published_size_is_off():
-    table = costs.counted("cerberus_table5", 8)
+    table = costs.counted("cerberus_table5", TOKENS)
     off = costs.sentences_sizes(table)[0]
     assert off.startswith("In 6 of the 9 rows")
     assert "RoBERTa-BASE (109 M published, 124.6 M counted)" in off
@@ -89,7 +92,7 @@ def test_sentences_name_the_rows_whose_published_size_is_off():
 
 def test_a_row_that_did_not_run_has_no_time_and_says_so():
     found = {
-        name: Latency(mean, 0.1, 2, 8, 3, "cpu", 1)._asdict()
+        name: Latency(mean, 0.1, 2, TOKENS, 3, "cpu", 1)._asdict()
         for name, mean in (("base/electra", 1.0), ("mhs/3h1", 1.5))
     }
     table = costs.table_5(found).set_index("run")
@@ -120,7 +123,7 @@ def test_rows_are_timed_in_batches_and_alone_and_leave_the_random_state(monkeypa
 
 
 def test_with_a_short_last_layer_a_row_costs_its_other_layers():
-    table = costs.counted("cerberus_table5", 128).set_index("run")
+    table = costs.counted("cerberus_table5", TOKENS).set_index("run")
     for run in ("base/electra", "mhs/3h1"):  # eleven whole layers of the base model's twelve, and one token's rest
         assert 11 / 12 < table.loc[run, costs.SHORT] < 11 / 12 + 0.004
     assert table.loc["base/albert", costs.SHORT] == table.loc["base/albert", costs.RATIO]  # reads no shorter

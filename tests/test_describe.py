@@ -7,7 +7,7 @@ import pytest
 from as2lib import Study
 from as2lib.data import disk
 from as2lib.data.pairs import from_rows, load_parts
-from as2lib.papers.cerberus import sets as describe
+from as2lib.papers.cerberus import published_sets, sets
 
 ROWS = [  # q1: one of three correct; q2: two, nothing else; q3: none
     ("q1", "who is it ?", "a b", 0),
@@ -28,8 +28,8 @@ def pairs_of(rows):
     [("answered", (2, 5, 3), (16 / 5, 8 / 5)), ("mixed", (1, 3, 1), (4, 2)), ("all", (3, 6, 3), (20 / 6, 12 / 6))],
 )
 def test_statistics_by_hand(policy, counts, words):
-    found = describe.statistics(pairs_of(ROWS)).loc[policy]
-    assert tuple(found[describe.COUNTS]) == counts
+    found = sets.statistics(pairs_of(ROWS)).loc[policy]
+    assert tuple(found[sets.COUNTS]) == counts
     assert (found["words a question"], found["words a candidate"]) == pytest.approx(words)
     assert found["candidates a question"] == counts[1] / counts[0]
     assert found["correct a question"] == counts[2] / counts[0]
@@ -37,24 +37,24 @@ def test_statistics_by_hand(policy, counts, words):
 
 
 def test_statistics_of_a_policy_that_keeps_nothing_are_zero():
-    assert describe.statistics(pairs_of(ROWS[5:])).loc["answered"].eq(0).all()
+    assert sets.statistics(pairs_of(ROWS[5:])).loc["answered"].eq(0).all()
 
 
 def test_words_are_those_of_python_across_batches(monkeypatch):
-    monkeypatch.setattr(describe, "_BATCH", 4)
-    found = describe.statistics(pairs_of(ROWS)).loc["all"]
+    monkeypatch.setattr(sets, "_BATCH", 4)
+    found = sets.statistics(pairs_of(ROWS)).loc["all"]
     assert found["words a candidate"] == numpy.mean([len(row[2].split()) for row in ROWS])
 
 
 def test_leakage_counts_distinct_texts_letter_by_letter(monkeypatch):
-    monkeypatch.setattr(describe, "_BATCH", 2)
+    monkeypatch.setattr(sets, "_BATCH", 2)
     train = pairs_of([("1", "x ?", "one", 1), ("1", "x ?", "two", 0), ("2", "y ?", "two", 0)])
     test = pairs_of([("3", "y ?", "two", 1), ("4", "z ?", "Two", 1)])
-    found = describe.leakage({"train": train, "test": test}).iloc[0]
+    found = sets.leakage({"train": train, "test": test}).iloc[0]
     assert (found["of"], found["also in"]) == ("test", "train")
     assert (found["questions"], found["sentences"]) == (1, 1)
     assert (found["questions %"], found["sentences %"]) == (50, 50)
-    assert describe.seen({"train": train, "test": test}, "test") == (1, 2)
+    assert sets.seen({"train": train, "test": test}, "test") == (1, 2)
 
 
 @pytest.fixture
@@ -70,16 +70,16 @@ def mapped(root, any_content):
 
 
 def test_what_is_mapped_does_not_matter_where_the_study_does_not_name_it(mapped):
-    before = describe.papers_sets(Study.load("tiny"))
+    before = published_sets.papers_sets(Study.load("tiny"))
     (mapped / "params" / "local.yaml").unlink()
-    pandas.testing.assert_frame_equal(describe.papers_sets(Study.load("tiny")), before)
+    pandas.testing.assert_frame_equal(published_sets.papers_sets(Study.load("tiny")), before)
     assert set(before["in this study"]) == {"no"}
     assert before["questions"].isna().all()
     assert {"ASNQ", "IAS2", "GPD", "TREC-QA", "WikiQA"} <= set(before.index)
 
 
 def test_named_sets_stand_beside_the_published_counts_of_their_policy(mapped):
-    table = describe.papers_sets(Study.load("tiny", {"data.describe": ["wikiqa", "trecqa", "ias2", "selqa"]}))
+    table = published_sets.papers_sets(Study.load("tiny", {"data.describe": ["wikiqa", "trecqa", "ias2", "selqa"]}))
     test = table.loc["WikiQA"].query("split == 'test'").set_index("questions kept")
     assert test["questions"].to_dict() == {"all": 3, "mixed": 1, "answered": 2}
     assert test["published questions"].dropna().to_dict() == {"all": 633, "answered": 243}
@@ -98,32 +98,35 @@ def test_named_sets_stand_beside_the_published_counts_of_their_policy(mapped):
 
 def test_a_set_named_as_a_target_is_part_of_the_study(mapped):
     study = Study.load("tiny", {"data.target.train": "microsoft/wiki_qa@abc:train"})
-    assert describe.described(study) == ["wikiqa"]
+    assert published_sets.described(study) == ["wikiqa"]
 
 
 @pytest.mark.parametrize(("questions", "name"), [(1229, "TRAIN-ALL"), (94, "TRAIN"), (600, "neither")])
 def test_the_training_set_of_trecqa_is_named_by_its_size(questions, name):
-    assert describe.trec_training_set(pairs_of([(str(i), "q ?", "a", 1) for i in range(questions)])).split()[0] == name
+    assert (
+        published_sets.trec_training_set(pairs_of([(str(i), "q ?", "a", 1) for i in range(questions)])).split()[0]
+        == name
+    )
 
 
 def test_readings_follow_the_numbers(mapped, monkeypatch):
-    table = describe.papers_sets(Study.load("tiny", {"data.describe": ["wikiqa", "trecqa"]}))
-    said = " ".join(describe.readings(table, describe.totals(table)))
+    table = published_sets.papers_sets(Study.load("tiny", {"data.describe": ["wikiqa", "trecqa"]}))
+    said = " ".join(published_sets.readings(table, published_sets.totals(table)))
     assert "5 of the 12 splits" in said
     assert "none of these have the published number" in said
     assert "TREC-QA train (TRAIN) has 2 questions with an answer here, against 1,227 published" in said
     assert "leaves unanswered questions out" in said
     assert "3 under “all”, 1 under “mixed”, 2 under “answered”; Table 1 agrees with no policy" in said
-    changed = describe.published("cerberus_table1").replace({"questions": {243: 633}})
+    changed = published_sets.published("cerberus_table1").replace({"questions": {243: 633}})
     other = {"cerberus_table1": changed}
-    published = describe.published
-    monkeypatch.setattr(describe, "published", lambda name: other.get(name, published(name)))
-    said = " ".join(describe.readings(table, describe.totals(table)))
+    published = published_sets.published
+    monkeypatch.setattr(published_sets, "published", lambda name: other.get(name, published(name)))
+    said = " ".join(published_sets.readings(table, published_sets.totals(table)))
     assert "keeps unanswered questions in" in said
 
 
 def test_totals_add_up_the_splits_under_each_policy(mapped):
-    whole = describe.totals(describe.papers_sets(Study.load("tiny", {"data.describe": ["wikiqa"]})))
+    whole = published_sets.totals(published_sets.papers_sets(Study.load("tiny", {"data.describe": ["wikiqa"]})))
     found = whole.loc["WikiQA"].set_index("counted")
     assert found.loc["CERBERUS Table 1, summed"].tolist() == [1242, 12153]
     assert found.loc["here: all"].tolist() == [9, 18]
@@ -133,8 +136,8 @@ def test_totals_add_up_the_splits_under_each_policy(mapped):
 
 def test_sets_on_disk_have_the_same_statistics(mapped, monkeypatch):
     study = Study.load("tiny", {"data.describe": ["wikiqa"]})
-    before = describe.papers_sets(study)
+    before = published_sets.papers_sets(study)
     monkeypatch.setattr(disk, "LARGE", 0)
     load_parts.cache_clear()
-    pandas.testing.assert_frame_equal(describe.papers_sets(study), before)
+    pandas.testing.assert_frame_equal(published_sets.papers_sets(study), before)
     assert len(list((mapped / "work" / "pairs").iterdir())) == 1  # three files of one content

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import nbformat
@@ -6,7 +5,6 @@ import pytest
 
 from as2lib import Study
 from as2lib.papers import notebooks
-from as2lib.report.pages import execute, render
 
 ROOT = Path(__file__).parents[1]
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -63,14 +61,3 @@ def test_a_notebook_begins_with_its_question_and_what_it_answers(notebook):
     first = read(ROOT / "notebooks" / f"{notebook.name}.ipynb").cells[0].source
     assert first.startswith("# ")
     assert f"> {notebook.question}" in first
-
-
-def test_a_notebook_runs_alone_on_a_cold_cache(root, monkeypatch):
-    monkeypatch.setenv("AS2_ROOT", str(root))
-    executed = execute(ROOT / "notebooks" / "01_data.ipynb", root / "executed" / "01.ipynb", "tiny")
-    metrics = json.loads((root / "reports" / "tiny" / "metrics" / "01.json").read_text())
-    assert metrics["target test questions"] == 15
-    page = render(executed, root / "01_data.html", [path.stem for path in PATHS]).read_text()
-    assert "run/s" not in page
-    assert "Warning" not in page
-    assert "What we found" in page

@@ -1,6 +1,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from as2lib import Study
 from as2lib.papers import notebooks, plan
 from as2lib.papers.cerberus import plan as cerberus_plan
@@ -81,10 +83,11 @@ def test_a_backbone_changes_its_own_settings_only(root):
     assert runs["transfer/roberta-base/seed-0"].spec["training"]["steps"] == 6
 
 
-def test_the_plan_and_the_store_import_neither_torch_nor_scipy():
+@pytest.mark.parametrize("more", ["", "from as2lib.report import dependencies, pages;"])  # of a graph, of a page
+def test_the_plan_the_store_and_a_page_import_neither_torch_nor_scipy(more):
     code = (
-        "import sys; from as2lib.runs.store import Store; from as2lib import Study; Store(Study.load('sample'));"
-        "print(sorted({'torch', 'scipy', 'datasets', 'pandas', 'transformers'} & set(sys.modules)))"
+        f"import sys; from as2lib.runs.store import Store; from as2lib import Study; Store(Study.load('sample'));{more}"
+        "print(sorted({'torch', 'scipy', 'datasets', 'pandas', 'transformers', 'matplotlib'} & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.stdout.strip() == "[]", found.stderr

@@ -46,7 +46,7 @@ def test_what_is_at_work_is_named(trained):
 
 def test_a_notebook_with_overrides_says_what_was_overridden_first_and_leaves_a_manifest(root, monkeypatch):
     shown = []
-    monkeypatch.setattr("as2lib.report.display", lambda one: shown.append(one.data))
+    monkeypatch.setattr("as2lib.report.output.display", lambda one: shown.append(one.data))
     study = Study.of_notebook({"study": "tiny", "overrides": {"fit.adapt.steps": 4}})
     report = Report(study, "02_teachers")
     assert shown[0].startswith("**Not as its file says:** `fit.adapt.steps` 4 (its file: 6).")

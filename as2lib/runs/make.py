@@ -16,11 +16,12 @@ from as2lib.intact import Damaged, file_sha256, note, one_line_where_full, read_
 from as2lib.paths import written_whole
 from as2lib.runs.alone import only_one
 from as2lib.runs.files import write_json, write_parquet, write_scores
+from as2lib.runs.finished import Finished
 from as2lib.runs.progress import bar
 from as2lib.runs.reach import require_within_reach
 from as2lib.runs.run import READING, Job
 from as2lib.runs.search import settled
-from as2lib.runs.store import Finished, Store
+from as2lib.runs.store import Store
 from as2lib.runs.vouched import write_done
 from as2lib.runs.world import agreed, rank
 

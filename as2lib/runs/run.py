@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from as2lib.runs.params import Backbone, Pairs, Training
 
 if TYPE_CHECKING:
-    from as2lib.runs.store import Finished
+    from as2lib.runs.finished import Finished
     from as2lib.study import Study
 
 # Raised when the code of a kind of run changes what it produces.

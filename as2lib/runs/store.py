@@ -1,9 +1,8 @@
-"""Where a run lives: its identity, its folder, its scores; knows how runs are found, not how they are made."""
+"""Where a run lives: its identity and its folder; knows how runs are found, not how they are made."""
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache, cached_property
 from hashlib import sha256
@@ -15,100 +14,15 @@ from as2lib.intact import Damaged, note, read_json, shown
 from as2lib.paths import find_root, work_folder
 from as2lib.precision import computed_in
 from as2lib.runs.code import fingerprint, with_parents
+from as2lib.runs.finished import Finished
 from as2lib.runs.identity import data_identity, vectors_identity, weights_identity
 from as2lib.runs.run import VERSIONS, Run
 from as2lib.runs.vouched import check_files, read_done
 
 if TYPE_CHECKING:
-    import pandas
-
     from as2lib.study import Study
 
 KERNELS = "first token, plain attention, dropout from raw bits"  # what fits compute with: they round and draw otherwise
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A run that was made: its scores, and its model where it has one and it is here.
-
-    facts: what making it measured (parameters, best step, dev MAP, seconds, precision).
-    folder: the run's folder, or the published parquet file where only the scores are at hand.
-    parents: role → finished runs, where `Store.with_parents` found it.
-    code, files: the fingerprint of what made it, and the SHA-256 of its files by name; None and empty where unknown.
-    """
-
-    run: Run
-    identity: str
-    facts: dict[str, Any]
-    folder: Path
-    parents: Mapping[str, list["Finished"]] = field(default_factory=dict)
-    code: str | None = None
-    files: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return self.run.name
-
-    @property
-    def published(self) -> bool:
-        """Whether only its scores are here."""
-        return self.folder.suffix == ".parquet"
-
-    def scores(self, split: str = "test") -> "pandas.DataFrame":
-        """Columns question_id, position, label, score, and one a head; every question, in the order of the pairs.
-
-        Raises ValueError where the run was not scored on that split, or the scores are not as they were written.
-        """
-        import pandas
-
-        if self.published:
-            self._check(self.folder.name)
-            every = _read_parquet(self.folder)
-            table = every[every["split"] == split].drop(columns="split").reset_index(drop=True)
-            known = sorted(every["split"].unique())
-        else:
-            path = self.folder / "scores" / f"{split}.parquet"
-            self._check(f"scores/{split}.parquet")
-            table = _read_parquet(path) if path.exists() else pandas.DataFrame()
-            known = sorted(p.stem for p in path.parent.glob("*.parquet"))
-        if table.empty:
-            raise ValueError(f"{self.name} has no scores on {split!r}; it has {known}")
-        return table
-
-    @property
-    def model_folder(self) -> Path:
-        """What `from_pretrained` reads.  Raises FileNotFoundError for a run that has no model here."""
-        folder = self.folder if (self.folder / "config.json").exists() else self.folder / "model"
-        if not folder.exists():
-            raise FileNotFoundError(f"{self.name} has no model here, only scores; `run(name, model=True)` trains it")
-        return folder
-
-    def log(self) -> list[dict[str, Any]]:
-        """What training logged: loss parts, dev MAP, seconds, by step; empty where nothing was trained."""
-        path = self.folder.with_suffix(".jsonl") if self.published else self.folder / "log.jsonl"
-        self._check(path.name)
-        try:
-            return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        except ValueError:
-            raise Damaged(f"{shown(path)}: expected a JSON object a line, got something else") from None
-
-    def weights(self) -> dict[str, str]:
-        """The SHA-256 of the files of its model; empty where they are not known."""
-        return {name: digest for name, digest in self.files.items() if name.startswith("model/")}
-
-    def _check(self, name: str) -> None:
-        """Raises Damaged where a file changed after the run was found."""
-        folder = self.folder.parent if self.published else self.folder
-        check_files(folder, {name: self.files[name]} if name in self.files else {})
-
-
-def _read_parquet(path: Path) -> "pandas.DataFrame":
-    import pandas
-
-    try:
-        return pandas.read_parquet(path)
-    except (ValueError, OSError):  # of a run made before hashes were kept
-        raise Damaged(f"{shown(path)}: expected a table of scores, got what can't be read; remove its run") from None
 
 
 class Store:

@@ -12,7 +12,7 @@ from as2lib.kernels import replacing
 from as2lib.kernels.first_token import reading_first_token
 from as2lib.metrics import cost
 from as2lib.papers.cerberus.params import Latency
-from as2lib.papers.cerberus.true_sizes import VOCABULARY, build_members
+from as2lib.papers.cerberus.true_sizes import ENSEMBLES, VOCABULARY, build_members
 from as2lib.runs.results import published
 from as2lib.runs.wording import some
 
@@ -30,15 +30,16 @@ def count(row: str, tokens: int) -> dict[str, int]:
     flops: with last layers that compute every token, as the paper draws them; short: the first token alone.
     An ensemble costs its members.
     """
+    if row in ENSEMBLES:
+        each = [count(f"{size}/{family}", tokens) for family, size in ENSEMBLES[row]]
+        return {key: sum(member[key] for member in each) for key in each[0]}
     batch = {"input_ids": torch.zeros(1, tokens, dtype=torch.long, device="meta")}
-    found = dict.fromkeys(("parameters", "bytes", "flops", "short"), 0)
-    for model in build_members(row, "meta"):
-        found["parameters"] += cost.parameters(model)
-        found["bytes"] += cost.weight_bytes(model)
-        with replacing({head: head.reading_all for head in getattr(model, "heads", ())}):
-            found["flops"] += cost.forward_flops(model, batch)
-        with reading_first_token(model):
-            found["short"] += cost.forward_flops(model, batch)
+    (model,) = build_members(row, "meta")
+    found = {"parameters": cost.parameters(model), "bytes": cost.weight_bytes(model)}
+    with replacing({head: head.reading_all for head in getattr(model, "heads", ())}):
+        found["flops"] = cost.forward_flops(model, batch)
+    with reading_first_token(model):
+        found["short"] = cost.forward_flops(model, batch)
     return found
 
 

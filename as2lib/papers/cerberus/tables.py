@@ -12,9 +12,9 @@ from as2lib.metrics import ranking
 from as2lib.papers.cerberus.systems import HEADS, STUDENT, as_published, direct, mhs_label, models, students, systems
 from as2lib.papers.cerberus.systems import on_transfer as rows_on_transfer
 from as2lib.runs import results
+from as2lib.runs.finished import Finished
 from as2lib.runs.params import FAMILIES
 from as2lib.runs.results import METRICS, System
-from as2lib.runs.store import Finished
 from as2lib.runs.wording import apart, begin, changed, changes, listed, number, some, span, spread_text
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from as2lib.metrics import ranking, threshold
 from as2lib.metrics.ranking import Values
 from as2lib.papers.govern.premise import premise
 from as2lib.papers.govern.systems import BASELINE, TABLE_2, TABLE_4, systems
+from as2lib.runs.finished import Finished
 from as2lib.runs.results import TIE_RULE, compare, labelled, over_seeds, published, scored, tests_caption, verdict
-from as2lib.runs.store import Finished
 from as2lib.runs.texts import missing, pairs_of
 from as2lib.runs.wording import apart, changes, number, signed, some
 
