@@ -83,6 +83,8 @@ def _of_own_pairs(add: Add) -> None:
     )
     command.add_argument("--out", metavar="FOLDER", type=Path, required=True, help="where the model folder goes")
     command.add_argument("--columns", metavar="OURS=THEIRS,…", help="where names do not say: question=q,label=gold")
+    allowed = "train, dev and test may have some in common"
+    command.add_argument("--allow-shared-questions", action="store_true", help=allowed)
     command.add_argument("--epochs", type=int, help="times that each pair is seen (default: 3)")
     command.add_argument("--learning-rate", type=float, help="the highest (default: 4e-5; from nothing 5e-4)")
     command.add_argument("--seed", type=int, default=0)

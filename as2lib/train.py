@@ -37,7 +37,9 @@ def train(options: Namespace) -> None:
     encoder, why = chosen_encoder(options.model, quick=False)
     name = study_name(options.pairs)
     own = own_pairs(options.pairs, find_root() / "data" / name, given_columns(options.columns))
-    require_apart({split: (found.part,) for split, found in own.splits.items()}, APART)
+    if not options.allow_shared_questions:
+        splits = {split: (found.part,) for split, found in own.splits.items()}
+        require_apart(splits, f"{APART}, or allow it: --allow-shared-questions")
     job = job_of(own, encoder, teachers, options)
     heads = f"{len(teachers)} heads, one a teacher" if len(teachers) > 1 else f"{len(teachers) or 'no'} teacher"
     steps, threads = job.run.spec["training"]["steps"], f"{job.threads} thread{'s' * (job.threads > 1)}"

@@ -44,7 +44,9 @@ def main() -> int:
         parser.error(f"expected some of {', '.join(CASES)}, got {', '.join(sorted(wrong))}")
     found, failed = json.loads(REPORT.read_text()) if REPORT.exists() else {}, False
     with tempfile.TemporaryDirectory() as folder:
-        whole = undisturbed(Path(folder))
+        whole = Path(folder) / "whole" / "root"
+        if set(options.cases or CASES) - {"damages"}:  # which has a study of its own
+            undisturbed(whole)
         for name in options.cases or CASES:
             case, times = CASES[name]
             try:
@@ -161,15 +163,14 @@ CASES: dict[str, tuple[Case, int]] = {  # and how many faults each makes: all in
 }
 
 
-def undisturbed(folder: Path) -> Path:
-    """A root whose tiny study was made without a fault, for one seed, as far as `NOTEBOOK` reads it."""
-    root = write_study(folder / "whole" / "root", seeds=[0])
+def undisturbed(root: Path) -> None:
+    """Make the tiny study in a root without a fault, for one seed, as far as `NOTEBOOK` reads it."""
+    write_study(root, seeds=[0])
     for name in ("Snakefile", "notebooks", "as2lib", "profiles"):
         (root / name).symlink_to(HERE / name)
     with tqdm(total=1, desc="undisturbed", unit="study") as bar:
         end(started(["study", "tiny", "--", NOTEBOOK], root), root)
         bar.update()
-    return root
 
 
 @contextmanager

@@ -176,18 +176,24 @@ def test_an_encoder_that_is_neither_here_nor_on_a_hub_that_answers_is_one_line(a
 
 
 @pytest.mark.parametrize("named", ["question_id question answer label", "qid q sentence gold"])
-def test_splits_of_one_model_that_share_questions_are_refused_as_a_studys_are(alone, capsys, named):
+def test_splits_of_one_model_that_share_questions_are_refused_as_a_studys_are(alone, monkeypatch, capsys, named):
     """Question 3 is; question 9 has no correct candidate, so train does not learn from it."""
     (alone / "my").mkdir()
     of = {"train": range(15), "dev": range(15, 30), "test": [3, 9, *range(30, 45)]}
     for split, questions in of.items():
         found = [[f"{split}{i}", *each.values()] for i in questions for each in rows(45)[3 * i : 3 * i + 3]]
         write(alone / "my" / f"{split}.tsv", [dict(zip(named.split(), one, strict=True)) for one in found])
-    assert main(["train", "my", "--model", "nothing", "--out", "model"]) == 2
+    command = ["train", "my", "--model", "nothing", "--out", "model"]
+    assert main(command) == 2
     said = capsys.readouterr().err
     assert said.startswith("as2 train: train (")
-    assert said.endswith("share 1 question, such as 'what is thing 3 ?'; give each split questions of its own\n")
+    assert (
+        "share 1 question, such as 'what is thing 3 ?'; give each split questions of its own, or allow it: --" in said
+    )
     assert not (alone / "work" / "trained").exists()
+    monkeypatch.setattr("as2lib.train.job_of", lambda *_: int("allowed"))
+    assert main([*command, "--allow-shared-questions"]) == 2
+    assert "'allowed'" in capsys.readouterr().err
 
 
 def test_a_model_is_trained_alone_and_one_with_a_head_for_each_of_two_teachers(alone, capsys):
