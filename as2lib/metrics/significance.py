@@ -1,6 +1,8 @@
 """Whether two systems differ on the same questions, or are equal; knows arrays of per-question values and no metric."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -86,15 +88,25 @@ def interval_over_seeds(
         raise ValueError(f"expected 0 < confidence < 1 and resamples >= 1; got {confidence} and {resamples}")
     gap = _gap_by_seed(a, b)
     q, s = gap.shape
-    generator, means = np.random.default_rng(seed), []
-    step = max(1, MEMORY // q)
-    for start in range(0, resamples, step):
-        count = min(step, resamples - start)
-        questions, seeds = (generator.multinomial(n, np.full(n, 1 / n), size=count) for n in (q, s))  # (count, q), …
-        means.append(((questions @ gap) * seeds).sum(axis=1) / (q * s))
+    draws = _kept_draws if q * resamples <= MEMORY else _draws
+    means = [((questions @ gap) * seeds).sum(axis=1) / (q * s) for questions, seeds in draws(q, s, resamples, seed)]
     tail = 50 * (1 - confidence)
     low, high = np.percentile(np.concatenate(means), [tail, 100 - tail])
     return float(low), float(high)
+
+
+def _draws(q: int, s: int, resamples: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """How often each question, (n, q), and each seed, (n, s), is drawn in n samples: parts of all the resamples."""
+    generator, step = np.random.default_rng(seed), max(1, MEMORY // q)
+    for start in range(0, resamples, step):
+        count = min(step, resamples - start)
+        questions, seeds = (generator.multinomial(n, np.full(n, 1 / n), size=count) for n in (q, s))
+        yield questions, seeds
+
+
+@lru_cache(maxsize=2)  # drawing costs more than all else, and many comparisons on one test set draw the same
+def _kept_draws(*asked: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    return list(_draws(*asked))
 
 
 def smallest_effect(a: Values, b: Values, alpha: float = 0.01, power: float = 0.8) -> float:
