@@ -61,7 +61,7 @@ for number, notebook in NOTEBOOKS.items():
             PARAMS, LOCAL, READ,
             f"notebooks/{notebook.name}.ipynb",
             map(str, modules(Path(f"notebooks/{notebook.name}.ipynb"))),
-            fitted(notebook.runs), CODE,
+            fitted(notebook.runs), notebook.files, CODE,
             [f"{REPORTS}/metrics/{other}.json" for other in NOTEBOOKS if other != "00"] + EXPECTED if number == "00" else [],
         output: f"{REPORTS}/metrics/{number}.json", f"{REPORTS}/{PAGES[number]}.html"
         log: f"{REPORTS}/executed/{number}.ipynb"

@@ -80,8 +80,8 @@ class Ranker:
 
         max_length: tokens of question and candidate together; default: what the tokenizer was saved with.
         backend: "torch", "openvino" or "onnx"; default: an exported model's own, else the first of `serve.BACKENDS`
-        that is installed and whose export lies in the folder under that name, else torch.  A model not yet exported
-        is, in float32, where its backend is asked for.
+        that is installed and whose export lies in the folder under that name, else torch: `python -m bench serving`
+        measures their speed.  A model not yet exported is, in float32, where its backend is asked for.
         """
         scorer = str(model).removeprefix("lexical/")
         if scorer in LEXICAL and not Path(model).is_dir():
@@ -166,11 +166,12 @@ class Ranker:
 
 
 def _by_graph(served, alpha: Ratios | None, questions: list[str], lists: list[list[str]]) -> list[Scored]:
-    found = []
-    for question, texts in zip(questions, lists, strict=True):
-        ranking = served.rank([(question, text) for text in texts], numpy.zeros(len(texts), dtype=int), alpha)
-        found.append(Scored(numpy.asarray(ranking.order), numpy.asarray(ranking.scores), {}))
-    return found
+    sizes = [len(texts) for texts in lists]
+    pairs = [(question, text) for question, texts in zip(questions, lists, strict=True) for text in texts]
+    ranking = served.rank(pairs, numpy.repeat(numpy.arange(len(lists)), sizes), alpha)
+    starts = numpy.cumsum([0, *sizes[:-1]])
+    split = zip(*(numpy.split(column, starts[1:]) for column in (ranking.order, ranking.scores)), strict=True)
+    return [Scored(order - start, scores, {}) for start, (order, scores) in zip(starts, split, strict=True)]
 
 
 def _count(scorer: str, questions: list[str], lists: list[list[str]]) -> list[Scored]:

@@ -1,22 +1,26 @@
 """A `Ranker` by what it runs with and its precision, on WikiQA: MAP, size and time; beside sentence-transformers.
 
 All take turns on one core; what counts is processor time, which other programs stretch far less than
-the clock's. The package's own backends ask for another `transformers` than ours: they are measured where
-`SERVING_PEERS` names a Python that has them (`bench/requirements-serving.txt`), in a process of its own, in turns too.
+the clock's. A pair of the test set is scored once by each system: every turn takes another part of the questions, and
+pairs a second are those of all turns. The package's own backends ask for another `transformers` than ours: they are
+measured where `SERVING_PEERS` names a Python that has them (`bench/requirements-serving.txt`), in a process of its own.
 """
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import chain, groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
+from statistics import median
 
 import numpy
 import pandas
+import torch
 
 from as2lib.metrics.ranking import summary
 from as2lib.precision import machine
@@ -29,7 +33,10 @@ TARGET = "ours ≥ 5 times as fast as CrossEncoder.predict, MAP within 0.5"
 CANDIDATES = (1, 10, 100)
 PLAIN = "{}: torch, float32"
 PEERS = Path(__file__).with_name("serving_peers.py")
-Ask = Callable[[list[tuple[str, str]]], list[float]]
+REPEATS = {1: 10, 10: 3}  # of what takes little time
+ALL, ALPHA = "all", 0.3  # all pairs of the set; the share that a stage of the cascade drops
+Pairs = list[tuple[str, str]]
+Ask = Callable[[Pairs, int], tuple[list[float], float]]  # pairs, how often → a score of each, seconds
 
 
 def main(full: bool = False, names: tuple[str, ...] = MODELS, questions: int = 20, rounds: int = 3) -> dict[str, dict]:
@@ -41,6 +48,7 @@ def main(full: bool = False, names: tuple[str, ...] = MODELS, questions: int = 2
     pairs = pairs[pairs["question_id"].isin(kept)]
     texts = list(zip(pairs["question"], pairs["answer"], strict=True))
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    torch.set_num_threads(1)  # a second thread would wait for the core, and its waiting would count
     with tempfile.TemporaryDirectory() as scratch:
         folders = {name: fitted(name) if full else new(name, Path(scratch) / name) for name in names}
         systems, sizes = ours(folders, Path(scratch))
@@ -49,46 +57,54 @@ def main(full: bool = False, names: tuple[str, ...] = MODELS, questions: int = 2
     rows = {}
     for name, times in seconds.items():
         of = name.partition(": ")[0]
-        same = agreeing(pairs["question_id"], scores[name], scores[PLAIN.format(of if of in names else names[0])])
-        rows[name] = (
-            {"MAP": summary(pairs["question_id"], pairs["label"], numpy.array(scores[name]))["MAP"]} if full else {}
-        )
-        rows[name] |= {"same first as torch": same, "MiB": sizes[name], "pairs a second": len(texts) / times["all"]}
-        rows[name] |= {f"ms, {count} candidates": 1000 * times[str(count)] for count in CANDIDATES}
-        rows[name] |= {"pairs": len(texts), "questions": len(kept), "processor": machine()}
+        plain = scores[PLAIN.format(of if of in names else names[0])]
+        row = {"MAP": summary(pairs["question_id"], pairs["label"], scores[name])["MAP"]} if full else {}
+        row |= {"same first as torch": agreeing(pairs["question_id"], scores[name], plain), "MiB": sizes[name]}
+        row |= {"pairs a second": len(texts) / times[ALL]}
+        row |= {f"ms, {count} candidates": 1000 * times[count] for count in CANDIDATES}
+        row |= {"pairs": len(texts), "questions": len(kept), "processor": machine()}
+        rows[name if full else f"{name}, new classifiers"] = row  # what `--full` measured stays beside it
     return rows
 
 
-def agreeing(question_id, scores: list[float], plain: list[float]) -> float:
+def agreeing(question_id: pandas.Series, scores: numpy.ndarray, plain: numpy.ndarray) -> float:
     """The share of questions whose first candidate is the same by both scores."""
-    table = pandas.DataFrame({"question_id": question_id, "a": scores, "b": plain}).groupby("question_id")
-    return float((table["a"].idxmax() == table["b"].idxmax()).mean())
+    firsts = [pandas.Series(given).groupby(question_id.to_numpy()).idxmax() for given in (scores, plain)]
+    return float((firsts[0] == firsts[1]).mean())
 
 
-def measured(systems: dict[str, Ask], texts: list[tuple[str, str]], rounds: int) -> tuple[dict, dict]:
-    """Processor seconds of each system, by number of candidates and of all pairs: medians of turns; and its scores."""
-    jobs = {str(count): [(texts[0][0], answer) for _, answer in texts[:count]] for count in CANDIDATES} | {"all": texts}
-    found: dict[str, dict[str, list[float]]] = {name: {job: [] for job in jobs} for name in systems}
-    scores = {}
-    for turn in range(rounds + 1):
+def measured(systems: dict[str, Ask], texts: Pairs, rounds: int) -> tuple[dict[str, dict], dict[str, numpy.ndarray]]:
+    """Processor seconds of each system, by number of candidates (medians of turns) and of all pairs; and its scores."""
+    short = {count: [(texts[0][0], answer) for _, answer in texts[:count]] for count in CANDIDATES}
+    turns = [list(chain(*part)) for part in _parts([list(own) for _, own in groupby(texts, itemgetter(0))], rounds)]
+    found: dict[str, dict] = {name: {count: [] for count in (*CANDIDATES, ALL)} for name in systems}
+    scores: dict[str, list[float]] = {name: [] for name in systems}
+    for ask in systems.values():
+        ask(short[10], 1)  # it warms up
+    for turn in turns:
         for name, ask in systems.items():
-            for job, given in jobs.items():
-                if job == "all" and turn == 0:
-                    continue  # the shorter ones have warmed it up
-                repeats = {"1": 10, "10": 3}.get(job, 1)
-                scored, seconds = ask(given, repeats)
-                scores[name] = scored
-                if turn:
-                    found[name][job].append(seconds)
-    return {
-        name: {job: statistics.median(times) for job, times in jobs.items()} for name, jobs in found.items()
-    }, scores
+            for count, given in short.items():
+                found[name][count].append(ask(given, REPEATS.get(count, 1))[1])
+            scored, seconds = ask(turn, 1)
+            scores[name] += scored
+            found[name][ALL].append(seconds)
+    of_all = {
+        name: {ALL: sum(times.pop(ALL)), **{n: median(each) for n, each in times.items()}}
+        for name, times in found.items()
+    }
+    return of_all, {name: numpy.array(each) for name, each in scores.items()}
 
 
-def timed(score: Callable[[list[tuple[str, str]]], list[float]]) -> Ask:
+def _parts(questions: list[Pairs], number: int) -> list[list[Pairs]]:
+    """Questions in so many parts of like size, in their order."""
+    ends = [len(questions) * place // number for place in range(number + 1)]
+    return [questions[start:end] for start, end in pairwise(ends)]
+
+
+def timed(score: Callable[[Pairs], list[float]]) -> Ask:
     """A scorer that says the processor time of a call too, its threads' included."""
 
-    def ask(pairs: list[tuple[str, str]], repeats: int = 1) -> tuple[list[float], float]:
+    def ask(pairs: Pairs, repeats: int) -> tuple[list[float], float]:
         start = time.process_time()
         for _ in range(repeats):
             found = score(pairs)
@@ -98,39 +114,34 @@ def timed(score: Callable[[list[tuple[str, str]]], list[float]]) -> Ask:
 
 
 def ours(folders: dict[str, Path], scratch: Path) -> tuple[dict[str, Ask], dict[str, float]]:
-    """Each model with each backend and precision, by name; and their sizes in MiB."""
+    """Each model with each backend and precision, by name; and their sizes in MiB.  A cascade prunes with each."""
     from as2lib.serve.export import export
 
     systems, sizes = {}, {}
     train = wikiqa.pairs("train")
     for model, folder in folders.items():
-        name = PLAIN.format(model)
-        systems[name], sizes[name] = timed(by_question(Ranker.load(folder, backend="torch"))), megabytes(folder)
+        name, alpha = PLAIN.format(model), ALPHA if model == "cascade" else None
+        systems[name] = timed(by_question(Ranker.load(folder, backend="torch", alpha=alpha)))
+        sizes[name] = megabytes(folder)
         for backend in filter(installed, BACKENDS):
             for precision, calibration in (("float32", None), ("int8", train)):
                 name = f"{model}: {backend}, {precision}"
-                out = export(folder, scratch / f"{folder.name}-{backend}-{precision}", backend, calibration)
+                out = scratch / f"{folder.name}-{backend}-{precision}"
+                export(folder, out, backend, calibration, alpha or ALPHA)
                 systems[name], sizes[name] = timed(by_question(Ranker.load(out))), megabytes(out)
     return systems, sizes
 
 
-def by_question(ranker: Ranker) -> Callable[[list[tuple[str, str]]], list[float]]:
-    """All pairs at once where a model can; the scores of pruned candidates stand below those of survivors."""
+def by_question(ranker: Ranker) -> Callable[[Pairs], list[float]]:
+    """The places of pairs in their question, from 0 downwards: a pruned candidate stands below all that were not."""
 
-    def score(pairs: list[tuple[str, str]]) -> list[float]:
-        if ranker.encoder is None:
-            codes = numpy.unique([question for question, _ in pairs], return_inverse=True)[1]
-            codes = numpy.cumsum(numpy.diff(codes, prepend=codes[0]) != 0)  # as they follow each other
-            found = ranker.model.rank(pairs, codes)
-            return (found.scores + found.last).tolist()
-        from datasets import Dataset
-
-        from as2lib.score import score as score_pairs
-
-        wikiqa.forget_tokens()
-        columns = {"question": [question for question, _ in pairs], "answer": [answer for _, answer in pairs]}
-        given = Dataset.from_dict({"question_id": [question for question, _ in pairs], **columns})
-        return score_pairs(ranker.model, given, ranker.encoder).score.tolist()
+    def score(pairs: Pairs) -> list[float]:
+        asked = [(question, [answer for _, answer in own]) for question, own in groupby(pairs, itemgetter(0))]
+        found = []
+        for ranked in ranker.rank(*map(list, zip(*asked, strict=True))):
+            places = {one.position: -float(place) for place, one in enumerate(ranked)}
+            found += [places[position] for position in range(len(places))]
+        return found
 
     return score
 
@@ -147,7 +158,7 @@ def peers(folder: Path, scratch: Path, sizes: dict[str, float]) -> dict[str, Ask
         process = subprocess.Popen(command, **pipes)
         for name, size in json.loads(process.stdout.readline()).items():
 
-            def ask(pairs, repeats=1, name=name, process=process):
+            def ask(pairs, repeats, name=name, process=process):
                 process.stdin.write(json.dumps([name, pairs, repeats]) + "\n")
                 process.stdin.flush()
                 return json.loads(process.stdout.readline())

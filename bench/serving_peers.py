@@ -20,15 +20,18 @@ def load(which: str, folder: str, scratch: Path) -> dict[str, tuple]:
         return {
             f"{version}: torch, float32": (CrossEncoder(folder, device="cpu"), file_size(Path(folder), "*.safetensors"))
         }
-    found = {}
+    import onnxruntime
+
+    found, options = {}, onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # OpenVINO counts the cores that the process may use, ONNX Runtime all
     for backend, suffix in (("onnx", "onnx"), ("openvino", "bin")):
-        kept = scratch / backend
-        model = CrossEncoder(folder, backend=backend, device="cpu", model_kwargs={"export": True})
+        kept, settings = scratch / backend, {"session_options": options} if backend == "onnx" else {}
+        model = CrossEncoder(folder, backend=backend, device="cpu", model_kwargs={"export": True, **settings})
         model.save_pretrained(str(kept))
         found[f"{version}: {backend}, float32"] = (model, file_size(kept, f"**/*model.{suffix}"))
         try:
             name = quantized(model, backend, kept)
-            one = CrossEncoder(str(kept), backend=backend, device="cpu", model_kwargs={"file_name": name})
+            one = CrossEncoder(str(kept), backend=backend, device="cpu", model_kwargs={"file_name": name, **settings})
             stem = Path(name).stem
             found[f"{version}: {backend}, {HOW[backend]}"] = (one, file_size(kept, f"**/{stem}.{suffix}"))
         except Exception as error:

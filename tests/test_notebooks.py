@@ -5,6 +5,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.papers import notebooks
+from as2lib.papers.serving.plan import NOTEBOOK as SERVING  # of studies of WikiQA alone
 
 ROOT = Path(__file__).parents[1]
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -21,13 +22,13 @@ def read(path):
 
 
 def test_the_planned_notebooks_are_the_files():
-    planned = [notebook.name for notebook in notebooks(Study.load("sample"))]
+    planned = [notebook.name for notebook in [*notebooks(Study.load("sample")), SERVING]]
     assert [path.stem for path in PATHS] == [*planned, "tutorial"]
 
 
 def test_the_readme_lists_the_planned_notebooks():
     readme = (ROOT / "README.md").read_text()
-    for notebook in notebooks(Study.load("sample")):
+    for notebook in [*notebooks(Study.load("sample")), SERVING]:
         row = f"| [{notebook.name}](notebooks/{notebook.name}.ipynb) | {notebook.question} | {notebook.reproduces} |"
         assert row in readme
 
@@ -56,7 +57,9 @@ def test_a_notebook_has_two_parameters(path):
     assert [cell.source for cell in tagged] == ['study = "sample"\noverrides = {}']
 
 
-@pytest.mark.parametrize("notebook", notebooks(Study.load(ROOT / "params" / "sample.yaml")), ids=lambda n: n.name)
+@pytest.mark.parametrize(
+    "notebook", [*notebooks(Study.load(ROOT / "params" / "sample.yaml")), SERVING], ids=lambda n: n.name
+)
 def test_a_notebook_begins_with_its_question_and_what_it_answers(notebook):
     first = read(ROOT / "notebooks" / f"{notebook.name}.ipynb").cells[0].source
     assert first.startswith("# ")

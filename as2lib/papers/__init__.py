@@ -8,6 +8,7 @@ from as2lib.papers.cerberus import plan as cerberus_plan
 from as2lib.papers.cosinet import plan as cosinet_plan
 from as2lib.papers.frontier import systems as frontier_systems
 from as2lib.papers.govern import plan as govern_plan
+from as2lib.papers.serving import plan as serving_plan
 from as2lib.runs.run import Notebook, Run
 
 if TYPE_CHECKING:
@@ -23,13 +24,14 @@ def plan(study: "Study") -> dict[str, Run]:
 
 def notebooks(study: "Study") -> list[Notebook]:
     """The study's notebooks in reading order, each with the names of the runs it reads."""
-    others = [notebook for room in (*PAPERS, frontier_systems) for notebook in room.notebooks(study)]
+    others = [notebook for room in (*PAPERS, frontier_systems, serving_plan) for notebook in room.notebooks(study)]
     read = list(dict.fromkeys(run for notebook in others for run in notebook.runs))  # its claims are of all papers
     return [Notebook("00_overview", "What did the study find, and can I trust it?", "the index page", read), *others]
 
 
 def left_out(study: "Study") -> str:
-    """Which notebooks the study has no section for, and which section; empty where it has all."""
+    """Which notebooks the study has not, and which section or measurement they want; empty where it has all."""
     wanted = {"05_latency": "latency", "08_cascade": "cascade", "09_cosinet": "cosinet", "10_govern": "govern"}
     absent = [f"{name} (no {section})" for name, section in wanted.items() if not getattr(study, section)]
+    absent += filter(None, [serving_plan.left_out(study)])
     return f"; left out: {', '.join(absent)}" if absent else ""

@@ -135,6 +135,23 @@ def frontier(
     return _finished(figure, axes, title, x_label, y_label)
 
 
+def speeds(points: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str) -> Figure:
+    """A point a row, x logarithmic: a colour a system (the index), a marker a `backend`, hollow where in int8."""
+    figure, axes = pyplot.subplots(figsize=(WIDTH, 5), layout="constrained")
+    colours, marks = (dict.fromkeys(given) for given in (points.index, points["backend"]))
+    colours, marks = dict(zip(colours, PALETTE, strict=False)), dict(zip(marks, MARKERS, strict=False))
+    for system, row in points.iterrows():
+        fill = "none" if "int8" in row["precision"] else colours[system]
+        style = {"facecolors": fill, "edgecolors": colours[system], "marker": marks[row["backend"]]}
+        axes.scatter(row[x], row[y], s=70, linewidth=1.8, zorder=3, **style)
+    named = [pyplot.Line2D([], [], linewidth=6, color=colour, label=name) for name, colour in colours.items()]
+    dark = {"linestyle": "", "color": MUTED, "markersize": 8}
+    named += [pyplot.Line2D([], [], marker=mark, label=name, **dark) for name, mark in marks.items()]
+    named.append(pyplot.Line2D([], [], marker="o", markerfacecolor="none", label="int8: hollow", **dark))
+    _logarithmic(axes)
+    return _finished(figure, axes, title, x_label, y_label, named)
+
+
 def bars(
     table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str, baseline: tuple[str, float]
 ) -> Figure:

@@ -76,13 +76,17 @@ class System:
 
 @dataclass(frozen=True)
 class Notebook:
-    """One question, and the runs that answer it.  timed: it measures time, so nothing may run beside it."""
+    """One question, and the runs that answer it.
+
+    timed: it measures time, so nothing may run beside it.  files: what it reads besides runs, from the root.
+    """
 
     name: str
     question: str
     reproduces: str
     runs: list[str]
     timed: bool = False
+    files: tuple[str, ...] = ()
 
 
 def from_backbone(

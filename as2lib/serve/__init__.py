@@ -8,7 +8,10 @@ from pathlib import Path
 
 from as2lib.paths import work_folder
 
-BACKENDS = {"openvino": ("openvino", "nncf"), "onnx": ("onnxruntime", "onnx")}  # by what it runs with, then by int8's
+BACKENDS = {
+    "openvino": ("openvino", "nncf"),
+    "onnx": ("onnxruntime", "nncf"),
+}  # in the order they are tried: what it runs with, what int8 needs
 FACTS = "serve.json"  # in an exported folder: how it is to be read
 
 

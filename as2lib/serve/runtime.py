@@ -4,6 +4,7 @@ m pairs · b of them in a batch · n tokens of the longest of these · d hidden 
 """
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -112,7 +113,10 @@ def _onnx(path: Path, precision: str) -> Graph:
 
     if precision != "float32":
         raise ValueError(f"precision: expected float32 with ONNX Runtime, got {precision}; OpenVINO computes in bf16")
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    if hasattr(os, "sched_getaffinity"):
+        options.intra_op_num_threads = len(os.sched_getaffinity(0))  # by itself it takes all cores of the machine
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     return lambda inputs: session.run(None, dict(inputs))
 
 

@@ -1,0 +1,101 @@
+"""The table of notebook 12, its figure's points and its sentences, from a kept measurement; measures nothing."""
+
+import pandas
+
+from as2lib.papers.serving import plan
+from as2lib.runs.wording import apart, listed, number, span
+
+LOSS = 0.5  # points of MAP that a faster precision may lose
+COMMAND = "python -m bench serving --full"
+SAME, RATE = "same first %", "pairs a second"
+COLUMNS = {"same first as torch": SAME, "MiB": "MiB"}
+COLUMNS |= {f"ms, {count} candidates": f"ms for {count}" for count in (1, 10, 100)}
+COLUMNS |= {RATE: RATE, "processor": "processor"}
+PLAIN = ("torch", "float32")
+
+
+def table() -> pandas.DataFrame:
+    """A row for each model with a backend and a precision, by model in the order of speed.
+
+    MAP and "same first": percent, of questions whose first candidate is that of torch in float32; MiB: weights and
+    graph on disk; "ms for n": processor time of a question with n candidates; pairs a second: of the whole test set.
+    Raises ValueError where nothing was measured.
+    """
+    if not (rows := plan.rows()):
+        raise ValueError(f"{plan.KEPT}: expected rows of `serving` with MAP, got none; measure them: {COMMAND}")
+    found = []
+    for name, row in rows.items():
+        system, _, how = name.partition(": ")
+        backend, _, precision = how.partition(", ")
+        named = {"system": system, "backend": backend, "precision": precision, "MAP": 100 * row["MAP"]}
+        found.append(named | {column: row[key] for key, column in COLUMNS.items()})
+    frame = pandas.DataFrame(found)
+    frame[SAME] *= 100
+    order = {system: place for place, system in enumerate(dict.fromkeys(frame["system"]))}
+    frame = frame.assign(place=frame["system"].map(order)).sort_values(["place", RATE], ascending=[True, False])
+    return frame.drop(columns="place").set_index("system")
+
+
+def ours(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """The models that `as2 export` writes: those that torch ran in float32 by `Ranker`."""
+    return rows[~rows.index.str.startswith("sentence-transformers")]
+
+
+def fastest(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Of each of our models the fastest row within `LOSS` of torch in float32, and how it stands to that.
+
+    lost: points of MAP below torch; times: its pairs a second over torch's.
+    """
+    found = {}
+    for system, own in ours(rows).groupby(level=0, sort=False):
+        plain = own[(own["backend"] == PLAIN[0]) & (own["precision"] == PLAIN[1])].iloc[0]
+        best = own[plain["MAP"] - own["MAP"] <= LOSS].sort_values(RATE).iloc[-1]
+        found[system] = {**best, "lost": plain["MAP"] - best["MAP"], "times": best[RATE] / plain[RATE]}
+    return pandas.DataFrame.from_dict(found, orient="index").rename_axis("system")
+
+
+def caption() -> str:
+    first = next(iter(plan.rows().values()))
+    return (
+        f"WikiQA, {first['questions']} answered test questions, {first['pairs']:,} pairs. MAP and same first: percent; "
+        "same first: the first candidate is the one of the model in torch, float32. MiB: weights and graph on disk. "
+        "ms for n: processor time of one question with n candidates, texts in, ranking out, on one core, median of "
+        "turns; pairs a second: all test questions. The cascade drops 0.3 of the candidates at an exit. "
+        f"Measured by {COMMAND}."
+    )
+
+
+def sentences(rows: pandas.DataFrame) -> list[str]:
+    """One a model: its fastest form; then what the others lose."""
+    said = []
+    for system, row in fastest(rows).iterrows():
+        said.append(
+            f"{system}: {_name(row)} ranks {number(row[RATE], 0)} pairs a second, {number(row['times'])} times as many "
+            f"as torch in float32, {apart(-row['lost'], 'it')}; the first candidate is the same for "
+            f"{number(row[SAME])} % of the questions."
+        )
+    peers = rows[~rows.index.isin(ours(rows).index)]
+    if len(peers):
+        best = peers.sort_values(RATE).iloc[-1]
+        said.append(
+            f"The fastest form of the cross-encoder with {best.name} itself, {_name(best)}, ranks "
+            f"{number(best[RATE], 0)} pairs a second, MAP {number(best['MAP'])}."
+        )
+    return said
+
+
+def answer(rows: pandas.DataFrame) -> str:
+    """Which form of each model is the fastest of those that lose at most `LOSS`, and what they gain and lose."""
+    best = fastest(rows)
+    said = []
+    for name, own in best.groupby(best.apply(_name, axis=1), sort=False):
+        gained = f"{span(own['times'].min(), own['times'].max())} times as fast as torch in float32"
+        said.append(f"{name} for the {listed(list(own.index))} ({gained})")
+    lost = best["lost"].max()
+    worst = "none of them loses MAP" if lost <= 0 else f"the most that one of them loses is {number(lost, 2)} points"
+    return f"With at most {LOSS:g} points of MAP lost, the fastest is {listed(said)}; {worst}."
+
+
+def _name(row: pandas.Series) -> str:
+    names = {"openvino": "OpenVINO", "onnx": "ONNX Runtime", "torch": "torch"}
+    return f"{names[row['backend']]} in {row['precision']}"
