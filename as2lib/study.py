@@ -15,7 +15,7 @@ from as2lib import imported, papers, yaml_file
 from as2lib.data import sources
 from as2lib.escape import NAME
 from as2lib.papers.cascade.params import Cascade
-from as2lib.papers.cerberus.params import Distillation, Ensemble, Grid, Heads, Latency
+from as2lib.papers.cerberus.params import Distillation, Ensemble, Grid, Heads, Latency, Longer
 from as2lib.papers.cosinet.params import Cosinet
 from as2lib.papers.govern.params import Govern
 from as2lib.paths import known_studies, params_file
@@ -73,6 +73,7 @@ class Study(Strict):
     precision: Literal["float32", "bf16", "auto"] = "float32"
     significance: Significance = Significance()
     latency: Latency | None = None
+    longer: Longer | None = Field(None, description="CERBERUS's headline rows again, at a larger budget")
     own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
     cosinet: Cosinet | None = Field(None, description="none: the study has no Cosinet runs and no notebook of them")
     govern: Govern | None = Field(None, description="the GOVERN paper; none: it has no runs and no notebook")

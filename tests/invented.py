@@ -18,6 +18,7 @@ from tests.conftest import govern_section, write_pairs
 
 ROOT = Path(__file__).parents[1]
 FIT = {"steps": 4, "learning_rate": 1e-3, "batch_size": 8}
+LONGER = ["base/electra", "kd/electra", "mhs/3h1", "ensemble/distilled", "teacher/electra"]
 EPOCHS = {"epochs": 2, "learning_rate": 2e-3, "batch_size": 2, "ratio": 32}
 
 
@@ -40,6 +41,7 @@ def whole(root, **changes):
         },
         "govern": govern_section(root),
         "mhs.heads": [1, 2, 5],
+        "longer": {"rows": LONGER, "transfer": FIT, "adapt": FIT},
     }
     return Study.load("tiny", {**sections, **changes})
 

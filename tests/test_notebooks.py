@@ -5,7 +5,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.papers import notebooks
-from as2lib.papers.serving.plan import NOTEBOOK as SERVING  # of studies of WikiQA alone
+from as2lib.papers.serving.plan import NOTEBOOK as SERVING  # of WikiQA alone, where it was measured
 
 ROOT = Path(__file__).parents[1]
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -17,18 +17,23 @@ def own_root(monkeypatch):
     monkeypatch.setenv("AS2_ROOT", str(ROOT))
 
 
+def planned():
+    """Name → notebook, of the studies that have all sections between them."""
+    studies = [Study.load(ROOT / "params" / f"{study}.yaml") for study in ("sample", "wikiqa")]
+    return {notebook.name: notebook for study in studies for notebook in notebooks(study)} | {SERVING.name: SERVING}
+
+
 def read(path):
     return nbformat.read(path, as_version=4)
 
 
 def test_the_planned_notebooks_are_the_files():
-    planned = [notebook.name for notebook in [*notebooks(Study.load("sample")), SERVING]]
-    assert [path.stem for path in PATHS] == [*planned, "tutorial"]
+    assert [path.stem for path in PATHS] == [*sorted(planned()), "tutorial"]
 
 
 def test_the_readme_lists_the_planned_notebooks():
     readme = (ROOT / "README.md").read_text()
-    for notebook in [*notebooks(Study.load("sample")), SERVING]:
+    for notebook in planned().values():
         row = f"| [{notebook.name}](notebooks/{notebook.name}.ipynb) | {notebook.question} | {notebook.reproduces} |"
         assert row in readme
 
@@ -57,9 +62,7 @@ def test_a_notebook_has_two_parameters(path):
     assert [cell.source for cell in tagged] == ['study = "sample"\noverrides = {}']
 
 
-@pytest.mark.parametrize(
-    "notebook", [*notebooks(Study.load(ROOT / "params" / "sample.yaml")), SERVING], ids=lambda n: n.name
-)
+@pytest.mark.parametrize("notebook", planned().values(), ids=lambda n: n.name)
 def test_a_notebook_begins_with_its_question_and_what_it_answers(notebook):
     first = read(ROOT / "notebooks" / f"{notebook.name}.ipynb").cells[0].source
     assert first.startswith("# ")

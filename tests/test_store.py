@@ -72,7 +72,7 @@ def test_labels_and_margins_are_not_part_of_an_identity(root):
 
 
 def test_auto_precision_is_resolved_to_what_the_machine_has(root):
-    assert Store(Study.load("tiny", {"precision": "auto"})).precision == ("bf16" if native_bf16() else "float32")
+    assert Store(Study.load("tiny", {"precision": "auto"})).precision() == ("bf16" if native_bf16() else "float32")
 
 
 def test_an_unknown_run_names_its_nearest(root):

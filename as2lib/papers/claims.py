@@ -16,6 +16,7 @@ from as2lib.papers import fidelity
 from as2lib.papers.cascade import systems as cascade_systems
 from as2lib.papers.cascade import tables as cascade_tables
 from as2lib.papers.cascade.systems import Scheme
+from as2lib.papers.cerberus import longer
 from as2lib.papers.cerberus import systems as cerberus_systems
 from as2lib.papers.cosinet import systems as cosinet_systems
 from as2lib.papers.govern import systems as govern_systems
@@ -37,7 +38,8 @@ CAPTION = (
     "two-sided Wilcoxon, p equal: TOST within the study's margin, both corrected (Holm) over the claims that one "
     "notebook tests together; of R@P and prAUC a normal test from a bootstrap over questions. Smallest effect: what "
     "one uncorrected test finds with a power of 0.8 on these questions. A count is reproduced within its tolerance, "
-    "10 %, or 25 % where operations stand for time; the set named is the paper's."
+    "10 %, or 25 % where operations stand for time; the set named is the paper's. "
+    "Systems that were also trained longer (13_budget) are judged there, where both of a claim were."
 )
 
 
@@ -65,7 +67,7 @@ def verdict(claim: str, difference: float, p_different: float, p_equal: float, a
 
 def judged(study: "Study") -> pandas.DataFrame:
     """The table of all claims: columns `SHOWN`, index `paper`.  Makes no run: claims without runs are not testable."""
-    table = listed()
+    table = _at_the_larger_budget(study, listed())
     table["reason"] = [reason(study, row) for row in table.itertuples()]
     ready = table[(table["claim"] != "counted") & (table["reason"] == "")]
     groups = ready.groupby(["paper", "family", "metric"], sort=False)
@@ -77,6 +79,13 @@ def judged(study: "Study") -> pandas.DataFrame:
     table["claim"] = [_text(study, row) for row in table.itertuples()]
     table["test"] = table["test"].where(table["test"] != "", "none named")
     return table.assign(paper=table["paper"].map(PAPERS)).set_index("paper")[SHOWN]
+
+
+def _at_the_larger_budget(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
+    """The claims of two systems that were both trained longer, about those: the better evidence."""
+    trained = longer.called(study).keys()
+    both = (longer.BEFORE + table["a"]).isin(trained) & (longer.BEFORE + table["b"]).isin(trained)
+    return table.assign(**{name: table[name].mask(both, longer.BEFORE + table[name]) for name in ("a", "b")})
 
 
 def _verdict(row: pandas.Series, alpha: float) -> str:
@@ -103,6 +112,7 @@ def _names(study: "Study") -> dict[str, str]:
         *([govern_systems] if study.govern else []),
     ]
     found = {prefix: system.name for room in reversed(rooms) for prefix, system in room.systems(study).items()}
+    found |= {prefix: system.name for prefix, system in longer.called(study).items()}
     recipes = cascade_systems.RECIPES.values()
     found |= {f"{one.prefix}/wide": f"cascade, {one.label.split(':')[0]}" for one in recipes}
     return found | {one.prefix: one.label for one in cerberus_systems.direct(study)}

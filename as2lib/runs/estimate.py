@@ -47,7 +47,7 @@ def estimate(store: Store, name: str) -> float:
     if (seconds := _of_a_sibling(store, name.rsplit("/", 1)[0])) is not None:
         return seconds
     if "words" in run.spec:
-        return 60.0 if store.precision == "bf16" else 4.0
+        return 60.0 if store.precision(run) == "bf16" else 4.0
     training, read = run.spec["training"], pairs_of(run, "train")
     batch, tokens = training.get("batch_size"), run.spec["max_length"] / 2  # of a typical pair
     steps = training.get("steps") or training["epochs"] * (read or EPOCH * 32) / batch
@@ -59,7 +59,7 @@ def estimate(store: Store, name: str) -> float:
         work += (
             encoder_weights(store, store.plan[teacher]) * read * tokens / learners(store)[teacher, *run.data["train"]]
         )
-    return work / (GPU_FLOPS if needs_gpu(store) else FLOPS[store.precision] * store.study.threads)
+    return work / (GPU_FLOPS if needs_gpu(store) else FLOPS[store.precision(run)] * store.study.threads)
 
 
 @lru_cache(maxsize=4096)

@@ -138,7 +138,8 @@ def resolved(store: Store, name: str) -> Job:
     parents, lineage = store.parents(run), store.lineage(name)
     if "settings" in parents:
         run = replace(run, spec=settled(run.spec, parents["settings"][0].facts["settings"]))
-    return Job(run, store.identity(name), parents, lineage, study.study, study.threads, store.precision, study.kernels)
+    computing = study.threads, store.precision(run), store.kernels(run)
+    return Job(run, store.identity(name), parents, lineage, study.study, *computing)
 
 
 def _lexical(job: Job, folder: Path, progress: bool) -> dict[str, Any]:

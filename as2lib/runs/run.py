@@ -23,6 +23,7 @@ class Run:
     `members`; `settings`: the search whose best point it takes).
     data: role → `source:split` parts (`train`, `dev`, `test`, `vocabulary`).
     group: fits of one group share a process.
+    precision, kernels: what its fit computes with; none: as its study says.
     """
 
     name: str
@@ -32,6 +33,8 @@ class Run:
     seed: int
     group: str
     parents: dict[str, list[str]] = field(default_factory=dict)
+    precision: str | None = None
+    kernels: bool | None = None
 
     @property
     def parent_names(self) -> list[str]:

@@ -54,10 +54,13 @@ class Store:
             note(f"{error}; no run is taken from there until it is restored, or `as2 publish` writes it again")
             return {}
 
-    @cached_property
-    def precision(self) -> str:
-        """The precision that this study's `precision` means on this machine."""
-        return computed_in(self.study.precision)
+    def precision(self, run: Run | None = None) -> str:
+        """What a run's `precision`, or this study's, means on this machine."""
+        return computed_in((run and run.precision) or self.study.precision)
+
+    def kernels(self, run: Run) -> bool:
+        """Whether a run's fit computes with kernels: as it says, or its study."""
+        return self.study.kernels if run.kernels is None else run.kernels
 
     def planned(self, name: str) -> Run:
         """The run of that name.  Raises KeyError with the nearest names."""
@@ -89,8 +92,8 @@ class Store:
             "parents": {role: [self.identity(parent) for parent in names] for role, names in run.parents.items()},
         }
         if run.kind == "fit":
-            made_from |= {"threads": self.study.threads, "precision": self.precision}
-            if self.study.kernels and "words" not in run.spec:
+            made_from |= {"threads": self.study.threads, "precision": self.precision(run)}
+            if self.kernels(run) and "words" not in run.spec:
                 made_from["kernels"] = KERNELS
             if origin := run.spec.get("backbone", {}).get("name"):
                 made_from["weights"] = self._weights(origin)
@@ -152,7 +155,7 @@ class Store:
         return with_parents(self._own_code(name), [parent and parent.code for parent in parents])
 
     def _own_code(self, name: str) -> str:
-        return fingerprint(self.lineage(name), self.study.kernels)
+        return fingerprint(self.lineage(name), self.kernels(self.planned(name)))
 
     def by_other_code(self, found: Finished | None) -> bool:
         """Whether a run is known to be made, or what it is made from, by other source than there is now."""

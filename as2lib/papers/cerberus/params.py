@@ -1,10 +1,10 @@
 """CERBERUS's parameters: distillation, heads, ensembles, its grid, and how its Table 5 is timed."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from as2lib.runs.params import Alpha, Count, Points, Rate, Strict, Tau
+from as2lib.runs.params import Alpha, Count, Points, Rate, Seeds, Strict, Tau, Training
 
 
 class Distillation(Strict):
@@ -31,6 +31,20 @@ class Grid(Strict):
     tau: Points[Tau] = Field([])
     learning_rate: Points[Rate] = Field([])
     batch_size: Points[Count] = Field([])
+
+
+class Longer(Strict):
+    """Rows of Table 2 that are trained again at a larger budget, beside those of the study's own."""
+
+    rows: list[str] = Field(min_length=1, description="by the names of their runs; what they are made from comes along")
+    transfer: Training
+    adapt: Training
+    transfer_fit: dict[Literal["electra", "roberta", "albert"], dict[str, Any]] = Field(
+        {}, description="what differs from `transfer`, by family"
+    )
+    seeds: Seeds = Field([0], min_length=1)
+    precision: Literal["float32", "bf16", "auto"] = "float32"
+    kernels: bool = True
 
 
 class Latency(Strict):

@@ -63,7 +63,7 @@ def notebooks(study: "Study") -> list[Notebook]:
 
 def claimed(study: "Study") -> list[System]:
     """Both systems of every pair that the paper compares, where both are planned."""
-    called, planned = systems.systems(study), {_prefix(name) for name in study.plan}
+    called, planned = systems.systems(study), {prefix_of(name) for name in study.plan}
     with files("as2lib.papers.cerberus").joinpath("published", "claims.csv").open(encoding="utf-8") as file:
         pairs = [(row["a"], row["b"]) for row in csv.DictReader(file)]
     return [called[prefix] for pair in pairs if planned.issuperset(pair) for prefix in pair]
@@ -72,10 +72,10 @@ def claimed(study: "Study") -> list[System]:
 def of_systems(study: "Study", rows: Iterable[System]) -> list[str]:
     """The names of the planned runs of these systems, in the plan's order."""
     prefixes = {row.prefix for row in rows}
-    return [name for name in study.plan if _prefix(name) in prefixes]
+    return [name for name in study.plan if prefix_of(name) in prefixes]
 
 
-def _prefix(name: str) -> str:
+def prefix_of(name: str) -> str:
     return name.rsplit("/seed-", 1)[0]
 
 

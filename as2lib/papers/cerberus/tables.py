@@ -77,13 +77,18 @@ def overview_caption(study: "Study") -> str:
     )
 
 
-def main_results(study: "Study", found: dict[str, Any]) -> pandas.DataFrame:
-    """Accuracy beside size, from the metrics that notebook 03 recorded; missing where it was not run."""
+def main_results(study: "Study", found: dict[str, Any], longer: dict[str, Any]) -> pandas.DataFrame:
+    """Accuracy beside size, from the metrics that notebook 03 recorded; missing where it was not run.
+
+    longer: those of notebook 13; empty where nothing was trained longer.
+    """
     paper, rows = on_wikiqa(), {}
     for system in OVERVIEW:
         ours = {value: found.get(f"{system.prefix} {value}") for value in ("parameters", "P@1", "MAP", "MAP ±")}
+        ours["MAP, trained longer"] = longer.get(f"{system.prefix} longer MAP")
         rows[system.label] = ours | results.published_row(paper, system.prefix, results.published_set(study))
-    return pandas.DataFrame(rows).T.rename_axis("system").astype(float).astype({"parameters": "Int64"})
+    found = pandas.DataFrame(rows).T.rename_axis("system").astype(float).astype({"parameters": "Int64"})
+    return found if longer else found.drop(columns="MAP, trained longer")
 
 
 # 02 · the teachers

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from as2lib.papers.cascade.systems import recipes
+from as2lib.papers.cerberus import longer
 from as2lib.papers.cerberus import systems as cerberus
 from as2lib.papers.cosinet import systems as cosinet
 from as2lib.papers.govern import systems as govern
@@ -26,6 +27,7 @@ def systems(study: "Study") -> dict[str, System]:
     Left out: systems that rank another set, and those that get the candidates in a random order.
     """
     found = {prefix: _of_cerberus(row) for prefix, row in cerberus.systems(study).items()}
+    found |= {prefix: _of_cerberus(row) for prefix, row in longer.called(study).items()}
     if study.cosinet:
         found |= {model.prefix: replace(model, kind=WORDS) for model in cosinet.MODELS}
         unrelated = [row for prefix, row in cosinet.systems(study).items() if prefix.endswith("-unrelated")]

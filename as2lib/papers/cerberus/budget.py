@@ -1,0 +1,96 @@
+"""Notebook 13: rows of Table 2 at the study's budget and at the larger one, beside each other; runs nothing."""
+
+from typing import TYPE_CHECKING
+
+import pandas
+
+from as2lib.papers.cerberus.longer import BEFORE, called
+from as2lib.papers.cerberus.systems import systems
+from as2lib.papers.cerberus.tables import on_wikiqa, tested
+from as2lib.runs import results
+from as2lib.runs.wording import apart, changed, number, some, spread_text
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+TRIVIAL, ALONE, STUDENT, HEADS = "lexical/overlap_then_rank", "base/electra", "kd/electra", "mhs/3h1"
+AMONG = [  # the comparisons that the paper is about
+    (STUDENT, ALONE), (HEADS, ALONE), (HEADS, STUDENT), (HEADS, "ensemble/distilled"), ("teacher/electra", ALONE),
+    (HEADS, "teacher/electra"),
+]  # fmt: skip
+
+
+def table(study: "Study") -> pandas.DataFrame:
+    """A row a system: P@1 and MAP at both budgets in percent, over their seeds, and what the larger one changes.
+
+    Columns: run, parameters, P@1 and MAP with " ±" at the study's budget and, behind "longer", at the larger one;
+    difference (MAP, points), low, high, p Holm as `results.compare` gives them; published P@1 and MAP.
+    """
+    if not study.longer:
+        raise ValueError(f"{study.study} has no section `longer`, which this notebook is about; `wikiqa` has one")
+    rows, named = list(called(study)), systems(study)
+    shorter = [row.removeprefix(BEFORE) for row in rows]
+    means = results.mean_and_spread(results.frame(results.scored(study, [TRIVIAL, *rows, *shorter])))
+    tests = tested(study, list(zip(rows, shorter, strict=True)))
+    paper, found = on_wikiqa(), {}
+    for prefix in (TRIVIAL, *shorter):
+        row = {"run": prefix, "parameters": study.runs(prefix)[0].facts["parameters"]}
+        row |= {name: means.loc[prefix, name] for name in ("P@1", "MAP", "MAP ±")}
+        if prefix != TRIVIAL:
+            longer = BEFORE + prefix
+            row |= {f"longer {name}": means.loc[longer, name] for name in ("P@1", "MAP", "MAP ±")}
+            row |= tests.loc[(longer, prefix), ["difference", "low", "high", "p Holm"]].to_dict()
+        beside = results.published_row(paper, prefix, results.published_set(study))
+        row |= {name: beside[name] for name in ("published P@1", "published MAP")}
+        found[named[prefix].label] = row
+    table = pandas.DataFrame.from_dict(found, orient="index").rename_axis("system")
+    last = ["published P@1", "published MAP"]
+    return table[[*table.columns.difference(last, sort=False), *last]]
+
+
+def caption(study: "Study") -> str:
+    longer, seeds = study.longer, lambda found: f"seed{'s' * (len(found) > 1)} {', '.join(map(str, found))}"
+    return (
+        f"Test set, answered questions; {results.TIE_RULE}. Percent, {seeds(study.seeds)}; longer: "
+        f"{seeds(longer.seeds)}, {longer.transfer.steps:,} steps of transfer where that set allows and at most "
+        f"{longer.adapt.steps:,} of adapt, against {study.fit.transfer.steps:,} and {study.fit.adapt.steps:,}. "
+        "Difference: longer minus shorter, points of MAP, with its 95 % bootstrap interval over questions. Published: "
+        f"{results.published_set(study)}, CERBERUS Table 2."
+    )
+
+
+def among(study: "Study") -> pandas.DataFrame:
+    """`results.compare` of systems at the larger budget: a teacher's worth, and that of heads; index (a, b)."""
+    rows = called(study)
+    pairs = [(BEFORE + a, BEFORE + b) for a, b in AMONG if {BEFORE + a, BEFORE + b} <= set(rows)]
+    return tested(study, pairs)
+
+
+def names(study: "Study") -> dict[str, str]:
+    """Run prefix at the larger budget → its system's short name: all rows here are of that budget."""
+    return {prefix: row.name.removesuffix(", trained longer") for prefix, row in called(study).items()}
+
+
+def sentences(study: "Study", found: pandas.DataFrame) -> list[str]:
+    """What the larger budget changes.  found: from `table`."""
+    trained, alpha = found[found["difference"].notna()], study.significance.alpha
+    single = trained[~trained["run"].str.startswith("ensemble/")]
+    better = int(((trained["difference"] > 0) & (trained["p Holm"] < alpha)).sum())
+    above = int((single["longer MAP"] > found["MAP"].iloc[0]).sum())
+    return [
+        f"The larger budget {changed(trained['difference'].min(), trained['difference'].max())}; it makes a real "
+        f"difference for the better to {some(better, len(trained), 'systems')} (Wilcoxon, Holm-corrected).",
+        f"Above the trivial baseline are {some(above, len(single), 'single models')} at the larger budget.",
+    ]
+
+
+def answer(study: "Study", found: pandas.DataFrame, tests: pandas.DataFrame) -> str:
+    """found: from `table`.  tests: from `among`."""
+    rows, pair = found.set_index("run"), tests.loc[(BEFORE + HEADS, BEFORE + ALONE)]
+    gain = rows.loc[HEADS, "MAP"] - rows.loc[ALONE, "MAP"]
+    mhs = spread_text(rows.loc[HEADS, "longer MAP"], rows.loc[HEADS, "longer MAP ±"])
+    return (
+        f"At the larger budget MHS has MAP {mhs}, {apart(pair['difference'], 'the base model without a teacher')}: "
+        f"{results.verdict(study, pair)}; at the study's own budget it stands {apart(gain, 'it')}. The base "
+        f"model itself goes from {number(rows.loc[ALONE, 'MAP'])} to {number(rows.loc[ALONE, 'longer MAP'])}."
+    )

@@ -1,0 +1,66 @@
+"""CERBERUS's headline rows at a larger budget: their runs, and what the larger budget changes; trains nothing.
+
+The study `longer` of a study's file is the same study but for its budgets, seeds and precision, and has only some rows.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from as2lib.papers.cerberus import plan, systems
+from as2lib.runs.run import Notebook, Run, System
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+BEFORE = "longer/"  # of the names of these runs
+
+
+def study_of(study: "Study") -> "Study":
+    """The same study at the larger budget, with CERBERUS alone."""
+    longer, backbones = study.longer, {}
+    for name, family in study.backbones.items():
+        fit = longer.transfer_fit.get(name, {})
+        sizes = {size: getattr(family, size).model_copy(update={"transfer_fit": fit}) for size in plan.SIZES}
+        backbones[name] = family.model_copy(update=sizes)
+    fits = study.fit.model_copy(update={"transfer": longer.transfer, "adapt": longer.adapt})
+    other = {"backbones": backbones, "fit": fits, "seeds": longer.seeds, "grid_seeds": longer.seeds[:1]}
+    return study.model_copy(update={**other, "grid": type(study.grid)()})
+
+
+def runs(study: "Study") -> list[Run]:
+    """The runs behind the rows, parents before children, under `longer/`."""
+    if not study.longer:
+        return []
+    every, wanted = {run.name: run for run in plan.runs(study_of(study))}, set()
+    if unknown := [row for row in study.longer.rows if not any(plan.prefix_of(name) == row for name in every)]:
+        raise ValueError(f"longer.rows: expected systems of CERBERUS, such as mhs/3h1; got {', '.join(unknown)}")
+    for name in reversed(every):
+        if name in wanted or plan.prefix_of(name) in study.longer.rows:
+            wanted |= {name, *every[name].parent_names}
+    return [_renamed(study, run) for name, run in every.items() if name in wanted]
+
+
+def _renamed(study: "Study", run: Run) -> Run:
+    parents = {role: [BEFORE + name for name in names] for role, names in run.parents.items()}
+    computing = {"precision": study.longer.precision, "kernels": study.longer.kernels}
+    return replace(run, name=BEFORE + run.name, group=BEFORE[:-1] + "-" + run.group, parents=parents, **computing)
+
+
+def notebooks(study: "Study") -> list[Notebook]:
+    """Notebook 13, which reads the rows at both budgets."""
+    if not study.longer:
+        return []
+    question, answers = "Is a small gain the method's, or the budget's?", "CERBERUS Table 2 at a larger budget"
+    prefixes = {systems.TRIVIAL[-1].prefix, *study.longer.rows, *(BEFORE + row for row in study.longer.rows)}
+    read = [name for name in study.plan if plan.prefix_of(name) in prefixes]
+    return [Notebook("13_budget", question, answers, read)]
+
+
+def called(study: "Study") -> dict[str, System]:
+    """Run prefix → system, of the rows at the larger budget, in the order of the catalogue; none without a section."""
+    found = {}
+    for prefix, row in systems.systems(study).items():
+        if study.longer and prefix in study.longer.rows:
+            label, short = f"{row.label}, trained longer", f"{row.name}, trained longer"
+            found[BEFORE + prefix] = replace(row, prefix=BEFORE + prefix, label=label, short=short)
+    return found

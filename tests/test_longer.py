@@ -1,0 +1,51 @@
+import pytest
+
+from as2lib import Study
+from as2lib.papers.cerberus import budget, longer
+from tests.invented import FIT
+
+LONG = {
+    "transfer": FIT | {"steps": 9},
+    "adapt": FIT | {"steps": 7, "evaluate_every": 2},
+    "transfer_fit": {"electra": {"steps": 8}},
+}
+
+
+def with_rows(*rows, **more):
+    return Study.load("tiny", {"longer": {"rows": list(rows), **LONG, **more}})
+
+
+def test_a_row_comes_with_what_it_is_made_from_and_nothing_else(root):
+    names = {run.name for run in longer.runs(with_rows("kd/electra"))}
+    made_from = {"transfer/electra-large", "transfer/electra-base", "teacher/electra", "kd/electra"}
+    assert names == {f"longer/{prefix}/seed-0" for prefix in made_from}
+
+
+def test_a_longer_run_is_the_run_of_a_study_with_that_budget(root):
+    found = with_rows("kd/electra", "teacher/roberta", precision="float32", kernels=True)
+    backbones = {
+        "backbones.electra.large.transfer_fit": {"steps": 8},
+        "backbones.electra.base.transfer_fit": {"steps": 8},
+    }
+    other = Study.load("tiny", {"fit.transfer": LONG["transfer"], "fit.adapt": LONG["adapt"], **backbones})
+    for name in ("kd/electra/seed-0", "teacher/roberta/seed-0"):
+        assert found.store.identity(f"longer/{name}") == other.store.identity(name)
+        assert found.store.identity(f"longer/{name}") != found.store.identity(name)
+
+
+def test_a_longer_run_computes_as_its_section_says(root):
+    found = with_rows("base/electra", kernels=False)
+    run = found.plan["longer/base/electra/seed-0"]
+    assert not found.store.kernels(run)
+    assert found.store.kernels(found.plan["base/electra/seed-0"]) == found.kernels
+
+
+def test_a_row_that_no_system_has_is_refused_by_name(root):
+    with pytest.raises(ValueError, match=r"longer.rows: expected systems of CERBERUS.*got mhs/3h9"):
+        with_rows("base/electra", "mhs/3h9").plan  # noqa: B018
+
+
+def test_the_notebook_of_a_study_without_longer_rows_says_which_study_has_some(root):
+    assert longer.runs(Study.load("tiny")) == []
+    with pytest.raises(ValueError, match="tiny has no section `longer`"):
+        budget.table(Study.load("tiny"))
