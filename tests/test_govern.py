@@ -97,6 +97,13 @@ def test_where_no_teacher_is_on_its_side_the_label_teaches():
     assert (found.no_teacher.item(), found.followed.item()) == (1, 0)
 
 
+def test_without_its_cross_entropy_ca_mkd_is_govern_ca_where_all_teachers_are_on_the_labels_side():
+    batch = tensors([0.5, 0.4], [[0.8, 0.7], [0.1, 0.3]], [1, 0])
+    found = ca_mkd(*batch, weight=0.0)
+    assert found.total.item() == pytest.approx(govern_ca(*batch).total.item())
+    assert found.total.item() == pytest.approx(found.soft.item())
+
+
 def test_ca_mkd_adds_the_cross_entropy_of_the_student():
     found = ca_mkd(*tensors([0.5], [[0.8, 0.2]], [1]))
     cost = (1 / 0.8, 1 / 0.2)

@@ -39,7 +39,7 @@ def test_every_teacher_learns_from_nine_other_folds_of_ten(root):
 
 def test_both_labelled_rows_continue_from_the_student_of_govern_without_labels(root):
     runs = plan(study(root))
-    for name in ("ca-mkd", "govern-ca"):
+    for name in ("ca-mkd", "govern-ca", "ca-mkd-without-ce"):
         run = runs[f"govern/{name}/seed-1"]
         assert run.parents["start"] == ["govern/govern/seed-1"]
         assert run.data["train"] == [str(root / "train.tsv")]

@@ -86,13 +86,14 @@ def govern_ca(student: Tensor, teachers: Tensor, labels: Tensor) -> Agreement:
     return Agreement(loss.mean(), alone.to(student.dtype).mean(), follow.sum(dim=1).to(student.dtype).mean())
 
 
-def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor) -> Confidence:
+def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor, weight: float = 1.0) -> Confidence:
     """Confidence-aware distillation: every teacher teaches, those nearer to the label more, and so does the label.
 
-    total = hard + soft,  soft = sum over all teachers of w_i * D(f_s, f_i), w_i as in `govern_ca` with S = all,
-    hard = the cross entropy of the student against y
+    total = weight * hard + soft,  soft = sum over all teachers of w_i * D(f_s, f_i),
+    w_i as in `govern_ca` with S = all,  hard = the cross entropy of the student against y
 
-    Arguments and errors as in `govern_ca`.
+    Arguments and errors as in `govern_ca`.  weight: of the label's part; 0 gives a loss that differs from `govern_ca`
+    in whom it follows alone.
     Source: Zhang et al. 2022, as GOVERN, section 4.4, compares with it.
     """
     student, teachers = _read(student, teachers)
@@ -100,7 +101,7 @@ def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor) -> Confidence:
     everyone = torch.ones_like(teachers, dtype=torch.bool)
     soft = (_weights(teachers, y, everyone) * _distance(student, teachers)).sum(dim=1).mean()
     hard = F.binary_cross_entropy(student, y)
-    return Confidence(hard + soft, hard, soft)
+    return Confidence(weight * hard + soft, hard, soft)
 
 
 def _orientation(student: Tensor, teachers: Tensor) -> Tensor:

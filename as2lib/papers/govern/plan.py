@@ -58,11 +58,16 @@ def students(study: "Study") -> list[Run]:
 
 
 def supervised(study: "Study") -> list[Run]:
-    """Table 2, its last two rows: both continue from the student of "GOVERN on unlabelled data", with labels."""
+    """Table 2, its last two rows: both continue from the student of "GOVERN on unlabelled data", with labels.
+
+    With the ablation a third, CA-MKD without its cross entropy, which GOVERN-CA has not either.
+    """
     data, found = roles(study.data.target), []
+    losses = {"ca-mkd": "ca_mkd", "govern-ca": "govern_ca"}
+    losses |= {"ca-mkd-without-ce": "ca_mkd_without_ce"} if study.govern.ablation else {}
     for seed in study.seeds:
         parents = {"start": [f"govern/govern/seed-{seed}"], "teachers": names(teachers(study))}
-        for name, loss in (("ca-mkd", "ca_mkd"), ("govern-ca", "govern_ca")):
+        for name, loss in losses.items():
             spec = {"loss": loss, **settings(study, study.govern.labelled_fit, {})}
             found.append(Run(f"govern/{name}/seed-{seed}", "fit", spec, data, seed, STUDENTS, parents))
     return found

@@ -204,6 +204,7 @@ def tests(study: "Study") -> pandas.DataFrame:
     pairs = [("govern/govern", other) for other in ("govern/mean", "govern/lr", "govern/mean-ensemble")]
     pairs += [("govern/govern-ca", "govern/govern"), ("govern/govern-ca", "govern/ca-mkd")]
     names = {prefix: system.name for prefix, system in systems(study).items()}
+    pairs += [(pairs[-1][0], "govern/ca-mkd-without-ce")] * ("govern/ca-mkd-without-ce" in names)
     return labelled(compare(study, scored(study, {name for pair in pairs for name in pair}), pairs), names)
 
 

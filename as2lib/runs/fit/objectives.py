@@ -1,6 +1,7 @@
 """The losses that a run's spec can name, each as a function of what a model returned and of its targets."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -128,6 +129,7 @@ OBJECTIVES: dict[str, Callable[..., NamedTuple]] = {
     "govern": _without_labels(govern.govern),
     "govern_ca": _with_labels(govern.govern_ca),
     "ca_mkd": _with_labels(govern.ca_mkd),
+    "ca_mkd_without_ce": _with_labels(partial(govern.ca_mkd, weight=0.0)),
     "teacher_a_head": _teacher_a_head,
     "govern_a_head": _govern_a_head,
 }
