@@ -10,7 +10,7 @@ from as2lib.runs.wording import some
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-HEADLINES = ("03", "11")  # the notebooks whose answers are the study's
+HEADLINES = (("13", "03"), ("11",))  # the notebooks whose answers are the study's: the first of each that it has
 NOT_RUN = "not run"
 Measured = dict[str, dict[str, Any]]  # notebook's number → what it recorded
 
@@ -20,10 +20,9 @@ def verdict(study: "Study", measured: Measured, counts: pandas.DataFrame, expect
 
     counts: from `claims.counts`.  expected, moved: how many numbers the study has to give, and does not.
     """
-    questions = {notebook.name[:2]: notebook.question for notebook in notebooks(study)}
-    said = [answer(measured, one) for one in HEADLINES if one in questions]
     said = [
-        f"{questions[one]} {NOT_RUN}." if text == NOT_RUN else text for one, text in zip(HEADLINES, said, strict=False)
+        f"{question} {NOT_RUN}." if (text := answer(measured, number)) == NOT_RUN else text
+        for number, question in headlines(study).items()
     ]
     trust = "there is no file of numbers that a clean run must give"
     if expected:
@@ -31,6 +30,13 @@ def verdict(study: "Study", measured: Measured, counts: pandas.DataFrame, expect
             f"of the numbers that a clean run must give, {some(expected - moved, expected)} are within their tolerance"
         )
     return " ".join([*said, f"{claims.sentence(counts).removesuffix('.')}; {trust}."])
+
+
+def headlines(study: "Study") -> dict[str, str]:
+    """Number → question, of the notebooks whose answers stand first."""
+    questions = {notebook.name[:2]: notebook.question for notebook in notebooks(study)}
+    first = [next(filter(questions.__contains__, numbers), None) for numbers in HEADLINES]
+    return {number: questions[number] for number in first if number}
 
 
 def answers(study: "Study", measured: Measured) -> pandas.DataFrame:

@@ -14,7 +14,6 @@ from as2lib.report.tables import as_markdown
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-FINDINGS = (("03", "answer"), ("11", "answer"), ("00", "claims"))  # what stands first: student, front, claims
 SECTIONS = (  # title, what follows it: a table `NN_table_k` with its digits, or a figure `NN_figure_k`
     ("The main table", ("00_table_2", 1), "Accuracy in percent on the target test set, mean ± spread over seeds."),
     ("Accuracy against cost", ("11_figure_1", 0), "Every system; a point is the fuller the surer it is on the front."),
@@ -27,7 +26,8 @@ def write(study: "Study") -> Path:
     """Write the page; a part whose notebook was not run is left out."""
     folder = find_root() / "reports" / study.variant
     found = measured(study)
-    first = [found.get(number, {}).get(said, "").split("\n")[0] for number, said in FINDINGS]
+    stand_first = [*((number, "answer") for number in overview.headlines(study)), ("00", "claims")]
+    first = [found.get(number, {}).get(said, "").split("\n")[0] for number, said in stand_first]
     parts = [
         f"# {escape.markdown(study.title)}",
         "> Which candidate answers the question, and how cheaply can a model know?",
@@ -41,9 +41,13 @@ def write(study: "Study") -> Path:
             parts.append(f"## {title}\n\n{said}\n\n{as_markdown(pandas.read_csv(table, index_col=0), digits)}")
     parts.append(f"## Every question and its answer\n\n{as_markdown(overview.answers(study, found))}")
     transfer, adapt = study.fit.transfer, study.fit.adapt
+    longer = ""
+    if study.longer:
+        more = f"{study.longer.transfer.steps:,} and at most {study.longer.adapt.steps:,}"
+        longer = f"; the rows that were trained longer, {more} (13_budget)"
     parts.append(
         f"Budgets decide such numbers: fits of transformers were given {transfer.steps:,} steps of transfer and "
-        f"{adapt.steps:,} of adapt, in batches of {transfer.batch_size} and {adapt.batch_size} pairs.\n\n"
+        f"{adapt.steps:,} of adapt, in batches of {transfer.batch_size} and {adapt.batch_size} pairs{longer}.\n\n"
         f"`make study STUDY={study.study}` writes this page and the notebooks' own, from [index.html](index.html) on. "
         "Tables are in [tables/](tables), figures in [figures/](figures), the scores of every run in [runs/](runs)."
     )
