@@ -91,6 +91,6 @@ def answer(study: "Study", found: pandas.DataFrame, tests: pandas.DataFrame) -> 
     mhs = spread_text(rows.loc[HEADS, "longer MAP"], rows.loc[HEADS, "longer MAP ±"])
     return (
         f"At the larger budget MHS has MAP {mhs}, {apart(pair['difference'], 'the base model without a teacher')}: "
-        f"{results.verdict(study, pair)}; at the study's own budget it stands {apart(gain, 'it')}. The base "
+        f"{results.verdict(study, pair)}; at the study's own budget, {apart(gain, 'that model')}. The base "
         f"model itself goes from {number(rows.loc[ALONE, 'MAP'])} to {number(rows.loc[ALONE, 'longer MAP'])}."
     )
