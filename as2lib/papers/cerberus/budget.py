@@ -86,11 +86,19 @@ def sentences(study: "Study", found: pandas.DataFrame) -> list[str]:
 
 def answer(study: "Study", found: pandas.DataFrame, tests: pandas.DataFrame) -> str:
     """found: from `table`.  tests: from `among`."""
-    rows, pair = found.set_index("run"), tests.loc[(BEFORE + HEADS, BEFORE + ALONE)]
-    gain = rows.loc[HEADS, "MAP"] - rows.loc[ALONE, "MAP"]
+    rows = found.set_index("run")
     mhs = spread_text(rows.loc[HEADS, "longer MAP"], rows.loc[HEADS, "longer MAP ±"])
+    others = {
+        "ensemble/distilled": "the ensemble of three distilled students",
+        ALONE: "the base model without a teacher",
+    }
+    beside = []
+    for prefix, other in others.items():
+        if (BEFORE + HEADS, BEFORE + prefix) in tests.index:
+            row = tests.loc[(BEFORE + HEADS, BEFORE + prefix)]
+            beside.append(f"{apart(row['difference'], other)}: {results.verdict(study, row)}")
+    went = [f"{number(rows.loc[one, 'MAP'])} to {number(rows.loc[one, 'longer MAP'])}" for one in (ALONE, HEADS)]
     return (
-        f"At the larger budget MHS has MAP {mhs}, {apart(pair['difference'], 'the base model without a teacher')}: "
-        f"{results.verdict(study, pair)}; at the study's own budget, {apart(gain, 'that model')}. The base "
-        f"model itself goes from {number(rows.loc[ALONE, 'MAP'])} to {number(rows.loc[ALONE, 'longer MAP'])}."
+        f"At the larger budget MHS has MAP {mhs}, {'; '.join(beside)}. The base model goes from {went[0]}, MHS from "
+        f"{went[1]}."
     )
