@@ -2,6 +2,7 @@
 
 import os
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,15 @@ def write_study(root: Path, **changes) -> Path:
         write_pairs(root / f"{split}.tsv", questions, seed)
     (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(tiny_params(root) | changes, sort_keys=False))
     return root
+
+
+@pytest.fixture(autouse=True)
+def own_modules(monkeypatch):
+    """What a test put on the path of modules, or imported from its own folder, is not there for the next one."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == "mypackage"]:
+        del sys.modules[name]
 
 
 @pytest.fixture

@@ -47,4 +47,4 @@ def test_every_notebook_of_the_published_study_is_made_from_its_scores_alone(clo
     metrics = {path.stem: json.loads(path.read_text()) for path in (clone / "reports/wikiqa/metrics").glob("*.json")}
     assert metrics["01"]["target test questions"] == 243  # the scores hold labels of every question
     assert metrics["01"]["random MAP"] == pytest.approx(39.919, abs=0.001)  # exact, over these labels
-    assert not (clone / "work").exists()
+    assert not (clone / "work" / "runs").exists()

@@ -52,7 +52,7 @@ def test_one_teacher_alone_makes_the_same_student_by_vote_and_by_mean():
 
 def test_the_logistic_ensemble_teaches_what_it_scores(voted):
     pairs = load_parts(tuple(voted.study.data.target.test), "all")
-    logits = teacher_logits(voted.with_parents("govern/lr-ensemble/seed-0"), pairs, voted.precision)
+    logits = teacher_logits(voted.with_parents("govern/lr-ensemble/seed-0"), pairs, voted.precision())
     stored = voted.find("govern/lr-ensemble/seed-0").scores("test")["score"]
     assert logits.dtype == numpy.float32
     numpy.testing.assert_allclose(expit(logits[:, 1] - logits[:, 0]), stored, atol=1e-6)
@@ -62,7 +62,7 @@ def test_a_mean_ensemble_teaches_with_its_members_mean_probability(voted):
     pairs = load_parts(tuple(voted.study.data.target.test), "all")
     scores = voted.study.run("govern/mean-ensemble/seed-0").scores("test")["score"]
     numpy.testing.assert_allclose(
-        probability(teacher_logits(voted.with_parents("govern/mean-ensemble/seed-0"), pairs, voted.precision)),
+        probability(teacher_logits(voted.with_parents("govern/mean-ensemble/seed-0"), pairs, voted.precision())),
         scores,
         atol=1e-5,
     )
@@ -72,7 +72,7 @@ def test_all_teachers_logits_over_the_pool_are_computed_once(voted, monkeypatch)
     pool = load_unlabelled_parts(tuple(voted.study.govern.unlabelled))
     monkeypatch.setattr("as2lib.runs.fit.score", None)  # scoring again would fail
     for name in voted.planned("govern/govern-of-5/seed-0").parents["teachers"]:
-        assert teacher_logits(voted.with_parents(name), pool, voted.precision).shape == (len(pool), 2)
+        assert teacher_logits(voted.with_parents(name), pool, voted.precision()).shape == (len(pool), 2)
 
 
 def test_logits_over_another_pair_set_are_refused(voted, tmp_path):
