@@ -123,8 +123,8 @@ def test_the_first_backend_that_is_installed_and_exported_ranks_by_default(tmp_p
         (tmp_path / backend).mkdir()
         (tmp_path / backend / serve.FACTS).write_text(json.dumps({"backend": backend, "max_length": 16}))
         assert serve.find(tmp_path, None) == tmp_path / backend
-    there.remove("openvino")
-    assert serve.find(tmp_path, None) == tmp_path / "onnx"
+    there.remove("onnxruntime")
+    assert serve.find(tmp_path, None) == tmp_path / "openvino"
     assert serve.find(tmp_path, "torch") is None
 
 
