@@ -21,6 +21,7 @@ from as2lib.papers.cerberus import systems as cerberus_systems
 from as2lib.papers.cosinet import systems as cosinet_systems
 from as2lib.papers.govern import systems as govern_systems
 from as2lib.runs.results import by_question, compare, frame, published, scored
+from as2lib.runs.run import prefix_of
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -142,7 +143,7 @@ def runs_of(study: "Study", name: str) -> list[str]:
             return []
         exits = [n for n in study.cascade.exits if n <= scheme.layers] if scheme.method == "SR" else [scheme.layers]
         prefixes = [f"cascade/{where}"] if scheme.method == "CT" else [f"monolith/{n}/{where}" for n in exits]
-    planned = {run.rsplit("/seed-", 1)[0] for run in study.plan}
+    planned = {prefix_of(run) for run in study.plan}
     return [run for one in prefixes for run in study.store.below(one)] if planned >= {*prefixes} else []
 
 

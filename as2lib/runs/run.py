@@ -152,5 +152,16 @@ def scored(study: "Study") -> dict[str, list[str]]:
     return {"dev": study.data.target.dev, "test": study.data.target.test}
 
 
+def prefix_of(name: str) -> str:
+    """The system of a run: its name without the seed."""
+    return name.rsplit("/seed-", 1)[0]
+
+
+def of_systems(study: "Study", prefixes: Iterable[str]) -> list[str]:
+    """The names of the planned runs of these systems, by their prefixes, in the plan's order."""
+    wanted = set(prefixes)
+    return [name for name in study.plan if prefix_of(name) in wanted]
+
+
 def names(runs: Iterable[Run]) -> list[str]:
     return [run.name for run in runs]

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from as2lib.runs.run import Run
+from as2lib.runs.run import Run, prefix_of
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -22,7 +22,7 @@ def searched(study: "Study", runs: list[Run]) -> list[Run]:
     for run in runs:
         points = _points(study, run)
         if len(points) > 1:
-            name = run.name.rsplit("/seed-", 1)[0]
+            name = prefix_of(run.name)
             if name not in searches:
                 searches.add(name)
                 trials = [_at(replace(run, name=f"grid/{name}/{i}"), point) for i, point in enumerate(points)]

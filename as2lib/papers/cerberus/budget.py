@@ -68,7 +68,8 @@ def among(study: "Study") -> pandas.DataFrame:
 
 def names(study: "Study") -> dict[str, str]:
     """Run prefix at the larger budget → its system's short name: all rows here are of that budget."""
-    return {prefix: row.name.removesuffix(", trained longer") for prefix, row in called(study).items()}
+    shorter = systems(study)
+    return {prefix: shorter[prefix.removeprefix(BEFORE)].name for prefix in called(study)}
 
 
 def sentences(study: "Study", found: pandas.DataFrame) -> list[str]:

@@ -7,6 +7,7 @@ import pandas
 from as2lib.papers import claims as judging
 from as2lib.papers.cerberus.systems import systems
 from as2lib.runs.results import TIE_RULE, compare, note_on_intervals, published, scored
+from as2lib.runs.run import prefix_of
 from as2lib.runs.wording import number, some
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def claims(study: "Study") -> pandas.DataFrame:
     """
     table = published("cerberus_claims").fillna({"test": "none"}).rename(columns={"set": "on"})
     table = table[table["family"] == FAMILY].reset_index(drop=True)
-    prefixes = {name.rsplit("/seed-", 1)[0] for name in study.plan}
+    prefixes = {prefix_of(name) for name in study.plan}
     table["planned"] = table["a"].isin(prefixes) & table["b"].isin(prefixes)
     return table[["a", "b", "claim", "test", "source", "planned", "published", "on"]]
 

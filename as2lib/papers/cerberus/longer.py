@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from as2lib.papers.cerberus import plan, systems
-from as2lib.runs.run import Notebook, Run, System
+from as2lib.runs.run import Notebook, Run, System, of_systems, prefix_of
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -16,7 +16,7 @@ BEFORE = "longer/"  # of the names of these runs
 
 
 def study_of(study: "Study") -> "Study":
-    """The same study at the larger budget, with CERBERUS alone."""
+    """The same study at the larger budget."""
     longer, backbones = study.longer, {}
     for name, family in study.backbones.items():
         fit = longer.transfer_fit.get(name, {})
@@ -32,10 +32,10 @@ def runs(study: "Study") -> list[Run]:
     if not study.longer:
         return []
     every, wanted = {run.name: run for run in plan.runs(study_of(study))}, set()
-    if unknown := [row for row in study.longer.rows if not any(plan.prefix_of(name) == row for name in every)]:
+    if unknown := [row for row in study.longer.rows if not any(prefix_of(name) == row for name in every)]:
         raise ValueError(f"longer.rows: expected systems of CERBERUS, such as mhs/3h1; got {', '.join(unknown)}")
     for name in reversed(every):
-        if name in wanted or plan.prefix_of(name) in study.longer.rows:
+        if name in wanted or prefix_of(name) in study.longer.rows:
             wanted |= {name, *every[name].parent_names}
     return [_renamed(study, run) for name, run in every.items() if name in wanted]
 
@@ -52,8 +52,7 @@ def notebooks(study: "Study") -> list[Notebook]:
         return []
     question, answers = "Is a small gain the method's, or the budget's?", "CERBERUS Table 2 at a larger budget"
     prefixes = {systems.TRIVIAL[-1].prefix, *study.longer.rows, *(BEFORE + row for row in study.longer.rows)}
-    read = [name for name in study.plan if plan.prefix_of(name) in prefixes]
-    return [Notebook("13_budget", question, answers, read)]
+    return [Notebook("13_budget", question, answers, of_systems(study, prefixes))]
 
 
 def called(study: "Study") -> dict[str, System]:

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 from as2lib.papers.cerberus import systems
 from as2lib.papers.cerberus.systems import HEADS, ROLES, STUDENT
 from as2lib.runs.params import FAMILIES, SIZES
-from as2lib.runs.run import Notebook, Run, System, adapt, from_backbone, names, roles, scored
+from as2lib.runs.run import (
+    Notebook,
+    Run,
+    System,
+    adapt,
+    from_backbone,
+    names,
+    of_systems,
+    prefix_of,
+    roles,
+    scored,
+)
 from as2lib.runs.search import searched
 
 if TYPE_CHECKING:
@@ -52,7 +63,8 @@ def notebooks(study: "Study") -> list[Notebook]:
         "06_head_teacher_agreement": [*models, called["mhs/3h1"]],
         "07_significance": claimed(study),
     }
-    read = {name: of_systems(study, [*systems.trivial(), *found]) for name, found in rows.items()} | {"05_latency": []}
+    prefixes = {name: [row.prefix for row in [*systems.trivial(), *found]] for name, found in rows.items()}
+    read = {name: of_systems(study, found) for name, found in prefixes.items()} | {"05_latency": []}
     timed = {"04_mhs_configs", "05_latency"} if study.latency else set()
     return [
         Notebook(name, *texts, read[name], name in timed)
@@ -67,16 +79,6 @@ def claimed(study: "Study") -> list[System]:
     with files("as2lib.papers.cerberus").joinpath("published", "claims.csv").open(encoding="utf-8") as file:
         pairs = [(row["a"], row["b"]) for row in csv.DictReader(file)]
     return [called[prefix] for pair in pairs if planned.issuperset(pair) for prefix in pair]
-
-
-def of_systems(study: "Study", rows: Iterable[System]) -> list[str]:
-    """The names of the planned runs of these systems, in the plan's order."""
-    prefixes = {row.prefix for row in rows}
-    return [name for name in study.plan if prefix_of(name) in prefixes]
-
-
-def prefix_of(name: str) -> str:
-    return name.rsplit("/seed-", 1)[0]
 
 
 def lexical(study: "Study") -> list[Run]:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from as2lib.papers.cosinet.systems import ENCODERS, MODELS, SHAPES, SHUFFLED, UNRELATED, systems
-from as2lib.runs.run import Notebook, Run, roles
+from as2lib.runs.run import Notebook, Run, of_systems, roles
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -25,8 +25,7 @@ def notebooks(study: "Study") -> list[Notebook]:
     """Notebook 09, which reads the runs of every system of the catalogue."""
     if not study.cosinet:
         return []
-    known = systems(study)
-    read = [name for name in study.plan if name.rsplit("/seed-", 1)[0] in known]
+    read = of_systems(study, systems(study))
     return [Notebook("09_cosinet", "How far does a million parameters go?", "Cosinet Tables 2–6", read)]
 
 

@@ -8,7 +8,7 @@ from as2lib.papers.cerberus import longer
 from as2lib.papers.cerberus import systems as cerberus
 from as2lib.papers.cosinet import systems as cosinet
 from as2lib.papers.govern import systems as govern
-from as2lib.runs.run import Notebook, System
+from as2lib.runs.run import Notebook, System, of_systems, prefix_of
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -39,14 +39,13 @@ def systems(study: "Study") -> dict[str, System]:
             found[f"{recipe.prefix}/target"] = System(f"{recipe.prefix}/target", recipe.label, CASCADE)
         for layers in study.cascade.exits:
             found[f"monolith/{layers}/target"] = System(f"monolith/{layers}/target", f"MT of {layers} layers", ENCODER)
-    ranked = {name.rsplit("/seed-", 1)[0] for name, run in study.plan.items() if _on_target(study, run.data)}
+    ranked = {prefix_of(name) for name, run in study.plan.items() if _on_target(study, run.data)}
     return {prefix: system for prefix, system in found.items() if prefix in ranked}
 
 
 def notebooks(study: "Study") -> list[Notebook]:
     """Notebook 11 with the runs of the catalogue's systems."""
-    known = systems(study)
-    read = [name for name in study.plan if name.rsplit("/seed-", 1)[0] in known]
+    read = of_systems(study, systems(study))
     return [Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", read)]
 
 

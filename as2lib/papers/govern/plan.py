@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from as2lib.papers.govern.params import Encoder
 from as2lib.papers.govern.systems import TABLE_4, systems
 from as2lib.runs.params import Training
-from as2lib.runs.run import Notebook, Run, names, roles, scored, settings
+from as2lib.runs.run import Notebook, Run, names, of_systems, roles, scored, settings
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -27,8 +27,7 @@ def notebooks(study: "Study") -> list[Notebook]:
     """Notebook 10 with the runs of the catalogue's systems."""
     if study.govern is None:
         return []
-    known = systems(study)
-    read = [name for name in study.plan if name.rsplit("/seed-", 1)[0] in known]
+    read = of_systems(study, systems(study))
     return [Notebook("10_govern", "Can teachers vote on each sample?", "GOVERN Tables 1–4 and Figure 2", read)]
 
 
