@@ -7,9 +7,7 @@ import os
 import re
 import signal
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -238,12 +236,10 @@ def import_cerberus(options: argparse.Namespace) -> None:
     from as2lib.models.mhs import MHSForSequenceClassification
     from as2lib.runs.card import describe, model_card
 
-    with _named(options.file):
-        cerberus.shape(cerberus.read(options.file))  # before the hub is asked for anything
+    cerberus.read(options.file)  # before the hub is asked for anything
     config = cross_encoder.configuration(options.backbone)
     encoder = PairEncoder(cross_encoder.tokenizer(options.backbone), options.max_length)
-    with _named(options.file):
-        student = MHSForSequenceClassification.from_cerberus(options.file, config, options.body, options.heads)
+    student = MHSForSequenceClassification.from_cerberus(options.file, config, options.body, options.heads)
     shape = {name: getattr(student.config, name) for name in ("body", "heads", "combine")}
     options.out.mkdir(parents=True, exist_ok=True)
     student.save_pretrained(options.out)
@@ -256,19 +252,6 @@ def import_cerberus(options: argparse.Namespace) -> None:
     card = model_card(f"CERBERUS {options.file.stem}", describe(shape), facts, options.backbone)
     (options.out / "README.md").write_text(card, encoding="utf-8")
     print_now(f"body {shape['body']}, {shape['heads']} heads: written to {options.out}")
-
-
-@contextmanager
-def _named(file: Path) -> Iterator[None]:
-    """Turns whatever a reader of tensors raises, or warns of, into a ValueError that names the file."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except ValueError as error:
-        raise ValueError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
-    except Exception as error:  # of any kind: a reader of pickles obeys the bytes of what is none
-        raise ValueError(f"{file}: expected a state dict of tensors, got other bytes ({error})") from None
 
 
 def print_now(line: str) -> None:

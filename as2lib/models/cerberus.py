@@ -6,9 +6,9 @@ and a second copy, `core_base_model.*`.
 """
 
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from pickle import UnpicklingError
 
 import torch
 from torch import Tensor
@@ -29,19 +29,27 @@ RENAMED = (  # ours → theirs; the first that fits
 def read(file: str | Path) -> dict[str, Tensor]:
     """The tensors of a released state dict by their names, without what is ignored; nothing else is ever unpickled.
 
-    Raises FileNotFoundError, and ValueError where the file holds anything else.
+    Raises FileNotFoundError, and ValueError, which names the file, where it holds anything else.
     """
     expected = f"{file}: expected a state dict of tensors"
     try:
-        content = torch.load(file, map_location="cpu", weights_only=True)
-    except (UnpicklingError, RuntimeError, EOFError, ValueError):
+        with warnings.catch_warnings(action="ignore"):  # about pickles that are none
+            content = torch.load(file, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise
+    except Exception:  # of any kind: a reader of pickles obeys the bytes of what is none
         raise ValueError(f"{expected}, got something that torch.load(weights_only=True) refuses") from None
     if not isinstance(content, dict):
         raise ValueError(f"{expected}, got {type(content).__name__}")
     for name, value in content.items():
-        if not isinstance(value, Tensor):
+        if not (isinstance(name, str) and isinstance(value, Tensor)):
             raise ValueError(f"{expected}, got {type(value).__name__} under {name!r}")
-    return {name: value for name, value in content.items() if not name.startswith(IGNORED)}
+    released = {name: value for name, value in content.items() if not name.startswith(IGNORED)}
+    try:
+        shape(released)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+    return released
 
 
 def shape(released: Mapping[str, Tensor]) -> tuple[int, int]:

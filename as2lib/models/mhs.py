@@ -179,7 +179,7 @@ class MHSForSequenceClassification(PreTrainedModel):
 
         backbone_config: of the encoder it was made from, such as google/electra-base-discriminator.
         body, heads: the student's shape; None: as the file has it.  It averages its heads' probabilities.
-        Raises ValueError that names the first tensor that is missing, unexpected or of another shape.
+        Raises ValueError that names the file, and the first tensor that is missing, unexpected or of another shape.
         """
         weights = cerberus.read(state_dict_file)
         found_body, found_heads = cerberus.shape(weights)
@@ -188,7 +188,10 @@ class MHSForSequenceClassification(PreTrainedModel):
         if (family := config.backbone["model_type"]) not in cerberus.BACKBONES:
             raise ValueError(f"backbone: expected one of {', '.join(cerberus.BACKBONES)}, got {family}")
         student = cls(config)
-        student.load_state_dict(cerberus.renamed(weights, student.state_dict()))
+        try:
+            student.load_state_dict(cerberus.renamed(weights, student.state_dict()))
+        except ValueError as error:
+            raise ValueError(f"{state_dict_file}: {error}") from None
         return student.eval()
 
     def forward(
