@@ -186,7 +186,7 @@ def test_parts_of_many_pairs_end_between_questions(counted, monkeypatch):
 
 
 def test_an_unknown_backend_and_one_that_is_not_installed_are_named(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="expected one of torch, openvino, onnx; got 'tensorrt'"):
+    with pytest.raises(ValueError, match="expected one of torch, onnx, openvino; got 'tensorrt'"):
         Ranker.load(tmp_path, backend="tensorrt")
     monkeypatch.setattr(serve, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r'onnx needs onnxruntime, .* pip install "as2lib\[serve\]"'):
