@@ -24,6 +24,11 @@ def main(given: list[str] | None = None) -> int:
     """Run one command; an error a user can mend is one line on stderr and exit code 2."""
     for library in ("TRANSFORMERS", "HF_HUB"):  # what they warn of, a study has seen to or says itself
         os.environ.setdefault(f"{library}_VERBOSITY", "error")
+    if given is None and sys.argv[1:2] in (["fit"], ["notebook"]):
+        from as2lib.runs import forked
+
+        if (code := forked.asked(sys.argv[1], sys.argv[1:])) is not None:
+            return code
     given, options = sys.argv[1:] if given is None else given, None
     end = given.index("--") if given[:1] == ["study"] and "--" in given else len(given)
     try:
@@ -158,7 +163,8 @@ def study(options: argparse.Namespace) -> int:
     limits += [*(["--forcerun", *again] if again else []), "--cores", str(options.cores)]
     with stopped_by_signals(), only_one(f"study-{name}", f"study {name}") as lock:
         forget_made(loaded.store)
-        code = walk(loaded.store, lock, "--config", f"study={given}", *limits, *options.snakemake)
+        named = ["--config", f"study={given}"]
+        code = walk(loaded.store, lock, *named, *limits, *options.snakemake, forks=not elsewhere)
     if code == 0:
         print_now(f"study {name}: reports/{name}/index.html")
     return code

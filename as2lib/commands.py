@@ -16,6 +16,7 @@ from as2lib.escape import field, spreadsheet, terminal
 from as2lib.papers import notebooks
 from as2lib.paths import find_root
 from as2lib.precision import computed_in
+from as2lib.runs import forked
 from as2lib.runs.alone import guarded
 from as2lib.runs.estimate import estimate, said
 from as2lib.runs.finished import Finished
@@ -75,13 +76,17 @@ def incomplete(study: "Study") -> list[str]:
     return found
 
 
-def walk(store: Store, lock: int, *arguments: str) -> int:
-    """Snakemake over the study's graph, and its exit code; a line of what is at work where nothing is printed."""
+def walk(store: Store, lock: int, *arguments: str, forks: bool = True) -> int:
+    """Snakemake over the study's graph, and its exit code; a line of what is at work where nothing is printed.
+
+    forks: its fits and notebooks are forks of one process, on one machine without a GPU.
+    """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     # Freed tensors stay with the process, instead of costing a page fault a page again and again: a fifth of the time.
     keep = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=4294967296"
     environment = {"GLIBC_TUNABLES": keep, "PYTHONUNBUFFERED": "1", **os.environ, "PATH": path}
-    command, pipe = [sys.executable, "-m", "snakemake", *arguments], subprocess.PIPE
+    pipe, command = subprocess.PIPE, [sys.executable, "-m", "snakemake", *arguments]
+    command = forked.below_forks(command) if forks else command
     started = last = time.time()
 
     def pass_on(source, target) -> None:

@@ -1,12 +1,14 @@
 """Runs notebooks and makes HTML pages of them: contents beside the text, code one switch away, tables to sort."""
 
 import re
+import sys
 from base64 import b64encode
 from hashlib import sha256
 from html import unescape
 from pathlib import Path
 
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from nbconvert import HTMLExporter
 from papermill import execute_notebook
 from pygments.formatters import HtmlFormatter
@@ -20,10 +22,18 @@ LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 
 
+class Kernel(AsyncKernelManager):
+    """This interpreter's kernel, forked where a study forks."""
+
+    def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
+        return [sys.executable, "-m", "as2lib.report.kernel", "-f", self.connection_file, "--log-level=ERROR"]
+
+
 def execute(notebook: Path, executed: Path, study: str) -> Path:
     """Run a notebook on a study (name or file), in its folder; where a cell fails, `executed` holds what was run."""
     executed.parent.mkdir(parents=True, exist_ok=True)
-    execute_notebook(str(notebook), str(executed), {"study": study}, cwd=str(notebook.parent), progress_bar=False)
+    kernel = {"cwd": str(notebook.parent), "kernel_manager_class": Kernel}
+    execute_notebook(str(notebook), str(executed), {"study": study}, progress_bar=False, **kernel)
     saved = nbformat.read(executed, as_version=4)
     for cell in saved.cells:
         if cell.cell_type == "code":
