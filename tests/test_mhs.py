@@ -4,7 +4,7 @@ from transformers import AutoModelForSequenceClassification
 
 from as2lib.kernels.first_token import reading_first_token
 from as2lib.models import cross_encoder
-from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
+from as2lib.models.mhs import MHSForSequenceClassification
 from tests.encoders import FAMILIES, batch
 from tests.encoders import classifier as backbone
 
@@ -122,24 +122,6 @@ def test_an_albert_has_its_layer_once_in_the_body_and_once_a_head(heads):
     head = count(whole.albert.encoder.albert_layer_groups) + count(whole.albert.pooler) + count(whole.classifier)
     body = count(whole) - count(whole.albert.pooler) - count(whole.classifier)
     assert count(MHSForSequenceClassification.from_backbone(whole, 3, heads)) == body + heads * head
-
-
-@pytest.mark.parametrize(("body", "published"), [(11, 124), (10, 139), (8, 169), (6, 199)])
-def test_a_base_size_student_has_the_published_number_of_parameters(body, published):
-    with torch.device("meta"):
-        student = MHSForSequenceClassification(MHSConfig({"model_type": "electra", **ELECTRA_BASE}, body, heads=3))
-    millions = sum(parameter.numel() for parameter in student.parameters()) / 1e6
-    assert abs(millions - published) < 4  # CERBERUS Table 4: B11 3H1, B10 3H2, B8 3H4, B6 3H6
-
-
-ELECTRA_BASE = {
-    "vocab_size": 30522,
-    "embedding_size": 768,
-    "hidden_size": 768,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "intermediate_size": 3072,
-}
 
 
 @pytest.mark.parametrize("how", ["probability", "logit"])

@@ -128,6 +128,7 @@ CASCADE |= {"transfer": {"train": "a.tsv", "dev": "b.tsv", "test": "c.tsv"}}
 COSINET = {"vectors": {"source": "ppmi"}, "pointwise": FIT, "listwise": FIT, "seeds": [0]}
 GOVERN = {"unlabelled": "pool.tsv", "start": "backbone", "teachers": [{"of": "electra-base"}]}
 GOVERN |= {"student": {"of": "electra-base"}, "teacher_fit": FIT, "unlabelled_fit": FIT, "labelled_fit": FIT}
+ABLATION = {"teacher": {"of": "electra-base"}, "student": {"of": "electra-base", "layers": 1}, "fit": FIT}
 INFINITE, NOT_A_NUMBER = float("inf"), float("nan")
 WRONG = [  # a key and its value, words of what is said of it
     ("seeds", 3, "seeds: Input should be a valid list"),
@@ -193,6 +194,8 @@ WRONG = [  # a key and its value, words of what is said of it
     ("significance__margin", 0, "significance.margin"),
     ("significance__resample", 9, "significance.resample: unknown key; did you mean resamples?"),
     ("latency", {"batch": 2, "repeats": 1, "rows": []}, "latency.repeats"),
+    ("latency", {"batch": 0, "repeats": 2, "rows": []}, "latency.batch"),
+    ("latency", {"batch": 2, "repeats": 2, "rows": None}, "latency.rows"),
     ("latency", {"batch": 2, "repeats": 2, "rows": [], "tokens": 1000}, "latency.tokens"),
     (f"{CONFIG}__hiden_size", 16, "backbones.electra.base.config.hiden_size: unknown key; did you mean hidden_size?"),
     (f"{CONFIG}__vocab_size", 100, "config.vocab_size: unknown key"),
@@ -206,11 +209,7 @@ WRONG = [  # a key and its value, words of what is said of it
     (f"{CONFIG}__hidden_act", "rulu", "config.hidden_act"),
     (f"{CONFIG}__hidden_dropout_prob", 1.0, "config.hidden_dropout_prob"),
     (f"{CONFIG}__initializer_range", NOT_A_NUMBER, "config.initializer_range"),
-    (
-        f"{CONFIG}__max_position_embeddings",
-        8,
-        "data.max_length: expected at most 8 tokens, which backbones.electra.base",
-    ),
+    (f"{CONFIG}__max_position_embeddings", 8, "data.max_length: expected at most 8 tokens, which backbones.electra"),
     ("data__max_length", 41, "data.max_length: expected at most 40 tokens, which backbones.electra.large"),
     ("data__max_length", 40, "data.max_length: expected at most 39 tokens, which backbones.roberta.large"),
     ("data__max_length", 4, "data.max_length"),
@@ -242,12 +241,15 @@ WRONG = [  # a key and its value, words of what is said of it
     ("cosinet", COSINET | {"dropout": 1}, "cosinet.dropout"),
     ("cosinet", COSINET | {"hiden": 3}, "cosinet.hiden: unknown key; did you mean hidden?"),
     ("cosinet", COSINET | {"vectors": {"source": "file"}}, "cosinet.vectors: expected a name for file and encoder"),
+    ("cosinet", COSINET | {"listwise": FIT | {"epochs": 2}}, "cosinet.listwise: expected either steps or epochs"),
     ("govern", GOVERN | {"student": {"of": "electra-huge"}}, "govern.student: expected either of"),
-    (
-        "govern",
-        GOVERN | {"student": {"of": "electra-base", "layers": 9}},
-        "at most the 2 layers of electra-base, got 9",
-    ),
+    ("govern", GOVERN | {"student": {"of": "electra-base", "layers": 9}}, "at most the 2 layers of electra-base"),
+    ("govern", GOVERN | {"student": {"of": "electra-base", "name": "x"}}, "govern.student: expected either of"),
+    ("govern", GOVERN | {"start": "transfer", "student": {"name": "some/encoder"}}, "expected backbone where an encod"),
+    ("govern", GOVERN | {"unlabelled": []}, "govern.unlabelled"),
+    ("govern", GOVERN | {"ablation": ABLATION | {"teachers": []}}, "govern.ablation.teachers"),
+    ("govern", GOVERN | {"ablation": ABLATION | {"teachers": [0]}}, "govern.ablation.teachers.0"),
+    ("govern", GOVERN | {"ablation": ABLATION | {"teachers": [11]}}, "govern.ablation.teachers.0"),
     ("govern", GOVERN | {"precisions": [2]}, "govern.precisions.0"),
     ("govern", GOVERN | {"precisions": []}, "govern.precisions"),
     ("govern", GOVERN | {"start": "here"}, "govern.start"),
@@ -305,65 +307,31 @@ def columns(**changes) -> pa.Table:
 
 
 def line(**changes) -> str:
-    return json.dumps({key: value for key, value in (ROW | changes).items() if value is not ...}) + "\n"
+    return json.dumps(ROW | changes) + "\n"
 
 
 LONE = '{"question_id": "q1", "question": "Who?", "answer": "\\ud800", "label": 1}'
-PAIRS = [  # a file's name, what it holds, words of what is said of it
-    ("a.tsv", "", "expected at least one row, got an empty file"),
-    ("a.tsv", TSV, "expected at least one row, got none"),
+PAIRS = [  # a file's name, what it holds, words of what is said of it; test_pairs has the rules of a row
     ("a.tsv", "\n\n", "a.tsv"),
     ("a.tsv", "hello\nyou\n", "expected the columns"),
-    ("a.tsv", TSV + "q1\tWho?\tAnn\n", "row 1 (line 2): expected 4 fields"),
-    ("a.tsv", TSV + "q1\tWho?\tAnn\t1\t1\n", "row 1 (line 2): expected 4 fields"),
     ("a.tsv", TSV + "q1\tWho?\tAnn\t2\n", "row 1 (line 2): label must be 0 or 1, got '2'"),
-    ("a.tsv", TSV + "q1\tWho?\t \t1\n", "row 1 (line 2): answer must not be empty"),
-    ("a.tsv", TSV + "q1\tWho?\tAnn\t1\nq1\tWhy?\tBob\t0\n", "row 2 (line 3): expected one question text a question_id"),
-    (
-        "a.tsv",
-        TSV + "q1\tA?\tx\t1\nq2\tB?\tx\t1\nq1\tA?\ty\t0\n",
-        "row 3 (line 4): the rows of a question must be conti",
-    ),
-    (
-        "a.tsv",
-        TSV + 'q\tA?\t"I came, I saw.\t0\nq\tA?\tI conquered."\t1\n',
-        "row 1 (line 2): expected no tab and no line",
-    ),
-    ("a.tsv", TSV + 'q\tA?\t"I came\t0\n', "or save the file as CSV"),
     ("a.tsv", TSV + 'q\tA?\t"I" came\t0\n', "without quoting, where quotes are text, name the columns QuestionID"),
     ("a.tsv", TSV.encode("utf-16"), "save the file as UTF-8"),
-    ("a.tsv", TSV.encode() + b"q1\tWho?\tcaf\xe9\t1\n", "row 1 (line 2): expected UTF-8 text, got the byte 0xe9"),
     ("a.tsv", CSV + "q1,Who?,Ann,1\n", "expected the columns"),
-    ("a.tsv", "question_id\tquestion\tanswer\tlabel\tlabel\nq\tA?\tx\t1\t0\n", "expected each column once"),
     ("a.tsv", "question_id\tquestion\tanswr\tlabel\nq\tA?\tx\t1\n", "(missing answer; extra answr)"),
     ("a.csv", CSV + 'q1,Who?,"Ann,1\n', "row 1 (line 2): expected fields quoted"),
-    ("a.csv", CSV + "q1,Who?,Ann,yes\n", "label must be 0 or 1, got 'yes'"),
-    ("a.csv", CSV + "q1,Who?,Ann,\n", "label must be 0 or 1, got nothing"),
-    ("a.csv", CSV + "q1,Who?,I came, saw,1\n", "expected 4 fields (question_id, question, answer, label), got 5"),
     ("a.csv", b"\x00\x01\x02\xff" * 9, "a.csv"),
-    ("a.jsonl", "\n", "expected at least one row, got none"),
-    ("a.jsonl", "{", "row 1 (line 1): expected a JSON object"),
     ("a.jsonl", "[" * DEEP, "expected a JSON object, got one nested too deeply"),
     ("a.jsonl", '{"a":' * DEEP, "expected a JSON object, got one nested too deeply"),
     ("a.jsonl", "9" * 5000, "expected a JSON object, got Exceeds the limit"),
-    ("a.jsonl", "[1]", "expected an object with the columns"),
     ("a.jsonl", "null", "expected an object with the columns"),
     ("a.jsonl", LONE, "row 1 (line 1): answer must be text, got half a character"),
     ("a.jsonl", line()[:-2] + ', "label": 0}', "expected a JSON object, got a key twice"),
-    ("a.jsonl", line(label=2), "label must be 0 or 1, got '2'"),
     ("a.jsonl", line(label=NOT_A_NUMBER), "label must be 0 or 1, got 'nan'"),
     ("a.jsonl", line(label=[1]), "label must be 0 or 1, got '[1]'"),
     ("a.jsonl", line(label=True), "label must be 0 or 1, got 'True'"),
-    ("a.jsonl", line(answer=None), "answer must not be empty"),
     ("a.jsonl", line(answer=["Ann"]), "answer must be text, got ['Ann']"),
-    ("a.jsonl", line(question_id={}), "question_id must be text, got {}"),
-    (
-        "a.jsonl",
-        line() + line(note=1),
-        "row 2 (line 2): expected the columns of the first row, got a difference in note",
-    ),
-    ("a.jsonl", line(answer=...), "(missing answer)"),
-    ("a.parquet", b"no", "expected a Parquet file"),
+    ("a.jsonl", line() + line(note=1), "expected the columns of the first row, got a difference in note"),
     ("a.parquet", b"PAR1" + b"\0" * 40 + b"PAR1", "expected a Parquet file"),
     ("a.parquet", columns(answer=[["Ann"]]), "answer must be text, got a column of type list<"),
     ("a.parquet", columns(answer=[{"text": "Ann"}]), "answer must be text, got a column of type struct<"),
@@ -371,19 +339,11 @@ PAIRS = [  # a file's name, what it holds, words of what is said of it
     ("a.parquet", columns(answer=[True]), "answer must be text, got a column of type bool"),
     ("a.parquet", columns(answer=[b"\xff"]), "row 1: answer must be UTF-8 text"),
     ("a.parquet", columns(question_id=[[1]]), "question_id must be text, got a column of type list<"),
-    (
-        "a.parquet",
-        columns(question_id=pa.array([1], pa.timestamp("s"))),
-        "question_id must be text, got a column of type",
-    ),
+    ("a.parquet", columns(question_id=pa.array([1], pa.timestamp("s"))), "question_id must be text, got a column"),
     ("a.parquet", columns(label=[[1]]), "label must be 0 or 1, got a column of type list<"),
     ("a.parquet", columns(label=[{"of": 1}]), "label must be 0 or 1, got a column of type struct<"),
     ("a.parquet", columns(label=[b"\xff"]), "label must be 0 or 1, got a column of type binary"),
     ("a.parquet", columns(label=[True]), "row 1: label must be 0 or 1, got "),
-    ("a.parquet", columns(label=pa.array([None], pa.int8())), "label must be 0 or 1, got nothing"),
-    ("a.parquet", columns(note=["x"]), "(extra note)"),
-    ("a.parquet", columns().slice(1), "expected at least one row, got none"),
-    ("a.txt", "x", "expected a file that ends in tsv, csv, jsonl, parquet, got .txt"),
     ("a", "x", "expected a file that ends in"),
 ]
 
@@ -463,6 +423,7 @@ COMMANDS = [  # a command, words of what is said of it
     ('plan tiny --set title="\\ud800"', "--set: expected UTF-8 text"),
     ("plan tiny --set seeds=[0,0]", "tiny.yaml: seeds: expected each value once"),
     ("plan tiy", "no study 'tiy': tiy.yaml is not there; did you mean tiny?"),
+    ("plan nothing", "known: tiny"),
     ("plan gone.yaml", "gone.yaml is not there"),
     ("plan params", "params.yaml is not there"),
     ("show mhs/3h1 --study tiny", "no run 'mhs/3h1'; its seeds are mhs/3h1/seed-0, mhs/3h1/seed-1"),
@@ -489,10 +450,6 @@ def test_a_wrong_command_is_refused(refused, command, words):
     assert words in refused(*command.split())
 
 
-def test_the_table_of_mistakes_is_long():
-    assert len(YAML) + len(WRONG) + len(PAIRS) + len(ORIGINALS) + len(LOCAL) + len(COMMANDS) >= 150
-
-
 def test_a_closed_pipe_ends_quietly(home):
     command = f"{sys.executable} -m as2lib plan tiny | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=os.environ)
@@ -509,26 +466,8 @@ def test_an_interrupted_command_is_one_line(home):
 
 
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-PIECES = [
-    *COLUMNS,
-    "\t",
-    ",",
-    "\n",
-    "\r\n",
-    '"',
-    '""',
-    "q1",
-    "Who?",
-    "0",
-    "1",
-    "{",
-    "}",
-    "[",
-    ":",
-    '"label":',
-    "\ufeff",
-    "\0",
-]
+PIECES = [*COLUMNS, "\t", ",", "\n", "\r\n", '"', '""', "q1", "Who?", "0", "1", "{", "}", "[", ":", '"label":']
+PIECES += ["\ufeff", "\0"]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

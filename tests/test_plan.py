@@ -81,14 +81,22 @@ def test_a_backbone_changes_its_own_settings_only(root):
     assert runs["transfer/roberta-base/seed-0"].spec["training"]["steps"] == 6
 
 
-def test_the_plan_the_store_and_a_page_import_neither_torch_nor_scipy():
-    code = (
-        "import sys; from as2lib.runs.store import Store; from as2lib import Study; Store(Study.load('sample'));"
-        "from as2lib.report import dependencies, pages;"
-        "print(sorted({'torch', 'scipy', 'datasets', 'pandas', 'transformers', 'matplotlib'} & set(sys.modules)))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert found.stdout.strip() == "[]", found.stderr
+STARTS = [  # what is done, in this order and in one process, and what must not have been imported by then
+    ("import as2lib.data.sources", "torch transformers datasets pandas pyarrow numpy scipy"),
+    ("from as2lib.__main__ import main; main(['plan', 'tiny'])", "torch transformers datasets pandas scipy"),
+    ("from as2lib.report import dependencies, pages", "torch transformers datasets pandas scipy matplotlib"),
+    ("import as2lib.metrics.ranking", "torch datasets scipy"),
+    ("from as2lib import Study; Study.load('tiny').run('mhs/3h1/seed-0').scores('test')", "torch datasets"),
+    ("import as2lib.data.pairs", "torch"),
+    ("import as2lib.ranker, as2lib.serve.runtime", "torch"),
+]
+
+
+def test_what_starts_fast_imports_nothing_large(trained):
+    code = "import sys\nfor step, names in eval(sys.argv[1]):\n    exec(step)\n"
+    code += "    assert not (found := {*names.split()} & {*sys.modules}), (step, found)"
+    found = subprocess.run([sys.executable, "-c", code, repr(STARTS)], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
 
 
 def test_table_four_scales_the_papers_heads_to_the_depth_and_adds_those_asked_for(root):

@@ -99,17 +99,6 @@ def test_scores_have_every_question_and_no_text(trained):
     numpy.testing.assert_allclose(scores["score"], scores[["head_0", "head_1", "head_2"]].mean(axis=1), atol=1e-6)
 
 
-def test_reading_finished_scores_imports_no_torch(trained_root):
-    code = (
-        "import os, sys; from as2lib import Study;"
-        "s = Study.load('tiny').run('mhs/3h1/seed-0').scores('test');"
-        "print(len(s), 'torch' in sys.modules)"
-    )
-    environment = {"AS2_ROOT": str(trained_root), "PATH": "/usr/bin:/bin"}
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert found.stdout.strip() == "72 False"
-
-
 def test_an_unknown_split_names_those_there_are(trained):
     with pytest.raises(ValueError, match=r"\['dev', 'test'\]"):
         trained.study.run("mhs/3h1/seed-0").scores("train")

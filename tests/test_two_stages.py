@@ -3,19 +3,13 @@
 import numpy
 import pytest
 import torch
-from safetensors.torch import load_file
 from scipy.special import expit
 
 from as2lib.data.pairs import load_parts, load_unlabelled_parts
 from as2lib.losses.govern import govern, mean_ensemble
-from as2lib.runs.files import read_logits
 from as2lib.runs.fit import teacher_logits, training_pairs
 from as2lib.runs.fit.objectives import objective
-from as2lib.score import probability
-
-
-def weights(store, name):
-    return load_file(store.find(name).model_folder / "model.safetensors")
+from tests.test_fit import weights
 
 
 def test_a_student_without_labels_sees_a_pool_without_labels(voted):
@@ -58,31 +52,11 @@ def test_the_logistic_ensemble_teaches_what_it_scores(voted):
     numpy.testing.assert_allclose(expit(logits[:, 1] - logits[:, 0]), stored, atol=1e-6)
 
 
-def test_a_mean_ensemble_teaches_with_its_members_mean_probability(voted):
-    pairs = load_parts(tuple(voted.study.data.target.test), "all")
-    scores = voted.study.run("govern/mean-ensemble/seed-0").scores("test")["score"]
-    numpy.testing.assert_allclose(
-        probability(teacher_logits(voted.with_parents("govern/mean-ensemble/seed-0"), pairs, voted.precision())),
-        scores,
-        atol=1e-5,
-    )
-
-
 def test_all_teachers_logits_over_the_pool_are_computed_once(voted, monkeypatch):
     pool = load_unlabelled_parts(tuple(voted.study.govern.unlabelled))
     monkeypatch.setattr("as2lib.runs.fit.score", None)  # scoring again would fail
     for name in voted.planned("govern/govern-of-5/seed-0").parents["teachers"]:
         assert teacher_logits(voted.with_parents(name), pool, voted.precision()).shape == (len(pool), 2)
-
-
-def test_logits_over_another_pair_set_are_refused(voted, tmp_path):
-    from as2lib.data.pairs import fingerprint
-    from as2lib.runs.files import write_logits
-
-    pool = load_unlabelled_parts(tuple(voted.study.govern.unlabelled))
-    write_logits(tmp_path / "x.safetensors", numpy.zeros((4, 2), numpy.float32), fingerprint(pool.select(range(4))))
-    with pytest.raises(ValueError, match="expected logits over the pair set"):
-        read_logits(tmp_path / "x.safetensors", fingerprint(pool))
 
 
 def test_a_student_keeps_only_the_first_layers_of_its_start(voted):
