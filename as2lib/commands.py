@@ -141,7 +141,13 @@ def print_run(store: Store, name: str) -> None:
     read = [notebook.name for notebook in notebooks(store.study) if name in notebook.runs]
     print(f"read by   {', '.join(read) or '–'}")
     if found is None:
-        print(f"state     to do, about {said(store, estimate(store, name))}")
+        whole = store.missing([name]) or store.missing([name], model=True)  # a run that is never scored is its model
+        own, others = said(store, estimate(store, name)), len(whole) - 1
+        every = said(store, sum(estimate(store, one) for one in whole))
+        print(
+            f"state     to do, about {own}"
+            + (f"; with the {others} missing it is made from, {every}" if others else "")
+        )
         return
     print(f"facts     {json.dumps(found.facts)}")
     print(f"folder    {found.folder}")

@@ -105,7 +105,7 @@ def job_of(own: Own, encoder: str, teachers: Sequence[Finished], options: Namesp
     threads = 1 if nothing else os.cpu_count() or 1  # small models gain nothing by more
     precision = computed_in(options.precision)
     made_from |= {"threads": threads, "precision": precision}
-    return Job(run, _digest(made_from), {"teachers": list(teachers)}, [run], "", threads, precision, True)
+    return Job(run, _digest(made_from), {"teachers": list(teachers)}, [run], "", threads, precision, True, own.name)
 
 
 def layers(backbone: dict[str, Any]) -> int:

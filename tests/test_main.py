@@ -1,4 +1,5 @@
 import json
+import re
 from urllib.parse import unquote
 
 import ir_measures
@@ -57,6 +58,17 @@ def test_show_says_where_a_run_comes_from_and_where_it_goes(trained, capsys):
     assert "start     transfer/albert-large/seed-0" in said
     assert "mhs/3h1/seed-0" in said.split("used by")[1].splitlines()[0]
     assert "15 questions, policy answered, ties against the system" in said
+
+
+def test_show_estimates_a_run_and_all_that_would_be_made_for_it(root, capsys):
+    """One head a teacher: three teachers, each after its transfer step, and the student's own transfer step."""
+    assert main(["show", "mhs/3h1/seed-0", "--study", "tiny"]) == 0
+    state = capsys.readouterr().out.splitlines()[-1]
+    assert re.fullmatch(
+        r"state     to do, about \d+ s of 1 .*; with the 7 missing it is made from, \d+ s of 1 .*", state
+    )
+    assert main(["show", "transfer/electra-base/seed-0", "--study", "tiny"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("processor core")
 
 
 def test_fit_says_its_precision_and_another_one_makes_another_run(root, capsys):

@@ -204,6 +204,7 @@ def test_a_model_is_trained_alone_and_one_with_a_head_for_each_of_two_teachers(a
     assert main([*command, "--teacher", "a", "--teacher", "b", "--out", "both"]) == 0
     said = capsys.readouterr().out
     assert "2 heads, one a teacher" in said
+    assert "| trained on | `my.tsv`, its training questions |" in (alone / "both" / "README.md").read_text()
     assert said.count("test: this model") == said.count("test: word overlap") == 3
     assert json.loads((alone / "both" / "config.json").read_text())["heads"] == 2
     assert main(["rank", "both", "what is thing 1 ?", "thing 1 is number 2", "no"]) == 0

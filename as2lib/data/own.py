@@ -93,7 +93,7 @@ def own_pairs(
             target = folder / f"{split}.tsv"
             _write(target, found[split].rows)
             found[split] = Split(str(target), found[split].rows)
-    return Own(path.name if path.exists() else source, found, said)
+    return Own(path.resolve().name if path.exists() else source, found, said)
 
 
 def recognised(

@@ -33,9 +33,10 @@ def run_card(job: Job, facts: dict[str, Any]) -> str:
     """The card of a run's model.  facts: what its `done.json` keeps."""
     run, dev = job.run, facts.get("dev_MAP")
     backbone = job.lineage[0].spec.get("backbone", {})
+    parts = ", then ".join(" + ".join(map(part_name, step.data["train"])) for step in job.lineage)
     rows = {
         "encoder": encoder(backbone),
-        "trained on": ", then ".join(" + ".join(map(part_name, step.data["train"])) for step in job.lineage),
+        "trained on": f"{escape.code(job.pairs)}, its training questions" if job.pairs else parts,
         "loss": ", ".join([run.spec["loss"], *(f"{k} {run.spec[k]}" for k in ("alpha", "tau") if k in run.spec)]),
         "teachers": ", ".join(f"`{name}`" for name in run.parents.get("teachers", [])),
         "dev MAP": "" if dev is None else f"{100 * dev:.1f} (answered questions, ties against the system)",

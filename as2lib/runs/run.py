@@ -47,7 +47,8 @@ class Job:
 
     run: with the settings that a search picked.  parents: role → finished runs, each with parents of its own.
     lineage: the run and those whose weights it continues, the first one first.  study: its name.
-    threads, precision, kernels: what a fit computes with.
+    threads, precision, kernels: what a fit computes with.  pairs: what its user calls those it learns from, if not by
+    `source:split`.
     """
 
     run: Run
@@ -58,6 +59,7 @@ class Job:
     threads: int
     precision: str
     kernels: bool
+    pairs: str = ""
 
 
 @dataclass(frozen=True)
