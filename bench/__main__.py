@@ -23,6 +23,7 @@ import yaml
 
 import bench
 from as2lib.paths import find_root
+from as2lib.precision import machine
 
 THREADS = 2
 SECONDS = 600  # past which a claim is given up
@@ -100,14 +101,12 @@ def own_root(folder: Path) -> Path:
 
 
 def device() -> str:
-    """The GPU's name, or "cpu", the threads, and the widest instructions that torch uses."""
+    """The GPU's name, or "cpu", the threads, the widest instructions that torch uses, and the processor's name."""
     import torch
 
-    return (
-        torch.cuda.get_device_name()
-        if torch.cuda.is_available()
-        else f"cpu, {torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}"
-    )
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return f"cpu, {torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}, {machine()}"
 
 
 def print_claim(name: str, claim: dict[str, Any]) -> None:
