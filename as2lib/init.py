@@ -15,7 +15,7 @@ from as2lib.data import sources
 from as2lib.data.own import Own, own_pairs
 from as2lib.escape import NAME
 from as2lib.papers import left_out, notebooks
-from as2lib.paths import find_root, local_folder, written_whole
+from as2lib.paths import find_root, local_folder, params_file, written_whole
 from as2lib.precision import computed_in
 from as2lib.runs.estimate import estimate, sizes
 from as2lib.runs.params import FAMILIES, SIZES
@@ -253,9 +253,7 @@ class _Plain(yaml.SafeDumper):
 
 def shipped(name: str) -> dict[str, Any]:
     """A study that comes with the sources."""
-    folder = find_root() / "params"
-    own = Path(__file__).parents[1] / "params"
-    return yaml_file.read((folder if (folder / f"{name}.yaml").exists() else own) / f"{name}.yaml")
+    return yaml_file.read(params_file(f"{name}.yaml"))
 
 
 def _shown(part: str) -> str:

@@ -47,6 +47,12 @@ def test_a_wheel_plans_a_study_from_an_empty_folder_and_writes_nothing_there(tmp
         assert said in (found.stderr if code else found.stdout), found.stderr
         assert (found.returncode, found.stderr.count("\n")) == (code, int(code > 0))
     assert not list((tmp_path / "empty").iterdir())
+    rows = [f"q{i // 2}\twhat is {i // 2} ?\tit is {i}\t{i % 2}" for i in range(60)]
+    pairs = tmp_path / "empty" / "my.tsv"
+    pairs.write_text("\n".join(["question_id\tquestion\tanswer\tlabel", *rows]) + "\n", encoding="utf-8")
+    command = [sys.executable, "-m", "as2lib", "init", "my.tsv", "--quick"]
+    found = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path / "empty")
+    assert "written: params/my.yaml" in found.stdout, found.stderr
 
 
 def test_ranking_and_training_need_no_notebook_and_the_extra_brings_what_studies_do():
