@@ -10,6 +10,8 @@ import yaml
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is imported: models this small gain nothing by more
 
+# Given out first, so that at the end of the tests no core waits for one of them.
+LONGEST = "faults fit two_stages again cascade_tables pages serve every_notebook fresh_clone docs own world".split()
 FIELDS = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 40}
 WORDS = "red blue green north south river hill stone maple cedar lamp boat".split()
 
@@ -58,11 +60,31 @@ def tiny_params(folder: Path) -> dict:
 
 
 def write_study(root: Path, **changes) -> Path:
+    """The tiny study in a root; a section may be a function of the root, called when its pair files are there."""
     (root / "params").mkdir(parents=True)
     for seed, (split, questions) in enumerate({"train": 20, "dev": 12, "test": 18, "transfer": 30}.items()):
         write_pairs(root / f"{split}.tsv", questions, seed)
-    (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(tiny_params(root) | changes, sort_keys=False))
+    sections = {key: value(root) if callable(value) else value for key, value in changes.items()}
+    (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(tiny_params(root) | sections, sort_keys=False))
     return root
+
+
+def write_finished(root: Path, chosen, **changes) -> Path:
+    """A root whose tiny study has made the runs that a function of it chose."""
+    write_study(root, **{"seeds": [0]} | changes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AS2_ROOT", str(root))
+        from as2lib import Study
+        from as2lib.runs.make import make_all
+
+        study = Study.load("tiny")
+        make_all(study.store, chosen(study), progress=False)
+    return root
+
+
+def pytest_collection_modifyitems(items):
+    order = {f"test_{name}": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 
 
 @pytest.fixture(autouse=True)
@@ -93,17 +115,8 @@ def any_content(monkeypatch):
 @pytest.fixture(scope="session")
 def trained_root(tmp_path_factory):
     """A root whose tiny study has trained what one MHS needs; shared, so tests only read it."""
-    folder = write_study(tmp_path_factory.mktemp("trained") / "root", seeds=[0])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AS2_ROOT", str(folder))
-        from as2lib import Study
-        from as2lib.runs.make import make_all
-        from as2lib.runs.store import Store
-
-        store = Store(Study.load("tiny"))
-        lexical = ["lexical/word_overlap", "lexical/overlap_then_rank"]
-        make_all(store, ["mhs/3h1/seed-0", "ensemble/teachers/seed-0", *lexical], progress=False)
-    return folder
+    made = ["mhs/3h1/seed-0", "ensemble/teachers/seed-0", "lexical/word_overlap", "lexical/overlap_then_rank"]
+    return write_finished(tmp_path_factory.mktemp("trained") / "root", lambda study: made)
 
 
 @pytest.fixture
@@ -111,9 +124,8 @@ def trained(trained_root, monkeypatch):
     """The store of the trained tiny study."""
     monkeypatch.setenv("AS2_ROOT", str(trained_root))
     from as2lib import Study
-    from as2lib.runs.store import Store
 
-    return Store(Study.load("tiny"))
+    return Study.load("tiny").store
 
 
 def govern_section(root: Path, **changes) -> dict:
@@ -136,19 +148,13 @@ def govern_section(root: Path, **changes) -> dict:
 @pytest.fixture(scope="session")
 def voted_root(tmp_path_factory):
     """A root whose tiny study has a section `govern`, and has trained one seed of it; shared, so tests only read it."""
-    folder = write_study(tmp_path_factory.mktemp("voted") / "root", seeds=[0])
-    content = yaml.safe_load((folder / "params" / "tiny.yaml").read_text()) | {"govern": govern_section(folder)}
-    (folder / "params" / "tiny.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AS2_ROOT", str(folder))
-        from as2lib import Study
-        from as2lib.papers.govern.plan import runs
-        from as2lib.runs.make import make_all
-        from as2lib.runs.store import Store
 
-        study = Study.load("tiny")
-        make_all(Store(study), [run.name for run in runs(study)], progress=False)
-    return folder
+    def runs(study):
+        from as2lib.papers.govern.plan import runs
+
+        return [run.name for run in runs(study)]
+
+    return write_finished(tmp_path_factory.mktemp("voted") / "root", runs, govern=govern_section)
 
 
 @pytest.fixture
@@ -156,6 +162,5 @@ def voted(voted_root, monkeypatch):
     """The store of the tiny study with its section `govern`."""
     monkeypatch.setenv("AS2_ROOT", str(voted_root))
     from as2lib import Study
-    from as2lib.runs.store import Store
 
-    return Store(Study.load("tiny"))
+    return Study.load("tiny").store

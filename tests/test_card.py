@@ -10,6 +10,8 @@ from as2lib.ranker import Ranker
 from as2lib.runs.card import describe, encoder, model_card, part_name, run_card
 from as2lib.runs.make import resolved
 
+ANY_FOLDER = "this folder, or the model's name on the hub"
+
 
 @pytest.fixture
 def folder(trained):
@@ -61,26 +63,22 @@ def test_a_run_that_was_never_evaluated_claims_no_dev_map(trained):
 
 def test_the_cards_three_lines_open_the_folder_in_plain_transformers_in_either_order_of_imports(folder):
     card = ModelCard.load(folder / "README.md").text
-    lines = (
-        card.split("```python")[2].split("```")[0].replace("this folder, or the model's name on the hub", str(folder))
-    )
+    lines = card.split("```python")[2].split("```")[0].replace(ANY_FOLDER, str(folder))
     assert len([line for line in lines.splitlines() if line]) == 3
     words = "who founded it ?", "it was founded by ada"
     end = f"print(model(**tokenizer(*{words}, return_tensors='pt')).logits.softmax(-1)[0, 1].item())"
     ranked = Ranker.load(folder).rank(words[0], [words[1]])[0]
-    for before in ("", "from transformers.models.auto.modeling_auto import AutoModel\n"):
-        found = subprocess.run([sys.executable, "-c", before + lines + end], capture_output=True, text=True, check=True)
-        assert float(found.stdout) == pytest.approx(ranked.score, abs=1e-6)
+    before = "import os, torch  # once for both orders\nif os.fork():\n    os.wait()\nelse:\n"
+    before += "    from transformers.models.auto.modeling_auto import AutoModel\n"
+    found = subprocess.run([sys.executable, "-c", before + lines + end], capture_output=True, text=True, check=True)
+    assert [*map(float, found.stdout.split())] == pytest.approx([ranked.score] * 2, abs=1e-6)
 
 
 def test_the_example_of_the_card_runs(folder):
     card = ModelCard.load(folder / "README.md").text
     example = card.split("```python")[1].split("```")[0]
     said = []
-    exec(
-        example.replace("this folder, or the model's name on the hub", str(folder)),
-        {"print": lambda *a: said.append(a)},
-    )
+    exec(example.replace(ANY_FOLDER, str(folder)), {"print": lambda *a: said.append(a)})
     assert sorted(text for _, text in said) == ["It is red.", "It was founded by Ada."]
 
 

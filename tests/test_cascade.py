@@ -102,20 +102,6 @@ def test_without_dropping_the_ranking_is_the_last_exits(family):
     assert ranking.survivors == (13, 13, 13, 13)
 
 
-def test_dropping_follows_the_policy_step_by_step():
-    model, inputs = cascade(), batch(13)
-    scores = exit_scores(model, inputs)
-    alive, fallen = list(range(13)), []
-    for number, drop in enumerate((3, 3, 2)):  # floor(0.3 · 13), floor(0.3 · 10), floor(0.3 · 7)
-        alive.sort(key=lambda row: -scores[row, number])
-        fallen = alive[-drop:] + fallen
-        alive = alive[:-drop]
-    alive.sort(key=lambda row: -scores[row, -1])
-    ranking = model.rank(inputs, 0.3)
-    assert ranking.order.tolist() == alive + fallen
-    assert ranking.survivors == (13, 10, 7, 5)
-
-
 def test_only_the_survivors_enter_the_next_layers():
     model, rows = cascade(), {}
     for number, layer in enumerate(model.encoder.encoder.layer):

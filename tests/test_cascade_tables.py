@@ -6,7 +6,6 @@ import pytest
 
 from as2lib import Study, models
 from as2lib.metrics.ranking import summary
-from as2lib.papers import notebooks
 from as2lib.papers.cascade import measuring, tables
 from as2lib.papers.cascade.systems import RECIPES
 from as2lib.runs.make import make_all
@@ -36,13 +35,6 @@ def folder(tmp_path_factory):
 def study(folder, monkeypatch):
     monkeypatch.setenv("AS2_ROOT", str(folder))
     return Study.load("tiny")
-
-
-def test_a_study_without_a_cascade_has_no_run_and_no_notebook_of_it(study):
-    without = study.model_copy(update={"cascade": None})
-    assert not [name for name in without.plan if name.startswith(("cascade", "monolith", "wide"))]
-    assert "08_cascade" not in [notebook.name for notebook in notebooks(without)]
-    assert "08_cascade" in [notebook.name for notebook in notebooks(study)]
 
 
 def test_both_steps_start_where_they_should(study):

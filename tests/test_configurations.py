@@ -12,9 +12,8 @@ def test_a_study_with_heads_of_one_layer_only_has_no_pair_to_compare_and_says_so
 
 def test_a_sentence_compares_configurations_only_where_there_are_several():
     heads = pandas.DataFrame({"MAP": [66.0, 67.5], "MAP ±": [1.1, 0.4]}, index=["MHS B3 3H1", "MHS B1 3H3"])
-    assert configurations.sentence_layers(heads).startswith(
-        "The best configuration is MHS B1 3H3 (MAP 67.5), the worst MHS B3 3H1 (66.0); seeds vary"
-    )
+    said = "The best configuration is MHS B1 3H3 (MAP 67.5), the worst MHS B3 3H1 (66.0); seeds vary"
+    assert configurations.sentence_layers(heads).startswith(said)
     assert configurations.sentence_layers(heads[:1]) == "The study has one configuration, MHS B3 3H1 (MAP 66.0)."
 
 

@@ -7,11 +7,11 @@ from as2lib import Study
 from as2lib.papers import notebooks, plan
 from as2lib.ranker import Ranker
 from as2lib.runs.fit import shuffled_rows, trainer
-from as2lib.runs.fit.trainer import RankingTrainer, slanted_triangle
+from as2lib.runs.fit.trainer import slanted_triangle
 from as2lib.runs.make import make, make_all
 from as2lib.runs.store import Store
 from as2lib.score import score
-from tests.test_fit import same, weights
+from tests.test_fit import interrupted, same, weights
 
 TRAINING = {"epochs": 2, "learning_rate": 2e-3, "batch_size": 2, "ratio": 32}
 SECTION = {"vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6, "seeds": [0, 1], "ca_seeds": [0]}
@@ -21,12 +21,6 @@ SECTION |= {"pointwise": TRAINING | {"batch_size": 8}, "listwise": TRAINING}
 @pytest.fixture
 def study(root):
     return Study.load("tiny", {"cosinet": SECTION})
-
-
-def test_a_study_without_the_section_has_no_run_and_no_notebook_of_it(root):
-    without = Study.load("tiny")
-    assert not [name for name in plan(without) if name.startswith(("cosinet", "ca/", "shuffled"))]
-    assert "09_cosinet" not in [notebook.name for notebook in notebooks(without)]
 
 
 def test_every_row_of_table_4_has_its_runs(study):
@@ -51,13 +45,6 @@ def test_compare_aggregate_may_have_a_list_wise_budget_of_its_own(root, study):
     changed = {name for name in before if before[name].spec != after[name].spec}
     assert changed == {name for name in before if name.startswith("ca/") and "/point/" not in name}
     assert after["ca/birnn/seed-0"].spec["training"]["batch_size"] == 4
-
-
-def test_either_steps_or_epochs(root):
-    with pytest.raises(ValueError, match="either steps or epochs"):
-        Study.load("tiny", {"cosinet": SECTION | {"listwise": TRAINING | {"steps": 3}}})
-    with pytest.raises(ValueError, match="expected a name"):
-        Study.load("tiny", {"cosinet": SECTION | {"vectors": {"source": "encoder"}}})
 
 
 def test_the_rate_rises_over_the_cut_and_falls_to_its_smallest():
@@ -94,18 +81,7 @@ def test_the_same_run_made_twice_or_resumed_has_the_same_weights(study, monkeypa
     before = weights(store, name)
     (store.folder(name) / "done.json").unlink()
     monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", 4)
-    loss, calls = RankingTrainer.compute_loss, []
-
-    def dies_at_the_tenth_step(self, *args, **kwargs):
-        calls.append(1)
-        if len(calls) == 10:
-            raise KeyboardInterrupt
-        return loss(self, *args, **kwargs)
-
-    monkeypatch.setattr(RankingTrainer, "compute_loss", dies_at_the_tenth_step)
-    with pytest.raises(KeyboardInterrupt):
-        make(store, name)
-    monkeypatch.setattr(RankingTrainer, "compute_loss", loss)
+    interrupted(store, name, monkeypatch, at=10)
     make(store, name)
     assert same(before, weights(store, name))
 

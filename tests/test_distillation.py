@@ -60,11 +60,6 @@ def test_alpha_one_is_cross_entropy(logits):
     assert_close(cross_entropy(student, labels).hard, expected)
 
 
-def test_alpha_zero_ignores_the_labels(logits):
-    heads, teachers, labels = logits
-    assert_close(per_head(heads, teachers, labels, 0, 3).total, per_head(heads, teachers, 1 - labels, 0, 3).total)
-
-
 def test_a_student_equal_to_its_teacher_has_no_soft_loss(logits):
     heads, _, labels = logits
     assert_close(per_head(heads, heads + 5, labels, 0, 3).soft, torch.zeros(K, dtype=heads.dtype), atol=1e-12, rtol=0)
@@ -116,10 +111,8 @@ def test_half_precision_logits_give_a_float32_loss(logits, dtype):
 
 
 def test_int8_labels_are_those_of_the_pair_table(logits):
-    heads, teachers, labels = logits
-    assert_close(
-        per_head(heads, teachers, labels.to(torch.int8), 0.5, 3).total, per_head(heads, teachers, labels, 0.5, 3).total
-    )
+    found, expected = (per_head(*logits[:2], labels, 0.5, 3) for labels in (logits[2].to(torch.int8), logits[2]))
+    assert_close(found.total, expected.total)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,23 @@ def same(a, b):
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
+def interrupted(store, name, monkeypatch, at):
+    """Begin to make a run and die at a step, counted from 1; what else than pairs each step was given."""
+    loss, given = RankingTrainer.compute_loss, []
+
+    def dies(self, *args, **kwargs):
+        given.append(self.step_inputs(self.state.global_step))
+        if len(given) == at:
+            raise KeyboardInterrupt
+        return loss(self, *args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RankingTrainer, "compute_loss", dies)
+        with pytest.raises(KeyboardInterrupt):
+            make(store, name)
+    return given
+
+
 def test_an_epoch_has_every_row_once_and_depends_on_seed_and_epoch_alone():
     length = numpy.random.default_rng(0).integers(4, 40, 101)
     batches = GroupedBatches(length, 8, 30, seed=5)
@@ -113,33 +130,13 @@ def test_an_interrupted_run_resumes_and_ends_with_the_same_weights(root, monkeyp
     make_all(store, [name], progress=False)
     before, log = weights(store, name), [entry["step"] for entry in store.study.run(name).log()]
     (store.folder(name) / "done.json").unlink()
-
-    loss, calls = RankingTrainer.compute_loss, []
-
-    def dies_at_the_fifth_step(self, *args, **kwargs):
-        calls.append(1)
-        if len(calls) == 5:
-            raise KeyboardInterrupt
-        return loss(self, *args, **kwargs)
-
-    monkeypatch.setattr(RankingTrainer, "compute_loss", dies_at_the_fifth_step)
-    with pytest.raises(KeyboardInterrupt):
-        make(store, name)
-    monkeypatch.setattr(RankingTrainer, "compute_loss", loss)
-    steps = []
-    monkeypatch.setattr(RankingTrainer, "training_step", counting(RankingTrainer.training_step, steps))
+    interrupted(store, name, monkeypatch, at=5)
+    step, steps = RankingTrainer.training_step, []
+    monkeypatch.setattr(RankingTrainer, "training_step", lambda *given: steps.append(1) or step(*given))
     make(store, name)
     assert 0 < len(steps) < 6
     assert same(before, weights(store, name))
     assert [entry["step"] for entry in store.study.run(name).log()] == log
-
-
-def counting(function, calls):
-    def counted(*args, **kwargs):
-        calls.append(1)
-        return function(*args, **kwargs)
-
-    return counted
 
 
 def test_the_kept_weights_are_those_of_the_best_dev_map(trained):
@@ -275,18 +272,7 @@ def test_an_interrupted_cascade_ends_with_the_same_weights(root, monkeypatch):
     make_all(store, [name], progress=False)
     before = weights(store, name)
     (store.folder(name) / "done.json").unlink()
-    loss, asked = RankingTrainer.compute_loss, []
-
-    def dies_at_the_fifth_step(self, *args, **kwargs):
-        asked.append(self.step_inputs(self.state.global_step)["only_exit"])
-        if len(asked) == 5:
-            raise KeyboardInterrupt
-        return loss(self, *args, **kwargs)
-
-    monkeypatch.setattr(RankingTrainer, "compute_loss", dies_at_the_fifth_step)
-    with pytest.raises(KeyboardInterrupt):
-        make(store, name)
-    assert asked == [drawn_exit("uniform", 2, step, 6, 0) for step in range(5)]
-    monkeypatch.setattr(RankingTrainer, "compute_loss", loss)
+    given = interrupted(store, name, monkeypatch, at=5)
+    assert given == [{"only_exit": drawn_exit("uniform", 2, step, 6, 0)} for step in range(5)]
     make(store, name)
     assert same(before, weights(store, name))

@@ -44,9 +44,8 @@ def test_heads_cost_their_layers_on_top_of_the_shared_body_and_an_ensemble_its_m
 
 def test_a_pair_is_never_longer_than_the_longest_that_an_encoder_reads(root):
     study = Study.load("tiny")  # max_length 24
-    assert costs.work(study, study.plan["base/electra/seed-0"], Lengths(20, 80)).candidate == 2 * costs.layer(
-        16, 32, 24
-    )
+    found = costs.work(study, study.plan["base/electra/seed-0"], Lengths(20, 80))
+    assert found.candidate == 2 * costs.layer(16, 32, 24)
 
 
 def test_cosinet_reads_a_question_once_and_compare_aggregate_with_each_candidate():
@@ -125,9 +124,8 @@ def test_a_row_with_a_share_prunes_as_the_cascade_does():
     columns = [pandas.Series(numpy.random.default_rng(i).permutation(len(question)) / 100) for i in range(3)]  # no ties
     found = in_a_row(question, columns, (0.4, 0.4))
     expected = -replay(question, numpy.stack(columns, axis=1), 0.4).position
-    pandas.testing.assert_frame_equal(
-        per_question(question, label, found, "all"), per_question(question, label, expected, "all")
-    )
+    found, expected = (per_question(question, label, scores, "all") for scores in (found, expected))
+    pandas.testing.assert_frame_equal(found, expected)
 
 
 def test_the_candidate_that_most_heads_put_first_wins_and_the_mean_decides_the_rest():

@@ -10,13 +10,6 @@ def study(root, **changes):
     return Study.load("tiny", {"govern": govern_section(root, **changes)})
 
 
-def test_a_study_without_the_section_has_neither_its_runs_nor_its_notebook(root):
-    without = Study.load("tiny")
-    assert not [name for name in plan(without) if name.startswith("govern/")]
-    assert "10_govern" not in [notebook.name for notebook in notebooks(without)]
-    assert "10_govern" in [notebook.name for notebook in notebooks(study(root))]
-
-
 @pytest.mark.parametrize("changes", [{}, {"ablation": None}], ids=["all", "no ablation"])
 def test_the_catalogue_names_every_run_and_the_notebook_reads_those_it_names(root, changes):
     given = study(root, **changes)
@@ -87,26 +80,3 @@ def test_encoders_may_start_from_their_backbone(root):
     assert "start" not in run.parents
     assert run.spec["backbone"]["config"]["num_hidden_layers"] == 1
     assert run.data["vocabulary"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"student": {"of": "bert-base"}}, "electra-large"),
-        ({"student": {"of": "electra-base", "name": "x"}}, "either of"),
-        ({"student": {"name": "some/encoder"}}, "expected backbone where an encoder has a name of its own"),
-        ({"teachers": []}, "at least 1 item"),
-        ({"unlabelled": []}, "at least 1 item"),
-    ],
-)
-def test_a_wrong_section_is_refused_in_one_line(root, changes, message):
-    with pytest.raises(ValueError, match=message) as raised:
-        study(root, **changes)
-    assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize("points", [[], [0], [11]])
-def test_figure_2_has_one_to_ten_teachers(root, points):
-    ablation = govern_section(root)["ablation"] | {"teachers": points}
-    with pytest.raises(ValueError, match=r"at least 1 item|greater than or equal to 1|less than or equal to 10"):
-        study(root, ablation=ablation)

@@ -13,13 +13,9 @@ from tests.hostile import HOSTILE
 def test_the_plan_says_what_is_done_and_what_is_to_do(trained, capsys):
     assert main(["plan", "tiny"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    state = {
-        line.split()[-len(line.split()) + (2 if line.split()[0] == "to" else 1)]: line.split()[0]
-        for line in lines
-        if " from " in line
-    }
-    assert state["mhs/3h1/seed-0"] == "done"
-    assert state["kd/electra/seed-0"] == "to"
+    words = [line.split() for line in lines]
+    assert ["done", "mhs/3h1/seed-0"] in [found[:2] for found in words]
+    assert ["to", "do", "direct/albert-base/seed-0"] in [found[:3] for found in words]
     assert "to do, about" in lines[-1]
 
 
@@ -57,6 +53,7 @@ def test_show_says_where_a_run_comes_from_and_where_it_goes(trained, capsys):
     said = capsys.readouterr().out
     assert "start     transfer/albert-large/seed-0" in said
     assert "mhs/3h1/seed-0" in said.split("used by")[1].splitlines()[0]
+    assert "02_teachers" in next(line for line in said.splitlines() if line.startswith("read by"))
     assert "15 questions, policy answered, ties against the system" in said
 
 
@@ -80,10 +77,8 @@ def test_fit_says_its_precision_and_another_one_makes_another_run(root, capsys):
 
 
 def test_a_written_run_file_gives_trec_evals_metrics(trained, tmp_path, capsys):
-    path, run = (
-        tmp_path / "out.run",
-        "lexical/overlap_then_rank",
-    )  # no two candidates tie: trec_eval has a rule of its own
+    path = tmp_path / "out.run"
+    run = "lexical/overlap_then_rank"  # no two candidates tie: trec_eval has a rule of its own
     assert main(["score", run, "--study", "tiny", "--trec", str(path)]) == 0
     scores = trained.study.run(run).scores("test")
     assert not scores.duplicated(["question_id", "score"]).any()
@@ -111,13 +106,6 @@ def test_any_pairs_are_scored_by_a_run_or_a_folder_with_and_without_labels(train
     assert "MAP" not in capsys.readouterr().out
     first, second = (pandas.read_csv(tmp_path / name, sep="\t") for name in ("a.tsv", "b.tsv"))
     pandas.testing.assert_frame_equal(first, second)
-
-
-def test_unlabelled_pairs_without_ids_are_scored(trained, tmp_path, capsys):
-    bare = tmp_path / "bare.csv"
-    bare.write_text("question,answer\nwhere is it ?,here\nwhere is it ?,there\nwho ?,me\n")
-    assert main(["score", "mhs/3h1/seed-0", str(bare), "--study", "tiny", "--out", str(tmp_path / "o.tsv")]) == 0
-    assert pandas.read_csv(tmp_path / "o.tsv", sep="\t")["position"].tolist() == [0, 1, 0]
 
 
 def test_a_folder_without_pairs_and_an_unknown_run_are_one_line(trained, capsys):
@@ -165,9 +153,8 @@ def test_a_candidate_cannot_command_the_terminal(trained, capsys):
 
 def test_scores_are_kept_where_metrics_cannot_be_computed(trained, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "none.tsv").write_text(
-        "question_id\tquestion\tanswer\tlabel\nq1\twhere ?\there\t0\nq1\twhere ?\tthere\t0\n"
-    )
+    rows = "q1\twhere ?\there\t0\nq1\twhere ?\tthere\t0\n"
+    (tmp_path / "none.tsv").write_text(f"question_id\tquestion\tanswer\tlabel\n{rows}")
     command = ["score", "mhs/3h1/seed-0", "none.tsv", "--study", "tiny"]
     assert main([*command, "--out", "out.tsv"]) == 2
     kept = (tmp_path / "out.tsv").read_text()
@@ -180,14 +167,14 @@ def test_scores_are_kept_where_metrics_cannot_be_computed(trained, tmp_path, mon
     assert said.startswith("as2 score: none.tsv: scored, but without metrics: expected at least one question")
 
 
-def test_scores_without_labels_are_printed_where_no_file_takes_them(trained, tmp_path, monkeypatch, capsys):
+def test_scores_without_labels_and_ids_are_printed_where_no_file_takes_them(trained, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bare.csv").write_text("question,answer\nwhere ?,here\nwhere ?,there\n")
+    (tmp_path / "bare.csv").write_text("question,answer\nwhere ?,here\nwhere ?,there\nwho ?,me\n")
     assert main(["score", "mhs/3h1/seed-0", "bare.csv", "--study", "tiny"]) == 0
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
     assert lines[0] == "question_id\tposition\tscore"
-    assert [line.split("\t")[1] for line in lines[1:]] == ["0", "1"]
+    assert [line.split("\t")[1] for line in lines[1:]] == ["0", "1", "0"]
     assert "Loading weights" not in printed.err
 
 
@@ -197,9 +184,3 @@ def test_options_may_stand_between_what_is_named_by_its_place(trained, capsys):
     assert main(["score", "--study", "tiny", run, "--questions", "all"]) == 0
     assert main(["score", run, "--study", "tiny", "sample", "--split=dev"]) == 2  # its pairs came after an option
     assert "word_overlap" in capsys.readouterr().err
-
-
-def test_show_names_the_notebooks_that_read_a_run(trained, capsys):
-    assert main(["show", "mhs/3h1/seed-0", "--study", "tiny"]) == 0
-    read = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("read by"))
-    assert "03_distillation" in read

@@ -7,6 +7,7 @@ from as2lib.papers.cerberus import plan as cerberus_plan
 from as2lib.papers.cerberus import systems as cerberus
 from as2lib.runs.params import FAMILIES
 from as2lib.runs.results import published
+from tests.invented import whole
 
 
 def test_parents_come_before_children(root):
@@ -57,6 +58,16 @@ def test_the_catalogue_has_every_system_that_is_claimed_or_planned_but_what_othe
     assert set(found) - planned == {"mhs/3h2", "mhs/3h4", "mhs/3h6"}  # two layers: a head of the paper's has one
     labels = [system.label for prefix, system in found.items() if not prefix.startswith("transfer")]
     assert len(set(labels)) == len(labels)
+
+
+def test_a_study_without_a_papers_section_has_neither_its_runs_nor_its_notebook(root):
+    of = {"08_cascade": ("cascade", "monolith", "wide"), "09_cosinet": ("cosinet", "ca/", "shuffled")}
+    of |= {"10_govern": ("govern/",)}
+    without, with_all = Study.load("tiny"), whole(root)
+    for notebook, prefixes in of.items():
+        for study, expected in ((without, False), (with_all, True)):
+            assert any(name.startswith(prefixes) for name in plan(study)) == expected
+            assert (notebook in [one.name for one in notebooks(study)]) == expected
 
 
 def test_a_study_that_times_nothing_has_no_notebook_of_latency(root):

@@ -25,10 +25,7 @@ def test_a_study_without_its_data_stops_before_the_first_fit_and_asks_the_hub_on
     assert main(command) == 2
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
-    assert (
-        "study tiny needs example/set: not on this machine, and the hub does not answer; map each to a folder"
-        in said[0]
-    )
+    assert "tiny needs example/set: not on this machine, and the hub does not answer; map each to a folder" in said[0]
     assert asked == ["hub"]
     assert not list((root / "work").rglob("done.json"))
 
@@ -75,8 +72,6 @@ def test_a_notebook_given_every_key_of_a_file_runs_what_the_file_says(root):
 def test_systems_below_the_trivial_ranker_are_said_to_be_below(root):
     study = Study.load("tiny")
     steps = pandas.DataFrame({"difference": [-9.0, 2.0], "p Holm": [1e-4, 0.5]}, ["base − WO+RR", "large − base"])
-    said = sentence_steps(study, steps)
-    assert said == (
-        "The first system is below the second in base − WO+RR (Holm-corrected p < 0.01); undecided: large − base."
-    )
+    said = "The first system is below the second in base − WO+RR (Holm-corrected p < 0.01); undecided: large − base."
+    assert sentence_steps(study, steps) == said
     assert "0 of" not in sentence_steps(study, steps.assign(**{"p Holm": 0.5}))

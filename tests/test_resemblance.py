@@ -27,9 +27,8 @@ def test_agreements_have_a_row_a_head_and_control_and_a_column_a_teacher(trained
     assert table.index.tolist() == [*(f"head taught by {family}" for family in FAMILIES), "words", "WO+RR"]
     assert table.columns.tolist() == [f"{family} large" for family in FAMILIES]
     answered = student.groupby("question_id")["label"].transform("max") == 1
-    by_hand = rank_correlation(
-        student["head_1"][answered], teacher(trained, FAMILIES[2])[answered], student["question_id"][answered]
-    )
+    columns = student["head_1"], teacher(trained, FAMILIES[2]), student["question_id"]
+    by_hand = rank_correlation(*(column[answered] for column in columns))
     assert table.iloc[1, 2] == pytest.approx(by_hand.mean())
 
 
@@ -43,9 +42,8 @@ def test_own_teacher_compares_the_diagonal_with_the_rest_of_its_column(seeds):
     shared = resemblance.figure_3(frames)
     assert shared["agrees most with"].tolist()[:3] == [f"{FAMILIES[i]} large" for i in (0, 0, 1)]
     assert resemblance.mean_shares(shared) == pytest.approx((40, 100))
-    assert resemblance.sentences_figure_3(shared)[0].startswith(
-        "By the paper's measure 2 of the 3 heads agree most with"
-    )
+    said = resemblance.sentences_figure_3(shared)[0]
+    assert said.startswith("By the paper's measure 2 of the 3 heads agree most with")
 
 
 def test_the_test_of_the_own_teacher_pairs_questions(trained, seeds):

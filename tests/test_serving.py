@@ -38,9 +38,8 @@ def test_a_file_is_ranked_in_pieces_to_csv_and_to_a_run_that_evaluates_as_the_st
     numpy.testing.assert_allclose(found, expected, atol=1e-6)
 
     assert main(["evaluate", str(run), pairs]) == 0
-    assert f"MAP {100 * summary(stored['question_id'], stored['label'], stored['score'])['MAP']:.2f}" in (
-        capsys.readouterr().out
-    )
+    measured = summary(stored["question_id"], stored["label"], stored["score"])
+    assert f"MAP {100 * measured['MAP']:.2f}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["ensemble/teachers/seed-0", "lexical/word_overlap", "teacher/albert/seed-0"])
@@ -54,17 +53,13 @@ def test_any_run_of_a_study_ranks_by_its_name_as_it_scored(name, trained, traine
 def test_a_run_of_another_tool_has_trec_evals_metrics(tmp_path, capsys):
     generator = numpy.random.default_rng(0)
     grades = {f"q{i}": generator.integers(-1, 3, 12) for i in range(20)}
-    run = [f"{q} Q0 d{i} 1 {generator.random():.6f} tool\n" for q, own in grades.items() for i in range(len(own))]
-    (tmp_path / "a.run").write_text("".join(run))
-    (tmp_path / "a.qrels").write_text(
-        "".join(f"{q}\t0\td{i}\t{g}\n" for q, own in grades.items() for i, g in enumerate(own))
-    )
-    rows = "".join(f"{q}\td{i}\t{g}\n" for q, own in grades.items() for i, g in enumerate(own))
-    (tmp_path / "beir.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
-    qrels = [ir_measures.Qrel(q, f"d{i}", int(g > 0)) for q, own in grades.items() for i, g in enumerate(own)]
-    expected = ir_measures.calc_aggregate(
-        [ir_measures.AP, ir_measures.RR], qrels, ir_measures.read_trec_run(str(tmp_path / "a.run"))
-    )
+    rows = [(q, f"d{i}", grade) for q, own in grades.items() for i, grade in enumerate(own)]
+    (tmp_path / "a.run").write_text("".join(f"{q} Q0 {d} 1 {generator.random():.6f} tool\n" for q, d, _ in rows))
+    (tmp_path / "a.qrels").write_text("".join(f"{q}\t0\t{d}\t{grade}\n" for q, d, grade in rows))
+    beir = "".join(f"{q}\t{d}\t{grade}\n" for q, d, grade in rows)
+    (tmp_path / "beir.tsv").write_text(f"query-id\tcorpus-id\tscore\n{beir}")
+    qrels, run = [ir_measures.Qrel(q, d, int(grade > 0)) for q, d, grade in rows], str(tmp_path / "a.run")
+    expected = ir_measures.calc_aggregate([ir_measures.AP, ir_measures.RR], qrels, ir_measures.read_trec_run(run))
     for judgements in ("a.qrels", "beir.tsv"):
         assert main(["evaluate", str(tmp_path / "a.run"), str(tmp_path / judgements)]) == 0
         said = capsys.readouterr()
@@ -84,11 +79,7 @@ def test_what_a_run_leaves_out_or_nobody_judged_counts_against_it_and_is_said(tm
     ("run", "judgements", "said"),
     [
         ("1 Q0 a 1 nan t\n", "1 0 a 1\n", "a.run, line 1: score must be a finite number, got 'nan'"),
-        (
-            "1 Q0 a 1 0.5\n",
-            "1 0 a 1\n",
-            "a.run, line 1: expected 6 fields (question_id Q0 candidate rank score tag), got 5",
-        ),
+        ("1 Q0 a 1 0.5\n", "1 0 a 1\n", "a.run, line 1: expected 6 fields (question_id Q0 candidate rank score tag)"),
         ("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", "1 0 a 1\n", "a.run: expected each candidate once, got a of 1 again"),
         ("1 Q0 a 1 2 t\n", "1 0 a 1\n1 0 c yes\n", "a.qrels, line 2: grade must be a number, got 'yes'"),
         ("1 Q0 a 1 2 t\n", "2 0 a 1\n", "expected questions that both files have, got none"),
