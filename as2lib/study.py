@@ -234,11 +234,17 @@ class Study(Strict):
 
         model: also where only its published scores are here.
         """
-        return make.made(self.store, name, model)
+        if (found := self.store.find(name, model)) is None:
+            make.make_all(self.store, [name], model=model)
+            found = self.store.find(name, model)
+        return found
 
     def runs(self, prefix: str) -> list[Finished]:
         """The finished runs below `prefix`, in the plan's order (one a seed); those missing are trained first."""
-        return make.made_below(self.store, prefix)
+        names = self.store.below(prefix)
+        if missing := [name for name in names if self.store.find(name) is None]:
+            make.make_all(self.store, missing)
+        return [self.store.find(name) for name in names]
 
     def ranker(self, name: str, precision: str = "float32", alpha: Any = None) -> "Ranker":
         """A ranker with the model of a run, or of an ensemble's members; trained first where it is missing.

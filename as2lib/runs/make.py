@@ -1,6 +1,7 @@
 """Makes what is missing: parents first, one run once, also when two processes want it; trains nothing itself."""
 
 import gc
+import io
 import json
 import shutil
 import sys
@@ -16,30 +17,12 @@ from as2lib.intact import Damaged, file_sha256, note, one_line_where_full, read_
 from as2lib.paths import written_whole
 from as2lib.runs.alone import only_one
 from as2lib.runs.files import write_json, write_parquet, write_scores
-from as2lib.runs.finished import Finished
-from as2lib.runs.progress import bar
 from as2lib.runs.reach import require_within_reach
 from as2lib.runs.run import READING, Job
 from as2lib.runs.search import settled
 from as2lib.runs.store import Store
 from as2lib.runs.vouched import write_done
 from as2lib.runs.world import agreed, rank
-
-
-def made(store: Store, name: str, model: bool = False) -> Finished:
-    """The finished run, with its model where asked; made first where it is missing, with what it needs."""
-    if (found := store.find(name, model)) is None:
-        make_all(store, [name], model=model)
-        found = store.find(name, model)
-    return found
-
-
-def made_below(store: Store, prefix: str) -> list[Finished]:
-    """The finished runs below `prefix`, in the plan's order; those that are missing are made first."""
-    names = store.below(prefix)
-    if missing := [name for name in names if store.find(name) is None]:
-        make_all(store, missing)
-    return [store.find(name) for name in names]
 
 
 def make_all(
@@ -61,7 +44,7 @@ def make_all(
     require_inputs(store, missing)
     say = say if rank() == 0 else None
     done = {name for name in store.plan if store.find(name)} if say else set()  # looking costs a hash a file
-    steps = bar(missing, progress)
+    steps = _bar(missing, progress)
     for name in steps:
         steps.set_description(name)
         started = time.perf_counter()
@@ -70,6 +53,38 @@ def make_all(
         if new and say:
             with tqdm.external_write_mode():
                 say(_line(store, name, time.perf_counter() - started, len(done)))
+
+
+def _bar(names: list[str], shown: bool) -> tqdm:
+    """Over runs: on the terminal, or in a notebook's cell, where its line is replaced and at last removed."""
+    return tqdm(
+        names, disable=not shown or not names, unit="run", leave=False, file=_Cell() if _in_notebook() else None
+    )
+
+
+def _in_notebook() -> bool:
+    if "IPython" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")
+
+
+class _Cell(io.TextIOBase):
+    """Shows the last line written in one output of the cell."""
+
+    def __init__(self):
+        self.shown = None
+
+    def write(self, text: str) -> int:
+        from IPython.display import display, update_display
+
+        line = {"text/plain": text.strip()}
+        if self.shown is None and text.strip():
+            self.shown = display(line, raw=True, display_id=True).display_id
+        elif self.shown and text.strip("\n"):
+            update_display(line, raw=True, display_id=self.shown)
+        return len(text)
 
 
 def require_inputs(store: Store, names: list[str]) -> None:
