@@ -46,12 +46,12 @@ def published_set(study: "Study") -> str:
     return PAPERS_SETS.get(short.get(source, source), "WikiQA")
 
 
-def scored(study: "Study", prefixes: Iterable[str], split: str = "test") -> dict[str, list[pandas.DataFrame]]:
-    """What the runs below each prefix scored, a table a seed."""
-    return {prefix: [run.scores(split) for run in study.runs(prefix)] for prefix in prefixes}
+def scored(study: "Study", prefixes: Iterable[str]) -> dict[str, list[pandas.DataFrame]]:
+    """What the runs below each prefix scored on the test set, a table a seed."""
+    return {prefix: [run.scores("test") for run in study.runs(prefix)] for prefix in prefixes}
 
 
-def frame(scores: Scored, questions: str = "answered") -> pandas.DataFrame:
+def frame(scores: Scored) -> pandas.DataFrame:
     """One row a system, seed, question and metric: columns system, seed, question_id, metric (its mean's name), value.
 
     scores: system → tables with question_id, label and score.  seed: a table's place, from 0.  Values lie in [0, 1].
@@ -59,7 +59,7 @@ def frame(scores: Scored, questions: str = "answered") -> pandas.DataFrame:
     found = []
     for system, tables in scores.items():
         for seed, table in enumerate(tables):
-            values = ranking.per_question(table["question_id"], table["label"], table["score"], questions)
+            values = ranking.per_question(table["question_id"], table["label"], table["score"])
             long = values.set_axis(list(MEASURES), axis=1).melt(ignore_index=False, var_name="metric")
             found.append(long.reset_index().assign(seed=seed, system=[system] * len(long)))
     return pandas.concat(found, ignore_index=True)[["system", "seed", "question_id", "metric", "value"]]
@@ -96,21 +96,19 @@ def _deviation(values: pandas.Series) -> float:
 def table(
     study: "Study",
     systems: Sequence[System],
-    split: str = "test",
-    questions: str = "answered",
     beside: pandas.DataFrame | None = None,
     dataset: str = "WikiQA",
     also: str = "",
 ) -> pandas.DataFrame:
-    """One row a system: mean and sample standard deviation over its seeds, in percent.
+    """One row a system: mean and sample standard deviation over its seeds on the test set, in percent.
 
     beside: a published table with a `run` column; `dataset` names its columns.
     also: another of its sets, whose numbers stand behind under its name.
     Columns: row (the published table's), seeds, parameters, P@1, MAP, MRR each with " ±", ties % (questions with a tie
     at the top), and the published P@1, MAP, MRR (missing where the paper has none).
     """
-    scores, rows, others = scored(study, [system.prefix for system in systems], split), [], []
-    means = mean_and_spread(frame(scores, questions))
+    scores, rows, others = scored(study, [system.prefix for system in systems]), [], []
+    means = mean_and_spread(frame(scores))
     for system in systems:
         runs, tables = study.runs(system.prefix), scores[system.prefix]
         row = {"system": system.label, "run": system.prefix}
@@ -119,8 +117,8 @@ def table(
         row |= {"seeds": len(runs), "parameters": runs[0].facts["parameters"]}
         row |= {name: means.loc[system.prefix, name] for metric in METRICS for name in (metric, f"{metric} ±")}
         columns = [(one["question_id"], one["label"], one["score"]) for one in tables]
-        row["ties %"] = 100 * float(numpy.mean([ranking.top_ties(*three, questions) for three in columns]))
-        row["questions"] = len(ranking.per_question(*columns[0], questions))
+        row["ties %"] = 100 * float(numpy.mean([ranking.top_ties(*three) for three in columns]))
+        row["questions"] = len(ranking.per_question(*columns[0]))
         if beside is not None:
             row |= published_row(beside, system.prefix, dataset)
             if also and also != dataset:
@@ -214,8 +212,7 @@ def verdict(study: "Study", row: pandas.Series) -> str:
     if apart:
         return (
             "likely a difference, not a proven one (the interval, of this comparison alone, leaves zero out; "
-            "Wilcoxon's "
-            f"test, corrected for all comparisons, has {p}, and only p < {alpha:g} counts)"
+            f"Wilcoxon's test, corrected for all comparisons, has {p}, and only p < {alpha:g} counts)"
         )
     return f"undecided (not shown different: Wilcoxon, {p}; not shown equal: TOST, {q})"
 
@@ -228,9 +225,9 @@ def note_on_intervals(study: "Study") -> str:
     )
 
 
-def caption(questions: int, seeds: Sequence[int] = (), published_as: str = "", policy: str = "answered") -> str:
+def caption(questions: int, seeds: Sequence[int] = (), published_as: str = "") -> str:
     """The question policy, the tie rule and what the spread is, as every table of results says them."""
-    text = f"Test set, {questions:,} questions (policy “{policy}”); {TIE_RULE}. Percent"
+    text = f"Test set, {questions:,} questions (policy “answered”); {TIE_RULE}. Percent"
     text += f"; mean ± standard deviation over seeds {', '.join(map(str, seeds))}." if seeds else "."
     return text + (f" Published: {published_as}." if published_as else "")
 
