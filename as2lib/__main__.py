@@ -10,6 +10,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from as2lib import __version__, arguments
@@ -18,6 +19,9 @@ from as2lib.paths import find_root
 
 if TYPE_CHECKING:  # `as2 rank` needs no study
     from as2lib.study import Study
+
+
+ELSEWHERE = {"init": "as2lib.init:init", "train": "as2lib.train:train", "evaluate": "as2lib.serving:evaluate"}
 
 
 def main(given: list[str] | None = None) -> int:
@@ -34,7 +38,8 @@ def main(given: list[str] | None = None) -> int:
     try:
         options = arguments.parser(__version__).parse_args(given[:end])
         options.snakemake = given[end + 1 :]
-        code = globals()[options.name.replace("-", "_")](options) or 0  # each command is the function of its name
+        name = options.name.replace("-", "_")  # each command is the function of its name, here or elsewhere
+        code = (resolve_name(ELSEWHERE[name]) if name in ELSEWHERE else globals()[name])(options) or 0
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # who reads has seen enough; Python would complain of it once more at its end
@@ -49,18 +54,6 @@ def main(given: list[str] | None = None) -> int:
         said, code = f'{error}; a study needs more: pip install "as2lib[study]"', 2
     print(f"as2{f' {options.name}' if options else ''}: {terminal(' '.join(str(said).split()))}", file=sys.stderr)
     return code
-
-
-def init(options: argparse.Namespace) -> None:
-    from as2lib.init import init as write_study
-
-    write_study(options)
-
-
-def train(options: argparse.Namespace) -> None:
-    from as2lib.train import train as train_model
-
-    train_model(options)
 
 
 def plan(options: argparse.Namespace) -> None:
@@ -100,12 +93,6 @@ def rank(options: argparse.Namespace) -> None:
 
     whole = serving.is_pair_file(options.question) and not options.candidates
     (serving.rank_file if whole else serving.print_ranking)(options, partial(_study, options))
-
-
-def evaluate(options: argparse.Namespace) -> None:
-    from as2lib.serving import evaluate as evaluate_run
-
-    evaluate_run(options)
 
 
 def export(options: argparse.Namespace) -> None:
