@@ -8,6 +8,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 DRIVER = Path("/proc/driver/nvidia/gpus")  # a folder a GPU
+PATIENCE = 5.0  # seconds between two looks
 _held: list[FileLock] = []  # until the process ends
 
 
@@ -18,11 +19,11 @@ def gpus() -> list[str]:
     return [str(number) for number in range(len(list(DRIVER.glob("*"))))]
 
 
-def take_one(patience: float = 5.0) -> None:
+def take_one() -> None:
     """Leaves this process the first of its GPUs that no other process of this library has; waits while all are taken.
 
     To be called before CUDA starts.  Nothing happens where there is at most one, as in a job of a cluster, and where
-    `torchrun` started the process, whose GPU has its LOCAL_RANK.  patience: seconds between two looks.
+    `torchrun` started the process, whose GPU has its LOCAL_RANK.
     """
     names = gpus()
     if len(names) < 2 or "LOCAL_RANK" in os.environ:
@@ -37,4 +38,4 @@ def take_one(patience: float = 5.0) -> None:
             _held.append(lock)
             os.environ["CUDA_VISIBLE_DEVICES"] = name
             return
-        time.sleep(patience)
+        time.sleep(PATIENCE)

@@ -25,7 +25,10 @@ def searched(study: "Study", runs: list[Run]) -> list[Run]:
             name = prefix_of(run.name)
             if name not in searches:
                 searches.add(name)
-                trials = [_at(replace(run, name=f"grid/{name}/{i}"), point) for i, point in enumerate(points)]
+                trials = [
+                    replace(run, name=f"grid/{name}/{i}", spec=settled(run.spec, point))
+                    for i, point in enumerate(points)
+                ]
                 parents = {"members": [trial.name for trial in trials]}
                 found += [*trials, Run(f"select/{name}", "select", {"points": points}, {}, 0, run.group, parents)]
             run = replace(run, parents={**run.parents, "settings": [f"select/{name}"]})
@@ -39,10 +42,6 @@ def _points(study: "Study", run: Run) -> list[dict[str, Any]]:
     grid = {name: values for name, values in study.grid.model_dump().items() if values}
     used = [name for name in grid if name in run.spec or name in OF_TRAINING]
     return [dict(zip(used, values, strict=True)) for values in product(*(grid[name] for name in used))] if used else []
-
-
-def _at(run: Run, point: dict[str, Any]) -> Run:
-    return replace(run, spec=settled(run.spec, point))
 
 
 def settled(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:
