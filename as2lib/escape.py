@@ -24,7 +24,7 @@ def markdown(text: object) -> str:
     line = " ".join(_CONTROL.sub("\ufffd", str(text)).split())
     return re.sub(
         r"[\\`*\[\]<>&|$#~]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|^[-+](?=\W|$)|^\d+(?=[.)](?:\s|$))",
-        lambda found: _entities(found[0]),
+        lambda found: "".join(f"&#{ord(character)};" for character in found[0]),
         line,
     )
 
@@ -58,7 +58,3 @@ def field(text: object) -> str:
     """For a field of a file whose fields stand between blanks, as TREC's: `urllib.parse.unquote` gives it back."""
     blank = r"%(?=[0-9A-Fa-f]{2})|[\s\x00-\x1f\x7f-\x9f]"
     return re.sub(blank, lambda found: quote(found[0], safe=""), str(text))
-
-
-def _entities(text: str) -> str:
-    return "".join(f"&#{ord(character)};" for character in text)

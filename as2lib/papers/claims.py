@@ -26,7 +26,6 @@ from as2lib.runs.run import prefix_of
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
 VERDICTS = ("reproduced", "contradicted", "within the margin", "inconclusive", "not testable here")
 SIGNS = {"better": ">", "equal": "=", "equal or better": "≥"}
 POWER, SAMPLES = 0.8, 200  # of the smallest effect; bootstrap samples of questions
@@ -47,7 +46,7 @@ CAPTION = (
 def listed() -> pandas.DataFrame:
     """Every claim, one a row, as the papers' `claims.csv` have them, with `paper` before."""
     return pandas.concat(
-        [published(f"{paper}_claims").assign(paper=paper) for paper in PAPERS], ignore_index=True
+        [published(f"{paper}_claims").assign(paper=paper) for paper in fidelity.NAMES], ignore_index=True
     ).fillna({"test": "", "b": "", "set": "", "metric": "", "says": ""})
 
 
@@ -79,7 +78,7 @@ def judged(study: "Study") -> pandas.DataFrame:
     table["verdict"] = [_verdict(row, study.significance.alpha) for _, row in table.iterrows()]
     table["claim"] = [_text(study, row) for row in table.itertuples()]
     table["test"] = table["test"].where(table["test"] != "", "none named")
-    return table.assign(paper=table["paper"].map(PAPERS)).set_index("paper")[SHOWN]
+    return table.assign(paper=table["paper"].map(fidelity.NAMES)).set_index("paper")[SHOWN]
 
 
 def _at_the_larger_budget(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
@@ -212,7 +211,7 @@ def over_thresholds(study: "Study", scores: dict, pairs: list[tuple[str, str]], 
 def counts(table: pandas.DataFrame) -> pandas.DataFrame:
     """How many claims of each paper got each verdict, and of all.  table: from `judged`."""
     found = pandas.crosstab(table.index, table["verdict"]).reindex(
-        index=PAPERS.values(), columns=VERDICTS, fill_value=0
+        index=fidelity.NAMES.values(), columns=VERDICTS, fill_value=0
     )
     return pandas.concat([found, found.sum().to_frame("all").T]).rename_axis("paper")
 

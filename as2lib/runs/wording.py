@@ -5,10 +5,10 @@ import pandas
 MINUS, UNKNOWN = "\u2212", "not known"
 
 
-def number(value: float, digits: int = 1, missing: str = UNKNOWN) -> str:
-    """ "61.2", "−0.4", "0.0" also for what rounds to it from below; `missing` where there is none."""
+def number(value: float, digits: int = 1) -> str:
+    """ "61.2", "−0.4", "0.0" also for what rounds to it from below; `UNKNOWN` where there is none."""
     if pandas.isna(value):
-        return missing
+        return UNKNOWN
     text = f"{value:,.{digits}f}"
     return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", MINUS)
 
@@ -45,14 +45,14 @@ def changes(value: float, of: str = "MAP", digits: int = 1) -> str:
     return f"{'adds' if value > 0 else 'costs'} {size} points of {of}"
 
 
-def changed(low: float, high: float, of: str = "MAP") -> str:
+def changed(low: float, high: float) -> str:
     """What several do: "adds 0.3 to 1.2 points of MAP", "changes MAP by −0.3 to 1.2 points", "leaves MAP as it is"."""
     if span(low, high) == "0.0":
-        return f"leaves {of} as it is"
+        return "leaves MAP as it is"
     if not low < 0 < high and not pandas.isna(low + high):
         ends = sorted((abs(low), abs(high)))
-        return f"{'adds' if high > 0 else 'costs'} {span(*ends)} points of {of}"
-    return f"changes {of} by {span(low, high)} points"
+        return f"{'adds' if high > 0 else 'costs'} {span(*ends)} points of MAP"
+    return f"changes MAP by {span(low, high)} points"
 
 
 def some(count: int, total: int, of: str = "") -> str:
@@ -65,12 +65,12 @@ def some(count: int, total: int, of: str = "") -> str:
     return f"all {total}{behind}" if count == total else f"{count} of the {total}{behind}"
 
 
-def percent_apart(value: float, other: str, digits: int = 0) -> str:
+def percent_apart(value: float, other: str) -> str:
     """A relative cost: "37 % less than the full model", "54 % more than …", "as much as …"."""
     if pandas.isna(value):
         return f"an unknown share of {other}"
-    size = number(abs(value), digits)
-    return f"{size} % {'more' if value > 0 else 'less'} than {other}" if size.strip("0.") else f"as much as {other}"
+    size = number(abs(value), 0)
+    return f"{size} % {'more' if value > 0 else 'less'} than {other}" if size != "0" else f"as much as {other}"
 
 
 def begin(sentence: str) -> str:

@@ -78,8 +78,7 @@ def sentence_by_depth(study: "Study", by_depth: pandas.DataFrame) -> str:
     listed = ", ".join(f"{signed(gap)} (layer {n})" for n, gap in gaps.items())
     return (
         f"At the full depth the cascade is {apart(gaps[exits[-1]], 'the independent model')}; its exits minus models "
-        "of "
-        f"their own depth, in points of MAP: {listed}."
+        f"of their own depth, in points of MAP: {listed}."
     )
 
 
@@ -153,8 +152,7 @@ def answer(study: "Study", by_ratio: pandas.DataFrame, rivals: pandas.DataFrame)
     row = rivals.loc[f"{own} − {whole}"]
     return (
         f"At alpha {alpha:g} the cascade computes {percent_apart(by_ratio.loc[own, 'cost %'], 'the full model')} and "
-        "is "
-        f"{apart(row['difference'], 'ranking every candidate to the end')}: {results.verdict(study, row)}."
+        f"is {apart(row['difference'], 'ranking every candidate to the end')}: {results.verdict(study, row)}."
     )
 
 

@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING
 from as2lib.papers.cerberus import systems
 from as2lib.papers.cerberus.systems import HEADS, ROLES, STUDENT
 from as2lib.runs.params import FAMILIES, SIZES
-from as2lib.runs.run import (
-    Notebook,
-    Run,
-    System,
-    adapt,
-    from_backbone,
-    names,
-    of_systems,
-    prefix_of,
-    roles,
-    scored,
-)
+from as2lib.runs.run import Notebook, Run, System, adapt, from_backbone, names, of_systems, prefix_of, roles, scored
 from as2lib.runs.search import searched
 
 if TYPE_CHECKING:

@@ -141,8 +141,7 @@ def sentences_transfer(study: "Study", gain: pandas.DataFrame, trivial: float) -
     fit = study.fit
     return [
         f"On average the transfer step {changes(points.mean())} (by model {span(points.min(), points.max())}); it "
-        "makes "
-        f"a real difference for the better to {some(helped, len(gain), 'models')}.",
+        f"makes a real difference for the better to {some(helped, len(gain), 'models')}.",
         f"Without it {some(below, len(gain), 'models')} stay below the trivial baseline; they train for "
         f"{fit.direct.steps} steps, against about {fit.transfer.steps} and {fit.adapt.steps}, with "
         f"seed{'s' * (len(study.grid_seeds) > 1)} {listed([*map(str, study.grid_seeds)])}.",

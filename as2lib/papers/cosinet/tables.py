@@ -116,8 +116,7 @@ def sentence_best(table: pandas.DataFrame) -> str:
         f"The best of the twelve, {best.name}, has MAP {spread_text(best['MAP'], best['MAP ±'])}{one} with "
         f"{best['parameters'] / 1e6:.2f} million parameters: {apart(best['MAP'] - floor['MAP'], 'WO+RR')}, "
         f"{apart(plain, 'the fine-tuned encoder without a transfer step')} and "
-        f"{apart(transferred, 'the one with it')}, "
-        f"which has {by_run.loc[UPPER, 'parameters'] / 1e6:.2f} million."
+        f"{apart(transferred, 'the one with it')}, which has {by_run.loc[UPPER, 'parameters'] / 1e6:.2f} million."
     )
 
 

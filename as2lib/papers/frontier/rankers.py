@@ -14,9 +14,9 @@ import pandas
 from as2lib.metrics.pruning import dropped
 from as2lib.papers.cascade.systems import Scheme, schemes
 from as2lib.papers.frontier import costs
-from as2lib.papers.frontier.costs import Lengths, Work
+from as2lib.papers.frontier.costs import Work
 from as2lib.papers.frontier.systems import BASELINE, CASCADE, FILTER, HEADED, HEADS, LAST, ROW, TEACHERS, VOTE, systems
-from as2lib.runs.run import System
+from as2lib.runs.run import Run, System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -52,7 +52,7 @@ class Ranker:
 def rankers(study: "Study") -> list[Ranker]:
     """Every system of the papers on the target set, then what no paper tried."""
     known, words = systems(study), costs.lengths(study)
-    alone = {prefix: _stage(study, prefix, words) for prefix in known}
+    alone = {prefix: Stage(prefix, costs.work(study, _first(study, prefix), words)) for prefix in known}
     found = [Ranker(row.label, row.kind, (alone[prefix],)) for prefix, row in known.items() if row.kind != CASCADE]
     if study.cascade:
         found += cascades(study, alone)
@@ -67,7 +67,7 @@ def rankers(study: "Study") -> list[Ranker]:
                 label = f"CT to layer {exits[early - 1]}, alpha {alpha:g}, then MHS"
                 found.append(Ranker(label, LAST, (*shared[:early], heads), (alpha,) * early, mhs))
     for prefix, row in known.items():
-        if row.kind == HEADED and _heads(study, prefix) > 2:
+        if row.kind == HEADED and _first(study, prefix).spec["mhs"]["heads"] > 2:
             stage = Stage(prefix, alone[prefix].work, VOTES)
             found.append(Ranker(f"{row.label}, heads vote", VOTE, (stage,), beside=row.label))
     return found
@@ -108,8 +108,8 @@ def _in_a_row(study: "Study", alone: dict[str, Stage], known: dict[str, System])
     return found
 
 
-def _stage(study: "Study", prefix: str, words: Lengths) -> Stage:
-    return Stage(prefix, costs.work(study, study.plan[study.store.below(prefix)[0]], words))
+def _first(study: "Study", prefix: str) -> Run:
+    return study.plan[study.store.below(prefix)[0]]
 
 
 def _exits(whole: Stage, exits: Sequence[int]) -> tuple[Stage, ...]:
@@ -117,10 +117,6 @@ def _exits(whole: Stage, exits: Sequence[int]) -> tuple[Stage, ...]:
     layer = whole.work.candidate / exits[-1]
     pairs = pairwise([0, *exits])
     return tuple(Stage(whole.prefix, Work(layer * (end - start)), f"exit_{end}") for start, end in pairs)
-
-
-def _heads(study: "Study", prefix: str) -> int:
-    return study.plan[study.store.below(prefix)[0]].spec["mhs"]["heads"]
 
 
 def operations(ranker: Ranker, candidates: numpy.ndarray) -> float:

@@ -39,7 +39,7 @@ def systems(study: "Study") -> dict[str, System]:
             found[f"{recipe.prefix}/target"] = System(f"{recipe.prefix}/target", recipe.label, CASCADE)
         for layers in study.cascade.exits:
             found[f"monolith/{layers}/target"] = System(f"monolith/{layers}/target", f"MT of {layers} layers", ENCODER)
-    ranked = {prefix_of(name) for name, run in study.plan.items() if _on_target(study, run.data)}
+    ranked = {prefix_of(name) for name, run in study.plan.items() if run.data.get("test") == study.data.target.test}
     return {prefix: system for prefix, system in found.items() if prefix in ranked}
 
 
@@ -47,10 +47,6 @@ def notebooks(study: "Study") -> list[Notebook]:
     """Notebook 11 with the runs of the catalogue's systems."""
     read = of_systems(study, systems(study))
     return [Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", read)]
-
-
-def _on_target(study: "Study", data: dict[str, list[str]]) -> bool:
-    return data.get("test") == study.data.target.test
 
 
 def _of_cerberus(row: System) -> System:

@@ -89,13 +89,13 @@ def on_front(cost: numpy.ndarray, values: numpy.ndarray) -> numpy.ndarray:
     return (values > cheaper[group].T) & (values == best[group].T)
 
 
-def shares(cost: numpy.ndarray, values: numpy.ndarray, resamples: int, seed: int = 0) -> numpy.ndarray:
+def shares(cost: numpy.ndarray, values: numpy.ndarray, resamples: int) -> numpy.ndarray:
     """In which share of bootstrap samples of the questions each system is on the front.
 
     cost: (s,).  values: (q, s), of each question.  Returns (s,) in [0, 1]; they sum to the mean size of the front.
     """
     questions = len(values)
-    drawn = numpy.random.default_rng(seed).multinomial(questions, numpy.full(questions, 1 / questions), resamples)
+    drawn = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), resamples)
     return on_front(cost, drawn @ values / questions).mean(axis=0)
 
 
@@ -220,8 +220,7 @@ def sentences_untried(study: "Study", found: pandas.DataFrame) -> list[str]:
         said.append(
             f"{kind.capitalize()}: shown to lose less than {margin:g} points of MAP to the last ranker alone: "
             f"{some(len(kept), len(rows))}; the {which}, “{best.name}”, has MAP {number(best['MAP'])} (its first "
-            "ranker "
-            f"alone {number(best['first alone'])}), {apart(best['difference'], 'the last')} (95 % interval "
+            f"ranker alone {number(best['first alone'])}), {apart(best['difference'], 'the last')} (95 % interval "
             f"{span(best['low'], best['high'])}), at {number(best['cost %'], 0)} % of the last's operations"
             f"{'' if best['cost %'] < 100 else ', which saves nothing'}."
         )

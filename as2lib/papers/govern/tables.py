@@ -120,8 +120,7 @@ def sentences_students(study: "Study", found: pandas.DataFrame) -> list[str]:
     return [
         f"The student of GOVERN minus the student of the mean, in points: {gaps}{seeds}.",
         f"Systems that no threshold brings to a precision of {100 * study.govern.precisions[0]:g} % in one seed or "
-        "more: "
-        f"{some((found['unreached'] > 0).sum(), len(found))}.",
+        f"more: {some((found['unreached'] > 0).sum(), len(found))}.",
     ]
 
 
@@ -256,8 +255,7 @@ def sentences_premise(groups: pandas.DataFrame) -> list[str]:
         f"{number(mean['mean'])} %, a single one of them on {number(mean['teacher'])} %; the vote of three independent "
         f"ones as accurate would be right on {number(mean['condorcet'])} %.",
         f"The vote is right where the mean is wrong on {number(mean['vote alone'], 2)} % of the pairs, the mean where "
-        "the "
-        f"vote is wrong on {number(mean['mean alone'], 2)} %; the vote is ahead in "
+        f"the vote is wrong on {number(mean['mean alone'], 2)} %; the vote is ahead in "
         f"{some(ahead, len(groups), 'groups of three')}.",
         f"The vote's lead over the mean {_moves(alike)} as teachers become more alike (rank correlation "
         f"{signed(alike, 2)}), and {_moves(accurate)} as they become more accurate ({signed(accurate, 2)}).",
