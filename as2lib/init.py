@@ -26,6 +26,7 @@ ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # the smallest that ranks we
 NOTHING = "nothing"
 QUICK = {"train": 200, "dev": 30, "test": 60}  # questions at most, where all is to end in two minutes
 MANY = 10  # candidates a question from which on pruning them is worth a notebook
+EMBEDDED = ["sample-transfer:train"]
 TRANSFERS = (["wikiqa:train"], ["selqa:dev", "selqa:test"], ["trecqa:train"])
 CORES = 2  # of `make study`, where CORES does not say another number
 PROCESS_SECONDS, NOTEBOOK_SECONDS = 6.0, 9.0  # imports included
@@ -126,16 +127,17 @@ def transfer_set(own: Own, encoder: str, quick: bool) -> tuple[list[str], str]:
 
     ids = {row.question_id for split in own.splits.values() for row in split.rows}
     texts = {row.question for row in own.splits["test"].rows}
-    for parts in [] if quick else TRANSFERS:
+    for parts in [*([] if quick else TRANSFERS), *([EMBEDDED] if encoder == NOTHING else [])]:
         name = parts[0].partition(":")[0]
-        if local_folder(sources.HUB_SETS[name].name) is None:
+        if parts != EMBEDDED and local_folder(sources.HUB_SETS[name].name) is None:
             continue
         pairs = load_parts(tuple(parts), "all")
-        if ids.isdisjoint(pairs["question_id"]) and texts.isdisjoint(pairs["question"]):
-            return parts, f"{' and '.join(parts)}, at hand; data.transfer names another set"
-    if encoder == NOTHING:
-        return ["sample-transfer:train"], "the embedded corpus, for no public set is used; data.transfer names another"
-    return [], "your own training set, for no public set is at hand; data.transfer names another"
+        if not (ids.isdisjoint(pairs["question_id"]) and texts.isdisjoint(pairs["question"])):
+            continue
+        if parts == EMBEDDED:
+            return parts, "the embedded corpus, for no public set is used; data.transfer names another"
+        return parts, f"{' and '.join(parts)}, at hand; data.transfer names another set"
+    return [], "your own training set, for no other set is at hand; data.transfer names another"
 
 
 def tokens_of(own: Own, quick: bool) -> int:

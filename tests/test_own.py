@@ -167,6 +167,15 @@ def test_a_quick_study_is_one_seed_without_the_long_notebooks(alone, capsys):
     assert "notebooks: 00, 01, 02, 03, 04, 06, 07, 11; left out: 05_latency (no latency), 08_cascade" in said
 
 
+def test_a_study_of_the_embedded_corpus_itself_learns_its_own_training_set_first(alone, capsys):
+    few = load_pairs("sample-transfer", "train", "all").select(range(200))
+    few.to_csv(alone / "my.tsv", sep="\t")
+    assert main(["init", "my.tsv", "--quick"]) == 0
+    assert "learnt first: your own training set" in capsys.readouterr().out
+    fit = Study.load("my").plan["transfer/electra-base/seed-0"]
+    assert fit.data["train"] == fit.data["vocabulary"] == ["data/my/train.tsv"]
+
+
 def test_an_encoder_that_is_neither_here_nor_on_a_hub_that_answers_is_one_line(alone, capsys):
     write(alone / "my.tsv", rows())
     assert main(["init", "my.tsv", "--encoder", "no/encoder"]) == 2

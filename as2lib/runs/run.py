@@ -115,7 +115,7 @@ def from_backbone(
     changes = backbone.transfer_fit if onto == "transfer" else backbone.adapt_fit
     data = roles(pairs)
     if backbone.config is not None:
-        data["vocabulary"] = [*study.data.transfer.train, *study.data.target.train]
+        data["vocabulary"] = vocabulary(study)
     origin = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
     spec = {"backbone": origin, **(objective or {"loss": "ce"}), **settings(study, training, changes)}
     return Run(name, "fit", spec, data, seed, group, {"teachers": teachers} if teachers else {})
@@ -142,6 +142,11 @@ def settings(study: "Study", training: Training, changes: dict[str, Any]) -> dic
     """What a spec says of a fit's budget, `changes` put over it."""
     merged = {**training.model_dump(exclude_none=True), **changes}
     return {"max_length": study.data.max_length, "training": Training(**merged).model_dump(exclude_none=True)}
+
+
+def vocabulary(study: "Study") -> list[str]:
+    """The parts whose words an encoder that starts from nothing, or vectors made of text, know: each once."""
+    return list(dict.fromkeys([*study.data.transfer.train, *study.data.target.train]))
 
 
 def roles(pairs: Pairs) -> dict[str, list[str]]:

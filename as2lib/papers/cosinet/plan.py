@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from as2lib.papers.cosinet.systems import ENCODERS, MODELS, SHAPES, SHUFFLED, UNRELATED, systems
-from as2lib.runs.run import Notebook, Run, of_systems, roles
+from as2lib.runs.run import Notebook, Run, of_systems, roles, vocabulary
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -42,7 +42,7 @@ def row(study: "Study", prefix: str, seed: int, related: bool = True) -> Run:
     spec = {"loss": loss, "unit": unit, "words": words, "training": training.model_dump(exclude_none=True)}
     data = roles(study.data.target)
     if vectors["source"] == "ppmi":
-        data["vocabulary"] = [*study.data.transfer.train, *study.data.target.train]
+        data["vocabulary"] = vocabulary(study)
     return Run(f"{prefix}{'' if related else '-unrelated'}/seed-{seed}", "fit", spec, data, seed, encoder)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from as2lib.papers.govern.params import Encoder
 from as2lib.papers.govern.systems import TABLE_4, systems
 from as2lib.runs.params import Training
-from as2lib.runs.run import Notebook, Run, names, of_systems, roles, scored, settings
+from as2lib.runs.run import Notebook, Run, names, of_systems, roles, scored, settings, vocabulary
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -125,5 +125,4 @@ def _start(study: "Study", encoder: Encoder) -> tuple[dict[str, Any], dict[str, 
         return ({"layers": encoder.layers} if encoder.layers else {}), {}, {"start": [f"transfer/{encoder.of}/seed-0"]}
     backbone = encoder.backbone(study)
     origin = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
-    vocabulary = {"vocabulary": [*study.data.transfer.train, *study.data.target.train]} if backbone.config else {}
-    return {"backbone": origin}, vocabulary, {}
+    return {"backbone": origin}, {"vocabulary": vocabulary(study)} if backbone.config else {}, {}
