@@ -58,9 +58,9 @@ def said(error: ValidationError) -> str:
     found = []
     for one in error.errors():
         key = ".".join(map(str, (*one["loc"], *([one["ctx"]["key"]] if one["type"] == "unknown" else ()))))
-        problem = " ".join(one["msg"].removeprefix("Value error, ").split())
+        problem = one["msg"].removeprefix("Value error, ")
         found.append(f"{key}: {problem}" if key else problem)
-    return "; ".join(found)
+    return " ".join("; ".join(found).split())  # a key, too, may hold a line break
 
 
 class Pairs(Strict):
