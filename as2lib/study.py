@@ -15,7 +15,7 @@ from as2lib import imported, papers, yaml_file
 from as2lib.data import sources
 from as2lib.escape import NAME
 from as2lib.papers.cascade.params import Cascade
-from as2lib.papers.cerberus.params import Distillation, Ensemble, Grid, Heads, Latency, Longer
+from as2lib.papers.cerberus.params import Distillation, Ensemble, Grid, Heads, Kinds, Latency, Longer
 from as2lib.papers.cosinet.params import Cosinet
 from as2lib.papers.govern.params import Govern
 from as2lib.paths import known_studies, params_file
@@ -74,6 +74,7 @@ class Study(Strict):
     significance: Significance = Significance()
     latency: Latency | None = None
     longer: Longer | None = Field(None, description="CERBERUS's headline rows again, at a larger budget")
+    kinds: Kinds | None = Field(None, description="CERBERUS's students of teachers that differ by kind; none: left out")
     own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
     cosinet: Cosinet | None = Field(None, description="none: the study has no Cosinet runs and no notebook of them")
     govern: Govern | None = Field(None, description="the GOVERN paper; none: it has no runs and no notebook")
@@ -99,6 +100,8 @@ class Study(Strict):
             raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
         if depth is not None and not all(1 <= body < depth for body in self.mhs.bodies):
             raise ValueError(f"mhs.bodies: expected 1 to {depth - 1} of the base model's layers, got {self.mhs.bodies}")
+        if self.kinds and not self.cosinet:
+            raise ValueError("kinds: expected a section cosinet beside it, whose models teach; got none")
         if self.cascade and not (self.wide.dev and self.wide.test):
             raise ValueError("cascade.transfer: expected train, dev and test")
         if self.cascade:

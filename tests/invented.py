@@ -19,7 +19,7 @@ from tests.conftest import govern_section, write_pairs
 ROOT = Path(__file__).parents[1]
 FIT = {"steps": 4, "learning_rate": 1e-3, "batch_size": 8}
 LONGER = ["teacher/electra", "teacher/roberta", "teacher/albert", "base/electra", "kd/electra", "mhs/3h1"]
-LONGER += ["ensemble/distilled"]
+LONGER += ["ensemble/distilled", "kd/electra-sum"]
 EPOCHS = {"epochs": 2, "learning_rate": 2e-3, "batch_size": 2, "ratio": 32}
 
 
@@ -43,6 +43,7 @@ def whole(root, **changes):
         "govern": govern_section(root),
         "mhs.heads": [1, 2, 5],
         "longer": {"rows": LONGER, "transfer": FIT, "adapt": FIT},
+        "kinds": {"rows": ["mhs/3h1", "kd/electra-sum"]},
     }
     return Study.load("tiny", {**sections, **changes})
 

@@ -20,6 +20,7 @@ from as2lib.papers.cerberus import longer
 from as2lib.papers.cerberus import systems as cerberus_systems
 from as2lib.papers.cosinet import systems as cosinet_systems
 from as2lib.papers.govern import systems as govern_systems
+from as2lib.papers.kinds import plan as kinds
 from as2lib.runs.results import by_question, compare, frame, published, scored
 from as2lib.runs.run import prefix_of
 
@@ -83,7 +84,7 @@ def judged(study: "Study") -> pandas.DataFrame:
 
 def _at_the_larger_budget(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
     """The claims of two systems that were both trained longer, about those: the better evidence."""
-    trained = longer.called(study).keys()
+    trained = longer.called(study).keys() | kinds.called(study).keys()
     both = (longer.BEFORE + table["a"]).isin(trained) & (longer.BEFORE + table["b"]).isin(trained)
     return table.assign(**{name: table[name].mask(both, longer.BEFORE + table[name]) for name in ("a", "b")})
 
@@ -112,7 +113,7 @@ def _names(study: "Study") -> dict[str, str]:
         *([govern_systems] if study.govern else []),
     ]
     found = {prefix: system.name for room in reversed(rooms) for prefix, system in room.systems(study).items()}
-    found |= {prefix: system.name for prefix, system in longer.called(study).items()}
+    found |= {prefix: system.name for room in (longer, kinds) for prefix, system in room.called(study).items()}
     recipes = cascade_systems.RECIPES.values()
     found |= {f"{one.prefix}/wide": f"cascade, {one.label.split(':')[0]}" for one in recipes}
     return found | {one.prefix: one.label for one in cerberus_systems.direct(study)}

@@ -100,9 +100,11 @@ def lines(part: str) -> int:
 
 
 def taught_by(store: Store, run: Run) -> Iterator[str]:
-    """The fits whose logits a run learns from: its teachers, or their members."""
+    """The encoders whose logits a run learns from: its teachers, or their members; models over words cost next to
+    nothing."""
     for name in run.parents.get("teachers", []):
-        yield from store.plan[name].parents.get("members", [name])
+        members = store.plan[name].parents.get("members", [name])
+        yield from (member for member in members if "words" not in store.plan[member].spec)
 
 
 @lru_cache(maxsize=4)

@@ -47,6 +47,13 @@ class Longer(Strict):
     kernels: bool = True
 
 
+class Kinds(Strict):
+    """Students that are taught again, by teachers of different kinds: it wants Cosinet's section beside it."""
+
+    rows: Points[str] = Field(min_length=1, description="by the names of their runs; with `longer`, some of its rows")
+    seeds: Seeds = Field([0], min_length=1)
+
+
 class Latency(Strict):
     """How CERBERUS Table 5 is timed; the paper: batches of 128 on a GPU."""
 

@@ -8,6 +8,7 @@ from as2lib.papers.cerberus import longer
 from as2lib.papers.cerberus import systems as cerberus
 from as2lib.papers.cosinet import systems as cosinet
 from as2lib.papers.govern import systems as govern
+from as2lib.papers.kinds import plan as kinds
 from as2lib.runs.run import Notebook, System, of_systems, prefix_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def systems(study: "Study") -> dict[str, System]:
     """
     found = {prefix: _of_cerberus(row) for prefix, row in cerberus.systems(study).items()}
     found |= {prefix: _of_cerberus(row) for prefix, row in longer.called(study).items()}
+    found |= {prefix: _of_cerberus(row) for prefix, row in kinds.called(study).items()}
     if study.cosinet:
         found |= {model.prefix: replace(model, kind=WORDS) for model in cosinet.MODELS}
         unrelated = [row for prefix, row in cosinet.systems(study).items() if prefix.endswith("-unrelated")]

@@ -25,6 +25,7 @@ from as2lib.precision import machine
 from as2lib.runs import world
 from as2lib.runs.card import run_card
 from as2lib.runs.files import read_logits, write_logits, write_scores
+from as2lib.runs.fit.calibration import calibrated, fit_platt
 from as2lib.runs.fit.start import start
 from as2lib.runs.fit.trainer import logged, newest_checkpoint, ranking_trainer, space_for
 from as2lib.runs.gpu import take_one
@@ -49,7 +50,8 @@ def train(job: Job, folder: Path, progress: bool = False) -> dict[str, Any]:
         set_seed(run.seed)  # before the model is built: new weights, dropout and batches all come from it
         model, encoder = start(job)
         with world.first_alone():  # the others find tokens and logits on disk
-            teachers = [teacher_logits(teacher, pairs, job.precision) for teacher in job.parents.get("teachers", ())]
+            platt = _platt(job)
+            teachers = [taught(teacher, pairs, job.precision, platt) for teacher in job.parents.get("teachers", ())]
             trainer = ranking_trainer(job, model, encoder, pairs, teachers, folder, progress)
         checkpoint = world.agreed(None if world.rank() else newest_checkpoint(folder / "checkpoints"))
         trainer.entries += logged(checkpoint)
@@ -73,6 +75,7 @@ def train(job: Job, folder: Path, progress: bool = False) -> dict[str, Any]:
         "precision": job.precision,
         "threads": job.threads,
         "device": device.type,
+        **({"calibration": platt} if platt else {}),
         **({"processes": world.size()} if world.size() > 1 else {}),
         "machine": torch.cuda.get_device_name(device) if device.type == "cuda" else machine(),
         "seconds": round(time.perf_counter() - started, 2),
@@ -88,6 +91,20 @@ def training_pairs(run: Run) -> Dataset:
         return load_unlabelled_parts(parts)
     pairs = load_parts(parts, "answered")
     return leave_out(pairs, *run.spec["leave_out"]) if "leave_out" in run.spec else pairs
+
+
+def _platt(job: Job) -> dict[str, dict[str, Any]]:
+    """List-wise teacher → its Platt scaling, fitted on its dev scores; none where the run's spec asks for none."""
+    if job.run.spec.get("calibration") != "platt":
+        return {}
+    listwise = [one for one in job.parents["teachers"] if one.run.spec.get("unit") == "question"]
+    return {teacher.name: fit_platt(teacher.scores("dev")) for teacher in listwise}
+
+
+def taught(teacher: Finished, pairs: Dataset, precision: str, platt: dict[str, dict[str, Any]]) -> numpy.ndarray:
+    """What a student is told by a teacher: its logits over a pair set, calibrated where `platt` says how."""
+    logits = teacher_logits(teacher, pairs, precision)
+    return calibrated(platt[teacher.name], logits, pairs["question_id"][:]) if teacher.name in platt else logits
 
 
 def teacher_logits(teacher: Finished, pairs: Dataset, precision: str) -> numpy.ndarray:
@@ -106,7 +123,7 @@ def teacher_logits(teacher: Finished, pairs: Dataset, precision: str) -> numpy.n
     content = fingerprint(pairs)
     path = work_folder() / "logits" / f"{teacher.identity[:24]}-{content[:24]}.safetensors"
     if (logits := read_logits(path, content, teacher.weights())) is None:
-        encoder = load_encoder(teacher.model_folder, teacher.run.spec["max_length"])
+        encoder = load_encoder(teacher.model_folder, teacher.run.spec.get("max_length"))
         logits = score(on_gpu(models.load(teacher.model_folder)), pairs, encoder, precision).logits
         write_logits(path, logits, content, teacher.weights())
     return logits
