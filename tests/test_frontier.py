@@ -203,7 +203,9 @@ def test_the_table_of_the_front_stands_before_all_others():
     assert (found.index.tolist(), shown) == ([1, 2, 0], 2)
 
 
-@pytest.mark.parametrize("changes", [{}, {"cascade": None, "cosinet": None, "govern": None}], ids=["whole", "CERBERUS"])
+@pytest.mark.parametrize(
+    "changes", [{}, {"cascade": None, "cosinet": None, "govern": None, "kinds": None}], ids=["whole", "CERBERUS"]
+)
 def test_every_system_ranks_the_target_and_the_notebook_lists_its_runs(root, changes):
     study = whole(root, **changes)
     found, target = systems(study), study.data.target.test

@@ -31,7 +31,7 @@ def test_a_study_gives_snakemake_its_cores_its_gpus_and_what_follows_the_dashes(
     found = []
     (root / "Snakefile").touch()
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", gpus)
-    monkeypatch.setattr("as2lib.commands.walk", lambda store, lock, *arguments: found.extend(arguments) or 0)
+    monkeypatch.setattr("as2lib.commands.walk", lambda store, lock, *arguments, **_: found.extend(arguments) or 0)
     assert main(["study", "tiny", "--cores", "3", "--", *more]) == 0
     assert found == ["--config", "study=params/tiny.yaml", *asked]
 
@@ -43,7 +43,7 @@ def test_a_page_whose_table_is_gone_is_made_again(root, monkeypatch):
     (reports / "tables" / "00_table_1.csv").touch()
     (reports / "index.html").write_text('<a href="tables/00_table_1.csv">csv</a>')
     (reports / "03_distillation.html").write_text('<a href="tables/03_table_1.csv">csv</a>')
-    monkeypatch.setattr("as2lib.commands.walk", lambda store, lock, *arguments: found.extend(arguments) or 0)
+    monkeypatch.setattr("as2lib.commands.walk", lambda store, lock, *arguments, **_: found.extend(arguments) or 0)
     assert main(["study", "tiny"]) == 0
     assert found == ["--config", "study=params/tiny.yaml", "--forcerun", "notebook_03", "--cores", "2"]
 

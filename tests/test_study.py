@@ -77,7 +77,7 @@ def elsewhere(project, tmp_path):
 def test_the_study_of_a_file_is_given_to_snakemake_as_that_file(elsewhere, monkeypatch, capsys):
     monkeypatch.chdir(elsewhere.parent.parent)
     asked = []
-    monkeypatch.setattr("as2lib.commands.walk", lambda store, lock, *arguments: asked.append(arguments) or 0)
+    monkeypatch.setattr("as2lib.commands.walk", lambda store, lock, *arguments, **_: asked.append(arguments) or 0)
     assert main(["study", "my files/mine.yaml", "--cores", "1", "--", "--dry-run"]) == 0
     assert asked[0][:2] == ("--config", f"study={elsewhere}")
     assert asked[0][-1] == "--dry-run"
@@ -85,7 +85,7 @@ def test_the_study_of_a_file_is_given_to_snakemake_as_that_file(elsewhere, monke
 
 
 def test_a_file_of_another_studys_name_runs_only_with_that_studys_content(project, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("as2lib.commands.walk", lambda *_: 0)
+    monkeypatch.setattr("as2lib.commands.walk", lambda *_, **__: 0)
     file, content = tmp_path / "tiny.yaml", yaml.safe_load((project / "params" / "tiny.yaml").read_text())
     file.write_text(yaml.safe_dump(content))
     assert main(["study", str(file)]) == 0

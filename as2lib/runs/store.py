@@ -108,6 +108,9 @@ class Store:
 
     def find(self, name: str, need_model: bool = False) -> Finished | None:
         """The run if it was made here, or published (scores only), and is as it was written; else None."""
+        return self._found(name, need_model)
+
+    def _found(self, name: str, need_model: bool = False) -> Finished | None:  # asked for by nobody who reads results
         run, identity = self.planned(name), self.identity(name)
         found = self._made_here(run, identity)
         if found and not (need_model and self._model_missing(run)):
@@ -141,14 +144,14 @@ class Store:
     def made_by(self, name: str) -> str:
         """The fingerprint of the source that would make the run now, over those of the runs it is made from."""
         if name not in self._codes:
-            parents = [(parent, self.find(parent)) for parent in self.planned(name).parent_names]
+            parents = [(parent, self._found(parent)) for parent in self.planned(name).parent_names]
             known = [None if found and found.code is None else self.made_by(parent) for parent, found in parents]
             self._codes[name] = with_parents(self._own_code(name), known)
         return self._codes[name]
 
     def code(self, name: str) -> str:
         """What a run that is made now is to remember: this source, over what made the parents that are here."""
-        parents = map(self.find, self.planned(name).parent_names)
+        parents = map(self._found, self.planned(name).parent_names)
         return with_parents(self._own_code(name), [parent and parent.code for parent in parents])
 
     def _own_code(self, name: str) -> str:
@@ -160,7 +163,7 @@ class Store:
 
     def outdated(self) -> list[str]:
         """The finished runs of the study that are known to be made by other code."""
-        return [name for name in self.plan if self.by_other_code(self.find(name))]
+        return [name for name in self.plan if self.by_other_code(self._found(name))]
 
     def lineage(self, name: str) -> list[Run]:
         """The run and those whose weights it continues, the first one first."""
