@@ -85,10 +85,10 @@ def main_results(study: "Study", found: dict[str, Any], longer: dict[str, Any]) 
     paper, rows = on_wikiqa(), {}
     for system in OVERVIEW:
         ours = {value: found.get(f"{system.prefix} {value}") for value in ("parameters", "P@1", "MAP", "MAP ±")}
-        ours["MAP, trained longer"] = longer.get(f"{system.prefix} longer MAP")
+        ours |= {f"MAP, trained longer{sign}": longer.get(f"{system.prefix} longer MAP{sign}") for sign in ("", " ±")}
         rows[system.label] = ours | results.published_row(paper, system.prefix, results.published_set(study))
     found = pandas.DataFrame(rows).T.rename_axis("system").astype(float).astype({"parameters": "Int64"})
-    return found if longer else found.drop(columns="MAP, trained longer")
+    return found if longer else found.drop(columns=["MAP, trained longer", "MAP, trained longer ±"])
 
 
 # 02 · the teachers
