@@ -17,6 +17,8 @@ from contextlib import suppress
 from importlib import import_module
 
 from as2lib.__main__ import main
+from as2lib.report import kernel
+from as2lib.runs.alone import stopped_by_signals
 from as2lib.runs.forked import SOCKET
 
 IMPORTED = {  # before the first fork for it
@@ -28,23 +30,26 @@ IMPORTED = {  # before the first fork for it
 
 def serve(command: list[str]) -> int | tuple[socket.socket, dict]:
     """Run a command and fork for what is below it; its exit code, and in each fork who asks, and for what."""
-    folder = tempfile.mkdtemp(prefix="as2-")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(f"{folder}/socket")
-        listening.listen()
-        running, forks = subprocess.Popen(command, env={**os.environ, SOCKET: f"{folder}/socket"}), set()
-        while running.poll() is None:
-            if select.select([listening], [], [], 0.2)[0]:
-                connection, streams, request = _accepted(listening)
-                if request and not (fork := os.fork()):
-                    _become(request, streams)
-                    return connection, request
-                forks |= {fork} if request else set()
-                for descriptor in (connection.detach(), *streams):
-                    os.close(descriptor)
-            forks = {fork for fork in forks if os.waitpid(fork, os.WNOHANG) == (0, 0)}
-    shutil.rmtree(folder)
-    return running.returncode
+    folder, server = tempfile.mkdtemp(prefix="as2-"), os.getpid()
+    try:
+        with socket.socket(socket.AF_UNIX) as listening, stopped_by_signals():
+            listening.bind(f"{folder}/socket")
+            listening.listen()
+            running, forks = subprocess.Popen(command, env={**os.environ, SOCKET: f"{folder}/socket"}), set()
+            while running.poll() is None:
+                if select.select([listening], [], [], 0.2)[0]:
+                    connection, streams, request = _accepted(listening)
+                    if request and not (fork := os.fork()):
+                        _become(request, streams)
+                        return connection, request
+                    forks |= {fork} if request else set()
+                    for descriptor in (connection.detach(), *streams):
+                        os.close(descriptor)
+                forks = {fork for fork in forks if os.waitpid(fork, os.WNOHANG) == (0, 0)}
+        return running.returncode
+    finally:
+        if os.getpid() == server:
+            shutil.rmtree(folder)
 
 
 def _accepted(listening: socket.socket) -> tuple[socket.socket, list[int], dict | None]:
@@ -57,7 +62,7 @@ def _accepted(listening: socket.socket) -> tuple[socket.socket, list[int], dict 
     if request:
         os.environ.update(request["environment"])  # libraries read some of it as they are imported
         for module in IMPORTED[request["what"]]:
-            with suppress(ImportError):  # the fork says what is missing
+            with suppress(Exception):  # the fork meets it too, and says so
                 import_module(module)
     return connection, streams, request
 
@@ -80,20 +85,12 @@ def answer(connection: socket.socket, request: dict) -> int:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=end_with_caller, daemon=True).start()
-    code = (kernel if request["what"] == "kernel" else main)(request["given"])
+    code = (kernel.run if request["what"] == "kernel" else main)(request["given"])
     sys.stdout.flush()
     sys.stderr.flush()
     with suppress(OSError):
         connection.sendall(bytes([code]))
     return code
-
-
-def kernel(given: list[str]) -> int:
-    """A kernel of Jupyter, until it is asked to end."""
-    from ipykernel.kernelapp import launch_new_instance
-
-    launch_new_instance(given)
-    return 0
 
 
 if __name__ == "__main__":

@@ -75,6 +75,20 @@ def test_a_fork_ends_with_who_asked():
         assert running.wait(timeout=30)
 
 
+def test_a_server_that_is_told_to_end_leaves_no_socket(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with below("long") as running:
+        running.stdout.readline()
+        running.stdout.readline()
+        left = psutil.Process(running.pid).children(recursive=True)
+        assert [path.name for path in tmp_path.glob("as2-*/*")] == ["socket"]
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(timeout=30) == 128 + signal.SIGTERM
+        for process in left:
+            process.kill()
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_computes_on_several_threads_is_not_forked():
     running = below(threads="2")
     running.communicate(timeout=60)

@@ -110,7 +110,8 @@ class Store:
         """The run if it was made here, or published (scores only), and is as it was written; else None."""
         return self._found(name, need_model)
 
-    def _found(self, name: str, need_model: bool = False) -> Finished | None:  # asked for by nobody who reads results
+    def _found(self, name: str, need_model: bool = False) -> Finished | None:
+        """As `find`, for those who read no result but ask which code made it."""
         run, identity = self.planned(name), self.identity(name)
         found = self._made_here(run, identity)
         if found and not (need_model and self._model_missing(run)):
