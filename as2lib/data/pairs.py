@@ -49,9 +49,12 @@ def load_pairs(source: str | Path, split: str | None = None, questions: str = "a
             f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other pairs "
             f"({came[:12]}) from {location.name}; name another version by its path, or as name@revision"
         )
-    pairs = filter_questions(every, questions)
+    pairs = filter_questions(of_many(every, location.least), questions)
     if len(pairs) == 0:
-        raise ValueError(f'{location.name}: no question is left under questions="{questions}"; "all" keeps every one')
+        least = f" with {location.least} candidates or more" if location.least else ""
+        raise ValueError(
+            f'{location.name}: no question{least} is left under questions="{questions}"; "all" keeps every one'
+        )
     return pairs
 
 
@@ -79,7 +82,8 @@ def load_unlabelled(source: str | Path, split: str | None = None) -> Dataset:
     """
     if sources.known(source, split):  # whose fingerprint is that of the labelled pairs
         return load_pairs(source, split, "all").remove_columns("label")
-    return _dataset(_load(sources.resolve(source, split), labelled=False))
+    location = sources.resolve(source, split)
+    return of_many(_dataset(_load(location, labelled=False)), location.least)
 
 
 @lru_cache(maxsize=4)
@@ -138,9 +142,28 @@ def filter_questions(pairs: Dataset, questions: str) -> Dataset:
     if questions == "all" or len(pairs) == 0:
         return pairs
     table = _table(pairs)
+    starts, sizes = _runs(table)
+    correct = np.add.reduceat(table["label"].to_numpy(), starts, dtype=np.int64)
+    return _of_questions(pairs, kept(sizes, correct, questions), sizes, questions)
+
+
+def of_many(pairs: Dataset, candidates: int) -> Dataset:
+    """The pairs of the questions with at least so many candidates."""
+    if not candidates or len(pairs) == 0:
+        return pairs
+    sizes = _runs(_table(pairs))[1]
+    return _of_questions(pairs, sizes >= candidates, sizes, f"{candidates}-or-more")
+
+
+def _runs(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Where each question's rows begin, and how many they are."""
     starts = np.flatnonzero(run_starts(table["question_id"]))
-    sizes = np.diff(np.append(starts, table.num_rows))
-    keep = kept(sizes, np.add.reduceat(table["label"].to_numpy(), starts, dtype=np.int64), questions)
+    return starts, np.diff(np.append(starts, table.num_rows))
+
+
+def _of_questions(pairs: Dataset, keep: np.ndarray, sizes: np.ndarray, called: str) -> Dataset:
+    """The rows of the questions to keep; a large table in a file, named by it and by `called`."""
+    table = _table(pairs)
     if keep.all():
         return pairs
     mask = pa.array(np.repeat(keep, sizes))
@@ -148,7 +171,7 @@ def filter_questions(pairs: Dataset, questions: str) -> Dataset:
         return _dataset(table.filter(mask))
     marked = (pa.Table.from_batches([batch]) for batch in table.append_column("kept", mask).to_batches())
     found = (batch.filter(batch["kept"]).drop_columns("kept") for batch in marked)
-    return _dataset(disk.kept(f"pairs/{fingerprint(table)}-{questions}", found))
+    return _dataset(disk.kept(f"pairs/{fingerprint(table)}-{called}", found))
 
 
 def concatenate(sets: Iterable[Dataset]) -> Dataset:

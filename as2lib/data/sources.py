@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,7 @@ class Location:
     "own": `name`, the import path of a function of the `split` that returns rows.
     "built": `name` of the set, `split`, and the original `files`, or the `revision` of the hub set it is made from.
     `builder` is the set whose original files, or records, `data.builders` makes pairs of; None for pairs as they are.
+    `least`: how many candidates each question has, at least; the others are left out.
     """
 
     kind: str
@@ -83,6 +84,7 @@ class Location:
     revision: str | None = None
     seed: int | None = None
     builder: str | None = None
+    least: int = 0
 
 
 def split_part(part: str) -> tuple[str, str | None]:
@@ -91,9 +93,16 @@ def split_part(part: str) -> tuple[str, str | None]:
     return (source, split) if source else (part, None)
 
 
+def with_least(split: str | None) -> tuple[str | None, int]:
+    """A split as it may be written, `test>=15` for its questions of 15 candidates or more, as (`test`, 15)."""
+    name, sign, least = (split or "").partition(">=")
+    return (name, int(least)) if sign and re.fullmatch(r"[0-9]+", least) else (split, 0)
+
+
 def canonical(part: str) -> str:
-    """One way to write a part, whichever of its names was used: to tell whether two are the same."""
+    """One way to write a part, whichever of its names was used: to tell whether two share questions."""
     source, split = split_part(part)
+    split, _ = with_least(split)
     name = next((short for short, hub in HUB_SETS.items() if source in (short, hub.name)), source)
     path = find_root() / Path(source).expanduser()
     called = str(path.resolve()) if path.exists() else name
@@ -106,9 +115,13 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     source: a known name, alone or as `name@revision` (`sample@7` is seed 7); a hub name of a known set; any hub set as
         `org/name@revision`; `package.module:function` of one's own; or the path of
         a file, or of a folder of train, dev and test files.
-    split: train, dev or test ("validation" is read as dev); None for a single file.
+    split: train, dev or test ("validation" is read as dev), of questions with many candidates as `test>=15`; None for a
+        single file.
     Raises ValueError for an unknown name or split, FileNotFoundError for a path or a private set that is not there.
     """
+    split, least = with_least(split)
+    if least:
+        return replace(resolve(source, split), least=least)
     split = "dev" if split == "validation" else split
     if isinstance(source, Path):  # never a name
         return _files(_existing_path(source), split)
@@ -148,12 +161,14 @@ def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
     return known(source, split) or content(resolve(source, split))
 
 
-def known(source: str | Path, split: str | None = None) -> dict[str, str] | None:
-    """Name, split and the fingerprint of the pairs of a known set without a revision; None for any other."""
+def known(source: str | Path, split: str | None = None) -> dict[str, Any] | None:
+    """Name, split and the fingerprint of all pairs of a known set without a revision; None for any other."""
     short = next((short for short, hub in HUB_SETS.items() if source in (short, hub.name)), None)
+    split, least = with_least(split)
     split = "dev" if split == "validation" else split
-    pairs = FINGERPRINTS.get((short, split))
-    return pairs and {"kind": "known", "name": short, "split": split, "pairs": pairs}
+    if pairs := FINGERPRINTS.get((short, split)):
+        return {"kind": "known", "name": short, "split": split, "pairs": pairs} | _least(least)
+    return None
 
 
 def content(found: Location) -> dict[str, Any]:
@@ -161,6 +176,14 @@ def content(found: Location) -> dict[str, Any]:
 
     The generator's version and seed; or the hub set's name, config, revision and split; or the SHA-256 of the files.
     """
+    return _content(found) | _least(found.least)
+
+
+def _least(candidates: int) -> dict[str, int]:
+    return {"candidates": candidates} if candidates else {}
+
+
+def _content(found: Location) -> dict[str, Any]:
     if found.kind == "built":
         built = {"kind": "built", "name": found.name, "version": BUILT_VERSION, "split": found.split}
         files = [file_sha256(path) for path in found.files]

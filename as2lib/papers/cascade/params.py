@@ -1,10 +1,11 @@
 """The Cascade Transformer's section of a study's file."""
 
+import re
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from as2lib.runs.params import Drop, Pairs, Points, Strict, Training
+from as2lib.runs.params import Drop, Pairs, Points, Seeds, Strict, Training
 
 
 class CascadeFit(Strict):
@@ -23,8 +24,21 @@ class Cascade(Strict):
         [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], min_length=1, description="drop ratios that are combined in the figure"
     )
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
+    targets: dict[str, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
     fit: CascadeFit
+    seeds: Seeds | None = Field(None, min_length=1, description="of the adapt step, full depth; default: the study's")
+    precision: Literal["float32", "bf16", "auto"] | None = Field(None, description="of its fits; default: the study's")
+    kernels: bool | None = Field(None, description="as the study's, which is the default")
     ablations: bool = Field(True, description="whether other ways of training are tried")
+
+    @model_validator(mode="after")
+    def _named_apart(self) -> "Cascade":
+        for name, pairs in self.targets.items():
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]*", name) or name in ("wide", "target"):
+                raise ValueError(f'targets: expected names of letters and digits but "wide" and "target", got {name!r}')
+            if not pairs.test:
+                raise ValueError(f"targets.{name}: expected train, test and, where something is chosen on it, dev")
+        return self
 
     @model_validator(mode="after")
     def _increasing(self) -> "Cascade":

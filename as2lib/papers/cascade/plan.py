@@ -1,8 +1,9 @@
 """The runs of the Cascade Transformer paper: the cascade, trained in several ways, and models of each exit's depth."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from as2lib.papers.cascade.systems import TRIVIAL, recipes
+from as2lib.papers.cascade.systems import recipes, trivial_on
 from as2lib.runs.params import Backbone, Pairs
 from as2lib.runs.run import Notebook, Run, names, roles, settings
 
@@ -14,9 +15,17 @@ def runs(study: "Study") -> list[Run]:
     """Every run of this paper, parents before children; none where the study has no cascade."""
     if study.cascade is None:
         return []
-    scored = {"dev": study.wide.dev, "test": study.wide.test}
-    trivial = Run(TRIVIAL["wide"], "lexical", {"scorer": "overlap_then_rank"}, scored, 0, "lexical")
-    return [trivial, *cascades(study), *monoliths(study)]
+    fits = [*cascades(study), *monoliths(study)]
+    computing = {"precision": study.cascade.precision, "kernels": study.cascade.kernels}
+    return [*trivial(study), *(replace(run, **computing) for run in fits)]
+
+
+def trivial(study: "Study") -> list[Run]:
+    """The trivial baseline on the set with many candidates and on each further target; the study's own has it."""
+    sets = {"wide": study.wide, **study.cascade.targets}
+    scored = {name: {"dev": pairs.dev, "test": pairs.test} for name, pairs in sets.items()}
+    spec = {"scorer": "overlap_then_rank"}
+    return [Run(trivial_on(name), "lexical", spec, data, 0, "lexical") for name, data in scored.items()]
 
 
 def notebooks(study: "Study") -> list[Notebook]:
@@ -24,11 +33,11 @@ def notebooks(study: "Study") -> list[Notebook]:
     if study.cascade is None:
         return []
     question, answers = "Can one encoder prune its own candidates?", "Cascade Transformer Tables 1–3, Figure 2"
-    return [Notebook("08_cascade", question, answers, [TRIVIAL["target"], *names(runs(study))])]
+    return [Notebook("08_cascade", question, answers, [trivial_on("target"), *names(runs(study))])]
 
 
 def cascades(study: "Study") -> list[Run]:
-    """CT, trained on the set with many candidates (Table 3), then adapted to the target set (Table 2).
+    """CT, trained on the set with many candidates (Table 3), then adapted to the target set and to others (Table 2).
 
     The other recipes, one seed each, are trained on the first set only.
     """
@@ -36,7 +45,7 @@ def cascades(study: "Study") -> list[Run]:
     for recipe in recipes(study).values():
         spec = {"cascade": {"exits": exits, **recipe.shape}, **recipe.spec}
         first = _first_step(study, recipe.prefix, spec, exits[-1], "cascade")
-        found += [first, *_second_steps(study, first, study.seeds if recipe.prefix == "cascade" else [])]
+        found += [first, *(_second_steps(study, first, _seeds(study)) if recipe.prefix == "cascade" else [])]
     return found
 
 
@@ -48,7 +57,7 @@ def monoliths(study: "Study") -> list[Run]:
     found, exits = [], study.cascade.exits
     for depth in exits:
         first = _first_step(study, f"monolith/{depth}", {}, depth, "monolith")
-        found += [first, *_second_steps(study, first, study.seeds if depth == exits[-1] else study.grid_seeds)]
+        found += [first, *_second_steps(study, first, _seeds(study) if depth == exits[-1] else study.grid_seeds)]
     return found
 
 
@@ -66,13 +75,20 @@ def _first_step(study: "Study", prefix: str, spec: dict[str, Any], depth: int, g
 
 
 def _second_steps(study: "Study", first: Run, seeds: list[int]) -> list[Run]:
+    """On the target set, a fit a seed; on each further one, with the first seed."""
     training, prefix = study.cascade.fit.adapt, first.name.removesuffix("/wide/seed-0")
     shape = {"cascade": first.spec["cascade"]} if "cascade" in first.spec else {}
-    spec, data = (
-        {"loss": "ce", **shape, **settings(study, training, {})},
-        _roles(study.data.target, training.evaluate_every),
-    )
-    return [Run(f"{prefix}/target/seed-{n}", "fit", spec, data, n, first.group, {"start": [first.name]}) for n in seeds]
+    spec, start = {"loss": "ce", **shape, **settings(study, training, {})}, {"start": [first.name]}
+    on = [("target", study.data.target, seed) for seed in seeds]
+    on += [(name, pairs, seeds[0]) for name, pairs in study.cascade.targets.items()]
+    return [
+        Run(f"{prefix}/{name}/seed-{n}", "fit", spec, _roles(pairs, training.evaluate_every), n, first.group, start)
+        for name, pairs, n in on
+    ]
+
+
+def _seeds(study: "Study") -> list[int]:
+    return study.cascade.seeds or study.seeds
 
 
 def _roles(pairs: Pairs, dev: Any) -> dict[str, list[str]]:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-TRIVIAL = {"wide": "wide/overlap_then_rank", "target": "lexical/overlap_then_rank"}  # by set: many candidates, or few
 TRIVIAL_LABEL = "WO+RR (trivial baseline)"
 EXIT = "CT, exit at layer {}"  # a row of Table 2; nothing is dropped before it
 
@@ -27,10 +26,15 @@ class Scheme(NamedTuple):
         return name if self.alpha is None else f"{name}, alpha {self.alpha:g}"
 
 
+def trivial_on(where: str) -> str:
+    """The run of the trivial baseline on a set: "wide", "target" or the name of one of `cascade.targets`."""
+    return "lexical/overlap_then_rank" if where == "target" else f"{where}/overlap_then_rank"
+
+
 def behind(study: "Study", where: str) -> dict[str, list[str]]:
     """Row of Table 2 (where: "target") or Table 3 ("wide") → the prefixes of the runs that it is made from."""
     models, cascade = {n: f"monolith/{n}/{where}" for n in study.cascade.exits}, [f"cascade/{where}"]
-    found = {TRIVIAL_LABEL: [TRIVIAL[where]], **{EXIT.format(n): cascade for n in models}}
+    found = {TRIVIAL_LABEL: [trivial_on(where)], **{EXIT.format(n): cascade for n in models}}
     for row in schemes(study):
         found[str(row)] = {"MT": [models[row.layers]], "SR": [*models.values()], "CT": cascade}[row.method]
     return found

@@ -12,7 +12,7 @@ from as2lib.data.pairs import filter_questions
 from as2lib.metrics import cascade
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cascade.systems import EXIT, TRIVIAL, TRIVIAL_LABEL, Scheme, recipes, schemes
+from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme, recipes, schemes, trivial_on
 from as2lib.runs import results
 from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published, published_set
 from as2lib.runs.texts import missing, pairs_of
@@ -59,7 +59,7 @@ def by_depth(study: "Study") -> pandas.DataFrame:
     exits, cascades = study.cascade.exits, [run.scores() for run in study.runs("cascade/target")]
     models = {str(Scheme("MT", n)): [run.scores() for run in study.runs(f"monolith/{n}/target")] for n in exits}
     ends = {EXIT.format(n): [table.assign(score=table[f"exit_{n}"]) for table in cascades] for n in exits}
-    scores = {TRIVIAL_LABEL: [study.run(TRIVIAL["target"]).scores()], **models, **ends}
+    scores = {TRIVIAL_LABEL: [study.run(trivial_on("target")).scores()], **models, **ends}
     seeds = pandas.Series({label: len(tables) for label, tables in scores.items()}, name="seeds", dtype="Int64")
     paper = dict(list(published("cascade_table2").groupby("kind")))
     theirs = [
@@ -84,7 +84,7 @@ def sentence_by_depth(study: "Study", by_depth: pandas.DataFrame) -> str:
 
 def wide_scores(study: "Study") -> dict[str, list[pandas.DataFrame]]:
     """What each row of Table 3 scored on the wide test set, by its label; one seed, the trivial baseline first."""
-    trivial = {TRIVIAL_LABEL: [study.run(TRIVIAL["wide"]).scores()]}
+    trivial = {TRIVIAL_LABEL: [study.run(trivial_on("wide")).scores()]}
     return trivial | {str(scheme): [scored(study, scheme)] for scheme in schemes(study)}
 
 
