@@ -22,6 +22,7 @@ def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("cascade") / "root"
     wide = {split: str(root / f"{split}.tsv") for split in ("train", "dev", "test")}
     section = {"family": "electra", "exits": [1, 2], "transfer": wide, "fit": {"transfer": TRAINING, "adapt": TRAINING}}
+    section["targets"] = {"TREC-QA": wide}
     write_study(root, cascade=section, seeds=[0, 1])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AS2_ROOT", str(root))
@@ -84,6 +85,28 @@ def test_table_2_has_means_over_seeds_beside_every_published_row(study):
     ]
     assert table.loc["MT of 2 layers", "MAP"] == pytest.approx(100 * numpy.mean(found))
     assert table.loc["MT of 2 layers", "MAP ±"] == pytest.approx(100 * numpy.std(found, ddof=1))
+    further = study.run("monolith/2/TREC-QA/seed-0").scores()
+    found = summary(further["question_id"], further["label"], further["score"])
+    assert table.loc["MT of 2 layers", "TREC-QA MAP"] == pytest.approx(100 * found["MAP"])
+    assert [sentence.split(",")[0] for sentence in tables.sentences_by_depth(study, table)][1] == "On TREC-QA"
+
+
+def test_a_further_target_is_adapted_to_once_and_computes_as_its_section_says(study):
+    runs = Study.load("tiny", {"cascade.seeds": [1], "cascade.precision": "float32", "cascade.kernels": False}).plan
+    assert [name for name in runs if name.startswith("cascade/")] == [
+        "cascade/wide/seed-0",
+        "cascade/target/seed-1",
+        "cascade/TREC-QA/seed-1",
+    ]
+    assert runs["cascade/TREC-QA/seed-1"].parents == {"start": ["cascade/wide/seed-0"]}
+    assert (runs["monolith/1/wide/seed-0"].precision, runs["monolith/1/wide/seed-0"].kernels) == ("float32", False)
+
+
+@pytest.mark.parametrize("name", ["wide", "target", "a/b", ""])
+def test_a_further_target_has_a_name_of_its_own(study, name):
+    pairs = study.cascade.targets["TREC-QA"].model_dump()
+    with pytest.raises(ValueError, match="targets: expected names"):
+        Study.load("tiny", {"cascade.targets": {name: pairs}})
 
 
 def test_stored_scores_give_the_ranking_of_the_model_itself(study):

@@ -90,6 +90,14 @@ def test_policy_keeps_whole_questions_in_order(tmp_path, policy, kept):
     assert as_rows(load_pairs(path, **policy)) == [row for row in ROWS if row[0] in kept]
 
 
+def test_a_part_may_ask_for_questions_with_many_candidates(tmp_path):
+    write(tmp_path / "dev.tsv", [[f"q{n}", "who?", f"a{i}", int(i == 0)] for n in (1, 2, 3) for i in range(n)], COLUMNS)
+    assert load_pairs(tmp_path, "dev>=2")["question_id"][:] == ["q2"] * 2 + ["q3"] * 3
+    assert load_unlabelled(tmp_path, "dev>=3")["question_id"][:] == ["q3"] * 3
+    with pytest.raises(ValueError, match="no question with 4 candidates or more is left"):
+        load_pairs(tmp_path, "dev>=4")
+
+
 def test_unknown_policy_is_refused(tmp_path):
     with pytest.raises(ValueError, match="questions must be one of answered, mixed, all, got 'clean'"):
         load_pairs(tmp_path / "none.tsv", questions="clean")

@@ -36,7 +36,7 @@ STUDY = SimpleNamespace(
     seeds=[0, 1],
     grid_seeds=[0],
     fit=SimpleNamespace(**{name: SimpleNamespace(steps=60) for name in ("transfer", "adapt", "direct")}),
-    cascade=SimpleNamespace(exits=[1, 2], alphas=[0.3, 0.5]),
+    cascade=SimpleNamespace(exits=[1, 2], alphas=[0.3, 0.5], targets={"TREC-QA": None}),
     govern=SimpleNamespace(precisions=[0.9]),
 )
 
@@ -133,7 +133,8 @@ def of_sets(value):
 def of_the_cascade(value):
     rows = [TRIVIAL_LABEL, *(str(Scheme("MT", n)) for n in (1, 2)), *(EXIT.format(n) for n in (1, 2))]
     yield cascade.sentence_candidates(abs(value), 3.0)
-    yield cascade.sentence_by_depth(STUDY, systems(value, rows))
+    by_depth = systems(value, rows)
+    yield from cascade.sentences_by_depth(STUDY, by_depth.assign(**{"TREC-QA MAP": by_depth["MAP"]}))
     ct = [str(Scheme("CT", 2, alpha)) for alpha in (0.3, 0.5, 0.0)]
     by_ratio = systems(value, ct, **{"cost %": value})
     yield from cascade.sentences_by_ratio(STUDY, by_ratio)

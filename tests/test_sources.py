@@ -11,7 +11,7 @@ import pytest
 from as2lib import intact
 from as2lib.data import sample
 from as2lib.data.pairs import fingerprint, load_pairs, load_unlabelled
-from as2lib.data.sources import FINGERPRINTS, SPLITS, NoSplit, file_sha256, identity, resolve
+from as2lib.data.sources import FINGERPRINTS, SPLITS, NoSplit, canonical, file_sha256, identity, resolve
 
 TSV = "question_id\tquestion\tanswer\tlabel\nq1\twho?\tme\t1\n"
 
@@ -56,6 +56,14 @@ def test_known_pairs_have_one_identity_on_the_hub_in_a_folder_and_without_the_da
     (root / "params" / "local.yaml").write_text(f"local:\n  wikiqa: {folder}\n")
     assert identity("wikiqa", "dev") == identity("microsoft/wiki_qa", "validation") == without
     assert identity("wikiqa@abc123", "dev") != without
+
+
+def test_questions_with_many_candidates_are_a_set_of_their_own_from_the_same_texts(folder, root):
+    many = identity("wikiqa", "dev>=15")
+    assert many == identity("wikiqa", "dev") | {"candidates": 15} == identity("wikiqa", "validation>=15")
+    assert resolve(folder, "dev>=15").files == resolve(folder, "dev").files
+    assert identity(folder, "dev>=2") == identity(folder, "dev") | {"candidates": 2} != identity(folder, "dev>=3")
+    assert canonical("wikiqa:dev>=15") == canonical("wikiqa:validation")  # they share questions
 
 
 def test_other_pairs_under_a_known_name_are_refused_by_name(folder, root):
@@ -216,6 +224,7 @@ def test_known_names_come_before_folders_of_the_same_name(folder, monkeypatch):
     [
         ("wikqa", "dev", ValueError, 'unknown source "wikqa": expected one of sample, sample-transfer, sample-wide, '),
         ("wikiqa", "eval", NoSplit, 'wikiqa has no split "eval": expected one of train, dev, test'),
+        ("wikiqa", "dev>=many", NoSplit, 'wikiqa has no split "dev>=many": expected one of train, dev, test'),
         ("sample", None, NoSplit, "sample needs a split: expected one of train, dev, test"),
         ("sample-unlabelled", "test", NoSplit, "expected one of train"),
         ("sample@x", "dev", ValueError, "sample@x: expected a whole number"),

@@ -14,6 +14,7 @@ from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme, recipes, schemes, trivial_on
 from as2lib.runs import results
+from as2lib.runs.params import Pairs
 from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published, published_set
 from as2lib.runs.texts import missing, pairs_of
 from as2lib.runs.wording import apart, changes, number, percent_apart, signed, some
@@ -30,7 +31,7 @@ def statistics(study: "Study") -> pandas.DataFrame:
     Ours are missing for a set whose texts are not here, and which nothing published was scored on.
     """
     rows = []
-    for name, of in (("wide", study.wide), ("target", study.data.target)):
+    for name, of in _sets(study).items():
         for split, parts in of.model_dump().items():
             row = {"dataset": f"{name} (ours)", "split": split}
             if pairs := pairs_of(study, parts):
@@ -44,41 +45,64 @@ def statistics(study: "Study") -> pandas.DataFrame:
 
 
 def sentence_texts(study: "Study") -> str:
-    """Which texts of the wide and the target set are not here; empty where all are."""
-    return missing(
-        part for of in (study.wide, study.data.target) for parts in of.model_dump().values() for part in parts
-    )
+    """Which texts of these sets are not here; empty where all are."""
+    return missing(part for of in _sets(study).values() for parts in of.model_dump().values() for part in parts)
+
+
+def _sets(study: "Study") -> dict[str, Pairs]:
+    return {"wide": study.wide, "target": study.data.target, **study.cascade.targets}
 
 
 def sentence_candidates(wide: float, target: float) -> str:
     return f"A question of the wide test set has {number(wide)} candidates, one of the target set {number(target)}."
 
 
-def by_depth(study: "Study") -> pandas.DataFrame:
-    """Table 2: on the target set, each exit at alpha 0, an independent model of its depth, and every published row."""
-    exits, cascades = study.cascade.exits, [run.scores() for run in study.runs("cascade/target")]
-    models = {str(Scheme("MT", n)): [run.scores() for run in study.runs(f"monolith/{n}/target")] for n in exits}
+def target_scores(study: "Study", where: str = "target") -> dict[str, list[pandas.DataFrame]]:
+    """What each row of Table 2 scored, a table a seed: "target", or the name of one of `cascade.targets`."""
+    exits, cascades = study.cascade.exits, [run.scores() for run in study.runs(f"cascade/{where}")]
+    models = {str(Scheme("MT", n)): [run.scores() for run in study.runs(f"monolith/{n}/{where}")] for n in exits}
     ends = {EXIT.format(n): [table.assign(score=table[f"exit_{n}"]) for table in cascades] for n in exits}
-    scores = {TRIVIAL_LABEL: [study.run(trivial_on("target")).scores()], **models, **ends}
+    return {TRIVIAL_LABEL: [study.run(trivial_on(where)).scores()], **models, **ends}
+
+
+def by_depth(study: "Study") -> pandas.DataFrame:
+    """Table 2: on the target set, each exit at alpha 0, an independent model of its depth, and every published row.
+
+    For each of `cascade.targets`, by its name: MAP and MRR.
+    """
+    scores = target_scores(study)
     seeds = pandas.Series({label: len(tables) for label, tables in scores.items()}, name="seeds", dtype="Int64")
+    ours = seeds.to_frame().join(mean_and_spread(frame(scores)))
+    for name in study.cascade.targets:
+        further = mean_and_spread(frame(target_scores(study, name)))
+        ours = ours.join(further[["MAP", "MRR"]].add_prefix(f"{name} "))
     paper = dict(list(published("cascade_table2").groupby("kind")))
+    models = [str(Scheme("MT", n)) for n in study.cascade.exits]
+    ends = [EXIT.format(n) for n in study.cascade.exits]
     theirs = [
         paper["other"].set_index(paper["other"]["model"] + ", not trained here"),
-        _by_place(paper["monolith"], list(models), "MT of {} layers"),
-        _by_place(paper["cascade"], list(ends), "CT of {} layers"),
+        _by_place(paper["monolith"], models, "MT of {} layers"),
+        _by_place(paper["cascade"], ends, "CT of {} layers"),
     ]
     sets = sorted(("WikiQA", "TREC-QA"), key=lambda name: name != published_set(study))  # the target's own first
     measures = [f"{name} {metric}" for name in sets for metric in ("MAP", "MRR")]
-    return _beside(seeds.to_frame().join(mean_and_spread(frame(scores))), theirs, measures)
+    return _beside(ours, theirs, measures)
 
 
-def sentence_by_depth(study: "Study", by_depth: pandas.DataFrame) -> str:
-    found, exits = by_depth["MAP"], study.cascade.exits
+def sentences_by_depth(study: "Study", by_depth: pandas.DataFrame) -> list[str]:
+    """On the target set, and on each further one."""
+    return [_by_depth(study, by_depth["MAP"], "")] + [
+        _by_depth(study, by_depth[f"{name} MAP"], f"On {name}, at") for name in study.cascade.targets
+    ]
+
+
+def _by_depth(study: "Study", found: pandas.Series, where: str) -> str:
+    exits = study.cascade.exits
     gaps = {n: found[EXIT.format(n)] - found[str(Scheme("MT", n))] for n in exits}
     listed = ", ".join(f"{signed(gap)} (layer {n})" for n, gap in gaps.items())
     return (
-        f"At the full depth the cascade is {apart(gaps[exits[-1]], 'the independent model')}; its exits minus models "
-        f"of their own depth, in points of MAP: {listed}."
+        f"{where or 'At'} the full depth the cascade is {apart(gaps[exits[-1]], 'the independent model')}; its exits "
+        f"minus models of their own depth, in points of MAP: {listed}."
     )
 
 
