@@ -42,6 +42,7 @@ def whole(root, **changes):
         },
         "govern": govern_section(root),
         "mhs.heads": [1, 2, 5],
+        "significance.resamples": 99,
         "longer": {"rows": LONGER, "transfer": FIT, "adapt": FIT},
         "kinds": {"rows": ["mhs/3h1", "kd/electra-sum"]},
     }
@@ -71,12 +72,6 @@ def invent(study):
     (folder / "index.json").write_text(json.dumps(index))
 
 
-def code(name):
-    """The code of a notebook's cells."""
-    notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
-    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-
-
 def run_all(study, patch):
     """Every notebook of a study, executed here, as (plan, what it read, what it said, the notebook with outputs)."""
     patch.setattr("as2lib.study.Study.load", classmethod(lambda cls, *_: study))
@@ -84,17 +79,21 @@ def run_all(study, patch):
     patch.setattr(make, "make_all", lambda store, names, **_: pytest.fail(f"would train {names}"))
     find, read = Store.find, set()
     patch.setattr(Store, "find", lambda *given: read.add(given[1]) or find(*given))
-    planned = notebooks(study)
-    found = []
+    planned, found = notebooks(study), []
     for one in [*planned[1:], planned[0]]:  # the overview reads what the others recorded
         read.clear()
-        names = {}
-        notebook = nbformat.read(ROOT / "notebooks" / f"{one.name}.ipynb", as_version=4)
-        for cell in notebook.cells:
-            if cell.cell_type == "code":
-                cell.outputs = _outputs(cell.source, one.name, names, patch)
+        names, notebook = executed(one.name, patch)
         found.append((one, {*read}, "\n".join(names["report"].claims[False]), notebook))
     return found
+
+
+def executed(name, patch):
+    """A notebook run here, on the study that `Study.load` was made to give: its names, and itself with outputs."""
+    names, notebook = {}, nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = _outputs(cell.source, name, names, patch)
+    return names, notebook
 
 
 def _outputs(source, name, names, patch):

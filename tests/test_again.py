@@ -1,7 +1,8 @@
-"""The tiny study, fitted and reported twice under two paths, in processes that may reach no network."""
+"""The tiny study, fitted and reported under two paths, in processes that may reach no network."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,15 +42,16 @@ for given in (["fit", "tiny", "mhs/3h1/seed-0", "--quiet"], ["notebook", "tiny",
 
 
 @pytest.fixture(scope="module")
-def twice(tmp_path_factory):
-    """Two roots with the same study, and what was refused to its processes."""
+def twice(trained_root, tmp_path_factory):
+    """Two roots with the same study, of which these tests fitted one before, and what was refused to its processes."""
     folder = tmp_path_factory.mktemp("again")
     refusals = folder / "refusals.txt"
     (folder / "sitecustomize.py").write_text(REFUSE.format(log=str(refusals)))
     path = os.pathsep.join([str(folder), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     roots, running = [folder / "one" / "root", folder / "another place" / "the root"], []
+    write_study(roots[0], seeds=[0])
+    shutil.copytree(trained_root, roots[1])
     for root in roots:
-        write_study(root, seeds=[0])
         (root / "notebooks").symlink_to(ROOT / "notebooks")
         environment = {**os.environ, "AS2_ROOT": str(root), "PYTHONPATH": path}
         running.append(subprocess.Popen([sys.executable, "-c", RUN], cwd=root, env=environment))

@@ -1,7 +1,6 @@
 """The tables and sentences of notebook 09, on scores drawn at random for the tiny study."""
 
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy
@@ -12,9 +11,8 @@ from as2lib import Study
 from as2lib.papers import notebooks
 from as2lib.papers.cosinet import tables
 from as2lib.papers.cosinet.systems import FIRST, PIECES, SECOND, systems
+from tests.invented import executed
 from tests.test_cosinet_runs import SECTION
-
-NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "09_cosinet.ipynb"
 
 
 @pytest.fixture
@@ -40,11 +38,9 @@ def read(study, monkeypatch):
     return names
 
 
-def test_the_notebook_reads_the_runs_on_its_list_and_no_other(study, read, root):
-    cells = json.loads(NOTEBOOK.read_text())["cells"]
-    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    code[1] = "overrides = {}"
-    exec("\n".join(code), {"study": study})
+def test_the_notebook_reads_the_runs_on_its_list_and_no_other(study, read, root, monkeypatch):
+    monkeypatch.setattr(Study, "load", classmethod(lambda cls, *_: study))
+    executed("09_cosinet", monkeypatch)
     listed = next(notebook.runs for notebook in notebooks(study) if notebook.name == "09_cosinet")
     assert set(read) == set(listed)
     metrics = json.loads((root / "reports" / study.variant / "metrics" / "09.json").read_text())

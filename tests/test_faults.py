@@ -13,22 +13,19 @@ from safetensors.torch import load_file, save_file
 
 from as2lib import Study, intact
 from as2lib.__main__ import main
-from as2lib.data.embeddings import Embeddings
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.data.pairs import load_parts
 from as2lib.data.words import WordEncoder
-from as2lib.models.cascade import CascadeTransformer
-from as2lib.models.compare_aggregate import CompareAggregate
-from as2lib.models.cosinet import Cosinet
-from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.ranker import Ranker
 from as2lib.report import provenance
 from as2lib.runs import code, make
 from as2lib.runs.fit import trainer
 from as2lib.runs.store import Store
-from tests.encoders import classifier
+from tests.test_fit import interrupted
+from tests.test_ranker import LISTS, QUESTIONS, WORDS, model
 
 STUDENT, BASELINE, OTHER = "mhs/3h1/seed-0", "lexical/word_overlap", "lexical/overlap_then_rank"
+LARGE = "transfer/albert-large/seed-0"
 
 
 def run_folder(root: Path, name: str) -> Path:
@@ -55,53 +52,37 @@ def empty(path: Path) -> Path:
     return path
 
 
-def copied(source: Path, path: Path) -> Path:
-    path.write_bytes(source.read_bytes())
-    return path
-
-
 def without_a_line(path: Path) -> Path:
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], "", *lines[2:]]) + "\n")
     return path
 
 
-def caches(root: Path, pattern: str, damage) -> Path:
-    """Damage all caches of a kind, and take away a run that is made from some of them."""
-    shutil.rmtree(run_folder(root, STUDENT))
-    found = [damage(path) for path in sorted((root / "work").glob(pattern))]
-    return found[0].parent
+def of_another(path: Path) -> None:
+    """A file of a run gets what that of another run holds."""
+    folder = next(folder for folder in path.parents if (folder / "spec.json").exists())
+    other = run_folder(folder.parents[2], OTHER) / path.relative_to(folder)
+    path.write_bytes(other.read_bytes())
 
 
-# (what is damaged, a function of the root that damages it and returns the file, or its folder, that is to be named)
-DAMAGES = [
-    ("a bit of scores", lambda root: flip(run_folder(root, BASELINE) / "scores/test.parquet")),
-    ("scores cut short", lambda root: cut(run_folder(root, BASELINE) / "scores/dev.parquet")),
-    ("scores missing", lambda root: (path := run_folder(root, BASELINE) / "scores/dev.parquet").unlink() or path),
-    (
-        "another run's scores",
-        lambda root: copied(
-            run_folder(root, OTHER) / "scores/test.parquet", run_folder(root, BASELINE) / "scores/test.parquet"
-        ),
-    ),
-    ("an empty done.json", lambda root: empty(run_folder(root, BASELINE) / "done.json")),
-    ("a bit of done.json", lambda root: flip(run_folder(root, STUDENT) / "done.json", 0.1)),
-    (
-        "another run's done.json",
-        lambda root: copied(run_folder(root, OTHER) / "done.json", run_folder(root, BASELINE) / "done.json"),
-    ),
-    ("a bit of weights", lambda root: flip(run_folder(root, STUDENT) / "model/model.safetensors")),
-    (
-        "a model cut short",
-        lambda root: cut(run_folder(root, "transfer/albert-large/seed-0") / "model/model.safetensors"),
-    ),
-    ("a tokenizer missing", lambda root: (path := run_folder(root, STUDENT) / "model/tokenizer.json").unlink() or path),
-    ("an empty line of a log", lambda root: without_a_line(run_folder(root, STUDENT) / "log.jsonl")),
-    ("a bit of a teacher's logits", lambda root: caches(root, "logits/*.safetensors", flip)),
-    ("an empty file of logits", lambda root: caches(root, "logits/*.safetensors", empty)),
-    ("a bit of cached tokens", lambda root: caches(root, "encoded/*.arrow", flip)),
-    ("cached tokens cut short", lambda root: caches(root, "encoded/*.arrow", cut)),
+SCORES, WEIGHTS = "scores/test.parquet", "model/*.safetensors"
+TOKENS, LOGITS = "encoded/*.arrow", "logits/*.safetensors"
+DAMAGES = [  # (a run, a file of it, what happens to it); all caches of a kind where there is no run
+    [(BASELINE, SCORES, flip), (STUDENT, WEIGHTS, flip), (LARGE, WEIGHTS, cut)],
+    [(BASELINE, SCORES, cut), (STUDENT, "model/tokenizer.json", Path.unlink)],
+    [(BASELINE, SCORES, Path.unlink), (STUDENT, "log.jsonl", without_a_line)],
+    [(BASELINE, SCORES, of_another), (None, TOKENS, flip), (None, LOGITS, flip)],
+    [(BASELINE, "done.json", empty), (None, TOKENS, cut), (None, LOGITS, empty)],
+    [(BASELINE, "done.json", of_another), (STUDENT, "done.json", lambda path: flip(path, 0.1))],
 ]
+
+
+def damaged(root: Path, run: str | None, pattern: str, damage) -> Path:
+    """Damage files; the one, or their folder, that is to be named."""
+    found = sorted((run_folder(root, run) if run else root / "work").glob(pattern))
+    for path in found:
+        damage(path)
+    return found[0] if run else found[0].parent
 
 
 def results(root: Path) -> dict[str, bytes]:
@@ -125,12 +106,14 @@ def copy(trained_root, tmp_path, monkeypatch):
     return tmp_path / "copy"
 
 
-@pytest.mark.parametrize("damage", [damage for _, damage in DAMAGES], ids=[name for name, _ in DAMAGES])
-def test_what_is_damaged_is_named_and_made_again_with_the_same_bytes(copy, capsys, damage):
-    before, path = results(copy), damage(copy)
-    assert main(["fit", "tiny", STUDENT, BASELINE, "transfer/albert-large/seed-0", "--quiet"]) == 0
+@pytest.mark.parametrize("damages", DAMAGES)
+def test_what_is_damaged_is_named_and_made_again_with_the_same_bytes(copy, capsys, damages):
+    before, paths = results(copy), [damaged(copy, *damage) for damage in damages]
+    if None in [run for run, *_ in damages]:
+        shutil.rmtree(run_folder(copy, STUDENT))  # which is made from the caches
+    assert main(["fit", "tiny", STUDENT, BASELINE, LARGE, "--quiet"]) == 0
     said = capsys.readouterr().err
-    assert str(path.relative_to(copy)) in said
+    assert not [path for path in paths if str(path.relative_to(copy)) not in said]
     assert "again" in said
     assert results(copy) == before
     main(["check", "tiny", "--store"])  # also finds caches that were not read, and removes them
@@ -214,43 +197,29 @@ def test_a_run_of_earlier_code_without_hashes_stays(copy):
     assert BASELINE not in store.missing(list(store.plan))
 
 
-def interrupted(store: Store, name: str, monkeypatch) -> Path:
+def half_made(store: Store, name: str, monkeypatch) -> Path:
     """A fit that died at its sixth step, behind the checkpoints of the second and the fourth."""
-    loss, calls = trainer.RankingTrainer.compute_loss, []
-
-    def dies(self, *args, **kwargs):
-        calls.append(1)
-        if len(calls) == 6:
-            raise KeyboardInterrupt
-        return loss(self, *args, **kwargs)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(trainer.RankingTrainer, "compute_loss", dies)
-        with pytest.raises(KeyboardInterrupt):
-            make.make(store, name)
+    (store.folder(name) / "done.json").unlink()
+    interrupted(store, name, monkeypatch, at=6)
     return store.folder(name).with_name(f"{store.folder(name).name}.partial")
 
 
-@pytest.mark.parametrize(
-    ("file", "damage"),
-    [
-        ("trainer_state.json", empty),
-        ("optimizer.pt", cut),
-        ("model.safetensors", flip),
-        ("log.jsonl", without_a_line),
-        ("sha256.json", empty),
-    ],
-)
-def test_a_damaged_checkpoint_is_named_and_the_fit_goes_on_from_an_older_one(copy, monkeypatch, capsys, file, damage):
+def test_a_damaged_checkpoint_is_named_and_the_fit_goes_on_from_an_older_one(copy, monkeypatch, capsys):
     store, name = Store(Study.load("tiny")), "teacher/electra/seed-0"
     before, log = results(copy), [entry["step"] for entry in store.find(name).log()]
-    (store.folder(name) / "done.json").unlink()
-    partial = interrupted(store, name, monkeypatch)
-    assert sorted(path.name for path in (partial / "checkpoints").iterdir()) == ["checkpoint-2", "checkpoint-4"]
-    damage(partial / "checkpoints/checkpoint-4" / file)
+    partial = half_made(store, name, monkeypatch)
+    checkpoints = partial / "checkpoints"
+    assert sorted(path.name for path in checkpoints.iterdir()) == ["checkpoint-2", "checkpoint-4"]
+    shutil.copytree(checkpoints, copy / "whole")
+    files = {"optimizer.pt": cut, "model.safetensors": flip, "log.jsonl": without_a_line, "sha256.json": empty}
+    for file, damage in (files | {"trainer_state.json": empty}).items():
+        damage(checkpoints / "checkpoint-4" / file)
+        assert trainer.newest_checkpoint(checkpoints) == checkpoints / "checkpoint-2"
+        assert f"checkpoints/checkpoint-4/{file}" in capsys.readouterr().err
+        shutil.copytree(copy / "whole", checkpoints, dirs_exist_ok=True)
+    empty(checkpoints / "checkpoint-4/trainer_state.json")
     (partial / "log.jsonl").write_text("\n{")
     make.make(store, name)
-    assert f"checkpoints/checkpoint-4/{file}" in capsys.readouterr().err
     assert results(copy) == before
     assert [entry["step"] for entry in store.find(name).log()] == log
 
@@ -357,8 +326,7 @@ def test_a_loss_edited_to_nonsense_is_shown_with_all_that_was_made_of_it_and_mad
 
 def test_an_interrupted_fit_of_other_code_is_not_continued(copy, sources, monkeypatch, capsys):
     store, name = Store(Study.load("tiny")), "teacher/electra/seed-0"
-    (store.folder(name) / "done.json").unlink()
-    partial = interrupted(store, name, monkeypatch)
+    partial = half_made(store, name, monkeypatch)
     edit(sources / "losses/distillation.py", "    return ", "    return 0 * ")
     make._forget_unless(partial, Store(Study.load("tiny")).code(name))
     assert not partial.exists()
@@ -411,27 +379,11 @@ def test_caches_have_a_bound_and_the_file_read_longest_ago_goes_first(root, monk
     assert sorted(path.name for path in folder.iterdir()) == ["a", "b"]
 
 
-QUESTION, CANDIDATES = "where is the red ?", ["the red is here", "the boat is there"]
-
-
 def saved(kind: str, folder: Path) -> Path:
     """A small model of each kind with what encodes its pairs."""
-    torch.manual_seed(0)
-    tokenizer = word_tokenizer([QUESTION, *CANDIDATES], 32)
-    if kind in ("cosinet", "compare_aggregate"):
-        words = ["boat", "here", "red", "the"]
-        model = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}[kind]
-        vectors = Embeddings(words, numpy.eye(4, 8, dtype=numpy.float16))
-        model(vectors, hidden=6, rank_rnn="rnn").save_pretrained(folder)
-        WordEncoder(words).save(folder)
-        return folder
-    model = classifier("electra", vocab_size=len(tokenizer))
-    if kind == "mhs":
-        model = MHSForSequenceClassification.from_backbone(model, body=3, heads=2)
-    if kind == "cascade":
-        model = CascadeTransformer.from_backbone(model, exits=(2, 4))
-    model.save_pretrained(folder)
-    PairEncoder(tokenizer, 32).save(folder)
+    made, encoder, _ = model(kind)
+    made.save_pretrained(folder)
+    encoder.save(folder)
     return folder
 
 
@@ -502,10 +454,10 @@ MISFITS = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["cross_encoder", "mhs", "cascade", "cosinet", "compare_aggregate"])
+@pytest.mark.parametrize("kind", ["electra", "mhs", "cascade", "cosinet", "compare_aggregate"])
 def test_a_model_that_does_not_fit_its_configuration_is_refused_by_name(kind, root, tmp_path, capsys):
     whole = saved(kind, tmp_path / "whole")
-    assert len(Ranker.load(whole).rank(QUESTION, CANDIDATES)) == 2
+    assert len(Ranker.load(whole).rank(QUESTIONS[0], LISTS[0])) == 4
     for name, damage in MISFITS:
         folder = tmp_path / name
         shutil.copytree(whole, folder)
@@ -515,14 +467,14 @@ def test_a_model_that_does_not_fit_its_configuration_is_refused_by_name(kind, ro
         assert expected in str(refused.value), name
         assert "\n" not in str(refused.value)
         assert str(folder) in str(refused.value)
-        assert main(["rank", str(folder), QUESTION, *CANDIDATES]) == 2
+        assert main(["rank", str(folder), QUESTIONS[0], *LISTS[0]]) == 2
         said = capsys.readouterr()
         assert said.out == ""
         assert said.err.count("\n") == 1, said.err
 
 
 def test_more_or_fewer_layers_than_the_configuration_says_are_refused(root, tmp_path):
-    cases = [("cross_encoder", {"num_hidden_layers": 3}), ("cross_encoder", {"num_hidden_layers": 5})]
+    cases = [("electra", {"num_hidden_layers": 3}), ("electra", {"num_hidden_layers": 5})]
     cases += [("mhs", {"heads": 3}), ("mhs", {"body": 2}), ("cascade", {"exits": [4]}), ("cosinet", {"rank_rnn": None})]
     for kind, fields in cases:
         folder = saved(kind, tmp_path / f"{kind} {fields}")
@@ -533,10 +485,10 @@ def test_more_or_fewer_layers_than_the_configuration_says_are_refused(root, tmp_
 
 def test_a_vocabulary_larger_than_the_models_is_refused(root, tmp_path):
     folder = saved("mhs", tmp_path / "mhs")
-    PairEncoder(word_tokenizer([QUESTION, *CANDIDATES, "one more"], 32), 32).save(folder)
+    PairEncoder(word_tokenizer([" ".join(map(str, range(60)))], 32), 32).save(folder)
     with pytest.raises(ValueError, match="expected a vocabulary of"):
         Ranker.load(folder)
     words = saved("cosinet", tmp_path / "cosinet")
     WordEncoder(["other"]).save(words)
-    with pytest.raises(ValueError, match="expected a vocabulary of 4, as its model has, got one of 1"):
+    with pytest.raises(ValueError, match=f"expected a vocabulary of {len(WORDS)}, as its model has, got one of 1"):
         Ranker.load(words)

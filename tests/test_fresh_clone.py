@@ -12,7 +12,7 @@ from as2lib.metrics import cost
 from as2lib.papers import notebooks
 from as2lib.runs import make
 from as2lib.runs.store import Store
-from tests.invented import ROOT, code
+from tests.invented import ROOT, executed
 
 matplotlib.use("agg")
 
@@ -34,15 +34,14 @@ def clone(tmp_path, monkeypatch):
 
 
 def test_every_notebook_of_the_published_study_is_made_from_its_scores_alone(clone, monkeypatch, capsys):
-    study, find, read = Study.load("wikiqa"), Store.find, set()
+    study, find, read = Study.load("wikiqa", {"significance.resamples": 99}), Store.find, set()
+    monkeypatch.setattr(Study, "variant", property(lambda self: self.study))
     monkeypatch.setattr(Study, "load", classmethod(lambda cls, *_: study))
     assert not study.store.missing(list(study.plan))
     monkeypatch.setattr(Store, "find", lambda *given: read.add(given[1]) or find(*given))
     for planned in notebooks(study):
         read.clear()
-        names = {}
-        for source in code(planned.name):
-            exec(compile(source, planned.name, "exec"), names)
+        executed(planned.name, monkeypatch)
         assert read <= set(planned.runs), f"{planned.name} reads {sorted(read - set(planned.runs))}"
     metrics = {path.stem: json.loads(path.read_text()) for path in (clone / "reports/wikiqa/metrics").glob("*.json")}
     assert metrics["01"]["target test questions"] == 243  # the scores hold labels of every question

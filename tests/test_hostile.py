@@ -9,14 +9,12 @@ import pandas
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from IPython.core.interactiveshell import InteractiveShell
-from IPython.utils.capture import capture_output
 
 from as2lib import Study
 from as2lib.report import Report, figures
 from as2lib.report.pages import render
 from tests.hostile import HOSTILE
-from tests.invented import code, invent
+from tests.invented import executed, invent
 from tests.test_escape import words
 
 matplotlib.use("agg")
@@ -47,23 +45,6 @@ def study(root, monkeypatch):
     return found
 
 
-def cell_outputs(source, shell):
-    with capture_output() as captured:
-        found = shell.run_cell(source)
-        found.raise_error()
-    last = [] if found.result is None else [shell.display_formatter.format(found.result)[0]]
-    return [nbformat.v4.new_output("display_data", data=data) for data in [*(o.data for o in captured.outputs), *last]]
-
-
-def ran(name, shell):
-    """The page's notebook with what its cells show."""
-    cells = [nbformat.v4.new_markdown_cell(f"# {name}")]
-    for source in code(name):
-        source = source.replace('study = "sample"', 'study = "tiny"')
-        cells.append(nbformat.v4.new_code_cell(source, outputs=cell_outputs(source, shell)))
-    return nbformat.v4.new_notebook(cells=cells)
-
-
 def seen_by_a_browser(page):
     """The page as a browser makes it, its policy taken away, which would forbid what must not be there at all."""
     text = page.read_text(encoding="utf-8")
@@ -85,8 +66,8 @@ def foreign(page):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no browser here: a page is not read as one would")
-def test_a_browser_shows_hostile_texts_and_runs_none_of_them(study, root):
-    shell = InteractiveShell.instance()
+def test_a_browser_shows_hostile_texts_and_runs_none_of_them(study, root, monkeypatch):
+    monkeypatch.setattr(Study, "load", classmethod(lambda cls, *_: study))
     report = Report(study, "02_teachers")
     hostile = pandas.DataFrame({text: [text, 1.5] for text in HOSTILE}, index=pandas.Index(HOSTILE[:2], name="<b>"))
     frame = pandas.DataFrame({"x": [1, 2], "y": [1, 3], "system": HOSTILE[:2]})
@@ -98,8 +79,8 @@ def test_a_browser_shows_hostile_texts_and_runs_none_of_them(study, root):
     outputs.append(nbformat.v4.new_output("display_data", data=said))
     outputs.append(nbformat.v4.new_output("stream", text="\n".join(HOSTILE)))
     cells = [nbformat.v4.new_markdown_cell("# 02"), nbformat.v4.new_code_cell("report", outputs=outputs)]
-    notebooks = {"01_data": ran("01_data", shell), "02_teachers": nbformat.v4.new_notebook(cells=cells)}
-    notebooks["index"] = ran("00_overview", shell)
+    notebooks = {"01_data": executed("01_data", monkeypatch)[1], "02_teachers": nbformat.v4.new_notebook(cells=cells)}
+    notebooks["index"] = executed("00_overview", monkeypatch)[1]
     for name, notebook in notebooks.items():
         nbformat.write(notebook, root / f"{name}.ipynb")
         page = seen_by_a_browser(render(root / f"{name}.ipynb", root / "pages" / f"{name}.html", NAMES))

@@ -9,7 +9,7 @@ from IPython.display import Markdown
 from as2lib import Study
 from as2lib.papers import left_out, notebooks
 from as2lib.papers.serving import plan, tables
-from tests.invented import code
+from tests.invented import executed
 
 matplotlib.use("agg")
 WIKIQA = {"data.target": {split: f"wikiqa:{split}" for split in ("train", "dev", "test")}}
@@ -71,12 +71,11 @@ def test_the_fastest_form_is_one_that_loses_at_most_half_a_point(measured):
 
 
 def test_the_notebook_runs_on_the_measurement_alone(measured, monkeypatch):
-    study, names = Study.load("tiny", WIKIQA), {}
+    study = Study.load("tiny", WIKIQA)
     monkeypatch.setattr(Study, "load", classmethod(lambda cls, *_: study))
     monkeypatch.setattr(Study, "variant", property(lambda self: self.study))
     monkeypatch.setattr(Study, "run", lambda *_, **__: pytest.fail("reads a run"))
-    for source in code(plan.NAME):
-        exec(compile(source, plan.NAME, "exec"), names)
+    names, _ = executed(plan.NAME, monkeypatch)
     folder = measured / "reports" / "tiny"
     assert len((folder / "tables" / "12_table_1.timing.csv").read_text().splitlines()) == 1 + len(MEASURED)
     assert (folder / "figures" / "12_figure_1.timing.svg").exists()

@@ -228,7 +228,8 @@ def note_on_intervals(study: "Study") -> str:
 def caption(questions: int, seeds: Sequence[int] = (), published_as: str = "") -> str:
     """The question policy, the tie rule and what the spread is, as every table of results says them."""
     text = f"Test set, {questions:,} questions (policy “answered”); {TIE_RULE}. Percent"
-    text += f"; mean ± standard deviation over seeds {', '.join(map(str, seeds))}." if seeds else "."
+    several = "mean ± standard deviation over seeds " if len(seeds) > 1 else "seed "
+    text += f"; {several}{', '.join(map(str, seeds))}." if seeds else "."
     return text + (f" Published: {published_as}." if published_as else "")
 
 

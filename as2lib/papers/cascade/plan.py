@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from as2lib.papers.cascade.systems import recipes, trivial_on
+from as2lib.papers.cascade.systems import recipes, seeds, trivial_on
 from as2lib.runs.params import Backbone, Pairs
 from as2lib.runs.run import Notebook, Run, names, roles, settings
 
@@ -45,7 +45,7 @@ def cascades(study: "Study") -> list[Run]:
     for recipe in recipes(study).values():
         spec = {"cascade": {"exits": exits, **recipe.shape}, **recipe.spec}
         first = _first_step(study, recipe.prefix, spec, exits[-1], "cascade")
-        found += [first, *(_second_steps(study, first, _seeds(study)) if recipe.prefix == "cascade" else [])]
+        found += [first, *(_second_steps(study, first, seeds(study)) if recipe.prefix == "cascade" else [])]
     return found
 
 
@@ -57,7 +57,7 @@ def monoliths(study: "Study") -> list[Run]:
     found, exits = [], study.cascade.exits
     for depth in exits:
         first = _first_step(study, f"monolith/{depth}", {}, depth, "monolith")
-        found += [first, *_second_steps(study, first, _seeds(study) if depth == exits[-1] else study.grid_seeds)]
+        found += [first, *_second_steps(study, first, seeds(study) if depth == exits[-1] else study.grid_seeds)]
     return found
 
 
@@ -74,21 +74,17 @@ def _first_step(study: "Study", prefix: str, spec: dict[str, Any], depth: int, g
     return Run(f"{prefix}/wide/seed-0", "fit", spec, data, 0, group, parents)
 
 
-def _second_steps(study: "Study", first: Run, seeds: list[int]) -> list[Run]:
-    """On the target set, a fit a seed; on each further one, with the first seed."""
+def _second_steps(study: "Study", first: Run, repeats: list[int]) -> list[Run]:
+    """On the target set, a fit a seed of `repeats`; on each further one, with the first."""
     training, prefix = study.cascade.fit.adapt, first.name.removesuffix("/wide/seed-0")
     shape = {"cascade": first.spec["cascade"]} if "cascade" in first.spec else {}
     spec, start = {"loss": "ce", **shape, **settings(study, training, {})}, {"start": [first.name]}
-    on = [("target", study.data.target, seed) for seed in seeds]
-    on += [(name, pairs, seeds[0]) for name, pairs in study.cascade.targets.items()]
+    on = [("target", study.data.target, seed) for seed in repeats]
+    on += [(name, pairs, repeats[0]) for name, pairs in study.cascade.targets.items()]
     return [
         Run(f"{prefix}/{name}/seed-{n}", "fit", spec, _roles(pairs, training.evaluate_every), n, first.group, start)
         for name, pairs, n in on
     ]
-
-
-def _seeds(study: "Study") -> list[int]:
-    return study.cascade.seeds or study.seeds
 
 
 def _roles(pairs: Pairs, dev: Any) -> dict[str, list[str]]:

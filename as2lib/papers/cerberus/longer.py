@@ -22,7 +22,8 @@ def study_of(study: "Study") -> "Study":
         fit = longer.transfer_fit.get(name, {})
         sizes = {size: getattr(family, size).model_copy(update={"transfer_fit": fit}) for size in plan.SIZES}
         backbones[name] = family.model_copy(update=sizes)
-    fits = study.fit.model_copy(update={"transfer": longer.transfer, "adapt": longer.adapt})
+    given = {"transfer": longer.transfer, "adapt": longer.adapt, "direct": longer.direct or study.fit.direct}
+    fits = study.fit.model_copy(update=given)
     other = {"backbones": backbones, "fit": fits, "seeds": longer.seeds, "grid_seeds": longer.seeds[:1]}
     return study.model_copy(update={**other, "grid": type(study.grid)()})
 

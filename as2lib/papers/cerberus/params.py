@@ -39,6 +39,7 @@ class Longer(Strict):
     rows: list[str] = Field(min_length=1, description="by the names of their runs; what they are made from comes along")
     transfer: Training
     adapt: Training
+    direct: Training | None = Field(None, description="of rows without a transfer step, such as direct/electra-base")
     transfer_fit: dict[Literal["electra", "roberta", "albert"], dict[str, Any]] = Field(
         {}, description="what differs from `transfer`, by family"
     )
