@@ -95,6 +95,22 @@ def test_every_system_of_a_claim_is_planned_by_some_study():
         assert any(claims.runs_of(study, name) for study in studies for name in names), system
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "found"),
+    [
+        ("mhs/3h1", "base/electra", ("longer/mhs/3h1", "longer/base/electra")),
+        ("mhs/3h1", "base/roberta", ("mhs/3h1", "base/roberta")),  # whose fit is short
+        ("direct/electra-base", "cosinet/birnn", ("longer/direct/electra-base", "cosinet/birnn")),  # has its own budget
+        ("cosinet/birnn", "direct/electra-base", ("cosinet/birnn", "longer/direct/electra-base")),
+        ("cosinet/birnn", "ca/birnn", ("cosinet/birnn", "ca/birnn")),
+    ],
+)
+def test_a_claim_is_judged_at_the_larger_budget_unless_the_other_system_was_cut_short(a, b, found):
+    rows = pandas.DataFrame({"a": [a], "b": [b]})
+    table = claims.at_the_larger_budget(Study.load(find_root() / "params" / "wikiqa.yaml"), rows)
+    assert (table["a"][0], table["b"][0]) == found
+
+
 def test_the_cascades_layers_take_the_places_of_the_papers():
     study = Study.load("sample")
     assert claims.runs_of(study, "MT-12/target")[0] == "monolith/4/target/seed-0"

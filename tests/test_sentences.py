@@ -11,6 +11,7 @@ from as2lib.papers import fidelity, overview
 from as2lib.papers.cascade import tables as cascade
 from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme
 from as2lib.papers.cerberus import claims, configurations, costs, resemblance, sets, tables
+from as2lib.papers.cerberus.longer import BEFORE
 from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.papers.cosinet import tables as cosinet
 from as2lib.papers.cosinet.systems import MODELS, PLAIN, SHUFFLED, UPPER
@@ -155,8 +156,9 @@ def of_the_cascade(value):
 def of_cosinet(value):
     labels = [TRIVIAL[-1].label, *(model.label for model in MODELS)]
     found = systems(value, ["lexical/overlap_then_rank", *(model.prefix for model in MODELS)]).set_axis(labels)
-    best = pandas.concat([found, systems(value, [UPPER, PLAIN])])
-    yield cosinet.sentence_best(best.assign(**{"MAP ±": ABSENT, "seeds": 1}))
+    for others in ([UPPER, PLAIN], [UPPER, PLAIN, BEFORE + PLAIN]):
+        best = pandas.concat([found, systems(value, others)])
+        yield cosinet.sentence_best(best.assign(**{"MAP ±": ABSENT, "seeds": 1}))
     order = pandas.DataFrame({"lost": value, "MAP, random order": 60.0}, SHUFFLED)
     yield cosinet.sentence_order(order)
     for cost in (ABSENT, 12.0):

@@ -69,7 +69,7 @@ def verdict(claim: str, difference: float, p_different: float, p_equal: float, a
 
 def judged(study: "Study") -> pandas.DataFrame:
     """The table of all claims: columns `SHOWN`, index `paper`.  Makes no run: claims without runs are not testable."""
-    table = _at_the_larger_budget(study, listed())
+    table = at_the_larger_budget(study, listed())
     table["reason"] = [reason(study, row) for row in table.itertuples()]
     ready = table[(table["claim"] != "counted") & (table["reason"] == "")]
     groups = ready.groupby(["paper", "family", "metric"], sort=False)
@@ -83,7 +83,7 @@ def judged(study: "Study") -> pandas.DataFrame:
     return table.assign(paper=table["paper"].map(fidelity.NAMES)).set_index("paper")[SHOWN]
 
 
-def _at_the_larger_budget(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
+def at_the_larger_budget(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
     """The claims of systems that were trained longer, about those, the better evidence.
 
     A claim of two systems with CERBERUS's short budget moves only where both were.

@@ -1,7 +1,9 @@
 """The catalogue of the Cosinet paper: every system of its tables, said once; their runs are in `plan`."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from as2lib.papers.cerberus import longer
 from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.runs.run import System
 
@@ -24,8 +26,8 @@ ENCODERS = {  # label in tables, name in figures, model in a run's spec
 UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
 SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
 FIRST, SECOND = "cosinet/birnn", "mhs/3h1"  # a cheap ranker before an expensive one
-UPPER = "base/electra"  # the encoder transferred and fine-tuned, the last row but one of Table 4
-PLAIN = "direct/electra-base"  # the encoder only fine-tuned, as the paper's BERT: the last row
+UPPER = "base/electra"  # the encoder transferred and fine-tuned
+PLAIN = "direct/electra-base"  # the encoder only fine-tuned, as the paper's BERT
 MODELS = [
     System(f"{encoder}/{shape}", label + behind, name)
     for encoder, (label, name, _) in ENCODERS.items()
@@ -37,11 +39,17 @@ PIECES += [(f"{encoder}/birnn", f"{encoder}/{other}") for encoder in ENCODERS fo
 PIECES += [*((f"{encoder}/lstm", f"{encoder}/rnn") for encoder in ENCODERS), ("cosinet/birnn", "ca/birnn")]
 
 
+def fine_tuned(study: "Study") -> list[System]:
+    """The encoder, with a transfer step and without; then the same trained longer, where the study has them."""
+    upper = System(UPPER, f"fine-tuned {study.label('electra', 'base')}")
+    found = [upper, System(PLAIN, f"{upper.label}, without transfer")]
+    trained = [replace(one, prefix=longer.BEFORE + one.prefix, label=f"{one.label}, trained longer") for one in found]
+    return found + [one for one in trained if one.prefix in longer.called(study)]
+
+
 def systems(study: "Study") -> dict[str, System]:
     """Run prefix → system: Table 4's rows from the trivial rankers to the fine-tuned encoder, and what others add."""
-    upper = System(UPPER, f"fine-tuned {study.label('electra', 'base')}")
-    plain = System(PLAIN, f"{upper.label}, without transfer")
-    rows = {system.prefix: system for system in [*TRIVIAL, *MODELS, upper, plain]}
+    rows = {system.prefix: system for system in [*TRIVIAL, *MODELS, *fine_tuned(study)]}
     added = [System(f"{prefix}-unrelated", f"{rows[prefix].label}, no relatedness") for prefix in UNRELATED]
     added += [System(f"shuffled/{prefix}", f"{rows[prefix].label}, random order") for prefix in SHUFFLED]
     added += [System(SECOND, "multiple-heads student", short="MHS")]
