@@ -1,10 +1,15 @@
 """What every paper's parameters are made of: pair sets, encoders, budgets and tests; unknown keys are refused."""
 
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
+
+if TYPE_CHECKING:
+    from as2lib.runs.run import Run
+    from as2lib.study import Study
 
 FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
 SIZES = ("large", "base")
@@ -77,6 +82,22 @@ class Data(Strict):
     max_length: int = Field(gt=4, le=2**15, description="tokens of question and answer together")
     describe: list[str] = Field([], description="further known sources whose statistics stand in 01_data")
     allow_shared_questions: bool = Field(False, description="whether train, dev and test may have questions in common")
+
+
+class Fits(Strict):
+    """What a section's fits may have otherwise than its study."""
+
+    seeds: Seeds | None = Field(None, min_length=1, description="of its headline rows; default: the study's")
+    precision: Literal["float32", "bf16", "auto"] | None = Field(None, description="default: the study's")
+    kernels: bool | None = Field(None, description="default: the study's")
+
+    def repeats(self, study: "Study") -> list[int]:
+        """The seeds of its headline rows."""
+        return self.seeds or study.seeds
+
+    def applied(self, run: "Run") -> "Run":
+        """The run, computed as this section says."""
+        return replace(run, precision=self.precision, kernels=self.kernels)
 
 
 class Training(Strict):

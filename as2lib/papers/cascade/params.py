@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from as2lib.runs.params import Drop, Pairs, Points, Seeds, Strict, Training
+from as2lib.runs.params import Drop, Fits, Pairs, Points, Strict, Training
 
 
 class CascadeFit(Strict):
@@ -13,7 +13,7 @@ class CascadeFit(Strict):
     adapt: Training
 
 
-class Cascade(Strict):
+class Cascade(Fits):
     """The Cascade Transformer, its monolithic and sequential rivals, and what is tried of them."""
 
     family: Literal["electra", "roberta", "albert"] = Field(description="whose encoder it starts from")
@@ -26,9 +26,6 @@ class Cascade(Strict):
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
     targets: dict[str, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
     fit: CascadeFit
-    seeds: Seeds | None = Field(None, min_length=1, description="of the adapt step, full depth; default: the study's")
-    precision: Literal["float32", "bf16", "auto"] | None = Field(None, description="of its fits; default: the study's")
-    kernels: bool | None = Field(None, description="as the study's, which is the default")
     ablations: bool = Field(True, description="whether other ways of training are tried")
 
     @model_validator(mode="after")

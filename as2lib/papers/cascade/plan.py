@@ -1,9 +1,8 @@
 """The runs of the Cascade Transformer paper: the cascade, trained in several ways, and models of each exit's depth."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from as2lib.papers.cascade.systems import recipes, seeds, trivial_on
+from as2lib.papers.cascade.systems import recipes, trivial_on
 from as2lib.runs.params import Backbone, Pairs
 from as2lib.runs.run import Notebook, Run, names, roles, settings
 
@@ -15,9 +14,7 @@ def runs(study: "Study") -> list[Run]:
     """Every run of this paper, parents before children; none where the study has no cascade."""
     if study.cascade is None:
         return []
-    fits = [*cascades(study), *monoliths(study)]
-    computing = {"precision": study.cascade.precision, "kernels": study.cascade.kernels}
-    return [*trivial(study), *(replace(run, **computing) for run in fits)]
+    return [*trivial(study), *map(study.cascade.applied, [*cascades(study), *monoliths(study)])]
 
 
 def trivial(study: "Study") -> list[Run]:
@@ -45,7 +42,10 @@ def cascades(study: "Study") -> list[Run]:
     for recipe in recipes(study).values():
         spec = {"cascade": {"exits": exits, **recipe.shape}, **recipe.spec}
         first = _first_step(study, recipe.prefix, spec, exits[-1], "cascade")
-        found += [first, *(_second_steps(study, first, seeds(study)) if recipe.prefix == "cascade" else [])]
+        found += [
+            first,
+            *(_second_steps(study, first, study.cascade.repeats(study)) if recipe.prefix == "cascade" else []),
+        ]
     return found
 
 
@@ -57,7 +57,10 @@ def monoliths(study: "Study") -> list[Run]:
     found, exits = [], study.cascade.exits
     for depth in exits:
         first = _first_step(study, f"monolith/{depth}", {}, depth, "monolith")
-        found += [first, *_second_steps(study, first, seeds(study) if depth == exits[-1] else study.grid_seeds)]
+        found += [
+            first,
+            *_second_steps(study, first, study.cascade.repeats(study) if depth == exits[-1] else study.grid_seeds),
+        ]
     return found
 
 

@@ -31,11 +31,6 @@ def trivial_on(where: str) -> str:
     return "lexical/overlap_then_rank" if where == "target" else f"{where}/overlap_then_rank"
 
 
-def seeds(study: "Study") -> list[int]:
-    """Of the adapt step of what has the full depth."""
-    return study.cascade.seeds or study.seeds
-
-
 def behind(study: "Study", where: str) -> dict[str, list[str]]:
     """Row of Table 2 (where: "target") or Table 3 ("wide") → the prefixes of the runs that it is made from."""
     models, cascade = {n: f"monolith/{n}/{where}" for n in study.cascade.exits}, [f"cascade/{where}"]

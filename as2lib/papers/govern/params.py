@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from as2lib.runs.params import FAMILIES, SIZES, Backbone, Parts, Strict, Training
+from as2lib.runs.params import FAMILIES, SIZES, Backbone, Fits, Parts, Strict, Training
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -63,7 +63,7 @@ class Ablation(Strict):
     fit: Training
 
 
-class Govern(Strict):
+class Govern(Fits):
     """GOVERN: distillation without labels, then with them."""
 
     unlabelled: Parts = Field(min_length=1, description="pair sets whose labels are not read")

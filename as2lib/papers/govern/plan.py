@@ -20,7 +20,8 @@ def runs(study: "Study") -> list[Run]:
     if study.govern is None:
         return []
     found = [*teachers(study), *ensembles(study), *students(study), *supervised(study)]
-    return [*found, *ablation(study), *heads(study)] if study.govern.ablation else found
+    tried = [*ablation(study), *heads(study)] if study.govern.ablation else []
+    return [*map(study.govern.applied, [*found, *tried])]
 
 
 def notebooks(study: "Study") -> list[Notebook]:
@@ -53,7 +54,9 @@ def students(study: "Study") -> list[Run]:
     by = names(teachers(study))
     taught = {"mean": ("mean_ensemble", by), "lr": ("mean_ensemble", ["govern/lr-ensemble/seed-0"])}
     taught["govern"] = ("govern", by)
-    return _unlabelled(study, study.govern.student, taught, study.govern.unlabelled_fit, study.seeds, STUDENTS)
+    return _unlabelled(
+        study, study.govern.student, taught, study.govern.unlabelled_fit, study.govern.repeats(study), STUDENTS
+    )
 
 
 def supervised(study: "Study") -> list[Run]:
@@ -64,7 +67,7 @@ def supervised(study: "Study") -> list[Run]:
     data, found = roles(study.data.target), []
     losses = {"ca-mkd": "ca_mkd", "govern-ca": "govern_ca"}
     losses |= {"ca-mkd-without-ce": "ca_mkd_without_ce"} if study.govern.ablation else {}
-    for seed in study.seeds:
+    for seed in study.govern.repeats(study):
         parents = {"start": [f"govern/govern/seed-{seed}"], "teachers": names(teachers(study))}
         for name, loss in losses.items():
             spec = {"loss": loss, **settings(study, study.govern.labelled_fit, {})}
@@ -84,7 +87,7 @@ def ablation(study: "Study") -> list[Run]:
     taught |= {f"govern-of-{n}": ("govern", by[:n]) for n in sorted({*given.teachers, TABLE_4} - {1})}
     taught["one-better"] = ("govern", [*by[: TABLE_4 - 1], better])
     taught["one-worse"] = ("govern", [*by[: TABLE_4 - 1], worse])
-    return found + _unlabelled(study, given.student, taught, given.fit, study.seeds, ABLATION)
+    return found + _unlabelled(study, given.student, taught, given.fit, study.govern.repeats(study), ABLATION)
 
 
 def heads(study: "Study") -> list[Run]:

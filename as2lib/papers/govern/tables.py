@@ -130,7 +130,7 @@ def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
     Below it GOVERN's Table 3; tail queries, which no public set marks, stay empty.
     """
     rows = {}
-    for seed, *runs in zip(study.seeds, study.runs(base), study.runs(new), strict=True):
+    for seed, *runs in zip(study.govern.repeats(study), study.runs(base), study.runs(new), strict=True):
         found = threshold.gsb(*(ranking.per_question(*_columns(run), "all")["P@1"] for run in runs))
         rows[f"seed {seed}"] = {**found._asdict(), "gain": 100 * found.gain, "p sign": found.p}
     rows["tail queries: not known"] = {}
