@@ -42,6 +42,14 @@ def test_both_labelled_rows_continue_from_the_student_of_govern_without_labels(r
     assert first.data["train"] == [str(root / "pool.tsv")]
 
 
+def test_seeds_and_computing_may_be_the_sections_own(root):
+    given = study(root, seeds=[3], precision="float32", kernels=False)
+    runs = {name: run for name, run in plan(given).items() if name.startswith("govern/")}
+    assert {run.seed for name, run in runs.items() if name.startswith(("govern/mean/", "govern/govern-ca/"))} == {3}
+    assert {(run.precision, run.kernels) for run in runs.values()} == {("float32", False)}
+    assert {plan(study(root))[name].precision for name in runs if "seed-0" in name} == {None}
+
+
 def test_all_students_without_labels_differ_in_loss_and_teachers_alone(root):
     runs = plan(study(root))
     found = [runs[f"govern/{name}/seed-0"] for name in ("mean", "lr", "govern")]
