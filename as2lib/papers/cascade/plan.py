@@ -38,14 +38,11 @@ def cascades(study: "Study") -> list[Run]:
 
     The other recipes, one seed each, are trained on the first set only.
     """
-    found, exits = [], study.cascade.exits
+    found, exits, repeats = [], study.cascade.exits, study.cascade.repeats(study)
     for recipe in recipes(study).values():
         spec = {"cascade": {"exits": exits, **recipe.shape}, **recipe.spec}
         first = _first_step(study, recipe.prefix, spec, exits[-1], "cascade")
-        found += [
-            first,
-            *(_second_steps(study, first, study.cascade.repeats(study)) if recipe.prefix == "cascade" else []),
-        ]
+        found += [first, *(_second_steps(study, first, repeats) if recipe.prefix == "cascade" else [])]
     return found
 
 
@@ -54,13 +51,10 @@ def monoliths(study: "Study") -> list[Run]:
 
     The full depth, what all is compared with, has every seed.
     """
-    found, exits = [], study.cascade.exits
+    found, exits, repeats = [], study.cascade.exits, study.cascade.repeats(study)
     for depth in exits:
         first = _first_step(study, f"monolith/{depth}", {}, depth, "monolith")
-        found += [
-            first,
-            *_second_steps(study, first, study.cascade.repeats(study) if depth == exits[-1] else study.grid_seeds),
-        ]
+        found += [first, *_second_steps(study, first, repeats if depth == exits[-1] else study.grid_seeds)]
     return found
 
 
