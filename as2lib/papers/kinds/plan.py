@@ -65,16 +65,11 @@ def pairs(study: "Study") -> Iterator[tuple[str, str]]:
 
 def called(study: "Study") -> dict[str, System]:
     """Run prefix → system, of these students; none without the section."""
-    rows = systems.systems(study) | longer.called(study)
-    return {
-        new: replace(
-            rows[twin],
-            prefix=new,
-            label=f"{rows[twin].label}, teachers of three kinds",
-            short=f"{rows[twin].name}, of three kinds",
-        )
-        for new, twin in (pairs(study) if study.kinds else ())
-    }
+    found, rows = {}, systems.systems(study) | longer.called(study)
+    for new, twin in pairs(study) if study.kinds else ():
+        label, short = f"{rows[twin].label}, teachers of three kinds", f"{rows[twin].name}, of three kinds"
+        found[new] = replace(rows[twin], prefix=new, label=label, short=short)
+    return found
 
 
 def notebooks(study: "Study") -> list[Notebook]:
