@@ -144,17 +144,13 @@ def strategies(study: "Study") -> list[Run]:
     """CERBERUS Table 3: the rows that are not in Table 2; and KD from the ensemble of the teachers (section 3.2)."""
     found, heads = [], {"mhs": {**_shape(study, study.mhs.body), "perturb": study.mhs.perturb}}
     for seed in study.grid_seeds:
-        every = [f"teacher/{family}/seed-{seed}" for family in FAMILIES]
+        every, own = [f"teacher/{family}/seed-{seed}" for family in FAMILIES], f"teacher/{STUDENT}/seed-{seed}"
         for name, objective, by in (
             (f"kd/{STUDENT}-sum", _balance(study, "kd_sum"), every),
             (f"kd/{STUDENT}-robin", _balance(study, "kd_round_robin"), every),
             (f"kd/{STUDENT}-from-ensemble", _balance(study, "kd"), [f"ensemble/teachers/seed-{seed}"]),
             ("mhs/3h1-no-teacher", {"loss": "ce_per_head", **heads}, []),
-            (
-                "mhs/3h1-one-teacher",
-                {**_balance(study, "per_head"), **heads},
-                [f"teacher/{STUDENT}/seed-{seed}"] * HEADS,
-            ),
+            ("mhs/3h1-one-teacher", {**_balance(study, "per_head"), **heads}, [own] * HEADS),
         ):
             found.append(adapt(study, name, STUDENT, "base", objective, seed, "strategies", by))
     return found
