@@ -51,12 +51,10 @@ def ensembles(study: "Study") -> list[Run]:
 
 def students(study: "Study") -> list[Run]:
     """Table 2, the three students of unlabelled data; an ensemble by logistic regression is one teacher."""
-    by = names(teachers(study))
+    given, by = study.govern, names(teachers(study))
     taught = {"mean": ("mean_ensemble", by), "lr": ("mean_ensemble", ["govern/lr-ensemble/seed-0"])}
     taught["govern"] = ("govern", by)
-    return _unlabelled(
-        study, study.govern.student, taught, study.govern.unlabelled_fit, study.govern.repeats(study), STUDENTS
-    )
+    return _unlabelled(study, given.student, taught, given.unlabelled_fit, given.repeats(study), STUDENTS)
 
 
 def supervised(study: "Study") -> list[Run]:
@@ -92,12 +90,10 @@ def ablation(study: "Study") -> list[Run]:
 
 def heads(study: "Study") -> list[Run]:
     """Beyond the paper: a head for each teacher, which learns from it alone, or from the vote of the others."""
-    by = names(teachers(study))
+    given, by = study.govern, names(teachers(study))
     taught = {f"heads-{name}": (f"{name}_a_head", by) for name in ("teacher", "govern")}
     shape = {"body": study.mhs.body, "heads": len(by), "combine": study.mhs.combine}
-    return _unlabelled(
-        study, study.govern.student, taught, study.govern.unlabelled_fit, study.grid_seeds, STUDENTS, mhs=shape
-    )
+    return _unlabelled(study, given.student, taught, given.unlabelled_fit, study.grid_seeds, STUDENTS, mhs=shape)
 
 
 def _teacher(study: "Study", name: str, encoder: Encoder, fold: int, group: str) -> Run:
