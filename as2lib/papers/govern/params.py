@@ -48,16 +48,12 @@ class Encoder(Strict):
         return f"{name} ({backbone.label})" if backbone.label else name
 
 
-def _ascending(points: list[int]) -> list[int]:
-    return sorted(set(points))
-
-
 class Ablation(Strict):
     """GOVERN's section 4.6: teachers of one size, each on nine of ten folds, and students a third of their depth."""
 
     teacher: Encoder
     student: Encoder
-    teachers: Annotated[list[Annotated[int, Field(ge=1, le=10)]], AfterValidator(_ascending)] = Field(
+    teachers: Annotated[list[Annotated[int, Field(ge=1, le=10)]], AfterValidator(lambda n: sorted({*n}))] = Field(
         min_length=1, description="the points of Figure 2: numbers of teachers, 1 to 10"
     )
     fit: Training
