@@ -215,11 +215,6 @@ def of_ranker(of: str) -> float:
     return 100 * ranked(source, split, ranker)[metric]
 
 
-def arithmetic(of: str) -> float:
-    """of: a sum of the paper's own printed numbers."""
-    return pandas.eval(of)
-
-
 def gsb(of: str) -> float:
     """of: "good same bad": the gain in percent."""
     good, same, bad = map(int, of.split())
@@ -241,6 +236,6 @@ COMPUTED: dict[str, Callable[[str], float]] = {
     "throughput %": throughput,
     "set": of_set,
     "ranker": of_ranker,
-    "arithmetic": arithmetic,
+    "arithmetic": pandas.eval,  # of a sum of the paper's own printed numbers
     "gsb": gsb,
 }
