@@ -113,12 +113,8 @@ def _text(study: "Study", row) -> str:
 
 def _names(study: "Study") -> dict[str, str]:
     """What the catalogues call the systems; those of the cascade keep the name in its csv, with the paper's layers."""
-    rooms = [
-        cerberus_systems,
-        *([cosinet_systems] if study.cosinet else []),
-        *([govern_systems] if study.govern else []),
-    ]
-    found = {prefix: system.name for room in reversed(rooms) for prefix, system in room.systems(study).items()}
+    rooms = [govern_systems] * bool(study.govern) + [cosinet_systems] * bool(study.cosinet) + [cerberus_systems]
+    found = {prefix: system.name for room in rooms for prefix, system in room.systems(study).items()}
     found |= {prefix: system.name for room in (longer, kinds) for prefix, system in room.called(study).items()}
     recipes = cascade_systems.RECIPES.values()
     found |= {f"{one.prefix}/wide": f"cascade, {one.label.split(':')[0]}" for one in recipes}
