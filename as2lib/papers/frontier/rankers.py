@@ -56,16 +56,13 @@ def rankers(study: "Study") -> list[Ranker]:
     found = [Ranker(row.label, row.kind, (alone[prefix],)) for prefix, row in known.items() if row.kind != CASCADE]
     if study.cascade:
         found += cascades(study, alone)
-    heads = alone[HEADS]
-    mhs = known[HEADS].label
     found += _in_a_row(study, alone, known)
     if study.cascade:
-        exits = study.cascade.exits
+        exits, heads = study.cascade.exits, alone[HEADS]
         shared = _exits(alone["cascade/target"], exits)
-        for early in range(1, len(exits)):
-            for alpha in study.cascade.alphas:
-                label = f"CT to layer {exits[early - 1]}, alpha {alpha:g}, then MHS"
-                found.append(Ranker(label, LAST, (*shared[:early], heads), (alpha,) * early, mhs))
+        for early, alpha in product(range(1, len(exits)), study.cascade.alphas):
+            label, stages = f"CT to layer {exits[early - 1]}, alpha {alpha:g}, then MHS", (*shared[:early], heads)
+            found.append(Ranker(label, LAST, stages, (alpha,) * early, known[HEADS].label))
     for prefix, row in known.items():
         if row.kind == HEADED and _first(study, prefix).spec["mhs"]["heads"] > 2:
             stage = Stage(prefix, alone[prefix].work, VOTES)

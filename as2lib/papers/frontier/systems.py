@@ -27,13 +27,11 @@ def systems(study: "Study") -> dict[str, System]:
 
     Left out: systems that rank another set, and those that get the candidates in a random order.
     """
-    found = {prefix: _of_cerberus(row) for prefix, row in cerberus.systems(study).items()}
-    found |= {prefix: _of_cerberus(row) for prefix, row in longer.called(study).items()}
-    found |= {prefix: _of_cerberus(row) for prefix, row in kinds.called(study).items()}
+    of_cerberus = cerberus.systems(study) | longer.called(study) | kinds.called(study)
+    found = {prefix: _of_cerberus(row) for prefix, row in of_cerberus.items()}
     if study.cosinet:
-        found |= {model.prefix: replace(model, kind=WORDS) for model in cosinet.MODELS}
         unrelated = [row for prefix, row in cosinet.systems(study).items() if prefix.endswith("-unrelated")]
-        found |= {row.prefix: replace(row, kind=WORDS) for row in unrelated}
+        found |= {row.prefix: replace(row, kind=WORDS) for row in [*cosinet.MODELS, *unrelated]}
     if study.govern:
         found = {prefix: _of_govern(row) for prefix, row in govern.systems(study).items()} | found
     if study.cascade:
