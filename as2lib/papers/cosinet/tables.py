@@ -46,6 +46,7 @@ def sentence_texts(study: "Study") -> str:
 def captions(study: "Study", questions: int) -> dict[int, str]:
     """What stands over the tables, by number.  questions: those that are answered."""
     _, dataset, number = corpus(study)
+    known = {run.facts.get("machine") for one in MODELS for run in study.runs(one.prefix)} - {None}  # those of the fits
     shares = f"of those of the second over all candidates; Cosinet's own are {100 * relative_cost(study):.1f} %"
     cost = f"Cost: multiplications of both stages, {shares}."
     if absent := sentence_texts(study):
@@ -53,8 +54,8 @@ def captions(study: "Study", questions: int) -> dict[int, str]:
     return {
         2: results.caption(questions, published_as=f"{dataset}, Cosinet Table 2"),
         4: results.caption(questions, study.cosinet.seeds, f"{dataset}, Cosinet Table {number}"),
-        5: f"A whole fit, scoring included, {_machines(study)}{study.threads} thread(s); published: training on a GTX "
-        "1080 Ti.",
+        5: f"A whole fit, scoring included, {', '.join([*sorted(known), str(study.threads)])} thread(s); published: "
+        "training on a GTX 1080 Ti.",
         6: results.tests_caption(study),
         7: f"{results.caption(questions)} Means over seeds.",
         8: f"{results.caption(questions)} {cost}",
@@ -122,12 +123,6 @@ def sentence_best(table: pandas.DataFrame) -> str:
         f"{best['parameters'] / 1e6:.2f} million parameters: {apart(best['MAP'] - floor['MAP'], 'WO+RR')}, "
         f"{listed(others)}, which has {by_run.loc[UPPER, 'parameters'] / 1e6:.2f} million."
     )
-
-
-def _machines(study: "Study") -> str:
-    """The machines of these fits, as far as they are known."""
-    known = {run.facts.get("machine") for one in MODELS for run in study.runs(one.prefix)} - {None}
-    return "".join(f"{name}, " for name in sorted(known))
 
 
 def seconds(study: "Study") -> pandas.DataFrame:
