@@ -66,7 +66,7 @@ def read(path: Path, labelled: bool = True) -> Iterator[pa.Table]:
     if path.stat().st_size == 0:
         raise ValueError(f"{path.name}: expected at least one row, got an empty file")
     if path.suffix.lower() == ".jsonl":
-        yield from tables_of_rows(_json_rows(path), path.name, labelled)
+        yield from tables_of_rows(rows(path), path.name, labelled)
     else:
         tables = _parquet_tables(path) if path.suffix.lower() == ".parquet" else _delimited_tables(path)
         yield from (select(table, path.name, labelled) for table in tables)
@@ -92,8 +92,7 @@ def locate(path: Path, row: int) -> str:
     """What to call a data row (counted from 0 here, from 1 in the words), with its line where the file has lines."""
     if path.suffix.lower() == ".parquet":
         return f"{path.name}, row {row + 1}"
-    rows = _json_rows(path) if path.suffix.lower() == ".jsonl" else _delimited_rows(path)
-    return next(islice(rows, row, None))[0]
+    return next(islice(rows(path), row, None))[0]
 
 
 def tables_of_rows(rows: Rows, name: str, labelled: bool) -> Iterator[pa.Table]:
@@ -202,13 +201,10 @@ def _dialect(path: Path) -> tuple[str, bool]:
 def _json_rows(path: Path) -> Rows:
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as stream:
         lines = ((number, line) for number, line in enumerate(stream, 1) if line.strip())
-        row = 0
         for row, (number, line) in enumerate(lines, 1):
             where = f"{path.name}, row {row} (line {number})"
             require_utf8(where, line)
             yield where, parse_json(where, line)
-    if not row:
-        raise ValueError(f"{path.name}: expected at least one row, got none")
 
 
 def parse_json(where: str, text: str) -> Any:
