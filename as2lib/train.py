@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from as2lib.commands import print_metrics
-from as2lib.data import sources
 from as2lib.data.own import Own, own_pairs
 from as2lib.init import NOTHING, chosen_encoder, given_columns, shipped, study_name, tokens_of
+from as2lib.intact import file_sha256
 from as2lib.paths import find_root, work_folder
 from as2lib.precision import computed_in
 from as2lib.runs.beforehand import require_apart
 from as2lib.runs.finished import Finished
-from as2lib.runs.identity import weights_identity
+from as2lib.runs.identity import data_identity, weights_identity
 from as2lib.runs.params import APART, Training
 from as2lib.runs.run import Job, Run
 from as2lib.runs.store import KERNELS
@@ -43,12 +43,8 @@ def train(options: Namespace) -> None:
     job = job_of(own, encoder, teachers, options)
     heads = f"{len(teachers)} heads, one a teacher" if len(teachers) > 1 else f"{len(teachers) or 'no'} teacher"
     steps, threads = job.run.spec["training"]["steps"], f"{job.threads} thread{'s' * (job.threads > 1)}"
-    lines = [
-        *own.said,
-        f"model: {why}; {heads}",
-        f"training: {steps} steps of {BATCH} pairs, {job.precision}, {threads}",
-    ]
-    print("\n".join(lines), flush=True)
+    training = f"training: {steps} steps of {BATCH} pairs, {job.precision}, {threads}"
+    print(*own.said, f"model: {why}; {heads}", training, sep="\n", flush=True)
     made = made_in(job)
     for split in ("dev", "test"):
         trivial, found = scores(job, made, split)
@@ -65,11 +61,8 @@ def teacher(folder: Path) -> Finished:
         raise FileNotFoundError(
             f"--teacher {folder}: expected a model folder (with config.json), as `as2 train` leaves one"
         )
-    files = {
-        path.name: sources.file_sha256(path)
-        for path in sorted(folder.iterdir())
-        if path.suffix in (".json", ".safetensors")
-    }
+    its = (path for path in sorted(folder.iterdir()) if path.suffix in (".json", ".safetensors"))
+    files = {path.name: file_sha256(path) for path in its}
     run = Run(folder.name, "fit", {"max_length": None}, {}, 0, "")
     return Finished(run, _digest(files), {}, folder)
 
@@ -98,9 +91,7 @@ def job_of(own: Own, encoder: str, teachers: Sequence[Finished], options: Namesp
         spec["mhs"] = {"body": layers(spec["backbone"]) - 1, "heads": len(teachers), "combine": "probability"}
     run = Run(options.out.name, "fit", spec, data, options.seed, "", {"teachers": [one.name for one in teachers]})
     made_from = {"spec": spec, "seed": options.seed, "teachers": [one.identity for one in teachers], "kernels": KERNELS}
-    made_from["data"] = {
-        role: [sources.identity(*sources.split_part(p)) for p in parts] for role, parts in data.items()
-    }
+    made_from["data"] = {role: [data_identity(part) for part in parts] for role, parts in data.items()}
     made_from["weights"] = None if nothing else weights_identity(encoder)
     threads = 1 if nothing else os.cpu_count() or 1  # small models gain nothing by more
     precision = computed_in(options.precision)
