@@ -34,10 +34,8 @@ SECONDS_A_PROCESS = 6.0  # importing torch and the Trainer
 def print_plan(store: Store) -> None:
     """The graph of runs, group by group: done, published or to do, what each is made from, and an estimate."""
     missing, outdated = set(store.missing(list(store.plan))), set(store.outdated())
-    groups = list(dict.fromkeys(run.group for run in store.plan.values()))
     total = 0.0
-    for group in groups:
-        names = store.group(group)
+    for group, names in store.groups.items():
         seconds = sum(estimate(store, name) for name in names if name in missing)
         total += seconds + (SECONDS_A_PROCESS if seconds else 0)
         print(f"\n{group}" + (f"   about {said(store, seconds)} to do" if seconds else "   done"))
@@ -144,10 +142,8 @@ def print_run(store: Store, name: str) -> None:
         whole = store.missing([name]) or store.missing([name], model=True)  # a run that is never scored is its model
         own, others = said(store, estimate(store, name)), len(whole) - 1
         every = said(store, sum(estimate(store, one) for one in whole))
-        print(
-            f"state     to do, about {own}"
-            + (f"; with the {others} missing it is made from, {every}" if others else "")
-        )
+        more = f"; with the {others} missing it is made from, {every}" if others else ""
+        print(f"state     to do, about {own}{more}")
         return
     print(f"facts     {json.dumps(found.facts)}")
     print(f"folder    {found.folder}")
