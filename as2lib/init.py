@@ -219,12 +219,8 @@ def sections(content: dict[str, Any], own: Own, encoder: str, quick: bool) -> No
 def minutes(study: Study) -> float:
     """How long the study takes from nothing here, about: fits and notebooks, side by side where cores allow."""
     side_by_side = max(1, min(CORES, os.cpu_count() or 1) // study.threads)
-    seconds = sum(estimate(study.store, name) for name in study.plan)
-    seconds += (
-        RUN_SECONDS * len(study.plan)
-        + PROCESS_SECONDS * len(study.store.groups)
-        + NOTEBOOK_SECONDS * len(notebooks(study))
-    )
+    around = PROCESS_SECONDS * len(study.store.groups) + NOTEBOOK_SECONDS * len(notebooks(study))
+    seconds = sum(estimate(study.store, name) for name in study.plan) + (RUN_SECONDS * len(study.plan) + around)
     return seconds / side_by_side / 60
 
 
