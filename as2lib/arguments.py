@@ -70,17 +70,10 @@ def _of_own_pairs(add: Add) -> None:
     command.add_argument("--encoder", metavar="NAME", help='a hub name, a folder, or "nothing" to start from nothing')
     command.add_argument("--force", action="store_true", help="write over a study of that name")
     command = add("train", "one model from your own pairs, without any study", pairs, takes="")
-    command.add_argument(
-        "--model", metavar="NAME", help='a hub name, a folder, or "nothing" (default: MiniLM, where it is)'
-    )
-    command.add_argument(
-        "--teacher",
-        metavar="FOLDER",
-        type=Path,
-        action="append",
-        default=[],
-        help="one: distillation; several: a head each",
-    )
+    start = 'a hub name, a folder, or "nothing" (default: MiniLM, where it is)'
+    command.add_argument("--model", metavar="NAME", help=start)
+    taught = "one: distillation; several: a head each"
+    command.add_argument("--teacher", metavar="FOLDER", type=Path, action="append", default=[], help=taught)
     command.add_argument("--out", metavar="FOLDER", type=Path, required=True, help="where the model folder goes")
     command.add_argument("--columns", metavar="OURS=THEIRS,…", help="where names do not say: question=q,label=gold")
     allowed = "train, dev and test may have some in common"
