@@ -118,7 +118,9 @@ def _names(study: "Study") -> dict[str, str]:
     found |= {prefix: system.name for room in (longer, kinds) for prefix, system in room.called(study).items()}
     recipes = cascade_systems.RECIPES.values()
     found |= {f"{one.prefix}/wide": f"cascade, {one.label.split(':')[0]}" for one in recipes}
-    return found | {one.prefix: one.label for one in cerberus_systems.direct(study)}
+    for one in cerberus_systems.direct(study):  # whose short names leave out the model
+        found |= {one.prefix: one.label, longer.BEFORE + one.prefix: f"{one.label}, trained longer"}
+    return found
 
 
 def reason(study: "Study", row) -> str:
