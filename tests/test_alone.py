@@ -29,9 +29,7 @@ def begun(root):
     """A study whose command runs a shell with a fit below it, and a kernel below that; its sleepers carry a mark."""
     mark = str(100_000 + os.getpid() + time.monotonic_ns() % 100_000)
     command = f'sleep {mark} & {sys.executable} -c "{FIT.format(mark)}"; true'
-    before = signal.signal(
-        signal.SIGHUP, signal.SIG_DFL
-    )  # under nohup, which these tests may run under, it stays ignored
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would stay ignored
     study = subprocess.Popen([sys.executable, "-c", STUDY, command], stdout=subprocess.PIPE, text=True)
     signal.signal(signal.SIGHUP, before)
     guard = psutil.Process(int(study.stdout.readline()))

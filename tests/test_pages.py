@@ -80,22 +80,23 @@ def test_every_notebook_reads_only_runs_on_its_list_and_says_what_a_person_would
 
 
 @needs_browser
-@pytest.mark.parametrize("width", [PHONE, DESK])
-def test_a_page_fits_is_silent_and_asks_nothing_of_the_outside(tab, pages, width):
+def test_a_page_fits_is_silent_and_asks_nothing_of_the_outside(tab, pages):
     complaints, asked = [], []
     tab.on("console", lambda message: complaints.append(message.text))
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     tab.on("request", lambda request: asked.append(request.url))
-    tab.set_viewport_size({"width": width, "height": 844})
     for name in each(tab, pages):
-        for scheme in ("light", "dark"):
-            tab.emulate_media(color_scheme=scheme)
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width, (name, scheme)
-            paper = tab.evaluate("getComputedStyle(document.body).backgroundColor")
-            assert (paper == "rgb(255, 255, 255)") == (scheme == "light"), (name, scheme)
-        of_svg = "svg => svg.clientWidth / svg.viewBox.baseVal.width"
-        drawn = tab.evaluate(f"[...document.querySelectorAll('figure svg')].map({of_svg})")
-        assert all(scale >= 0.79 for scale in drawn), (name, drawn)  # letters of 11 points stay larger than 8.6 pixels
+        for width in (PHONE, DESK):
+            tab.set_viewport_size({"width": width, "height": 844})
+            for scheme in ("light", "dark"):
+                tab.emulate_media(color_scheme=scheme)
+                assert tab.evaluate("document.documentElement.scrollWidth") <= width, (name, width, scheme)
+                paper = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+                assert (paper == "rgb(255, 255, 255)") == (scheme == "light"), (name, scheme)
+            of_svg = "svg => svg.clientWidth / svg.viewBox.baseVal.width"
+            drawn = tab.evaluate(f"[...document.querySelectorAll('figure svg')].map({of_svg})")
+            # letters of 11 points stay larger than 8.6 pixels
+            assert all(scale >= 0.79 for scale in drawn), (name, width, drawn)
     assert complaints == []
     assert {urlsplit(url).scheme for url in asked} <= {"file", "data"}
 
