@@ -66,23 +66,19 @@ def target_scores(study: "Study", where: str = "target") -> dict[str, list[panda
 
 
 def by_depth(study: "Study") -> pandas.DataFrame:
-    """Table 2: on the target set, each exit at alpha 0, an independent model of its depth, and every published row.
-
-    For each of `cascade.targets`, by its name: MAP and MRR.
-    """
+    """Table 2: each exit at alpha 0, a model of its depth, every published row; of further targets MAP and MRR."""
     scores = target_scores(study)
     seeds = pandas.Series({label: len(tables) for label, tables in scores.items()}, name="seeds", dtype="Int64")
     ours = seeds.to_frame().join(mean_and_spread(frame(scores)))
     for name in study.cascade.targets:
-        further = mean_and_spread(frame(target_scores(study, name)))
-        ours = ours.join(further[["MAP", "MRR"]].add_prefix(f"{name} "))
+        further = mean_and_spread(frame(target_scores(study, name)))[["MAP", "MRR"]]
+        ours = ours.join(further.add_prefix(f"{name} "))
     paper = dict(list(published("cascade_table2").groupby("kind")))
-    models = [str(Scheme("MT", n)) for n in study.cascade.exits]
-    ends = [EXIT.format(n) for n in study.cascade.exits]
+    labels, n = list(scores)[1:], len(study.cascade.exits)  # the trivial baseline first
     theirs = [
         paper["other"].set_index(paper["other"]["model"] + ", not trained here"),
-        _by_place(paper["monolith"], models, "MT of {} layers"),
-        _by_place(paper["cascade"], ends, "CT of {} layers"),
+        _by_place(paper["monolith"], labels[:n], "MT of {} layers"),
+        _by_place(paper["cascade"], labels[n:], "CT of {} layers"),
     ]
     sets = sorted(("WikiQA", "TREC-QA"), key=lambda name: name != published_set(study))  # the target's own first
     measures = [f"{name} {metric}" for name in sets for metric in ("MAP", "MRR")]
@@ -91,25 +87,22 @@ def by_depth(study: "Study") -> pandas.DataFrame:
 
 def sentences_by_depth(study: "Study", by_depth: pandas.DataFrame) -> list[str]:
     """On the target set, and on each further one."""
-    return [_by_depth(study, by_depth["MAP"], "")] + [
-        _by_depth(study, by_depth[f"{name} MAP"], f"On {name}, at") for name in study.cascade.targets
-    ]
-
-
-def _by_depth(study: "Study", found: pandas.Series, where: str) -> str:
-    exits = study.cascade.exits
-    gaps = {n: found[EXIT.format(n)] - found[str(Scheme("MT", n))] for n in exits}
-    listed = ", ".join(f"{signed(gap)} (layer {n})" for n, gap in gaps.items())
-    return (
-        f"{where or 'At'} the full depth the cascade is {apart(gaps[exits[-1]], 'the independent model')}; its exits "
-        f"minus models of their own depth, in points of MAP: {listed}."
-    )
+    said, exits = [], study.cascade.exits
+    for where, column in [("At", "MAP"), *((f"On {name}, at", f"{name} MAP") for name in study.cascade.targets)]:
+        found = by_depth[column]
+        gaps = {n: found[EXIT.format(n)] - found[str(Scheme("MT", n))] for n in exits}
+        listed = ", ".join(f"{signed(gap)} (layer {n})" for n, gap in gaps.items())
+        said.append(
+            f"{where} the full depth the cascade is {apart(gaps[exits[-1]], 'the independent model')}; its exits minus "
+            f"models of their own depth, in points of MAP: {listed}."
+        )
+    return said
 
 
 def wide_scores(study: "Study") -> dict[str, list[pandas.DataFrame]]:
     """What each row of Table 3 scored on the wide test set, by its label; one seed, the trivial baseline first."""
-    trivial = {TRIVIAL_LABEL: [study.run(trivial_on("wide")).scores()]}
-    return trivial | {str(scheme): [scored(study, scheme)] for scheme in schemes(study)}
+    ranked = {str(scheme): [scored(study, scheme)] for scheme in schemes(study)}
+    return {TRIVIAL_LABEL: [study.run(trivial_on("wide")).scores()], **ranked}
 
 
 def scored(study: "Study", scheme: Scheme, split: str = "test") -> pandas.DataFrame:
