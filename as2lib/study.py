@@ -136,6 +136,7 @@ class Study(Strict):
         named = {"data.target": self.data.target, "data.transfer": self.data.transfer}
         named |= {f"{key}.transfer": one.transfer for key, one in self._encoders.items() if one.transfer}
         named |= {"cascade.transfer": self.cascade.transfer} if self.cascade and self.cascade.transfer else {}
+        named |= {f"cascade.targets.{name}": one for name, one in self.cascade.targets.items()} if self.cascade else {}
         for key, pairs in named.items():
             splits = {split: {sources.canonical(part) for part in parts} for split, parts in pairs if parts}
             for first, second in combinations(splits, 2):

@@ -102,6 +102,19 @@ def test_a_further_target_is_adapted_to_once_and_computes_as_its_section_says(st
     assert (runs["monolith/1/wide/seed-0"].precision, runs["monolith/1/wide/seed-0"].kernels) == ("float32", False)
 
 
+def test_a_further_target_without_dev_is_scored_on_its_test_set(study):
+    pairs = {"train": study.wide.train, "test": study.wide.test}
+    runs = Study.load("tiny", {"cascade.targets": {"more": pairs}}).plan
+    assert runs["more/overlap_then_rank"].data == {"test": study.wide.test}
+    assert runs["cascade/more/seed-0"].data == pairs
+
+
+def test_a_further_target_whose_splits_share_questions_is_refused(study):
+    pairs = {"train": study.wide.train, "test": study.wide.train}
+    with pytest.raises(ValueError, match=r"cascade\.targets\.more: train and test are both"):
+        Study.load("tiny", {"cascade.targets": {"more": pairs}, "data.allow_shared_questions": False})
+
+
 @pytest.mark.parametrize("name", ["wide", "target", "a/b", ""])
 def test_a_further_target_has_a_name_of_its_own(study, name):
     pairs = study.cascade.targets["TREC-QA"].model_dump()

@@ -113,8 +113,9 @@ def _text(study: "Study", row) -> str:
 
 def _names(study: "Study") -> dict[str, str]:
     """What the catalogues call the systems; those of the cascade keep the name in its csv, with the paper's layers."""
-    rooms = [govern_systems] * bool(study.govern) + [cosinet_systems] * bool(study.cosinet) + [cerberus_systems]
-    found = {prefix: system.name for room in rooms for prefix, system in room.systems(study).items()}
+    rooms = {govern_systems: study.govern, cosinet_systems: study.cosinet, cerberus_systems: True}  # room → is there
+    there = [room for room, section in rooms.items() if section]
+    found = {prefix: system.name for room in there for prefix, system in room.systems(study).items()}
     found |= {prefix: system.name for room in (longer, kinds) for prefix, system in room.called(study).items()}
     recipes = cascade_systems.RECIPES.values()
     found |= {f"{one.prefix}/wide": f"cascade, {one.label.split(':')[0]}" for one in recipes}

@@ -20,9 +20,9 @@ def runs(study: "Study") -> list[Run]:
 def trivial(study: "Study") -> list[Run]:
     """The trivial baseline on the set with many candidates and on each further target; the study's own has it."""
     sets = {"wide": study.wide, **study.cascade.targets}
-    scored = {name: {"dev": pairs.dev, "test": pairs.test} for name, pairs in sets.items()}
-    spec = {"scorer": "overlap_then_rank"}
-    return [Run(trivial_on(name), "lexical", spec, data, 0, "lexical") for name, data in scored.items()]
+    spec, scored = {"scorer": "overlap_then_rank"}, {name: roles(pairs) for name, pairs in sets.items()}
+    found = {name: {split: parts for split, parts in scored[name].items() if split != "train"} for name in sets}
+    return [Run(trivial_on(name), "lexical", spec, data, 0, "lexical") for name, data in found.items()]
 
 
 def notebooks(study: "Study") -> list[Notebook]:

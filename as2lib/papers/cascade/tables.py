@@ -14,7 +14,6 @@ from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme, recipes, schemes, trivial_on
 from as2lib.runs import results
-from as2lib.runs.params import Pairs
 from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published, published_set
 from as2lib.runs.texts import missing, pairs_of
 from as2lib.runs.wording import apart, changes, number, percent_apart, signed, some
@@ -31,7 +30,7 @@ def statistics(study: "Study") -> pandas.DataFrame:
     Ours are missing for a set whose texts are not here, and which nothing published was scored on.
     """
     rows = []
-    for name, of in _sets(study).items():
+    for name, of in {"wide": study.wide, "target": study.data.target, **study.cascade.targets}.items():
         for split, parts in of.model_dump().items():
             row = {"dataset": f"{name} (ours)", "split": split}
             if pairs := pairs_of(study, parts):
@@ -46,11 +45,8 @@ def statistics(study: "Study") -> pandas.DataFrame:
 
 def sentence_texts(study: "Study") -> str:
     """Which texts of these sets are not here; empty where all are."""
-    return missing(part for of in _sets(study).values() for parts in of.model_dump().values() for part in parts)
-
-
-def _sets(study: "Study") -> dict[str, Pairs]:
-    return {"wide": study.wide, "target": study.data.target, **study.cascade.targets}
+    sets = study.wide, study.data.target, *study.cascade.targets.values()
+    return missing(part for of in sets for parts in of.model_dump().values() for part in parts)
 
 
 def sentence_candidates(wide: float, target: float) -> str:
@@ -138,10 +134,8 @@ def by_ratio(study: "Study", scores: Scored) -> pandas.DataFrame:
         theirs.append(rows[~whole].set_index("alpha").reindex(list(alphas)).set_axis(list(alphas.values())))
     costs = pandas.Series({str(scheme): relative_cost(study, scheme) for scheme in schemes(study)}, name="cost %")
     ours = mean_and_spread(frame(scores))[list(MEASURES)].join(costs)
-    most, more = ["P@1", "MAP"], ["MRR", "nDCG@10"]
-    return _beside(
-        ours, theirs, ["cost %", *(f"{name} {m}" for ms in (most, more) for name in ("ASNQ", "GPD") for m in ms)]
-    )
+    pairs = ("P@1", "MAP"), ("MRR", "nDCG@10")
+    return _beside(ours, theirs, ["cost %", *(f"{name} {m}" for ms in pairs for name in ("ASNQ", "GPD") for m in ms)])
 
 
 def relative_cost(study: "Study", scheme: Scheme, candidates: Sequence[int] | None = None) -> float:

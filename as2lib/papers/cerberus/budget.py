@@ -50,12 +50,19 @@ def table(study: "Study") -> pandas.DataFrame:
 
 def caption(study: "Study") -> str:
     longer, seeds = study.longer, lambda found: f"seed{'s' * (len(found) > 1)} {', '.join(map(str, found))}"
+    direct = ""
+    if longer.direct and any(row.startswith("direct/") for row in longer.rows):
+        own, before = longer.direct, study.fit.direct
+        direct = (
+            f"Without transfer: {seeds(longer.seeds[:1])}, at most {own.steps:,} steps at a rate of "
+            f"{own.learning_rate:g}, against {before.steps:,} at {before.learning_rate:g}. "
+        )
     return (
         f"Test set, answered questions; {results.TIE_RULE}. Percent, {seeds(study.seeds)}; longer: "
         f"{seeds(longer.seeds)}, {longer.transfer.steps:,} steps of transfer where that set allows and at most "
         f"{longer.adapt.steps:,} of adapt, against {study.fit.transfer.steps:,} and {study.fit.adapt.steps:,}. "
-        "Difference: longer minus shorter, points of MAP, with its 95 % bootstrap interval over questions. Published: "
-        f"{results.published_set(study)}, CERBERUS Table 2."
+        f"{direct}Difference: longer minus shorter, points of MAP, with its 95 % bootstrap interval over questions. "
+        f"Published: {results.published_set(study)}, CERBERUS Table 2."
     )
 
 

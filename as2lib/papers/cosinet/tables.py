@@ -46,7 +46,7 @@ def sentence_texts(study: "Study") -> str:
 def captions(study: "Study", questions: int) -> dict[int, str]:
     """What stands over the tables, by number.  questions: those that are answered."""
     _, dataset, number = corpus(study)
-    known = {run.facts.get("machine") for one in MODELS for run in study.runs(one.prefix)} - {None}  # those of the fits
+    machines = {run.facts.get("machine") for one in MODELS for run in study.runs(one.prefix)} - {None}
     shares = f"of those of the second over all candidates; Cosinet's own are {100 * relative_cost(study):.1f} %"
     cost = f"Cost: multiplications of both stages, {shares}."
     if absent := sentence_texts(study):
@@ -54,7 +54,7 @@ def captions(study: "Study", questions: int) -> dict[int, str]:
     return {
         2: results.caption(questions, published_as=f"{dataset}, Cosinet Table 2"),
         4: results.caption(questions, study.cosinet.seeds, f"{dataset}, Cosinet Table {number}"),
-        5: f"A whole fit, scoring included, {', '.join([*sorted(known), str(study.threads)])} thread(s); published: "
+        5: f"A whole fit, scoring included, {', '.join([*sorted(machines), str(study.threads)])} thread(s); published: "
         "training on a GTX 1080 Ti.",
         6: results.tests_caption(study),
         7: f"{results.caption(questions)} Means over seeds.",
@@ -110,6 +110,7 @@ def other_corpora() -> pandas.DataFrame:
 
 
 def sentence_best(table: pandas.DataFrame) -> str:
+    """The best of the twelve beside WO+RR and the fine-tuned encoders, at the larger budget where the table has it."""
     twelve, by_run = table.loc[[model.label for model in MODELS]], table.set_index("run")
     best, floor = table.loc[twelve["MAP"].idxmax()], table.loc[TRIVIAL[-1].label]
     one = "" if best["seeds"] > 1 else " (one seed)"
