@@ -42,3 +42,18 @@ def test_ratios_draw_a_marker_a_column_on_a_logarithmic_axis():
     assert [points.get_label() for points in axes.collections] == ["operations", "time"]
     assert axes.collections[0].get_offsets().tolist() == [[1, 0], [3, 1]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["base", "ensemble"]
+
+
+def test_dots_draw_a_further_column_hollow_and_name_it():
+    table = pandas.DataFrame(
+        {"MAP": [70.0, 72.0], "MAP ±": [0.5, float("nan")], "longer": [75.0, 76.0], "longer ±": [1.0, 0.2]},
+        index=["base", "large"],
+    ).assign(kind=["base size", "large"])
+    plain = figures.dots(table, "MAP", "MAP ±", "kind", "Title", "MAP (%)", ("WO+RR", 68.0))
+    both = figures.dots(table, "MAP", "MAP ±", "kind", "Title", "MAP (%)", ("WO+RR", 68.0), hollow="longer")
+    assert [text.get_text() for text in plain.legends[0].get_texts()] == ["base size", "large", "WO+RR"]
+    assert [text.get_text() for text in both.legends[0].get_texts()] == ["base size", "large", "longer", "WO+RR"]
+    marks = [line for line in both.axes[0].lines if line.get_marker() in figures.MARKERS and line.get_marker()]
+    hollow = [line.get_xdata()[0] for line in marks if line.get_markerfacecolor() == "white"]
+    assert hollow == [75.0, 76.0]
+    assert both.axes[0].get_xlim()[1] > 76.2

@@ -76,7 +76,7 @@ def test_other_pairs_under_a_known_name_are_refused_by_name(folder, root):
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the real sets are not here")
-@pytest.mark.parametrize(("known", "published"), zip(FINGERPRINTS, PUBLISHED, strict=True))
+@pytest.mark.parametrize(("known", "published"), list(zip(FINGERPRINTS, PUBLISHED, strict=True)))
 def test_the_real_sets_have_the_known_fingerprints_and_the_published_sizes(root, known, published):
     name, split = known
     (root / "params" / "local.yaml").write_text(f"local:\n  {name}: {SHARED / name}\n")

@@ -28,18 +28,36 @@ NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # said of itself
 
 
 def dots(
-    table: pandas.DataFrame, value: str, spread: str, group: str, title: str, axis: str, baseline: tuple[str, float]
+    table: pandas.DataFrame,
+    value: str,
+    spread: str,
+    group: str,
+    title: str,
+    axis: str,
+    baseline: tuple[str, float],
+    hollow: str | None = None,
 ) -> Figure:
-    """One row a system: its mean and its spread over seeds, marked by `group`, with a trivial baseline as a line."""
+    """One row a system: its mean and its spread over seeds, marked by `group`, with a trivial baseline as a line.
+
+    hollow: a further column, its spreads in the one named with " ±", drawn with hollow marks; None for none.
+    """
     figure, axes = _rows(table.index)
     kinds = {kind: _style(place) for place, kind in enumerate(dict.fromkeys(table[group]))}
-    for height, (_, row) in enumerate(table.iterrows()):
-        error = row[spread] if pandas.notna(row[spread]) else None
-        axes.errorbar(row[value], height, xerr=error, capsize=3, markersize=7, linestyle="", **kinds[row[group]])
+    drawn = {value: (table[spread].fillna(0), {})}
+    if hollow:
+        drawn[hollow] = table[f"{hollow} ±"].fillna(0), {"markerfacecolor": "white"}
+    for column, (spreads, look) in drawn.items():
+        for height, (kind, mean, error) in enumerate(zip(table[group], table[column], spreads, strict=True)):
+            style = {"capsize": 3, "markersize": 7, "linestyle": "", **kinds[kind], **look}
+            axes.errorbar(mean, height, xerr=error or None, **style)
     axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4)
-    spreads = table[spread].fillna(0)
-    _room(axes, [*(table[value] - spreads), *(table[value] + spreads), baseline[1]])
+    ends = [table[column] + sign * spreads for column, (spreads, _) in drawn.items() for sign in (-1, 1)]
+    _room(axes, [baseline[1], *pandas.concat(ends)])
     handles = [pyplot.Line2D([], [], linestyle="", label=kind, **style) for kind, style in kinds.items()]
+    if hollow:
+        handles.append(
+            pyplot.Line2D([], [], linestyle="", label=hollow, marker="o", color=LINE, markerfacecolor="white")
+        )
     handles.append(pyplot.Line2D([], [], linestyle="--", color=MUTED, label=baseline[0]))
     return _finished(figure, axes, title, axis, handles=handles)
 
