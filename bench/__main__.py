@@ -64,8 +64,8 @@ def run(name: str, full: bool) -> dict[str, Any]:
         rows = module.main(full=full) if takes_full else module.main()
     except bench.NotRun as reason:
         return {**claim, "state": "not run", "reason": str(reason)}
-    nested = all(isinstance(row, dict) for row in rows.values())
-    return {**claim, "state": "run", "device": device(), "rows": rows if nested else {name: rows}}
+    nested, on = rows if all(isinstance(row, dict) for row in rows.values()) else {name: rows}, device()
+    return {**claim, "state": "run", "device": on, "rows": {key: {**row, "device": on} for key, row in nested.items()}}
 
 
 def in_own_process(name: str, full: bool) -> dict[str, Any]:
@@ -127,9 +127,13 @@ def write(found: dict[str, Any]) -> Path:
     path.parent.mkdir(exist_ok=True)
     before = json.loads(path.read_text()) if path.exists() else {}
     new = {name: claim for name, claim in found.items() if claim["state"] != "not run" or name not in before}
-    for name in new.keys() & before.keys():  # rows that only `--full` measures stay
+    for name in new.keys() & before.keys():  # rows that only `--full` measures, or other processors, stay
         if "rows" in new[name]:
-            new[name] = {**new[name], "rows": {**before[name].get("rows", {}), **new[name]["rows"]}}
+            kept = {
+                row: {"device": before[name].get("device"), **values}
+                for row, values in before[name].get("rows", {}).items()
+            }
+            new[name] = {**new[name], "rows": {**kept, **new[name]["rows"]}}
     path.write_text(json.dumps(dict(sorted({**before, **new}.items())), indent=1, ensure_ascii=False) + "\n")
     return path
 

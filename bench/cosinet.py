@@ -12,6 +12,7 @@ from as2lib.data.pairs import load_parts
 from as2lib.kernels.cosinet import reading_whole_batches
 from as2lib.metrics.ranking import summary
 from as2lib.models.cosinet import Cosinet
+from as2lib.precision import native_bf16
 from as2lib.runs.fit.batches import GroupedBatches, Items
 from as2lib.runs.fit.objectives import objective
 from as2lib.runs.fit.start import start
@@ -93,7 +94,7 @@ def main(study: str = "wikiqa", rounds: int = ROUNDS) -> dict[str, dict[str, flo
         load_parts(tuple(loaded.data.target.train), "answered")
     except (OSError, ValueError) as error:
         raise NotRun(str(error).splitlines()[0]) from None
-    turns: dict[str, list[dict[str, float]]] = {precision: [] for precision in ("float32", "bf16")}
+    turns: dict[str, list[dict[str, float]]] = {"float32": [], **({"bf16": []} if native_bf16() else {})}
     for seed in range(rounds):
         for precision, found in turns.items():
             turn = watched(lambda precision=precision, seed=seed: train(loaded, precision, QUESTIONS, RATE, seed))

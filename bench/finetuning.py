@@ -2,6 +2,7 @@
 
 import math
 import tempfile
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ from transformers import PrinterCallback, set_seed
 from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.metrics.ranking import summary
-from as2lib.precision import computed_in
+from as2lib.precision import computed_in, native_bf16
 from as2lib.runs.fit.trainer import ranking_trainer
 from as2lib.score import probability, score
 from bench import wikiqa
@@ -29,20 +30,24 @@ def main(limit: int | None = None, rounds: int = ROUNDS, full: bool = False) -> 
     package, train = wikiqa.sentence_transformers(), wikiqa.pairs("train")
     limit = limit or (PAIRS_ON_GPU if torch.cuda.is_available() else PAIRS)
     some = train.select(range(min(limit, len(train))))
-    native = computed_in("auto")
     settings = {"pairs": len(some), "against": f"sentence-transformers {package.__version__}, float32"}
     with wikiqa.classifier_folder() as folder:
-        functions = {"slow": lambda: theirs(package, folder, some, 0), "float32": lambda: ours(folder, some, 0)}
-        functions["native"] = lambda: ours(folder, some, 0, native)
+        functions = {"theirs": lambda: theirs(package, folder, some, 0)}
+        functions |= {which: partial(ours, folder, some, 0, computed_in(which)) for which in compared_at()}
         found = measure(functions, rounds)
         rows = {
-            "equal precision": {**compared(found["slow"], found["float32"]), "precision": "float32", **settings},
-            "native precision": {**compared(found["slow"], found["native"]), "precision": native, **settings},
+            f"{row} precision": {**compared(found["theirs"], found[which]), "precision": computed_in(which), **settings}
+            for which, row in compared_at().items()
         }
-        return rows | (quality(package, folder, train, native) if full else {})
+        return rows | (quality(package, folder, train) if full else {})
 
 
-def quality(package, folder: Path, train: Dataset, native: str) -> dict[str, dict]:
+def compared_at() -> dict[str, str]:
+    """Precision → what its rows are called: theirs, float32, and the native one where that is another."""
+    return {"float32": "equal"} | ({"auto": "native"} if native_bf16() else {})
+
+
+def quality(package, folder: Path, train: Dataset) -> dict[str, dict]:
     """Whole epochs, one a seed: median seconds, and dev MAP of both."""
     dev = wikiqa.pairs("dev")
     texts = list(zip(dev["question"], dev["answer"], strict=True))
@@ -50,20 +55,23 @@ def quality(package, folder: Path, train: Dataset, native: str) -> dict[str, dic
     def dev_map(scores) -> float:
         return summary(dev["question_id"], dev["label"], scores)["MAP"]
 
-    models: dict[str, list] = {"theirs": [], "ours": []}
+    models: dict[str, list] = {which: [] for which in ("theirs", *compared_at())}
 
-    def fit(whose: str, *settings) -> None:
-        seed = len(models[whose])
-        fitted = theirs(package, folder, train, seed) if whose == "theirs" else ours(folder, train, seed, *settings)
-        models[whose].append(fitted)
+    def fit(which: str) -> None:
+        seed = len(models[which])
+        fitted = (
+            theirs(package, folder, train, seed) if which == "theirs" else ours(folder, train, seed, computed_in(which))
+        )
+        models[which].append(fitted)
 
-    found = measure({"slow": lambda: fit("theirs"), "fast": lambda: fit("ours", native)}, len(SEEDS), warmup=False)
-    maps = {
-        "theirs": [dev_map(probability(model.predict(texts))) for model in models["theirs"]],
-        "ours": [dev_map(score(model, dev, load_encoder(folder), native).score) for model in models["ours"]],
-    }
-    row = {**compared(found["slow"], found["fast"]), "precision": native, "pairs": len(train)}
-    return {"whole epochs, native precision": {**row, **{f"dev MAP, {whose}": maps[whose] for whose in maps}}}
+    found = measure({which: partial(fit, which) for which in models}, len(SEEDS), warmup=False)
+    peer, rows = [dev_map(probability(model.predict(texts))) for model in models["theirs"]], {}
+    for which, row in compared_at().items():
+        precision, encoder = computed_in(which), load_encoder(folder)
+        maps = [dev_map(score(model, dev, encoder, precision).score) for model in models[which]]
+        settings = {"precision": precision, "pairs": len(train), "dev MAP, theirs": peer, "dev MAP, ours": maps}
+        rows[f"whole epochs, {row} precision"] = compared(found["theirs"], found[which]) | settings
+    return rows
 
 
 def ours(folder: Path, pairs: Dataset, seed: int, precision: str = "float32") -> torch.nn.Module:

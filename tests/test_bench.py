@@ -28,7 +28,7 @@ def test_what_is_absent_is_not_run_with_the_reason_and_one_row_is_named_by_its_c
     found = command.run("metrics", full=False)
     assert (found["state"], found["reason"]) == ("not run", "pytrec_eval is not here")
     monkeypatch.setattr(metrics, "main", lambda: {"ratio": 12.0})
-    assert command.run("metrics", full=False)["rows"] == {"metrics": {"ratio": 12.0}}
+    assert command.run("metrics", full=False)["rows"] == {"metrics": {"ratio": 12.0, "device": command.device()}}
 
 
 def test_a_claim_that_was_not_run_this_time_keeps_its_results(tmp_path, monkeypatch):
@@ -36,10 +36,13 @@ def test_a_claim_that_was_not_run_this_time_keeps_its_results(tmp_path, monkeypa
     command.write({"a": {"state": "run", "device": "cpu, 2 threads"}})
     path = command.write({"b": {"state": "not run"}})
     command.write({"a": {"state": "not run"}, "b": {"state": "failed"}})
-    command.write({"a": {"state": "run", "rows": {"full": {"ratio": 2}, "short": {"ratio": 3}}}})
-    command.write({"a": {"state": "run", "rows": {"short": {"ratio": 4}}}})
+    command.write({"a": {"state": "run", "device": "cpu, old", "rows": {"full": {"ratio": 2}, "short": {"ratio": 3}}}})
+    command.write({"a": {"state": "run", "device": "cpu, new", "rows": {"short": {"ratio": 4, "device": "cpu, new"}}}})
     assert path.name == "bench.json"
-    assert json.loads(path.read_text())["a"]["rows"] == {"full": {"ratio": 2}, "short": {"ratio": 4}}
+    assert json.loads(path.read_text())["a"]["rows"] == {
+        "full": {"ratio": 2, "device": "cpu, old"},
+        "short": {"ratio": 4, "device": "cpu, new"},
+    }
     found = json.loads(path.read_text())
     assert {name: claim["state"] for name, claim in found.items()} == {"a": "run", "b": "failed"}
     assert command.write({"a": {"state": "run", "device": "NVIDIA H100 80GB"}}).name == "bench-nvidia-h100-80gb.json"
