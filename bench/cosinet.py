@@ -23,7 +23,7 @@ from bench import NotRun
 from bench.memory import watched
 from bench.timing import ROUNDS, compared, measure
 
-TARGET = "under 9 s in float32 and 5 s in bf16 (published: 8.9 s on a GTX 1080 Ti); MAP 75.6"
+TARGET = "under 5 s in float32 and 3 s in bf16 (published: 8.9 s on a GTX 1080 Ti); MAP 75.6"
 RUN = "cosinet/birnn/seed-0"
 EPOCHS, CUT, RATIO = 3, 0.1, 32
 QUESTIONS, RATE = 12, 7e-4  # of a step; MAP as with the study's one question a step and 2e-4

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from as2lib import Study
@@ -49,3 +51,15 @@ def test_the_notebook_of_a_study_without_longer_rows_says_which_study_has_some(r
     assert longer.runs(Study.load("tiny")) == []
     with pytest.raises(ValueError, match="tiny has no section `longer`"):
         budget.table(Study.load("tiny"))
+
+
+def test_the_budgets_are_said_from_the_fewest_steps_to_the_most_and_how_else_the_rows_differ(root):
+    alike, other = with_rows("base/electra"), with_rows("base/electra", kernels=False)
+    assert budget.computing(alike) == ""
+    said = "in float32 without the kernels of fits, where the others are in float32 with the kernels of fits"
+    assert budget.computing(other) == said
+    assert said in budget.caption(other)
+    trainings = {"transfer/a": {"steps": 145}, "transfer/b": {"steps": 1044}, "base/a": {"steps": None, "epochs": 3}}
+    study = SimpleNamespace(plan={name: SimpleNamespace(spec={"training": one}) for name, one in trainings.items()})
+    assert budget.steps(study, "transfer/") == "145 to 1,044 steps"
+    assert budget.steps(study, "base/") == "3 epochs"

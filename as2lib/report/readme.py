@@ -7,6 +7,7 @@ import pandas
 
 from as2lib import escape
 from as2lib.papers import overview
+from as2lib.papers.cerberus import budget
 from as2lib.paths import find_root
 from as2lib.report.check import measured
 from as2lib.report.tables import as_markdown
@@ -40,14 +41,15 @@ def write(study: "Study") -> Path:
         elif table.exists():
             parts.append(f"## {title}\n\n{said}\n\n{as_markdown(pandas.read_csv(table, index_col=0), digits)}")
     parts.append(f"## Every question and its answer\n\n{as_markdown(overview.answers(study, found))}")
-    transfer, adapt = study.fit.transfer, study.fit.adapt
     longer = ""
     if study.longer:
-        more = f"{study.longer.transfer.steps:,} and at most {study.longer.adapt.steps:,}"
+        more = f"{budget.steps(study, budget.BEFORE + 'transfer/')} and at most {study.longer.adapt.steps:,}"
         longer = f"; the rows that were trained longer, {more} (13_budget)"
+        if computing := budget.computing(study):
+            longer += f", {computing}"
     parts.append(
-        f"Budgets decide such numbers: fits of transformers were given {transfer.steps:,} steps of transfer and "
-        f"{adapt.steps:,} of adapt, in batches of {transfer.batch_size} and {adapt.batch_size} pairs{longer}.\n\n"
+        f"Budgets decide such numbers: CERBERUS's fits were given {budget.steps(study, 'transfer/')} of transfer and "
+        f"{budget.steps(study, 'base/', 'teacher/')} of adapt{longer}.\n\n"
         f"`make study STUDY={study.study}` writes this page and the notebooks' own, from [index.html](index.html) on. "
         "Tables are in [tables/](tables), figures in [figures/](figures), the scores of every run in [runs/](runs)."
     )

@@ -48,9 +48,25 @@ def table(study: "Study") -> pandas.DataFrame:
     return table[[*table.columns.difference(last, sort=False), *last]]
 
 
+def steps(study: "Study", *prefixes: str) -> str:
+    """What the fits of these prefixes are given, from the fewest to the most: "145 to 522 steps", "3 epochs"."""
+    trainings = [run.spec["training"] for name, run in study.plan.items() if name.startswith(prefixes)]
+    for unit in ("steps", "epochs"):
+        if found := {one[unit] for one in trainings if one.get(unit)}:
+            return " to ".join(f"{count:,}" for count in sorted({min(found), max(found)})) + f" {unit}"
+    return "no step"
+
+
+def computing(study: "Study") -> str:
+    """How the rows at the larger budget are computed, where the study's own are computed otherwise; else nothing."""
+    both = (study.longer, study)
+    said = [f"in {one.precision} {'with' if one.kernels else 'without'} the kernels of fits" for one in both]
+    return f"{said[0]}, where the others are {said[1]}" if said[0] != said[1] else ""
+
+
 def caption(study: "Study") -> str:
     longer, seeds = study.longer, lambda found: f"seed{'s' * (len(found) > 1)} {', '.join(map(str, found))}"
-    direct = ""
+    direct, otherwise = "", f"; {found}" if (found := computing(study)) else ""
     if longer.direct and any(row.startswith("direct/") for row in longer.rows):
         own, before = longer.direct, study.fit.direct
         direct = (
@@ -59,10 +75,10 @@ def caption(study: "Study") -> str:
         )
     return (
         f"Test set, answered questions; {results.TIE_RULE}. Percent, {seeds(study.seeds)}; longer: "
-        f"{seeds(longer.seeds)}, {longer.transfer.steps:,} steps of transfer where that set allows and at most "
-        f"{longer.adapt.steps:,} of adapt, against {study.fit.transfer.steps:,} and {study.fit.adapt.steps:,}. "
-        f"{direct}Difference: longer minus shorter, points of MAP, with its 95 % bootstrap interval over questions. "
-        f"Published: {results.published_set(study)}, CERBERUS Table 2."
+        f"{seeds(longer.seeds)}, {steps(study, BEFORE + 'transfer/')} of transfer, by its set, and at most "
+        f"{longer.adapt.steps:,} of adapt, against {steps(study, 'transfer/')} and {study.fit.adapt.steps:,}"
+        f"{otherwise}. {direct}Difference: longer minus shorter, points of MAP, with its 95 % bootstrap interval over "
+        f"questions. Published: {results.published_set(study)}, CERBERUS Table 2."
     )
 
 

@@ -54,11 +54,14 @@ def answer(study: "Study", heads: pandas.DataFrame, tests: pandas.DataFrame) -> 
         return f"Every head of this study has one layer (MAP {number(heads['MAP'].iloc[0])}): nothing to choose from."
     helped = ((tests["difference"] > 0) & (tests["p Holm"] < study.significance.alpha)).sum()
     best = heads["MAP"].idxmax()
+    lean, highest = heads.index[0], number(heads["MAP"].max())
+    top = f"which has the highest MAP ({highest})"
+    if best != lean:
+        top = f"and the highest MAP is that of {best} ({highest}, against {number(heads['MAP'].iloc[0])})"
     return (
-        f"{'One layer is enough' if not helped else 'More than one can help'}: of the configurations with deeper "
-        f"heads, shown to be better than {heads.index[0]} {'is' if helped == 1 else 'are'} "
-        f"{some(helped, len(tests))}; the "
-        f"highest MAP is that of {best} ({number(heads['MAP'].max())}, against {number(heads['MAP'].iloc[0])})."
+        f"{'One layer is enough' if not helped else 'More than one can help'}: "
+        f"{some(helped, len(tests), 'configurations with deeper heads')} {'is' if helped <= 1 else 'are'} shown to be "
+        f"better than {lean}, {top}."
     )
 
 
