@@ -58,10 +58,13 @@ def answer(study: "Study", heads: pandas.DataFrame, tests: pandas.DataFrame) -> 
     top = f"which has the highest MAP ({highest})"
     if best != lean:
         top = f"and the highest MAP is that of {best} ({highest}, against {number(heads['MAP'].iloc[0])})"
+    is_ = "is" if helped <= 1 else "are"
+    deeper = f"{some(helped, len(tests), 'configurations with deeper heads')} {is_}"
+    if len(tests) == 1:
+        deeper = f"the one configuration with deeper heads is{' not' * (not helped)}"
     return (
-        f"{'One layer is enough' if not helped else 'More than one can help'}: "
-        f"{some(helped, len(tests), 'configurations with deeper heads')} {'is' if helped <= 1 else 'are'} shown to be "
-        f"better than {lean}, {top}."
+        f"{'One layer is enough' if not helped else 'More than one can help'}: {deeper} shown to be better than "
+        f"{lean}, {top}."
     )
 
 
