@@ -64,7 +64,7 @@ def parser(version: str) -> Commands:
 def _of_own_pairs(add: Add) -> None:
     pairs = ("pairs", {"help": "a file, a folder of train, dev and test files, or a hub set"})
     command = add("init", "a study of your own pairs: writes params/<name>.yaml", pairs, takes="")
-    command.add_argument("--quick", action="store_true", help="one that ends in two or three minutes")
+    command.add_argument("--quick", action="store_true", help="one that ends in two minutes")
     command.add_argument("--name", dest="called", help="of the study (default: that of the file or folder)")
     command.add_argument("--columns", metavar="OURS=THEIRS,…", help="where names do not say: question=q,label=gold")
     command.add_argument("--encoder", metavar="NAME", help='a hub name, a folder, or "nothing" to start from nothing')
