@@ -13,7 +13,7 @@ from transformers import PrinterCallback, set_seed
 from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.metrics.ranking import summary
-from as2lib.precision import computed_in, native_bf16
+from as2lib.precision import native_bf16
 from as2lib.runs.fit.trainer import ranking_trainer
 from as2lib.score import probability, score
 from bench import wikiqa
@@ -33,18 +33,18 @@ def main(limit: int | None = None, rounds: int = ROUNDS, full: bool = False) -> 
     settings = {"pairs": len(some), "against": f"sentence-transformers {package.__version__}, float32"}
     with wikiqa.classifier_folder() as folder:
         functions = {"theirs": lambda: theirs(package, folder, some, 0)}
-        functions |= {which: partial(ours, folder, some, 0, computed_in(which)) for which in compared_at()}
+        functions |= {precision: partial(ours, folder, some, 0, precision) for precision in compared_at()}
         found = measure(functions, rounds)
         rows = {
-            f"{row} precision": {**compared(found["theirs"], found[which]), "precision": computed_in(which), **settings}
-            for which, row in compared_at().items()
+            f"{row} precision": {**compared(found["theirs"], found[precision]), "precision": precision, **settings}
+            for precision, row in compared_at().items()
         }
         return rows | (quality(package, folder, train) if full else {})
 
 
 def compared_at() -> dict[str, str]:
-    """Precision → what its rows are called: theirs, float32, and the native one where that is another."""
-    return {"float32": "equal"} | ({"auto": "native"} if native_bf16() else {})
+    """Precision of ours → what its rows are called: float32, as theirs, and bf16 where that is native."""
+    return {"float32": "equal"} | ({"bf16": "native"} if native_bf16() else {})
 
 
 def quality(package, folder: Path, train: Dataset) -> dict[str, dict]:
@@ -59,18 +59,15 @@ def quality(package, folder: Path, train: Dataset) -> dict[str, dict]:
 
     def fit(which: str) -> None:
         seed = len(models[which])
-        fitted = (
-            theirs(package, folder, train, seed) if which == "theirs" else ours(folder, train, seed, computed_in(which))
-        )
-        models[which].append(fitted)
+        given = folder, train, seed
+        models[which].append(theirs(package, *given) if which == "theirs" else ours(*given, which))
 
     found = measure({which: partial(fit, which) for which in models}, len(SEEDS), warmup=False)
     peer, rows = [dev_map(probability(model.predict(texts))) for model in models["theirs"]], {}
-    for which, row in compared_at().items():
-        precision, encoder = computed_in(which), load_encoder(folder)
-        maps = [dev_map(score(model, dev, encoder, precision).score) for model in models[which]]
+    for precision, row in compared_at().items():
+        maps = [dev_map(score(model, dev, load_encoder(folder), precision).score) for model in models[precision]]
         settings = {"precision": precision, "pairs": len(train), "dev MAP, theirs": peer, "dev MAP, ours": maps}
-        rows[f"whole epochs, {row} precision"] = compared(found["theirs"], found[which]) | settings
+        rows[f"whole epochs, {row} precision"] = compared(found["theirs"], found[precision]) | settings
     return rows
 
 

@@ -51,12 +51,6 @@ def test_both_steps_start_where_they_should(study):
     assert not [name for name in untried if name.startswith("cascade-")]
 
 
-def test_a_cascade_of_whose_exits_one_learns_at_a_time_may_have_a_budget_of_its_own(study):
-    runs = Study.load("tiny", {"cascade.fit.joint": {**TRAINING, "steps": 9}}).plan
-    assert runs["cascade/wide/seed-0"].spec["training"]["steps"] == 9
-    assert {runs[name].spec["training"]["steps"] for name in ("monolith/2/wide/seed-0", "cascade/target/seed-0")} == {4}
-
-
 def test_a_pretrained_encoder_is_cut_to_each_depth_and_needs_no_run_before(study):
     hub = {"name": "some/encoder", "label": "4 layers", "config": None}
     backbones = {f: {"name": f, "large": hub, "base": hub} for f in FAMILIES}

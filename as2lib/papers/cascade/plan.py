@@ -60,8 +60,7 @@ def monoliths(study: "Study") -> list[Run]:
 
 def _first_step(study: "Study", prefix: str, spec: dict[str, Any], depth: int, group: str) -> Run:
     """From the first layers of a pretrained encoder; where encoders start from nothing, of the one after `transfer`."""
-    family, size, fit = study.cascade.family, study.cascade.size, study.cascade.fit
-    training = (fit.joint or fit.transfer) if "cascade" in spec else fit.transfer
+    family, size, training = study.cascade.family, study.cascade.size, study.cascade.fit.transfer
     backbone: Backbone = getattr(study.backbones[family], size)
     if backbone.config is None:
         start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}

@@ -65,6 +65,7 @@ def computing(study: "Study") -> str:
 
 
 def caption(study: "Study") -> str:
+    """Below `table`: policy, seeds, both budgets, what else differs, and the published table."""
     longer, seeds = study.longer, lambda found: f"seed{'s' * (len(found) > 1)} {', '.join(map(str, found))}"
     direct, otherwise = "", f"; {found}" if (found := computing(study)) else ""
     if longer.direct and any(row.startswith("direct/") for row in longer.rows):
