@@ -50,6 +50,19 @@ def test_an_exit_may_read_the_first_token_alone():
         torch.testing.assert_close(model(**inputs).logits, model.exits[0].classifier(hidden), atol=1e-5, rtol=1e-5)
 
 
+def test_a_new_exit_passes_a_signal_on():
+    torch.manual_seed(0)
+    model = cascade(hidden_size=64)
+    signal = torch.randn(500, 64, requires_grad=True)
+    logits = model.exits[0].classifier.eval()(signal)
+    logits[:, 1].sum().backward()
+    assert 0.3 < float(logits.detach().std()) < 1.5  # with an encoder's weights, of deviation 0.02: 0.004
+    assert 0.02 < signal.grad.std().item() < 0.3  # 0.0005
+    for dense in (part for part in model.exits[0].classifier if isinstance(part, torch.nn.Linear)):
+        glorot = (2 / (dense.in_features + dense.out_features)) ** 0.5
+        assert dense.weight.std().item() == pytest.approx(glorot, rel=0.1)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_saved_cascade_comes_back_with_its_scores(family, tmp_path):
     model = cascade(family, pooling="first")

@@ -51,6 +51,20 @@ def test_both_steps_start_where_they_should(study):
     assert not [name for name in untried if name.startswith("cascade-")]
 
 
+def test_a_cascade_may_have_another_first_step_than_the_models_of_one_depth(study):
+    joint = {**TRAINING, "steps": 9}
+    runs = Study.load("tiny", {"cascade.fit.joint": joint}).plan
+    assert runs["cascade/wide/seed-0"].spec["training"]["steps"] == 9
+    assert runs["monolith/2/wide/seed-0"] == study.plan["monolith/2/wide/seed-0"]
+    assert runs["cascade/target/seed-0"] == study.plan["cascade/target/seed-0"]
+
+
+def test_a_cascades_identity_says_what_its_classifiers_start_with(study):
+    store = Store(study)
+    assert store.ingredients("cascade/wide/seed-0")["classifiers"] == "glorot"
+    assert "classifiers" not in store.ingredients("monolith/2/wide/seed-0")
+
+
 def test_a_pretrained_encoder_is_cut_to_each_depth_and_needs_no_run_before(study):
     hub = {"name": "some/encoder", "label": "4 layers", "config": None}
     backbones = {f: {"name": f, "large": hub, "base": hub} for f in FAMILIES}

@@ -88,3 +88,18 @@ def test_encoders_may_start_from_their_backbone(root):
     assert "start" not in run.parents
     assert run.spec["backbone"]["config"]["num_hidden_layers"] == 1
     assert run.data["vocabulary"]
+
+
+def test_encoders_may_have_a_transfer_step_of_their_own_that_leaves_the_pool_unseen(root):
+    unseen, fit = {"train": [str(root / "dev.tsv")]}, {"steps": 7, "learning_rate": 1e-3, "batch_size": 8}
+    given = study(root, transfer=unseen, transfer_fit=fit)
+    runs = plan(given)
+    first = runs["govern/transfer-roberta-large/seed-0"]
+    assert (first.data["train"], first.spec["training"]["steps"]) == (unseen["train"], 7)
+    assert "roberta" in first.spec["backbone"]["config"]["model_type"]
+    assert runs["govern/teacher-2/seed-0"].parents == {"start": [first.name]}
+    govern = [run for name, run in runs.items() if name.startswith("govern/")]
+    assert not [run for run in govern if any(one.startswith("transfer/") for one in run.parents.get("start", []))]
+    assert runs["govern/teacher-2/seed-0"].spec["layers"] == 1
+    with pytest.raises(ValueError, match="expected transfer beside a transfer set or fit of its own, got backbone"):
+        study(root, transfer=unseen, start="backbone")

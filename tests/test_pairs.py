@@ -94,8 +94,21 @@ def test_a_part_may_ask_for_questions_with_many_candidates(tmp_path):
     write(tmp_path / "dev.tsv", [[f"q{n}", "who?", f"a{i}", int(i == 0)] for n in (1, 2, 3) for i in range(n)], COLUMNS)
     assert load_pairs(tmp_path, "dev>=2")["question_id"][:] == ["q2"] * 2 + ["q3"] * 3
     assert load_unlabelled(tmp_path, "dev>=3")["question_id"][:] == ["q3"] * 3
-    with pytest.raises(ValueError, match="no question with 4 candidates or more is left"):
+    with pytest.raises(ValueError, match="no question of dev>=4 is left"):
         load_pairs(tmp_path, "dev>=4")
+
+
+def test_a_part_may_ask_for_questions_without_a_correct_candidate(tmp_path):
+    path = write(tmp_path / "train.tsv", ROWS)
+    unanswered = load_unlabelled(tmp_path, "train=unanswered")
+    assert unanswered.column_names == ["question_id", "question", "answer"]
+    assert as_rows(unanswered) == [row[:3] for row in ROWS if row[0] == "q3"]
+    assert as_rows(load_pairs(tmp_path, "train=unanswered", "all")) == [row for row in ROWS if row[0] == "q3"]
+    with pytest.raises(ValueError, match='no question of train=unanswered is left under questions="answered"'):
+        load_pairs(tmp_path, "train=unanswered")
+    write(path, [row[:3] for row in ROWS], COLUMNS[:3])
+    with pytest.raises(ValueError, match="missing label"):
+        load_unlabelled(tmp_path, "train=unanswered")
 
 
 def test_unknown_policy_is_refused(tmp_path):

@@ -63,7 +63,8 @@ def test_questions_with_many_candidates_are_a_set_of_their_own_from_the_same_tex
     assert many == identity("wikiqa", "dev") | {"candidates": 15} == identity("wikiqa", "validation>=15")
     assert resolve(folder, "dev>=15").files == resolve(folder, "dev").files
     assert identity(folder, "dev>=2") == identity(folder, "dev") | {"candidates": 2} != identity(folder, "dev>=3")
-    assert canonical("wikiqa:dev>=15") == canonical("wikiqa:validation")  # they share questions
+    assert identity("wikiqa", "dev=unanswered") == identity("wikiqa", "dev") | {"unanswered": True}
+    assert canonical("wikiqa:dev>=15") == canonical("wikiqa:validation=unanswered")  # they share texts
 
 
 def test_other_pairs_under_a_known_name_are_refused_by_name(folder, root):

@@ -49,11 +49,11 @@ def load_pairs(source: str | Path, split: str | None = None, questions: str = "a
             f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other pairs "
             f"({came[:12]}) from {location.name}; name another version by its path, or as name@revision"
         )
-    pairs = filter_questions(of_many(every, location.least), questions)
+    pairs = filter_questions(_only(every, location.only), questions)
     if len(pairs) == 0:
-        least = f" with {location.least} candidates or more" if location.least else ""
+        of = f" of {split}" if any(location.only) else ""
         raise ValueError(
-            f'{location.name}: no question{least} is left under questions="{questions}"; "all" keeps every one'
+            f'{location.name}: no question{of} is left under questions="{questions}"; "all" keeps every one'
         )
     return pairs
 
@@ -83,7 +83,9 @@ def load_unlabelled(source: str | Path, split: str | None = None) -> Dataset:
     if sources.known(source, split):  # whose fingerprint is that of the labelled pairs
         return load_pairs(source, split, "all").remove_columns("label")
     location = sources.resolve(source, split)
-    return of_many(_dataset(_load(location, labelled=False)), location.least)
+    if location.only.unanswered:  # chosen by labels, which are all 0 then
+        return load_pairs(source, split, "all").remove_columns("label")
+    return _only(_dataset(_load(location, labelled=False)), location.only)
 
 
 @lru_cache(maxsize=4)
@@ -147,12 +149,15 @@ def filter_questions(pairs: Dataset, questions: str) -> Dataset:
     return _of_questions(pairs, kept(sizes, correct, questions), sizes, questions)
 
 
-def of_many(pairs: Dataset, candidates: int) -> Dataset:
-    """The pairs of the questions with at least so many candidates."""
-    if not candidates or len(pairs) == 0:
+def _only(pairs: Dataset, only: sources.Only) -> Dataset:
+    """The pairs of the questions that a split says it keeps."""
+    if not any(only) or len(pairs) == 0:
         return pairs
-    sizes = _runs(_table(pairs))[1]
-    return _of_questions(pairs, sizes >= candidates, sizes, f"{candidates}-or-more")
+    starts, sizes = _runs(_table(pairs))
+    if only.unanswered:
+        correct = np.add.reduceat(_table(pairs)["label"].to_numpy(), starts, dtype=np.int64)
+        return _of_questions(pairs, correct == 0, sizes, "unanswered")
+    return _of_questions(pairs, sizes >= only.candidates, sizes, f"{only.candidates}-or-more")
 
 
 def _runs(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:

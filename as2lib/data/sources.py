@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from as2lib import imported
 from as2lib.data import sample
@@ -62,6 +62,16 @@ class NotHere(FileNotFoundError):
     """Raised where a set's name is known, but its texts are neither on this machine nor to be had from the hub."""
 
 
+class Only(NamedTuple):
+    """Which questions of a split are kept: those with at least `candidates`; those without a correct one."""
+
+    candidates: int = 0
+    unanswered: bool = False
+
+
+ALL = Only()
+
+
 @dataclass(frozen=True)
 class Location:
     """Where one set of pairs is: `kind` says which of the fields are set.
@@ -72,7 +82,7 @@ class Location:
     "own": `name`, the import path of a function of the `split` that returns rows.
     "built": `name` of the set, `split`, and the original `files`, or the `revision` of the hub set it is made from.
     `builder` is the set whose original files, or records, `data.builders` makes pairs of; None for pairs as they are.
-    `least`: how many candidates each question has, at least; the others are left out.
+    `only`: which of its questions are kept, as a split may say; all where it says nothing.
     """
 
     kind: str
@@ -84,7 +94,7 @@ class Location:
     revision: str | None = None
     seed: int | None = None
     builder: str | None = None
-    least: int = 0
+    only: Only = ALL
 
 
 def split_part(part: str) -> tuple[str, str | None]:
@@ -93,16 +103,19 @@ def split_part(part: str) -> tuple[str, str | None]:
     return (source, split) if source else (part, None)
 
 
-def with_least(split: str | None) -> tuple[str | None, int]:
-    """A split as it may be written, `test>=15` for its questions of 15 candidates or more, as (`test`, 15)."""
-    name, sign, least = (split or "").partition(">=")
-    return (name, int(least)) if sign and re.fullmatch(r"[0-9]+", least) else (split, 0)
+def with_only(split: str | None) -> tuple[str | None, Only]:
+    """A split as it may be written, and which of its questions that keeps.
+
+    `test>=15`: those of 15 candidates or more; `train=unanswered`: those of which no candidate is correct.
+    """
+    found = re.fullmatch(r"(.*?)(?:>=([0-9]+)|=(unanswered))", split or "")
+    return (found[1], Only(int(found[2] or 0), bool(found[3]))) if found else (split, ALL)
 
 
 def canonical(part: str) -> str:
     """One way to write a part, whichever of its names was used: to tell whether two share questions."""
     source, split = split_part(part)
-    split, _ = with_least(split)
+    split, _ = with_only(split)
     name = next((short for short, hub in HUB_SETS.items() if source in (short, hub.name)), source)
     path = find_root() / Path(source).expanduser()
     called = str(path.resolve()) if path.exists() else name
@@ -115,13 +128,13 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     source: a known name, alone or as `name@revision` (`sample@7` is seed 7); a hub name of a known set; any hub set as
         `org/name@revision`; `package.module:function` of one's own; or the path of
         a file, or of a folder of train, dev and test files.
-    split: train, dev or test ("validation" is read as dev), of questions with many candidates as `test>=15`; None for a
+    split: train, dev or test ("validation" is read as dev), some of its questions as `with_only` has it; None for a
         single file.
     Raises ValueError for an unknown name or split, FileNotFoundError for a path or a private set that is not there.
     """
-    split, least = with_least(split)
-    if least:
-        return replace(resolve(source, split), least=least)
+    split, only = with_only(split)
+    if any(only):
+        return replace(resolve(source, split), only=only)
     split = "dev" if split == "validation" else split
     if isinstance(source, Path):  # never a name
         return _files(_existing_path(source), split)
@@ -164,10 +177,10 @@ def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
 def known(source: str | Path, split: str | None = None) -> dict[str, Any] | None:
     """Name, split and the fingerprint of all pairs of a known set without a revision; None for any other."""
     short = next((short for short, hub in HUB_SETS.items() if source in (short, hub.name)), None)
-    split, least = with_least(split)
+    split, only = with_only(split)
     split = "dev" if split == "validation" else split
     if pairs := FINGERPRINTS.get((short, split)):
-        return {"kind": "known", "name": short, "split": split, "pairs": pairs} | _least(least)
+        return {"kind": "known", "name": short, "split": split, "pairs": pairs} | _only(only)
     return None
 
 
@@ -176,11 +189,11 @@ def content(found: Location) -> dict[str, Any]:
 
     The generator's version and seed; or the hub set's name, config, revision and split; or the SHA-256 of the files.
     """
-    return _content(found) | _least(found.least)
+    return _content(found) | _only(found.only)
 
 
-def _least(candidates: int) -> dict[str, int]:
-    return {"candidates": candidates} if candidates else {}
+def _only(only: Only) -> dict[str, int]:
+    return {name: value for name, value in only._asdict().items() if value}
 
 
 def _content(found: Location) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
+from transformers.initialization import xavier_uniform_
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
@@ -64,15 +65,22 @@ class CascadeOutput(ModelOutput):
     exit_logits: Tensor | None = None
 
 
+class Dense(nn.Linear):
+    """A dense layer of an exit, with Glorot's weights at first, made for tanh.
+
+    An encoder's own small ones would shrink a signal, and the gradient that comes back, more than twice a layer.
+    """
+
+
 class Exit(nn.Module):
     """A classifier: three dense layers d → d → d → c with tanh after the first two, over the pooled tokens."""
 
     def __init__(self, width: int, dropout: float, pooling: str):
         super().__init__()
         self.pooling = pooling
-        layers = [nn.Dropout(dropout), nn.Linear(width, width), nn.Tanh()]
-        layers += [nn.Dropout(dropout), nn.Linear(width, width), nn.Tanh()]
-        self.classifier = nn.Sequential(*layers, nn.Dropout(dropout), nn.Linear(width, CLASSES))
+        layers = [nn.Dropout(dropout), Dense(width, width), nn.Tanh()]
+        layers += [nn.Dropout(dropout), Dense(width, width), nn.Tanh()]
+        self.classifier = nn.Sequential(*layers, nn.Dropout(dropout), Dense(width, CLASSES))
 
     def forward(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
         """hidden: (b, n, d).  attention_mask: (b, n), 1 at real tokens.  Returns (b, c)."""
@@ -104,6 +112,11 @@ class CascadeTransformer(PreTrainedModel):
         dropout = config.backbone.get("hidden_dropout_prob", 0.1)
         self.exits = nn.ModuleList(Exit(config.hidden_size, dropout, config.pooling) for _ in config.exits)
         self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if isinstance(module, Dense):
+            xavier_uniform_(module.weight)
 
     @classmethod
     def from_backbone(

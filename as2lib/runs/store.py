@@ -95,6 +95,8 @@ class Store:
             made_from |= {"threads": self.study.threads, "precision": self.precision(run)}
             if self.kernels(run) and "words" not in run.spec:
                 made_from["kernels"] = KERNELS
+            if "cascade" in run.spec:
+                made_from["classifiers"] = "glorot"  # what they start with: models/cascade.py
             if origin := run.spec.get("backbone", {}).get("name"):
                 made_from["weights"] = self._weights(origin)
             if vectors := run.spec.get("words", {}).get("vectors"):

@@ -10,6 +10,9 @@ from as2lib.runs.params import Drop, Fits, Pairs, Points, Strict, Training
 
 class CascadeFit(Strict):
     transfer: Training
+    joint: Training | None = Field(
+        None, description="transfer of a cascade, of whose exits one learns in each step; default: that of the others"
+    )
     adapt: Training
 
 

@@ -60,7 +60,8 @@ def monoliths(study: "Study") -> list[Run]:
 
 def _first_step(study: "Study", prefix: str, spec: dict[str, Any], depth: int, group: str) -> Run:
     """From the first layers of a pretrained encoder; where encoders start from nothing, of the one after `transfer`."""
-    family, size, training = study.cascade.family, study.cascade.size, study.cascade.fit.transfer
+    family, size, budget = study.cascade.family, study.cascade.size, study.cascade.fit
+    training = (group == "cascade" and budget.joint) or budget.transfer
     backbone: Backbone = getattr(study.backbones[family], size)
     if backbone.config is None:
         start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}

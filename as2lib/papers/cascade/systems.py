@@ -70,3 +70,15 @@ RECIPES = {  # sections 4.3 and 4.3.1
 def recipes(study: "Study") -> dict[str, Recipe]:
     """The paper's way first, then those that the study tries beside it."""
     return RECIPES if study.cascade.ablations else {"": RECIPES[""]}
+
+
+def sentences_budgets(study: "Study") -> list[str]:
+    """What a cascade's first step has beside that of the models of one depth; none where they have the same."""
+    fits = study.cascade.fit
+    if fits.joint is None:
+        return []
+    one, other = (
+        f"{fit.steps or fit.epochs:,} {'steps' if fit.steps else 'epochs'} (rate {fit.learning_rate:g})"
+        for fit in (fits.joint, fits.transfer)
+    )
+    return [f"On the wide set the cascade, one of whose exits learns a step, had {one}, every other model {other}."]

@@ -12,7 +12,7 @@ from as2lib.data.pairs import filter_questions
 from as2lib.metrics import cascade
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme, recipes, schemes, trivial_on
+from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme, recipes, schemes, sentences_budgets, trivial_on
 from as2lib.runs import results
 from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published, published_set
 from as2lib.runs.texts import missing, pairs_of
@@ -83,7 +83,7 @@ def by_depth(study: "Study") -> pandas.DataFrame:
 
 def sentences_by_depth(study: "Study", by_depth: pandas.DataFrame) -> list[str]:
     """On the target set, and on each further one."""
-    said, exits = [], study.cascade.exits
+    said, exits = sentences_budgets(study), study.cascade.exits
     for where, column in [("At", "MAP"), *((f"On {name}, at", f"{name} MAP") for name in study.cascade.targets)]:
         found = by_depth[column]
         gaps = {n: found[EXIT.format(n)] - found[str(Scheme("MT", n))] for n in exits}

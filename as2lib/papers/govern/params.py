@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from as2lib.runs.params import FAMILIES, SIZES, Backbone, Fits, Parts, Strict, Training
+from as2lib.runs.params import FAMILIES, SIZES, Backbone, Fits, Pairs, Parts, Strict, Training
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -38,9 +38,9 @@ class Encoder(Strict):
         return found.model_copy(update={"layers": layers, "config": config, "label": label})
 
     def label(self, study: "Study") -> str:
-        """What tables call it: its family's name says how it was transferred, its own name where it was not."""
-        backbone = self.backbone(study)
-        if self.of and (study.govern.start == "transfer" or backbone.name is None):
+        """What tables call it: its family's name says how it was transferred, its own name where it was otherwise."""
+        backbone, given = self.backbone(study), study.govern
+        if self.of and ((given.start == "transfer" and not given.transfer) or backbone.name is None):
             family, size = self.of.split("-")
             name = f"{study.backbones[family].name} {size}"
         else:
@@ -64,6 +64,8 @@ class Govern(Fits):
 
     unlabelled: Parts = Field(min_length=1, description="pair sets whose labels are not read")
     start: Literal["transfer", "backbone"] = Field(description="continue from the transfer step, or not")
+    transfer: Pairs | None = Field(None, description="of a transfer step of its own, which leaves the pool unseen")
+    transfer_fit: Training | None = Field(None, description="of that step; default: fit.transfer")
     teachers: list[Encoder] = Field(min_length=1, description="of growing size")
     student: Encoder
     teacher_fit: Training
@@ -85,4 +87,6 @@ class Govern(Fits):
     def _only_backbones_have_a_transfer_step(self) -> "Govern":
         if self.start == "transfer" and any(encoder.of is None for encoder in (*self.teachers, self.student)):
             raise ValueError("govern.start: expected backbone where an encoder has a name of its own, got transfer")
+        if self.start == "backbone" and (self.transfer or self.transfer_fit):
+            raise ValueError("govern.start: expected transfer beside a transfer set or fit of its own, got backbone")
         return self

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 FOLDS = 10  # every teacher learns from nine of ten folds of the labelled questions (sections 4.2 and 4.6)
+TRANSFER = "govern/transfer"  # of an encoder: its first step, where this paper has one of its own
 TEACHERS, STUDENTS, ABLATION = "govern-teachers", "govern-students", "govern-ablation"  # groups of fits
 Taught = dict[str, tuple[str, list[str]]]  # system → its loss, and the runs that teach it
 
@@ -19,7 +20,7 @@ def runs(study: "Study") -> list[Run]:
     """Every run of this paper, parents before children."""
     if study.govern is None:
         return []
-    found = [*teachers(study), *ensembles(study), *students(study), *supervised(study)]
+    found = [*transfers(study), *teachers(study), *ensembles(study), *students(study), *supervised(study)]
     tried = [*ablation(study), *heads(study)] if study.govern.ablation else []
     return [*map(study.govern.applied, [*found, *tried])]
 
@@ -30,6 +31,16 @@ def notebooks(study: "Study") -> list[Notebook]:
         return []
     read = of_systems(study, systems(study))
     return [Notebook("10_govern", "Can teachers vote on each sample?", "GOVERN Tables 1–4 and Figure 2", read)]
+
+
+def transfers(study: "Study") -> list[Run]:
+    """The first step of every encoder, where the study has one of its own for this paper."""
+    given, found = study.govern, []
+    for of in dict.fromkeys(encoder.of for encoder in given.encoders) if given.transfer else ():
+        spec, data = _backbone(study, Encoder(of=of))
+        spec |= {"loss": "ce", **settings(study, given.transfer_fit or study.fit.transfer, {})}
+        found.append(Run(f"{TRANSFER}-{of}/seed-0", "fit", spec, data | roles(given.transfer), 0, TEACHERS))
+    return found
 
 
 def teachers(study: "Study") -> list[Run]:
@@ -121,7 +132,12 @@ def _unlabelled(
 def _start(study: "Study", encoder: Encoder) -> tuple[dict[str, Any], dict[str, list[str]], dict[str, list[str]]]:
     """The parts of spec, data and parents that say from which weights a fit starts."""
     if study.govern.start == "transfer":
-        return ({"layers": encoder.layers} if encoder.layers else {}), {}, {"start": [f"transfer/{encoder.of}/seed-0"]}
+        first = f"{TRANSFER}-{encoder.of}/seed-0" if study.govern.transfer else f"transfer/{encoder.of}/seed-0"
+        return ({"layers": encoder.layers} if encoder.layers else {}), {}, {"start": [first]}
+    return *_backbone(study, encoder), {}
+
+
+def _backbone(study: "Study", encoder: Encoder) -> tuple[dict[str, Any], dict[str, list[str]]]:
     backbone = encoder.backbone(study)
     origin = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
-    return {"backbone": origin}, {"vocabulary": vocabulary(study)} if backbone.config else {}, {}
+    return {"backbone": origin}, {"vocabulary": vocabulary(study)} if backbone.config else {}
