@@ -179,7 +179,7 @@ def test_counted_operations_follow_the_exact_floors(study):
 
 
 def test_the_papers_average_batch(study):
-    averages, sentence = tables.throughput(study)
+    averages, sentence = measuring.throughput(study)
     assert averages["average_batch"] == pytest.approx(81.0)
     assert "shrink to 90, 63, 45, 32: 81.0 a layer on average (the paper: 80.2)" in sentence
     said = published("cascade_batches").set_index("quantity")["value"]

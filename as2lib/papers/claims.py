@@ -156,7 +156,7 @@ def _scheme(study: "Study", name: str) -> tuple[Scheme | None, str]:
     """The cascade's scheme of that name, with this study's exits in the place of the paper's, the full depth alike."""
     method, layers, alpha, where = SCHEME.fullmatch(name).groups()
     ours = study.cascade.exits[::-1] if study.cascade else []
-    layers = dict(zip(cascade_tables.PAPER_EXITS[::-1], ours, strict=False)).get(int(layers))
+    layers = dict(zip(cascade_systems.PAPER_EXITS[::-1], ours, strict=False)).get(int(layers))
     alpha = float(alpha) if alpha else 0.0 if method == "CT" else None
     return (Scheme(method, layers, alpha) if layers else None), where
 

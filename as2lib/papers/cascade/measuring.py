@@ -16,8 +16,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.data.pairs import load_parts
+from as2lib.metrics.cost import cascade_cost, survivors
 from as2lib.models.sequential import SequentialReranker
-from as2lib.papers.cascade.systems import Scheme, schemes
+from as2lib.papers.cascade.systems import PAPER_EXITS, Scheme, schemes
+from as2lib.runs.results import published
 from as2lib.score import on_threads
 
 if TYPE_CHECKING:
@@ -93,3 +95,20 @@ def _flops(call: Callable[[], Any]) -> int:
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         call()
     return counter.get_total_flops()
+
+
+def throughput(study: "Study") -> tuple[dict[str, float], str]:
+    """The batch that a layer sees on average in the paper's example (section 4.3.2), with its exits and with ours.
+
+    It is what bounds memory where each layer's batch is freed.  Also returns what that means, in a sentence.
+    """
+    said = published("cascade_batches").set_index("quantity")["value"]
+    start, limit = (int(said[name]) for name in ("candidates of the example", "largest batch that fits"))
+    alpha, own = said["alpha of the example"], study.cascade.exits
+    papers, ours = (start * cascade_cost(exits[-1], exits, alpha, start) for exits in (PAPER_EXITS, own))
+    left = ", ".join(map(str, survivors(len(PAPER_EXITS), alpha, start)[1:]))
+    return {"average_batch": papers, "average_batch_own_exits": ours}, (
+        f"{start} candidates at alpha {alpha:g} shrink to {left}: {papers:.1f} a layer on average (the paper: "
+        f"{said['average batch']:g}), so where {limit} fit, throughput grows by {100 * (start / limit - 1):.0f} % (the "
+        f"paper: {said['more throughput (%)']:.0f} %). With the exits of this study the average is {ours:.1f}."
+    )

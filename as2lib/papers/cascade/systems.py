@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 TRIVIAL_LABEL = "WO+RR (trivial baseline)"
+PAPER_EXITS = (4, 6, 8, 10, 12)
 EXIT = "CT, exit at layer {}"  # a row of Table 2; nothing is dropped before it
 
 

@@ -10,7 +10,7 @@ import pandas
 
 from as2lib.data.pairs import filter_questions
 from as2lib.metrics import cascade
-from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
+from as2lib.metrics.cost import cascade_cost, sequential_cost
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme, recipes, schemes, sentences_budgets, trivial_on
 from as2lib.runs import results
@@ -20,8 +20,6 @@ from as2lib.runs.wording import apart, changes, number, percent_apart, signed, s
 
 if TYPE_CHECKING:
     from as2lib.study import Study
-
-PAPER_EXITS = (4, 6, 8, 10, 12)
 
 
 def statistics(study: "Study") -> pandas.DataFrame:
@@ -149,11 +147,16 @@ def sentences_by_ratio(study: "Study", by_ratio: pandas.DataFrame) -> list[str]:
     full = study.cascade.exits[-1]
     rows = {alpha: by_ratio.loc[str(Scheme("CT", full, alpha))] for alpha in study.cascade.alphas}
     whole = by_ratio.loc[str(Scheme("CT", full, 0.0)), "P@1"]
-    return [
+    models = by_ratio["MAP"].reindex([str(Scheme("MT", n)) for n in study.cascade.exits])
+    worse = list(models.index[models < by_ratio.loc[TRIVIAL_LABEL, "MAP"]])
+    said = [
         f"At alpha {alpha:g} the cascade computes {percent_apart(row['cost %'], 'the full model')} and is "
         f"{apart(row['P@1'] - whole, 'ranking every candidate to the end', 'P@1')}."
         for alpha, row in rows.items()
     ]
+    if worse:
+        said.append(f"Below the trivial baseline: {', '.join(worse)}; SR, which begins with those, drops by them.")
+    return said
 
 
 def answer(study: "Study", by_ratio: pandas.DataFrame, rivals: pandas.DataFrame) -> str:
@@ -188,23 +191,6 @@ def sentence_counted(alpha: float, pruning: pandas.Series) -> str:
         f"Beside the full model, at alpha {alpha:g} the formula says {signed(pruning['formula %'], 0)} % for the "
         f"cascade, exact floors {signed(pruning['floors %'], 0)} %, counted operations "
         f"{signed(pruning['FLOPs %'], 0)} %."
-    )
-
-
-def throughput(study: "Study") -> tuple[dict[str, float], str]:
-    """The batch that a layer sees on average in the paper's example (section 4.3.2), with its exits and with ours.
-
-    It is what bounds memory where each layer's batch is freed.  Also returns what that means, in a sentence.
-    """
-    said = published("cascade_batches").set_index("quantity")["value"]
-    start, limit = (int(said[name]) for name in ("candidates of the example", "largest batch that fits"))
-    alpha, own = said["alpha of the example"], study.cascade.exits
-    papers, ours = (start * cascade_cost(exits[-1], exits, alpha, start) for exits in (PAPER_EXITS, own))
-    left = ", ".join(map(str, survivors(len(PAPER_EXITS), alpha, start)[1:]))
-    return {"average_batch": papers, "average_batch_own_exits": ours}, (
-        f"{start} candidates at alpha {alpha:g} shrink to {left}: {papers:.1f} a layer on average (the paper: "
-        f"{said['average batch']:g}), so where {limit} fit, throughput grows by {100 * (start / limit - 1):.0f} % (the "
-        f"paper: {said['more throughput (%)']:.0f} %). With the exits of this study the average is {ours:.1f}."
     )
 
 
