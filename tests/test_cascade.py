@@ -56,8 +56,8 @@ def test_a_new_exit_passes_a_signal_on():
     signal = torch.randn(500, 64, requires_grad=True)
     logits = model.exits[0].classifier.eval()(signal)
     logits[:, 1].sum().backward()
-    assert 0.3 < float(logits.detach().std()) < 1.5  # with an encoder's weights, of deviation 0.02: 0.004
-    assert 0.02 < signal.grad.std().item() < 0.3  # 0.0005
+    assert 0.3 < float(logits.detach().std()) < 1.5  # with an encoder's weights, of deviation 0.02: 0.005
+    assert 0.02 < signal.grad.std().item() < 0.3  # 0.0006
     for dense in (part for part in model.exits[0].classifier if isinstance(part, torch.nn.Linear)):
         glorot = (2 / (dense.in_features + dense.out_features)) ** 0.5
         assert dense.weight.std().item() == pytest.approx(glorot, rel=0.1)

@@ -37,7 +37,15 @@ STUDY = SimpleNamespace(
     seeds=[0, 1],
     grid_seeds=[0],
     fit=SimpleNamespace(**{name: SimpleNamespace(steps=60) for name in ("transfer", "adapt", "direct")}),
-    cascade=SimpleNamespace(exits=[1, 2], alphas=[0.3, 0.5], targets={"TREC-QA": None}),
+    cascade=SimpleNamespace(
+        exits=[1, 2],
+        alphas=[0.3, 0.5],
+        targets={"TREC-QA": None},
+        fit=SimpleNamespace(
+            transfer=SimpleNamespace(steps=4000, learning_rate=5e-5),
+            joint=SimpleNamespace(steps=None, epochs=3, learning_rate=1e-4),
+        ),
+    ),
     govern=SimpleNamespace(precisions=[0.9]),
 )
 
@@ -137,7 +145,7 @@ def of_the_cascade(value):
     by_depth = systems(value, rows)
     yield from cascade.sentences_by_depth(STUDY, by_depth.assign(**{"TREC-QA MAP": by_depth["MAP"]}))
     ct = [str(Scheme("CT", 2, alpha)) for alpha in (0.3, 0.5, 0.0)]
-    by_ratio = systems(value, ct, **{"cost %": value})
+    by_ratio = systems(value, [*ct, str(Scheme("MT", 1)), TRIVIAL_LABEL], **{"cost %": value})
     yield from cascade.sentences_by_ratio(STUDY, by_ratio)
     yield cascade.answer(STUDY, by_ratio, compared(value, [f"{ct[0]} − {ct[2]}"]))
     yield cascade.sentence_counted(0.3, pandas.Series({"formula %": value, "floors %": value, "FLOPs %": value}))

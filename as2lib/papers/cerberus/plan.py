@@ -54,6 +54,7 @@ def notebooks(study: "Study") -> list[Notebook]:
     }
     prefixes = {name: [row.prefix for row in [*systems.trivial(), *found]] for name, found in rows.items()}
     read = {name: of_systems(study, found) for name, found in prefixes.items()} | {"05_latency": []}
+    read["01_data"] = [name for name, run in study.plan.items() if run.kind == "lexical"]  # of every set it describes
     timed = {"04_mhs_configs", "05_latency"} if study.latency else set()
     return [
         Notebook(name, *texts, read[name], name in timed)
