@@ -80,11 +80,10 @@ def load_unlabelled(source: str | Path, split: str | None = None) -> Dataset:
 
     Raises what `load_pairs` raises, except about labels.
     """
-    if sources.known(source, split):  # whose fingerprint is that of the labelled pairs
+    # A known set has the fingerprint of its labelled pairs; unanswered questions are chosen by labels, all 0 then.
+    if sources.known(source, split) or sources.with_only(split)[1].unanswered:
         return load_pairs(source, split, "all").remove_columns("label")
     location = sources.resolve(source, split)
-    if location.only.unanswered:  # chosen by labels, which are all 0 then
-        return load_pairs(source, split, "all").remove_columns("label")
     return _only(_dataset(_load(location, labelled=False)), location.only)
 
 

@@ -144,6 +144,7 @@ def relative_cost(study: "Study", scheme: Scheme, candidates: Sequence[int] | No
 
 
 def sentences_by_ratio(study: "Study", by_ratio: pandas.DataFrame) -> list[str]:
+    """What each drop ratio saves and costs; then the models below the trivial baseline, by which SR drops."""
     full = study.cascade.exits[-1]
     rows = {alpha: by_ratio.loc[str(Scheme("CT", full, alpha))] for alpha in study.cascade.alphas}
     whole = by_ratio.loc[str(Scheme("CT", full, 0.0)), "P@1"]
