@@ -15,7 +15,7 @@ from as2lib import imported, papers, yaml_file
 from as2lib.data import sources
 from as2lib.escape import NAME
 from as2lib.papers.cascade.params import Cascade
-from as2lib.papers.cerberus.params import Distillation, Ensemble, Grid, Heads, Kinds, Latency, Longer
+from as2lib.papers.cerberus.params import Distillation, Ensemble, Grid, Heads, Kinds, Latency, Longer, Second
 from as2lib.papers.cosinet.params import Cosinet
 from as2lib.papers.govern.params import Govern
 from as2lib.paths import known_studies, params_file
@@ -74,6 +74,7 @@ class Study(Strict):
     significance: Significance = Significance()
     latency: Latency | None = None
     longer: Longer | None = Field(None, description="CERBERUS's headline rows again, at a larger budget")
+    second: Second | None = Field(None, description="CERBERUS's Table 2 on a second target, with nothing transferred")
     kinds: Kinds | None = Field(None, description="CERBERUS's students of teachers that differ by kind; none: left out")
     own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
     cosinet: Cosinet | None = Field(None, description="none: the study has no Cosinet runs and no notebook of them")
@@ -137,6 +138,10 @@ class Study(Strict):
         named |= {f"{key}.transfer": one.transfer for key, one in self._encoders.items() if one.transfer}
         named |= {"cascade.transfer": self.cascade.transfer} if self.cascade and self.cascade.transfer else {}
         named |= {f"cascade.targets.{name}": one for name, one in self.cascade.targets.items()} if self.cascade else {}
+        for family in self.second.train if self.second else ():
+            named[f"second.train.{family}"] = Pairs(
+                train=self.second.train[family], dev=self.second.dev, test=self.second.test
+            )
         for key, pairs in named.items():
             splits = {split: {sources.canonical(part) for part in parts} for split, parts in pairs if parts}
             for first, second in combinations(splits, 2):

@@ -87,11 +87,9 @@ def of_students(value):
     found = systems(value, ["base/electra", "ensemble/distilled", "mhs/3h1"])
     pairs = [("kd/electra", "base/electra"), ("mhs/3h1", "ensemble/distilled")]
     tests = compared(value, pandas.MultiIndex.from_tuples(pairs, names=["a", "b"]))
-    families = [f"transfer{kind}" for f in ("electra", "roberta", "albert") for kind in (f"/{f}-base", f"-kd/{f}")]
     yield tables.sentence_mhs(found)
     yield from tables.sentences_ensemble(STUDY, tests, found)
     yield tables.answer_ensemble(STUDY, tests, found)
-    yield tables.sentence_on_transfer(systems(value, [*families, "transfer-ensemble/distilled", "transfer-mhs/3h1"]))
     strategies = systems(value, ["base, one", "base, two"], **{"heads disagree %": abs(value)})
     yield from tables.sentences_strategies(strategies)
     yield tables.sentence_heads(systems(value, ["head 1", "combined"]))

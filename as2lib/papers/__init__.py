@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from as2lib.papers import own
 from as2lib.papers.cascade import plan as cascade_plan
-from as2lib.papers.cerberus import longer
+from as2lib.papers.cerberus import longer, second
 from as2lib.papers.cerberus import plan as cerberus_plan
 from as2lib.papers.cosinet import plan as cosinet_plan
 from as2lib.papers.frontier import systems as frontier_systems
@@ -21,7 +21,7 @@ PAPERS = (cerberus_plan, cascade_plan, cosinet_plan, govern_plan)  # each may na
 
 def plan(study: "Study") -> dict[str, Run]:
     """Every run of the study by name; parents come before children."""
-    return {run.name: run for room in (*PAPERS, longer, kinds_plan, own) for run in room.runs(study)}
+    return {run.name: run for room in (*PAPERS, second, longer, kinds_plan, own) for run in room.runs(study)}
 
 
 def notebooks(study: "Study") -> list[Notebook]:

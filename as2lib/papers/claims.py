@@ -69,7 +69,7 @@ def verdict(claim: str, difference: float, p_different: float, p_equal: float, a
 
 def judged(study: "Study") -> pandas.DataFrame:
     """The table of all claims: columns `SHOWN`, index `paper`.  Makes no run: claims without runs are not testable."""
-    table = at_the_larger_budget(study, listed())
+    table = at_the_larger_budget(study, on_the_second_target(study, listed()))
     table["reason"] = [reason(study, row) for row in table.itertuples()]
     ready = table[(table["claim"] != "counted") & (table["reason"] == "")]
     groups = ready.groupby(["paper", "family", "metric"], sort=False)
@@ -81,6 +81,13 @@ def judged(study: "Study") -> pandas.DataFrame:
     table["claim"] = [_text(study, row) for row in table.itertuples()]
     table["test"] = table["test"].where(table["test"] != "", "none named")
     return table.assign(paper=table["paper"].map(fidelity.NAMES)).set_index("paper")[SHOWN]
+
+
+def on_the_second_target(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
+    """The claims about a second target, by what this study calls its runs there."""
+    rows = cerberus_systems.rows_on_second(study).items()
+    here = {cerberus_systems.SECOND + row: prefix for prefix, row in rows}
+    return table.assign(**{name: table[name].map(lambda one: here.get(one, one)) for name in ("a", "b")})
 
 
 def at_the_larger_budget(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:

@@ -100,7 +100,7 @@ class Report:
         folder = self._folder("figures")
         whole = f"Figure {self.number}.{number}: {title}."
         svg = figures.as_svg(figure, f"figure-{self.number}-{number}", whole, caption)
-        figure.savefig(folder / f"{name}.png", dpi=144, bbox_inches="tight", metadata={"Software": None})
+        (folder / f"{name}.png").write_bytes(figures.as_png(figure))
         pyplot.close(figure)
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
         drawn = svg[svg.index("<svg") :]

@@ -29,6 +29,7 @@ class Cascade(Fits):
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
     targets: dict[str, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
     fit: CascadeFit
+    note: str = Field("", description="how the budgets were found, said beside them")
     ablations: bool = Field(True, description="whether other ways of training are tried")
 
     @model_validator(mode="after")

@@ -74,12 +74,15 @@ def recipes(study: "Study") -> dict[str, Recipe]:
 
 
 def sentences_budgets(study: "Study") -> list[str]:
-    """What a cascade's first step has beside that of the models of one depth; none where they have the same."""
-    fits = study.cascade.fit
+    """What a cascade's first step has beside that of the models of one depth, where they differ; the study's note."""
+    fits, note = study.cascade.fit, [study.cascade.note] * bool(study.cascade.note)
     if fits.joint is None:
-        return []
+        return note
     one, other = (
         f"{fit.steps or fit.epochs:,} {'steps' if fit.steps else 'epochs'} (rate {fit.learning_rate:g})"
         for fit in (fits.joint, fits.transfer)
     )
-    return [f"On the wide set the cascade, one of whose exits learns a step, had {one}, every other model {other}."]
+    return [
+        f"On the wide set the cascade, one of whose exits learns a step, had {one}, every other model {other}.",
+        *note,
+    ]

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from as2lib.runs.params import Alpha, Count, Points, Rate, Seeds, Strict, Tau, Training
+from as2lib.runs.params import FAMILIES, Alpha, Count, Parts, Points, Rate, Seeds, Strict, Tau, Training
 
 
 class Distillation(Strict):
@@ -46,6 +46,26 @@ class Longer(Strict):
     seeds: Seeds = Field([0], min_length=1)
     precision: Literal["float32", "bf16", "auto"] = "float32"
     kernels: bool = True
+
+
+class Second(Strict):
+    """Rows of Table 2 on a second target, from pretrained encoders as they are, where the transfer set is none."""
+
+    rows: Points[str] = Field(min_length=1, description="by the names of their runs; what these need comes along")
+    names: dict[Literal["electra", "roberta", "albert"], str] = Field(description="what the tables call each family")
+    train: dict[Literal["electra", "roberta", "albert"], Parts] = Field(description="by family, each by its own")
+    dev: Parts = Field(min_length=1)
+    test: Parts = Field(min_length=1)
+    fit: Training
+    precision: Literal["float32", "bf16", "auto"] = "float32"
+    kernels: bool = True
+
+    @model_validator(mode="after")
+    def _every_family(self) -> "Second":
+        for key in ("names", "train"):
+            if missing := [family for family in FAMILIES if not getattr(self, key).get(family)]:
+                raise ValueError(f"{key}: expected each of {', '.join(FAMILIES)}; missing: {', '.join(missing)}")
+        return self
 
 
 class Kinds(Strict):

@@ -43,7 +43,7 @@ def runs(study: "Study") -> list[Run]:
 def notebooks(study: "Study") -> list[Notebook]:
     """Notebooks 01 to 07, each with the names of the runs behind its rows of the catalogue."""
     called, models = systems.systems(study), systems.models(study)
-    several = [*systems.students(study), *systems.strategies(study), *systems.on_transfer(study)]
+    several = [*systems.students(study), *systems.strategies(study), *systems.on_second(study)]
     rows = {
         "01_data": [],
         "02_teachers": [*models, *systems.direct(study)],

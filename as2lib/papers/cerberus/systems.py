@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from as2lib.runs.params import FAMILIES, SIZES
+from as2lib.runs.params import FAMILIES, SIZES, Pairs
 from as2lib.runs.run import System
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ STUDENT = FAMILIES[0]  # the student's family: every distilled row but 7 and 8 s
 ROLES = {"large": "teacher", "base": "base"}  # size → first part of a run's name
 KINDS = {"large": "teachers", "base": "base size"}
 HEADS = len(FAMILIES)  # one for each teacher
+SECOND = "second/"  # of the names of runs on a second target
 HEAD_DEPTHS, PAPER_DEPTH = (1, 2, 4, 6), 12  # Table 4: the layers of a head, of the 12 of ELECTRA base
 TRIVIAL = [  # as Cosinet's Table 2 calls them (section 2.1)
     System("lexical/reciprocal_rank", "original order (RR)", "trivial"),
@@ -28,7 +29,7 @@ def systems(study: "Study") -> dict[str, System]:
     or heads.
     """
     rows = [*trivial(), *models(study), *direct(study), *students(study), *strategies(study), *configurations(study)]
-    return {system.prefix: system for system in [*rows, *on_transfer(study)]}
+    return {system.prefix: system for system in [*rows, *on_second(study)]}
 
 
 def trivial() -> list[System]:
@@ -95,13 +96,25 @@ def configurations(study: "Study") -> list[System]:
     return found
 
 
-def on_transfer(study: "Study") -> list[System]:
-    """Table 2 with the transfer set as the target (the paper's ASNQ columns); none where it is no target."""
-    called = {system.prefix: system for system in [trivial()[-1], *models(study), *students(study)]}
+def on_second(study: "Study") -> list[System]:
+    """Table 2 on a second target (the paper's ASNQ columns): the transfer set, or `second`; none where neither is one.
+
+    On either nothing is transferred.
+    """
+    other = with_second(study) if study.second else study
+    called = {system.prefix: system for system in [trivial()[-1], *models(other), *students(other)]}
     for family in FAMILIES:
         base = called[f"base/{family}"]
         called[base.prefix] = replace(base, label=f"no teacher, {base.name}", short=base.name)
-    return [replace(called[row], prefix=prefix) for prefix, row in as_published(study).items()]
+    return [replace(called[row], prefix=prefix) for prefix, row in rows_on_second(study).items()]
+
+
+def rows_on_second(study: "Study") -> dict[str, str]:
+    """Run prefixes on the second target → those of the same rows on the target set; none where there is none."""
+    if study.second:
+        rows = as_published(with_second(study)).values()
+        return {SECOND + row: row for row in rows if row in study.second.rows}
+    return as_published(study)
 
 
 def as_published(study: "Study") -> dict[str, str]:
@@ -114,10 +127,22 @@ def as_published(study: "Study") -> dict[str, str]:
 
 
 def has_transfer_target(study: "Study") -> bool:
-    """Whether systems can be compared on the transfer set: it is one set for all, with dev and test splits."""
+    """Whether systems can be compared on the transfer set: it has dev and test splits, the same for all encoders."""
     backbones = [getattr(family, size) for family in study.backbones.values() for size in SIZES]
-    one = all(backbone.transfer is None for backbone in backbones)
-    return bool(one and study.data.transfer.dev and study.data.transfer.test)
+    sets = [backbone.transfer or study.data.transfer for backbone in backbones]
+    return all(one.dev and one.test and (one.dev, one.test) == (sets[0].dev, sets[0].test) for one in sets)
+
+
+def with_second(study: "Study") -> "Study":
+    """The same study with `second` as its transfer set, from which each family learns by its own part."""
+    given, backbones = study.second, {}
+    for name, family in study.backbones.items():
+        own = {"transfer": Pairs(train=given.train[name], dev=given.dev, test=given.test), "transfer_fit": {}}
+        sizes = {size: getattr(family, size).model_copy(update=own) for size in SIZES}
+        backbones[name] = family.model_copy(update={"name": given.names[name], **sizes})
+    data = study.data.model_copy(update={"transfer": backbones[STUDENT].base.transfer})
+    fits = study.fit.model_copy(update={"transfer": given.fit})
+    return study.model_copy(update={"data": data, "backbones": backbones, "fit": fits})
 
 
 def head_depths(study: "Study") -> list[int]:

@@ -9,13 +9,12 @@ import numpy
 import pandas
 
 from as2lib.metrics import ranking
-from as2lib.papers.cerberus.systems import HEADS, STUDENT, as_published, direct, mhs_label, models, students, systems
-from as2lib.papers.cerberus.systems import on_transfer as rows_on_transfer
+from as2lib.papers.cerberus.systems import STUDENT, direct, mhs_label, models, students, systems
 from as2lib.runs import results
 from as2lib.runs.finished import Finished
 from as2lib.runs.params import FAMILIES
 from as2lib.runs.results import METRICS, System
-from as2lib.runs.wording import apart, begin, changed, changes, listed, number, some, span, spread_text
+from as2lib.runs.wording import apart, begin, changes, listed, number, some, span, spread_text
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -198,31 +197,6 @@ def answer_ensemble(study: "Study", tests: pandas.DataFrame, found: pandas.DataF
     return (
         f"One model with three heads is {apart(row['difference'], 'the ensemble of three distilled students')}, with "
         f"{size['mhs/3h1'] / size['ensemble/distilled']:.2f} times its parameters: {results.verdict(study, row)}."
-    )
-
-
-def on_transfer(study: "Study") -> pandas.DataFrame:
-    """Table 2 with the transfer set as the target, beside the paper's ASNQ."""
-    here = {published: prefix for prefix, published in as_published(study).items()}
-    paper = on_wikiqa().assign(run=lambda rows: rows["run"].map(here))
-    found = results.table(study, rows_on_transfer(study), beside=paper, dataset="ASNQ")
-    return found.sort_values("row", na_position="first")
-
-
-def caption_on_transfer(found: pandas.DataFrame) -> str:
-    return (
-        results.caption(int(found["questions"].iloc[0]), (), "ASNQ, CERBERUS Table 2")
-        + f" One seed a row, {HEADS} where a spread is shown: the base model of the student's family."
-    )
-
-
-def sentence_on_transfer(found: pandas.DataFrame) -> str:
-    by_run = found.set_index("run")["MAP"]
-    gains = [by_run[f"transfer-kd/{family}"] - by_run[f"transfer/{family}-base"] for family in FAMILIES]
-    ahead = by_run["transfer-mhs/3h1"] - by_run["transfer-ensemble/distilled"]
-    return (
-        f"On the transfer set one teacher {changed(min(gains), max(gains))}, and MHS is "
-        f"{apart(ahead, 'the ensemble of three distilled students')} (one seed, no test of difference)."
     )
 
 

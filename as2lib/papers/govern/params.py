@@ -71,9 +71,7 @@ class Govern(Fits):
     teacher_fit: Training
     unlabelled_fit: Training
     labelled_fit: Training
-    ablation: Ablation | None = Field(
-        None, description="Figure 2, Table 4, heads, CA-MKD without cross entropy; none: not run"
-    )
+    ablation: Ablation | None = Field(None, description="Figure 2, Table 4 and heads; none: not run")
     precisions: list[Annotated[float, Field(gt=0, le=1)]] = Field(
         [0.9], min_length=1, description="R@P is given at each"
     )

@@ -71,11 +71,10 @@ def students(study: "Study") -> list[Run]:
 def supervised(study: "Study") -> list[Run]:
     """Table 2, its last two rows: both continue from the student of "GOVERN on unlabelled data", with labels.
 
-    With the ablation a third, CA-MKD without its cross entropy, which GOVERN-CA has not either.
+    Beyond it CA-MKD without its cross entropy, which GOVERN-CA has not either.
     """
     data, found = roles(study.data.target), []
-    losses = {"ca-mkd": "ca_mkd", "govern-ca": "govern_ca"}
-    losses |= {"ca-mkd-without-ce": "ca_mkd_without_ce"} if study.govern.ablation else {}
+    losses = {"ca-mkd": "ca_mkd", "govern-ca": "govern_ca", "ca-mkd-without-ce": "ca_mkd_without_ce"}
     for seed in study.govern.repeats(study):
         parents = {"start": [f"govern/govern/seed-{seed}"], "teachers": names(teachers(study))}
         for name, loss in losses.items():

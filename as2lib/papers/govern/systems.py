@@ -29,11 +29,11 @@ def systems(study: "Study") -> dict[str, System]:
         System("govern/govern", "student of GOVERN", "student, no labels"),
         System("govern/ca-mkd", "GOVERN, then CA-MKD on labels", "then labels"),
         System("govern/govern-ca", "GOVERN, then GOVERN-CA on labels", "then labels"),
+        System("govern/ca-mkd-without-ce", "GOVERN, then CA-MKD without its cross entropy", "then labels"),
     ]
     if ablation:
         folds, points = range(1, max(*ablation.teachers, TABLE_4) + 1), {*ablation.teachers, TABLE_4} - {1}
         found += [
-            System("govern/ca-mkd-without-ce", "GOVERN, then CA-MKD without its cross entropy", "then labels"),
             *(System(f"govern/fold-{n}", "the replaced teacher", "fold", f"F{n}") for n in folds),
             System("govern/worse-teacher", "the worse teacher", "worse"),
             *(System(f"govern/mean-of-{n}", f"mean of {n} teachers", "mean") for n in ablation.teachers),

@@ -1,0 +1,72 @@
+"""Table 2 on a second target, beside the paper's ASNQ columns: its rows, and which of their differences are real."""
+
+from typing import TYPE_CHECKING
+
+import pandas
+
+from as2lib.metrics.significance import smallest_effect
+from as2lib.papers.cerberus import systems, tables
+from as2lib.runs import results
+from as2lib.runs.params import FAMILIES
+from as2lib.runs.wording import number
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+POWER = 0.8  # of the smallest effect
+PAIRS = (
+    ("kd/electra", "base/electra"),
+    ("ensemble/distilled", "base/electra"),
+    ("mhs/3h1", "base/electra"),
+    ("mhs/3h1", "kd/electra"),
+    ("mhs/3h1", "ensemble/distilled"),
+    ("mhs/3h1", "teacher/electra"),
+)
+
+
+def table(study: "Study") -> pandas.DataFrame:
+    """Table 2 on the second target, beside the paper's ASNQ; as `results.table`."""
+    paper = tables.on_wikiqa().assign(run=lambda rows: rows["run"].map(_here(study)))
+    found = results.table(study, systems.on_second(study), beside=paper, dataset="ASNQ")
+    return found.sort_values("row", na_position="first")
+
+
+def caption(study: "Study", found: pandas.DataFrame) -> str:
+    text, given = results.caption(int(found["questions"].iloc[0]), (), "ASNQ, CERBERUS Table 2"), study.second
+    if not given:
+        return f"{text} One seed a row, {systems.HEADS} where a spread is shown: the student's base model."
+    learnt = "; ".join(f"{given.names[family]} {' + '.join(given.train[family])}" for family in FAMILIES)
+    return (
+        f"{text} Test set: {' + '.join(given.test)}. One seed a row, {given.fit.steps:,} steps of "
+        f"{given.fit.batch_size} pairs at a rate of {given.fit.learning_rate:g}, last weights. Learnt from: {learnt}. "
+        f"The ensemble's weights are tuned on {' + '.join(given.dev)}."
+    )
+
+
+def pairs(study: "Study") -> list[tuple[str, str]]:
+    """Those of `PAIRS` whose systems there are, as run prefixes."""
+    here = _here(study)
+    return [(here[a], here[b]) for a, b in PAIRS if {a, b} <= here.keys()]
+
+
+def names(study: "Study") -> dict[str, str]:
+    """Run prefix → what comparisons call the system."""
+    return {row.prefix: row.name for row in systems.on_second(study)}
+
+
+def sentence_power(study: "Study") -> str:
+    """The smallest difference between the first two systems compared that each test set could have shown."""
+    pair, called, found = pairs(study)[0], names(study), []
+    for a, b in (pair, [systems.rows_on_second(study)[one] for one in pair]):
+        values = results.by_question(results.frame(results.scored(study, (a, b))))
+        means = [values[one].mean(axis=1) for one in (a, b)]
+        found += [number(100 * smallest_effect(*means, study.significance.alpha, POWER)), f"{len(means[0]):,}"]
+    return (
+        f"The smallest difference between {' and '.join(called[one] for one in pair)} that one test finds with a power "
+        f"of {POWER:g}: {found[0]} points on these {found[1]} questions, {found[2]} on the target's {found[3]}."
+    )
+
+
+def _here(study: "Study") -> dict[str, str]:
+    """The rows of Table 2 → run prefixes on the second target."""
+    return {published: prefix for prefix, published in systems.rows_on_second(study).items()}

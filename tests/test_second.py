@@ -1,0 +1,92 @@
+import pytest
+
+from as2lib import Study
+from as2lib.papers import claims
+from as2lib.papers.cerberus import second, second_tables, systems
+from tests.invented import FIT
+
+ROWS = ["teacher/roberta", "base/electra", "mhs/3h1", "ensemble/distilled", "lexical/overlap_then_rank"]
+NAMES = {"electra": "E", "roberta": "R", "albert": "A"}
+
+
+def parts(root):
+    train = {
+        "electra": [str(root / "train.tsv")],
+        "roberta": [str(root / "train.tsv")],
+        "albert": [str(root / "pool.tsv")],
+    }
+    return {"train": train, "dev": [str(root / "dev.tsv")], "test": [str(root / "test.tsv")]}
+
+
+def with_rows(root, *rows, shared=True, **more):
+    given = {"rows": list(rows), "names": NAMES, "fit": FIT | {"steps": 9}, **parts(root), **more}
+    return Study.load("tiny", {"second": given, "data.allow_shared_questions": shared})
+
+
+def test_rows_come_with_what_they_are_made_from_and_nothing_else(root):
+    names = {run.name for run in second.runs(with_rows(root, "kd/electra"))}
+    assert names == {f"second/{prefix}/seed-0" for prefix in ("teacher/electra", "kd/electra")}
+    assert second.runs(Study.load("tiny")) == []
+
+
+def test_one_seed_of_a_row_but_where_others_teach(root):
+    alone, hydra = ({r.name for r in second.runs(with_rows(root, row))} for row in ("base/electra", "hydra/3h1"))
+    assert alone == {"second/base/electra/seed-0"}
+    assert hydra == {"second/hydra/3h1/seed-0", *(f"second/base/electra/seed-{seed}" for seed in range(3))}
+
+
+def test_every_family_learns_from_its_own_part_and_all_from_pretrained_weights(root):
+    runs = {run.name: run for run in second.runs(with_rows(root, *ROWS))}
+    assert runs["second/teacher/albert/seed-0"].data["train"] == [str(root / "pool.tsv")]
+    student = runs["second/mhs/3h1/seed-0"]
+    assert student.data["train"] == [str(root / "train.tsv")]
+    assert student.data["test"] == [str(root / "test.tsv")]
+    assert set(student.parents) == {"teachers"}
+    assert student.spec["training"]["steps"] == 9
+
+
+def test_a_run_is_that_of_a_study_with_this_transfer_set(root):
+    same = parts(root) | {"train": {family: [str(root / "train.tsv")] for family in NAMES}}
+    found = with_rows(root, *ROWS, **same)
+    splits = {role: str(root / f"{role}.tsv") for role in ("train", "dev", "test")}
+    other = Study.load("tiny", {"data.transfer": splits, "fit.transfer": FIT | {"steps": 9}})
+    for prefix, row in systems.rows_on_second(other).items():
+        if row in ROWS and row != "lexical/overlap_then_rank":
+            assert found.store.identity(f"second/{row}/seed-0") == other.store.identity(f"{prefix}/seed-0")
+
+
+def test_rows_stand_in_the_papers_order_under_names_of_their_own(root):
+    found = systems.on_second(with_rows(root, *ROWS))
+    assert {row.prefix for row in found} == {f"second/{row}" for row in ROWS}
+    assert {row.prefix: row.label for row in found}["second/base/electra"] == "no teacher, E base"
+    assert systems.on_second(Study.load("tiny")) == []
+
+
+def test_claims_of_the_second_target_are_about_the_runs_that_a_study_has_there(root):
+    splits = {role: str(root / f"{role}.tsv") for role in ("train", "dev", "test")}
+    listed = claims.listed()
+    listed = listed[listed["a"] == "second/mhs/3h1"]
+    assert len(listed) > 3
+    there = claims.on_the_second_target(Study.load("tiny", {"data.transfer": splits}), listed)
+    assert set(there["a"]) == {"transfer-mhs/3h1"}
+    assert "transfer/electra-base" in set(there["b"])
+    assert claims.on_the_second_target(with_rows(root, *ROWS), listed).equals(listed)
+
+
+def test_only_pairs_whose_rows_there_are_get_compared(root):
+    assert second_tables.pairs(with_rows(root, *ROWS)) == [
+        ("second/ensemble/distilled", "second/base/electra"),
+        ("second/mhs/3h1", "second/base/electra"),
+        ("second/mhs/3h1", "second/ensemble/distilled"),
+    ]
+
+
+def test_unknown_rows_and_missing_families_are_refused_by_name(root):
+    with pytest.raises(
+        ValueError, match=r"second.rows: expected rows of CERBERUS's Table 2.*got kd/electra-from-albert"
+    ):
+        with_rows(root, "mhs/3h1", "kd/electra-from-albert").plan  # noqa: B018
+    with pytest.raises(ValueError, match=r"second: names: expected each of electra, roberta, albert; missing: albert"):
+        with_rows(root, "mhs/3h1", names={"electra": "E", "roberta": "R"})
+    with pytest.raises(ValueError, match=r"second.train.electra: train and test are both"):
+        with_rows(root, "mhs/3h1", test=[str(root / "train.tsv")], shared=False)
