@@ -216,7 +216,7 @@ def publish(options: argparse.Namespace) -> None:
     store = _study(options).store
     for name in options.runs:
         store.planned(name)
-    written = publish_runs(store, options.runs or [name for name in store.plan if store.find(name)])
+    written = publish_runs(store, options.runs or store.unpublished())
     print(f"{len(written)} runs written to {store.published_folder.relative_to(find_root())}")
 
 

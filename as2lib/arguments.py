@@ -146,4 +146,10 @@ def _of_studies(add: Add) -> None:
     command.add_argument("--heads", type=int, help="default: as the file has")
     command.add_argument("--max-length", type=int, default=128, help="tokens of a pair (default: 128, as released)")
     runs = ("runs", {"nargs": "*", "help": "default: all that are finished"})
-    add("publish", "write runs' scores to reports/<study>/runs", runs, takes="study", changes=False)
+    add(
+        "publish",
+        "write runs' scores to reports/<study>/runs (those not there yet, unless named)",
+        runs,
+        takes="study",
+        changes=False,
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from as2lib import Study, models
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cascade import measuring, tables
+from as2lib.papers.cascade import measuring, systems, tables
 from as2lib.papers.cascade.systems import RECIPES
 from as2lib.runs.make import make_all
 from as2lib.runs.params import FAMILIES
@@ -187,3 +187,14 @@ def test_the_papers_average_batch(study):
     batches = [said["candidates of the example"], *(said[f"batch after layer {n}"] for n in (4, 6, 8, 10))]
     printed = sum(n * batch for n, batch in zip(layers, batches, strict=True)) / 12
     assert printed == pytest.approx(said["average batch"], abs=0.05)
+
+
+def test_budgets_that_differ_are_said_and_how_they_were_found(study, folder):
+    assert systems.sentences_budgets(study) == []
+    note = "Found in three trials."
+    other = Study.load("tiny", {"cascade.fit.joint": TRAINING | {"steps": 6}, "cascade.note": note})
+    assert systems.sentences_budgets(other) == [
+        "On the wide set the cascade, one of whose exits learns a step, had 6 steps (rate 0.001), every other model "
+        "4 steps (rate 0.001).",
+        note,
+    ]

@@ -6,6 +6,7 @@ from as2lib.metrics import threshold
 from as2lib.metrics.ranking import summary
 from as2lib.papers.govern import tables
 from as2lib.runs.results import published
+from as2lib.runs.wording import some
 
 
 def test_threshold_metrics_are_over_all_questions_and_ranking_metrics_over_the_answered(voted):
@@ -32,6 +33,19 @@ def test_systems_stand_beside_the_published_ones_under_the_catalogues_names(vote
     shape = [f"published {name}" for name in ("parameters (M)", "layers", "hidden units", "attention heads")]
     assert cost.columns.to_list()[5:] == shape
     assert cost.set_index("run").loc["govern/teacher-1", shape].tolist() == [125, 12, 768, 12]
+
+
+def test_the_students_are_set_beside_the_trivial_ranker_on_dev_before_any_test_set(voted):
+    prefixes = ("govern/mean", "govern/lr", "govern/govern", "lexical/overlap_then_rank")
+    found = {}
+    for prefix in prefixes:
+        tables_of_dev = [run.scores("dev") for run in voted.study.runs(prefix)]
+        columns = [(one["question_id"], one["label"], one["score"]) for one in tables_of_dev]
+        found[prefix] = 100 * numpy.mean([summary(*one)["MAP"] for one in columns])
+    trivial, said = found.pop("lexical/overlap_then_rank"), tables.sentence_dev(voted.study)
+    assert said.endswith(f"above the trivial baseline, {trivial:.1f}.")
+    assert some(sum(one > trivial for one in found.values()), 3, "students") in said
+    assert f"student of GOVERN {found['govern/govern']:.1f}" in said
 
 
 def test_the_published_tables_are_the_papers():

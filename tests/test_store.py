@@ -111,7 +111,11 @@ def test_published_scores_stand_in_for_a_run_that_is_not_here(trained_root, tmp_
     study = Study.load(copy / "params" / "tiny.yaml")
     made, log = study.run("mhs/3h1/seed-0").scores("test"), study.run("mhs/3h1/seed-0").log()
     assert publish(Store(study), ["mhs/3h1/seed-0"])
+    assert set(Store(study).unpublished()) == {name for name in study.plan if Store(study).find(name)} - {
+        "mhs/3h1/seed-0"
+    }
     shutil.rmtree(copy / "work")
+    assert Store(study).unpublished() == []
     published = Store(study).find("mhs/3h1/seed-0")
     pandas.testing.assert_frame_equal(published.scores("test"), made)
     assert log

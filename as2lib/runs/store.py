@@ -168,6 +168,11 @@ class Store:
         """The finished runs of the study that are known to be made by other code."""
         return [name for name in self.plan if self.by_other_code(self._found(name))]
 
+    def unpublished(self) -> list[str]:
+        """The finished runs whose scores are not published, or under another identity."""
+        known = {name: entry["identity"] for name, entry in self.published.items()}
+        return [name for name in self.plan if (run := self.find(name)) and known.get(name) != run.identity]
+
     def lineage(self, name: str) -> list[Run]:
         """The run and those whose weights it continues, the first one first."""
         found = [self.planned(name)]
