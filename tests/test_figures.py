@@ -1,6 +1,11 @@
+import io
+
+import numpy
 import pandas
 import pytest
+import seaborn
 from matplotlib import pyplot
+from PIL import Image
 
 from as2lib.report import figures
 
@@ -57,3 +62,13 @@ def test_dots_draw_a_further_column_hollow_and_name_it():
     hollow = [line.get_xdata()[0] for line in marks if line.get_markerfacecolor() == "white"]
     assert hollow == [75.0, 76.0]
     assert both.axes[0].get_xlim()[1] > 76.2
+
+
+def test_a_png_keeps_the_colour_of_a_single_small_marker():
+    figure, axes = pyplot.subplots()
+    axes.imshow(numpy.arange(256).reshape(16, 16), cmap="viridis")  # takes most of the pixels, and of the colours
+    drawn = seaborn.color_palette("colorblind", 10)
+    axes.scatter(range(10), [8] * 10, c=drawn, s=12, linewidths=0)
+    pixels = numpy.asarray(Image.open(io.BytesIO(figures.as_png(figure))).convert("RGB"), int).reshape(-1, 3)
+    for colour in drawn:
+        assert numpy.abs(pixels - 255 * numpy.array(colour)).max(axis=1).min() < 12

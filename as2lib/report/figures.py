@@ -25,7 +25,7 @@ seaborn.set_theme(style="whitegrid", context="notebook", palette="colorblind")
 LINE, MUTED = "#1f4e79", "#767676"
 PALETTE, MARKERS, DASHES = seaborn.color_palette("colorblind", 10), "os^DvPX*<>", ("-", "--", "-.", ":")
 WIDTH = 6.0  # inches
-COLOURS = 64  # of a PNG file
+COLOURS = 256  # of a PNG file
 NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # said of itself by a file: nothing
 
 
@@ -227,7 +227,7 @@ def as_png(figure: Figure) -> bytes:
     """A PNG file of few colours, since figures have hardly more: a third of the size."""
     drawn, small = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", dpi=144, bbox_inches="tight")
-    few = Image.open(drawn).convert("RGB").quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    few = Image.open(drawn).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     few.save(small, format="PNG", optimize=True)
     return small.getvalue()
 
