@@ -1,3 +1,4 @@
+import pandas
 import pytest
 
 from as2lib import Study
@@ -43,6 +44,17 @@ def test_every_family_learns_from_its_own_part_and_all_from_pretrained_weights(r
     assert student.data["test"] == [str(root / "test.tsv")]
     assert set(student.parents) == {"teachers"}
     assert student.spec["training"]["steps"] == 9
+
+
+def test_base_models_may_have_a_budget_of_their_own_and_the_caption_says_both(root):
+    study = with_rows(root, *ROWS, base_fit=FIT | {"steps": 12})
+    runs = {run.name: run.spec.get("training", {}).get("steps") for run in second.runs(study)}
+    assert [runs[f"second/{row}/seed-0"] for row in ROWS[:3]] == [9, 12, 12]
+    said = second_tables.caption(study, pandas.DataFrame({"questions": [15]}))
+    assert "15 questions" in said
+    assert "9 steps of 8 pairs" in said
+    assert "(models of the base size: 12 steps of 8 pairs" in said
+    assert f"A {root / 'pool.tsv'}" in said
 
 
 def test_a_run_is_that_of_a_study_with_this_transfer_set(root):

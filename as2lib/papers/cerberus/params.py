@@ -57,6 +57,7 @@ class Second(Strict):
     dev: Parts = Field(min_length=1)
     test: Parts = Field(min_length=1)
     fit: Training
+    base_fit: Training | None = Field(None, description="of models of the base size; default: fit")
     precision: Literal["float32", "bf16", "auto"] = "float32"
     kernels: bool = True
 

@@ -137,8 +137,10 @@ def with_second(study: "Study") -> "Study":
     """The same study with `second` as its transfer set, from which each family learns by its own part."""
     given, backbones = study.second, {}
     for name, family in study.backbones.items():
-        own = {"transfer": Pairs(train=given.train[name], dev=given.dev, test=given.test), "transfer_fit": {}}
-        sizes = {size: getattr(family, size).model_copy(update=own) for size in SIZES}
+        pairs = Pairs(train=given.train[name], dev=given.dev, test=given.test)
+        fits = {"large": {}, "base": given.base_fit.model_dump() if given.base_fit else {}}
+        own = {size: {"transfer": pairs, "transfer_fit": fits[size]} for size in SIZES}
+        sizes = {size: getattr(family, size).model_copy(update=own[size]) for size in SIZES}
         backbones[name] = family.model_copy(update={"name": given.names[name], **sizes})
     data = study.data.model_copy(update={"transfer": backbones[STUDENT].base.transfer})
     fits = study.fit.model_copy(update={"transfer": given.fit})
