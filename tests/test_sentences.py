@@ -38,6 +38,7 @@ STUDY = SimpleNamespace(
     grid_seeds=[0],
     fit=SimpleNamespace(**{name: SimpleNamespace(steps=60) for name in ("transfer", "adapt", "direct")}),
     cascade=SimpleNamespace(
+        note="How it was found.",
         exits=[1, 2],
         alphas=[0.3, 0.5],
         targets={"TREC-QA": None},
