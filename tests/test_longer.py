@@ -4,7 +4,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.papers.cerberus import budget, longer
-from tests.invented import FIT
+from tests.invented import FIT, invent
 
 LONG = {
     "transfer": FIT | {"steps": 9},
@@ -40,6 +40,30 @@ def test_a_longer_run_computes_as_its_section_says(root):
     run = found.plan["longer/base/electra/seed-0"]
     assert not found.store.kernels(run)
     assert found.store.kernels(found.plan["base/electra/seed-0"]) == found.kernels
+
+
+def test_the_student_is_fitted_at_each_point_of_the_grid_but_the_one_that_it_has_already(root):
+    study = with_rows("base/electra", grid={"alpha": [0.1, 0.5], "tau": [3]})
+    grid = [run for run in longer.runs(study) if run.name.startswith(longer.GRID)]
+    assert [(run.spec["alpha"], run.spec["tau"]) for run in grid] == [(0.1, 3.0)]
+    (own,) = [run for run in longer.runs(study) if run.name == "longer/kd/electra/seed-0"]
+    assert {**grid[0].spec, "alpha": 0.5} == own.spec
+    assert (grid[0].parents, grid[0].data, grid[0].seed) == (own.parents, own.data, own.seed)
+    assert grid[0].name in {name for one in longer.notebooks(study) for name in one.runs}
+
+
+def test_points_are_ranked_by_dev_alone_beside_the_studys_own(root):
+    study = with_rows("base/electra", grid={"alpha": [0.9, 0.1], "tau": [3]})
+    invent(study, perfect=lambda run: run.spec.get("alpha") == 0.9)
+    found = budget.tried(study)
+    assert list(found.index) == ["alpha 0.1, tau 3", "alpha 0.5, tau 3", "alpha 0.9, tau 3"]
+    assert found["run"].iloc[1] == "longer/kd/electra/seed-0"
+    assert found["MAP"].iloc[2] == 100 > found["MAP"].iloc[1]
+    (said,) = budget.sentences_tried(study, found)
+    assert said.startswith("Of 3 points dev ranks alpha 0.9, tau 3 first, with MAP 100.0, and alpha ")
+    assert said.endswith(f"the study's own point has {found['MAP'].iloc[1]:.1f}.")
+    assert budget.tried(with_rows("base/electra")).empty
+    assert budget.sentences_tried(study, budget.tried(with_rows("base/electra"))) == []
 
 
 def test_a_row_that_no_system_has_is_refused_by_name(root):

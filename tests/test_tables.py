@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy
 import pandas
@@ -153,3 +154,14 @@ def test_headlines_and_search_spaces_are_stored_as_printed():
     assert spaces["batch size"].split() == ["8", "16", "24", "32", "64"]
     figure = results.published("cascade_figure2").set_index("quantity")["value"]
     assert figure["highest P@1"] - figure["lowest P@1"] == pytest.approx(5.6)
+
+
+def test_the_weights_that_dev_gave_an_ensemble_are_said_by_seed():
+    facts = {"ensemble/kd": [{"weights": [0.25, 0.75, 0.0]}, {"weights": [0.5, 0.0, 0.5]}]}
+    runs = lambda prefix: [SimpleNamespace(facts=one) for one in facts.get(prefix, [{}, {}])]  # noqa: E731
+    study = Study.load("sample").model_copy(update={"seeds": [0, 1]})
+    given = SimpleNamespace(runs=runs, seeds=study.seeds, backbones=study.backbones, mhs=study.mhs)
+    assert tables.sentences_weights(given) == [
+        "Dev weighs the members of the ensemble of 3 distilled by 0.25 / 0.75 / 0.00 and 0.50 / 0.00 / 0.50 (seeds 0 "
+        "and 1)."
+    ]

@@ -20,15 +20,12 @@ def searched(study: "Study", runs: list[Run]) -> list[Run]:
     """
     found, searches = [], set()
     for run in runs:
-        points = _points(study, run)
+        points = points_for(run, study.grid.model_dump())
         if len(points) > 1:
             name = prefix_of(run.name)
             if name not in searches:
                 searches.add(name)
-                trials = [
-                    replace(run, name=f"grid/{name}/{i}", spec=settled(run.spec, point))
-                    for i, point in enumerate(points)
-                ]
+                trials = tried(run, points)
                 parents = {"members": [trial.name for trial in trials]}
                 found += [*trials, Run(f"select/{name}", "select", {"points": points}, {}, 0, run.group, parents)]
             run = replace(run, parents={**run.parents, "settings": [f"select/{name}"]})
@@ -36,12 +33,18 @@ def searched(study: "Study", runs: list[Run]) -> list[Run]:
     return found
 
 
-def _points(study: "Study", run: Run) -> list[dict[str, Any]]:
+def points_for(run: Run, grid: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """The settings to try for a run: all combinations of those values of the grid that it is made of."""
     if run.kind != "fit" or "dev" not in run.data:
         return []
-    grid = {name: values for name, values in study.grid.model_dump().items() if values}
-    used = [name for name in grid if name in run.spec or name in OF_TRAINING]
+    used = [name for name, values in grid.items() if values and (name in run.spec or name in OF_TRAINING)]
     return [dict(zip(used, values, strict=True)) for values in product(*(grid[name] for name in used))] if used else []
+
+
+def tried(run: Run, points: list[dict[str, Any]]) -> list[Run]:
+    """The run once for each point, as `grid/…/0`, `grid/…/1`, …"""
+    name = prefix_of(run.name)
+    return [replace(run, name=f"grid/{name}/{i}", spec=settled(run.spec, point)) for i, point in enumerate(points)]
 
 
 def settled(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:

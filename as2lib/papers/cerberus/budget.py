@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pandas
 
-from as2lib.papers.cerberus.longer import BEFORE, called
+from as2lib.papers.cerberus.longer import BEFORE, GRID, TRIED, called
 from as2lib.papers.cerberus.systems import systems
 from as2lib.papers.cerberus.tables import on_wikiqa, tested
 from as2lib.runs import results
@@ -94,6 +94,41 @@ def names(study: "Study") -> dict[str, str]:
     """Run prefix at the larger budget → its system's short name: all rows here are of that budget."""
     shorter = systems(study)
     return {prefix: shorter[prefix.removeprefix(BEFORE)].name for prefix in called(study)}
+
+
+def tried(study: "Study") -> pandas.DataFrame:
+    """A row a point of `longer.grid` and the study's own: run, alpha, tau, P@1 and MAP on dev in percent.
+
+    Empty where nothing was tried.
+    """
+    grid = [name for name in study.plan if name.startswith(GRID)]
+    if not grid:
+        return pandas.DataFrame()
+    runs = {name: study.plan[name].spec for name in [f"{BEFORE}{TRIED}/seed-{study.longer.seeds[0]}", *grid]}
+    means = results.mean_and_spread(results.frame({name: [study.run(name).scores("dev")] for name in runs}))
+    rows = [{"run": name, "alpha": spec["alpha"], "tau": spec["tau"], **means.loc[name]} for name, spec in runs.items()]
+    found = pandas.DataFrame(rows).sort_values(["alpha", "tau"])
+    return found.set_index("alpha " + found["alpha"].map("{:g}".format) + ", tau " + found["tau"].map("{:g}".format))
+
+
+def caption_tried(study: "Study") -> str:
+    own, seed, student = study.distillation, study.longer.seeds[0], systems(study)[TRIED].name
+    return (
+        f"Dev set, answered questions; {results.TIE_RULE}. Percent, seed {seed}: {student}, always with the same start "
+        f"and teacher. The study's own are alpha {own.alpha:g} and tau {own.tau:g}, which all rows use."
+    )
+
+
+def sentences_tried(study: "Study", found: pandas.DataFrame) -> list[str]:
+    """Where the study's own alpha and tau stand among those tried.  found: from `tried`."""
+    if found.empty:
+        return []
+    own, best, worst = study.distillation, found["MAP"].idxmax(), found["MAP"].idxmin()
+    here = found.loc[(found["alpha"] == own.alpha) & (found["tau"] == own.tau), "MAP"].iloc[0]
+    return [
+        f"Of {len(found)} points dev ranks {best} first, with MAP {number(found.loc[best, 'MAP'])}, and {worst} last, "
+        f"with {number(found.loc[worst, 'MAP'])}; the study's own point has {number(here)}."
+    ]
 
 
 def sentences(study: "Study", found: pandas.DataFrame) -> list[str]:

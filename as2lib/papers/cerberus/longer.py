@@ -7,12 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from as2lib.papers.cerberus import plan, systems
-from as2lib.runs.run import Notebook, Run, System, of_systems, prefix_of
+from as2lib.runs.run import Notebook, Run, System, names, of_systems, prefix_of
+from as2lib.runs.search import points_for, tried
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
 BEFORE = "longer/"  # of the names of these runs
+TRIED = "kd/electra"  # the student that is fitted at the points of `longer.grid`, which are under GRID
+GRID = f"{BEFORE}grid/{TRIED}/"
 
 
 def study_of(study: "Study") -> "Study":
@@ -33,10 +36,13 @@ def runs(study: "Study") -> list[Run]:
     if not study.longer:
         return []
     every, wanted = {run.name: run for run in plan.runs(study_of(study))}, set()
+    own = every[f"{TRIED}/seed-{study.longer.seeds[0]}"]
+    points = tried(own, points_for(own, study.longer.grid.model_dump()))
+    every |= {run.name: run for run in points if run.spec != own.spec}
     if unknown := [row for row in study.longer.rows if not any(prefix_of(name) == row for name in every)]:
         raise ValueError(f"longer.rows: expected systems of CERBERUS, such as mhs/3h1; got {', '.join(unknown)}")
     for name in reversed(every):
-        if name in wanted or prefix_of(name) in study.longer.rows:
+        if name in wanted or prefix_of(name) in study.longer.rows or (points and name in {own.name, *names(points)}):
             wanted |= {name, *every[name].parent_names}
     return [_renamed(study, run) for name, run in every.items() if name in wanted]
 
@@ -52,7 +58,8 @@ def notebooks(study: "Study") -> list[Notebook]:
     if not study.longer:
         return []
     question, answers = "Is a small gain the method's, or the budget's?", "CERBERUS Table 2 at a larger budget"
-    prefixes = {systems.TRIVIAL[-1].prefix, *study.longer.rows, *(BEFORE + row for row in study.longer.rows)}
+    rows = {systems.TRIVIAL[-1].prefix, *study.longer.rows, *(BEFORE + row for row in study.longer.rows)}
+    prefixes = rows | {name for name in study.plan if name.startswith(GRID)}
     return [Notebook("13_budget", question, answers, of_systems(study, prefixes))]
 
 

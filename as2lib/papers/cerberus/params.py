@@ -43,6 +43,7 @@ class Longer(Strict):
     transfer_fit: dict[Literal["electra", "roberta", "albert"], dict[str, Any]] = Field(
         {}, description="what differs from `transfer`, by family"
     )
+    grid: Grid = Field(Grid(), description="points at which kd/electra is fitted as well, to be compared on dev")
     seeds: Seeds = Field([0], min_length=1)
     precision: Literal["float32", "bf16", "auto"] = "float32"
     kernels: bool = True

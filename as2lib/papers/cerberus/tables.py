@@ -177,6 +177,19 @@ def sentence_mhs(found: pandas.DataFrame) -> str:
     )
 
 
+def sentences_weights(study: "Study") -> list[str]:
+    """The weights that dev gave the members of each ensemble in Table 2, by seed."""
+    said = []
+    for system in students(study):
+        weights = [run.facts.get("weights") for run in study.runs(system.prefix)]
+        if all(weights):
+            by_seed = listed([" / ".join(number(one, 2) for one in of_seed) for of_seed in weights])
+            said.append(
+                f"Dev weighs the members of the {system.short} by {by_seed} (seeds {listed([*map(str, study.seeds)])})."
+            )
+    return said
+
+
 def sentences_ensemble(study: "Study", tests: pandas.DataFrame, found: pandas.DataFrame) -> list[str]:
     """Whether MHS equals the ensemble, and whether a teacher helps.  tests: index (a, b), from `tested`."""
     equal = tests.loc[("mhs/3h1", "ensemble/distilled"), "p equal"] < study.significance.alpha
