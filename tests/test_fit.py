@@ -1,4 +1,7 @@
 import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy
@@ -11,6 +14,7 @@ from as2lib import Study
 from as2lib.data.pairs import fingerprint, load_parts
 from as2lib.losses.distillation import kd
 from as2lib.models import load
+from as2lib.runs import fit
 from as2lib.runs.fit import teacher_logits, trainer
 from as2lib.runs.fit.batches import GroupedBatches
 from as2lib.runs.fit.objectives import objective
@@ -167,6 +171,25 @@ def test_teacher_logits_are_computed_once_and_belong_to_their_pairs(trained, mon
     assert fingerprint(fewer) != fingerprint(pairs)
     with pytest.raises(TypeError):
         teacher_logits(trained.with_parents("teacher/electra/seed-0"), fewer, trained.precision)
+
+
+def test_two_students_that_ask_a_teacher_at_once_have_it_score_once(trained, monkeypatch):
+    teacher = trained.with_parents("teacher/electra/seed-0")
+    pairs = load_parts(tuple(trained.planned("mhs/3h1/seed-0").data["train"])).select(range(8))
+    scored, begun, score = [], threading.Event(), fit.score
+
+    def slow(*given):
+        scored.append(begun.set())
+        time.sleep(0.3)
+        return score(*given)
+
+    monkeypatch.setattr(fit, "score", slow)
+    with ThreadPoolExecutor(2) as asking:
+        first = asking.submit(teacher_logits, teacher, pairs, trained.precision())
+        begun.wait()
+        second = asking.submit(teacher_logits, teacher, pairs, trained.precision())
+        assert numpy.array_equal(first.result(), second.result())
+    assert len(scored) == 1
 
 
 def test_what_is_not_needed_any_more_is_deleted(trained):

@@ -23,6 +23,7 @@ from as2lib.models import ensemble
 from as2lib.paths import work_folder
 from as2lib.precision import machine
 from as2lib.runs import world
+from as2lib.runs.alone import only_one
 from as2lib.runs.card import run_card
 from as2lib.runs.files import read_logits, write_logits, write_scores
 from as2lib.runs.fit.calibration import calibrated, fit_platt
@@ -122,10 +123,13 @@ def teacher_logits(teacher: Finished, pairs: Dataset, precision: str) -> numpy.n
         return ensemble.mean_logits(members, teacher.facts.get("weights"))
     content = fingerprint(pairs)
     path = work_folder() / "logits" / f"{teacher.identity[:24]}-{content[:24]}.safetensors"
-    if (logits := read_logits(path, content, teacher.weights())) is None:
-        encoder = load_encoder(teacher.model_folder, teacher.run.spec.get("max_length"))
-        logits = score(on_gpu(models.load(teacher.model_folder)), pairs, encoder, precision).logits
-        write_logits(path, logits, content, teacher.weights())
+    if (logits := read_logits(path, content, teacher.weights())) is not None:
+        return logits
+    with only_one(path.stem, f"what {teacher.name} says of {len(pairs):,} pairs"):  # another student may ask, too
+        if (logits := read_logits(path, content, teacher.weights())) is None:
+            encoder = load_encoder(teacher.model_folder, teacher.run.spec.get("max_length"))
+            logits = score(on_gpu(models.load(teacher.model_folder)), pairs, encoder, precision).logits
+            write_logits(path, logits, content, teacher.weights())
     return logits
 
 
