@@ -233,10 +233,13 @@ def as_png(figure: Figure) -> bytes:
 
 
 def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
-    """An SVG file that says what it is to who cannot see it; its ids begin with `name`, so pages can hold several."""
+    """An SVG file, not indented, that says what it is to who cannot see it.
+
+    Its ids begin with `name`, so pages can hold several.
+    """
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", bbox_inches="tight", metadata=NOTHING)
-    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", drawn.getvalue())
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", re.sub(r"\n +", "\n", drawn.getvalue()))
     start = text.index("<svg")
     end = text.index(">", start)
     labels = f' role="img" aria-labelledby="{name}-title {name}-desc"'
