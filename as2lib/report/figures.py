@@ -20,6 +20,7 @@ from PIL import Image
 from as2lib.escape import html
 
 matplotlib.rcParams["svg.hashsalt"] = "as2lib"
+matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text: searchable, and half the size
 matplotlib.rcParams["text.parse_math"] = False  # a label is text: "$" is a dollar
 seaborn.set_theme(style="whitegrid", context="notebook", palette="colorblind")
 LINE, MUTED = "#1f4e79", "#767676"
