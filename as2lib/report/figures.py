@@ -20,7 +20,6 @@ from PIL import Image
 from as2lib.escape import html
 
 matplotlib.rcParams["svg.hashsalt"] = "as2lib"
-matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text: searchable, and half the size
 matplotlib.rcParams["text.parse_math"] = False  # a label is text: "$" is a dollar
 seaborn.set_theme(style="whitegrid", context="notebook", palette="colorblind")
 LINE, MUTED = "#1f4e79", "#767676"
@@ -236,11 +235,12 @@ def as_png(figure: Figure) -> bytes:
 def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
     """An SVG file, not indented, that says what it is to who cannot see it.
 
-    Its ids begin with `name`, so pages can hold several.
+    Its ids begin with `name`, so pages can hold several; those of letters, its most frequent, are short.
     """
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", bbox_inches="tight", metadata=NOTHING)
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", re.sub(r"\n +", "\n", drawn.getvalue()))
+    text = text.replace("DejaVuSans-", "")
     start = text.index("<svg")
     end = text.index(">", start)
     labels = f' role="img" aria-labelledby="{name}-title {name}-desc"'
