@@ -1,4 +1,5 @@
 import io
+import re
 
 import numpy
 import pandas
@@ -72,3 +73,13 @@ def test_a_png_keeps_the_colour_of_a_single_small_marker():
     pixels = numpy.asarray(Image.open(io.BytesIO(figures.as_png(figure))).convert("RGB"), int).reshape(-1, 3)
     for colour in drawn:
         assert numpy.abs(pixels - 255 * numpy.array(colour)).max(axis=1).min() < 12
+
+
+def test_an_svg_file_names_all_that_it_uses_once_and_is_not_indented():
+    table = pandas.DataFrame({"a large": [0.11, 0.22]}, index=["head 1", "head 2"])
+    text = figures.as_svg(figures.heatmaps({"first": table}, "teacher", "head"), "page-1", "Title", "What it shows")
+    named, used = re.findall(r'\bid="([^"]+)"', text), re.findall(r'(?:href="#|url\(#)([^")]+)', text)
+    assert set(used) <= set(named)
+    assert len(set(named)) == len(named)
+    assert all(one.startswith("page-1-") for one in named)
+    assert not re.search(r"\n ", text.split("</desc>")[1])
