@@ -56,6 +56,7 @@ def test_points_are_ranked_by_dev_alone_beside_the_studys_own(root):
     study = with_rows("base/electra", grid={"alpha": [0.9, 0.1], "tau": [3]})
     invent(study, perfect=lambda run: run.spec.get("alpha") == 0.9)
     found = budget.tried(study)
+    assert found.index.name == "point"  # else the page would leave it out
     assert list(found.index) == ["alpha 0.1, tau 3", "alpha 0.5, tau 3", "alpha 0.9, tau 3"]
     assert found["run"].iloc[1] == "longer/kd/electra/seed-0"
     assert found["MAP"].iloc[2] == 100 > found["MAP"].iloc[1]

@@ -108,7 +108,8 @@ def tried(study: "Study") -> pandas.DataFrame:
     means = results.mean_and_spread(results.frame({name: [study.run(name).scores("dev")] for name in runs}))
     rows = [{"run": name, "alpha": spec["alpha"], "tau": spec["tau"], **means.loc[name]} for name, spec in runs.items()]
     found = pandas.DataFrame(rows).sort_values(["alpha", "tau"])
-    return found.set_index("alpha " + found["alpha"].map("{:g}".format) + ", tau " + found["tau"].map("{:g}".format))
+    points = "alpha " + found["alpha"].map("{:g}".format) + ", tau " + found["tau"].map("{:g}".format)
+    return found.set_index(points.rename("point"))
 
 
 def caption_tried(study: "Study") -> str:
