@@ -67,6 +67,11 @@ def test_points_are_ranked_by_dev_alone_beside_the_studys_own(root):
     assert budget.sentences_tried(study, budget.tried(with_rows("base/electra"))) == []
 
 
+def test_the_grid_varies_alpha_and_tau_alone(root):
+    with pytest.raises(ValueError, match=r"longer.grid.learning_rate"):
+        with_rows("base/electra", grid={"learning_rate": [1e-3, 2e-3]})
+
+
 def test_a_row_that_no_system_has_is_refused_by_name(root):
     with pytest.raises(ValueError, match=r"longer.rows: expected systems of CERBERUS.*got mhs/3h9"):
         with_rows("base/electra", "mhs/3h9").plan  # noqa: B018

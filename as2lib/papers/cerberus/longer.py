@@ -35,14 +35,15 @@ def runs(study: "Study") -> list[Run]:
     """The runs behind the rows, parents before children, under `longer/`."""
     if not study.longer:
         return []
-    every, wanted = {run.name: run for run in plan.runs(study_of(study))}, set()
+    every = {run.name: run for run in plan.runs(study_of(study))}
+    if unknown := [row for row in study.longer.rows if not any(prefix_of(name) == row for name in every)]:
+        raise ValueError(f"longer.rows: expected systems of CERBERUS, such as mhs/3h1; got {', '.join(unknown)}")
     own = every[f"{TRIED}/seed-{study.longer.seeds[0]}"]
     points = tried(own, points_for(own, study.longer.grid.model_dump()))
     every |= {run.name: run for run in points if run.spec != own.spec}
-    if unknown := [row for row in study.longer.rows if not any(prefix_of(name) == row for name in every)]:
-        raise ValueError(f"longer.rows: expected systems of CERBERUS, such as mhs/3h1; got {', '.join(unknown)}")
+    wanted = {own.name, *names(points)} if points else set()
     for name in reversed(every):
-        if name in wanted or prefix_of(name) in study.longer.rows or (points and name in {own.name, *names(points)}):
+        if name in wanted or prefix_of(name) in study.longer.rows:
             wanted |= {name, *every[name].parent_names}
     return [_renamed(study, run) for name, run in every.items() if name in wanted]
 

@@ -24,11 +24,16 @@ class Ensemble(Strict):
     trials: int = Field(100, gt=0, description="weights that Optuna tries on dev")
 
 
-class Grid(Strict):
-    """Points tried for each fit of CERBERUS; the best on dev is kept.  Empty: the value that the study gives."""
+class Balances(Strict):
+    """Weights of the hard loss, and temperatures.  Empty: the value that the study gives."""
 
     alpha: Points[Alpha] = Field([])
     tau: Points[Tau] = Field([])
+
+
+class Grid(Balances):
+    """Points tried for each fit of CERBERUS; the best on dev is kept.  Empty: the value that the study gives."""
+
     learning_rate: Points[Rate] = Field([])
     batch_size: Points[Count] = Field([])
 
@@ -43,7 +48,7 @@ class Longer(Strict):
     transfer_fit: dict[Literal["electra", "roberta", "albert"], dict[str, Any]] = Field(
         {}, description="what differs from `transfer`, by family"
     )
-    grid: Grid = Field(Grid(), description="points at which kd/electra is fitted as well, to be compared on dev")
+    grid: Balances = Field(Balances(), description="points at which kd/electra is fitted too, to be compared on dev")
     seeds: Seeds = Field([0], min_length=1)
     precision: Literal["float32", "bf16", "auto"] = "float32"
     kernels: bool = True
