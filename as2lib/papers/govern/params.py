@@ -53,6 +53,7 @@ class Ablation(Strict):
 
     teacher: Encoder
     student: Encoder
+    worse: Encoder | None = Field(None, description="the much worse teacher of Table 4; default: one like the student")
     teachers: Annotated[list[Annotated[int, Field(ge=1, le=10)]], AfterValidator(lambda n: sorted({*n}))] = Field(
         min_length=1, description="the points of Figure 2: numbers of teachers, 1 to 10"
     )
@@ -78,8 +79,8 @@ class Govern(Fits):
 
     @property
     def encoders(self) -> list[Encoder]:
-        ablation = [self.ablation.teacher, self.ablation.student] if self.ablation else []
-        return [*self.teachers, self.student, *ablation]
+        ablation = self.ablation and [self.ablation.teacher, self.ablation.student, self.ablation.worse]
+        return [one for one in (*self.teachers, self.student, *(ablation or ())) if one]
 
     @model_validator(mode="after")
     def _only_backbones_have_a_transfer_step(self) -> "Govern":

@@ -89,7 +89,7 @@ def ablation(study: "Study") -> list[Run]:
     by = [f"{prefix}/seed-0" for prefix, system in systems(study).items() if system.kind == "fold"]
     worse, better = "govern/worse-teacher/seed-0", f"govern/teacher-{len(study.govern.teachers)}/seed-0"
     found = [_teacher(study, name, given.teacher, fold, ABLATION) for fold, name in enumerate(by)]
-    found.append(_teacher(study, worse, given.student, TABLE_4 - 1, ABLATION))
+    found.append(_teacher(study, worse, given.worse or given.student, TABLE_4 - 1, ABLATION))
     # One teacher: both losses are equal, so the student of the mean serves both.
     taught = {f"mean-of-{n}": ("mean_ensemble", by[:n]) for n in given.teachers}
     taught |= {f"govern-of-{n}": ("govern", by[:n]) for n in sorted({*given.teachers, TABLE_4} - {1})}
