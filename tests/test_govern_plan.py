@@ -67,6 +67,13 @@ def test_table_4_replaces_the_fifth_teacher_alone(root):
     assert (better[4], worse[4]) == ("govern/teacher-2/seed-0", "govern/worse-teacher/seed-0")
 
 
+def test_the_worse_teacher_is_as_the_student_unless_the_study_says_otherwise(root):
+    ablation, worse = govern_section(root)["ablation"], "govern/worse-teacher/seed-0"
+    other = plan(study(root, ablation=ablation | {"worse": ablation["teacher"]}))
+    as_student, as_teacher = plan(study(root))[worse].spec, other["govern/fold-5/seed-0"].spec
+    assert other[worse].spec == as_teacher != as_student
+
+
 def test_figure_2_has_the_points_of_the_parameters_and_one_teacher_serves_both_curves(root):
     ablation = govern_section(root)["ablation"] | {"teachers": [7, 1, 3]}
     runs = plan(study(root, ablation=ablation))

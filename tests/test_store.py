@@ -11,7 +11,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.precision import native_bf16
-from as2lib.runs.files import read_logits, write_json, write_logits, write_scores
+from as2lib.runs.files import read_logits, write_json, write_logits, write_parquet, write_scores
 from as2lib.runs.identity import weights_identity
 from as2lib.runs.make import publish
 from as2lib.runs.store import Store
@@ -117,7 +117,7 @@ def test_published_scores_stand_in_for_a_run_that_is_not_here(trained_root, tmp_
     shutil.rmtree(copy / "work")
     assert Store(study).unpublished() == []
     published = Store(study).find("mhs/3h1/seed-0")
-    pandas.testing.assert_frame_equal(published.scores("test"), made)
+    pandas.testing.assert_frame_equal(published.scores("test"), made, rtol=2e-11, atol=0)
     assert log
     assert published.log() == log
     assert published.facts["machine"]
@@ -165,6 +165,21 @@ def test_published_scores_of_another_identity_are_not_accepted(trained_root, tmp
     publish(Store(study), ["mhs/3h1/seed-0"])
     other = Store(Study.load("tiny", {"distillation.tau": 1}))
     assert other.find("mhs/3h1/seed-0") is None
+
+
+def test_small_files_keep_ten_digits_of_a_score_and_the_order_of_those(tmp_path):
+    scores = numpy.concatenate([numpy.random.default_rng(0).random(5000), [0, 1, 0.5, 3e-300, 1 - 1e-10]])
+    whole = pandas.DataFrame({"question_id": [f"Q{n // 7}" for n in range(len(scores))], "score": scores})
+    path, sizes = tmp_path / "scores.parquet", {}
+    for small in (False, True):
+        write_parquet(path, whole, small=small)
+        sizes[small] = path.stat().st_size
+    found = pandas.read_parquet(path)
+    numpy.testing.assert_allclose(found["score"], scores, rtol=2**-36, atol=0)
+    assert found["score"].rank().equals(whole["score"].rank())
+    write_parquet(tmp_path / "again.parquet", found, small=True)
+    assert (tmp_path / "again.parquet").read_bytes() == path.read_bytes()
+    assert sizes[True] < 0.75 * sizes[False]
 
 
 def test_logits_of_another_pair_set_are_refused(tmp_path):
