@@ -21,8 +21,7 @@ def runs(study: "Study") -> list[Run]:
     if study.govern is None:
         return []
     found = [*transfers(study), *teachers(study), *ensembles(study), *students(study), *supervised(study)]
-    tried = [*ablation(study), *heads(study)] if study.govern.ablation else []
-    return [*map(study.govern.applied, [*found, *tried])]
+    return [*map(study.govern.applied, [*found, *ablation(study), *heads(study)])]
 
 
 def notebooks(study: "Study") -> list[Notebook]:
@@ -85,7 +84,8 @@ def supervised(study: "Study") -> list[Run]:
 
 def ablation(study: "Study") -> list[Run]:
     """Figure 2 and Table 4: teachers of one size on nine folds of ten, and students that hear 1 to 10 of them."""
-    given = study.govern.ablation
+    if (given := study.govern.ablation) is None:
+        return []
     by = [f"{prefix}/seed-0" for prefix, system in systems(study).items() if system.kind == "fold"]
     worse, better = "govern/worse-teacher/seed-0", f"govern/teacher-{len(study.govern.teachers)}/seed-0"
     found = [_teacher(study, name, given.teacher, fold, ABLATION) for fold, name in enumerate(by)]
@@ -101,6 +101,8 @@ def ablation(study: "Study") -> list[Run]:
 def heads(study: "Study") -> list[Run]:
     """Beyond the paper: a head for each teacher, which learns from it alone, or from the vote of the others."""
     given, by = study.govern, names(teachers(study))
+    if not (given.ablation and given.ablation.heads):
+        return []
     taught = {f"heads-{name}": (f"{name}_a_head", by) for name in ("teacher", "govern")}
     shape = {"body": study.mhs.body, "heads": len(by), "combine": study.mhs.combine}
     return _unlabelled(study, given.student, taught, given.unlabelled_fit, study.grid_seeds, STUDENTS, mhs=shape)

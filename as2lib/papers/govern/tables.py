@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and how the names of all of them end
 
 
+def sentence_left_out(study: "Study") -> str:
+    """What of this page the study does not ask for; empty where it asks for all."""
+    if not study.govern.ablation:
+        return "This study has no `govern.ablation`: Tables 10.4, 10.5 and 10.9 and Figure 10.2 are left out."
+    return "" if study.govern.ablation.heads else "This study has no `govern.ablation.heads`: Table 10.9 is left out."
+
+
 def data(study: "Study") -> pandas.DataFrame:
     """Questions and pairs of the pool and of the labelled sets, beside those of GOVERN's Table 1.
 
