@@ -1,3 +1,5 @@
+from collections import namedtuple
+
 import numpy
 import pandas
 import pytest
@@ -6,10 +8,11 @@ from scipy import stats
 from as2lib import Study
 from as2lib.metrics import significance, threshold
 from as2lib.papers import claims, fidelity
-from as2lib.papers.cerberus import longer
+from as2lib.papers.cerberus import longer, sets
 from as2lib.paths import find_root
 from as2lib.runs.results import published
 
+Row = namedtuple("Row", ["published", "digits", "computed", "by"])
 NEVER = {"online GOVERN", "online mean"}  # people judged them
 
 
@@ -151,16 +154,51 @@ def test_operations_are_those_that_the_counter_counts(row):
 def test_every_number_has_a_known_way_to_be_computed_and_a_source():
     for paper in fidelity.NAMES:
         table = published(f"{paper}_fidelity")
-        assert set(table["by"]) <= set(fidelity.COMPUTED)
+        assert set(table["by"]) <= {*fidelity.COMPUTED, *fidelity.OF_PAIRS}
         assert table[["quantity", "published", "of", "source"]].notna().all().all()
         assert not table.duplicated(["quantity", "source"]).any()
 
 
-def test_a_number_agrees_within_a_percent_or_half_a_printed_digit(monkeypatch, tmp_path):
-    row = pandas.Series({"published": 2.7, "digits": 1, "computed": 2.74})
-    assert fidelity._state(row) == "agrees"
-    assert fidelity._state(row.replace(2.74, 2.76)) == "differs"
-    assert fidelity._state(pandas.Series({"published": 335, "digits": 0, "computed": 338.0})) == "agrees"
-    monkeypatch.setattr(fidelity, "local_folder", lambda name: None)
-    fidelity.pairs.cache_clear(), fidelity.counted.cache_clear()
-    assert numpy.isnan(fidelity.computed(None, "set", "wikiqa test answered | questions"))
+def test_a_number_agrees_within_half_a_printed_digit_and_a_size_within_a_percent():
+    def state(published, digits, computed, by="arithmetic"):
+        return fidelity._state(Row(published, digits, computed, by))
+
+    assert [state(2.7, 1, value) for value in (2.74, 2.76, numpy.nan)] == ["agrees", "differs", "not here"]
+    assert [state(335, 0, 338.0, by) for by in ("parameters M", "set")] == ["agrees", "differs"]
+
+
+@pytest.mark.parametrize(
+    ("paper", "quantity"),
+    [
+        ("cerberus", "WikiQA, all splits: questions"),
+        ("cerberus", "WikiQA, all splits: pairs"),
+        ("cerberus", "IAS2, all splits: questions"),
+        ("cascade", "example: average batch"),
+        ("cosinet", "SQuAD-sent: RR, P@1, Table 2 by Table 5"),
+        ("cosinet", "NQ-LA: WO, MAP, Table 2 by Table 6"),
+        ("govern", "year of CA-MKD's source in section 4.4"),
+    ],
+)
+def test_what_a_paper_says_in_two_ways_differs(paper, quantity):
+    row = next(row for row in published(f"{paper}_fidelity").itertuples() if row.quantity == quantity)
+    assert fidelity._state(Row(row.published, row.digits, fidelity.computed(None, row.by, row.of), row.by)) == "differs"
+
+
+def test_numbers_of_pairs_come_from_published_scores_where_the_texts_are_not_here(monkeypatch):
+    monkeypatch.setattr(fidelity, "mapped", lambda source, split: None)
+    study = Study.load("wikiqa")
+    for of, value in {"questions": 633, "pairs": 6165, "answered %": 38.389}.items():
+        assert fidelity.computed(study, "set", f"wikiqa test all | {of}") == pytest.approx(value, abs=1e-3)
+    for of, value in {"random P@1": 20.355, "word_overlap MAP": 51.075, "reciprocal_rank MRR": 64.266}.items():
+        assert fidelity.computed(study, "ranker", f"wikiqa test {of}") == pytest.approx(value, abs=1e-3)
+    assert fidelity.computed(study, "set", "trecqa train all | candidates a question") == pytest.approx(50.731, abs=1e-3)
+    for of in ("wikiqa test all | words a question", "asnq test all | pairs", "asnq train all | pairs"):
+        assert numpy.isnan(fidelity.computed(study, "set", of))
+
+
+@pytest.mark.parametrize("where", fidelity.TRAINING)
+def test_the_kept_counts_of_a_training_set_are_those_of_its_texts(where):
+    source, split, policy = where.split()
+    if (pairs := fidelity.mapped(source, split)) is None:
+        pytest.skip(f"{source} is not mapped in params/local.yaml")
+    assert tuple(sets.statistics(pairs).loc[policy, sets.COUNTS]) == fidelity.TRAINING[where]

@@ -11,6 +11,8 @@ from datasets import Dataset, Features
 from as2lib.data.pairs import FEATURES, at_hand
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from as2lib.study import Study
 
 
@@ -21,12 +23,24 @@ def pairs_of(study: "Study", parts: Sequence[str]) -> Dataset | None:
     """
     if (found := at_hand(tuple(parts))) is not None:
         return found
+    return scored_pairs(study, parts)
+
+
+def scored_pairs(study: "Study", parts: Sequence[str]) -> Dataset | None:
+    """question_id and label of every pair of some parts, as the trivial baseline over these parts has them."""
+    if (table := scored_by(study, "overlap_then_rank", parts)) is None:
+        return None
+    columns = table[["question_id", "label"]].to_dict("list")
+    return Dataset.from_dict(columns, Features({name: FEATURES[name] for name in columns}))
+
+
+def scored_by(study: "Study", scorer: str, parts: Sequence[str]) -> "DataFrame | None":
+    """What a ranker that learns nothing scored on some parts; None where no run of it has."""
     for name, run in study.plan.items():
         for split in ("dev", "test"):
-            over_them = run.spec.get("scorer") == "overlap_then_rank" and run.data.get(split) == list(parts)
+            over_them = run.spec.get("scorer") == scorer and run.data.get(split) == list(parts)
             if over_them and (ranker := study.store.find(name)):
-                columns = ranker.scores(split)[["question_id", "label"]].to_dict("list")
-                return Dataset.from_dict(columns, Features({name: FEATURES[name] for name in columns}))
+                return ranker.scores(split)
     return None
 
 
