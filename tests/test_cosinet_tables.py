@@ -100,3 +100,20 @@ def test_a_random_order_is_set_beside_its_own_corpus_alone(study, monkeypatch):
 def test_the_published_table_is_the_targets(source, beside):
     study = SimpleNamespace(data=SimpleNamespace(target=SimpleNamespace(test=[f"{source}:test"])))
     assert tables.corpus(study) == (source, *beside)
+
+
+def test_the_other_corpora_stand_beside_the_target_as_published(study, read):
+    assert tables.rankers(study).set_index("run").loc["random", "published SQuAD-sent MAP"] == 43.81
+    assert tables.rankers(study)["published NQ-LA P@1"].tolist() == [3.24, 46.06, 23.06, 41.01]
+    assert tables.sets(study).loc["NQ-LA, published", "words a candidate"] == 98.76
+
+
+def test_the_mrr_of_trivial_rankers_is_that_of_the_papers_results(study, read):
+    assert tables.rankers(study)["published MRR"].tolist()[1:] == [64.26, 51.24, 69.43]
+
+
+def test_seconds_have_the_papers_bert_and_their_caption_says_where_no_machine_is_known(study, read):
+    assert tables.seconds(study)["published seconds"].iloc[-1] == 1070
+    said = tables.captions(study, 15)
+    assert "machine not recorded, 1 thread(s)" in said[5]
+    assert "W^g" in said[4]

@@ -74,6 +74,17 @@ def test_rows_stand_in_the_papers_order_under_names_of_their_own(root):
     assert systems.on_second(Study.load("tiny")) == []
 
 
+def test_the_papers_rows_that_are_not_run_here_stand_in_their_places_without_numbers_of_ours(root):
+    rows = {"run": ["second/base/electra", "second/mhs/3h1"], "row": [6, 14], "MAP": [60.0, 61.0]}
+    found = pandas.DataFrame(rows, index=["base", "MHS"]).astype({"row": "Int64"})
+    table = second_tables.beside_all(with_rows(root, "base/electra", "mhs/3h1"), found)
+    assert table["row"].tolist() == list(range(1, 15))
+    assert table["MAP"].dropna().to_dict() == {"base": 60.0, "MHS": 61.0}
+    hydra = table.loc["Hydra, taught by 3 ELECTRA-BASE, not run here"]
+    assert hydra[["published P@1", "published MAP", "published MRR"]].tolist() == [62.7, 73.0, 73.3]
+    assert hydra["published parameters"] == "124 M"
+
+
 def test_claims_of_the_second_target_are_about_the_runs_that_a_study_has_there(root):
     splits = {role: str(root / f"{role}.tsv") for role in ("train", "dev", "test")}
     listed = claims.listed()

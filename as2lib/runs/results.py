@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean, and what it is the mean of
 METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
+CLIPPED = "Gradients are clipped at a norm of 1.0 here."
 TIE_RULE = "equal scores count against the system"
 # What the papers call the sets that they use, by our names.
 PAPERS_SETS = {"asnq": "ASNQ", "ias2": "IAS2", "wikiqa": "WikiQA", "gpd": "GPD", "trecqa": "TREC-QA"}

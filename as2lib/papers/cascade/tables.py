@@ -206,9 +206,10 @@ def grid(study: "Study") -> pandas.DataFrame:
 def note_grid() -> str:
     """What the paper says of its Figure 2, whose points it does not print."""
     said = published("cascade_figure2").set_index("quantity")["value"]
+    tapers = said.filter(like="tapers").item()
     return (
         f"Published (GPD, dev set, ratios {said['lowest drop ratio']:g} to {said['highest drop ratio']:g}): P@1 from "
-        f"{said['lowest P@1']:.1f} to {said['highest P@1']:.1f}."
+        f"{said['lowest P@1']:.1f} to {said['highest P@1']:.1f}; from a relative cost of {tapers:g} % on it tapers off."
     )
 
 

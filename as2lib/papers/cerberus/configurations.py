@@ -34,6 +34,16 @@ def by_layers(study: "Study") -> pandas.DataFrame:
     return table.assign(**{f"published {metric}": paper[f"IAS2 {metric}"] for metric in results.METRICS})
 
 
+def beside_all(table: pandas.DataFrame) -> pandas.DataFrame:
+    """`by_layers`, with the paper's configurations that are not run here.  table: from `by_layers`."""
+    paper = results.published("cerberus_table4")
+    paper = paper[~paper["configuration"].isin(table["the paper's"])].set_index("configuration", drop=False)
+    rest = {"the paper's": paper["configuration"]}
+    rest |= {f"published {metric}": paper[f"IAS2 {metric}"] for metric in results.METRICS}
+    rest = pandas.DataFrame(rest).rename(index="{}, not run here".format)
+    return pandas.concat([table, rest]).rename_axis("system")
+
+
 def sentence_layers(heads: pandas.DataFrame) -> str:
     """heads: the configurations' rows of `by_layers`."""
     paper, found = results.published("cerberus_table4")["IAS2 MAP"], heads["MAP"]

@@ -31,6 +31,17 @@ def table(study: "Study") -> pandas.DataFrame:
     return found.sort_values("row", na_position="first")
 
 
+def beside_all(study: "Study", found: pandas.DataFrame) -> pandas.DataFrame:
+    """`table`, with the paper's rows that are not run here.  found: from `table`."""
+    paper = results.published("cerberus_table2")
+    paper = paper[~paper["run"].isin(_here(study))]
+    taught = (", taught by " + paper["teacher"]).fillna("")
+    rest = {"row": paper["row"], "published parameters": paper["parameters_M"].map("{:g} M".format)}
+    rest |= {f"published {metric}": paper[f"ASNQ {metric}"] for metric in results.METRICS}
+    rest = pandas.DataFrame(rest).set_index(paper["student"] + taught + ", not run here")
+    return pandas.concat([found, rest]).rename_axis("system").sort_values("row", na_position="first")
+
+
 def caption(study: "Study", found: pandas.DataFrame) -> str:
     text, given = results.caption(int(found["questions"].iloc[0]), (), "ASNQ, CERBERUS Table 2"), study.second
     if not given:

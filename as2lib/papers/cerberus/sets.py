@@ -21,6 +21,7 @@ from as2lib.runs.wording import begin, number, some
 if TYPE_CHECKING:
     from as2lib.study import Study
 
+RANKERS = "Cosinet Table 2; MRR: Tables 4 to 6"  # the source of `published_rankers`
 COUNTS = ["questions", "pairs", "correct"]
 RATES = ["candidates a question", "correct a question"]
 _TEXTS = {"question": "words a question", "answer": "words a candidate"}
@@ -97,12 +98,20 @@ def answer(test: pandas.Series, found: pandas.DataFrame, seen: tuple[int, int] |
     )
 
 
+def published_rankers() -> pandas.DataFrame:
+    """Cosinet's Table 2, with the MRR that its Tables 4 to 6 have of the same rankers."""
+    found = published("cosinet_table2")
+    for table, dataset in (("table4", "WikiQA"), ("table5", "SQuAD-sent"), ("table6", "NQ-LA")):
+        found = found.merge(published(f"cosinet_{table}")[["run", f"{dataset} MRR"]], how="left", on="run")
+    return found
+
+
 def trivial_rankers(study: "Study", pairs: Dataset, dataset: str = "WikiQA") -> pandas.DataFrame:
     """Cosinet Table 2: a random order of the test `pairs`, in exact expectation, and the rankers that learn nothing.
 
     dataset: whose published numbers stand beside them.
     """
-    paper = published("cosinet_table2")
+    paper = published_rankers()
     chance = lexical.expected_random(pairs)
     first = {"run": "random", **{metric: 100 * chance[metric] for metric in results.METRICS}}
     first |= {**results.published_row(paper, "random", dataset), "questions": chance["questions"]}

@@ -10,7 +10,7 @@ from as2lib.data.pairs import at_hand
 from as2lib.data.sources import BUILT, split_part
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cerberus import longer
-from as2lib.papers.cerberus.sets import statistics
+from as2lib.papers.cerberus.sets import RANKERS, statistics, trivial_rankers
 from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.papers.cerberus.tables import numbers, tested
 from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, PLAIN, SECOND, SHUFFLED, UPPER, fine_tuned, systems
@@ -46,14 +46,16 @@ def sentence_texts(study: "Study") -> str:
 def captions(study: "Study", questions: int) -> dict[int, str]:
     """What stands over the tables, by number.  questions: those that are answered."""
     _, dataset, number = corpus(study)
-    machines = {run.facts.get("machine") for one in MODELS for run in study.runs(one.prefix)} - {None}
+    facts = [run.facts for one in timed(study) for run in study.runs(one.prefix)]
+    machines = {one.get("machine") or "machine not recorded" for one in facts}
     shares = f"of those of the second over all candidates; Cosinet's own are {100 * relative_cost(study):.1f} %"
     cost = f"Cost: multiplications of both stages, {shares}."
     if absent := sentence_texts(study):
         cost = f"{absent} The cost of both stages cannot be counted without the lengths of texts."
     return {
-        2: results.caption(questions, published_as=f"{dataset}, Cosinet Table 2"),
-        4: results.caption(questions, study.cosinet.seeds, f"{dataset}, Cosinet Table {number}"),
+        2: results.caption(questions, published_as=f"{dataset}, {RANKERS}; of other corpora: Table 2"),
+        4: f"{results.caption(questions, study.cosinet.seeds, f'{dataset}, Cosinet Table {number}')} CA's attention "
+        f"lacks the projection W^g of Wang and Jiang's equation 2. {results.CLIPPED}",
         5: f"A whole fit, scoring included, {', '.join([*sorted(machines), str(study.threads)])} thread(s); published: "
         "training on a GTX 1080 Ti.",
         6: results.tests_caption(study),
@@ -63,7 +65,9 @@ def captions(study: "Study", questions: int) -> dict[int, str]:
 
 
 def sets(study: "Study") -> pandas.DataFrame:
-    """Table 1: the target's test set, and those built from reading comprehension whose originals are at hand."""
+    """Table 1: the target's test set, those built from reading comprehension whose originals are at hand, and every
+    published one.
+    """
     source, here, _ = corpus(study)
     mapped = [name for name in BUILT if name != source and (local_folder(name) or local_folder(BUILT[name]))]
     pairs = {"target": target(study)} | {name: at_hand((f"{name}:test",)) for name in mapped}
@@ -75,7 +79,18 @@ def sets(study: "Study") -> pandas.DataFrame:
         ours["answered %"] = 100 * counts.loc["answered", "questions"] / ours["questions"]
         rows[f"{name}, here"] = {column: ours.get(column, numpy.nan) for column in paper}
         rows[f"{dataset}, published"] = paper.loc[dataset].to_dict()
+    for dataset in paper.index:
+        rows.setdefault(f"{dataset}, published", paper.loc[dataset].to_dict())
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("set").astype({"questions": int, "pairs": int})
+
+
+def rankers(study: "Study") -> pandas.DataFrame:
+    """Table 2: the rankers that learn nothing on the target, and on the paper's other corpora as published."""
+    here = corpus(study)[1]
+    found = trivial_rankers(study, target(study), here)
+    others = [name for name, _ in CORPORA.values() if name != here]
+    theirs = results.published("cosinet_table2").set_index("run").reindex(found["run"]).set_axis(found.index)
+    return found.assign(**{f"published {of} {one}": theirs[f"{of} {one}"] for of in others for one in ("P@1", "MAP")})
 
 
 def sentence_random(study: "Study", rankers: pandas.DataFrame) -> str:
@@ -129,9 +144,15 @@ def sentence_best(table: pandas.DataFrame) -> str:
 def seconds(study: "Study") -> pandas.DataFrame:
     """Table 5: how long a fit took, mean over seeds."""
     theirs = results.published(f"cosinet_table{corpus(study)[-1]}").set_index("run")["seconds"]
-    ours = {one.label: numpy.mean([run.facts["seconds"] for run in study.runs(one.prefix)]) for one in MODELS}
+    rows = timed(study)
+    ours = {one.label: numpy.mean([run.facts["seconds"] for run in study.runs(one.prefix)]) for one in rows}
     table = pandas.DataFrame({"seconds": ours}).rename_axis("system")
-    return table.assign(**{"published seconds": [theirs.get(one.prefix) for one in MODELS]})
+    return table.assign(**{"published seconds": [theirs.get(one.prefix) for one in rows]})
+
+
+def timed(study: "Study") -> list[results.System]:
+    """The rows of Table 5: the twelve models, and the encoder that is only fine-tuned, as the paper's BERT."""
+    return [*MODELS, *(one for one in fine_tuned(study) if one.prefix == PLAIN)]
 
 
 def pieces(study: "Study") -> pandas.DataFrame:
