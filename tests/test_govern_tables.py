@@ -118,3 +118,14 @@ def test_the_sentence_of_the_votes_lead_says_its_direction():
     assert (
         len(tables.sentences_premise(groups([0.3, 0.2, 0.1], [50, 60, 70]).head(1))) == 2
     )  # one group has no direction
+
+
+def test_without_texts_the_runs_say_how_many_pairs_they_learnt_from(voted, monkeypatch):
+    whole = tables.data(voted.study)["pairs"]
+    monkeypatch.setattr(tables, "at_hand", lambda *_: None)
+    monkeypatch.setattr(tables, "pairs_of", lambda *_: None)
+    monkeypatch.setitem(tables.LEARNERS, "train", "govern/ca-mkd")  # the study has no other that learns from labels
+    found = tables.data(voted.study)
+    assert found.loc[["unlabelled", "train"], "pairs"].tolist() == whole[["unlabelled", "train"]].tolist()
+    assert found["questions"].isna().all()
+    assert "The pool has" in tables.sentence_data(found)

@@ -34,6 +34,7 @@ NOBODY_SAYS = {
 }
 STUDY = SimpleNamespace(
     significance=SimpleNamespace(alpha=0.01, margin=0.02),
+    plan={},
     seeds=[0, 1],
     grid_seeds=[0],
     fit=SimpleNamespace(**{name: SimpleNamespace(steps=60) for name in ("transfer", "adapt", "direct")}),
@@ -81,7 +82,7 @@ def of_teachers(value):
     yield tables.sentence_best(found)
     yield tables.answer_teachers(found, gain)
     yield tables.sentence_steps(STUDY, compared(value, ["a − b"], 0.001))
-    yield from tables.sentences_transfer(STUDY, gain, 60.0)
+    yield from tables.sentences_transfer(STUDY, gain, gain["MAP without"], 60.0)
 
 
 def of_students(value):

@@ -4,10 +4,12 @@ from types import SimpleNamespace
 import numpy
 import pandas
 import pytest
+from transformers import TrainingArguments
 
 from as2lib import Study
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cerberus import tables
+from as2lib.papers.cerberus import budget, tables
+from as2lib.papers.kinds import tables as kinds
 from as2lib.runs import results
 from as2lib.runs.results import System
 
@@ -146,12 +148,12 @@ def test_one_encoder_behind_three_names_is_said_and_three_encoders_are_not(monke
     assert tables.note_on_families(Study.load("paper")) == tables.note_on_families(Study.load("sample")) == ""
 
 
-def test_headlines_and_search_spaces_are_stored_as_printed():
-    headline = results.published("cerberus_headline").set_index("claim")
-    assert headline.loc["fewer parameters than the teachers", ["low", "high"]].tolist() == [45, 63]
-    assert headline["low"].tolist()[:3] == [64, 60, 2.7]
+def test_search_spaces_are_stored_as_printed_and_notebook_03_says_them():
     spaces = results.published("cerberus_search").set_index("parameter")["values"]
     assert spaces["batch size"].split() == ["8", "16", "24", "32", "64"]
+    said = (Path(__file__).parents[1] / "notebooks/03_distillation.ipynb").read_text()
+    for name in ("steps", "steps, ASNQ", "steps between evaluations", "patience", "patience, ASNQ"):
+        assert f"{int(spaces[name]):,}" in said
     figure = results.published("cascade_figure2").set_index("quantity")["value"]
     assert figure["highest P@1"] - figure["lowest P@1"] == pytest.approx(5.6)
 
@@ -165,3 +167,41 @@ def test_the_weights_that_dev_gave_an_ensemble_are_said_by_seed():
         "Dev weighs the members of the ensemble of 3 distilled by 0.25 / 0.75 / 0.00 and 0.50 / 0.00 / 0.50 (seeds 0 "
         "and 1)."
     ]
+
+
+def test_captions_tell_what_differs_from_the_paper_where_the_number_stands(monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(Path(__file__).parents[1]))
+    study, rows = (
+        Study.load("wikiqa"),
+        pandas.DataFrame({"questions": [243, 243], "run": ["base/electra", "hydra/3h1"]}),
+    )
+    hydra = "Hydra's teachers share one transfer step"
+    assert hydra in tables.caption_on_wikiqa(study, rows)
+    assert hydra not in tables.caption_on_wikiqa(study, rows[:1])
+    assert "clipped at a norm of 1.0" in tables.caption_on_wikiqa(study, rows[:1])
+    strategies = tables.caption_strategies(study, 243)
+    assert "counts the hard loss once a teacher, 3 times" in strategies
+    assert hydra in strategies
+    for caption in (strategies, budget.caption(study), kinds.caption(study)):
+        assert "All 3 families are one encoder here" in caption
+
+
+def test_gradients_are_clipped_as_the_captions_say():
+    assert "1.0" in results.CLIPPED
+    assert TrainingArguments("unused").max_grad_norm == 1.0  # which fits leave as it is
+
+
+def test_one_fit_under_several_names_counts_once():
+    ids = {"direct/electra-base": "b", "direct/roberta-base": "b", "direct/albert-base": "c"}
+    runs = lambda prefix: [SimpleNamespace(identity=ids.get(prefix, "large"))]  # noqa: E731
+    study = SimpleNamespace(runs=runs, label=lambda family, size: f"{family} {size}", plan={}, grid_seeds=[0])
+    study.significance = SimpleNamespace(alpha=0.01)
+    maps = [67.0 if one.prefix in ids else 70.0 for one in tables.direct(study)]
+    gain = pandas.DataFrame({"MAP without": maps, "difference": 1.0, "p Holm": 1.0})
+    without = tables.alone(study, gain)
+    assert sorted(without) == [67.0, 67.0, 70.0]
+    said = tables.sentences_transfer(study, gain, without, 68.0)[1]
+    assert said.startswith("Without it 2 of the 3 fits behind these 6 rows stay below the trivial baseline")
+    plan = {f"transfer/{family}": {"steps": steps} for family, steps in (("a", 145), ("b", 450), ("c", 522))}
+    study.plan = {name: SimpleNamespace(spec={"training": one}) for name, one in plan.items()}
+    assert "145 to 522 steps of transfer" in tables.sentences_transfer(study, gain, without, 68.0)[1]

@@ -33,13 +33,14 @@ STATES = ["differs", "agrees", "not here"]
 EXITS, DEPTH = (4, 6, 8, 10, 12), 12  # of the cascade's paper
 NEAR = 0.01  # a relative difference of a size up to this agrees: how a vocabulary is counted is not printed
 TOKENS = 128  # of a pair, in counts of operations
-# Questions, pairs and correct candidates of training sets, of the pairs that `sources.FINGERPRINTS` names: no run scores
-# these, so only their texts would say.
+# Questions, pairs and correct candidates of training sets, which no run scores: of the pairs that have
+# `sources.FINGERPRINTS`.
 TRAINING = {"wikiqa train answered": (873, 8672, 1040), "trecqa train all": (93, 4718, 348)}
 WORDS, PLACES = 50265, 514  # the vocabulary and positions of RoBERTa, which the teachers of GOVERN are taken to have
 CAPTION = (
     "State: agrees within half a unit of the last printed digit, sizes and operations of models also within 1 %; "
-    "differs; not here: needs a data set that is not at hand. Operations are multiplications and additions of matrix products for a pair of 128 tokens."
+    "differs; not here: needs a data set that is not at hand. Operations are multiplications and additions of matrix "
+    "products for a pair of 128 tokens."
 )
 
 

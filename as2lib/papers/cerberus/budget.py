@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import pandas
 
 from as2lib.papers.cerberus.longer import BEFORE, GRID, TRIED, called
+from as2lib.papers.cerberus.plan import steps
 from as2lib.papers.cerberus.systems import systems
-from as2lib.papers.cerberus.tables import on_wikiqa, tested
+from as2lib.papers.cerberus.tables import note_on_families, on_wikiqa, tested
 from as2lib.runs import results
 from as2lib.runs.wording import apart, changed, number, some, spread_text
 
@@ -48,15 +49,6 @@ def table(study: "Study") -> pandas.DataFrame:
     return table[[*table.columns.difference(last, sort=False), *last]]
 
 
-def steps(study: "Study", *prefixes: str) -> str:
-    """What the fits of these prefixes are given, from the fewest to the most: "145 to 522 steps", "3 epochs"."""
-    trainings = [run.spec["training"] for name, run in study.plan.items() if name.startswith(prefixes)]
-    for unit in ("steps", "epochs"):
-        if found := {one[unit] for one in trainings if one.get(unit)}:
-            return " to ".join(f"{count:,}" for count in sorted({min(found), max(found)})) + f" {unit}"
-    return "no step"
-
-
 def computing(study: "Study") -> str:
     """How the rows at the larger budget are computed, where the study's own are computed otherwise; else nothing."""
     both = (study.longer, study)
@@ -79,7 +71,7 @@ def caption(study: "Study") -> str:
         f"{seeds(longer.seeds)}, {steps(study, BEFORE + 'transfer/')} of transfer, by its set, and at most "
         f"{longer.adapt.steps:,} of adapt, against {steps(study, 'transfer/')} and {study.fit.adapt.steps:,}"
         f"{otherwise}. {direct}Difference: longer minus shorter, points of MAP, with its 95 % bootstrap interval over "
-        f"questions. Published: {results.published_set(study)}, CERBERUS Table 2."
+        f"questions. Published: {results.published_set(study)}, CERBERUS Table 2.{note_on_families(study)}"
     )
 
 

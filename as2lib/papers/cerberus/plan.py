@@ -242,3 +242,12 @@ def _ensemble(study: "Study", prefix: str, members: list[str], seed: int, data=N
     spec = {"combine": "mean"} if prefix.endswith("/teachers") else tuned
     parents, group = {"members": members}, group or f"students-{seed}"
     return Run(f"{prefix}/seed-{seed}", "ensemble", spec, data or scored(study), seed, group, parents)
+
+
+def steps(study: "Study", *prefixes: str) -> str:
+    """What the fits of these prefixes are given, from the fewest to the most: "145 to 522 steps", "3 epochs"."""
+    trainings = [run.spec["training"] for name, run in study.plan.items() if name.startswith(prefixes)]
+    for unit in ("steps", "epochs"):
+        if found := {one[unit] for one in trainings if one.get(unit)}:
+            return " to ".join(f"{count:,}" for count in sorted({min(found), max(found)})) + f" {unit}"
+    return "no step"

@@ -9,6 +9,8 @@ import numpy
 import pandas
 
 from as2lib.metrics import ranking
+from as2lib.papers.cerberus.plan import steps
+from as2lib.papers.cerberus.sets import RANKERS, published_rankers
 from as2lib.papers.cerberus.systems import STUDENT, direct, mhs_label, models, students, systems
 from as2lib.runs import results
 from as2lib.runs.finished import Finished
@@ -19,6 +21,7 @@ from as2lib.runs.wording import apart, begin, changes, listed, number, some, spa
 if TYPE_CHECKING:
     from as2lib.study import Study
 
+HYDRA = " Hydra's teachers share one transfer step."
 OVERVIEW = (  # the overview's words for a reader who has seen no other notebook
     System("lexical/overlap_then_rank", "WO+RR (trivial baseline)"),
     System("base/electra", "base model, no teacher", "base size"),
@@ -31,13 +34,14 @@ OVERVIEW = (  # the overview's words for a reader who has seen no other notebook
 
 def on_wikiqa() -> pandas.DataFrame:
     """The published rows of CERBERUS and Cosinet, by `run`: WikiQA, and CERBERUS's IAS2 and ASNQ."""
-    return pandas.concat([results.published("cerberus_table2"), results.published("cosinet_table2")])
+    return pandas.concat([results.published("cerberus_table2"), published_rankers()])
 
 
 def caption_on_wikiqa(study: "Study", found: pandas.DataFrame) -> str:
-    beside = f"{results.published_set(study)}, CERBERUS Table 2, the row in the same place; WO+RR: Cosinet Table 2"
+    beside = f"{results.published_set(study)}, CERBERUS Table 2, the row in the same place; WO+RR: {RANKERS}"
     caption = results.caption(int(found["questions"].iloc[0]), study.seeds, beside)
-    return caption + " IAS2, which is private: the same rows." + note_on_families(study)
+    hydra = HYDRA if "hydra/3h1" in set(found["run"]) else ""
+    return f"{caption} IAS2, which is private: the same rows.{hydra} {results.CLIPPED}{note_on_families(study)}"
 
 
 def note_on_families(study: "Study") -> str:
@@ -72,7 +76,7 @@ def better(study: "Study", tests: pandas.DataFrame) -> pandas.DataFrame:
 def overview_caption(study: "Study") -> str:
     return (
         f"Target test set, policy “answered”; {results.TIE_RULE}. Percent; ±: standard deviation over seeds; a dash: "
-        f"not run, or not in the paper. Published: {results.published_set(study)}, CERBERUS and Cosinet, Table 2."
+        f"not run, or not in the paper. Published: {results.published_set(study)}, CERBERUS Table 2 and {RANKERS}."
     )
 
 
@@ -134,16 +138,23 @@ def transfer_gain(study: "Study") -> pandas.DataFrame:
     return gain
 
 
-def sentences_transfer(study: "Study", gain: pandas.DataFrame, trivial: float) -> list[str]:
-    """trivial: the MAP of the trivial baseline."""
-    points, helped, below = gain["difference"], len(better(study, gain)), int((gain["MAP without"] < trivial).sum())
-    fit = study.fit
+def alone(study: "Study", gain: pandas.DataFrame) -> pandas.Series:
+    """The MAP of each fit without the transfer step: one fit may stand behind several families' names."""
+    fits = pandas.Series([tuple(run.identity for run in study.runs(one.prefix)) for one in direct(study)])
+    return gain["MAP without"][~fits.duplicated().to_numpy()]
+
+
+def sentences_transfer(study: "Study", gain: pandas.DataFrame, without: pandas.Series, trivial: float) -> list[str]:
+    """without: from `alone`.  trivial: the MAP of the trivial baseline."""
+    points, helped, below = gain["difference"], len(better(study, gain)), int((without < trivial).sum())
+    fits = f"fits behind these {len(gain)} rows" if len(without) < len(gain) else "models"
     return [
         f"On average the transfer step {changes(points.mean())} (by model {span(points.min(), points.max())}); it "
         f"makes a real difference for the better to {some(helped, len(gain), 'models')}.",
-        f"Without it {some(below, len(gain), 'models')} stay below the trivial baseline; they train for "
-        f"{fit.direct.steps} steps, against about {fit.transfer.steps} and {fit.adapt.steps}, with "
-        f"seed{'s' * (len(study.grid_seeds) > 1)} {listed([*map(str, study.grid_seeds)])}.",
+        f"Without it {some(below, len(without), fits)} stay{'s' * (below == 1)} below the trivial baseline; such a fit "
+        f"has {steps(study, 'direct/')}, against {steps(study, 'transfer/')} of transfer and "
+        f"{steps(study, 'teacher/', 'base/')} of adapt, with seed{'s' * (len(study.grid_seeds) > 1)} "
+        f"{listed([*map(str, study.grid_seeds)])}.",
     ]
 
 
@@ -228,6 +239,13 @@ def strategies(study: "Study") -> pandas.DataFrame:
     with_heads = found["run"].str.startswith(("mhs/", "hydra/"))
     found["heads disagree %"] = found["run"][with_heads].map(lambda prefix: disagreement(study.runs(prefix)))
     return found
+
+
+def caption_strategies(study: "Study", questions: int) -> str:
+    return (
+        f"{results.caption(questions, study.seeds, 'IAS2, CERBERUS Table 3')} Ablations: seeds {study.grid_seeds}. The "
+        f"sum of the losses counts the hard loss once a teacher, {len(FAMILIES)} times.{HYDRA}{note_on_families(study)}"
+    )
 
 
 def sentences_strategies(found: pandas.DataFrame) -> list[str]:

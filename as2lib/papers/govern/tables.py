@@ -14,6 +14,7 @@ from as2lib.papers.govern.premise import premise
 from as2lib.papers.govern.systems import BASELINE, TABLE_2, TABLE_4, systems
 from as2lib.runs.finished import Finished
 from as2lib.runs.results import (
+    CLIPPED,
     TIE_RULE,
     compare,
     frame,
@@ -31,6 +32,7 @@ from as2lib.runs.wording import apart, changes, listed, number, signed, some
 if TYPE_CHECKING:
     from as2lib.study import Study
 
+LEARNERS = {"unlabelled": "govern/mean", "train": "base/electra"}  # set → a system that learns all of its pairs
 AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and how the names of all of them end
 
 
@@ -42,10 +44,7 @@ def sentence_left_out(study: "Study") -> str:
 
 
 def data(study: "Study") -> pandas.DataFrame:
-    """Questions and pairs of the pool and of the labelled sets, beside those of GOVERN's Table 1.
-
-    Those of sets whose texts are not here, and which nothing published was scored on, are missing.
-    """
+    """Questions and pairs of each set beside GOVERN's Table 1; without texts, the pairs that runs learnt from."""
     paper, counts = published("govern_table1").set_index("dataset"), {}
     sets = {"unlabelled": at_hand(tuple(study.govern.unlabelled), None)}
     for split in ("train", "dev", "test"):
@@ -53,6 +52,8 @@ def data(study: "Study") -> pandas.DataFrame:
     for name, pairs in sets.items():
         pairs = filter_questions(pairs, "answered") if name == "train" and pairs else pairs
         counts[name] = {"questions": len(set(pairs["question_id"])), "pairs": len(pairs)} if pairs else {}
+        if not pairs and name in LEARNERS:
+            counts[name] = {"pairs": study.runs(LEARNERS[name])[0].facts.get("pairs")}
     counts = pandas.DataFrame.from_dict(counts, orient="index", columns=["questions", "pairs"]).astype("Int64")
     counts = counts.rename_axis("set")
     return counts.assign(**{f"published {name}": paper[name].reindex(counts.index).astype("Int64") for name in counts})
@@ -280,9 +281,8 @@ def sentences_premise(groups: pandas.DataFrame) -> list[str]:
     found = [
         f"Whether one teacher is right correlates at {number(mean['correlation'], 2)} with whether another is "
         f"(independent teachers: 0). The vote of three is right on {number(mean['vote'])} % of the pairs, their mean "
-        "on "
-        f"{number(mean['mean'])} %, a single one of them on {number(mean['teacher'])} %; the vote of three independent "
-        f"ones as accurate would be right on {number(mean['condorcet'])} %.",
+        f"on {number(mean['mean'])} %, a single one of them on {number(mean['teacher'])} %; the vote of three "
+        f"independent ones as accurate would be right on {number(mean['condorcet'])} %.",
         f"The vote is right where the mean is wrong on {number(mean['vote alone'], 2)} % of the pairs, the mean where "
         f"the vote is wrong on {number(mean['mean alone'], 2)} %; the vote is ahead in "
         f"{some(ahead, len(groups), 'groups of three')}.",
@@ -309,7 +309,7 @@ def captions(study: "Study") -> dict[str, str]:
         f"{100 * study.govern.precisions[0]:g} % correct; their recall is 0. Published: GOVERN Table 2."
         + " Teachers and students start from a supervised transfer step, which the paper's students do not."
         * (study.govern.start == "transfer")
-        + " CA-MKD adds a full cross entropy on the labels to what teachers say, GOVERN-CA has none.",
+        + f" CA-MKD adds a full cross entropy on the labels to what teachers say, GOVERN-CA has none. {CLIPPED}",
         "curve": "Mean over seeds; bars: from the lowest to the highest seed. The paper prints no numbers with its "
         "Figure 2.",
         "points": "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline.",

@@ -9,7 +9,7 @@ import pandas
 
 from as2lib.metrics.agreement import agreement, rank_correlation
 from as2lib.papers.cerberus.systems import systems
-from as2lib.papers.cerberus.tables import numbers
+from as2lib.papers.cerberus.tables import note_on_families, numbers
 from as2lib.papers.cosinet.systems import MODELS
 from as2lib.papers.kinds.plan import before, pairs, same_teachers, teachers
 from as2lib.runs import results
@@ -69,6 +69,7 @@ def caption(study: "Study") -> str:
         "Wilcoxon (Pratt), p equal: TOST within the study's margin; p Holm and p equal are corrected over these rows, "
         f"and count below {alpha:g}. Published: CERBERUS Table 3, IAS2, which is private: its teachers are of three "
         "families, and one kind is its Hydra, whose teachers are of the student's own family."
+        f"{note_on_families(study)}"
     )
 
 
