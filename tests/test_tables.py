@@ -165,3 +165,15 @@ def test_the_weights_that_dev_gave_an_ensemble_are_said_by_seed():
         "Dev weighs the members of the ensemble of 3 distilled by 0.25 / 0.75 / 0.00 and 0.50 / 0.00 / 0.50 (seeds 0 "
         "and 1)."
     ]
+
+
+def test_fits_that_were_cut_short_or_best_at_their_end_are_counted():
+    steps = {"a": (9, 9, {"steps": 9}), "b": (6, 3, {"steps": 9}), "c": (8, 5, {"epochs": 2})}
+    runs = {
+        name: [SimpleNamespace(facts={"steps": took, "best_step": best}, run=SimpleNamespace(spec={"training": given}))]
+        for name, (took, best, given) in steps.items()
+    }
+    runs["ensemble"] = [SimpleNamespace(facts={"dev_MAP": 0.5})]
+    said = results.sentence_ends(SimpleNamespace(runs=runs.get), runs)
+    assert said.startswith("2 of the 3 fits took every step")
+    assert said.endswith(": 1 of the 3.")

@@ -17,7 +17,7 @@ from as2lib.metrics import ranking
 from as2lib.metrics.significance import compare as paired_tests
 from as2lib.metrics.significance import holm, interval_over_seeds
 from as2lib.runs.run import System
-from as2lib.runs.wording import p_text, signed, span
+from as2lib.runs.wording import begin, p_text, signed, some, span
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -215,6 +215,18 @@ def verdict(study: "Study", row: pandas.Series) -> str:
             f"Wilcoxon's test, corrected for all comparisons, has {p}, and only p < {alpha:g} counts)"
         )
     return f"undecided (not shown different: Wilcoxon, {p}; not shown equal: TOST, {q})"
+
+
+def sentence_ends(study: "Study", prefixes: Iterable[str]) -> str:
+    """Whether budgets were too short for the fits of these prefixes; ensembles among them are left out."""
+    runs = [run for prefix in prefixes for run in study.runs(prefix) if run.facts.get("best_step")]
+    facts, steps = [run.facts for run in runs], [run.run.spec["training"].get("steps") for run in runs]
+    whole = sum(given in (None, one["steps"]) for given, one in zip(steps, facts, strict=True))
+    last = sum(one["best_step"] == one["steps"] for one in facts)
+    return (
+        f"{begin(some(whole, len(facts), 'fits'))} took every step of their budget; best on dev at the last of them, "
+        f"where more steps may add: {some(last, len(facts))}."
+    )
 
 
 def note_on_intervals(study: "Study") -> str:

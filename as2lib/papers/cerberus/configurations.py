@@ -55,7 +55,7 @@ def answer(study: "Study", heads: pandas.DataFrame, tests: pandas.DataFrame) -> 
     helped = ((tests["difference"] > 0) & (tests["p Holm"] < study.significance.alpha)).sum()
     best = heads["MAP"].idxmax()
     lean, highest = heads.index[0], number(heads["MAP"].max())
-    top = f"which has the highest MAP ({highest})"
+    top = f"which has the highest MAP of these ({highest})"
     if best != lean:
         top = f"and the highest MAP is that of {best} ({highest}, against {number(heads['MAP'].iloc[0])})"
     is_ = "is" if helped <= 1 else "are"

@@ -64,6 +64,11 @@ def notebooks(study: "Study") -> list[Notebook]:
     return [Notebook("13_budget", question, answers, of_systems(study, prefixes))]
 
 
+def beside(study: "Study", answer: str) -> str:
+    """An answer from the study's own fits, which says so where rows were given more."""
+    return f"{answer} These fits are short; 13_budget has longer ones." if study.longer else answer
+
+
 def called(study: "Study") -> dict[str, System]:
     """Run prefix → system, of the rows at the larger budget, in the order of the catalogue; none without a section."""
     found = {}
