@@ -165,9 +165,9 @@ def answer(study: "Study", by_ratio: pandas.DataFrame, rivals: pandas.DataFrame)
     """by_ratio, rivals: from the functions of these names."""
     alpha, full = study.cascade.alphas[0], study.cascade.exits[-1]
     own, found = str(Scheme("CT", full, alpha)), []
-    others = {"CT": "ranking every candidate to the end", "MT": "the model without exits"}
-    for method, other in others.items():
-        row = rivals.loc[f"{own} − {Scheme(method, full, 0.0)}"]
+    whole, plain = str(Scheme("CT", full, 0.0)), str(Scheme("MT", full))
+    for rival, other in ((whole, "ranking every candidate to the end"), (plain, "the model without exits")):
+        row = rivals.loc[f"{own} − {rival}"]
         found.append(f"{apart(row['difference'], other)}: {results.verdict(study, row)}")
     less = percent_apart(by_ratio.loc[own, "cost %"], "the full model")
     return f"At alpha {alpha:g} the cascade computes {less} and is {'; '.join(found)}."

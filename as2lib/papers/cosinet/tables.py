@@ -119,10 +119,13 @@ def sentence_best(table: pandas.DataFrame) -> str:
         trained = longer.BEFORE + prefix in by_run.index
         map_ = by_run.loc[longer.BEFORE + prefix if trained else prefix, "MAP"]
         others.append(apart(best["MAP"] - map_, f"{called} (trained longer)" if trained else called))
+    small, lean = twelve[twelve["parameters"] < 2e6].sort_values("MAP"), ""
+    if len(small) and small.index[-1] != best.name:
+        lean = f" Of those below two million the best is {small.index[-1]}, with MAP {number(small['MAP'].iloc[-1])}."
     return (
         f"The best of the twelve, {best.name}, has MAP {spread_text(best['MAP'], best['MAP ±'])}{one} with "
         f"{best['parameters'] / 1e6:.2f} million parameters: {apart(best['MAP'] - floor['MAP'], 'WO+RR')}, "
-        f"{listed(others)}, which has {by_run.loc[UPPER, 'parameters'] / 1e6:.2f} million."
+        f"{listed(others)}, which has {by_run.loc[UPPER, 'parameters'] / 1e6:.2f} million.{lean}"
     )
 
 
