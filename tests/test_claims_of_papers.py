@@ -115,6 +115,14 @@ def test_what_learns_nothing_may_be_no_better_than_the_trivial_baseline(root, mo
     assert claims.not_learnt(study, "lexical/word_overlap", "lexical/reciprocal_rank") == ""
 
 
+def test_an_early_exit_may_be_poor_where_the_cascades_last_one_has_learnt(monkeypatch):
+    asked, table = [], pandas.DataFrame({"question_id": ["a", "a"], "label": [1, 0], "score": [1.0, 0.0]})
+    monkeypatch.setattr(claims, "scores_of", lambda study, name: asked.append(name) or [table])
+    found = claims.not_learnt(Study.load("sample"), "MT-6/wide", "CT-6-0.3/wide")
+    assert asked == ["CT-12/wide", "wide/overlap_then_rank"]
+    assert found == "the rival has not learnt: MAP 100.0, WO+RR 100.0"  # as good as it is not above it
+
+
 def test_a_pair_is_compared_over_the_seeds_that_both_have(root):
     study = Study.load("tiny", {"seeds": [0, 1, 2]})
     assert claims.shared_seeds(study, "mhs/3h1", "kd/electra-sum") == ["0"]  # an ablation has one

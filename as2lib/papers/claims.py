@@ -50,9 +50,10 @@ BUDGETS = (
 CAPTION = (
     "Points, a minus b, on this study's test sets, over the seeds that both systems have; low, high: 95 % interval "
     "over questions and seeds (over questions alone, with one seed); p Holm: two-sided Wilcoxon, p equal: TOST within "
-    "the study's margin, both corrected (Holm) over the claims that one notebook tests together; of R@P and prAUC a "
-    f"normal test from a bootstrap over questions. {EFFECT} {LEARNT} Of a cascade its last exit has to be above: that "
-    f"an early one is poor may be what is claimed. {BUDGETS} "
+    "the study's margin, both corrected (Holm) over the claims that one notebook tests together (whose own tables "
+    "correct also for pairs of which nothing is claimed); of R@P and prAUC a normal test from a bootstrap over "
+    f"questions. {EFFECT} {LEARNT} Of a cascade its last exit has to be above: that an early one is poor may be what "
+    f"is claimed. {BUDGETS} "
     "A count is ours, of architectures at the papers' sizes, and reproduced within its tolerance, 10 %, or 25 % where "
     "operations stand for time; whether the numbers that a paper prints agree with each other, to 1 %, is the question "
     "of Table 00.6. The set named is the paper's."
