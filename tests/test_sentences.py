@@ -105,7 +105,8 @@ def of_tests(value):
         for row in (compared(value, ["a"], p).iloc[0], compared(value, ["a"], 0.5).assign(low=1, high=2).iloc[0]):
             yield results.reading(STUDY, "a − b", row)
         tests = compared(value, ["a", "b", "trivial"], p)
-        yield from claims.sentences_equalities(STUDY, judged := tests.assign(verdict="upheld", test="Wilcoxon"), tests)
+        judged = tests.assign(verdict="reproduced", test="Wilcoxon")
+        yield from claims.sentences_equalities(STUDY, judged, tests)
         yield from claims.sentences_differences(judged)
         yield claims.answer(judged, judged.head(0))
         yield claims.sentence_first_places(STUDY, tests, tests)
@@ -214,6 +215,7 @@ def of_the_front(value, monkeypatch):
 def of_the_whole(value, monkeypatch):
     monkeypatch.setattr(overview, "notebooks", lambda study: [SimpleNamespace(name="03_x", question="Q?")] * 2)
     counts = pandas.DataFrame(0, ["all"], judging.VERDICTS).assign(reproduced=max(1, int(value > 0) * 5))
+    counts[judging.COUNTED] = int(value > 0)
     yield judging.sentence(counts)
     for measured in ({}, {"03": {"answer": "MHS is level with the ensemble."}}):
         for expected in (0, 3):

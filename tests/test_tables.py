@@ -7,7 +7,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cerberus import tables
+from as2lib.papers.cerberus import systems, tables
 from as2lib.runs import results
 from as2lib.runs.results import System
 
@@ -156,14 +156,20 @@ def test_headlines_and_search_spaces_are_stored_as_printed():
     assert figure["highest P@1"] - figure["lowest P@1"] == pytest.approx(5.6)
 
 
+def test_the_ensemble_of_one_family_has_one_name_on_every_page():
+    named = systems.systems(Study.load("sample"))["ensemble/distilled"]
+    assert [one.label for one in tables.OVERVIEW if one.prefix == named.prefix] == [named.name]
+    assert named.name == f"ensemble of {named.label}"
+
+
 def test_the_weights_that_dev_gave_an_ensemble_are_said_by_seed():
     facts = {"ensemble/kd": [{"weights": [0.25, 0.75, 0.0]}, {"weights": [0.5, 0.0, 0.5]}]}
     runs = lambda prefix: [SimpleNamespace(facts=one) for one in facts.get(prefix, [{}, {}])]  # noqa: E731
     study = Study.load("sample").model_copy(update={"seeds": [0, 1]})
     given = SimpleNamespace(runs=runs, seeds=study.seeds, backbones=study.backbones, mhs=study.mhs)
     assert tables.sentences_weights(given) == [
-        "Dev weighs the members of the ensemble of 3 distilled by 0.25 / 0.75 / 0.00 and 0.50 / 0.00 / 0.50 (seeds 0 "
-        "and 1)."
+        "Dev weighs the members of the ensemble of 3 distilled of three families by 0.25 / 0.75 / 0.00 and 0.50 / "
+        "0.00 / 0.50 (seeds 0 and 1)."
     ]
 
 

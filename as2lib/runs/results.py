@@ -155,8 +155,8 @@ def compare(
     """Paired tests on each question's mean over seeds; one row a pair of systems, index (a, b), each pair once.
 
     Columns, in points: difference (a minus b), low, high (95 % bootstrap interval over questions; with `draw_seeds`
-    over questions and seeds); p (Wilcoxon signed-rank, two-sided, Pratt); effect (rank-biserial); ρ and p ρ (Spearman);
-    p equal (TOST within the study's margin); won, lost and tied questions.
+    over questions and seeds, where there are several); p (Wilcoxon signed-rank, two-sided, Pratt); effect
+    (rank-biserial); ρ and p ρ (Spearman); p equal (TOST within the study's margin); won, lost and tied questions.
     p Holm, p ρ Holm and p equal are corrected over these pairs.
     """
     settings, pairs = study.significance.model_dump(exclude={"alpha"}), list(dict.fromkeys(pairs))
@@ -165,7 +165,7 @@ def compare(
     for a, b in pairs:
         found = paired_tests(values[a].mean(axis=1), values[b].mean(axis=1), **settings)
         low, high = found.low, found.high
-        if draw_seeds:
+        if draw_seeds and max(values[a].shape[1], values[b].shape[1]) > 1:
             low, high = interval_over_seeds(values[a], values[b], study.significance.resamples)
         row = {"difference": 100 * found.difference, "low": 100 * low, "high": 100 * high}
         row |= {"p": found.wilcoxon_p, "p Holm": numpy.nan, "effect": found.effect, "ρ": found.spearman}

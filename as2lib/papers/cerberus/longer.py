@@ -13,7 +13,7 @@ from as2lib.runs.search import points_for, tried
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-BEFORE = "longer/"  # of the names of these runs
+BEFORE = systems.LONGER  # of the names of these runs
 TRIED = "kd/electra"  # the student that is fitted at the points of `longer.grid`, which are under GRID
 GRID = f"{BEFORE}grid/{TRIED}/"
 
