@@ -101,7 +101,7 @@ def test_a_pair_with_a_model_no_better_than_the_trivial_baseline_shows_nothing(
                 .assign(score=score)]  # fmt: skip
 
     monkeypatch.setattr(claims, "reason", lambda study, row: "")
-    monkeypatch.setattr(claims, "scores_of", lambda study, name, seeds=None: scores(name, names[name]))
+    monkeypatch.setattr(claims, "scores_of", lambda study, name: scores(name, names[name]))
     table = claims.listed().head(1).assign(claim=claim, a="base/electra", b="base/roberta")
     found = claims.examined(study, table).iloc[0]
     assert found["verdict"] == verdict
@@ -121,15 +121,6 @@ def test_an_early_exit_may_be_poor_where_the_cascades_last_one_has_learnt(monkey
     found = claims.not_learnt(Study.load("sample"), "MT-6/wide", "CT-6-0.3/wide")
     assert asked == ["CT-12/wide", "wide/overlap_then_rank"]
     assert found == "the rival has not learnt: MAP 100.0, WO+RR 100.0"  # as good as it is not above it
-
-
-def test_a_pair_is_compared_over_the_seeds_that_both_have(root):
-    study = Study.load("tiny", {"seeds": [0, 1, 2]})
-    assert claims.shared_seeds(study, "mhs/3h1", "kd/electra-sum") == ["0"]  # an ablation has one
-    assert claims.shared_seeds(study, "mhs/3h1", "kd/electra") == ["0", "1", "2"]
-    assert claims.shared_seeds(study, "mhs/3h1", "lexical/overlap_then_rank") == ["0", "1", "2"]
-    others = Study.load("tiny", {"seeds": [4, 5]})
-    assert claims.shared_seeds(others, "mhs/3h1", "transfer/electra-base") == ["4", "5", "0"]  # none in common
 
 
 def test_the_size_of_a_head_and_of_a_teacher_is_that_of_the_study(root):

@@ -48,10 +48,10 @@ BUDGETS = (
     "CERBERUS that has only the short ones: then both have the short budget."
 )
 CAPTION = (
-    "Points, a minus b, on this study's test sets, over the seeds that both systems have; low, high: 95 % interval "
-    "over questions and seeds (over questions alone, with one seed); p Holm: two-sided Wilcoxon, p equal: TOST within "
-    "the study's margin, both corrected (Holm) over the claims that one notebook tests together (whose own tables "
-    "correct also for pairs of which nothing is claimed); of R@P and prAUC a normal test from a bootstrap over "
+    "Points, a minus b, on this study's test sets, over all seeds of either (seeds: of a and of b); low, high: 95 % "
+    "interval over questions and seeds (over questions alone, with one seed); p Holm: two-sided Wilcoxon, p equal: "
+    "TOST within the study's margin, both corrected (Holm) over the claims that a notebook tests together (whose own "
+    "tables correct also for pairs of which nothing is claimed); of R@P and prAUC a normal test from a bootstrap over "
     f"questions. {EFFECT} {LEARNT} Of a cascade its last exit has to be above: that an early one is poor may be what "
     f"is claimed. {BUDGETS} "
     "A count is ours, of architectures at the papers' sizes, and reproduced within its tolerance, 10 %, or 25 % where "
@@ -229,20 +229,9 @@ def _scheme(study: "Study", name: str) -> tuple[Scheme | None, str]:
     return (Scheme(method, layers, alpha) if layers else None), where
 
 
-def seeds_of(study: "Study", name: str) -> list[str]:
-    """The seeds of a system's runs; none of one that no seed changes."""
-    return list(dict.fromkeys(run.rpartition("/seed-")[2] for run in runs_of(study, name) if "/seed-" in run))
-
-
-def shared_seeds(study: "Study", a: str, b: str) -> list[str]:
-    """Those that both systems have; all of either's where there are none such."""
-    first, second = seeds_of(study, a), seeds_of(study, b)
-    return [seed for seed in first if seed in second] or [*first, *second]
-
-
-def scores_of(study: "Study", name: str, seeds: list[str] | None = None) -> list[pandas.DataFrame]:
-    """What a system of a claim scored on its test set, a table a seed; seeds: only these of its own."""
-    wanted = [run for run in runs_of(study, name) if seeds is None or run.rpartition("/seed-")[2] in (run, *seeds)]
+def scores_of(study: "Study", name: str) -> list[pandas.DataFrame]:
+    """What a system of a claim scored on its test set, a table a seed."""
+    wanted = runs_of(study, name)
     if not SCHEME.fullmatch(name):
         return [study.run(run).scores("test") for run in wanted]
     scheme, where = _scheme(study, name)
@@ -256,15 +245,11 @@ def scores_of(study: "Study", name: str, seeds: list[str] | None = None) -> list
 def tested(study: "Study", rows: pandas.DataFrame, metric: str) -> pandas.DataFrame:
     """`TESTED` of a family's claims, in points: differences, their tests, and the smallest effect to be seen.
 
-    Of means over questions also what else `results.compare` gives.  A pair is compared over the seeds that both have.
+    Of means over questions also what else `results.compare` gives.
     """
-    pairs, scores, counts = [], {}, []
-    for a, b in zip(rows["a"], rows["b"], strict=True):
-        seeds = shared_seeds(study, a, b)
-        pair = {f"{name} {' '.join(seeds)}": name for name in (a, b)}
-        scores |= {key: scores.get(key) or scores_of(study, name, seeds) for key, name in pair.items()}
-        pairs.append(tuple(pair))
-        counts.append(max(len(scores[key]) for key in pair))
+    pairs = list(zip(rows["a"], rows["b"], strict=True))
+    scores = {name: scores_of(study, name) for name in dict.fromkeys(name for pair in pairs for name in pair)}
+    counts = [f"{len(scores[a])} and {len(scores[b])}" for a, b in pairs]
     if metric in ("MAP", "P@1"):
         tests = compare(study, scores, pairs, metric, draw_seeds=True)
         values = {name: table.mean(axis=1) for name, table in by_question(frame(scores), metric).items()}

@@ -63,8 +63,8 @@ def caption(study: "Study", tests: pandas.DataFrame, metric: str = "MAP") -> str
     policy = f"{tests.iloc[0][['won', 'lost', 'tied']].sum():.0f} questions (policy “answered”; {TIE_RULE})"
     interval = "low, high: 95 % bootstrap interval over questions and seeds"
     return (
-        f"Points of {metric}, test set, {policy}, over the seeds that both systems have; {interval}. p Holm, p ρ Holm "
-        f"and p equal are corrected over all pairs of this page but the trivial one. {note_on_intervals(study)}"
+        f"Points of {metric}, test set, {policy}, over all seeds of either (seeds: of a and of b); {interval}. p Holm, "
+        f"p ρ Holm and p equal are corrected over all pairs here but the trivial one. {note_on_intervals(study)}"
     )
 
 
