@@ -15,7 +15,7 @@ from as2lib.papers import notebooks
 from as2lib.papers.frontier import costs
 from as2lib.papers.frontier.costs import Lengths, Work
 from as2lib.papers.frontier.rankers import Ranker, Stage, column, in_a_row, operations
-from as2lib.papers.frontier.systems import KINDS, systems
+from as2lib.papers.frontier.systems import ENSEMBLE, KINDS, systems
 from as2lib.papers.frontier.tables import BUDGETS, budgets, first_map, front, on_front, shares
 from as2lib.paths import local_folder
 from tests.invented import whole
@@ -210,6 +210,8 @@ def test_every_system_ranks_the_target_and_the_notebook_lists_its_runs(root, cha
     study = whole(root, **changes)
     found, target = systems(study), study.data.target.test
     assert {row.kind for row in found.values()} <= set(KINDS)
+    ensembles = {prefix for prefix in found if study.plan[study.store.below(prefix)[0]].kind == "ensemble"}
+    assert ensembles == {prefix for prefix, row in found.items() if row.kind == ENSEMBLE}
     assert len({row.label for row in found.values()}) == len(found)
     read = next(notebook.runs for notebook in notebooks(study) if notebook.name == "11_frontier")
     assert {name.rsplit("/seed-", 1)[0] for name in read} == set(found)

@@ -53,7 +53,8 @@ def _of_cerberus(row: System) -> System:
     """Of its kind here; what tables of one topic call "2 heads" or "3 distilled" is called by its short name."""
     label = row.short if row.label[0].isdigit() else row.label
     kind = {"trivial": TRIVIAL, "heads": HEADED}.get(row.kind, ENCODER)
-    return replace(row, label=label, kind=ENSEMBLE if row.prefix.startswith("ensemble/") else kind)
+    ensemble = row.prefix.removeprefix(longer.BEFORE).startswith("ensemble/")
+    return replace(row, label=label, kind=ENSEMBLE if ensemble else kind)
 
 
 def _of_govern(row: System) -> System:
