@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy
 import pandas
@@ -14,8 +15,8 @@ from as2lib.metrics.ranking import per_question
 from as2lib.papers import notebooks
 from as2lib.papers.frontier import costs
 from as2lib.papers.frontier.costs import Lengths, Work
-from as2lib.papers.frontier.rankers import Ranker, Stage, column, in_a_row, operations
-from as2lib.papers.frontier.systems import ENSEMBLE, KINDS, systems
+from as2lib.papers.frontier.rankers import Ranker, Stage, column, in_a_row, operations, rankers, scores
+from as2lib.papers.frontier.systems import ENSEMBLE, KINDS, LAST, ROW, systems
 from as2lib.papers.frontier.tables import BUDGETS, budgets, first_map, front, on_front, shares
 from as2lib.paths import local_folder
 from tests.invented import whole
@@ -126,6 +127,31 @@ def test_a_row_with_a_share_prunes_as_the_cascade_does():
     expected = -replay(question, numpy.stack(columns, axis=1), 0.4).position
     found, expected = (per_question(question, label, scores, "all") for scores in (found, expected))
     pandas.testing.assert_frame_equal(found, expected)
+
+
+def test_every_seed_of_a_stage_counts_as_much_as_its_others():
+    def run(*scores):
+        table = pandas.DataFrame({"question_id": ["q"] * 3, "label": [1, 0, 0], "score": scores})
+        return SimpleNamespace(run=SimpleNamespace(data=["test"]), scores=lambda split: table)
+
+    first, second = [run(3.0, 2.0, 1.0), run(1.0, 2.0, 3.0), run(2.0, 1.0, 3.0)], [run(1.0, 2.0, 3.0), run(3, 1, 2)]
+    study = SimpleNamespace(runs={"a": first, "b": second, "c": second[:1]}.get)
+
+    def orders(*prefixes):
+        row = Ranker("", "", tuple(Stage(prefix, Work(1.0)) for prefix in prefixes), (2,) * (len(prefixes) - 1))
+        return ["".join(map(str, one["score"].sort_values(ascending=False).index)) for one in scores(study, row)]
+
+    assert sorted(orders("a", "b")) == sorted(["102", "012", "210", "210", "201", "021"])
+    assert orders("a", "a", "c") == orders("a", "c")  # a stage of the same runs has the same seed
+    assert len(orders("a")) == 3
+
+
+def test_combinations_are_made_of_the_models_of_the_larger_budget_where_the_study_has_them(root):
+    found = [one for one in rankers(whole(root)) if one.kind in (ROW, LAST)]
+    firsts, lasts = ({one.stages[place].prefix for one in found} for place in (0, -1))
+    assert firsts == {"lexical/overlap_then_rank", "cosinet/birnn", "ca/birnn", "cascade/target"}
+    assert lasts == {"longer/mhs/3h1", "longer/teacher/electra", "ensemble/teachers"}  # of the last it has no twin
+    assert {one.beside for one in found} == {systems(whole(root))[prefix].label for prefix in lasts}
 
 
 def test_the_candidate_that_most_heads_put_first_wins_and_the_mean_decides_the_rest():

@@ -14,8 +14,9 @@ from as2lib.runs.run import Notebook, System, of_systems, prefix_of
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-BASELINE, BASE, HEADS, TEACHERS = "lexical/overlap_then_rank", "base/electra", "mhs/3h1", "ensemble/teachers"
-FILTER = "cosinet/birnn"  # the cheap ranker before an expensive one
+BASELINE, BASE, HEADS, LARGE = "lexical/overlap_then_rank", "base/electra", "mhs/3h1", "teacher/electra"
+FILTERS = {"Cosinet": "cosinet/birnn", "CA": "ca/birnn"}  # cheap rankers before an expensive one
+LASTS = {"MHS": HEADS, "the large model": LARGE, "the teachers": "ensemble/teachers"}  # or their twins trained longer
 TRIVIAL, WORDS, ENCODER, ENSEMBLE, HEADED, CASCADE = KINDS = (
     "trivial", "no transformer", "one encoder", "ensemble", "heads", "cascade"
 )  # fmt: skip
