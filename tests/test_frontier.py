@@ -15,9 +15,28 @@ from as2lib.metrics.ranking import per_question
 from as2lib.papers import notebooks
 from as2lib.papers.frontier import costs
 from as2lib.papers.frontier.costs import Lengths, Work
-from as2lib.papers.frontier.rankers import Ranker, Stage, column, in_a_row, operations, rankers, scores
-from as2lib.papers.frontier.systems import ENSEMBLE, KINDS, LAST, ROW, systems
-from as2lib.papers.frontier.tables import BUDGETS, budgets, first_map, front, on_front, shares
+from as2lib.papers.frontier.rankers import (
+    Ranker,
+    Stage,
+    column,
+    fitted_on_dev,
+    in_a_row,
+    operations,
+    rankers,
+    scores,
+)
+from as2lib.papers.frontier.systems import CASCADE, ENSEMBLE, KINDS, LAST, ROW, systems
+from as2lib.papers.frontier.tables import (
+    AS_CHEAP,
+    BUDGETS,
+    answer,
+    as_cheap,
+    budgets,
+    front,
+    on_front,
+    sentences_untried,
+    shares,
+)
 from as2lib.paths import local_folder
 from tests.invented import whole
 
@@ -198,12 +217,45 @@ def test_shares_of_bootstrap_samples_sum_to_the_mean_size_of_the_front_and_do_no
 # --- the tables
 
 
-def test_the_first_of_a_row_is_found_by_its_scores_however_its_cost_was_added_up():
-    one, other = Stage("ct", Work(0.1 + 0.2), "exit_2"), Stage("ct", Work(0.3), "exit_2")
-    found = {"alone": Ranker("alone", "", (one,)), "row": Ranker("row", "", (other, other), (2,))}
-    rows = pandas.DataFrame({"MAP": [50.0, 60.0]}, index=["alone", "row"])
-    assert first_map(rows, found, found["row"]) == 50
-    assert numpy.isnan(first_map(rows, found, found["alone"]))
+def test_a_combination_gains_where_no_system_of_the_papers_is_as_good_for_as_little():
+    kinds = ["one encoder", CASCADE, "one encoder", LAST, LAST]
+    values = {"kind": kinds, "M operations": [1.0, 4.0, 9.0, 3.0, 5.0], "MAP": [50.0, 70.0, 80.0, 60.0, 65.0]}
+    rows = pandas.DataFrame(values, index=["small", "whole cascade", "dear", "gains", "does not"])
+    assert as_cheap(rows, ["gains", "does not"]) == [50, 70]
+    tests = {"difference": 0.0, "low": -1.0, "high": 1.0, "cost %": 90.0}
+    found = rows.tail(2).assign(**{AS_CHEAP: [50.0, 70.0]}, **tests)
+    study = SimpleNamespace(significance=SimpleNamespace(margin=0.02))
+    said = sentences_untried(study, found)[1]
+    assert "that costs no more: 1 of the 2; the best of them is “gains” (MAP 60.0)." in said
+
+
+def test_one_fit_of_several_names_counts_once_by_the_name_of_the_students_family(root):
+    study = whole(root)
+    for name in study.store.below("direct/electra-base"):
+        for family in ("roberta", "albert"):
+            other = name.replace("electra", family)
+            study.store._identities[other] = study.store.identity(name)
+    labels = [one.label for one in rankers(study)]
+    known = systems(study)
+    assert known["direct/electra-base"].label in labels
+    assert not {known[f"direct/{family}-base"].label for family in ("roberta", "albert")} & set(labels)
+    assert known["direct/roberta-large"].label in labels
+
+
+def test_no_ensemble_whose_weights_were_fitted_to_dev_is_chosen_on_dev(root):
+    found = {one.stages[0].prefix: one for one in rankers(whole(root)) if len(one.stages) == 1}
+    fitted = {prefix for prefix, one in found.items() if fitted_on_dev(whole(root), one)}
+    names = {"ensemble/base", "ensemble/kd", "ensemble/distilled", "longer/ensemble/distilled", "govern/lr-ensemble"}
+    assert fitted == names
+
+
+def test_the_answer_names_each_choice_once_and_counts_the_combinations_on_the_front():
+    rows = pandas.DataFrame({"front": [True, True, False], "kind": ["trivial", ROW, ROW]}, index=["a", "b", "c"])
+    found = pandas.DataFrame({"system": ["a", "b", "b"], "MAP": [60.0, 70.0, 70.0]}, index=["0", "0.5", "1"])
+    said = (
+        "“a” for none (test MAP 60.0), “b” from 0.5 × on (70.0). Combinations that no paper tried: 1 of the 2 systems"
+    )
+    assert said in answer(rows, found)
 
 
 def test_a_budget_buys_the_best_of_dev_and_says_what_hindsight_had(monkeypatch):

@@ -15,6 +15,7 @@ import pandas
 from as2lib.metrics.pruning import dropped
 from as2lib.papers.cascade.systems import Scheme, schemes
 from as2lib.papers.cerberus.longer import twin
+from as2lib.papers.cerberus.systems import STUDENT
 from as2lib.papers.frontier import costs
 from as2lib.papers.frontier.costs import Work
 from as2lib.papers.frontier.systems import BASELINE, CASCADE, FILTERS, HEADED, HEADS, LAST, LASTS, ROW, VOTE, systems
@@ -52,7 +53,7 @@ class Ranker:
 
 
 def rankers(study: "Study") -> list[Ranker]:
-    """Every system of the papers on the target set, then what no paper tried."""
+    """Every system of the papers on the target set, then what no paper tried; one fit of several names once."""
     known, words = systems(study), costs.lengths(study)
     alone = {prefix: Stage(prefix, costs.work(study, _first(study, prefix), words)) for prefix in known}
     found = [Ranker(row.label, row.kind, (alone[prefix],)) for prefix, row in known.items() if row.kind != CASCADE]
@@ -69,7 +70,16 @@ def rankers(study: "Study") -> list[Ranker]:
         if row.kind == HEADED and _first(study, prefix).spec["mhs"]["heads"] > 2:
             stage = Stage(prefix, alone[prefix].work, VOTES)
             found.append(Ranker(f"{row.label}, heads vote", VOTE, (stage,), beside=row.label))
-    return found
+    return _once(study, found)
+
+
+def _once(study: "Study", found: list[Ranker]) -> list[Ranker]:
+    """One for those of the same runs: the first of the student's family, of others where none is of it."""
+    kept: dict[tuple, Ranker] = {}
+    for one in sorted(found, key=lambda one: STUDENT not in one.stages[0].prefix):
+        runs = [[study.store.identity(name) for name in study.store.below(s.prefix)] for s in one.stages]
+        kept.setdefault((str(runs), *(s.column for s in one.stages), one.limits), one)
+    return [one for one in found if one in kept.values()]
 
 
 def cascades(study: "Study", alone: dict[str, Stage]) -> list[Ranker]:
@@ -138,6 +148,11 @@ def staying(candidates: numpy.ndarray, limit: Limit) -> numpy.ndarray:
 def parameters(study: "Study", ranker: Ranker) -> int:
     """Of all its models; a cascade's count once, with all its exits."""
     return sum(study.runs(prefix)[0].facts["parameters"] for prefix in dict.fromkeys(s.prefix for s in ranker.stages))
+
+
+def fitted_on_dev(study: "Study", ranker: Ranker) -> bool:
+    """Whether a stage is an ensemble whose weights were fitted to dev: any but a mean."""
+    return any(_first(study, stage.prefix).spec.get("combine", "mean") != "mean" for stage in ranker.stages)
 
 
 def scores(study: "Study", ranker: Ranker, split: str = "test") -> list[pandas.DataFrame] | None:
