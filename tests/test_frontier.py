@@ -13,8 +13,6 @@ from as2lib.metrics.cascade import replay
 from as2lib.metrics.cost import cascade_cost
 from as2lib.metrics.ranking import per_question
 from as2lib.papers import notebooks
-from as2lib.papers.frontier import costs
-from as2lib.papers.frontier.costs import Lengths, Work
 from as2lib.papers.frontier.rankers import (
     Ranker,
     Stage,
@@ -38,6 +36,8 @@ from as2lib.papers.frontier.tables import (
     shares,
 )
 from as2lib.paths import local_folder
+from as2lib.runs import costs
+from as2lib.runs.costs import Lengths, Work
 from tests.invented import whole
 
 ROOT = Path(__file__).parents[1]

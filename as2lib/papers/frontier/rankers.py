@@ -16,9 +16,9 @@ from as2lib.metrics.pruning import dropped
 from as2lib.papers.cascade.systems import Scheme, schemes
 from as2lib.papers.cerberus.longer import twin
 from as2lib.papers.cerberus.systems import STUDENT
-from as2lib.papers.frontier import costs
-from as2lib.papers.frontier.costs import Work
 from as2lib.papers.frontier.systems import BASELINE, CASCADE, FILTERS, HEADED, HEADS, LAST, LASTS, ROW, VOTE, systems
+from as2lib.runs import costs
+from as2lib.runs.costs import Work
 from as2lib.runs.run import Run, System
 
 if TYPE_CHECKING:
