@@ -13,6 +13,7 @@ from as2lib.metrics.cascade import replay
 from as2lib.metrics.cost import cascade_cost
 from as2lib.metrics.ranking import per_question
 from as2lib.papers import notebooks
+from as2lib.papers.frontier import tables
 from as2lib.papers.frontier.rankers import (
     Ranker,
     Stage,
@@ -23,7 +24,7 @@ from as2lib.papers.frontier.rankers import (
     rankers,
     scores,
 )
-from as2lib.papers.frontier.systems import CASCADE, ENSEMBLE, KINDS, LAST, ROW, systems
+from as2lib.papers.frontier.systems import CASCADE, ENSEMBLE, KINDS, LAST, ROW, VOTE, systems
 from as2lib.papers.frontier.tables import (
     AS_CHEAP,
     BUDGETS,
@@ -247,6 +248,25 @@ def test_no_ensemble_whose_weights_were_fitted_to_dev_is_chosen_on_dev(root):
     fitted = {prefix for prefix, one in found.items() if fitted_on_dev(whole(root), one)}
     names = {"ensemble/base", "ensemble/kd", "ensemble/distilled", "longer/ensemble/distilled", "govern/lr-ensemble"}
     assert fitted == names
+
+
+def test_the_figure_names_what_dev_chooses_and_leaves_out_votes_that_would_hide_their_mean(monkeypatch):
+    rows = pandas.DataFrame(
+        {
+            "kind": ["trivial", "heads", VOTE, VOTE, ROW],
+            "M operations": [0.0, 10.0, 10.0, 10.0, 20.0],
+            "MAP": [50.0, 60.0, 60.0, 61.0, 70.0],
+            "front": [True, False, False, True, True],
+            "on the front %": 10.0,
+        },
+        index=["free", "MHS B3", "its vote", "a better vote", "row"],
+    )
+    monkeypatch.setattr(tables, "base_cost", lambda study, rows: 10.0)
+    monkeypatch.setattr(tables, "budgets", lambda study, rows: pandas.DataFrame({"system": ["free", "row"]}))
+    monkeypatch.setattr(tables, "label", lambda study, prefix: {"longer/mhs/3h1": "MHS B3"}.get(prefix, "absent"))
+    found = tables.drawn(SimpleNamespace(longer=SimpleNamespace(rows=["mhs/3h1"])), rows)
+    assert found["label"].to_dict() == {"MHS B3": "MHS", "a better vote": "", "row": "row"}
+    assert found["cost"].tolist() == [1, 1, 2]
 
 
 def test_the_answer_names_each_choice_once_and_counts_the_combinations_on_the_front():

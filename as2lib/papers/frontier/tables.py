@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy
 import pandas
 
+from as2lib.papers.cerberus.longer import twin
 from as2lib.papers.frontier.rankers import Ranker, fitted_on_dev, operations, parameters, rankers, scores
-from as2lib.papers.frontier.systems import BASE, BASELINE, KINDS, UNTRIED, VOTE
+from as2lib.papers.frontier.systems import BASE, BASELINE, HEADS, KINDS, LARGE, UNTRIED, VOTE
 from as2lib.runs import results
 from as2lib.runs.wording import apart, number, some, span
 
@@ -21,6 +22,10 @@ SELDOM = 10  # in fewer, and a system has no place in the table of the front
 DECIMALS = 12  # values are rounded to these: the last bits of a mean must not decide what is on the front
 COST, SHARE, P1_SHARE, AS_CHEAP = "M operations", "on the front %", "on the P@1 front %", "papers' best"
 NOTE_FRONT = f"Those on the front, and those in at least {SELDOM} % of the bootstrap samples; the csv has every system."
+NOTE_FIGURE = (
+    "Target test set; means over seeds. Labelled: what dev chooses for the budgets below; the base model, MHS and the "
+    "large model, trained longer where the study has them so. Left out: heads that vote, as dear as their mean."
+)
 NOTE_UNTRIED = (
     "cost %: of the operations of the last ranker alone, or of the mean of the same heads; difference: points of MAP "
     "from it, with its 95 % interval over questions (low, high; not corrected for their number); papers' best: the "
@@ -174,9 +179,18 @@ def label(study: "Study", prefix: str) -> str:
 
 
 def drawn(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
-    """The points of the figure, in operations of the base model: what costs nothing has no place on its axis."""
-    found = rows[rows[COST] > 0].rename(columns={"MAP": "value", SHARE: "share"})
-    return found.assign(cost=found[COST] / base_cost(study, rows))[["kind", "cost", "value", "front", "share"]]
+    """The points of the figure, in operations of the base model: what costs nothing has no place on its axis.
+
+    Labelled are the systems that dev chooses, and the base model, MHS and the large model.  Heads that vote are left
+    out where they are not on the front: they would hide the mean of the same heads.
+    """
+    found = rows[(rows[COST] > 0) & ((rows["kind"] != VOTE) | rows["front"])]
+    names = {name: name for name in budgets(study, rows)["system"]}
+    for name, prefix in {"base model": BASE, "MHS": HEADS, "large model": LARGE}.items():
+        names[label(study, twin(study, prefix))] = name
+    found = found.rename(columns={"MAP": "value", SHARE: "share"})
+    found = found.assign(cost=found[COST] / base_cost(study, rows), label=[names.get(name, "") for name in found.index])
+    return found[["kind", "cost", "value", "front", "share", "label"]]
 
 
 def baseline(study: "Study", rows: pandas.DataFrame) -> tuple[str, float]:
