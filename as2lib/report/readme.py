@@ -19,11 +19,7 @@ SECTIONS = (  # title, what follows it: a table `NN_table_k` with its digits, or
     ("The main table", ("00_table_2", 1), "Accuracy in percent on the target test set, mean ± spread over seeds."),
     ("A second target", ("03_table_3", 1), "CERBERUS's Table 2 where nothing is transferred, in percent."),
     ("What differs there", ("03_table_4", 2), "Points of MAP, paired over its questions (03_distillation)."),
-    (
-        "Accuracy against cost",
-        ("11_figure_1", 0),
-        "Systems by cost; a point is the fuller the surer it is on the front.",
-    ),
+    ("Accuracy against cost", ("11_figure_1", 0), "A point is a system, the fuller the surer it is on the front."),
     ("For this budget, this system", ("11_table_4", 2), "Budgets are operations a question; chosen on dev."),
     ("The papers' claims", ("00_table_3", 0), "Each judged by one rule: [all of them](tables/00_table_4.csv)."),
 )
