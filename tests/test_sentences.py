@@ -197,7 +197,7 @@ def of_the_front(value, monkeypatch):
     )
     columns = {
         "MAP": 60.0,
-        "first alone": ABSENT,
+        frontier.AS_CHEAP: 60 - value,
         "cost %": 50.0,
         "difference": value,
         "low": value - 1,
@@ -209,7 +209,7 @@ def of_the_front(value, monkeypatch):
     budgets = pandas.DataFrame([chosen] * 3, ["0", "1", f"{frontier.BUDGETS[-1]:g}"])
     if value == value:  # every budget has a system
         yield from frontier.sentences_budgets(rows.assign(kind="a", **{"dev MAP": ABSENT}), budgets)
-    yield frontier.answer(budgets)
+    yield frontier.answer(rows.assign(kind="a"), budgets)
 
 
 def of_the_whole(value, monkeypatch):

@@ -22,7 +22,7 @@ SECTIONS: tuple[tuple[str, tuple[str, int], Said], ...] = (
     ("The main table", ("00_table_2", 1), "Accuracy in percent on the target test set, mean ± spread over seeds."),
     ("A second target", ("03_table_3", 1), second_tables.sentence_target),
     ("What differs there", ("03_table_4", 2), "Points of MAP, paired over its questions (03_distillation)."),
-    ("Accuracy against cost", ("11_figure_1", 0), "Every system; a point is the fuller the surer it is on the front."),
+    ("Accuracy against cost", ("11_figure_1", 0), "A point is a system, the fuller the surer it is on the front."),
     ("For this budget, this system", ("11_table_4", 2), "Budgets are operations a question; chosen on dev."),
     ("The papers' claims", ("00_table_3", 0), "Each judged by one rule: [all of them](tables/00_table_4.csv)."),
 )

@@ -69,6 +69,11 @@ def beside(study: "Study", answer: str) -> str:
     return f"{answer} These fits are short; 13_budget has longer ones." if study.longer else answer
 
 
+def twin(study: "Study", prefix: str) -> str:
+    """The prefix of the same row at the larger budget; of the row itself where the study does not have it there."""
+    return BEFORE + prefix if study.longer and prefix in study.longer.rows else prefix
+
+
 def called(study: "Study") -> dict[str, System]:
     """Run prefix → system, of the rows at the larger budget, in the order of the catalogue; none without a section."""
     found = {}
