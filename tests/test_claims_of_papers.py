@@ -9,6 +9,7 @@ from as2lib import Study
 from as2lib.metrics import significance, threshold
 from as2lib.papers import claims, fidelity
 from as2lib.papers.cerberus import longer, sets
+from as2lib.papers.govern import systems as govern
 from as2lib.paths import find_root
 from as2lib.runs.results import published
 
@@ -75,10 +76,92 @@ def test_resampled_measures_are_the_plain_ones_of_the_drawn_questions(measure):
         assert value == pytest.approx(plain(ids, label[rows], score[rows]))
 
 
+@pytest.mark.parametrize(
+    ("claim", "a", "b", "baseline", "verdict", "who"),
+    [
+        ("better", 0.0, 1.0, 0.6, "inconclusive", "the rival has not learnt"),
+        ("better", 0.0, 0.5, 0.6, "reproduced", ""),
+        ("better", 0.5, 0.0, 0.6, "contradicted", ""),
+        ("better", 1.0, 0.0, 0.6, "inconclusive", "the system itself has not learnt"),
+        ("equal", 1.0, 1.0, 0.6, "inconclusive", "the rival has not learnt"),
+        ("equal", 0.0, 0.0, 0.6, "reproduced", ""),
+    ],
+)
+def test_a_pair_with_a_model_no_better_than_the_trivial_baseline_shows_nothing(
+    root, monkeypatch, claim, a, b, baseline, verdict, who
+):
+    """a, b, baseline: which share of the questions each ranks wrong."""
+    study = Study.load("tiny")
+    names = {"base/electra": a, "base/roberta": b, "lexical/overlap_then_rank": baseline}
+    generator = numpy.random.default_rng(0)
+
+    def scores(name, wrong):
+        noise = generator.random(80) * 1e-3  # 40 questions of two candidates, the correct one first
+        right = numpy.arange(40) >= wrong * 40
+        score = numpy.stack([right, ~right], axis=1).ravel() + noise
+        label = numpy.tile([1, 0], 40)
+        return [pandas.DataFrame({"question_id": numpy.repeat(numpy.arange(40), 2).astype(str), "label": label})
+                .assign(score=score)]  # fmt: skip
+
+    monkeypatch.setattr(claims, "reason", lambda study, row: "")
+    monkeypatch.setattr(claims, "scores_of", lambda study, name: scores(name, names[name]))
+    table = claims.listed().head(1).assign(claim=claim, a="base/electra", b="base/roberta")
+    found = claims.examined(study, table).iloc[0]
+    assert found["verdict"] == verdict
+    assert found["reason"].startswith(who)
+    assert bool(who) == bool(found["reason"])
+
+
+def test_what_learns_nothing_may_be_no_better_than_the_trivial_baseline(root, monkeypatch):
+    monkeypatch.setattr(claims, "scores_of", lambda *_: pytest.fail("asked how good it is"))
+    study = Study.load("tiny")
+    assert claims.not_learnt(study, "lexical/word_overlap", "lexical/reciprocal_rank") == ""
+
+
+def test_an_early_exit_may_be_poor_where_the_cascades_last_one_has_learnt(monkeypatch):
+    asked, table = [], pandas.DataFrame({"question_id": ["a", "a"], "label": [1, 0], "score": [1.0, 0.0]})
+    monkeypatch.setattr(claims, "scores_of", lambda study, name: asked.append(name) or [table])
+    found = claims.not_learnt(Study.load("sample"), "MT-6/wide", "CT-6-0.3/wide")
+    assert asked == ["CT-12/wide", "wide/overlap_then_rank"]
+    assert found == "the rival has not learnt: MAP 100.0, WO+RR 100.0"  # as good as it is not above it
+
+
+def test_the_size_of_a_head_and_of_a_teacher_is_that_of_the_study(root):
+    listed = claims.listed()
+    study = Study.load("wikiqa")  # four layers, and teachers of three to six
+    found = claims.in_this_study(study, listed)
+    heads = listed["source"].str.startswith("section 5.4, Table 4") & (listed["paper"] == "cerberus")
+    assert found[heads]["a"].tolist() == ["MHS 3H2 of 12 layers", "MHS 3H4 of 12 layers", "mhs/3h2"]
+    teacher = listed["b"] == govern.OF_THE_SIZE
+    assert set(found[teacher]["b"]) == {"govern/teacher-2"}
+    none = study.model_copy(update={"govern": study.govern.model_copy(update={"teachers": study.govern.teachers[:1]})})
+    assert set(claims.in_this_study(none, listed)[teacher]["b"]) == {govern.OF_THE_SIZE}
+    assert claims.runs_of(none, govern.OF_THE_SIZE) == []
+
+
+def test_recall_is_named_with_the_precision_at_which_it_was_measured(root):
+    study = Study.load("wikiqa")
+    assert claims._measure(study, "q R@P") == "q R@P=50 (published: 90)"
+    assert claims._measure(study, "qp prAUC") == "qp prAUC"
+    as_published = study.model_copy(update={"govern": study.govern.model_copy(update={"precisions": [0.9]})})
+    assert claims._measure(as_published, "q R@P") == "q R@P=90"
+
+
+def test_what_was_counted_is_said_apart_from_what_was_measured():
+    verdicts = ["reproduced", "reproduced", "reproduced", "inconclusive"]
+    table = pandas.DataFrame({"verdict": verdicts, "test": ["counted", "counted", "none named", "counted"]})
+    found = claims.counts(table.set_axis(["CERBERUS", "Cosinet", "Cosinet", "GOVERN"]))
+    assert found.loc["Cosinet", ["reproduced", claims.COUNTED]].tolist() == [2, 1]
+    assert claims.sentence(found) == (
+        "Of 4 claims of the papers: 3 reproduced (2 counted from architectures, 1 measured on test sets), "
+        "1 inconclusive."
+    )
+
+
 @pytest.mark.parametrize("name", ["sample", "wikiqa"])
 def test_every_claim_is_about_planned_runs_or_says_why_not(name):
     study = Study.load(find_root() / "params" / f"{name}.yaml")
-    for row in claims.listed().itertuples():
+    for row in claims.in_this_study(study, claims.listed()).itertuples():
         assert row.claim in {*claims.SIGNS, "counted"}
         if row.claim == "counted":
             assert row.a in fidelity.COMPUTED
@@ -93,7 +176,7 @@ def test_every_claim_is_about_planned_runs_or_says_why_not(name):
 def test_every_system_of_a_claim_is_planned_by_some_study():
     studies = [Study.load(find_root() / "params" / f"{name}.yaml") for name in ("sample", "wikiqa", "paper")]
     table = claims.listed().query("claim != 'counted'")
-    tables = [(study, claims.on_the_second_target(study, table)) for study in studies]
+    tables = [(study, claims.in_this_study(study, table)) for study in studies]
     for name in ("a", "b"):
         for place, system in table[name].items():
             here = [(study, found[name][place]) for study, found in tables]
@@ -109,6 +192,8 @@ def test_every_system_of_a_claim_is_planned_by_some_study():
         ("direct/electra-base", "cosinet/birnn", ("longer/direct/electra-base", "cosinet/birnn")),  # has its own budget
         ("cosinet/birnn", "direct/electra-base", ("cosinet/birnn", "longer/direct/electra-base")),
         ("cosinet/birnn", "ca/birnn", ("cosinet/birnn", "ca/birnn")),
+        ("mhs/3h1", "lexical/overlap_then_rank", ("longer/mhs/3h1", "lexical/overlap_then_rank")),  # learns nothing
+        ("MHS 3H4 of 12 layers", "mhs/3h1", ("MHS 3H4 of 12 layers", "mhs/3h1")),  # which the study has not
     ],
 )
 def test_a_claim_is_judged_at_the_larger_budget_unless_the_other_system_was_cut_short(a, b, found):

@@ -10,8 +10,9 @@ import pytest
 from as2lib import Study
 from as2lib.papers import notebooks
 from as2lib.papers.cosinet import tables
-from as2lib.papers.cosinet.systems import FIRST, PIECES, SECOND, systems
-from tests.invented import executed
+from as2lib.papers.cosinet.systems import FIRST, PIECES, systems, two
+from as2lib.runs.costs import Lengths
+from tests.invented import FIT, executed
 from tests.test_cosinet_runs import SECTION
 
 
@@ -70,19 +71,38 @@ def test_survivors_stand_in_the_seconds_order_above_the_dropped_in_the_firsts():
 
 
 def test_cosinets_cost_is_the_one_worked_by_hand(study):
-    questions, candidates, words, others = 18, 4, 5, 4  # "where is the red ?", "the red is here"
-    cosinet = 5 * (8 + 1) * 6 * (questions * words + questions * candidates * others)
-    layer = 16 * (4 * 16 + 2 * 32)
-    student = (1 + 3) * layer * questions * candidates * (words + others + 3)
-    assert tables.relative_cost(study) == pytest.approx(cosinet / student)
+    words, others, candidates = 5, 4, 4  # "where is the red ?", "the red is here"
+    a_word = 5 * (8 + 1) * 6
+    cosinet = (
+        a_word * (others + words / candidates) + 8 * words * others + 2 * 3 * (2 * 6 + 3)
+    )  # cosines, then the BiRNN
+    tokens = words + others + 3
+    layer = tokens * 16 * (4 * 16 + 2 * 32) + 2 * tokens**2 * 16
+    assert tables.relative_cost(study) == pytest.approx(cosinet / ((1 + 3) * layer))
+
+
+def test_the_cost_of_a_known_set_needs_no_texts(study, monkeypatch):
+    bare = tables.target(study).select_columns(["question_id", "label"])
+    monkeypatch.setattr(tables, "target", lambda study: bare)
+    assert numpy.isnan(tables.relative_cost(study))
+    monkeypatch.setattr(tables.costs, "stated", lambda study: Lengths(5.0, 4.0))
+    assert 0 < tables.relative_cost(study) < 1
 
 
 def test_two_stages_are_the_first_alone_where_one_is_kept_and_the_second_where_all_are(study, read):
     found, cost = tables.two_stages(study), tables.relative_cost(study)
     assert found.index.tolist() == [1, 2, 3, 4]
-    assert found["MAP"].iloc[[0, -1]].tolist() == pytest.approx(tables.mean_maps(study, [FIRST, SECOND]))
+    assert found["MAP"].iloc[[0, -1]].tolist() == pytest.approx(tables.mean_maps(study, two(study)))
     assert found["candidates left %"].tolist() == [25, 50, 75, 100]
     assert found["cost %"].tolist() == pytest.approx([100 * cost + left for left in (25, 50, 75, 100)])
+
+
+def test_the_second_of_two_stages_is_trained_longer_where_the_study_has_it_so(root):
+    longer = {"rows": ["mhs/3h1"], "transfer": FIT, "adapt": FIT}
+    known = Study.load("tiny", {"cosinet": SECTION, "longer": longer})
+    assert two(known) == [FIRST, "longer/mhs/3h1"]
+    assert "longer/mhs/3h1" in systems(known)
+    assert two(Study.load("tiny", {"cosinet": SECTION})) == [FIRST, "mhs/3h1"]
 
 
 def test_a_random_order_is_set_beside_its_own_corpus_alone(study, monkeypatch):

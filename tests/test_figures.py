@@ -6,6 +6,7 @@ import pandas
 import pytest
 import seaborn
 from matplotlib import pyplot
+from matplotlib.text import Text
 from PIL import Image
 
 from as2lib.report import figures
@@ -31,7 +32,7 @@ def test_heatmaps_write_every_value_and_name_the_rows_once():
 @pytest.mark.parametrize("dear", [True, False])
 def test_a_frontier_joins_the_front_and_draws_none_where_a_ranker_that_costs_nothing_is_the_best(dear):
     points = pandas.DataFrame({"kind": ["one encoder", "heads"], "cost": [1.0, 2.0], "value": [50.0, 60.0]})
-    points = points.assign(front=[False, dear], share=[0.0, 10.0])
+    points = points.assign(front=[False, dear], share=[0.0, 10.0], label=["", "MHS"])
     marks = {"one encoder": "o", "heads": "s"}
     axes = figures.frontier(points, marks, "Accuracy", "operations", "MAP (%)", ("WO+RR", 70.0)).axes[0]
     assert [line.get_label() for line in axes.lines] == ["WO+RR", *["Pareto front"] * dear]
@@ -39,6 +40,32 @@ def test_a_frontier_joins_the_front_and_draws_none_where_a_ranker_that_costs_not
         [[1, 50]],
         [[2, 60]],
     ]
+
+
+def test_a_frontier_names_points_inside_its_frame_beside_each_other_and_draws_none_through():
+    points = pandas.DataFrame({"cost": [1.0, 1.0, 1.01, 5.0], "value": [70.0, 70.1, 70.0, 72.0], "front": False})
+    names = ["", "the base model", "the heads of a student", "a large model, then another"]
+    points = points.assign(kind=["many", "many", "few", "few"], share=[0.0, 10.0, 20.0, 100.0], label=names)
+    figure = figures.frontier(points, {"many": "o", "few": "s"}, "Title", "operations", "MAP (%)", ("WO+RR", 69.0))
+    axes = figure.axes[0]
+    figure.draw_without_rendering()
+    assert [text.get_text() for text in axes.texts] == names[1:]
+    boxes, frame = [Text.get_window_extent(text) for text in axes.texts], axes.get_window_extent()
+    assert all(frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1) for box in boxes)
+    assert not any(box.count_overlaps(boxes[:i]) for i, box in enumerate(boxes))
+    places = axes.transData.transform(points[["cost", "value"]])
+    assert not any(box.count_contains(places) for box in boxes)
+    drawn = [one for one in axes.collections if len(one.get_offsets())]
+    assert all((one.get_facecolors()[:, 3] == 1).all() for one in drawn)
+    assert drawn[-1].get_facecolors()[-1][:3].tolist() == pytest.approx(list(figures.PALETTE[1]))
+
+
+def test_a_frontier_draws_rare_kinds_on_top():
+    points = pandas.DataFrame({"cost": 1.0, "value": 70.0, "front": False, "share": 0.0, "label": ""}, range(3))
+    points = points.assign(kind=["few", "many", "many"])
+    axes = figures.frontier(points, {"few": "o", "many": "s"}, "T", "x", "y", ("WO+RR", 69.0)).axes[0]
+    few, many = (one.get_zorder() for one in axes.collections if len(one.get_offsets()))
+    assert few > many
 
 
 def test_ratios_draw_a_marker_a_column_on_a_logarithmic_axis():

@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy
 import pandas
@@ -12,12 +13,32 @@ from as2lib.metrics.cascade import replay
 from as2lib.metrics.cost import cascade_cost
 from as2lib.metrics.ranking import per_question
 from as2lib.papers import notebooks
-from as2lib.papers.frontier import costs
-from as2lib.papers.frontier.costs import Lengths, Work
-from as2lib.papers.frontier.rankers import Ranker, Stage, column, in_a_row, operations
-from as2lib.papers.frontier.systems import KINDS, systems
-from as2lib.papers.frontier.tables import BUDGETS, budgets, first_map, front, on_front, shares
+from as2lib.papers.frontier import tables
+from as2lib.papers.frontier.rankers import (
+    Ranker,
+    Stage,
+    column,
+    fitted_on_dev,
+    in_a_row,
+    operations,
+    rankers,
+    scores,
+)
+from as2lib.papers.frontier.systems import CASCADE, ENSEMBLE, KINDS, LAST, ROW, VOTE, systems
+from as2lib.papers.frontier.tables import (
+    AS_CHEAP,
+    BUDGETS,
+    answer,
+    as_cheap,
+    budgets,
+    front,
+    on_front,
+    sentences_untried,
+    shares,
+)
 from as2lib.paths import local_folder
+from as2lib.runs import costs
+from as2lib.runs.costs import Lengths, Work
 from tests.invented import whole
 
 ROOT = Path(__file__).parents[1]
@@ -128,6 +149,31 @@ def test_a_row_with_a_share_prunes_as_the_cascade_does():
     pandas.testing.assert_frame_equal(found, expected)
 
 
+def test_every_seed_of_a_stage_counts_as_much_as_its_others():
+    def run(*scores):
+        table = pandas.DataFrame({"question_id": ["q"] * 3, "label": [1, 0, 0], "score": scores})
+        return SimpleNamespace(run=SimpleNamespace(data=["test"]), scores=lambda split: table)
+
+    first, second = [run(3.0, 2.0, 1.0), run(1.0, 2.0, 3.0), run(2.0, 1.0, 3.0)], [run(1.0, 2.0, 3.0), run(3, 1, 2)]
+    study = SimpleNamespace(runs={"a": first, "b": second, "c": second[:1]}.get)
+
+    def orders(*prefixes):
+        row = Ranker("", "", tuple(Stage(prefix, Work(1.0)) for prefix in prefixes), (2,) * (len(prefixes) - 1))
+        return ["".join(map(str, one["score"].sort_values(ascending=False).index)) for one in scores(study, row)]
+
+    assert sorted(orders("a", "b")) == sorted(["102", "012", "210", "210", "201", "021"])
+    assert orders("a", "a", "c") == orders("a", "c")  # a stage of the same runs has the same seed
+    assert len(orders("a")) == 3
+
+
+def test_combinations_are_made_of_the_models_of_the_larger_budget_where_the_study_has_them(root):
+    found = [one for one in rankers(whole(root)) if one.kind in (ROW, LAST)]
+    firsts, lasts = ({one.stages[place].prefix for one in found} for place in (0, -1))
+    assert firsts == {"lexical/overlap_then_rank", "cosinet/birnn", "ca/birnn", "cascade/target"}
+    assert lasts == {"longer/mhs/3h1", "longer/teacher/electra", "ensemble/teachers"}  # of the last it has no twin
+    assert {one.beside for one in found} == {systems(whole(root))[prefix].label for prefix in lasts}
+
+
 def test_the_candidate_that_most_heads_put_first_wins_and_the_mean_decides_the_rest():
     table = pandas.DataFrame({"question_id": ["q"] * 3, "score": [0.5, 0.6, 0.1]})
     table = table.assign(head_0=[0.6, 0.5, 0.1], head_1=[0.6, 0.5, 0.2], head_2=[0.3, 0.8, 0.0])
@@ -172,12 +218,64 @@ def test_shares_of_bootstrap_samples_sum_to_the_mean_size_of_the_front_and_do_no
 # --- the tables
 
 
-def test_the_first_of_a_row_is_found_by_its_scores_however_its_cost_was_added_up():
-    one, other = Stage("ct", Work(0.1 + 0.2), "exit_2"), Stage("ct", Work(0.3), "exit_2")
-    found = {"alone": Ranker("alone", "", (one,)), "row": Ranker("row", "", (other, other), (2,))}
-    rows = pandas.DataFrame({"MAP": [50.0, 60.0]}, index=["alone", "row"])
-    assert first_map(rows, found, found["row"]) == 50
-    assert numpy.isnan(first_map(rows, found, found["alone"]))
+def test_a_combination_gains_where_no_system_of_the_papers_is_as_good_for_as_little():
+    kinds = ["one encoder", CASCADE, "one encoder", LAST, LAST]
+    values = {"kind": kinds, "M operations": [1.0, 4.0, 9.0, 3.0, 5.0], "MAP": [50.0, 70.0, 80.0, 60.0, 65.0]}
+    rows = pandas.DataFrame(values, index=["small", "whole cascade", "dear", "gains", "does not"])
+    assert as_cheap(rows, ["gains", "does not"]) == [50, 70]
+    tests = {"difference": 0.0, "low": -1.0, "high": 1.0, "cost %": 90.0}
+    found = rows.tail(2).assign(**{AS_CHEAP: [50.0, 70.0]}, **tests)
+    study = SimpleNamespace(significance=SimpleNamespace(margin=0.02))
+    said = sentences_untried(study, found)[1]
+    assert "that costs no more: 1 of the 2; the best of them is “gains” (MAP 60.0)." in said
+
+
+def test_one_fit_of_several_names_counts_once_by_the_name_of_the_students_family(root):
+    study = whole(root)
+    for name in study.store.below("direct/electra-base"):
+        for family in ("roberta", "albert"):
+            other = name.replace("electra", family)
+            study.store._identities[other] = study.store.identity(name)
+    labels = [one.label for one in rankers(study)]
+    known = systems(study)
+    assert known["direct/electra-base"].label in labels
+    assert not {known[f"direct/{family}-base"].label for family in ("roberta", "albert")} & set(labels)
+    assert known["direct/roberta-large"].label in labels
+
+
+def test_no_ensemble_whose_weights_were_fitted_to_dev_is_chosen_on_dev(root):
+    found = {one.stages[0].prefix: one for one in rankers(whole(root)) if len(one.stages) == 1}
+    fitted = {prefix for prefix, one in found.items() if fitted_on_dev(whole(root), one)}
+    names = {"ensemble/base", "ensemble/kd", "ensemble/distilled", "longer/ensemble/distilled", "govern/lr-ensemble"}
+    assert fitted == names
+
+
+def test_the_figure_names_what_dev_chooses_and_leaves_out_votes_that_would_hide_their_mean(monkeypatch):
+    rows = pandas.DataFrame(
+        {
+            "kind": ["trivial", "heads", VOTE, VOTE, ROW],
+            "M operations": [0.0, 10.0, 10.0, 10.0, 20.0],
+            "MAP": [50.0, 60.0, 60.0, 61.0, 70.0],
+            "front": [True, False, False, True, True],
+            "on the front %": 10.0,
+        },
+        index=["free", "MHS B3", "its vote", "a better vote", "row"],
+    )
+    monkeypatch.setattr(tables, "base_cost", lambda study, rows: 10.0)
+    monkeypatch.setattr(tables, "budgets", lambda study, rows: pandas.DataFrame({"system": ["free", "row"]}))
+    monkeypatch.setattr(tables, "label", lambda study, prefix: {"longer/mhs/3h1": "MHS B3"}.get(prefix, "absent"))
+    found = tables.drawn(SimpleNamespace(longer=SimpleNamespace(rows=["mhs/3h1"])), rows)
+    assert found["label"].to_dict() == {"MHS B3": "MHS", "a better vote": "", "row": "row"}
+    assert found["cost"].tolist() == [1, 1, 2]
+
+
+def test_the_answer_names_each_choice_once_and_counts_the_combinations_on_the_front():
+    rows = pandas.DataFrame({"front": [True, True, False], "kind": ["trivial", ROW, ROW]}, index=["a", "b", "c"])
+    found = pandas.DataFrame({"system": ["a", "b", "b"], "MAP": [60.0, 70.0, 70.0]}, index=["0", "0.5", "1"])
+    said = (
+        "“a” for none (test MAP 60.0), “b” from 0.5 × on (70.0). Combinations that no paper tried: 1 of the 2 systems"
+    )
+    assert said in answer(rows, found)
 
 
 def test_a_budget_buys_the_best_of_dev_and_says_what_hindsight_had(monkeypatch):
@@ -210,6 +308,8 @@ def test_every_system_ranks_the_target_and_the_notebook_lists_its_runs(root, cha
     study = whole(root, **changes)
     found, target = systems(study), study.data.target.test
     assert {row.kind for row in found.values()} <= set(KINDS)
+    ensembles = {prefix for prefix in found if study.plan[study.store.below(prefix)[0]].kind == "ensemble"}
+    assert ensembles == {prefix for prefix, row in found.items() if row.kind == ENSEMBLE}
     assert len({row.label for row in found.values()}) == len(found)
     read = next(notebook.runs for notebook in notebooks(study) if notebook.name == "11_frontier")
     assert {name.rsplit("/seed-", 1)[0] for name in read} == set(found)

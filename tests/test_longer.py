@@ -93,3 +93,14 @@ def test_the_budgets_are_said_from_the_fewest_steps_to_the_most_and_how_else_the
     study = SimpleNamespace(plan={name: SimpleNamespace(spec={"training": one}) for name, one in trainings.items()})
     assert budget.steps(study, "transfer/") == "145 to 1,044 steps"
     assert budget.steps(study, "base/") == "3 epochs"
+
+
+def test_an_answer_of_short_fits_says_where_the_longer_ones_stand(root):
+    assert longer.beside(with_rows("base/electra"), "A.") == "A. These fits are short; 13_budget has longer ones."
+    assert longer.beside(Study.load("tiny"), "A.") == "A."
+
+
+def test_the_twin_of_a_row_is_itself_where_the_larger_budget_has_none(root):
+    assert longer.twin(with_rows("kd/electra"), "kd/electra") == "longer/kd/electra"
+    assert longer.twin(with_rows("kd/electra"), "base/electra") == "base/electra"
+    assert longer.twin(Study.load("tiny"), "kd/electra") == "kd/electra"

@@ -90,10 +90,10 @@ def test_claims_of_the_second_target_are_about_the_runs_that_a_study_has_there(r
     listed = claims.listed()
     listed = listed[listed["a"] == "second/mhs/3h1"]
     assert len(listed) > 3
-    there = claims.on_the_second_target(Study.load("tiny", {"data.transfer": splits}), listed)
+    there = claims.in_this_study(Study.load("tiny", {"data.transfer": splits}), listed)
     assert set(there["a"]) == {"transfer-mhs/3h1"}
     assert "transfer/electra-base" in set(there["b"])
-    assert claims.on_the_second_target(with_rows(root, *ROWS), listed).equals(listed)
+    assert claims.in_this_study(with_rows(root, *ROWS), listed).equals(listed)
 
 
 def test_only_pairs_whose_rows_there_are_get_compared(root):

@@ -35,6 +35,7 @@ NOBODY_SAYS = {
 STUDY = SimpleNamespace(
     significance=SimpleNamespace(alpha=0.01, margin=0.02),
     plan={},
+    runs=lambda prefix: [],
     seeds=[0, 1],
     grid_seeds=[0],
     fit=SimpleNamespace(**{name: SimpleNamespace(steps=60) for name in ("transfer", "adapt", "direct")}),
@@ -106,7 +107,8 @@ def of_tests(value):
         for row in (compared(value, ["a"], p).iloc[0], compared(value, ["a"], 0.5).assign(low=1, high=2).iloc[0]):
             yield results.reading(STUDY, "a − b", row)
         tests = compared(value, ["a", "b", "trivial"], p)
-        yield from claims.sentences_equalities(STUDY, judged := tests.assign(verdict="upheld", test="Wilcoxon"), tests)
+        judged = tests.assign(verdict="reproduced", test="Wilcoxon")
+        yield from claims.sentences_equalities(STUDY, judged, tests)
         yield from claims.sentences_differences(judged)
         yield claims.answer(judged, judged.head(0))
         yield claims.sentence_first_places(STUDY, tests, tests)
@@ -197,7 +199,7 @@ def of_the_front(value, monkeypatch):
     )
     columns = {
         "MAP": 60.0,
-        "first alone": ABSENT,
+        frontier.AS_CHEAP: 60 - value,
         "cost %": 50.0,
         "difference": value,
         "low": value - 1,
@@ -209,12 +211,13 @@ def of_the_front(value, monkeypatch):
     budgets = pandas.DataFrame([chosen] * 3, ["0", "1", f"{frontier.BUDGETS[-1]:g}"])
     if value == value:  # every budget has a system
         yield from frontier.sentences_budgets(rows.assign(kind="a", **{"dev MAP": ABSENT}), budgets)
-    yield frontier.answer(budgets)
+    yield frontier.answer(rows.assign(kind="a"), budgets)
 
 
 def of_the_whole(value, monkeypatch):
     monkeypatch.setattr(overview, "notebooks", lambda study: [SimpleNamespace(name="03_x", question="Q?")] * 2)
     counts = pandas.DataFrame(0, ["all"], judging.VERDICTS).assign(reproduced=max(1, int(value > 0) * 5))
+    counts[judging.COUNTED] = int(value > 0)
     yield judging.sentence(counts)
     for measured in ({}, {"03": {"answer": "MHS is level with the ensemble."}}):
         for expected in (0, 3):

@@ -8,7 +8,7 @@ from transformers import TrainingArguments
 
 from as2lib import Study
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cerberus import budget, tables
+from as2lib.papers.cerberus import budget, systems, tables
 from as2lib.papers.kinds import tables as kinds
 from as2lib.runs import results
 from as2lib.runs.results import System
@@ -158,14 +158,20 @@ def test_search_spaces_are_stored_as_printed_and_notebook_03_says_them():
     assert figure["highest P@1"] - figure["lowest P@1"] == pytest.approx(5.6)
 
 
+def test_the_ensemble_of_one_family_has_one_name_on_every_page():
+    named = systems.systems(Study.load("sample"))["ensemble/distilled"]
+    assert [one.label for one in tables.OVERVIEW if one.prefix == named.prefix] == [named.name]
+    assert named.name == f"ensemble of {named.label}"
+
+
 def test_the_weights_that_dev_gave_an_ensemble_are_said_by_seed():
     facts = {"ensemble/kd": [{"weights": [0.25, 0.75, 0.0]}, {"weights": [0.5, 0.0, 0.5]}]}
     runs = lambda prefix: [SimpleNamespace(facts=one) for one in facts.get(prefix, [{}, {}])]  # noqa: E731
     study = Study.load("sample").model_copy(update={"seeds": [0, 1]})
     given = SimpleNamespace(runs=runs, seeds=study.seeds, backbones=study.backbones, mhs=study.mhs)
     assert tables.sentences_weights(given) == [
-        "Dev weighs the members of the ensemble of 3 distilled by 0.25 / 0.75 / 0.00 and 0.50 / 0.00 / 0.50 (seeds 0 "
-        "and 1)."
+        "Dev weighs the members of the ensemble of 3 distilled of three families by 0.25 / 0.75 / 0.00 and 0.50 / "
+        "0.00 / 0.50 (seeds 0 and 1)."
     ]
 
 
@@ -205,3 +211,15 @@ def test_one_fit_under_several_names_counts_once():
     plan = {f"transfer/{family}": {"steps": steps} for family, steps in (("a", 145), ("b", 450), ("c", 522))}
     study.plan = {name: SimpleNamespace(spec={"training": one}) for name, one in plan.items()}
     assert "145 to 522 steps of transfer" in tables.sentences_transfer(study, gain, without, 68.0)[1]
+
+
+def test_fits_that_were_cut_short_or_best_at_their_end_are_counted():
+    steps = {"a": (9, 9, {"steps": 9}), "b": (6, 3, {"steps": 9}), "c": (8, 5, {"epochs": 2})}
+    runs = {
+        name: [SimpleNamespace(facts={"steps": took, "best_step": best}, run=SimpleNamespace(spec={"training": given}))]
+        for name, (took, best, given) in steps.items()
+    }
+    runs["ensemble"] = [SimpleNamespace(facts={"dev_MAP": 0.5})]
+    said = results.sentence_ends(SimpleNamespace(runs=runs.get), runs)
+    assert said.startswith("2 of the 3 fits took every step")
+    assert said.endswith(": 1 of the 3.")

@@ -1,7 +1,8 @@
 """What the four papers claim, and what a study's runs say of it: every claim, by one rule; trains nothing.
 
 A claim is about a pair of systems, or about a size that can be counted (`fidelity.COMPUTED`). The tests of one paper's
-claims are corrected (Holm) within a `family`, the claims that one notebook tests together, and a metric.
+claims are corrected (Holm) within a `family`, the claims that one notebook tests together, and a metric.  A pair one
+of whose models has not learnt, being no better than the trivial baseline, shows nothing.
 """
 
 import re
@@ -21,8 +22,9 @@ from as2lib.papers.cerberus import systems as cerberus_systems
 from as2lib.papers.cosinet import systems as cosinet_systems
 from as2lib.papers.govern import systems as govern_systems
 from as2lib.papers.kinds import plan as kinds
-from as2lib.runs.results import by_question, compare, frame, published, scored
+from as2lib.runs.results import by_question, compare, frame, mean_and_spread, published
 from as2lib.runs.run import prefix_of
+from as2lib.runs.wording import number
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -31,17 +33,30 @@ VERDICTS = ("reproduced", "contradicted", "within the margin", "inconclusive", "
 SIGNS = {"better": ">", "equal": "=", "equal or better": "≥"}
 POWER, SAMPLES = 0.8, 200  # of the smallest effect; bootstrap samples of questions
 SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target)")  # the paper's layers, and alpha
-TESTED = ["difference", "low", "high", "p Holm", "p equal", "smallest effect"]
-SHOWN = ["claim", "set", "metric", "published", "difference", "low", "high", "test", "p Holm", "p equal"]
-SHOWN += ["smallest effect", "verdict", "reason", "source"]
+TESTED = ["seeds", "difference", "low", "high", "p Holm", "p equal", "smallest effect"]
+SHOWN = ["verdict", "claim", "set", "metric", "published", *TESTED, "test", "reason", "source"]
+COUNTED = "of these counted"  # a column of `counts`
+BASELINE = "overlap_then_rank"  # the scorer of WO+RR
+PAPERS_PRECISION = 0.9  # of GOVERN's R@P
+LEARNT = (
+    "Where a trained model of a pair is not above the trivial baseline WO+RR on the same questions (MAP, mean over "
+    "seeds), it has not learnt, and the verdict is inconclusive whatever the tests say."
+)
+EFFECT = "Smallest effect: what one uncorrected test finds with a power of 0.8 on these questions."
+BUDGETS = (
+    "A system that was also trained longer (13_budget) is judged by those longer fits, except beside a system of "
+    "CERBERUS that has only the short ones: then both have the short budget."
+)
 CAPTION = (
-    "Points, a minus b, on this study's test sets; low, high: 95 % interval over questions and seeds; p Holm: "
-    "two-sided Wilcoxon, p equal: TOST within the study's margin, both corrected (Holm) over the claims that one "
-    "notebook tests together; of R@P and prAUC a normal test from a bootstrap over questions. Smallest effect: what "
-    "one uncorrected test finds with a power of 0.8 on these questions. A count is reproduced within its tolerance, "
-    "10 %, or 25 % where operations stand for time; the set named is the paper's. "
-    "Systems that were also trained longer (13_budget) are judged there, unless the other's budget is as short and it "
-    "was not."
+    "Points, a minus b, on this study's test sets, over all seeds of either (seeds: of a and of b); low, high: 95 % "
+    "interval over questions and seeds (over questions alone, with one seed); p Holm: two-sided Wilcoxon, p equal: "
+    "TOST within the study's margin, both corrected (Holm) over the claims that a notebook tests together (whose own "
+    "tables correct also for pairs of which nothing is claimed); of R@P and prAUC a normal test from a bootstrap over "
+    f"questions. {EFFECT} {LEARNT} Of a cascade its last exit has to be above: that an early one is poor may be what "
+    f"is claimed. {BUDGETS} "
+    "A count is ours, of architectures at the papers' sizes, and reproduced within its tolerance, 10 %, or 25 % where "
+    "operations stand for time; whether the numbers that a paper prints agree with each other, to 1 %, is the question "
+    "of Table 00.6. The set named is the paper's."
 )
 
 
@@ -69,25 +84,40 @@ def verdict(claim: str, difference: float, p_different: float, p_equal: float, a
 
 def judged(study: "Study") -> pandas.DataFrame:
     """The table of all claims: columns `SHOWN`, index `paper`.  Makes no run: claims without runs are not testable."""
-    table = at_the_larger_budget(study, on_the_second_target(study, listed()))
-    table["reason"] = [reason(study, row) for row in table.itertuples()]
-    ready = table[(table["claim"] != "counted") & (table["reason"] == "")]
-    groups = ready.groupby(["paper", "family", "metric"], sort=False)
-    tests = [tested(study, rows, metric) for (_, _, metric), rows in groups]
-    table = table.join(pandas.concat(tests)) if tests else table.assign(**dict.fromkeys(TESTED, numpy.nan))
-    counted = table["claim"] == "counted"
-    table.loc[counted, "difference"] = [fidelity.computed(study, row.a, row.b) for row in table[counted].itertuples()]
-    table["verdict"] = [_verdict(row, study.significance.alpha) for _, row in table.iterrows()]
+    table = examined(study, listed())
     table["claim"] = [_text(study, row) for row in table.itertuples()]
+    table["metric"] = [_measure(study, metric) for metric in table["metric"]]
     table["test"] = table["test"].where(table["test"] != "", "none named")
     return table.assign(paper=table["paper"].map(fidelity.NAMES)).set_index("paper")[SHOWN]
 
 
-def on_the_second_target(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
-    """The claims about a second target, by what this study calls its runs there."""
-    rows = cerberus_systems.rows_on_second(study).items()
-    here = {cerberus_systems.SECOND + row: prefix for prefix, row in rows}
-    return table.assign(**{name: table[name].map(lambda one: here.get(one, one)) for name in ("a", "b")})
+def examined(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
+    """Claims as `listed` has them, with this study's systems, what `tested` finds of each pair, `verdict`, `reason`."""
+    table = at_the_larger_budget(study, in_this_study(study, table))
+    table["reason"] = [reason(study, row) for row in table.itertuples()]
+    counted = table["claim"] == "counted"
+    ready = table[~counted & (table["reason"] == "")]
+    groups = ready.groupby(["paper", "family", "metric"], sort=False)
+    tests = [tested(study, rows, metric) for (_, _, metric), rows in groups]
+    table = table.join(pandas.concat(tests)) if tests else table.assign(**dict.fromkeys(TESTED, numpy.nan))
+    table.loc[counted, "difference"] = [fidelity.computed(study, row.a, row.b) for row in table[counted].itertuples()]
+    table["verdict"] = [_verdict(row, study.significance.alpha) for _, row in table.iterrows()]
+    for place in table.index[table["verdict"].isin(VERDICTS[:3]) & ~counted]:
+        if why := not_learnt(study, table.loc[place, "a"], table.loc[place, "b"]):
+            table.loc[place, ["verdict", "reason"]] = "inconclusive", why
+    return table
+
+
+def in_this_study(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
+    """The same with what this study calls the systems of a second target, and those that depend on its own depths."""
+    here = {cerberus_systems.SECOND + row: prefix for prefix, row in cerberus_systems.rows_on_second(study).items()}
+    ours = {row: prefix for prefix, row in cerberus_systems.stands_for(study).items()}
+    for layers in cerberus_systems.HEAD_DEPTHS:
+        row = f"mhs/{cerberus_systems.HEADS}h{layers}"
+        here[row] = ours.get(row, f"MHS {row[4:].upper()} of {cerberus_systems.PAPER_DEPTH} layers")
+    if study.govern and (teacher := govern_systems.teacher_of_the_size(study)):
+        here[govern_systems.OF_THE_SIZE] = teacher
+    return table.assign(**{name: table[name].replace(here) for name in ("a", "b")})
 
 
 def at_the_larger_budget(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
@@ -95,10 +125,12 @@ def at_the_larger_budget(study: "Study", table: pandas.DataFrame) -> pandas.Data
 
     A claim of two systems with CERBERUS's short budget moves only where both were.
     """
-    trained, short = longer.called(study).keys() | kinds.called(study).keys(), cerberus_systems.systems(study)
+    trained = longer.called(study).keys() | kinds.called(study).keys()
+    short = {prefix for prefix, system in cerberus_systems.systems(study).items() if system.kind != "trivial"}
+    others = {prefix_of(run) for run in study.plan} - short
     longest = {name: longer.BEFORE + table[name] for name in ("a", "b")}
     found = {name: longest[name].isin(trained) for name in longest}
-    fair = (found["a"] | ~table["a"].isin(short)) & (found["b"] | ~table["b"].isin(short))
+    fair = (found["a"] | table["a"].isin(others)) & (found["b"] | table["b"].isin(others))
     return table.assign(**{name: table[name].mask(fair & found[name], longest[name]) for name in longest})
 
 
@@ -114,11 +146,20 @@ def _verdict(row: pandas.Series, alpha: float) -> str:
 def _text(study: "Study", row) -> str:
     if row.claim == "counted":
         return f"{row.says} (± {row.tolerance:g} %)"
-    names = _names(study)
+    names = names_of(study)
     return f"{names.get(row.a, row.a)} {SIGNS[row.claim]} {names.get(row.b, row.b)}"
 
 
-def _names(study: "Study") -> dict[str, str]:
+def _measure(study: "Study", metric: str) -> str:
+    """A metric, with its precision where it has one, and the paper's where that is another."""
+    if not metric.endswith("R@P"):
+        return metric
+    ours = study.govern.precisions[-1] if study.govern else PAPERS_PRECISION
+    theirs = "" if ours == PAPERS_PRECISION else f" (published: {100 * PAPERS_PRECISION:g})"
+    return f"{metric}={100 * ours:g}{theirs}"
+
+
+def names_of(study: "Study") -> dict[str, str]:
     """What the catalogues call the systems; those of the cascade keep the name in its csv, with the paper's layers."""
     rooms = {govern_systems: study.govern, cosinet_systems: study.cosinet, cerberus_systems: True}  # room → is there
     there = [room for room, section in rooms.items() if section]
@@ -146,6 +187,26 @@ def reason(study: "Study", row) -> str:
     return ""
 
 
+def not_learnt(study: "Study", a: str, b: str) -> str:
+    """Which trained model of a pair is not above the trivial baseline on the same questions; empty where none is.
+
+    Also empty where the study ranks the set that they are scored on by no trivial baseline.
+    """
+    baselines = [run for run in study.plan.values() if run.spec.get("scorer") == BASELINE]
+    for who, name in (("the rival", b), ("the system itself", a)):
+        scheme = SCHEME.fullmatch(name)
+        if scheme and scheme[1] == "CT":
+            name = f"CT-{cascade_systems.PAPER_EXITS[-1]}/{scheme[4]}"
+        run = study.plan[runs_of(study, name)[0]]
+        trivial = [one.name for one in baselines if one.data["test"] == run.data["test"]]
+        if trivial and run.kind != "lexical":
+            scores = {"own": scores_of(study, name), "trivial": scores_of(study, trivial[0])}
+            found = mean_and_spread(frame(scores))["MAP"]
+            if found["own"] <= found["trivial"]:
+                return f"{who} has not learnt: MAP {number(found['own'])}, WO+RR {number(found['trivial'])}"
+    return ""
+
+
 def runs_of(study: "Study", name: str) -> list[str]:
     """The runs behind a system of a claim; none where the study plans none."""
     prefixes = [name]
@@ -170,20 +231,25 @@ def _scheme(study: "Study", name: str) -> tuple[Scheme | None, str]:
 
 def scores_of(study: "Study", name: str) -> list[pandas.DataFrame]:
     """What a system of a claim scored on its test set, a table a seed."""
+    wanted = runs_of(study, name)
     if not SCHEME.fullmatch(name):
-        return scored(study, [name])[name]
+        return [study.run(run).scores("test") for run in wanted]
     scheme, where = _scheme(study, name)
     if where == "wide":
         return [cascade_tables.scored(study, scheme)]
-    tables = [study.run(run).scores() for run in runs_of(study, name)]
+    tables = [study.run(run).scores() for run in wanted]
     column = "score" if scheme.method == "MT" else f"exit_{scheme.layers}"
     return [table.assign(score=table[column]) for table in tables]
 
 
 def tested(study: "Study", rows: pandas.DataFrame, metric: str) -> pandas.DataFrame:
-    """`TESTED` of a family's claims, in points: differences, their tests, and the smallest effect to be seen."""
+    """`TESTED` of a family's claims, in points: differences, their tests, and the smallest effect to be seen.
+
+    Of means over questions also what else `results.compare` gives.
+    """
     pairs = list(zip(rows["a"], rows["b"], strict=True))
-    scores = {name: scores_of(study, name) for pair in pairs for name in pair}
+    scores = {name: scores_of(study, name) for name in dict.fromkeys(name for pair in pairs for name in pair)}
+    counts = [f"{len(scores[a])} and {len(scores[b])}" for a, b in pairs]
     if metric in ("MAP", "P@1"):
         tests = compare(study, scores, pairs, metric, draw_seeds=True)
         values = {name: table.mean(axis=1) for name, table in by_question(frame(scores), metric).items()}
@@ -192,7 +258,7 @@ def tested(study: "Study", rows: pandas.DataFrame, metric: str) -> pandas.DataFr
         tests = tests.assign(**{"smallest effect": sizes})
     else:
         tests = over_thresholds(study, scores, pairs, metric)
-    return tests.loc[pairs, TESTED].set_axis(rows.index)
+    return tests.loc[pairs].set_axis(rows.index).assign(seeds=counts)
 
 
 def over_thresholds(study: "Study", scores: dict, pairs: list[tuple[str, str]], metric: str) -> pandas.DataFrame:
@@ -222,15 +288,24 @@ def over_thresholds(study: "Study", scores: dict, pairs: list[tuple[str, str]], 
 
 
 def counts(table: pandas.DataFrame) -> pandas.DataFrame:
-    """How many claims of each paper got each verdict, and of all.  table: from `judged`."""
+    """How many claims of each paper got each verdict, how many of the reproduced are counts, and of all.
+
+    table: from `judged`.
+    """
     found = pandas.crosstab(table.index, table["verdict"]).reindex(
         index=fidelity.NAMES.values(), columns=VERDICTS, fill_value=0
     )
+    counted = (table["verdict"] == VERDICTS[0]) & (table["test"] == "counted")
+    found.insert(1, COUNTED, counted.groupby(level=0).sum().reindex(found.index, fill_value=0))
     return pandas.concat([found, found.sum().to_frame("all").T]).rename_axis("paper")
 
 
 def sentence(counts: pandas.DataFrame) -> str:
     """counts: from `counts`."""
     every = counts.loc["all"]
-    parts = ", ".join(f"{number} {name}" for name, number in every.items() if number)
-    return f"Of {every.sum()} claims of the papers: {parts}."
+    said = {name: f"{every[name]} {name}" for name in VERDICTS if every[name]}
+    if first := said.get(VERDICTS[0]):
+        counted, measured = every[COUNTED], every[VERDICTS[0]] - every[COUNTED]
+        ways = [f"{counted} counted from architectures"] * bool(counted) + [f"{measured} measured on test sets"]
+        said[VERDICTS[0]] = f"{first} ({', '.join(ways if measured else ways[:-1])})"
+    return f"Of {every[list(VERDICTS)].sum()} claims of the papers: {', '.join(said.values())}."

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pandas
 
 from as2lib.papers import claims, notebooks
-from as2lib.runs.wording import some
+from as2lib.runs.results import published
+from as2lib.runs.wording import number, some
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -30,6 +31,23 @@ def verdict(study: "Study", measured: Measured, counts: pandas.DataFrame, expect
             f"of the numbers that a clean run must give, {some(expected - moved, expected)} are within their tolerance"
         )
     return " ".join([*said, f"{claims.sentence(counts).removesuffix('.')}; {trust}."])
+
+
+def legend(study: "Study") -> str:
+    """What the names in tables stand for, and what counts as different and as equal."""
+    given, paper = study.significance, published("cerberus_table2").set_index("run")["WikiQA MAP"]
+    gain = number(paper["mhs/3h1"] - paper["base/electra"])
+    longer = ""
+    if study.longer:
+        longer = f" Trained longer: the same at a larger budget, {len(study.longer.seeds)} seeds (13_budget)."
+    return (
+        "MHS: CERBERUS's student, one encoder with several heads; CA: Compare-Aggregate; WO+RR: word overlap, ties by "
+        f"the original order.{longer} Published levels are of larger encoders, transferred from ASNQ: read differences "
+        "between rows, not levels. Differences are paired over questions: p below "
+        f"{given.alpha:g} (Wilcoxon, Holm-corrected) counts as one; equal is what TOST puts within "
+        f"{100 * given.margin:g} points of MAP, no less than gains that the papers report (MHS over its base model, "
+        f"WikiQA: {gain}), so “equal” does not rule these out."
+    )
 
 
 def headlines(study: "Study") -> dict[str, str]:

@@ -6,6 +6,7 @@ A series has a colour that everyone can tell apart, and a marker or a dash besid
 import io
 import re
 from collections.abc import Iterable, Sequence
+from itertools import product
 from textwrap import fill
 
 import matplotlib
@@ -15,6 +16,7 @@ import seaborn
 from matplotlib import pyplot, ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
 from as2lib.escape import html
@@ -26,6 +28,7 @@ LINE, MUTED = "#1f4e79", "#767676"
 PALETTE, MARKERS, DASHES = seaborn.color_palette("colorblind", 10), "os^DvPX*<>", ("-", "--", "-.", ":")
 WIDTH = 6.0  # inches
 COLOURS = 256  # of a PNG file
+AROUND = [(x, y) for y in (0, 0.8, -0.8) for x in (1, -1)]  # where a label stands, seen from its point
 NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # said of itself by a file: nothing
 
 
@@ -134,9 +137,10 @@ def frontier(
     y_label: str,
     baseline: tuple[str, float],
 ) -> Figure:
-    """Systems by cost, on a logarithmic axis, and value: a colour and a marker a kind, the front joined.
+    """Systems by cost, on a logarithmic axis, and value: a colour and a marker a kind, rare on top, the front joined.
 
-    points: columns cost, value, kind, front, share (percent: the fuller a point's colour).  marks: kind → its marker.
+    points: columns cost, value, kind, front, share (percent: the fuller a point's colour), label (empty: none).
+    marks: kind → its marker.
     """
     figure, axes = pyplot.subplots(figsize=(WIDTH, 5.6), layout="constrained")
     axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
@@ -145,14 +149,43 @@ def frontier(
         steps = [*best["cost"], points["cost"].max() * 1.2], [*best["value"], best["value"].iloc[-1]]
         axes.step(*steps, where="post", color=LINE, linewidth=1.6, label="Pareto front", zorder=2)
     for (kind, marker), colour in zip(marks.items(), PALETTE, strict=False):
-        of_kind = points[points["kind"] == kind]
-        colours = [(*colour, 0.5 + 0.5 * share / 100) for share in of_kind["share"]]
+        of_kind = points[points["kind"] == kind].sort_values("share", kind="stable")
+        full = of_kind["share"].to_numpy()[:, None] / 100
+        colours = 1 - (0.5 + 0.5 * full) * (1 - numpy.array(colour))  # mixed with white: opaque, so that none adds up
         style = {"marker": marker, "s": 120 if marker == "*" else 60, "edgecolors": "white", "linewidth": 0.5}
-        axes.scatter(of_kind["cost"], of_kind["value"], c=colours, zorder=3, **style)
+        axes.scatter(of_kind["cost"], of_kind["value"], c=colours, zorder=4 - len(of_kind) / len(points), **style)
         if len(of_kind):
             axes.scatter([], [], color=colour, label=kind, **style)
     _logarithmic(axes)
-    return _finished(figure, axes, title, x_label, y_label)
+    _finished(figure, axes, title, x_label, y_label)
+    _name(figure, axes, points)
+    return figure
+
+
+def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
+    """Write labels near their points, each where it hides fewest points and lines and no other label."""
+    axes.margins(y=0.12)
+    figure.draw_without_rendering()  # the axes have their size only then
+    frame, places, taken = axes.get_window_extent(), axes.transData.transform(points[["cost", "value"]]), []
+    drawn = [line.get_path().interpolated(20).transformed(line.get_transform()).vertices for line in axes.lines]
+    marks = numpy.concatenate([places, *drawn])
+    for _, row in points[points["label"] != ""].iterrows():
+        style = {"arrowprops": {"arrowstyle": "-", "color": MUTED}, "fontsize": 9, "zorder": 5, "va": "center"}
+        at = {"xy": (row["cost"], row["value"]), "xytext": (0, 0), "textcoords": "offset points"}
+        note = axes.annotate(row["label"], **at, **style)
+        note.set_in_layout(False)
+        tried = []
+        for distance, (x, y) in product((14, 28, 45, 65, 90, 120), AROUND):
+            note.xyann = distance * x, distance * y
+            note.set_horizontalalignment("left" if x > 0 else "right")
+            note.get_window_extent()  # moves the text; what it returns has the arrow, too
+            box = Text.get_window_extent(note).padded(4)
+            outside = not (frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1))
+            hidden = box.count_contains(marks) + 100 * box.count_overlaps(taken) + 1000 * outside
+            tried.append((hidden, distance, note.xyann, box))
+        *_, note.xyann, box = min(tried, key=lambda one: one[:2])
+        note.set_horizontalalignment("left" if note.xyann[0] > 0 else "right")
+        taken.append(box)
 
 
 def speeds(points: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str) -> Figure:

@@ -1,5 +1,6 @@
 """`reports/<study>/README.md`: a study's answer as a code host shows it, from what its notebooks saved."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ import pandas
 
 from as2lib import escape
 from as2lib.papers import overview
-from as2lib.papers.cerberus import budget
+from as2lib.papers.cerberus import budget, second_tables
 from as2lib.paths import find_root
 from as2lib.report.check import measured
 from as2lib.report.tables import as_markdown
@@ -15,11 +16,13 @@ from as2lib.report.tables import as_markdown
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-SECTIONS = (  # title, what follows it: a table `NN_table_k` with its digits, or a figure `NN_figure_k`
+Said = str | Callable[["Study"], str]
+SECTIONS: tuple[tuple[str, tuple[str, int], Said], ...] = (
+    # title, what follows it (a table `NN_table_k` with its digits, or a figure `NN_figure_k`), what is said of it
     ("The main table", ("00_table_2", 1), "Accuracy in percent on the target test set, mean ± spread over seeds."),
-    ("A second target", ("03_table_3", 1), "CERBERUS's Table 2 where nothing is transferred, in percent."),
+    ("A second target", ("03_table_3", 1), second_tables.sentence_target),
     ("What differs there", ("03_table_4", 2), "Points of MAP, paired over its questions (03_distillation)."),
-    ("Accuracy against cost", ("11_figure_1", 0), "Every system; a point is the fuller the surer it is on the front."),
+    ("Accuracy against cost", ("11_figure_1", 0), "A point is a system, the fuller the surer it is on the front."),
     ("For this budget, this system", ("11_table_4", 2), "Budgets are operations a question; chosen on dev."),
     ("The papers' claims", ("00_table_3", 0), "Each judged by one rule: [all of them](tables/00_table_4.csv)."),
 )
@@ -36,7 +39,9 @@ def write(study: "Study") -> Path:
         "> Which candidate answers the question, and how cheaply can a model know?",
     ]
     parts.append("\n".join(f"- {escape.markdown(finding)}" for finding in filter(None, first)))
-    for title, (name, digits), said in SECTIONS:
+    parts.append(overview.legend(study))
+    for title, (name, digits), text in SECTIONS:
+        said = text if isinstance(text, str) else text(study)
         figure, table = folder / "figures" / f"{name}.png", folder / "tables" / f"{name}.csv"
         if figure.exists():
             parts.append(f"## {title}\n\n![{title}: {said}](figures/{figure.name})\n\n{said}")

@@ -17,7 +17,7 @@ from as2lib.metrics import ranking
 from as2lib.metrics.significance import compare as paired_tests
 from as2lib.metrics.significance import holm, interval_over_seeds
 from as2lib.runs.run import System
-from as2lib.runs.wording import p_text, signed, span
+from as2lib.runs.wording import begin, p_text, signed, some, span
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -156,8 +156,8 @@ def compare(
     """Paired tests on each question's mean over seeds; one row a pair of systems, index (a, b), each pair once.
 
     Columns, in points: difference (a minus b), low, high (95 % bootstrap interval over questions; with `draw_seeds`
-    over questions and seeds); p (Wilcoxon signed-rank, two-sided, Pratt); effect (rank-biserial); ρ and p ρ (Spearman);
-    p equal (TOST within the study's margin); won, lost and tied questions.
+    over questions and seeds, where there are several); p (Wilcoxon signed-rank, two-sided, Pratt); effect
+    (rank-biserial); ρ and p ρ (Spearman); p equal (TOST within the study's margin); won, lost and tied questions.
     p Holm, p ρ Holm and p equal are corrected over these pairs.
     """
     settings, pairs = study.significance.model_dump(exclude={"alpha"}), list(dict.fromkeys(pairs))
@@ -166,7 +166,7 @@ def compare(
     for a, b in pairs:
         found = paired_tests(values[a].mean(axis=1), values[b].mean(axis=1), **settings)
         low, high = found.low, found.high
-        if draw_seeds:
+        if draw_seeds and max(values[a].shape[1], values[b].shape[1]) > 1:
             low, high = interval_over_seeds(values[a], values[b], study.significance.resamples)
         row = {"difference": 100 * found.difference, "low": 100 * low, "high": 100 * high}
         row |= {"p": found.wilcoxon_p, "p Holm": numpy.nan, "effect": found.effect, "ρ": found.spearman}
@@ -216,6 +216,18 @@ def verdict(study: "Study", row: pandas.Series) -> str:
             f"Wilcoxon's test, corrected for all comparisons, has {p}, and only p < {alpha:g} counts)"
         )
     return f"undecided (not shown different: Wilcoxon, {p}; not shown equal: TOST, {q})"
+
+
+def sentence_ends(study: "Study", prefixes: Iterable[str]) -> str:
+    """Whether budgets were too short for the fits of these prefixes; ensembles among them are left out."""
+    runs = [run for prefix in prefixes for run in study.runs(prefix) if run.facts.get("best_step")]
+    facts, steps = [run.facts for run in runs], [run.run.spec["training"].get("steps") for run in runs]
+    whole = sum(given in (None, one["steps"]) for given, one in zip(steps, facts, strict=True))
+    last = sum(one["best_step"] == one["steps"] for one in facts)
+    return (
+        f"{begin(some(whole, len(facts), 'fits'))} took every step of their budget; best on dev at the last of them, "
+        f"where more steps may add: {some(last, len(facts))}."
+    )
 
 
 def note_on_intervals(study: "Study") -> str:

@@ -90,7 +90,8 @@ def sentences_by_depth(study: "Study", by_depth: pandas.DataFrame) -> list[str]:
             f"{where} the full depth the cascade is {apart(gaps[exits[-1]], 'the independent model')}; its exits minus "
             f"models of their own depth, in points of MAP: {listed}."
         )
-    return said
+    ends = results.sentence_ends(study, [f"monolith/{n}/wide" for n in exits] + ["cascade/wide"])
+    return [*said, f"First steps, on the wide set: {ends}"]
 
 
 def wide_scores(study: "Study") -> dict[str, list[pandas.DataFrame]]:
@@ -163,12 +164,13 @@ def sentences_by_ratio(study: "Study", by_ratio: pandas.DataFrame) -> list[str]:
 def answer(study: "Study", by_ratio: pandas.DataFrame, rivals: pandas.DataFrame) -> str:
     """by_ratio, rivals: from the functions of these names."""
     alpha, full = study.cascade.alphas[0], study.cascade.exits[-1]
-    own, whole = str(Scheme("CT", full, alpha)), str(Scheme("CT", full, 0.0))
-    row = rivals.loc[f"{own} − {whole}"]
-    return (
-        f"At alpha {alpha:g} the cascade computes {percent_apart(by_ratio.loc[own, 'cost %'], 'the full model')} and "
-        f"is {apart(row['difference'], 'ranking every candidate to the end')}: {results.verdict(study, row)}."
-    )
+    own, found = str(Scheme("CT", full, alpha)), []
+    whole, plain = str(Scheme("CT", full, 0.0)), str(Scheme("MT", full))
+    for rival, other in ((whole, "ranking every candidate to the end"), (plain, "the model without exits")):
+        row = rivals.loc[f"{own} − {rival}"]
+        found.append(f"{apart(row['difference'], other)}: {results.verdict(study, row)}")
+    less = percent_apart(by_ratio.loc[own, "cost %"], "the full model")
+    return f"At alpha {alpha:g} the cascade computes {less} and is {'; '.join(found)}."
 
 
 def against_rivals(study: "Study", scores: Scored) -> pandas.DataFrame:

@@ -108,7 +108,7 @@ def caption_tried(study: "Study") -> str:
     own, seed, student = study.distillation, study.longer.seeds[0], systems(study)[TRIED].name
     return (
         f"Dev set, answered questions; {results.TIE_RULE}. Percent, seed {seed}: {student}, always with the same start "
-        f"and teacher. The study's own are alpha {own.alpha:g} and tau {own.tau:g}, which all rows use."
+        f"and teacher. The study's own are alpha {own.alpha:g} and tau {own.tau:g}, which the rows of Table 13.1 use."
     )
 
 
@@ -134,6 +134,7 @@ def sentences(study: "Study", found: pandas.DataFrame) -> list[str]:
         f"The larger budget {changed(trained['difference'].min(), trained['difference'].max())}; it makes a real "
         f"difference for the better to {some(better, len(trained), 'systems')} (Wilcoxon, Holm-corrected).",
         f"Above the trivial baseline are {some(above, len(single), 'single models')} at the larger budget.",
+        results.sentence_ends(study, trained["run"].map(BEFORE.__add__)),
     ]
 
 
@@ -145,6 +146,9 @@ def answer(study: "Study", found: pandas.DataFrame, tests: pandas.DataFrame) -> 
         "ensemble/distilled": "the ensemble of three distilled students",
         ALONE: "the base model without a teacher",
     }
+    if "teacher/electra" in rows.index:
+        times = rows.loc[HEADS, "parameters"] / rows.loc["teacher/electra", "parameters"]
+        others["teacher/electra"] = f"the large model that teaches a head, of whose parameters it has {times:.2f} times"
     beside = []
     for prefix, other in others.items():
         if (BEFORE + HEADS, BEFORE + prefix) in tests.index:

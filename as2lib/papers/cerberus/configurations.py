@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pandas
 
 from as2lib.papers.cerberus.costs import RATIO
-from as2lib.papers.cerberus.systems import HEAD_DEPTHS, HEADS, head_depths, mhs_label, scaled, systems
+from as2lib.papers.cerberus.systems import HEADS, head_depths, mhs_label, stands_for, systems
 from as2lib.runs import results
 from as2lib.runs.wording import apart, number, some
 
@@ -26,10 +26,7 @@ def by_layers(study: "Study") -> pandas.DataFrame:
     labels = {TRIVIAL: systems(study)[TRIVIAL].label, BASE: BASE_LABEL, **shapes(study)}
     table = results.table(study, [results.System(prefix, label) for prefix, label in labels.items()])
     paper = results.published("cerberus_table4").set_index("run")
-    stands_for = {  # the leanest where several of the paper's fall on one of ours
-        f"mhs/{HEADS}h{scaled(layers, study.mhs.body + 1)}": f"mhs/3h{layers}" for layers in reversed(HEAD_DEPTHS)
-    }
-    paper = paper.reindex(table["run"].map(stands_for)).set_index(table.index)
+    paper = paper.reindex(table["run"].map(stands_for(study))).set_index(table.index)
     table["the paper's"] = paper["configuration"]
     return table.assign(**{f"published {metric}": paper[f"IAS2 {metric}"] for metric in results.METRICS})
 
@@ -65,7 +62,7 @@ def answer(study: "Study", heads: pandas.DataFrame, tests: pandas.DataFrame) -> 
     helped = ((tests["difference"] > 0) & (tests["p Holm"] < study.significance.alpha)).sum()
     best = heads["MAP"].idxmax()
     lean, highest = heads.index[0], number(heads["MAP"].max())
-    top = f"which has the highest MAP ({highest})"
+    top = f"which has the highest MAP of these ({highest})"
     if best != lean:
         top = f"and the highest MAP is that of {best} ({highest}, against {number(heads['MAP'].iloc[0])})"
     is_ = "is" if helped <= 1 else "are"

@@ -13,7 +13,7 @@ from as2lib.runs.search import points_for, tried
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-BEFORE = "longer/"  # of the names of these runs
+BEFORE = systems.LONGER  # of the names of these runs
 TRIED = "kd/electra"  # the student that is fitted at the points of `longer.grid`, which are under GRID
 GRID = f"{BEFORE}grid/{TRIED}/"
 
@@ -62,6 +62,16 @@ def notebooks(study: "Study") -> list[Notebook]:
     rows = {systems.TRIVIAL[-1].prefix, *study.longer.rows, *(BEFORE + row for row in study.longer.rows)}
     prefixes = rows | {name for name in study.plan if name.startswith(GRID)}
     return [Notebook("13_budget", question, answers, of_systems(study, prefixes))]
+
+
+def beside(study: "Study", answer: str) -> str:
+    """An answer from the study's own fits, which says so where rows were given more."""
+    return f"{answer} These fits are short; 13_budget has longer ones." if study.longer else answer
+
+
+def twin(study: "Study", prefix: str) -> str:
+    """The prefix of the same row at the larger budget; of the row itself where the study does not have it there."""
+    return BEFORE + prefix if study.longer and prefix in study.longer.rows else prefix
 
 
 def called(study: "Study") -> dict[str, System]:

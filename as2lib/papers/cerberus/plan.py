@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from as2lib.papers.cerberus import systems
 from as2lib.papers.cerberus.systems import HEADS, ROLES, STUDENT
 from as2lib.runs.params import FAMILIES, SIZES
-from as2lib.runs.run import Notebook, Run, System, adapt, from_backbone, names, of_systems, prefix_of, roles, scored
+from as2lib.runs.run import Notebook, Run, adapt, from_backbone, names, of_systems, prefix_of, roles, scored
 from as2lib.runs.search import searched
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def notebooks(study: "Study") -> list[Notebook]:
         "03_distillation": [*models, *several],
         "04_mhs_configs": [called["base/electra"], called["mhs/3h1"], *systems.configurations(study)],
         "06_head_teacher_agreement": [*models, called["mhs/3h1"]],
-        "07_significance": claimed(study),
     }
     prefixes = {name: [row.prefix for row in [*systems.trivial(), *found]] for name, found in rows.items()}
+    prefixes["07_significance"] = [*(row.prefix for row in systems.trivial()), *claimed(study)]
     read = {name: of_systems(study, found) for name, found in prefixes.items()} | {"05_latency": []}
     read["01_data"] = [name for name, run in study.plan.items() if run.kind == "lexical"]  # of every set it describes
     timed = {"04_mhs_configs", "05_latency"} if study.latency else set()
@@ -63,12 +63,14 @@ def notebooks(study: "Study") -> list[Notebook]:
     ]
 
 
-def claimed(study: "Study") -> list[System]:
-    """Both systems of every pair that the paper compares, where both are planned."""
-    called, planned = systems.systems(study), {prefix_of(name) for name in study.plan}
+def claimed(study: "Study") -> list[str]:
+    """The prefixes of both systems of every pair that the paper compares, where both are planned, at either budget."""
+    planned = {prefix_of(name) for name in study.plan}
+    ours = {row: prefix for prefix, row in systems.stands_for(study).items()}
     with files("as2lib.papers.cerberus").joinpath("published", "claims.csv").open(encoding="utf-8") as file:
-        pairs = [(row["a"], row["b"]) for row in csv.DictReader(file)]
-    return [called[prefix] for pair in pairs if planned.issuperset(pair) for prefix in pair]
+        pairs = [[ours.get(row[name], row[name]) for name in ("a", "b")] for row in csv.DictReader(file)]
+    found = [prefix for pair in pairs if planned.issuperset(pair) for prefix in pair]
+    return [*found, *(systems.LONGER + prefix for prefix in found)]
 
 
 def lexical(study: "Study") -> list[Run]:

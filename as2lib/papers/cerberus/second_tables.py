@@ -54,6 +54,15 @@ def caption(study: "Study", found: pandas.DataFrame) -> str:
     )
 
 
+def sentence_target(study: "Study") -> str:
+    """What `table` is of, for a page that has no caption beside it."""
+    where = " + ".join(study.second.test) if study.second else "the transfer set's test questions"
+    return (
+        f"CERBERUS's Table 2 on {where}, where nothing is transferred{', one seed a row' * bool(study.second)}; "
+        "published: its columns for ASNQ. In percent."
+    )
+
+
 def _budget(fit: Training) -> str:
     length = f"{fit.steps:,} steps" if fit.steps else f"{fit.epochs} epochs"
     batch = f"{fit.batch_size} pairs" if fit.batch_size else f"at most {fit.batch_tokens:,} tokens"

@@ -13,7 +13,7 @@ STUDENT = FAMILIES[0]  # the student's family: every distilled row but 7 and 8 s
 ROLES = {"large": "teacher", "base": "base"}  # size → first part of a run's name
 KINDS = {"large": "teachers", "base": "base size"}
 HEADS = len(FAMILIES)  # one for each teacher
-SECOND = "second/"  # of the names of runs on a second target
+SECOND, LONGER = "second/", "longer/"  # of the names of runs on a second target, and at a larger budget
 HEAD_DEPTHS, PAPER_DEPTH = (1, 2, 4, 6), 12  # Table 4: the layers of a head, of the 12 of ELECTRA base
 TRIVIAL = [  # as Cosinet's Table 2 calls them (section 2.1)
     System("lexical/reciprocal_rank", "original order (RR)", "trivial"),
@@ -68,8 +68,8 @@ def students(study: "Study") -> list[System]:
         System("ensemble/teachers", "mean of the 3 teachers", "teachers"),
         *found,
         System("ensemble/base", "3 base models, no teacher", "ensemble", "ensemble of 3 base"),
-        System("ensemble/kd", "3 distilled, a family each", "ensemble", "ensemble of 3 distilled"),
-        System("ensemble/distilled", f"3 distilled {name[STUDENT]}", "ensemble", f"ensemble of 3 {name[STUDENT]}"),
+        System("ensemble/kd", "3 distilled of three families", "ensemble", "ensemble of 3 distilled of three families"),
+        System("ensemble/distilled", "3 distilled of one family", "ensemble", "ensemble of 3 distilled of one family"),
         System("hydra/3h1", f"Hydra ({mhs}, 3 base teachers)", "heads"),
         System("mhs/3h1", f"{mhs} (one teacher a head)", "heads", "MHS"),
     ]
@@ -151,6 +151,12 @@ def head_depths(study: "Study") -> list[int]:
     """The layers of a head in this study's configurations: the paper's, scaled, and those of `mhs.bodies`."""
     depth = study.mhs.body + 1
     return sorted({scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies})
+
+
+def stands_for(study: "Study") -> dict[str, str]:
+    """This study's configurations of Table 4 → the paper's; the leanest where several of those fall on one."""
+    depth = study.mhs.body + 1
+    return {f"mhs/{HEADS}h{scaled(layers, depth)}": f"mhs/{HEADS}h{layers}" for layers in reversed(HEAD_DEPTHS)}
 
 
 def scaled(layers: int, depth: int) -> int:

@@ -27,7 +27,7 @@ OVERVIEW = (  # the overview's words for a reader who has seen no other notebook
     System("base/electra", "base model, no teacher", "base size"),
     System("kd/electra", "base model, one teacher", "base size"),
     System("mhs/3h1", "MHS, one teacher a head", "MHS"),
-    System("ensemble/distilled", "ensemble of 3 distilled", "ensemble"),
+    System("ensemble/distilled", "ensemble of 3 distilled of one family", "ensemble"),
     System("teacher/electra", "large model", "large"),
 )
 

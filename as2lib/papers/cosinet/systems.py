@@ -47,10 +47,15 @@ def fine_tuned(study: "Study") -> list[System]:
     return found + [one for one in trained if one.prefix in longer.called(study)]
 
 
+def two(study: "Study") -> list[str]:
+    """A cheap ranker and the expensive one behind it, which is trained longer where the study has it so."""
+    return [FIRST, longer.twin(study, SECOND)]
+
+
 def systems(study: "Study") -> dict[str, System]:
     """Run prefix → system: Table 4's rows from the trivial rankers to the fine-tuned encoder, and what others add."""
     rows = {system.prefix: system for system in [*TRIVIAL, *MODELS, *fine_tuned(study)]}
     added = [System(f"{prefix}-unrelated", f"{rows[prefix].label}, no relatedness") for prefix in UNRELATED]
     added += [System(f"shuffled/{prefix}", f"{rows[prefix].label}, random order") for prefix in SHUFFLED]
-    added += [System(SECOND, "multiple-heads student", short="MHS")]
+    added += [System(two(study)[-1], "multiple-heads student", short="MHS")]
     return rows | {system.prefix: system for system in added}

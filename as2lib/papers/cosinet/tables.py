@@ -1,5 +1,6 @@
 """The tables of notebook 09 and the sentences that read them, from stored scores: runs no model, draws nothing."""
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy
@@ -13,10 +14,9 @@ from as2lib.papers.cerberus import longer
 from as2lib.papers.cerberus.sets import RANKERS, statistics, trivial_rankers
 from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.papers.cerberus.tables import numbers, tested
-from as2lib.papers.cosinet.systems import FIRST, MODELS, PIECES, PLAIN, SECOND, SHUFFLED, UPPER, fine_tuned, systems
+from as2lib.papers.cosinet.systems import MODELS, PIECES, PLAIN, SHUFFLED, UPPER, fine_tuned, systems, two
 from as2lib.paths import local_folder
-from as2lib.runs import results
-from as2lib.runs.estimate import encoder_weights
+from as2lib.runs import costs, results
 from as2lib.runs.texts import has_texts, missing, pairs_of
 from as2lib.runs.wording import apart, changes, listed, number, spread_text
 
@@ -48,10 +48,12 @@ def captions(study: "Study", questions: int) -> dict[int, str]:
     _, dataset, number = corpus(study)
     facts = [run.facts for one in timed(study) for run in study.runs(one.prefix)]
     machines = {one.get("machine") or "machine not recorded" for one in facts}
-    shares = f"of those of the second over all candidates; Cosinet's own are {100 * relative_cost(study):.1f} %"
-    cost = f"Cost: multiplications of both stages, {shares}."
-    if absent := sentence_texts(study):
-        cost = f"{absent} The cost of both stages cannot be counted without the lengths of texts."
+    own = 100 * relative_cost(study)
+    shares = f"of those of the second over all candidates; Cosinet's own are {own:.1f} %"
+    cost = f"Cost: multiply-adds of both stages, {shares}."
+    if numpy.isnan(own):
+        cost = f"{sentence_texts(study)} The cost of both stages cannot be counted without the lengths of texts."
+    second = " The second is trained longer (13_budget)." if two(study)[-1].startswith(longer.BEFORE) else ""
     return {
         2: results.caption(questions, published_as=f"{dataset}, {RANKERS}; of other corpora: Table 2"),
         4: f"{results.caption(questions, study.cosinet.seeds, f'{dataset}, Cosinet Table {number}')} CA's attention "
@@ -60,7 +62,7 @@ def captions(study: "Study", questions: int) -> dict[int, str]:
         "training on a GTX 1080 Ti.",
         6: results.tests_caption(study),
         7: f"{results.caption(questions)} Means over seeds.",
-        8: f"{results.caption(questions)} {cost}",
+        8: f"{results.caption(questions)} Means over all pairs of seeds.{second} {cost}",
     }
 
 
@@ -134,10 +136,13 @@ def sentence_best(table: pandas.DataFrame) -> str:
         trained = longer.BEFORE + prefix in by_run.index
         map_ = by_run.loc[longer.BEFORE + prefix if trained else prefix, "MAP"]
         others.append(apart(best["MAP"] - map_, f"{called} (trained longer)" if trained else called))
+    small, lean = twelve[twelve["parameters"] < 2e6].sort_values("MAP"), ""
+    if len(small) and small.index[-1] != best.name:
+        lean = f" Of those below two million the best is {small.index[-1]}, with MAP {number(small['MAP'].iloc[-1])}."
     return (
         f"The best of the twelve, {best.name}, has MAP {spread_text(best['MAP'], best['MAP ±'])}{one} with "
         f"{best['parameters'] / 1e6:.2f} million parameters: {apart(best['MAP'] - floor['MAP'], 'WO+RR')}, "
-        f"{listed(others)}, which has {by_run.loc[UPPER, 'parameters'] / 1e6:.2f} million."
+        f"{listed(others)}, which has {by_run.loc[UPPER, 'parameters'] / 1e6:.2f} million.{lean}"
     )
 
 
@@ -185,15 +190,15 @@ def sentence_order(table: pandas.DataFrame) -> str:
 def two_stages(study: "Study") -> pandas.DataFrame:
     """Table 8: Cosinet keeps each question's best candidates, and the multiple-heads student ranks those.
 
-    P@1, MAP, MRR: percent, mean over pairs of seeds.  cost %: multiplications of both, of those that the student needs
-    for every candidate; missing where the texts are not here.
+    P@1, MAP, MRR: percent, mean over all pairs of seeds.  cost %: multiply-adds of both, of those of the student for
+    every candidate; missing where nothing tells how long the texts are.
     """
-    first, second = results.scored(study, [FIRST, SECOND]).values()
+    first, second = results.scored(study, two(study)).values()
     sizes = first[0].groupby("question_id", sort=False).size()
     keeps = [keep for keep in (1, 2, 3, 4, 5, 7, 10, 15) if keep < sizes.max()] + [sizes.max()]
     rows = {}
     for keep in keeps:
-        found = [summary(a["question_id"], a["label"], rerank(a, b, keep)) for a, b in zip(first, second, strict=False)]
+        found = [summary(a["question_id"], a["label"], rerank(a, b, keep)) for a, b in product(first, second)]
         rows[keep] = 100 * pandas.DataFrame(found)[results.METRICS].mean()
     table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("kept")
     left = numpy.array([sizes.clip(upper=keep).sum() / sizes.sum() for keep in keeps])
@@ -213,26 +218,22 @@ def rerank(first: pandas.DataFrame, second: pandas.DataFrame, keep: int) -> nump
 
 
 def relative_cost(study: "Study") -> float:
-    """Cosinet's multiplications for all candidates of the test set over those of the multiple-heads student.
+    """Cosinet's multiply-adds for all candidates of the test set over those of the multiple-heads student.
 
-    Cosinet convolves a question's words once for all its candidates; the student reads question and candidate together
-    with each candidate. A word counts as a token; attention's products and what a pair costs once are left out.
-    Missing where the texts are not here.
+    Missing where the texts are not here, and the set is none whose lengths are known.
     """
-    if not has_texts(target(study)):
+    pairs = target(study)
+    if costs.stated(study) is None and not has_texts(pairs):
         return numpy.nan
-    settings, pairs = study.cosinet, target(study).to_pandas()
-    question, answer = (pairs[name].str.split().str.len() for name in ("question", "answer"))
-    once = question.groupby(pairs["question_id"], sort=False).first().sum()
-    cosinet = 5 * (settings.vectors.dimensions + 1) * settings.hidden * (once + answer.sum())
-    student = study.store.planned(f"{SECOND}/seed-{study.seeds[0]}")
-    layers = (study.mhs.body + student.spec["mhs"]["heads"]) / (study.mhs.body + 1)  # of those of its encoder
-    return float(cosinet / (layers * encoder_weights(study.store, student) * (question + answer + 3).sum()))
+    runs, words = [study.store.planned(study.store.below(prefix)[0]) for prefix in two(study)], costs.lengths(study)
+    cosinet, student = (costs.work(study, run, words) for run in runs)
+    candidates = len(pairs) / len(set(pairs["question_id"]))
+    return float((cosinet.candidate + cosinet.question / candidates) / student.candidate)
 
 
 def sentence_two_stages(table: pandas.DataFrame, mhs: float, cosinet: float) -> str:
     best = table.loc[table["MAP"].idxmax()]
-    cost = f"{number(best['cost %'], 0)} % of the multiplications"
+    cost = f"{number(best['cost %'], 0)} % of the operations"
     if pandas.isna(best["cost %"]):
         cost = f"{number(best['candidates left %'], 0)} % of the student's candidates"
     return (

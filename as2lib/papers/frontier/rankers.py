@@ -3,6 +3,7 @@
 A system is a row of one; a cascade is one whose stages share their layers.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, product
@@ -13,9 +14,11 @@ import pandas
 
 from as2lib.metrics.pruning import dropped
 from as2lib.papers.cascade.systems import Scheme, schemes
-from as2lib.papers.frontier import costs
-from as2lib.papers.frontier.costs import Work
-from as2lib.papers.frontier.systems import BASELINE, CASCADE, FILTER, HEADED, HEADS, LAST, ROW, TEACHERS, VOTE, systems
+from as2lib.papers.cerberus.longer import twin
+from as2lib.papers.cerberus.systems import STUDENT
+from as2lib.papers.frontier.systems import BASELINE, CASCADE, FILTERS, HEADED, HEADS, LAST, LASTS, ROW, VOTE, systems
+from as2lib.runs import costs
+from as2lib.runs.costs import Work
 from as2lib.runs.run import Run, System
 
 if TYPE_CHECKING:
@@ -50,7 +53,7 @@ class Ranker:
 
 
 def rankers(study: "Study") -> list[Ranker]:
-    """Every system of the papers on the target set, then what no paper tried."""
+    """Every system of the papers on the target set, then what no paper tried; one fit of several names once."""
     known, words = systems(study), costs.lengths(study)
     alone = {prefix: Stage(prefix, costs.work(study, _first(study, prefix), words)) for prefix in known}
     found = [Ranker(row.label, row.kind, (alone[prefix],)) for prefix, row in known.items() if row.kind != CASCADE]
@@ -58,16 +61,25 @@ def rankers(study: "Study") -> list[Ranker]:
         found += cascades(study, alone)
     found += _in_a_row(study, alone, known)
     if study.cascade:
-        exits, heads = study.cascade.exits, alone[HEADS]
+        exits, heads = study.cascade.exits, alone[twin(study, HEADS)]
         shared = _exits(alone["cascade/target"], exits)
         for early, alpha in product(range(1, len(exits)), study.cascade.alphas):
             label, stages = f"CT to layer {exits[early - 1]}, alpha {alpha:g}, then MHS", (*shared[:early], heads)
-            found.append(Ranker(label, LAST, stages, (alpha,) * early, known[HEADS].label))
+            found.append(Ranker(label, LAST, stages, (alpha,) * early, known[heads.prefix].label))
     for prefix, row in known.items():
         if row.kind == HEADED and _first(study, prefix).spec["mhs"]["heads"] > 2:
             stage = Stage(prefix, alone[prefix].work, VOTES)
             found.append(Ranker(f"{row.label}, heads vote", VOTE, (stage,), beside=row.label))
-    return found
+    return _once(study, found)
+
+
+def _once(study: "Study", found: list[Ranker]) -> list[Ranker]:
+    """One for those of the same runs: the first of the student's family, of others where none is of it."""
+    kept: dict[tuple, Ranker] = {}
+    for one in sorted(found, key=lambda one: STUDENT not in one.stages[0].prefix):
+        runs = [[study.store.identity(name) for name in study.store.below(s.prefix)] for s in one.stages]
+        kept.setdefault((str(runs), *(s.column for s in one.stages), one.limits), one)
+    return [one for one in found if one in kept.values()]
 
 
 def cascades(study: "Study", alone: dict[str, Stage]) -> list[Ranker]:
@@ -88,9 +100,9 @@ def cascades(study: "Study", alone: dict[str, Stage]) -> list[Ranker]:
 
 
 def _in_a_row(study: "Study", alone: dict[str, Stage], known: dict[str, System]) -> list[Ranker]:
-    """A cheap ranker, then the multiple-heads student or the teachers; between them the cascade's first exit."""
-    firsts = {"WO+RR": BASELINE} | ({"Cosinet": FILTER} if study.cosinet else {})
-    lasts = {"MHS": HEADS, "the teachers": TEACHERS}
+    """A cheap ranker, then one of `LASTS`; between Cosinet and the multiple-heads student the cascade's first exit."""
+    firsts = {"WO+RR": BASELINE} | (FILTERS if study.cosinet else {})
+    lasts = {name: twin(study, prefix) for name, prefix in LASTS.items()}
     longest, found = study.run(BASELINE).scores().groupby("question_id").size().max(), []
     keeps = [keep for keep in KEEPS if keep < longest]
     for (first, a), (last, b), keep in product(firsts.items(), lasts.items(), keeps):
@@ -98,10 +110,11 @@ def _in_a_row(study: "Study", alone: dict[str, Stage], known: dict[str, System])
         found.append(Ranker(label, ROW, (alone[a], alone[b]), (keep,), known[b].label))
     if study.cosinet and study.cascade:
         exits = study.cascade.exits
-        stages = (alone[FILTER], _exits(alone["cascade/target"], exits)[0], alone[HEADS])
+        first, last = alone[FILTERS["Cosinet"]], alone[lasts["MHS"]]
+        stages = (first, _exits(alone["cascade/target"], exits)[0], last)
         for fewer, more in combinations(keeps, 2):
             label = f"Cosinet keeps {more}, CT's layer {exits[0]} keeps {fewer}, then MHS"
-            found.append(Ranker(label, ROW, stages, (more, fewer), known[HEADS].label))
+            found.append(Ranker(label, ROW, stages, (more, fewer), known[last.prefix].label))
     return found
 
 
@@ -137,17 +150,23 @@ def parameters(study: "Study", ranker: Ranker) -> int:
     return sum(study.runs(prefix)[0].facts["parameters"] for prefix in dict.fromkeys(s.prefix for s in ranker.stages))
 
 
+def fitted_on_dev(study: "Study", ranker: Ranker) -> bool:
+    """Whether a stage is an ensemble whose weights were fitted to dev: any but a mean."""
+    return any(_first(study, stage.prefix).spec.get("combine", "mean") != "mean" for stage in ranker.stages)
+
+
 def scores(study: "Study", ranker: Ranker, split: str = "test") -> list[pandas.DataFrame] | None:
     """question_id, label and score, a table a seed; None where one of its runs has no scores of that split.
 
-    Seed i of a stage stands before seed i of the next, a stage of one seed before all; others are left out.
+    Seed i of a stage stands before seed i of the next; a stage of fewer seeds begins again at its first, until all end
+    together, so that each of a stage's seeds counts as much as the others.
     """
     runs = [study.runs(stage.prefix) for stage in ranker.stages]
     if any(split not in run.run.data for found in runs for run in found):
         return None
-    seeds, found = min((len(one) for one in runs if len(one) > 1), default=1), []
-    for seed in zip(*(one * seeds if len(one) == 1 else one[:seeds] for one in runs), strict=True):
-        tables = [run.scores(split) for run in seed]
+    found = []
+    for i in range(math.lcm(*map(len, runs))):
+        tables = [one[i % len(one)].scores(split) for one in runs]
         columns = [column(table, stage.column) for table, stage in zip(tables, ranker.stages, strict=True)]
         score = columns[0] if len(columns) == 1 else in_a_row(tables[0]["question_id"], columns, ranker.limits)
         found.append(tables[0][["question_id", "label"]].assign(score=numpy.asarray(score)))

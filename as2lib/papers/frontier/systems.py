@@ -14,8 +14,9 @@ from as2lib.runs.run import Notebook, System, of_systems, prefix_of
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-BASELINE, BASE, HEADS, TEACHERS = "lexical/overlap_then_rank", "base/electra", "mhs/3h1", "ensemble/teachers"
-FILTER = "cosinet/birnn"  # the cheap ranker before an expensive one
+BASELINE, BASE, HEADS, LARGE = "lexical/overlap_then_rank", "base/electra", "mhs/3h1", "teacher/electra"
+FILTERS = {"Cosinet": "cosinet/birnn", "CA": "ca/birnn"}  # cheap rankers before an expensive one
+LASTS = {"MHS": HEADS, "the large model": LARGE, "the teachers": "ensemble/teachers"}  # or their twins trained longer
 TRIVIAL, WORDS, ENCODER, ENSEMBLE, HEADED, CASCADE = KINDS = (
     "trivial", "no transformer", "one encoder", "ensemble", "heads", "cascade"
 )  # fmt: skip
@@ -53,7 +54,8 @@ def _of_cerberus(row: System) -> System:
     """Of its kind here; what tables of one topic call "2 heads" or "3 distilled" is called by its short name."""
     label = row.short if row.label[0].isdigit() else row.label
     kind = {"trivial": TRIVIAL, "heads": HEADED}.get(row.kind, ENCODER)
-    return replace(row, label=label, kind=ENSEMBLE if row.prefix.startswith("ensemble/") else kind)
+    ensemble = row.prefix.removeprefix(longer.BEFORE).startswith("ensemble/")
+    return replace(row, label=label, kind=ENSEMBLE if ensemble else kind)
 
 
 def _of_govern(row: System) -> System:

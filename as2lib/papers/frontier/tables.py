@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy
 import pandas
 
-from as2lib.papers.frontier.rankers import Ranker, operations, parameters, rankers, scores
-from as2lib.papers.frontier.systems import BASE, BASELINE, KINDS, UNTRIED, VOTE
+from as2lib.papers.cerberus.longer import twin
+from as2lib.papers.frontier.rankers import Ranker, fitted_on_dev, operations, parameters, rankers, scores
+from as2lib.papers.frontier.systems import BASE, BASELINE, HEADS, KINDS, LARGE, UNTRIED, VOTE
 from as2lib.runs import results
 from as2lib.runs.wording import apart, number, some, span
 
@@ -19,23 +20,23 @@ OFTEN = 50  # percent of the resamples in which a system that counts as on the f
 MARKS = dict(zip((*KINDS[1:], *UNTRIED), "osD^v*PX", strict=True))  # kind → its marker in the figure
 SELDOM = 10  # in fewer, and a system has no place in the table of the front
 DECIMALS = 12  # values are rounded to these: the last bits of a mean must not decide what is on the front
-COST, SHARE, P1_SHARE = "M operations", "on the front %", "on the P@1 front %"
+COST, SHARE, P1_SHARE, AS_CHEAP = "M operations", "on the front %", "on the P@1 front %", "papers' best"
 NOTE_FRONT = f"Those on the front, and those in at least {SELDOM} % of the bootstrap samples; the csv has every system."
+NOTE_FIGURE = (
+    "Target test set; means over seeds. Labelled: what dev chooses for the budgets below; the base model, MHS and the "
+    "large model, trained longer where the study has them so. Left out: heads that vote, as dear as their mean."
+)
 NOTE_UNTRIED = (
     "cost %: of the operations of the last ranker alone, or of the mean of the same heads; difference: points of MAP "
-    "from it, with its 95 % interval over questions (low, high; not corrected for their number); first alone: MAP of "
-    "the first ranker without the others."
-)
-NOTE_BUDGETS = (
-    "Budget and cost: multiples of the base model's operations. MAP and P@1: test set, percent. In hindsight: the best "
-    "of the test set within the budget; lost: points of MAP that it has more."
+    "from it, with its 95 % interval over questions (low, high; not corrected for their number); papers' best: the "
+    "highest MAP of a system of the papers, plain cascades among them, that costs no more."
 )
 
 
 def table(study: "Study") -> pandas.DataFrame:
     """Every ranker by its label: kind, millions of multiply-adds a question, parameters, MAP and P@1 on the test set.
 
-    Percent, mean over seeds, and " ±"; dev MAP is missing where a ranker was not scored on dev.
+    Percent, mean over seeds, and " ±"; dev MAP is missing where a ranker cannot be chosen on dev (`dev_map`).
     front: whether no other has as much MAP at lower or more at the same cost; `SHARE`: in how many resamples of the
     questions; `P1_SHARE`: the same of P@1.  In the order of cost, then of MAP.
     """
@@ -72,7 +73,9 @@ def by_question(frame: pandas.DataFrame, metric: str) -> pandas.DataFrame:
 
 
 def dev_map(study: "Study", found: Sequence[Ranker]) -> pandas.Series:
-    dev = {one.label: tables for one in found if (tables := scores(study, one, "dev")) is not None}
+    """Of those that were scored on dev, and have no weights that were fitted to it."""
+    fair = [one for one in found if not fitted_on_dev(study, one)]
+    dev = {one.label: tables for one in fair if (tables := scores(study, one, "dev")) is not None}
     return results.mean_and_spread(results.frame(dev))["MAP"]
 
 
@@ -117,8 +120,8 @@ def best_of_kinds(rows: pandas.DataFrame) -> pandas.DataFrame:
 def untried(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
     """What no paper tried beside its last ranker alone, or beside the mean of the same heads: paired tests.
 
-    first alone: MAP of the first of several rankers by itself.  cost %: of the operations of that other system.
-    difference, low, high: points of MAP, 95 % interval over questions.
+    as cheap: the highest MAP of a system of the papers that costs no more.  cost %: of the operations of that other
+    system.  difference, low, high: points of MAP, 95 % interval over questions.
     """
     found = {one.label: one for one in rankers(study)}
     new = [label for label in rows.index if found[label].kind in UNTRIED]
@@ -126,20 +129,16 @@ def untried(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
     tested = {label: scores(study, found[label]) for pair in pairs for label in pair}
     tests = results.compare(study, tested, pairs).droplevel("b")
     cost = [100 * rows.loc[a, COST] / rows.loc[b, COST] for a, b in pairs]
-    firsts = [first_map(rows, found, found[label]) for label in new]
-    columns = rows.loc[tests.index, ["kind", "MAP", "P@1"]].assign(**{"first alone": firsts, "cost %": cost})
+    columns = rows.loc[tests.index, ["kind", "MAP", "P@1"]].assign(**{AS_CHEAP: as_cheap(rows, new), "cost %": cost})
     found = columns.join(tests[["difference", "low", "high"]]).rename_axis("system")
     order = [UNTRIED.index(kind) for kind in found["kind"]]
     return found.assign(order=order).sort_values("order", kind="stable").drop(columns="order")
 
 
-def first_map(rows: pandas.DataFrame, found: dict[str, Ranker], ranker: Ranker) -> float:
-    """MAP of a row's first ranker by itself; missing for a row of one."""
-    if len(ranker.stages) == 1:
-        return numpy.nan
-    first = [(ranker.stages[0].prefix, ranker.stages[0].column)]
-    alone = (label for label, one in found.items() if [(stage.prefix, stage.column) for stage in one.stages] == first)
-    return rows.loc[next(alone), "MAP"]
+def as_cheap(rows: pandas.DataFrame, labels: Sequence[str]) -> list[float]:
+    """The highest MAP that a system of the papers, plain cascades among them, has at each system's cost or less."""
+    papers = rows[~rows["kind"].isin(UNTRIED)]
+    return [papers.loc[papers[COST] <= rows.loc[label, COST] * (1 + 1e-9), "MAP"].max() for label in labels]
 
 
 def budgets(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -158,6 +157,16 @@ def budgets(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
     return pandas.DataFrame.from_dict(found, orient="index").rename_axis("budget ×")
 
 
+def note_budgets(study: "Study") -> str:
+    """What stands over the table of budgets."""
+    questions = len(answered_sizes(study.run(BASELINE).scores("dev")))
+    return (
+        "Budget and cost: multiples of the base model's operations. Chosen by the highest MAP on dev "
+        f"({questions:,} questions), but not from ensembles whose weights were fitted to dev. MAP and P@1: test set, "
+        "percent. In hindsight: the best of the test set within the budget; lost: points of MAP that it has more."
+    )
+
+
 def base_cost(study: "Study", rows: pandas.DataFrame) -> float:
     return rows.loc[label(study, BASE), COST]
 
@@ -170,9 +179,18 @@ def label(study: "Study", prefix: str) -> str:
 
 
 def drawn(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
-    """The points of the figure, in operations of the base model: what costs nothing has no place on its axis."""
-    found = rows[rows[COST] > 0].rename(columns={"MAP": "value", SHARE: "share"})
-    return found.assign(cost=found[COST] / base_cost(study, rows))[["kind", "cost", "value", "front", "share"]]
+    """The points of the figure, in operations of the base model: what costs nothing has no place on its axis.
+
+    Labelled are the systems that dev chooses, and the base model, MHS and the large model.  Heads that vote are left
+    out where they are not on the front: they would hide the mean of the same heads.
+    """
+    found = rows[(rows[COST] > 0) & ((rows["kind"] != VOTE) | rows["front"])]
+    names = {name: name for name in budgets(study, rows)["system"]}
+    for name, prefix in {"base model": BASE, "MHS": HEADS, "large model": LARGE}.items():
+        names[label(study, twin(study, prefix))] = name
+    found = found.rename(columns={"MAP": "value", SHARE: "share"})
+    found = found.assign(cost=found[COST] / base_cost(study, rows), label=[names.get(name, "") for name in found.index])
+    return found[["kind", "cost", "value", "front", "share", "label"]]
 
 
 def baseline(study: "Study", rows: pandas.DataFrame) -> tuple[str, float]:
@@ -211,20 +229,26 @@ def _times(study: "Study", rows: pandas.DataFrame, row: pandas.Series) -> str:
 
 
 def sentences_untried(study: "Study", found: pandas.DataFrame) -> list[str]:
-    """One a kind of row: which saves most of those that lose less than the margin, or that none does; then the vote."""
+    """Two a kind of row: which saves most of those that lose less than the margin, which gain; then the vote."""
     margin, said = 100 * study.significance.margin, []
     for kind, rows in found[found["kind"] != VOTE].groupby("kind", sort=False):
-        kept = rows[rows["low"] > -margin]
+        kept, gains = rows[rows["low"] > -margin], rows[rows["MAP"] > rows[AS_CHEAP]]
         best = rows.loc[rows["difference"].idxmax()] if kept.empty else kept.loc[kept["cost %"].idxmin()]
         which = "closest" if kept.empty else "one that saves most"
         said.append(
             f"{kind.capitalize()}: shown to lose less than {margin:g} points of MAP to the last ranker alone: "
-            f"{some(len(kept), len(rows))}; the {which}, “{best.name}”, has MAP {number(best['MAP'])} (its first "
-            f"ranker alone {number(best['first alone'])}), {apart(best['difference'], 'the last')} (95 % interval "
-            f"{span(best['low'], best['high'])}), at {number(best['cost %'], 0)} % of the last's operations"
+            f"{some(len(kept), len(rows))}; the {which}, “{best.name}”, has MAP {number(best['MAP'])}, "
+            f"{apart(best['difference'], 'the last')} (95 % interval {span(best['low'], best['high'])}), at "
+            f"{number(best['cost %'], 0)} % of the last's operations"
             f"{'' if best['cost %'] < 100 else ', which saves nothing'}."
         )
-    said.append(_sentence_worth(found[found["kind"] != VOTE]))
+        top = (
+            f"; the best of them is “{gains['MAP'].idxmax()}” (MAP {number(gains['MAP'].max())})" if len(gains) else ""
+        )
+        said.append(
+            f"{kind.capitalize()}: a higher MAP than every system of the papers, plain cascades among them, that costs "
+            f"no more: {some(len(gains), len(rows))}{top}."
+        )
     votes = found.loc[found["kind"] == VOTE]
     if len(votes):
         clear = ((votes["low"] > 0) | (votes["high"] < 0)).sum()
@@ -234,15 +258,6 @@ def sentences_untried(study: "Study", found: pandas.DataFrame) -> list[str]:
             f"points of MAP over {len(votes)} systems; the 95 % interval leaves zero out for {clear or 'none'}."
         )
     return said
-
-
-def _sentence_worth(rows: pandas.DataFrame) -> str:
-    worth = rows[(rows["MAP"] > rows["first alone"]) & (rows["difference"] >= 0) & (rows["cost %"] < 100)]
-    best = f"; the best of them is “{worth['MAP'].idxmax()}” (MAP {number(worth['MAP'].max())})" if len(worth) else ""
-    return (
-        f"A higher MAP than the first ranker alone and no lower one than the last, for fewer operations than the last: "
-        f"{some(len(worth), len(rows), 'combinations')}{best}."
-    )
 
 
 def sentences_budgets(rows: pandas.DataFrame, found: pandas.DataFrame) -> list[str]:
@@ -259,21 +274,24 @@ def sentences_budgets(rows: pandas.DataFrame, found: pandas.DataFrame) -> list[s
     ]
     if unseen.any():
         said.append(
-            f"{unseen.sum()} of {len(rows)} systems have no scores on dev and cannot be chosen; kinds: {kinds}."
+            f"{unseen.sum()} of {len(rows)} systems have weights fitted to dev, or no scores there, and cannot be "
+            f"chosen; kinds: {kinds}."
         )
     return said
 
 
-def answer(found: pandas.DataFrame) -> str:
-    """found: from `budgets`."""
-    budgets = {
-        "no operations": "0",
-        "up to those of the base model": "1",
-        f"up to {BUDGETS[-1]:g} times those": f"{BUDGETS[-1]:g}",
-    }
-    rows = {words: found.loc[budget] for words, budget in budgets.items()}
-    chosen = "; ".join(f"{row['system']} for {words} (MAP {number(row['MAP'])})" for words, row in rows.items())
-    return f"Systems that dev picks: {chosen}."
+def answer(rows: pandas.DataFrame, found: pandas.DataFrame) -> str:
+    """What to use at which budget, and whether combinations are on the front.  found: from `budgets`."""
+    chosen = [
+        f"“{row['system']}” {'for none (test MAP ' if budget == '0' else f'from {budget} × on ('}{number(row['MAP'])})"
+        for budget, row in found.drop_duplicates("system").iterrows()
+    ]
+    here = rows[rows["front"]]
+    new = some(int(here["kind"].isin(UNTRIED).sum()), len(here), "systems on the front")
+    return (
+        f"Chosen on dev for a budget in operations, as multiples of the base model's: {', '.join(chosen)}. "
+        f"Combinations that no paper tried: {new}."
+    )
 
 
 def recorded(rows: pandas.DataFrame, found: pandas.DataFrame) -> dict[str, float]:

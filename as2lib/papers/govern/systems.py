@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 BASELINE = "lexical/overlap_then_rank"
+OF_THE_SIZE = "teacher of the student's size"  # what claims call it: which of them it is depends on the study
 TABLE_4 = 5  # its number of teachers
 TABLE_2 = ("trivial", "teacher", "ensemble", "student, no labels", "then labels")  # its kinds of systems
 
@@ -45,3 +46,9 @@ def systems(study: "Study") -> dict[str, System]:
         found.append(System("govern/heads-teacher", "a teacher a head", "heads"))
         found.append(System("govern/heads-govern", "a vote a head", "heads"))
     return {system.prefix: system for system in found}
+
+
+def teacher_of_the_size(study: "Study") -> str | None:
+    """The first teacher with the student's encoder, by the prefix of its run; none where there is none."""
+    places = [n for n, encoder in enumerate(study.govern.teachers, 1) if encoder == study.govern.student]
+    return f"govern/teacher-{places[0]}" if places else None

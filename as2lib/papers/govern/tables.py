@@ -23,6 +23,7 @@ from as2lib.runs.results import (
     over_seeds,
     published,
     scored,
+    sentence_ends,
     tests_caption,
     verdict,
 )
@@ -38,9 +39,9 @@ AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and ho
 
 def sentence_left_out(study: "Study") -> str:
     """What of this page the study does not ask for; empty where it asks for all."""
-    if not study.govern.ablation:
+    if (ablation := study.govern.ablation) is None:
         return "This study has no `govern.ablation`: Tables 10.4, 10.5 and 10.9 and Figure 10.2 are left out."
-    return "" if study.govern.ablation.heads else "This study has no `govern.ablation.heads`: Table 10.9 is left out."
+    return "" if ablation.heads else "This study has no `govern.ablation.heads`: Table 10.9 is left out."
 
 
 def data(study: "Study") -> pandas.DataFrame:
@@ -280,16 +281,16 @@ def sentences_premise(groups: pandas.DataFrame) -> list[str]:
     alike, accurate = ranks["correlation"], ranks["teacher"]
     found = [
         f"Whether one teacher is right correlates at {number(mean['correlation'], 2)} with whether another is "
-        f"(independent teachers: 0). The vote of three is right on {number(mean['vote'])} % of the pairs, their mean "
-        f"on {number(mean['mean'])} %, a single one of them on {number(mean['teacher'])} %; the vote of three "
-        f"independent ones as accurate would be right on {number(mean['condorcet'])} %.",
+        f"(independent teachers: 0). Right on the pairs: the vote of three {number(mean['vote'])} %, their mean "
+        f"{number(mean['mean'])} %, a single one of them {number(mean['teacher'])} %, that of three independent ones "
+        f"as accurate {number(mean['condorcet'])} %.",
         f"The vote is right where the mean is wrong on {number(mean['vote alone'], 2)} % of the pairs, the mean where "
         f"the vote is wrong on {number(mean['mean alone'], 2)} %; the vote is ahead in "
         f"{some(ahead, len(groups), 'groups of three')}.",
         f"The vote's lead over the mean {_moves(alike)} as teachers become more alike (rank correlation "
         f"{signed(alike, 2)}), and {_moves(accurate)} as they become more accurate ({signed(accurate, 2)}).",
     ]
-    return found if len(groups) > 2 else found[:2]
+    return found if len(groups) > 9 else found[:2]  # fewer groups share too many teachers for a correlation
 
 
 def heads(study: "Study") -> pandas.DataFrame:
@@ -307,11 +308,11 @@ def captions(study: "Study") -> dict[str, str]:
         f"(answered) over the {answerable.sum()} with a correct candidate; {TIE_RULE}. Percent; ± standard deviation "
         "over the seeds of a student. Unreached: seeds in which no threshold keeps "
         f"{100 * study.govern.precisions[0]:g} % correct; their recall is 0. Published: GOVERN Table 2."
+        + f" {sentence_ends(study, (s.prefix for s in systems(study).values() if s.kind == TABLE_2[3]))}"
         + " Teachers and students start from a supervised transfer step, which the paper's students do not."
         * (study.govern.start == "transfer")
         + f" CA-MKD adds a full cross entropy on the labels to what teachers say, GOVERN-CA has none. {CLIPPED}",
-        "curve": "Mean over seeds; bars: from the lowest to the highest seed. The paper prints no numbers with its "
-        "Figure 2.",
+        "curve": "Mean over seeds; bars: from the lowest to the highest seed. The paper's Figure 2 has no numbers.",
         "points": "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline.",
         "tests": tests_caption(study),
         "heads": f"As Table 10.2; heads: seeds {', '.join(map(str, study.grid_seeds))}. The paper has no such model.",

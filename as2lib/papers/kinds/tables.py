@@ -65,10 +65,11 @@ def caption(study: "Study") -> str:
     return (
         f"Test set, answered questions; {results.TIE_RULE}. Percent, seed{'s' * (len(study.kinds.seeds) > 1)} {seeds}. "
         "Teachers alike: rank correlation of two teachers' scores within a question, mean over pairs of teachers. "
-        "Difference: points of MAP, three kinds minus one, with its 95 % bootstrap interval over questions; p: "
-        "Wilcoxon (Pratt), p equal: TOST within the study's margin; p Holm and p equal are corrected over these rows, "
-        f"and count below {alpha:g}. Published: CERBERUS Table 3, IAS2, which is private: its teachers are of three "
-        "families, and one kind is its Hydra, whose teachers are of the student's own family."
+        "Difference: points of MAP, three kinds minus one, of the same seeds (00_overview: of all), with its 95 % "
+        "bootstrap interval over questions; p: Wilcoxon (Pratt), p equal: TOST within the study's margin; p Holm and p "
+        f"equal are corrected over these rows, and count below {alpha:g}. Published: CERBERUS Table 3, IAS2, which is "
+        "private: its teachers are of three families, and one kind is its Hydra, whose teachers are of the student's "
+        "own family."
         f"{note_on_families(study)}"
     )
 

@@ -66,13 +66,23 @@ def caption() -> str:
 
 
 def sentences(rows: pandas.DataFrame) -> list[str]:
-    """One a model: its fastest form; then what the others lose."""
-    said = []
-    for system, row in fastest(rows).iterrows():
+    """One a model: its fastest form; then how fast each is beside the first; then another library's."""
+    said, best = [], fastest(rows)
+    for system, row in best.iterrows():
         said.append(
             f"{system}: {_name(row)} ranks {number(row[RATE], 0)} pairs a second, {number(row['times'])} times as many "
             f"as torch in float32, {apart(-row['lost'], 'it')}; the first candidate is the same for "
             f"{number(row[SAME])} % of the questions."
+        )
+    both = pandas.DataFrame({"torch": best[RATE] / best["times"], "best": best[RATE]})
+    both = both / both.iloc[0]
+    beside = [
+        f"{name} {number(row['torch'], 2)} and {number(row['best'], 2)}" for name, row in both.iloc[1:].iterrows()
+    ]
+    if beside:
+        said.append(
+            f"Pairs a second over those of the {both.index[0]}, torch in float32 and then the fastest form of each: "
+            f"{listed(beside)}."
         )
     peers = rows[~rows.index.isin(ours(rows).index)]
     if len(peers):

@@ -40,12 +40,16 @@ class Work(NamedTuple):
     question: float = 0.0
 
 
+def stated(study: "Study") -> Lengths | None:
+    """Of the target's test set where it is a known one."""
+    return KNOWN.get(study.data.target.test[0]) if len(study.data.target.test) == 1 else None
+
+
 def lengths(study: "Study") -> Lengths:
     """Of the target's test set: stated for a known one, else counted in its texts, split at blanks."""
-    parts = tuple(study.data.target.test)
-    if parts in {(name,) for name in KNOWN}:
-        return KNOWN[parts[0]]
-    pairs = load_parts(parts, "answered").to_pandas()
+    if (known := stated(study)) is not None:
+        return known
+    pairs = load_parts(tuple(study.data.target.test), "answered").to_pandas()
     words = {column: pairs[column].str.split().str.len() for column in ("question", "answer")}
     return Lengths(words["question"].groupby(pairs["question_id"]).first().mean(), words["answer"].mean())
 
