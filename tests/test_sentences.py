@@ -149,7 +149,7 @@ def of_the_cascade(value):
     ct = [str(Scheme("CT", 2, alpha)) for alpha in (0.3, 0.5, 0.0)]
     by_ratio = systems(value, [*ct, str(Scheme("MT", 1)), TRIVIAL_LABEL], **{"cost %": value})
     yield from cascade.sentences_by_ratio(STUDY, by_ratio)
-    yield cascade.answer(STUDY, by_ratio, compared(value, [f"{ct[0]} − {ct[2]}"]))
+    yield cascade.answer(STUDY, by_ratio, compared(value, [f"{ct[0]} − {rival}" for rival in (ct[2], Scheme("MT", 2))]))
     yield cascade.sentence_counted(0.3, pandas.Series({"formula %": value, "floors %": value, "FLOPs %": value}))
     yield cascade.sentence_grid(pandas.DataFrame({"P@1": [60.0, 60 + value], "front": [True, False]}), 60.0)
     picked = {

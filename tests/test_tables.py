@@ -65,6 +65,9 @@ def test_a_verdict_that_its_interval_seems_to_contradict_says_why(trained):
 
     assert "undecided" not in verdict(0.02, 0.9, -15.8, -6.0)
     assert "corrected for all comparisons, has p = 0.020, and only p < 0.01 counts" in verdict(0.02, 0.9, -15.8, -6.0)
+    assert verdict(0.76, 0.9, -15.8, -6.0).startswith(
+        "undecided (the interval, of this comparison alone, leaves zero out"
+    )
     assert "leaves zero out" not in verdict(0.02, 0.9, -15.8, 6.0)
     assert "does not leave zero out" in verdict(0.001, 0.9, -15.8, 6.0)
     assert "though the interval leaves zero out" in verdict(0.02, 0.001, -1.5, -0.2)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean, and what it is the mean of
 METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
 CLIPPED = "Gradients are clipped at a norm of 1.0 here."
+LIKELY = 0.05  # p below which a difference that is not proven is called likely, where its interval leaves zero out
 TIE_RULE = "equal scores count against the system"
 # What the papers call the sets that they use, by our names.
 PAPERS_SETS = {"asnq": "ASNQ", "ias2": "IAS2", "wikiqa": "WikiQA", "gpd": "GPD", "trecqa": "TREC-QA"}
@@ -211,8 +212,9 @@ def verdict(study: "Study", row: pandas.Series) -> str:
     if equals:
         return f"equal within the margin (TOST, {q})" + (", though the interval leaves zero out" if apart else "")
     if apart:
+        found = "likely a difference, not a proven one" if row["p Holm"] < LIKELY else "undecided"
         return (
-            "likely a difference, not a proven one (the interval, of this comparison alone, leaves zero out; "
+            f"{found} (the interval, of this comparison alone, leaves zero out; "
             f"Wilcoxon's test, corrected for all comparisons, has {p}, and only p < {alpha:g} counts)"
         )
     return f"undecided (not shown different: Wilcoxon, {p}; not shown equal: TOST, {q})"

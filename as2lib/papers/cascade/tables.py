@@ -90,8 +90,13 @@ def sentences_by_depth(study: "Study", by_depth: pandas.DataFrame) -> list[str]:
             f"{where} the full depth the cascade is {apart(gaps[exits[-1]], 'the independent model')}; its exits minus "
             f"models of their own depth, in points of MAP: {listed}."
         )
-    ends = results.sentence_ends(study, [f"monolith/{n}/wide" for n in exits] + ["cascade/wide"])
-    return [*said, f"First steps, on the wide set: {ends}"]
+    return said
+
+
+def sentence_first_steps(study: "Study") -> str:
+    """Whether the fits on the wide set had steps enough."""
+    fits = [*(f"monolith/{n}/wide" for n in study.cascade.exits), "cascade/wide"]
+    return f"First steps, on the wide set: {results.sentence_ends(study, fits)}"
 
 
 def wide_scores(study: "Study") -> dict[str, list[pandas.DataFrame]]:
