@@ -35,7 +35,6 @@ NOBODY_SAYS = {
 STUDY = SimpleNamespace(
     significance=SimpleNamespace(alpha=0.01, margin=0.02),
     plan={},
-    runs=lambda prefix: [],
     seeds=[0, 1],
     grid_seeds=[0],
     fit=SimpleNamespace(**{name: SimpleNamespace(steps=60) for name in ("transfer", "adapt", "direct")}),
