@@ -78,11 +78,11 @@ def test_the_worse_teacher_is_as_the_student_unless_the_study_says_otherwise(roo
     assert other[worse].spec == as_teacher != as_student
 
 
-def test_figure_2_has_the_points_of_the_parameters_and_one_teacher_serves_both_curves(root):
-    ablation = govern_section(root)["ablation"] | {"teachers": [7, 1, 3]}
+def test_figure_2_has_the_points_of_the_parameters_and_up_to_two_teachers_one_student_serves_both_curves(root):
+    ablation = govern_section(root)["ablation"] | {"teachers": [7, 2, 3, 1]}
     runs = plan(study(root, ablation=ablation))
     points = [name.split("/")[1] for name in runs if "-of-" in name and name.endswith("seed-0")]
-    assert points == ["mean-of-1", "mean-of-3", "mean-of-7", "govern-of-3", "govern-of-5", "govern-of-7"]
+    assert points == ["mean-of-1", "mean-of-2", "mean-of-3", "mean-of-7", "govern-of-3", "govern-of-5", "govern-of-7"]
     assert len(runs["govern/govern-of-7/seed-0"].parents["teachers"]) == 7
 
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from as2lib.papers.govern.params import Encoder
-from as2lib.papers.govern.systems import TABLE_4, systems
+from as2lib.papers.govern.systems import ALIKE, TABLE_4, systems
 from as2lib.runs.params import Training
 from as2lib.runs.run import Notebook, Run, names, of_systems, roles, scored, settings, vocabulary
 
@@ -90,9 +90,9 @@ def ablation(study: "Study") -> list[Run]:
     worse, better = "govern/worse-teacher/seed-0", f"govern/teacher-{len(study.govern.teachers)}/seed-0"
     found = [_teacher(study, name, given.teacher, fold, ABLATION) for fold, name in enumerate(by)]
     found.append(_teacher(study, worse, given.worse or given.student, TABLE_4 - 1, ABLATION))
-    # One teacher: both losses are equal, so the student of the mean serves both.
+    # Up to ALIKE teachers the student of the mean serves both.
     taught = {f"mean-of-{n}": ("mean_ensemble", by[:n]) for n in given.teachers}
-    taught |= {f"govern-of-{n}": ("govern", by[:n]) for n in sorted({*given.teachers, TABLE_4} - {1})}
+    taught |= {f"govern-of-{n}": ("govern", by[:n]) for n in sorted({*given.teachers, TABLE_4}) if n > ALIKE}
     taught["one-better"] = ("govern", [*by[: TABLE_4 - 1], better])
     taught["one-worse"] = ("govern", [*by[: TABLE_4 - 1], worse])
     return found + _unlabelled(study, given.student, taught, given.fit, study.govern.repeats(study), ABLATION)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 BASELINE = "lexical/overlap_then_rank"
 OF_THE_SIZE = "teacher of the student's size"  # what claims call it: which of them it is depends on the study
 TABLE_4 = 5  # its number of teachers
+ALIKE = 2  # up to so many teachers the vote is the mean: two that agree both count, and so do two that do not
 TABLE_2 = ("trivial", "teacher", "ensemble", "student, no labels", "then labels")  # its kinds of systems
 
 
@@ -33,12 +34,12 @@ def systems(study: "Study") -> dict[str, System]:
         System("govern/ca-mkd-without-ce", "GOVERN, then CA-MKD without its cross entropy", "then labels"),
     ]
     if ablation:
-        folds, points = range(1, max(*ablation.teachers, TABLE_4) + 1), {*ablation.teachers, TABLE_4} - {1}
+        folds, points = range(1, max(*ablation.teachers, TABLE_4) + 1), sorted({*ablation.teachers, TABLE_4})
         found += [
             *(System(f"govern/fold-{n}", "the replaced teacher", "fold", f"F{n}") for n in folds),
             System("govern/worse-teacher", "the worse teacher", "worse"),
             *(System(f"govern/mean-of-{n}", f"mean of {n} teachers", "mean") for n in ablation.teachers),
-            *(System(f"govern/govern-of-{n}", f"GOVERN with {n} teachers", "GOVERN") for n in sorted(points)),
+            *(System(f"govern/govern-of-{n}", f"GOVERN with {n} teachers", "GOVERN") for n in points if n > ALIKE),
             System("govern/one-better", "one replaced by a much better one", "one replaced"),
             System("govern/one-worse", "one replaced by a much worse one", "one replaced"),
         ]

@@ -11,7 +11,7 @@ from as2lib.data.pairs import at_hand, filter_questions
 from as2lib.metrics import ranking, threshold
 from as2lib.metrics.ranking import Values
 from as2lib.papers.govern.premise import premise
-from as2lib.papers.govern.systems import BASELINE, TABLE_2, TABLE_4, systems
+from as2lib.papers.govern.systems import ALIKE, BASELINE, TABLE_2, TABLE_4, systems
 from as2lib.runs.finished import Finished
 from as2lib.runs.results import (
     CLIPPED,
@@ -207,11 +207,11 @@ def sentence_replacing(change: pandas.DataFrame) -> str:
 
 
 def curve(study: "Study") -> pandas.DataFrame:
-    """GOVERN's Figure 2, a row a seed: system, teachers, qp prAUC; one student of one teacher serves both systems."""
+    """GOVERN's Figure 2, a row a seed: system, teachers, qp prAUC; up to `ALIKE` teachers one student serves both."""
     found = []
     for system, name in (("GOVERN", "govern"), ("mean", "mean")):
         for teachers in study.govern.ablation.teachers:
-            for run in study.runs(f"govern/{'mean' if teachers == 1 else name}-of-{teachers}"):
+            for run in study.runs(f"govern/{'mean' if teachers <= ALIKE else name}-of-{teachers}"):
                 found.append((system, teachers, 100 * threshold.pair_pr_auc(*_columns(run)[1:])))
     return pandas.DataFrame(found, columns=["system", "teachers", "qp prAUC"])
 
