@@ -28,7 +28,7 @@ def test_the_page_has_the_first_finding_of_each_notebook_and_the_tables_that_are
     assert "| a&#124;b | 71.3 ± 0.5 | – |" in page
     assert "| 03_distillation | Does one model with k heads match the ensemble? | MHS is ahead. |" in page
     assert "## Accuracy against cost" not in page
-    assert "p below 0.01 (Wilcoxon, Holm-corrected) counts" in page
+    assert "p below 0.01 (Wilcoxon, Holm-corrected) counts as a difference" in page
     assert (
         "within 2 points of MAP, no less than gains that the papers report (MHS over its base model, WikiQA: 1.7)"
         in page

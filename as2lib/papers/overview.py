@@ -43,8 +43,8 @@ def legend(study: "Study") -> str:
     return (
         "MHS: CERBERUS's student, one encoder with several heads; CA: Compare-Aggregate; WO+RR: word overlap, ties by "
         f"the original order.{longer} Published levels are of larger encoders, transferred from ASNQ: read differences "
-        "between rows, not levels. Differences are paired over questions: p below "
-        f"{given.alpha:g} (Wilcoxon, Holm-corrected) counts as one; equal is what TOST puts within "
+        "between rows, not levels. Systems are compared on the same questions: p below "
+        f"{given.alpha:g} (Wilcoxon, Holm-corrected) counts as a difference; equal is what TOST puts within "
         f"{100 * given.margin:g} points of MAP, no less than gains that the papers report (MHS over its base model, "
         f"WikiQA: {gain}), so “equal” does not rule these out."
     )
