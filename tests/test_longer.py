@@ -104,3 +104,5 @@ def test_the_twin_of_a_row_is_itself_where_the_larger_budget_has_none(root):
     assert longer.twin(with_rows("kd/electra"), "kd/electra") == "longer/kd/electra"
     assert longer.twin(with_rows("kd/electra"), "base/electra") == "base/electra"
     assert longer.twin(Study.load("tiny"), "kd/electra") == "kd/electra"
+    both = longer.twins(with_rows("kd/electra"), {"a": "kd/electra", "b": "base/electra"})
+    assert both == {"a, trained longer": "longer/kd/electra", "b": "base/electra"}

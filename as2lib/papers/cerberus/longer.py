@@ -74,6 +74,12 @@ def twin(study: "Study", prefix: str) -> str:
     return BEFORE + prefix if study.longer and prefix in study.longer.rows else prefix
 
 
+def twins(study: "Study", rows: dict[str, str]) -> dict[str, str]:
+    """`twin` of each prefix, under a label that says where it was trained longer.  rows: label → prefix."""
+    found = {label: twin(study, prefix) for label, prefix in rows.items()}
+    return {f"{label}, trained longer" if found[label] != rows[label] else label: found[label] for label in rows}
+
+
 def called(study: "Study") -> dict[str, System]:
     """Run prefix → system, of the rows at the larger budget, in the order of the catalogue; none without a section."""
     found = {}

@@ -52,6 +52,8 @@ def notebooks(study: "Study") -> list[Notebook]:
         "06_head_teacher_agreement": [*models, called["mhs/3h1"]],
     }
     prefixes = {name: [row.prefix for row in [*systems.trivial(), *found]] for name, found in rows.items()}
+    for name in ("02_teachers", "03_distillation"):  # their curves
+        prefixes[name] += [systems.LONGER + prefix for prefix in prefixes[name]]
     prefixes["07_significance"] = [*(row.prefix for row in systems.trivial()), *claimed(study)]
     read = {name: of_systems(study, found) for name, found in prefixes.items()} | {"05_latency": []}
     read["01_data"] = [name for name, run in study.plan.items() if run.kind == "lexical"]  # of every set it describes
