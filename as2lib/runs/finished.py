@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,21 +47,15 @@ class Finished:
 
         Raises ValueError where the run was not scored on that split, or the scores are not as they were written.
         """
-        import pandas
-
-        if self.published:
-            self._check(self.folder.name)
-            every = _read_parquet(self.folder)
-            table = every[every["split"] == split].drop(columns="split").reset_index(drop=True)
-            known = sorted(every["split"].unique())
-        else:
-            path = self.folder / "scores" / f"{split}.parquet"
-            self._check(f"scores/{split}.parquet")
-            table = _read_parquet(path) if path.exists() else pandas.DataFrame()
-            known = sorted(p.stem for p in path.parent.glob("*.parquet"))
-        if table.empty:
-            raise ValueError(f"{self.name} has no scores on {split!r}; it has {known}")
-        return table
+        path = self.folder if self.published else self.folder / "scores" / f"{split}.parquet"
+        self._check(path.name if self.published else f"scores/{path.name}")
+        known = sorted(one.stem for one in path.parent.glob("*.parquet"))
+        if self.published or split in known:
+            found = _read_scores(path, path.stat().st_mtime_ns if path.exists() else 0)
+            if split in found:
+                return found[split].copy()
+            known = sorted(found)
+        raise ValueError(f"{self.name} has no scores on {split!r}; it has {known}")
 
     @property
     def model_folder(self) -> Path:
@@ -89,10 +84,16 @@ class Finished:
         check_files(folder, {name: self.files[name]} if name in self.files else {})
 
 
-def _read_parquet(path: Path) -> "pandas.DataFrame":
+@lru_cache(maxsize=64)  # systems of several runs read each of them many times
+def _read_scores(path: Path, changed: int) -> dict[str, "pandas.DataFrame"]:
+    """Split → its table, of a published file; of another one its own name.  changed: when, so that none is outdated."""
     import pandas
 
     try:
-        return pandas.read_parquet(path)
+        table = pandas.read_parquet(path)
     except (ValueError, OSError):  # of a run made before hashes were kept
         raise Damaged(f"{shown(path)}: expected a table of scores, got what can't be read; remove its run") from None
+    if "split" not in table:
+        return {path.stem: table}
+    splits = table.groupby("split", observed=True)
+    return {split: rows.drop(columns="split").reset_index(drop=True) for split, rows in splits}
