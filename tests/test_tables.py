@@ -226,3 +226,6 @@ def test_fits_that_were_cut_short_or_best_at_their_end_are_counted():
     said = results.sentence_ends(SimpleNamespace(runs=runs.get), runs)
     assert said.startswith("2 of the 3 fits took every step")
     assert said.endswith(": 1 of the 3.")
+    assert results.sentence_ends(SimpleNamespace(runs=runs.get), ["ensemble"]).startswith(
+        "Fits kept their last weights"
+    )

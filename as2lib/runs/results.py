@@ -226,6 +226,8 @@ def sentence_ends(study: "Study", prefixes: Iterable[str]) -> str:
     facts, steps = [run.facts for run in runs], [run.run.spec["training"].get("steps") for run in runs]
     whole = sum(given in (None, one["steps"]) for given, one in zip(steps, facts, strict=True))
     last = sum(one["best_step"] == one["steps"] for one in facts)
+    if not facts:
+        return "Fits kept their last weights: none was evaluated on dev."
     return (
         f"{begin(some(whole, len(facts), 'fits'))} took every step of their budget; best on dev at the last of them, "
         f"where more steps may add: {some(last, len(facts))}."
