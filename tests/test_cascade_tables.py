@@ -194,8 +194,8 @@ def test_budgets_that_differ_are_said_and_how_they_were_found(study, folder):
     note = "Found in three trials."
     other = Study.load("tiny", {"cascade.fit.joint": TRAINING | {"steps": 6}, "cascade.note": note})
     assert systems.sentences_budgets(other) == [
-        "On the wide set the cascade, one of whose exits learns a step, had 6 steps (rate 0.001), every other model "
-        "4 steps (rate 0.001).",
+        "On the wide set the cascade, one of whose exits learns a step, had 6 steps of at most 120 tokens at a rate "
+        "of 0.001, last weights; every other model 4 steps of at most 120 tokens at a rate of 0.001, last weights.",
         note,
     ]
 

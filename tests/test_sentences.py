@@ -19,6 +19,7 @@ from as2lib.papers.frontier import tables as frontier
 from as2lib.papers.frontier.systems import UNTRIED, VOTE
 from as2lib.papers.govern import tables as govern
 from as2lib.runs import results, wording
+from as2lib.runs.params import Training
 
 ABSENT = float("nan")
 VALUES = [-3.0, -0.004, 0.0, 0.004, 1.0, 3.0, ABSENT]
@@ -44,8 +45,8 @@ STUDY = SimpleNamespace(
         alphas=[0.3, 0.5],
         targets={"TREC-QA": None},
         fit=SimpleNamespace(
-            transfer=SimpleNamespace(steps=4000, learning_rate=5e-5),
-            joint=SimpleNamespace(steps=None, epochs=3, learning_rate=1e-4),
+            transfer=Training(steps=4000, learning_rate=5e-5, batch_size=8),
+            joint=Training(epochs=3, learning_rate=1e-4, batch_size=8, evaluate_every=50),
         ),
     ),
     govern=SimpleNamespace(precisions=[0.9]),

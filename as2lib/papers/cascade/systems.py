@@ -78,11 +78,8 @@ def sentences_budgets(study: "Study") -> list[str]:
     fits, note = study.cascade.fit, [study.cascade.note] * bool(study.cascade.note)
     if fits.joint is None:
         return note
-    one, other = (
-        f"{fit.steps or fit.epochs:,} {'steps' if fit.steps else 'epochs'} (rate {fit.learning_rate:g})"
-        for fit in (fits.joint, fits.transfer)
-    )
     return [
-        f"On the wide set the cascade, one of whose exits learns a step, had {one}, every other model {other}.",
+        f"On the wide set the cascade, one of whose exits learns a step, had {fits.joint.said()}; every other model "
+        f"{fits.transfer.said()}.",
         *note,
     ]

@@ -7,7 +7,7 @@ import pandas
 from as2lib.metrics.significance import smallest_effect
 from as2lib.papers.cerberus import systems, tables
 from as2lib.runs import results
-from as2lib.runs.params import FAMILIES, Training
+from as2lib.runs.params import FAMILIES
 from as2lib.runs.wording import number
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def caption(study: "Study", found: pandas.DataFrame) -> str:
     if not given:
         return f"{text} One seed a row, {systems.HEADS} where a spread is shown: the student's base model."
     learnt = "; ".join(f"{given.names[family]} {' + '.join(given.train[family])}" for family in FAMILIES)
-    budget = _budget(given.fit) + (f" (models of the base size: {_budget(given.base_fit)})" if given.base_fit else "")
+    budget = given.fit.said() + (f" (models of the base size: {given.base_fit.said()})" if given.base_fit else "")
     return (
         f"{text} Test set: {' + '.join(given.test)}. One seed a row, {budget}. Learnt from: {learnt}. The ensemble's "
         f"weights are tuned on {' + '.join(given.dev)}."
@@ -61,13 +61,6 @@ def sentence_target(study: "Study") -> str:
         f"CERBERUS's Table 2 on {where}, where nothing is transferred{', one seed a row' * bool(study.second)}; "
         "published: its columns for ASNQ. In percent."
     )
-
-
-def _budget(fit: Training) -> str:
-    length = f"{fit.steps:,} steps" if fit.steps else f"{fit.epochs} epochs"
-    batch = f"{fit.batch_size} pairs" if fit.batch_size else f"at most {fit.batch_tokens:,} tokens"
-    kept = "best weights on dev" if fit.evaluate_every else "last weights"
-    return f"{length} of {batch} at a rate of {fit.learning_rate:g}, {kept}"
 
 
 def pairs(study: "Study") -> list[tuple[str, str]]:

@@ -73,8 +73,7 @@ def sentence_data(sizes: pandas.DataFrame) -> str:
 
 def measures(run: Finished, precisions: Sequence[float]) -> dict[str, float]:
     """One run's threshold metrics over all test questions, and P@1 and MAP over the answered ones, in percent."""
-    question, label, score = _columns(run)
-    found = {}
+    (question, label, score), found = _columns(run), {}
     for precision in precisions:
         at = f"R@P={100 * precision:g} (all)"
         found[f"q {at}"] = threshold.question_recall_at_precision(question, label, score, precision)
@@ -302,7 +301,7 @@ def heads(study: "Study") -> pandas.DataFrame:
 
 def captions(study: "Study") -> dict[str, str]:
     """What stands above tables and figures where it is long or computed."""
-    answerable = study.runs(BASELINE)[0].scores().groupby("question_id")["label"].max()
+    answerable, given = study.runs(BASELINE)[0].scores().groupby("question_id")["label"].max(), study.govern.ablation
     return {
         "students": f"Test set: (all) over all {len(answerable)} questions, wrong answers to those without one count; "
         f"(answered) over the {answerable.sum()} with a correct candidate; {TIE_RULE}. Percent; ± standard deviation "
@@ -313,7 +312,8 @@ def captions(study: "Study") -> dict[str, str]:
         * (study.govern.start == "transfer")
         + f" CA-MKD adds a full cross entropy on the labels to what teachers say, GOVERN-CA has none. {CLIPPED}",
         "curve": "Mean over seeds; bars: from the lowest to the highest seed. The paper's Figure 2 has no numbers.",
-        "points": "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline.",
+        "points": "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline."
+        + (f" Fits: {given.fit.said()}; Table 10.2: {study.govern.unlabelled_fit.said()}." if given else ""),
         "tests": tests_caption(study),
         "heads": f"As Table 10.2; heads: seeds {', '.join(map(str, study.grid_seeds))}. The paper has no such model.",
     }
