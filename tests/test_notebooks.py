@@ -31,6 +31,14 @@ def test_the_planned_notebooks_are_the_files():
     assert [path.stem for path in PATHS] == [*sorted(planned()), "tutorial"]
 
 
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_notebook_is_read_not_scrolled(path):
+    cells = [cell.source for cell in read(path).cells if cell.cell_type == "code"]
+    lines = [sum(bool(line.strip()) for line in source.splitlines()) for source in cells]
+    assert sum(lines) <= 90
+    assert max(lines) <= 10
+
+
 def test_the_readme_lists_the_planned_notebooks():
     readme = (ROOT / "README.md").read_text()
     for notebook in planned().values():
