@@ -122,7 +122,6 @@ def test_without_texts_the_runs_say_how_many_pairs_they_learnt_from(voted, monke
     whole = tables.data(voted.study)["pairs"]
     monkeypatch.setattr(tables, "at_hand", lambda *_: None)
     monkeypatch.setattr(tables, "pairs_of", lambda *_: None)
-    monkeypatch.setitem(tables.LEARNERS, "train", "govern/ca-mkd")  # the study has no other that learns from labels
     found = tables.data(voted.study)
     assert found.loc[["unlabelled", "train"], "pairs"].tolist() == whole[["unlabelled", "train"]].tolist()
     assert found["questions"].isna().all()

@@ -33,7 +33,7 @@ from as2lib.runs.wording import apart, changes, listed, number, signed, some
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-LEARNERS = {"unlabelled": "govern/mean", "train": "base/electra"}  # set → a system that learns all of its pairs
+LEARNERS = {"unlabelled": "govern/mean", "train": "govern/ca-mkd"}  # set → a system that learns all of its pairs
 AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and how the names of all of them end
 
 
