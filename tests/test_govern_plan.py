@@ -10,14 +10,10 @@ def study(root, **changes):
     return Study.load("tiny", {"govern": govern_section(root, **changes)})
 
 
-@pytest.mark.parametrize("changes", [{}, {"ablation": None}, {"heads": False}], ids=["all", "no ablation", "no heads"])
+@pytest.mark.parametrize("changes", [{}, {"ablation": None}], ids=["all", "no ablation"])
 def test_the_catalogue_names_every_run_and_the_notebook_reads_those_it_names(root, changes):
-    if "heads" in changes:
-        changes = {"ablation": govern_section(root)["ablation"] | changes}
     given = study(root, **changes)
     ours = [name for name in plan(given) if name.startswith("govern/")]
-    asked = given.govern.ablation and given.govern.ablation.heads
-    assert any(name.startswith("govern/heads-") for name in ours) == bool(asked)
     assert {name.rsplit("/seed-", 1)[0] for name in ours} == set(systems(given)) - {BASELINE}
     read = next(notebook.runs for notebook in notebooks(given) if notebook.name == "10_govern")
     assert read == [BASELINE, *ours]

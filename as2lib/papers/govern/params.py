@@ -58,7 +58,6 @@ class Ablation(Strict):
         min_length=1, description="the points of Figure 2: numbers of teachers, 1 to 10"
     )
     fit: Training
-    heads: bool = Field(True, description="beyond the paper: students with a head for each teacher of Table 2")
 
 
 class Govern(Fits):

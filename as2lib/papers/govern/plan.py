@@ -101,7 +101,7 @@ def ablation(study: "Study") -> list[Run]:
 def heads(study: "Study") -> list[Run]:
     """Beyond the paper: a head for each teacher, which learns from it alone, or from the vote of the others."""
     given, by = study.govern, names(teachers(study))
-    if not (given.ablation and given.ablation.heads):
+    if not given.ablation:
         return []
     taught = {f"heads-{name}": (f"{name}_a_head", by) for name in ("teacher", "govern")}
     shape = {"body": study.mhs.body, "heads": len(by), "combine": study.mhs.combine}

@@ -42,10 +42,9 @@ def systems(study: "Study") -> dict[str, System]:
             *(System(f"govern/govern-of-{n}", f"GOVERN with {n} teachers", "GOVERN") for n in points if n > ALIKE),
             System("govern/one-better", "one replaced by a much better one", "one replaced"),
             System("govern/one-worse", "one replaced by a much worse one", "one replaced"),
+            System("govern/heads-teacher", "a teacher a head", "heads"),
+            System("govern/heads-govern", "a vote a head", "heads"),
         ]
-    if ablation and ablation.heads:
-        found.append(System("govern/heads-teacher", "a teacher a head", "heads"))
-        found.append(System("govern/heads-govern", "a vote a head", "heads"))
     return {system.prefix: system for system in found}
 
 

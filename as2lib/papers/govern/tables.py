@@ -37,13 +37,6 @@ LEARNERS = {"unlabelled": "govern/mean", "train": "govern/ca-mkd"}  # set → a 
 AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and how the names of all of them end
 
 
-def sentence_left_out(study: "Study") -> str:
-    """What of this page the study does not ask for; empty where it asks for all."""
-    if (ablation := study.govern.ablation) is None:
-        return "This study has no `govern.ablation`: Tables 10.4, 10.5 and 10.9 and Figure 10.2 are left out."
-    return "" if ablation.heads else "This study has no `govern.ablation.heads`: Table 10.9 is left out."
-
-
 def data(study: "Study") -> pandas.DataFrame:
     """Questions and pairs of each set beside GOVERN's Table 1; without texts, the pairs that runs learnt from."""
     paper, counts = published("govern_table1").set_index("dataset"), {}
