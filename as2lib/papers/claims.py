@@ -55,8 +55,8 @@ CAPTION = (
     f"questions. {EFFECT} {LEARNT} Of a cascade its last exit has to be above: that an early one is poor may be what "
     f"is claimed. {BUDGETS} "
     "A count is ours, of architectures at the papers' sizes, and reproduced within its tolerance, 10 %, or 25 % where "
-    "operations stand for time; whether the numbers that a paper prints agree with each other, to 1 %, is the question "
-    "of Table 00.6. The set named is the paper's."
+    "operations stand for time; whether the numbers that a paper prints agree with each other is the question of Table "
+    "00.6. The set named is the paper's."
 )
 
 
@@ -168,7 +168,7 @@ def names_of(study: "Study") -> dict[str, str]:
     recipes = cascade_systems.RECIPES.values()
     found |= {f"{one.prefix}/wide": f"cascade, {one.label.split(':')[0]}" for one in recipes}
     for one in cerberus_systems.direct(study):  # whose short names leave out the model
-        found |= {one.prefix: one.label, longer.BEFORE + one.prefix: f"{one.label}, trained longer"}
+        found |= {one.prefix: one.label, longer.BEFORE + one.prefix: one.label + longer.ADDED}
     return found
 
 

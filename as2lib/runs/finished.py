@@ -49,13 +49,13 @@ class Finished:
         """
         path = self.folder if self.published else self.folder / "scores" / f"{split}.parquet"
         self._check(path.name if self.published else f"scores/{path.name}")
-        known = sorted(one.stem for one in path.parent.glob("*.parquet"))
-        if self.published or split in known:
+        found = {}
+        if self.published or path.exists():
             found = _read_scores(path, path.stat().st_mtime_ns if path.exists() else 0)
-            if split in found:
-                return found[split].copy()
-            known = sorted(found)
-        raise ValueError(f"{self.name} has no scores on {split!r}; it has {known}")
+        if split not in found:
+            known = sorted(found or (one.stem for one in path.parent.glob("*.parquet")))
+            raise ValueError(f"{self.name} has no scores on {split!r}; it has {known}")
+        return found[split].copy()
 
     @property
     def model_folder(self) -> Path:

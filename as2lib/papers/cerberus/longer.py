@@ -13,7 +13,7 @@ from as2lib.runs.search import points_for, tried
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-BEFORE = systems.LONGER  # of the names of these runs
+BEFORE, ADDED = systems.LONGER, ", trained longer"  # to the names of these runs, and to what tables call them
 TRIED = "kd/electra"  # the student that is fitted at the points of `longer.grid`, which are under GRID
 GRID = f"{BEFORE}grid/{TRIED}/"
 
@@ -77,7 +77,7 @@ def twin(study: "Study", prefix: str) -> str:
 def twins(study: "Study", rows: dict[str, str]) -> dict[str, str]:
     """`twin` of each prefix, under a label that says where it was trained longer.  rows: label → prefix."""
     found = {label: twin(study, prefix) for label, prefix in rows.items()}
-    return {f"{label}, trained longer" if found[label] != rows[label] else label: found[label] for label in rows}
+    return {label + ADDED * (found[label] != rows[label]): found[label] for label in rows}
 
 
 def called(study: "Study") -> dict[str, System]:
@@ -85,6 +85,6 @@ def called(study: "Study") -> dict[str, System]:
     found = {}
     for prefix, row in systems.systems(study).items():
         if study.longer and prefix in study.longer.rows:
-            label, short = f"{row.label}, trained longer", f"{row.name}, trained longer"
+            label, short = row.label + ADDED, row.name + ADDED
             found[BEFORE + prefix] = replace(row, prefix=BEFORE + prefix, label=label, short=short)
     return found

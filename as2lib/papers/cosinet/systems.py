@@ -43,7 +43,7 @@ def fine_tuned(study: "Study") -> list[System]:
     """The encoder, with a transfer step and without; then the same trained longer, where the study has them."""
     upper = System(UPPER, f"fine-tuned {study.label('electra', 'base')}")
     found = [upper, System(PLAIN, f"{upper.label}, without transfer")]
-    trained = [replace(one, prefix=longer.BEFORE + one.prefix, label=f"{one.label}, trained longer") for one in found]
+    trained = [replace(one, prefix=longer.BEFORE + one.prefix, label=one.label + longer.ADDED) for one in found]
     return found + [one for one in trained if one.prefix in longer.called(study)]
 
 

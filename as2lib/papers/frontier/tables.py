@@ -120,8 +120,8 @@ def best_of_kinds(rows: pandas.DataFrame) -> pandas.DataFrame:
 def untried(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
     """What no paper tried beside its last ranker alone, or beside the mean of the same heads: paired tests.
 
-    as cheap: the highest MAP of a system of the papers that costs no more.  cost %: of the operations of that other
-    system.  difference, low, high: points of MAP, 95 % interval over questions.
+    `AS_CHEAP`: the highest MAP of a system of the papers that costs no more.  cost %: of the operations of the last
+    ranker.  difference, low, high: points of MAP from it, 95 % interval over questions.
     """
     found = {one.label: one for one in rankers(study)}
     new = [label for label in rows.index if found[label].kind in UNTRIED]
