@@ -13,7 +13,7 @@ from as2lib.metrics.cascade import replay
 from as2lib.metrics.cost import cascade_cost
 from as2lib.metrics.ranking import per_question
 from as2lib.papers import notebooks
-from as2lib.papers.frontier import tables
+from as2lib.papers.frontier import tables, times
 from as2lib.papers.frontier.rankers import (
     Ranker,
     Stage,
@@ -299,6 +299,48 @@ def test_the_table_of_the_front_stands_before_all_others():
     rows = pandas.DataFrame({"front": [False, True, False], "on the front %": [0.0, 60.0, 10.0], "dev MAP": 1.0})
     found, shown = front(rows)
     assert (found.index.tolist(), shown) == ([1, 2, 0], 2)
+
+
+# --- what a clock says
+
+
+def test_what_is_timed_is_what_is_counted(root):
+    study, sizes = whole(root), numpy.full(6, 11)  # the same number for each question: nothing is rounded
+    a_layer = costs.layer(16, 32, costs.tokens(study, costs.lengths(study)))
+    seen = set()
+    for one in rankers(study):
+        found = times.parts(study, one, sizes)
+        if all(part.get("width") == 16 for part in found):
+            counted = sum(part["layers"] * part["candidates"] for part in found) * a_layer
+            assert counted == pytest.approx(operations(one, sizes)), one.label
+            seen.add(one.kind)
+    assert {CASCADE, ENSEMBLE, VOTE} <= seen
+
+
+def test_a_system_takes_as_long_as_its_parts_together():
+    layer = {"layers": 1, "width": 32, "inner": 64, "candidates": 3}
+    words = {"type": "cosinet", "vectors": 5, "hidden": 4, "dropout": 0.0, "rank_rnn": "rnn", "bidirectional": True}
+    words |= {"candidates": 2}
+    systems = {"none": [], "one": [layer], "words": [words], "both": [words, layer], "twice": [layer, layer]}
+    found = times.measure(
+        {"systems": systems, "words": {"question": 4, "candidate": 6, "pair": 13}, "rounds": 3, "threads": 1}
+    )
+    assert found["none"] == 0 < min(found["one"], found["words"])
+    assert found["both"] == pytest.approx(found["one"] + found["words"])
+    assert found["twice"] == pytest.approx(2 * found["one"])
+
+
+def test_a_clock_may_take_a_system_off_the_front(monkeypatch):
+    monkeypatch.setattr(times, "label", lambda study, prefix: "base")
+    monkeypatch.setattr(times, "twin", lambda study, prefix: prefix)
+    values = {"kind": "", "MAP": [50.0, 60.0, 70.0], "M operations": [0.0, 1.0, 4.0], "front": True}
+    rows = pandas.DataFrame(values, index=["free", "words", "base"])
+    timed = times.table(None, rows, {"free": 0.0, "words": 8.0, "base": 4.0})
+    assert timed.index.tolist() == ["free", "base", "words"]
+    assert timed[times.STAYS].tolist() == [True, True, False]
+    said = times.sentences(timed)
+    assert said[0].endswith("2 of the 3.")
+    assert "“words” takes longest, 8.00 times what the base model would" in said[1]
 
 
 @pytest.mark.parametrize(

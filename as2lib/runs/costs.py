@@ -63,11 +63,13 @@ def work(study: "Study", run: Run, words: Lengths) -> Work:
         return Work(sum(part.candidate for part in parts), sum(part.question for part in parts))
     if "words" in run.spec:
         return without_transformer(run.spec["words"], words)
-    depth, width, inner = encoder(study, run)
-    shape = run.spec.get("mhs")
-    layers = shape["body"] + shape["heads"] * (depth - shape["body"]) if shape else depth
-    tokens = min(words.question + words.candidate + SPECIAL, study.data.max_length)
-    return Work(layers * layer(width, inner, tokens))
+    layers, width, inner = encoder(study, run)
+    return Work(layers * layer(width, inner, tokens(study, words)))
+
+
+def tokens(study: "Study", words: Lengths) -> float:
+    """Of a pair of mean words, as an encoder reads it."""
+    return min(words.question + words.candidate + SPECIAL, study.data.max_length)
 
 
 def layer(width: int, inner: int, tokens: float) -> float:
@@ -76,13 +78,14 @@ def layer(width: int, inner: int, tokens: float) -> float:
 
 
 def encoder(study: "Study", run: Run) -> tuple[int, int, int]:
-    """Layers that a run has of its encoder, hidden units, feed-forward units."""
-    layers = run.spec.get("layers")
+    """Layers that a run computes for a pair, those of all its heads too, hidden units, feed-forward units."""
+    layers, shape = run.spec.get("layers"), run.spec.get("mhs")
     while "backbone" not in run.spec:
         run = study.plan[run.parents["start"][0]]
         layers = layers or run.spec.get("layers")
     depth, width, inner = sizes(run.spec["backbone"])
-    return layers or depth, width, inner
+    depth = layers or depth
+    return shape["body"] + shape["heads"] * (depth - shape["body"]) if shape else depth, width, inner
 
 
 def without_transformer(spec: dict, words: Lengths) -> Work:

@@ -1,0 +1,150 @@
+"""Measured milliseconds of the systems on the front, from their shapes alone: random weights and words, no score read.
+
+A system takes as long as its stages together, each timed alone over the candidates that the stages before it leave.
+"""
+
+from collections.abc import Callable
+from timeit import timeit
+from typing import TYPE_CHECKING, Any
+
+import numpy
+import pandas
+import torch
+
+from as2lib.models.cross_encoder import build
+from as2lib.papers.cerberus.longer import twin
+from as2lib.papers.frontier.rankers import Ranker, rankers, staying
+from as2lib.papers.frontier.systems import BASE, BASELINE
+from as2lib.papers.frontier.tables import COST, answered_sizes, front, label, on_front
+from as2lib.runs import costs
+from as2lib.runs.fit.start import WORD_MODELS
+from as2lib.runs.run import Run
+from as2lib.runs.wording import number, some
+from as2lib.score import on_threads
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+ROUNDS = 7  # passes, of which the median counts
+VOCABULARY = 1000  # distinct words that a random text is drawn from
+UNITS = 32  # of an attention head
+TIME, BY_TIME, BY_OPERATIONS, STAYS = "ms a question", "time ×", "operations ×", "on the front of time"
+NOTE = (
+    "ms: one forward pass over a question of the mean number of candidates, of mean words, without padding; median of "
+    f"{ROUNDS} passes, float32, random weights, BERT's layers with attention heads of {UNITS} units, nothing "
+    "tokenised; comparing words is not timed. ×: of the base model's. MAP as in the other tables."
+)
+
+
+def asked(study: "Study", rows: pandas.DataFrame) -> dict[str, Any]:
+    """What decides the measurement, as JSON values: of each system its parts, with how many candidates they score.
+
+    rows: from `tables.table`.  The systems: those that the table of the front shows, and the base model.
+    """
+    words, candidates = costs.lengths(study), answered_sizes(study.run(BASELINE).scores())
+    first, shown = front(rows)
+    names = {label(study, twin(study, BASE)), *first.index[:shown]}
+    systems = {one.label: parts(study, one, candidates) for one in rankers(study) if one.label in names}
+    sizes = {
+        "question": round(words.question),
+        "candidate": round(words.candidate),
+        "pair": round(costs.tokens(study, words)),
+    }
+    return {"systems": systems, "words": sizes, "rounds": ROUNDS, "threads": study.threads}
+
+
+def parts(study: "Study", ranker: Ranker, candidates: numpy.ndarray) -> list[dict[str, Any]]:
+    """What a ranker computes: layers of an encoder or a model over words, and the mean number of candidates, rounded.
+
+    candidates: (q,), of each question.  An exit of a cascade is the layers behind the exit before it.
+    """
+    left, found, done = candidates, [], 0
+    for stage, limit in zip(ranker.stages, (*ranker.limits, 0.0), strict=True):
+        many = max(1, round(float(left.mean())))
+        shapes = shapes_of(study, study.plan[study.store.below(stage.prefix)[0]])
+        if stage.column.startswith("exit_"):
+            exit_layer = int(stage.column.removeprefix("exit_"))
+            shapes, done = [shape | {"layers": exit_layer - done} for shape in shapes], exit_layer
+        found += [shape | {"candidates": many} for shape in shapes]
+        left = staying(left, limit)
+    return found
+
+
+def shapes_of(study: "Study", run: Run) -> list[dict[str, Any]]:
+    """The models that a run is made of, by their sizes: an ensemble its members, a trivial ranker none."""
+    if run.kind == "lexical":
+        return []
+    if run.kind == "ensemble":
+        return [shape for name in run.parents["members"] for shape in shapes_of(study, study.plan[name])]
+    if "words" in run.spec:
+        spec = run.spec["words"]
+        return [{**spec, "vectors": spec["vectors"]["dimensions"], "dropout": 0.0}]
+    layers, width, inner = costs.encoder(study, run)
+    return [{"layers": layers, "width": width, "inner": inner}]
+
+
+def measure(asked: dict[str, Any]) -> dict[str, float]:
+    """Milliseconds a question of each system, its parts taking turns with all others.  asked: from `asked`."""
+    distinct = {str(part): part for found in asked["systems"].values() for part in found}
+    with torch.random.fork_rng(), torch.inference_mode(), on_threads(asked["threads"]):
+        torch.manual_seed(0)
+        calls = {name: _call(part, asked["words"]) for name, part in distinct.items()}
+        turns = [{name: timeit(call, number=1) for name, call in calls.items()} for _ in range(1 + asked["rounds"])]
+    seconds = pandas.DataFrame(turns[1:], columns=list(calls)).median()
+    return {name: 1000 * float(sum(seconds[str(part)] for part in found)) for name, found in asked["systems"].items()}
+
+
+def _call(part: dict[str, Any], words: dict[str, int]) -> Callable[[], Any]:
+    """A forward pass of a part over random words."""
+    sizes, many = dict(part), part["candidates"]
+    del sizes["candidates"]
+    if "layers" in sizes:
+        config = {"hidden_size": sizes["width"], "intermediate_size": sizes["inner"], "vocab_size": VOCABULARY}
+        heads = {"num_hidden_layers": sizes["layers"], "num_attention_heads": max(1, sizes["width"] // UNITS)}
+        model = build({"model_type": "bert", **config, **heads}).eval()
+        ids = torch.randint(VOCABULARY, (many, words["pair"]))
+        return lambda: model(input_ids=ids)
+    model = WORD_MODELS[sizes.pop("type")](torch.randn(VOCABULARY, sizes.pop("vectors")), **sizes).eval()
+    batch = {
+        "question_words": torch.randint(VOCABULARY, (words["question"],)),
+        "question_lengths": torch.tensor([words["question"]]),
+        "candidate_words": torch.randint(VOCABULARY, (many * words["candidate"],)),
+        "candidate_lengths": torch.full((many,), words["candidate"]),
+        "candidates": torch.tensor([many]),
+    }
+    return lambda: model(**batch)
+
+
+def table(study: "Study", rows: pandas.DataFrame, found: dict[str, float]) -> pandas.DataFrame:
+    """A row for each timed system, in the order of its time: MAP, milliseconds, and both costs over the base model's.
+
+    `STAYS`: whether none of the timed systems has as much MAP in less time, or more in the same.
+    rows: from `tables.table`.  found: from `measure`.
+    """
+    base, time = label(study, twin(study, BASE)), pandas.Series(found)
+    timed = rows.loc[time.index, ["kind", "MAP", COST, "front"]]
+    costs_over = {BY_TIME: time / time[base], BY_OPERATIONS: timed[COST] / timed.loc[base, COST]}
+    stays = on_front(time.to_numpy(), timed["MAP"].to_numpy()[None])[0]
+    timed = timed.assign(**{TIME: time, **costs_over, STAYS: stays}).drop(columns=COST)
+    return timed.sort_values([TIME, "MAP"], kind="stable").rename_axis("system")
+
+
+def shown(timed: pandas.DataFrame) -> pandas.DataFrame:
+    """The table with yes and no.  timed: from `table`."""
+    return timed.assign(**{name: timed[name].map({True: "yes", False: "no"}) for name in ("front", STAYS)})
+
+
+def sentences(timed: pandas.DataFrame) -> list[str]:
+    """Which systems of the front stay on it by a clock, and which takes longest for its operations."""
+    here = timed[timed["front"]]
+    said = [f"Of the front by operations, on the front by measured time too: {some(here[STAYS].sum(), len(here))}."]
+    counted = timed[timed[BY_OPERATIONS] > 0]
+    longer = counted[BY_TIME] / counted[BY_OPERATIONS]
+    if len(counted) > 1:
+        order = counted[BY_TIME].corr(counted[BY_OPERATIONS], method="spearman")
+        slow = longer.idxmax()
+        said += [
+            f"Over {len(counted)} timed systems, time and operations have rank correlation {order:.2f}; for its "
+            f"operations “{slow}” takes longest, {number(longer[slow], 2)} times what the base model would."
+        ]
+    return said
