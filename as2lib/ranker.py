@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from as2lib import serve
+from as2lib.data.batches import whole_questions
 from as2lib.metrics.pruning import Ratios
 from as2lib.models import ensemble
 from as2lib.precision import computed_in
@@ -19,6 +20,7 @@ from as2lib.precision import computed_in
 if TYPE_CHECKING:  # an exported model ranks without torch
     import torch
 
+HELD = 1024  # pairs of a cascade whose hidden states are held at once
 LEXICAL = ("word_overlap", "reciprocal_rank", "overlap_then_rank")
 
 
@@ -146,18 +148,20 @@ class Ranker:
         return [_by_score(scores[i], {name: values[i] for name, values in split.items()}) for i in range(len(lists))]
 
     def _by_cascade(self, questions: list[str], lists: list[list[str]]) -> list[Scored]:
-        from as2lib.score import autocast
+        from as2lib.score import cascaded
 
-        found, device = [], next(self.model.parameters()).device
-        for question, texts in zip(questions, lists, strict=True):
-            batch = self.encoder.collate(self.encoder.items([question] * len(texts), texts, [0] * len(texts)))
-            with autocast(device.type, self.precision):
-                ranking = self.model.rank({name: values.to(device) for name, values in batch.items()}, self._alpha)
-            order, scores, parts = ranking.order.numpy(), ranking.scores.numpy(), {}
-            last = numpy.empty(len(texts), dtype=int)  # the exit that read a candidate last; the best come first
-            last[order] = [sum(place < reached for reached in ranking.survivors) - 1 for place in range(len(texts))]
-            parts = {name: numpy.where(last == i, scores, numpy.nan) for i, name in enumerate(self._exits)}
-            found.append(Scored(order, scores, parts))
+        sizes = [len(texts) for texts in lists]
+        ids, answers = numpy.repeat(numpy.arange(len(lists)), sizes), [text for texts in lists for text in texts]
+        found = []
+        for rows in whole_questions(ids, HELD):
+            items = self.encoder.items([questions[ids[i]] for i in rows], [answers[i] for i in rows], ids[rows])
+            batch = self.encoder.collate(items)
+            for ranking in cascaded(self.model, batch, self._alpha, ids[rows], self.precision):
+                order, scores = ranking.order.numpy(), ranking.scores.numpy()
+                last = numpy.empty(len(order), dtype=int)  # the exit that read a candidate last; the best come first
+                last[order] = [sum(i < reached for reached in ranking.survivors) - 1 for i in range(len(order))]
+                parts = {name: numpy.where(last == i, scores, numpy.nan) for i, name in enumerate(self._exits)}
+                found.append(Scored(order, scores, parts))
         return found
 
     @property

@@ -113,6 +113,16 @@ def outputs(
     return found
 
 
+def cascaded(model: nn.Module, batch, alpha, question_index, precision: str) -> list:
+    """A `prepared` cascade's `Ranking` of each question: its `rank`, with batches by length and every kernel."""
+    device = next(model.parameters()).device
+    batch_tokens = BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
+    batch = {name: values.to(device) for name, values in batch.items()}
+    many = batch["attention_mask"].sum() > batch_tokens
+    with autocast(device.type, precision), packing(model, precision) if many else nullcontext():
+        return model.rank(batch, alpha, question_index, batch_tokens)
+
+
 def probability(logits: numpy.ndarray) -> numpy.ndarray:
     """P(correct) of (…, c = 2) logits, in float64.  Of tensors, with a gradient: `runs.fit.objectives.probability`."""
     wide = logits.astype(numpy.float64)

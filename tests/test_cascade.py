@@ -150,6 +150,19 @@ def test_questions_in_one_batch_rank_as_one_at_a_time():
         torch.testing.assert_close(found.scores, alone.scores, atol=1e-6, rtol=0)
 
 
+def test_rows_of_like_length_in_a_batch_rank_as_all_at_once_with_less_padding():
+    model, inputs, computed = cascade(), batch(20), []
+    question = torch.tensor([0] * 9 + [1] * 11)
+    whole = model.rank(inputs, 0.4, question)
+    model.encoder.encoder.layer[0].register_forward_hook(lambda _, given, output: computed.append(given[0].shape[:2]))
+    for found, expected in zip(model.rank(inputs, 0.4, question, batch_tokens=24), whole, strict=True):
+        assert torch.equal(found.order, expected.order)
+        assert found.survivors == expected.survivors
+        torch.testing.assert_close(found.scores, expected.scores, atol=1e-6, rtol=0)
+    assert sum(rows for rows, _ in computed) == 20
+    assert all(rows * tokens <= 24 or rows == 1 for rows, tokens in computed)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("pooling", ["mean", "first"])
 def test_padding_does_not_change_a_score(family, pooling):

@@ -10,6 +10,7 @@ from datasets import Dataset
 from encoders import classifier
 
 from as2lib import serve
+from as2lib.data.batches import whole_questions
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.mhs import MHSForSequenceClassification
@@ -179,7 +180,7 @@ def test_parts_of_many_pairs_end_between_questions(counted, monkeypatch):
     question = numpy.repeat(numpy.arange(3), 4)
     whole = served.rank(pairs, question)
     monkeypatch.setattr(runtime, "HELD", 1)
-    assert [rows.tolist() for rows in runtime._whole_questions(question, 5)] == [list(range(8)), list(range(8, 12))]
+    assert [rows.tolist() for rows in whole_questions(question, 5)] == [list(range(8)), list(range(8, 12))]
     assert all((a == b).all() for a, b in zip(whole, served.rank(pairs, question), strict=True))
 
 

@@ -3,11 +3,12 @@
 Knows no loss.  Letters: b pairs in a batch · m of them left · n tokens · d hidden units · e exits · c = 2 classes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy
 import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
@@ -15,6 +16,7 @@ from transformers.initialization import xavier_uniform_
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
+from as2lib.data.batches import by_length
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.pushing import upload_with_card
@@ -154,41 +156,57 @@ class CascadeTransformer(PreTrainedModel):
 
     @torch.inference_mode()
     def rank(
-        self, batch: dict[str, Tensor], alpha: Ratios, question_index: Questions = None
+        self, batch: dict[str, Tensor], alpha: Ratios, question_index: Questions = None, batch_tokens: int | None = None
     ) -> Ranking | list[Ranking]:
         """Rank one question's candidates, or several questions', dropping at each exit: only survivors go on.
 
         batch: the tensors (b, n) that `forward` takes, a row a candidate.  alpha: the share that each exit but the last
         drops, a number or one for each of them.  question_index: (b,) which question a row belongs to.
+        batch_tokens: compute rows of like length together, at most so many tokens with their padding, which is on the
+        right; default: all rows at once, as long as they are.
         Returns a `Ranking`, or with `question_index` a list of them, a question each in first-seen order; scores are
         P(correct).  Raises ValueError as `rank_by_stages`.  Source: Cascade Transformer, section 4.3.2.
         """
-        inputs, many = dict(batch), question_index is not None
-        training, input_ids = self.training, inputs.pop("input_ids")
-        real = inputs.pop("attention_mask", torch.ones_like(input_ids))
-        state: dict[str, Tensor] = {}
+        many, training = question_index is not None, self.training
+        real = batch["attention_mask"] if "attention_mask" in batch else torch.ones_like(batch["input_ids"])
+        groups: list[tuple[Tensor, Tensor, Tensor]] = []  # of the rows that are left: their numbers, mask, encodings
 
-        def score(stage: int, rows: Tensor) -> Tensor:
-            if stage == 0:
-                state.update(rows=rows, real=real, hidden=self._embed(input_ids, **inputs))
-                state["mask"] = self._attention_mask(state["hidden"], real)
-            elif len(rows) < len(state["rows"]):
-                left = torch.searchsorted(state["rows"], rows).to(input_ids.device)
-                state.update(rows=rows, real=state["real"][left], hidden=state["hidden"][left])
-                state["mask"] = self._attention_mask(state["hidden"], state["real"])
-            state["hidden"] = self._between(stage, state["hidden"], state["mask"])  # (m, n, d)
-            logits = self.exits[stage](state["hidden"], state["real"]).double()
-            return logits[:, 1] - logits[:, 0]  # not yet a probability, whose rounding could part equal scores
+        def score(stage: int, left: Tensor) -> Tensor:
+            nonlocal groups
+            stays = torch.zeros(len(real), dtype=torch.bool, device=real.device)
+            stays[left] = True
+            margins, found = torch.empty(len(real), dtype=torch.float64, device=real.device), []
+            for rows, mask, hidden in groups:
+                if not (own := stays[rows]).all():
+                    rows, mask, hidden = rows[own], mask[own], hidden[own]
+                if len(rows):
+                    hidden = self._between(stage, hidden, self._attention_mask(hidden, mask))  # (m, n, d)
+                    logits = self.exits[stage](hidden, mask).double()
+                    margins[rows] = logits[:, 1] - logits[:, 0]  # no probability yet: rounding could part equal scores
+                    found.append((rows, mask, hidden))
+            groups = found
+            return margins[left]
 
         if training:  # walking through the modules takes as long as a small layer
             self.eval()
         try:
-            found = rank_by_stages(score, len(self.exits), len(input_ids), alpha, question_index)
+            groups += self._embedded(batch, real, batch_tokens)
+            ranked = rank_by_stages(score, len(self.exits), len(real), alpha, question_index)
         finally:
             if training:
                 self.train()
-        probable = [one._replace(scores=one.scores.sigmoid()) for one in (found if many else [found])]
+        probable = [one._replace(scores=one.scores.sigmoid()) for one in (ranked if many else [ranked])]
         return probable if many else probable[0]
+
+    def _embedded(
+        self, batch: dict[str, Tensor], real: Tensor, batch_tokens: int | None
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Rows that are computed together, their mask, (m, n), and their embeddings, (m, n, d)."""
+        length = real.sum(dim=1).cpu().numpy()
+        inputs = {name: values for name, values in batch.items() if name != "attention_mask"}
+        for rows in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(real))]:
+            longest, own = int(length[rows].max()) if batch_tokens else None, torch.from_numpy(rows).to(real.device)
+            yield own, real[own, :longest], self._embed(**{name: each[own, :longest] for name, each in inputs.items()})
 
     def _embed(self, input_ids: Tensor, **inputs: Tensor) -> Tensor:
         embedded = self.encoder.embeddings(input_ids=input_ids, **inputs)

@@ -5,13 +5,13 @@ m pairs · b of them in a batch · n tokens of the longest of these · d hidden 
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy
 from tokenizers import Encoding, Tokenizer
 
-from as2lib.data.batches import by_length
+from as2lib.data.batches import by_length, whole_questions
 from as2lib.metrics.pruning import Pruned, Ratios, prune
 from as2lib.serve import FACTS, check
 
@@ -43,7 +43,7 @@ class Served:
         last stage that saw the pair.
         """
         alpha, found = self.facts["alpha"] if alpha is None else alpha, []
-        for rows in _whole_questions(question, HELD if len(self.stages) > 1 else ENCODED):
+        for rows in whole_questions(question, HELD if len(self.stages) > 1 else ENCODED):
             score = self._scoring([pairs[row] for row in rows])
             part = prune(score, len(self.stages), question[rows] - question[rows[0]], alpha)
             found.append((part.scores, part.last, part.order + rows[0]))
@@ -85,16 +85,6 @@ class Served:
                 batch[name] = numpy.full(mask.shape, padding, dtype=numpy.int64)
                 batch[name][mask] = numpy.concatenate([getattr(one, source) for one in encoded])
         return batch
-
-
-def _whole_questions(question: numpy.ndarray, pairs: int) -> Iterator[numpy.ndarray]:
-    """Rows in parts of at least so many pairs, none of which ends within a question."""
-    ends = numpy.append(numpy.flatnonzero(numpy.diff(question)) + 1, len(question))
-    start = 0
-    while start < len(question):
-        end = ends[min(numpy.searchsorted(ends, start + pairs), len(ends) - 1)]
-        yield numpy.arange(start, end)
-        start = end
 
 
 def _openvino(path: Path, precision: str) -> Graph:
