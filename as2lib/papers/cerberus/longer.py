@@ -39,7 +39,8 @@ def runs(study: "Study") -> list[Run]:
     if unknown := [row for row in study.longer.rows if not any(prefix_of(name) == row for name in every)]:
         raise ValueError(f"longer.rows: expected systems of CERBERUS, such as mhs/3h1; got {', '.join(unknown)}")
     own = every[f"{TRIED}/seed-{study.longer.seeds[0]}"]
-    points = tried(own, points_for(own, study.longer.grid.model_dump()))
+    grid = study.longer.grid.model_dump()  # one thing varies, the other stays as the study has it
+    points = tried(own, [point for name, values in grid.items() for point in points_for(own, {name: values})])
     every |= {run.name: run for run in points if run.spec != own.spec}
     wanted = {own.name, *names(points)} if points else set()
     for name in reversed(every):

@@ -48,7 +48,7 @@ class Longer(Strict):
     transfer_fit: dict[Literal["electra", "roberta", "albert"], dict[str, Any]] = Field(
         {}, description="what differs from `transfer`, by family"
     )
-    grid: Balances = Field(Balances(), description="points at which kd/electra is fitted too, to be compared on dev")
+    grid: Balances = Field(Balances(), description="kd/electra with each alpha, and with each tau, to compare on dev")
     seeds: Seeds = Field([0], min_length=1)
     precision: Literal["float32", "bf16", "auto"] = "float32"
     kernels: bool = True
