@@ -318,7 +318,7 @@ def test_what_is_timed_is_what_is_counted(root):
 
 
 def test_a_system_takes_as_long_as_its_parts_together():
-    layer = {"layers": 1, "width": 32, "inner": 64, "candidates": 3}
+    layer = {"layers": 1, "width": 100, "inner": 64, "candidates": 3}  # a width that 32 does not divide
     words = {"type": "cosinet", "vectors": 5, "hidden": 4, "dropout": 0.0, "rank_rnn": "rnn", "bidirectional": True}
     words |= {"candidates": 2}
     systems = {"none": [], "one": [layer], "words": [words], "both": [words, layer], "twice": [layer, layer]}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 7  # passes, of which the median counts
 VOCABULARY = 1000  # distinct words that a random text is drawn from
-UNITS = 32  # of an attention head
+UNITS = 32  # of an attention head, where they go into the width
 TIME, BY_TIME, BY_OPERATIONS, STAYS = "ms a question", "time ×", "operations ×", "on the front of time"
 NOTE = (
     "ms: one forward pass over a question of the mean number of candidates, of mean words, without padding; median of "
@@ -100,8 +100,9 @@ def _call(part: dict[str, Any], words: dict[str, int]) -> Callable[[], Any]:
     del sizes["candidates"]
     if "layers" in sizes:
         config = {"hidden_size": sizes["width"], "intermediate_size": sizes["inner"], "vocab_size": VOCABULARY}
-        heads = {"num_hidden_layers": sizes["layers"], "num_attention_heads": max(1, sizes["width"] // UNITS)}
-        model = build({"model_type": "bert", **config, **heads}).eval()
+        heads = sizes["width"] // UNITS if sizes["width"] % UNITS == 0 else 1
+        shape = {"num_hidden_layers": sizes["layers"], "num_attention_heads": heads}
+        model = build({"model_type": "bert", **config, **shape}).eval()
         ids = torch.randint(VOCABULARY, (many, words["pair"]))
         return lambda: model(input_ids=ids)
     model = WORD_MODELS[sizes.pop("type")](torch.randn(VOCABULARY, sizes.pop("vectors")), **sizes).eval()
