@@ -115,6 +115,8 @@ def test_the_sentence_of_the_votes_lead_says_its_direction():
     grows = tables.sentences_premise(groups([0.3, 0.2, 0.1] * 4, [50, 60, 70] * 4))[-1]
     assert "grows as teachers become more alike (rank correlation +1.00)" in grows
     assert "shrinks as they become more accurate (−1.00)" in grows
+    hardly = tables.sentences_premise(groups([0.1, 0.2, 0.3, 0.3, 0.2, 0.1] * 2, [50, 60, 70] * 4))[-1]
+    assert "hardly changes as teachers become more alike (rank correlation 0.00)" in hardly
     assert len(tables.sentences_premise(groups([0.3, 0.2, 0.1] * 3, [50, 60, 70] * 3))) == 2  # too few for a direction
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 LEARNERS = {"unlabelled": "govern/mean", "train": "govern/ca-mkd"}  # set → a system that learns all of its pairs
+WEAK = 0.1  # a rank correlation below says no direction
 AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and how the names of all of them end
 
 
@@ -320,4 +321,4 @@ def _columns(run: Finished) -> tuple[pandas.Series, pandas.Series, pandas.Series
 def _moves(correlation: float) -> str:
     if pandas.isna(correlation):
         return "is not known to move"
-    return "grows" if correlation > 0 else "shrinks" if correlation < 0 else "stays the same"
+    return "hardly changes" if abs(correlation) < WEAK else "grows" if correlation > 0 else "shrinks"
