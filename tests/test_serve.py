@@ -122,8 +122,8 @@ def test_the_first_backend_that_is_installed_and_exported_ranks_by_default(tmp_p
         (tmp_path / backend).mkdir()
         (tmp_path / backend / serve.FACTS).write_text(json.dumps({"backend": backend, "max_length": 16}))
         assert serve.find(tmp_path, None) == tmp_path / backend
-    there.remove("onnxruntime")
-    assert serve.find(tmp_path, None) == tmp_path / "openvino"
+    there.remove("openvino")
+    assert serve.find(tmp_path, None) == tmp_path / "onnx"
     assert serve.find(tmp_path, "torch") is None
 
 
@@ -185,7 +185,7 @@ def test_parts_of_many_pairs_end_between_questions(counted, monkeypatch):
 
 
 def test_an_unknown_backend_and_one_that_is_not_installed_are_named(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="expected one of torch, onnx, openvino; got 'tensorrt'"):
+    with pytest.raises(ValueError, match="expected one of torch, openvino, onnx; got 'tensorrt'"):
         Ranker.load(tmp_path, backend="tensorrt")
     monkeypatch.setattr(serve, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r'onnx needs onnxruntime, .* pip install "as2lib\[serve\]"'):

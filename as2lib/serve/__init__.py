@@ -9,8 +9,8 @@ from pathlib import Path
 from as2lib.paths import work_folder
 
 BACKENDS = {
-    "onnx": ("onnxruntime", "nncf"),
     "openvino": ("openvino", "nncf"),
+    "onnx": ("onnxruntime", "nncf"),
 }  # in the order they are tried: what it runs with, what int8 needs
 FACTS = "serve.json"  # in an exported folder: how it is to be read
 
