@@ -131,8 +131,7 @@ class Ranker:
     def _by_model(self, questions: list[str], lists: list[list[str]]) -> list[Scored]:
         from as2lib.score import outputs, probability
 
-        sizes = [len(texts) for texts in lists]
-        ids, answers = numpy.repeat(numpy.arange(len(lists)), sizes), [text for texts in lists for text in texts]
+        ids, answers, sizes = _flat(lists)
         items = self.encoder.items([questions[i] for i in ids], answers, ids)
         pairs = [item["pairs"] for item in items] if "pairs" in items[0] else None
         length = [item["length"] for item in items]
@@ -150,13 +149,10 @@ class Ranker:
     def _by_cascade(self, questions: list[str], lists: list[list[str]]) -> list[Scored]:
         from as2lib.score import cascaded
 
-        sizes = [len(texts) for texts in lists]
-        ids, answers = numpy.repeat(numpy.arange(len(lists)), sizes), [text for texts in lists for text in texts]
-        found = []
+        (ids, answers, _), found = _flat(lists), []
         for rows in whole_questions(ids, HELD):
             items = self.encoder.items([questions[ids[i]] for i in rows], [answers[i] for i in rows], ids[rows])
-            batch = self.encoder.collate(items)
-            for ranking in cascaded(self.model, batch, self._alpha, ids[rows], self.precision):
+            for ranking in cascaded(self.model, self.encoder.collate(items), self._alpha, ids[rows], self.precision):
                 order, scores = ranking.order.numpy(), ranking.scores.numpy()
                 last = numpy.empty(len(order), dtype=int)  # the exit that read a candidate last; the best come first
                 last[order] = [sum(i < reached for reached in ranking.survivors) - 1 for i in range(len(order))]
@@ -169,10 +165,15 @@ class Ranker:
         return [f"exit_{layers}" for layers in self.model.config.exits]
 
 
-def _by_graph(served, alpha: Ratios | None, questions: list[str], lists: list[list[str]]) -> list[Scored]:
+def _flat(lists: list[list[str]]) -> tuple[numpy.ndarray, list[str], list[int]]:
+    """All candidates one after the other: the number of each one's question, the texts, and how many a question has."""
     sizes = [len(texts) for texts in lists]
-    pairs = [(question, text) for question, texts in zip(questions, lists, strict=True) for text in texts]
-    ranking = served.rank(pairs, numpy.repeat(numpy.arange(len(lists)), sizes), alpha)
+    return numpy.repeat(numpy.arange(len(lists)), sizes), [text for texts in lists for text in texts], sizes
+
+
+def _by_graph(served, alpha: Ratios | None, questions: list[str], lists: list[list[str]]) -> list[Scored]:
+    ids, answers, sizes = _flat(lists)
+    ranking = served.rank([(questions[i], text) for i, text in zip(ids, answers, strict=True)], ids, alpha)
     starts = numpy.cumsum([0, *sizes[:-1]])
     split = zip(*(numpy.split(column, starts[1:]) for column in (ranking.order, ranking.scores)), strict=True)
     return [Scored(order - start, scores, {}) for start, (order, scores) in zip(starts, split, strict=True)]
@@ -183,10 +184,9 @@ def _count(scorer: str, questions: list[str], lists: list[list[str]]) -> list[Sc
 
     from as2lib.models import lexical
 
-    sizes = [len(texts) for texts in lists]
-    ids = [str(i) for i, size in enumerate(sizes) for _ in range(size)]
-    columns = {"question_id": ids, "question": [questions[int(i)] for i in ids]}
-    pairs = Dataset.from_dict(columns | {"answer": [text for texts in lists for text in texts]})
+    ids, answers, sizes = _flat(lists)
+    columns = {"question_id": [str(i) for i in ids], "question": [questions[i] for i in ids], "answer": answers}
+    pairs = Dataset.from_dict(columns)
     scores = getattr(lexical, scorer)(pairs)
     return [_by_score(each, {}) for each in numpy.split(scores, numpy.cumsum(sizes)[:-1])]
 

@@ -16,6 +16,7 @@ from as2lib.kernels import replacing
 from as2lib.kernels.cosinet import reading_whole_batches
 from as2lib.kernels.first_token import reading_first_token
 from as2lib.kernels.packed import packing
+from as2lib.metrics.pruning import Ratios
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -113,7 +114,9 @@ def outputs(
     return found
 
 
-def cascaded(model: nn.Module, batch, alpha, question_index, precision: str) -> list:
+def cascaded(
+    model: nn.Module, batch: dict[str, torch.Tensor], alpha: Ratios, question_index: numpy.ndarray, precision: str
+) -> list[Any]:
     """A `prepared` cascade's `Ranking` of each question: its `rank`, with batches by length and every kernel."""
     device = next(model.parameters()).device
     batch_tokens = BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]

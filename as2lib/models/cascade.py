@@ -172,6 +172,7 @@ class CascadeTransformer(PreTrainedModel):
         groups: list[tuple[Tensor, Tensor, Tensor]] = []  # of the rows that are left: their numbers, mask, encodings
 
         def score(stage: int, left: Tensor) -> Tensor:
+            """The logit of P(correct) of the rows that are left, (m,); the other rows are let go."""
             nonlocal groups
             stays = torch.zeros(len(real), dtype=torch.bool, device=real.device)
             stays[left] = True
