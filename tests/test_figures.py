@@ -60,6 +60,18 @@ def test_a_frontier_names_points_inside_its_frame_beside_each_other_and_draws_no
     assert drawn[-1].get_facecolors()[-1][:3].tolist() == pytest.approx(list(figures.PALETTE[1]))
 
 
+def test_no_other_point_lies_between_a_label_and_its_own():
+    costs, values = [0.05, 0.198, 0.2, 0.225, 0.227, 0.355, 0.355, 5.0], [75, 77.35, 77.0, 76.4, 77.1, 78, 76.8, 81]
+    points = pandas.DataFrame({"cost": costs, "value": values, "kind": "many", "share": 50.0, "label": ""})
+    points = points.assign(front=[True, True, False, False, False, True, False, True])
+    points.loc[4, "label"] = "CA list + LSTM"  # on its right the front, on its left a point of the front
+    axes = figures.frontier(points, {"many": "o"}, "Title", "operations", "MAP (%)", ("WO+RR", 68.0)).axes[0]
+    box, places = Text.get_window_extent(axes.texts[0]), axes.transData.transform(points[["cost", "value"]])
+    own, others = places[4], numpy.delete(places, 4, axis=0)
+    arrow = numpy.linspace(own, numpy.clip(own, box.p0, box.p1), 50)
+    assert numpy.linalg.norm(others[:, None] - arrow, axis=2).min() > 6
+
+
 def test_a_frontier_draws_rare_kinds_on_top():
     points = pandas.DataFrame({"cost": 1.0, "value": 70.0, "front": False, "share": 0.0, "label": ""}, range(3))
     points = points.assign(kind=["few", "many", "many"])

@@ -163,13 +163,14 @@ def frontier(
 
 
 def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
-    """Write labels near their points, each where it hides fewest points and lines and no other label."""
+    """Write labels near their points, each where it and its arrow hide fewest points and lines, and no label."""
     axes.margins(y=0.12)
     figure.draw_without_rendering()  # the axes have their size only then
     frame, places, taken = axes.get_window_extent(), axes.transData.transform(points[["cost", "value"]]), []
     drawn = [line.get_path().interpolated(20).transformed(line.get_transform()).vertices for line in axes.lines]
-    marks = numpy.concatenate([places, *drawn])
-    for _, row in points[points["label"] != ""].iterrows():
+    lines = numpy.concatenate(drawn)
+    for own, (_, row) in zip(places[points["label"] != ""], points[points["label"] != ""].iterrows(), strict=True):
+        others = places[numpy.abs(places - own).max(axis=1) > 1]  # pixels
         style = {"arrowprops": {"arrowstyle": "-", "color": MUTED}, "fontsize": 9, "zorder": 5, "va": "center"}
         at = {"xy": (row["cost"], row["value"]), "xytext": (0, 0), "textcoords": "offset points"}
         note = axes.annotate(row["label"], **at, **style)
@@ -181,7 +182,10 @@ def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
             note.get_window_extent()  # moves the text; what it returns has the arrow, too
             box = Text.get_window_extent(note).padded(4)
             outside = not (frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1))
-            hidden = box.count_contains(marks) + 100 * box.count_overlaps(taken) + 1000 * outside
+            arrow = numpy.linspace(own, numpy.clip(own, box.p0, box.p1), 40)
+            crossed = (numpy.linalg.norm(others[:, None] - arrow, axis=2).min(axis=1) < 6).sum()
+            hidden = box.count_contains(lines) + 3 * box.count_contains(others) + 2 * crossed
+            hidden += 100 * box.count_overlaps(taken) + 1000 * outside + distance // 45
             tried.append((hidden, distance, note.xyann, box))
         *_, note.xyann, box = min(tried, key=lambda one: one[:2])
         note.set_horizontalalignment("left" if note.xyann[0] > 0 else "right")
