@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy
 import pandas
 import pytest
+from datasets import Dataset, concatenate_datasets
 
 from as2lib import Study
 from as2lib.papers import notebooks
@@ -29,7 +30,7 @@ def read(study, monkeypatch):
     def run(name):
         score = numpy.random.default_rng([*name.encode()]).random(len(pairs))
         scores = pairs.assign(position=pairs.groupby("question_id").cumcount(), score=score)
-        return SimpleNamespace(scores=lambda split: scores, facts={"parameters": 7, "seconds": 1.0})
+        return SimpleNamespace(scores=lambda split: scores, facts={"parameters": 7, "seconds": 1.0, "dev_MAP": 0.5})
 
     def runs(self, prefix):
         names.extend(found := self.store.below(prefix))
@@ -135,5 +136,49 @@ def test_the_mrr_of_trivial_rankers_is_that_of_the_papers_results(study, read):
 def test_seconds_have_the_papers_bert_and_their_caption_says_where_no_machine_is_known(study, read):
     assert tables.seconds(study)["published seconds"].iloc[-1] == 1070
     said = tables.captions(study, 15)
-    assert "machine not recorded, 1 thread(s)" in said[5]
+    assert "1 thread(s); where no machine was recorded" in said[5]
     assert "W^g" in said[4]
+    assert "Word vectors" not in said[4]  # of the study's own text
+    vectors = {"source": "encoder", "name": "some/encoder", "dimensions": 8}
+    given = {"vectors": vectors, "ca_listwise": SECTION["listwise"] | {"learning_rate": 5e-4, "batch_size": 4}}
+    said = tables.captions(Study.load("tiny", {"cosinet": SECTION | given}), 15)[4]
+    assert "steps of 4 question(s) at a rate of 0.0005" in said
+    assert "Word vectors are some/encoder's" in said
+
+
+def test_the_rival_without_a_transfer_step_is_the_one_that_dev_prefers():
+    table = pandas.DataFrame({"run": ["direct/electra-base", "longer/direct/electra-base"]}, index=["short", "long"])
+    for dev, best in (([0.7, 0.6], "short"), ([0.6, 0.7], "long")):
+        runs = {run: [SimpleNamespace(facts={"dev_MAP": one})] for run, one in zip(table["run"], dev, strict=True)}
+        assert tables.plain(SimpleNamespace(runs=runs.get), table) == best
+
+
+def test_the_best_small_model_stands_first_beside_its_rivals(study, read):
+    table = tables.models(study)
+    table["parameters"] = [1e6 if run.startswith("cosinet") else 5e6 for run in table["run"]]
+    table["MAP"] = [80.0 if run == "ca/rnn" else 70.0 if run == "cosinet/birnn" else 50.0 for run in table["run"]]
+    tests = tables.against(study, table)
+    found = [table.loc[list(pair), "run"].tolist() for pair in tests.index]
+    rivals = ["lexical/overlap_then_rank", "base/electra"]
+    assert found == [[best, rival] for best in ("cosinet/birnn", "ca/rnn") for rival in rivals]
+    said = tables.sentence_best(study, table, tests, tables.plain(study, table))
+    assert said.startswith("Below two million parameters Cosinet list + BiRNN")
+    assert said.endswith("has MAP 50.0 (one seed), itself no better than WO+RR.")
+
+
+def test_how_many_are_kept_is_chosen_on_dev_where_it_can_be():
+    table = pandas.DataFrame({"MAP": [70.0, 60.0], "dev MAP": [1.0, 2.0], "cost %": [20.0, 50.0]}, index=[2, 5])
+    said = tables.sentence_two_stages(table, 65.0, 55.0)
+    assert (
+        "5 is best on dev for the two in a row: test MAP 60.0 at 50 % of the operations (in hindsight 2: 70.0)" in said
+    )
+    said = tables.sentence_two_stages(table.assign(**{"dev MAP": numpy.nan}), 65.0, 55.0)
+    assert "2 is best on the test set itself for the two in a row: test MAP 70.0 at 20 %" in said
+
+
+def test_only_answered_questions_are_paid_for(study, monkeypatch):
+    pairs, cost = tables.target(study), tables.relative_cost(study)
+    more = {"question_id": ["new"] * 99, "question": ["?"] * 99, "answer": ["word"] * 99, "label": [0] * 99}
+    unanswered = concatenate_datasets([pairs, Dataset.from_dict(more, features=pairs.features)])
+    monkeypatch.setattr(tables, "target", lambda study: unanswered)
+    assert tables.relative_cost(study) == pytest.approx(cost)

@@ -20,6 +20,15 @@ class Vectors(Strict):
             raise ValueError("expected a name for file and encoder, and none for ppmi")
         return self
 
+    def said(self) -> str:
+        """What a caption says of vectors that a transformer made; empty where none did."""
+        if self.source != "encoder":
+            return ""
+        return (
+            f"Word vectors are {self.name}'s, made of one word at a time and looked up: that encoder counts neither "
+            "among the parameters nor among the operations of models without a transformer."
+        )
+
 
 class Cosinet(Strict):
     """The Cosinet paper's models; list-wise batches count questions, point-wise ones pairs."""

@@ -7,7 +7,7 @@ import numpy
 import pandas
 from datasets import Dataset
 
-from as2lib.data.pairs import at_hand
+from as2lib.data.pairs import at_hand, filter_questions
 from as2lib.data.sources import BUILT, split_part
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cerberus import longer
@@ -17,13 +17,15 @@ from as2lib.papers.cerberus.tables import numbers, tested
 from as2lib.papers.cosinet.systems import MODELS, PIECES, PLAIN, SHUFFLED, UPPER, fine_tuned, systems, two
 from as2lib.paths import local_folder
 from as2lib.runs import costs, results
+from as2lib.runs.params import Training
 from as2lib.runs.texts import has_texts, missing, pairs_of
-from as2lib.runs.wording import apart, changes, listed, number, spread_text
+from as2lib.runs.wording import apart, changes, number, spread_text
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
 # Source of a target → what the paper calls it, and its table of results; beside any other target stands WikiQA.
+SMALL = 2e6  # parameters below which a model answers the question of this notebook
 CORPORA = {"wikiqa": ("WikiQA", 4), "squad-sent": ("SQuAD-sent", 5), "nq-la": ("NQ-LA", 6)}
 
 
@@ -46,8 +48,13 @@ def sentence_texts(study: "Study") -> str:
 def captions(study: "Study", questions: int) -> dict[int, str]:
     """What stands over the tables, by number.  questions: those that are answered."""
     _, dataset, number = corpus(study)
-    facts = [run.facts for one in timed(study) for run in study.runs(one.prefix)]
-    machines = {one.get("machine") or "machine not recorded" for one in facts}
+    machines = {run.facts.get("machine") for one in timed(study) for run in study.runs(one.prefix)}
+    where = ", ".join([*sorted(machines - {None}), f"{study.threads} thread(s)"])
+    if None in machines:
+        where = f"{where}; where no machine was recorded, nor was what else ran on it: such times compare nothing"
+    listwise = f"List-wise fits: Cosinet {_budget(study.cosinet.listwise)}"
+    if study.cosinet.ca_listwise:
+        listwise = f"{listwise}; CA, with a budget found for it alone, {_budget(study.cosinet.ca_listwise)}"
     own = 100 * relative_cost(study)
     shares = f"of those of the second over all candidates; Cosinet's own are {own:.1f} %"
     cost = f"Cost: multiply-adds of both stages, {shares}."
@@ -57,13 +64,17 @@ def captions(study: "Study", questions: int) -> dict[int, str]:
     return {
         2: results.caption(questions, published_as=f"{dataset}, {RANKERS}; of other corpora: Table 2"),
         4: f"{results.caption(questions, study.cosinet.seeds, f'{dataset}, Cosinet Table {number}')} CA's attention "
-        f"lacks the projection W^g of Wang and Jiang's equation 2. {results.CLIPPED}",
-        5: f"A whole fit, scoring included, {', '.join([*sorted(machines), str(study.threads)])} thread(s); published: "
-        "training on a GTX 1080 Ti.",
+        f"lacks the projection W^g of Wang and Jiang's equation 2. {results.CLIPPED} {listwise}. "
+        f"{study.cosinet.vectors.said()}".strip(),
+        5: f"A whole fit, scoring included, {where}; published: training on a GTX 1080 Ti.",
         6: results.tests_caption(study),
         7: f"{results.caption(questions)} Means over seeds.",
         8: f"{results.caption(questions)} Means over all pairs of seeds.{second} {cost}",
     }
+
+
+def _budget(training: Training) -> str:
+    return training.said().replace(" pairs", " question(s)")
 
 
 def sets(study: "Study") -> pandas.DataFrame:
@@ -126,24 +137,58 @@ def other_corpora() -> pandas.DataFrame:
     return found[0].join(found[1])
 
 
-def sentence_best(table: pandas.DataFrame) -> str:
-    """The best of the twelve beside WO+RR and the fine-tuned encoders, at the larger budget where the table has it."""
-    twelve, by_run = table.loc[[model.label for model in MODELS]], table.set_index("run")
-    best, floor = table.loc[twelve["MAP"].idxmax()], table.loc[TRIVIAL[-1].label]
-    one = "" if best["seeds"] > 1 else " (one seed)"
-    others = []
-    for prefix, called in ((PLAIN, "the fine-tuned encoder without a transfer step"), (UPPER, "the one with it")):
-        trained = longer.BEFORE + prefix in by_run.index
-        map_ = by_run.loc[longer.BEFORE + prefix if trained else prefix, "MAP"]
-        others.append(apart(best["MAP"] - map_, f"{called} (trained longer)" if trained else called))
-    small, lean = twelve[twelve["parameters"] < 2e6].sort_values("MAP"), ""
-    if len(small) and small.index[-1] != best.name:
-        lean = f" Of those below two million the best is {small.index[-1]}, with MAP {number(small['MAP'].iloc[-1])}."
-    return (
-        f"The best of the twelve, {best.name}, has MAP {spread_text(best['MAP'], best['MAP ±'])}{one} with "
-        f"{best['parameters'] / 1e6:.2f} million parameters: {apart(best['MAP'] - floor['MAP'], 'WO+RR')}, "
-        f"{listed(others)}, which has {by_run.loc[UPPER, 'parameters'] / 1e6:.2f} million.{lean}"
-    )
+def against(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
+    """Paired tests, index (a, b): the best of the twelve below `SMALL` parameters, and the best of all, against WO+RR
+    and the transferred encoder, trained longer where the study has it so.  table: from `models`.
+    """
+    twelve = table.loc[[model.label for model in MODELS]]
+    best = dict.fromkeys(rows["MAP"].idxmax() for rows in (twelve[twelve["parameters"] < SMALL], twelve) if len(rows))
+    rivals = [TRIVIAL[-1].label, _labels(table)[longer.twin(study, UPPER)]]
+    names = [*best, *rivals]
+    scores = dict(zip(names, results.scored(study, table.loc[names, "run"]).values(), strict=True))
+    return results.compare(study, scores, list(product(best, rivals)))
+
+
+def plain(study: "Study", table: pandas.DataFrame) -> str:
+    """The label of the encoder without a transfer step, at the budget that is better on dev."""
+    labels, dev = _labels(table), {}
+    for prefix in (longer.BEFORE + PLAIN, PLAIN):
+        if prefix in labels:
+            dev[labels[prefix]] = numpy.mean([run.facts.get("dev_MAP") or 0.0 for run in study.runs(prefix)])
+    return max(dev, key=dev.__getitem__)
+
+
+def _labels(table: pandas.DataFrame) -> dict[str, str]:
+    return dict(zip(table["run"], table.index, strict=True))
+
+
+def sentence_best(study: "Study", table: pandas.DataFrame, tests: pandas.DataFrame, plain: str) -> str:
+    """The best small model and the best of the twelve beside their rivals.  tests, plain: from those functions."""
+    said = []
+    for name in dict.fromkeys(tests.index.get_level_values("a")):
+        own = table.loc[name]
+        which = "Below two million parameters" if own["parameters"] < SMALL else "Of all twelve"
+        found = [
+            f"{apart(row['difference'], f'{rival}, of {_millions(table, rival)}' if i else 'WO+RR')}: "
+            f"{results.verdict(study, row)}"
+            for i, (rival, row) in enumerate(tests.loc[name].iterrows())
+        ]
+        said.append(
+            f"{which} {name}, of {_millions(table, name)}, has the highest MAP on the test set, "
+            f"{spread_text(own['MAP'], own['MAP ±'])}{_alone(own)}; it is {'; '.join(found)}."
+        )
+    rival, floor = table.loc[plain], table.loc[TRIVIAL[-1].label, "MAP"]
+    learnt = apart(rival["MAP"] - floor, "WO+RR") if rival["MAP"] > floor else "itself no better than WO+RR"
+    said.append(f"The encoder without a transfer step has MAP {number(rival['MAP'])}{_alone(rival)}, {learnt}.")
+    return " ".join(said)
+
+
+def _millions(table: pandas.DataFrame, name: str) -> str:
+    return f"{table.loc[name, 'parameters'] / 1e6:.2f} million"
+
+
+def _alone(row: pandas.Series) -> str:
+    return "" if row["seeds"] > 1 else " (one seed)"
 
 
 def seconds(study: "Study") -> pandas.DataFrame:
@@ -190,19 +235,30 @@ def sentence_order(table: pandas.DataFrame) -> str:
 def two_stages(study: "Study") -> pandas.DataFrame:
     """Table 8: Cosinet keeps each question's best candidates, and the multiple-heads student ranks those.
 
-    P@1, MAP, MRR: percent, mean over all pairs of seeds.  cost %: multiply-adds of both, of those of the student for
-    every candidate; missing where nothing tells how long the texts are.
+    P@1, MAP, MRR, dev MAP: percent, mean over all pairs of seeds; of dev where both were scored on it.  cost %:
+    multiply-adds of both, of those of the student for every candidate of the answered questions; missing where nothing
+    tells how long the texts are.
     """
-    first, second = results.scored(study, two(study)).values()
-    sizes = first[0].groupby("question_id", sort=False).size()
+    runs = [study.runs(prefix) for prefix in two(study)]
+    scored = {split: [[run.scores(split) for run in found] for found in runs] for split in _splits(study)}
+    groups = scored["test"][0][0].groupby("question_id", sort=False)["label"]
+    sizes = groups.size()[groups.max() > 0]
     keeps = [keep for keep in (1, 2, 3, 4, 5, 7, 10, 15) if keep < sizes.max()] + [sizes.max()]
     rows = {}
-    for keep in keeps:
-        found = [summary(a["question_id"], a["label"], rerank(a, b, keep)) for a, b in product(first, second)]
-        rows[keep] = 100 * pandas.DataFrame(found)[results.METRICS].mean()
-    table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("kept")
+    for split, (first, second) in scored.items():
+        for keep in keeps:
+            found = [summary(a["question_id"], a["label"], rerank(a, b, keep)) for a, b in product(first, second)]
+            rows[split, keep] = 100 * pandas.DataFrame(found)[results.METRICS].mean()
+    table = pandas.DataFrame([rows["test", keep] for keep in keeps], keeps).rename_axis("kept")
+    table["dev MAP"] = [rows.get(("dev", keep), {}).get("MAP", numpy.nan) for keep in keeps]
     left = numpy.array([sizes.clip(upper=keep).sum() / sizes.sum() for keep in keeps])
     return table.assign(**{"candidates left %": 100 * left, "cost %": 100 * (relative_cost(study) + left)})
+
+
+def _splits(study: "Study") -> list[str]:
+    """Those on which both stages were scored."""
+    data = [study.plan[name].data for prefix in two(study) for name in study.store.below(prefix)]
+    return [split for split in ("test", "dev") if all(split in one for one in data)]
 
 
 def rerank(first: pandas.DataFrame, second: pandas.DataFrame, keep: int) -> numpy.ndarray:
@@ -218,11 +274,11 @@ def rerank(first: pandas.DataFrame, second: pandas.DataFrame, keep: int) -> nump
 
 
 def relative_cost(study: "Study") -> float:
-    """Cosinet's multiply-adds for all candidates of the test set over those of the multiple-heads student.
+    """Cosinet's multiply-adds for all candidates of answered test questions over those of the multiple-heads student.
 
     Missing where the texts are not here, and the set is none whose lengths are known.
     """
-    pairs = target(study)
+    pairs = filter_questions(target(study), "answered")
     if costs.stated(study) is None and not has_texts(pairs):
         return numpy.nan
     runs, words = [study.store.planned(study.store.below(prefix)[0]) for prefix in two(study)], costs.lengths(study)
@@ -232,13 +288,17 @@ def relative_cost(study: "Study") -> float:
 
 
 def sentence_two_stages(table: pandas.DataFrame, mhs: float, cosinet: float) -> str:
-    best = table.loc[table["MAP"].idxmax()]
+    unseen, top = table["dev MAP"].isna().any(), table["MAP"].idxmax()
+    best = table.loc[top if unseen else table["dev MAP"].idxmax()]
     cost = f"{number(best['cost %'], 0)} % of the operations"
     if pandas.isna(best["cost %"]):
         cost = f"{number(best['candidates left %'], 0)} % of the student's candidates"
+    where = "the test set itself" if unseen else "dev"
+    late = "" if best.name == top else f" (in hindsight {top}: {number(table.loc[top, 'MAP'])})"
     return (
-        f"Of the numbers kept, {best.name} is best for the two in a row: MAP {number(best['MAP'])} at {cost}, "
-        f"against {number(mhs)} for the multiple-heads student alone and {number(cosinet)} for Cosinet alone."
+        f"Of the numbers kept, {best.name} is best on {where} for the two in a row: test MAP {number(best['MAP'])} at "
+        f"{cost}{late}, against {number(mhs)} for the multiple-heads student alone and {number(cosinet)} for Cosinet "
+        "alone."
     )
 
 
