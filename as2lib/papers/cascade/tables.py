@@ -3,7 +3,7 @@
 "wide" is the set with many candidates, "target" the target set; MT, SR and CT as `Scheme` says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import pandas
@@ -16,7 +16,7 @@ from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme, recipes, 
 from as2lib.runs import results
 from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published, published_set
 from as2lib.runs.texts import missing, pairs_of
-from as2lib.runs.wording import apart, changes, number, percent_apart, signed, some
+from as2lib.runs.wording import apart, begin, number, percent_apart, signed, some
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -86,9 +86,10 @@ def sentences_by_depth(study: "Study", by_depth: pandas.DataFrame) -> list[str]:
         found = by_depth[column]
         gaps = {n: found[EXIT.format(n)] - found[str(Scheme("MT", n))] for n in exits}
         listed = ", ".join(f"{signed(gap)} (layer {n})" for n, gap in gaps.items())
+        lost = _not_learnt(found, [row(n) for row in (lambda n: str(Scheme("MT", n)), EXIT.format) for n in exits])
         said.append(
             f"{where} the full depth the cascade is {apart(gaps[exits[-1]], 'the independent model')}; its exits minus "
-            f"models of their own depth, in points of MAP: {listed}."
+            f"models of their own depth, in points of MAP: {listed}{lost and f'; {lost}'}."
         )
     return said
 
@@ -127,7 +128,10 @@ def exit_scores(study: "Study", method: str, split: str) -> pandas.DataFrame:
 
 
 def by_ratio(study: "Study", scores: Scored) -> pandas.DataFrame:
-    """Table 3: `wide_scores` measured, with the analytic cost, beside the published rows of ASNQ and GPD."""
+    """Table 3: `wide_scores` measured, beside the published rows of ASNQ and GPD.
+
+    cost %: the analytic cost, as published.  floors %: that of floor(alpha · m) dropped of m, over answered questions.
+    """
     paper, theirs = published("cascade_table3").rename(columns={"cost": "cost %"}), []
     for method, label in (("MT", "MT of {} layers"), ("SR", ""), ("CT", "CT to layer {}, alpha 0")):
         own = [scheme for scheme in schemes(study) if scheme.method == method]
@@ -136,7 +140,10 @@ def by_ratio(study: "Study", scores: Scored) -> pandas.DataFrame:
         whole = rows["alpha"].fillna(0) == 0
         theirs.append(_by_place(rows[whole], [str(scheme) for scheme in own if not scheme.alpha], label))
         theirs.append(rows[~whole].set_index("alpha").reindex(list(alphas)).set_axis(list(alphas.values())))
-    costs = pandas.Series({str(scheme): relative_cost(study, scheme) for scheme in schemes(study)}, name="cost %")
+    labels = scores[TRIVIAL_LABEL][0].groupby("question_id", sort=False)["label"]
+    sizes = labels.size()[labels.max() > 0].to_numpy()
+    costs = {str(s): (relative_cost(study, s), relative_cost(study, s, sizes)) for s in schemes(study)}
+    costs = pandas.DataFrame.from_dict(costs, orient="index", columns=["cost %", "floors %"])
     ours = mean_and_spread(frame(scores))[list(MEASURES)].join(costs)
     pairs = ("P@1", "MAP"), ("MRR", "nDCG@10")
     return _beside(ours, theirs, ["cost %", *(f"{name} {m}" for ms in pairs for name in ("ASNQ", "GPD") for m in ms)])
@@ -150,20 +157,31 @@ def relative_cost(study: "Study", scheme: Scheme, candidates: Sequence[int] | No
 
 
 def sentences_by_ratio(study: "Study", by_ratio: pandas.DataFrame) -> list[str]:
-    """What each drop ratio saves and costs; then the models below the trivial baseline, by which SR drops."""
+    """What each drop ratio saves and costs; then the models and exits below the trivial baseline, which drop, too."""
     full = study.cascade.exits[-1]
     rows = {alpha: by_ratio.loc[str(Scheme("CT", full, alpha))] for alpha in study.cascade.alphas}
     whole = by_ratio.loc[str(Scheme("CT", full, 0.0)), "P@1"]
-    models = by_ratio["MAP"].reindex([str(Scheme("MT", n)) for n in study.cascade.exits])
-    worse = list(models.index[models < by_ratio.loc[TRIVIAL_LABEL, "MAP"]])
+    ends = [str(Scheme(*one)) for n in study.cascade.exits for one in (("MT", n), ("CT", n, 0.0))]
     said = [
-        f"At alpha {alpha:g} the cascade computes {percent_apart(row['cost %'], 'the full model')} and is "
+        f"At alpha {alpha:g} the cascade computes {_saved(row)} and is "
         f"{apart(row['P@1'] - whole, 'ranking every candidate to the end', 'P@1')}."
         for alpha, row in rows.items()
     ]
-    if worse:
-        said.append(f"Below the trivial baseline: {', '.join(worse)}; SR, which begins with those, drops by them.")
+    if worse := _not_learnt(by_ratio["MAP"], ends):
+        said.append(f"{begin(worse)}; SR drops by such models, the cascade by such exits.")
     return said
+
+
+def _saved(row: pandas.Series) -> str:
+    by_formula = f"{signed(row['cost %'], 0)} % by the formula, which has no floors"
+    return f"{percent_apart(row['floors %'], 'the full model')} ({by_formula})"
+
+
+def _not_learnt(maps: pandas.Series, labels: Iterable[str]) -> str:
+    """Which of some rows are below the trivial baseline, by the MAP of all; empty where none is."""
+    floor = maps[TRIVIAL_LABEL]
+    found = ", ".join(f"{label} ({number(maps[label])})" for label in labels if maps.get(label, floor) < floor)
+    return f"below the trivial baseline (MAP {number(floor)}), and so not learnt: {found}" if found else ""
 
 
 def answer(study: "Study", by_ratio: pandas.DataFrame, rivals: pandas.DataFrame) -> str:
@@ -174,8 +192,8 @@ def answer(study: "Study", by_ratio: pandas.DataFrame, rivals: pandas.DataFrame)
     for rival, other in ((whole, "ranking every candidate to the end"), (plain, "the model without exits")):
         row = rivals.loc[f"{own} − {rival}"]
         found.append(f"{apart(row['difference'], other)}: {results.verdict(study, row)}")
-    less = percent_apart(by_ratio.loc[own, "cost %"], "the full model")
-    return f"At alpha {alpha:g} the cascade computes {less} and is {'; '.join(found)}."
+    found += filter(None, [_not_learnt(by_ratio["MAP"], (own, whole, plain))])
+    return f"At alpha {alpha:g} the cascade computes {_saved(by_ratio.loc[own])} and is {'; '.join(found)}."
 
 
 def against_rivals(study: "Study", scores: Scored) -> pandas.DataFrame:
@@ -187,6 +205,15 @@ def against_rivals(study: "Study", scores: Scored) -> pandas.DataFrame:
     return labelled(tests, {label: label for label in scores})
 
 
+def sentences_rivals(study: "Study", by_ratio: pandas.DataFrame, rivals: pandas.DataFrame) -> list[str]:
+    """Each comparison, and whether one of its two has not learnt.  by_ratio, rivals: from those functions."""
+    said = []
+    for name, row in rivals.iterrows():
+        lost = _not_learnt(by_ratio["MAP"], name.split(" − "))
+        said.append(f"{results.reading(study, name, row).removesuffix('.')}{lost and f'; but {lost}'}.")
+    return said
+
+
 def counted(study: "Study", work: pandas.DataFrame, candidates: Sequence[int]) -> pandas.DataFrame:
     """The operations that `measuring.measure` counted, beside the cost by formula and by exact floors."""
     costs = {str(s): (relative_cost(study, s), relative_cost(study, s, candidates)) for s in schemes(study)}
@@ -194,78 +221,11 @@ def counted(study: "Study", work: pandas.DataFrame, candidates: Sequence[int]) -
     return table.join(work[["FLOPs %", "FLOPs a question (M)"]]).rename_axis("system")
 
 
-def sentence_counted(alpha: float, pruning: pandas.Series) -> str:
+def sentence_counted(alpha: float, pruning: pandas.Series, questions: int) -> str:
     return (
-        f"Beside the full model, at alpha {alpha:g} the formula says {signed(pruning['formula %'], 0)} % for the "
-        f"cascade, exact floors {signed(pruning['floors %'], 0)} %, counted operations "
-        f"{signed(pruning['FLOPs %'], 0)} %."
-    )
-
-
-def grid(study: "Study") -> pandas.DataFrame:
-    """Every combination of drop ratios of CT on the wide dev set; P@1 and `cost %` in percent."""
-    table, exits = exit_scores(study, "CT", "dev"), study.cascade.exits
-    scores = table.filter(like="exit_").to_numpy()
-    found = cascade.grid(table["question_id"], table["label"], scores, exits[-1], exits, study.cascade.grid)
-    return found.assign(**{"P@1": 100 * found["P@1"], "cost %": 100 * found["cost"]})
-
-
-def note_grid() -> str:
-    """What the paper says of its Figure 2, whose points it does not print."""
-    said = published("cascade_figure2").set_index("quantity")["value"]
-    tapers = said.filter(like="tapers").item()
-    return (
-        f"Published (GPD, dev set, ratios {said['lowest drop ratio']:g} to {said['highest drop ratio']:g}): P@1 from "
-        f"{said['lowest P@1']:.1f} to {said['highest P@1']:.1f}; from a relative cost of {tapers:g} % on it tapers off."
-    )
-
-
-def uniform(points: pandas.DataFrame, alphas: Sequence[float]) -> pandas.DataFrame:
-    """The points of a grid with one of these ratios at every exit, each with a `label`."""
-    ratios = points.filter(like="alpha_")
-    found = points[ratios.eq(ratios["alpha_1"], axis=0).all(axis=1) & ratios["alpha_1"].isin(alphas)]
-    return found.assign(label=[f"alpha {alpha:g} at every exit" for alpha in found["alpha_1"]])
-
-
-def percent(study: "Study", alpha: float | Sequence[float], split: str) -> dict[str, float]:
-    """P@1 and MAP of CT on the wide set, in percent, with one drop ratio or one for each exit but the last."""
-    table = scored(study, Scheme("CT", study.cascade.exits[-1], alpha), split)
-    found = summary(table["question_id"], table["label"], table["score"])
-    return {f"{split} {metric}": 100 * found[metric] for metric in ("P@1", "MAP")}
-
-
-def sentence_grid(points: pandas.DataFrame, whole: float) -> str:
-    """whole: P@1 on dev where nothing is dropped."""
-    low, high, front = points["P@1"].min(), points["P@1"].max(), points["front"].sum()
-    return (
-        f"Over {len(points):,} combinations P@1 on dev goes from {number(low)} to {number(high)}, with nothing dropped "
-        f"it is {number(whole)}; {front} of them make up the front."
-    )
-
-
-def chosen(study: "Study", points: pandas.DataFrame) -> pandas.DataFrame:
-    """For the cost of each uniform ratio, the combination of `grid` that is best on dev within it.
-
-    Columns: budget %, ratios, values, cost %, and P@1 and MAP on dev and test; costs relative to the full model's.
-    """
-    rows, exits = [], study.cascade.exits
-    names = points.filter(like="alpha_").columns
-    for alpha in study.cascade.alphas:
-        budget = cascade_cost(exits[-1], exits, alpha)
-        picked = cascade.choose(points, budget)[names].tolist()
-        for label, ratios in (("the same at each exit", [alpha] * len(names)), ("picked on dev", picked)):
-            row = {"budget %": 100 * (budget - 1), "ratios": label, "values": ", ".join(f"{r:g}" for r in ratios)}
-            row["cost %"] = 100 * (cascade_cost(exits[-1], exits, ratios) - 1)
-            rows.append(row | percent(study, ratios, "dev") | percent(study, ratios, "test"))
-    return pandas.DataFrame(rows)
-
-
-def sentence_chosen(chosen: pandas.DataFrame) -> str:
-    means = chosen.groupby("ratios")[["dev P@1", "test P@1"]].mean()
-    dev, test = means.loc["picked on dev"] - means.loc["the same at each exit"]
-    return (
-        f"Against one ratio for all exits, picking ratios on dev {changes(dev, 'P@1')} there, and on the test set it "
-        f"{changes(test, 'P@1')} (mean over {len(chosen) // 2} budgets)."
+        f"Beside the full model, over the first {questions} questions at alpha {alpha:g}, the formula says "
+        f"{signed(pruning['formula %'], 0)} % for the cascade, exact floors {signed(pruning['floors %'], 0)} %, "
+        f"counted operations {signed(pruning['FLOPs %'], 0)} %."
     )
 
 
