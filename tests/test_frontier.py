@@ -22,20 +22,12 @@ from as2lib.papers.frontier.rankers import (
     in_a_row,
     operations,
     rankers,
+    reads_order,
     scores,
 )
-from as2lib.papers.frontier.systems import CASCADE, ENSEMBLE, KINDS, LAST, ROW, VOTE, systems
-from as2lib.papers.frontier.tables import (
-    AS_CHEAP,
-    BUDGETS,
-    answer,
-    as_cheap,
-    budgets,
-    front,
-    on_front,
-    sentences_untried,
-    shares,
-)
+from as2lib.papers.frontier.sentences import answer, sentence_of_fits, sentence_order, sentences_combined
+from as2lib.papers.frontier.systems import CASCADE, ENSEMBLE, KINDS, LAST, SHUFFLED, THREE, TWO, VOTE, systems
+from as2lib.papers.frontier.tables import AS_CHEAP, BUDGETS, as_cheap, budgets, front, on_front, shares
 from as2lib.paths import local_folder
 from as2lib.runs import costs
 from as2lib.runs.costs import Lengths, Work
@@ -167,7 +159,7 @@ def test_every_seed_of_a_stage_counts_as_much_as_its_others():
 
 
 def test_combinations_are_made_of_the_models_of_the_larger_budget_where_the_study_has_them(root):
-    found = [one for one in rankers(whole(root)) if one.kind in (ROW, LAST)]
+    found = [one for one in rankers(whole(root)) if one.kind in (TWO, THREE, LAST)]
     firsts, lasts = ({one.stages[place].prefix for one in found} for place in (0, -1))
     assert firsts == {"lexical/overlap_then_rank", "cosinet/birnn", "ca/birnn", "cascade/target"}
     assert lasts == {"longer/mhs/3h1", "longer/teacher/electra", "ensemble/teachers"}  # of the last it has no twin
@@ -226,7 +218,7 @@ def test_a_combination_gains_where_no_system_of_the_papers_is_as_good_for_as_lit
     tests = {"difference": 0.0, "low": -1.0, "high": 1.0, "cost %": 90.0}
     found = rows.tail(2).assign(**{AS_CHEAP: [50.0, 70.0]}, **tests)
     study = SimpleNamespace(significance=SimpleNamespace(margin=0.02))
-    said = sentences_untried(study, found)[1]
+    said = sentences_combined(study, found)[1]
     assert "that costs no more: 1 of the 2; the best of them is “gains” (MAP 60.0)." in said
 
 
@@ -253,7 +245,7 @@ def test_no_ensemble_whose_weights_were_fitted_to_dev_is_chosen_on_dev(root):
 def test_the_figure_names_what_dev_chooses_and_leaves_out_votes_that_would_hide_their_mean(monkeypatch):
     rows = pandas.DataFrame(
         {
-            "kind": ["trivial", "heads", VOTE, VOTE, ROW],
+            "kind": ["trivial", "heads", VOTE, VOTE, TWO],
             "M operations": [0.0, 10.0, 10.0, 10.0, 20.0],
             "MAP": [50.0, 60.0, 60.0, 61.0, 70.0],
             "front": [True, False, False, True, True],
@@ -270,12 +262,43 @@ def test_the_figure_names_what_dev_chooses_and_leaves_out_votes_that_would_hide_
 
 
 def test_the_answer_names_each_choice_once_and_counts_the_combinations_on_the_front():
-    rows = pandas.DataFrame({"front": [True, True, False], "kind": ["trivial", ROW, ROW]}, index=["a", "b", "c"])
+    kinds = ["trivial", TWO, THREE, LAST]
+    rows = pandas.DataFrame({"front": [True, True, True, False], "kind": kinds}, index=["a", "b", "c", "d"])
     found = pandas.DataFrame({"system": ["a", "b", "b"], "MAP": [60.0, 70.0, 70.0]}, index=["0", "0.5", "1"])
-    said = (
-        "“a” for none (test MAP 60.0), “b” from 0.5 × on (70.0). Combinations that no paper tried: 1 of the 2 systems"
-    )
-    assert said in answer(rows, found)
+    said = answer(rows, found, "It reads.")
+    assert "“a” for none (test MAP 60.0), “b” from 0.5 × on (70.0). It reads. A ranker without" in said
+    assert "no numbers of: 1 of the 3 systems on the front; kinds that none of the papers tried" in said
+    assert said.endswith("heads that vote): 1.")
+
+
+def test_rows_of_two_and_of_three_rankers_are_kinds_of_their_own(root):
+    found = {one.kind: len(one.stages) for one in rankers(whole(root)) if one.kind in (TWO, THREE)}
+    assert found == {TWO: 2, THREE: 3}
+
+
+def test_which_choices_read_the_order_of_candidates_and_what_it_is_worth(root, monkeypatch):
+    study, known = whole(root), {one.stages[-1].prefix: one for one in rankers(whole(root)) if len(one.stages) == 1}
+    orders = {"lexical/word_overlap": False, "lexical/reciprocal_rank": True, "cosinet/list": False, "ca/rnn": True}
+    orders |= {"mhs/3h1": False, "lexical/overlap_then_rank": True}
+    assert {prefix: reads_order(study, known[prefix]) for prefix in orders} == orders
+    monkeypatch.setattr("as2lib.runs.results.scored", lambda study, prefixes: prefixes)
+    monkeypatch.setattr("as2lib.runs.results.frame", lambda scores: scores)
+    maps = pandas.DataFrame({"MAP": [62.0, 69.0]}, index=SHUFFLED)
+    monkeypatch.setattr("as2lib.runs.results.mean_and_spread", lambda frame: maps)
+    labels = [known[prefix].label for prefix in ("cosinet/birnn", "ca/birnn", "lexical/overlap_then_rank", "mhs/3h1")]
+    rows = pandas.DataFrame({"MAP": [75.0, 77.0, 68.0, 76.0]}, index=labels)
+    said = sentence_order(study, rows, pandas.DataFrame({"system": labels}))
+    assert said.startswith("3 of the 4 choices on dev read the order")
+    assert f"MAP is 62.0 instead of 75.0 for {labels[0]} and 69.0 instead of 77.0 for {labels[1]} (WO+RR" in said
+
+
+def test_the_cascade_is_set_beside_a_model_of_the_same_data_and_the_large_one(root):
+    study, large = whole(root), systems(whole(root))["longer/teacher/electra"].label
+    values = {"MAP": [74.9, 75.2, 81.0], "M operations": [3.0, 2.0, 4.0]}
+    rows = pandas.DataFrame(values, index=["CT to layer 2, alpha 0", "MT of 2 layers", large])
+    said = sentence_of_fits(study, rows)
+    assert "of 2.00 times its operations, 81.0: a cascade's place here comes of how it was fitted" in said
+    assert sentence_of_fits(study, rows.assign(MAP=[70.0, 75.2, 76.0])).endswith("operations, 76.0.")
 
 
 def test_a_budget_buys_the_best_of_dev_and_says_what_hindsight_had(monkeypatch):
@@ -333,14 +356,25 @@ def test_a_system_takes_as_long_as_its_parts_together():
 def test_a_clock_may_take_a_system_off_the_front(monkeypatch):
     monkeypatch.setattr(times, "label", lambda study, prefix: "base")
     monkeypatch.setattr(times, "twin", lambda study, prefix: prefix)
-    values = {"kind": "", "MAP": [50.0, 60.0, 70.0], "M operations": [0.0, 1.0, 4.0], "front": True}
-    rows = pandas.DataFrame(values, index=["free", "words", "base"])
-    timed = times.table(None, rows, {"free": 0.0, "words": 8.0, "base": 4.0})
-    assert timed.index.tolist() == ["free", "base", "words"]
-    assert timed[times.STAYS].tolist() == [True, True, False]
+    values = {"kind": "", "MAP": [50.0, 60.0, 65.0, 70.0], "M operations": [0.0, 1.0, 1.1, 4.0], "front": True}
+    rows = pandas.DataFrame(values, index=["free", "words", "more words", "base"])
+    timed = times.table(None, rows, {"free": 0.0, "words": 8.0, "more words": 7.9, "base": 4.0})
+    assert timed.index.tolist() == ["free", "base", "more words", "words"]
+    assert timed[times.STAYS].tolist() == [True, True, False, False]
     said = times.sentences(timed)
-    assert said[0].endswith("2 of the 3.")
-    assert "“words” takes longest, 8.00 times what the base model would" in said[1]
+    assert said[0].endswith("2 of the 4.")
+    assert said[1].endswith("take longest, 7.2 to 8.0 times what the base model would: “words” and “more words”.")
+
+
+def test_no_system_leaves_the_front_for_a_difference_of_times_as_small_as_that_between_repeats(monkeypatch):
+    monkeypatch.setattr(times, "label", lambda study, prefix: "base")
+    monkeypatch.setattr(times, "twin", lambda study, prefix: prefix)
+    rows = pandas.DataFrame(
+        {"kind": "", "MAP": [60.0, 65.0], "M operations": [1.0, 1.1], "front": True}, ["less", "base"]
+    )
+    for slower, stays in ((1.1, True), (1.5, False)):
+        timed = times.table(None, rows, {"less": slower, "base": 1.0})
+        assert timed.loc["less", times.STAYS] == stays
 
 
 @pytest.mark.parametrize(
@@ -354,7 +388,7 @@ def test_every_system_ranks_the_target_and_the_notebook_lists_its_runs(root, cha
     assert ensembles == {prefix for prefix, row in found.items() if row.kind == ENSEMBLE}
     assert len({row.label for row in found.values()}) == len(found)
     read = next(notebook.runs for notebook in notebooks(study) if notebook.name == "11_frontier")
-    assert {name.rsplit("/seed-", 1)[0] for name in read} == set(found)
+    assert {name.rsplit("/seed-", 1)[0] for name in read} == set(found) | set(SHUFFLED * bool(study.cosinet))
     assert all(study.plan[name].data["test"] == target for name in read)
     ranked = {name.rsplit("/seed-", 1)[0] for name, run in study.plan.items() if run.data.get("test") == target}
     left = {prefix.removeprefix("longer/") for prefix in ranked - set(found)}

@@ -8,6 +8,7 @@ import pytest
 
 from as2lib.papers import claims as judging
 from as2lib.papers import fidelity, overview
+from as2lib.papers.cascade import ratios
 from as2lib.papers.cascade import tables as cascade
 from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme
 from as2lib.papers.cerberus import claims, configurations, costs, resemblance, sets, tables
@@ -15,8 +16,9 @@ from as2lib.papers.cerberus.longer import BEFORE
 from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.papers.cosinet import tables as cosinet
 from as2lib.papers.cosinet.systems import MODELS, PLAIN, SHUFFLED, UPPER
-from as2lib.papers.frontier import tables as frontier
-from as2lib.papers.frontier.systems import UNTRIED, VOTE
+from as2lib.papers.frontier import sentences as frontier
+from as2lib.papers.frontier.systems import COMBINED, VOTE
+from as2lib.papers.frontier.tables import BUDGETS
 from as2lib.papers.govern import tables as govern
 from as2lib.runs import results, wording
 from as2lib.runs.params import Training
@@ -147,17 +149,20 @@ def of_the_cascade(value):
     by_depth = systems(value, rows)
     yield from cascade.sentences_by_depth(STUDY, by_depth.assign(**{"TREC-QA MAP": by_depth["MAP"]}))
     ct = [str(Scheme("CT", 2, alpha)) for alpha in (0.3, 0.5, 0.0)]
-    by_ratio = systems(value, [*ct, str(Scheme("MT", 1)), TRIVIAL_LABEL], **{"cost %": value})
+    by_ratio = systems(value, [*ct, str(Scheme("MT", 1)), TRIVIAL_LABEL], **{"cost %": value, "floors %": value})
     yield from cascade.sentences_by_ratio(STUDY, by_ratio)
+    yield from cascade.sentences_rivals(STUDY, by_ratio, compared(value, [f"{ct[0]} − {TRIVIAL_LABEL}"]))
     yield cascade.answer(STUDY, by_ratio, compared(value, [f"{ct[0]} − {rival}" for rival in (ct[2], Scheme("MT", 2))]))
-    yield cascade.sentence_counted(0.3, pandas.Series({"formula %": value, "floors %": value, "FLOPs %": value}))
-    yield cascade.sentence_grid(pandas.DataFrame({"P@1": [60.0, 60 + value], "front": [True, False]}), 60.0)
+    yield cascade.sentence_counted(0.3, pandas.Series({"formula %": value, "floors %": value, "FLOPs %": value}), 3)
+    yield ratios.sentence_grid(pandas.DataFrame({"P@1": [60.0, 60 + value], "front": [True, False]}), 60.0, 40)
     picked = {
-        "ratios": ["picked on dev", "the same at each exit"],
+        "ratios": [ratios.PICKED, ratios.ALIKE],
+        "budget %": -37.0,
+        "values": ["0.3", "0.4"],
         "dev P@1": [60, 60 + value],
         "test P@1": [60 + value, 60],
     }
-    yield cascade.sentence_chosen(pandas.DataFrame(picked))
+    yield ratios.sentence_chosen(pandas.DataFrame(picked), 40)
     never = [str(Scheme(m, 2, alpha)) for m in ("CT", "SR") for alpha in (0.3, 0.5)]
     yield cascade.sentence_pruned(STUDY, pandas.DataFrame({"never": 100 - abs(value)}, never))
     yield from (cascade.sentence_by_recipe(pandas.DataFrame({"mean": [60.0, 60 + value]}).head(n)) for n in (1, 2))
@@ -168,11 +173,13 @@ def of_cosinet(value):
     found = systems(value, ["lexical/overlap_then_rank", *(model.prefix for model in MODELS)]).set_axis(labels)
     for others in ([UPPER, PLAIN], [UPPER, PLAIN, BEFORE + PLAIN]):
         best = pandas.concat([found, systems(value, others)])
-        yield cosinet.sentence_best(best.assign(**{"MAP ±": ABSENT, "seeds": 1}))
+        pairs = [(MODELS[0].label, labels[0]), (MODELS[0].label, UPPER)]
+        tests = compared(value, pandas.MultiIndex.from_tuples(pairs, names=["a", "b"]))
+        yield cosinet.sentence_best(STUDY, best.assign(**{"MAP ±": ABSENT, "seeds": 1}), tests, PLAIN)
     order = pandas.DataFrame({"lost": value, "MAP, random order": 60.0}, SHUFFLED)
     yield cosinet.sentence_order(order)
     for cost in (ABSENT, 12.0):
-        stages = systems(value, [1, 5]).assign(**{"cost %": cost, "candidates left %": 40.0})
+        stages = systems(value, [1, 5]).assign(**{"cost %": cost, "candidates left %": 40.0, "dev MAP": [1.0, value]})
         yield cosinet.sentence_two_stages(stages, 60 + value, 60.0)
 
 
@@ -193,9 +200,12 @@ def of_votes(value):
 
 def of_the_front(value, monkeypatch):
     monkeypatch.setattr(frontier, "base_cost", lambda study, rows: 2.0)
-    rows = systems(value, ["a", "b"]).assign(**{frontier.COST: [0.0, 2.0], frontier.SHARE: 50 + value, "front": True})
+    names = ["a", str(Scheme("MT", 2)), str(Scheme("CT", 2, 0.0))]
+    monkeypatch.setattr(frontier, "twin", lambda study, prefix: prefix)
+    monkeypatch.setattr(frontier, "label", lambda study, prefix: names[1])
+    rows = systems(value, names).assign(**{frontier.COST: [0.0, 2.0, 2.0], frontier.SHARE: 50 + value, "front": True})
     yield from frontier.sentences_front(
-        STUDY, rows.assign(kind=UNTRIED[0] if value > 0 else "other", **{"dev MAP": ABSENT})
+        STUDY, rows.assign(kind=COMBINED[0] if value > 0 else "other", **{"dev MAP": ABSENT})
     )
     columns = {
         "MAP": 60.0,
@@ -206,12 +216,12 @@ def of_the_front(value, monkeypatch):
         "high": value + 1,
     }
     if value == value:  # two systems can always be compared
-        yield from frontier.sentences_untried(STUDY, frame(["x", "y"], kind=[UNTRIED[0], VOTE], **columns))
+        yield from frontier.sentences_combined(STUDY, frame(["x", "y"], kind=[COMBINED[0], VOTE], **columns))
     chosen = {"system": "a", "MAP": 60 + value, "cost ×": 1.0, "lost": abs(value)}
-    budgets = pandas.DataFrame([chosen] * 3, ["0", "1", f"{frontier.BUDGETS[-1]:g}"])
+    budgets = pandas.DataFrame([chosen] * 3, ["0", "1", f"{BUDGETS[-1]:g}"])
     if value == value:  # every budget has a system
         yield from frontier.sentences_budgets(rows.assign(kind="a", **{"dev MAP": ABSENT}), budgets)
-    yield frontier.answer(rows.assign(kind="a"), budgets)
+    yield frontier.answer(rows.assign(kind="a"), budgets, "")
 
 
 def of_the_whole(value, monkeypatch):

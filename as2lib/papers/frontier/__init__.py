@@ -1,1 +1,1 @@
-"""Every system of every paper on one scale: accuracy against cost, and what no paper tried; trains nothing."""
+"""Every system of every paper on one scale: accuracy against cost, and combinations of them; trains nothing."""

@@ -16,7 +16,19 @@ from as2lib.metrics.pruning import dropped
 from as2lib.papers.cascade.systems import Scheme, schemes
 from as2lib.papers.cerberus.longer import twin
 from as2lib.papers.cerberus.systems import STUDENT
-from as2lib.papers.frontier.systems import BASELINE, CASCADE, FILTERS, HEADED, HEADS, LAST, LASTS, ROW, VOTE, systems
+from as2lib.papers.frontier.systems import (
+    BASELINE,
+    CASCADE,
+    FILTERS,
+    HEADED,
+    HEADS,
+    LAST,
+    LASTS,
+    THREE,
+    TWO,
+    VOTE,
+    systems,
+)
 from as2lib.runs import costs
 from as2lib.runs.costs import Work
 from as2lib.runs.run import Run, System
@@ -53,7 +65,7 @@ class Ranker:
 
 
 def rankers(study: "Study") -> list[Ranker]:
-    """Every system of the papers on the target set, then what no paper tried; one fit of several names once."""
+    """Every system of the papers on the target set, then combinations of them; one fit of several names once."""
     known, words = systems(study), costs.lengths(study)
     alone = {prefix: Stage(prefix, costs.work(study, _first(study, prefix), words)) for prefix in known}
     found = [Ranker(row.label, row.kind, (alone[prefix],)) for prefix, row in known.items() if row.kind != CASCADE]
@@ -107,14 +119,14 @@ def _in_a_row(study: "Study", alone: dict[str, Stage], known: dict[str, System])
     keeps = [keep for keep in KEEPS if keep < longest]
     for (first, a), (last, b), keep in product(firsts.items(), lasts.items(), keeps):
         label = f"{first} keeps {keep}, then {last}"
-        found.append(Ranker(label, ROW, (alone[a], alone[b]), (keep,), known[b].label))
+        found.append(Ranker(label, TWO, (alone[a], alone[b]), (keep,), known[b].label))
     if study.cosinet and study.cascade:
         exits = study.cascade.exits
         first, last = alone[FILTERS["Cosinet"]], alone[lasts["MHS"]]
         stages = (first, _exits(alone["cascade/target"], exits)[0], last)
         for fewer, more in combinations(keeps, 2):
             label = f"Cosinet keeps {more}, CT's layer {exits[0]} keeps {fewer}, then MHS"
-            found.append(Ranker(label, ROW, stages, (more, fewer), known[last.prefix].label))
+            found.append(Ranker(label, THREE, stages, (more, fewer), known[last.prefix].label))
     return found
 
 
@@ -153,6 +165,14 @@ def parameters(study: "Study", ranker: Ranker) -> int:
 def fitted_on_dev(study: "Study", ranker: Ranker) -> bool:
     """Whether a stage is an ensemble whose weights were fitted to dev: any but a mean."""
     return any(_first(study, stage.prefix).spec.get("combine", "mean") != "mean" for stage in ranker.stages)
+
+
+def reads_order(study: "Study", ranker: Ranker) -> bool:
+    """Whether a stage reads the order of the candidates: a rank RNN, or a trivial ranker but for plain word overlap."""
+    specs = [_first(study, stage.prefix).spec for stage in ranker.stages]
+    return any(
+        one.get("words", {}).get("rank_rnn") or one.get("scorer", "word_overlap") != "word_overlap" for one in specs
+    )
 
 
 def scores(study: "Study", ranker: Ranker, split: str = "test") -> list[pandas.DataFrame] | None:

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 BASELINE, BASE, HEADS, LARGE = "lexical/overlap_then_rank", "base/electra", "mhs/3h1", "teacher/electra"
 FILTERS = {"Cosinet": "cosinet/birnn", "CA": "ca/birnn"}  # cheap rankers before an expensive one
+SHUFFLED = [f"shuffled/{prefix}" for prefix in FILTERS.values()]  # these in a random order of the candidates
 LASTS = {"MHS": HEADS, "the large model": LARGE, "the teachers": "ensemble/teachers"}  # or their twins trained longer
 TRIVIAL, WORDS, ENCODER, ENSEMBLE, HEADED, CASCADE = KINDS = (
     "trivial", "no transformer", "one encoder", "ensemble", "heads", "cascade"
 )  # fmt: skip
-ROW, LAST, VOTE = UNTRIED = ("rankers in a row", "cascade, then heads", "heads that vote")  # kinds that no paper has
+# Combinations of which the papers have no numbers: the first they credit to Matsubara et al. 2020, the others are new.
+TWO, THREE, LAST, VOTE = COMBINED = ("two in a row", "three in a row", "cascade, then heads", "heads that vote")
 
 
 def systems(study: "Study") -> dict[str, System]:
@@ -45,8 +47,8 @@ def systems(study: "Study") -> dict[str, System]:
 
 
 def notebooks(study: "Study") -> list[Notebook]:
-    """Notebook 11 with the runs of the catalogue's systems."""
-    read = of_systems(study, systems(study))
+    """Notebook 11 with the runs of the catalogue's systems, and of the cheap rankers in a random order."""
+    read = of_systems(study, [*systems(study), *(SHUFFLED if study.cosinet else [])])
     return [Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", read)]
 
 
