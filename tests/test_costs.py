@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from as2lib.metrics.cost import Latency
 from as2lib.papers.cerberus import costs
 from as2lib.papers.cerberus.params import Latency as Settings
 from as2lib.papers.cerberus.true_sizes import build_members, members
@@ -90,13 +89,18 @@ def test_sentences_name_the_rows_whose_published_size_is_off():
     assert costs.sentences_sizes(table.assign(**{"more %": 0.0}))[0].endswith("is within 2 % of the model's.")
 
 
+def measured(**seconds):
+    """What `measure` finds: row, with a low line for its stroke → the seconds of its turns, in batches of two pairs."""
+    where = {"batch": 2, "tokens": TOKENS, "device": "cpu", "threads": 1}
+    return {row.replace("_", "/"): {"seconds": turns, **where} for row, turns in seconds.items()}
+
+
 def test_a_row_that_did_not_run_has_no_time_and_says_so():
-    found = {
-        name: Latency(mean, 0.1, 2, TOKENS, 3, "cpu", 1)._asdict()
-        for name, mean in (("base/electra", 1.0), ("mhs/3h1", 1.5))
-    }
+    found = measured(base_electra=[1.0, 1.0, 3.0], mhs_3h1=[1.4, 1.5, 4.5])  # the last turn: a busy minute
     table = costs.table_5(found).set_index("run")
-    assert table.loc["mhs/3h1", ["state", "ms a pair", "ms a pair ±", "time ×"]].tolist() == ["run", 750, 50, 1.5]
+    assert table.loc["mhs/3h1", ["state", "ms a pair", "time ×", "time × ±"]].tolist() == [
+        "run", 750, 1.5, pytest.approx(0.025),
+    ]  # fmt: skip
     assert table.loc["mhs/3h1", "published ×"] == pytest.approx(2.6 / 2.0)
     assert table.loc["mhs/3h1", "operations ×"] == pytest.approx(14 / 12, abs=0.01)
     assert table["operations ×"].notna().all()
@@ -106,16 +110,32 @@ def test_a_row_that_did_not_run_has_no_time_and_says_so():
     assert costs.table_5({"mhs/3h1": found["mhs/3h1"]})["time ×"].isna().all()  # ELECTRA-BASE was not timed
 
 
+def test_no_sentence_reads_times_that_noise_explains():
+    def said(**seconds):
+        found = measured(base_electra=[1.0, 1.0, 1.0], **seconds)
+        return costs.sentences_times(costs.table_5(found), found, "a machine")[1:]
+
+    assert "takes 1.20 times" in said(mhs_3h1=[1.2, 1.2, 1.2])[0]
+    (apart,) = said(base_roberta=[1.5, 1.5, 1.5], mhs_3h1=[1.2, 1.2, 1.2])  # of ELECTRA-BASE's shape
+    assert apart.startswith("These times are no finding: RoBERTa-BASE")
+    steady, varied = said(base_roberta=[1.0, 1.05, 1.0], mhs_3h1=[1.2, 1.2, 1.2], teacher_electra=[2.0, 3.5, 5.0])
+    assert "takes 1.20 times the time of ELECTRA-BASE" in steady
+    assert varied == "Too varied between turns to be read: ELECTRA-LARGE."
+
+
 def test_rows_are_timed_in_batches_and_alone_and_leave_the_random_state(monkeypatch):
-    monkeypatch.setattr(costs, "build_members", lambda row, device: [torch.nn.Embedding(30000, 2)])
+    built = []
+    monkeypatch.setattr(costs, "build_members", lambda row, _: built.append(row) or [torch.nn.Embedding(30000, 2)])
     monkeypatch.setattr(torch.nn.Embedding, "forward", lambda self, input_ids: input_ids)
     state = torch.random.get_rng_state()
     settings = Settings(batch=2, tokens=8, repeats=2, rows=["base/albert", "mhs/3h1"])
     found = costs.measure(settings)
     assert list(found) == ["base/albert", "mhs/3h1"]
-    assert [found["mhs/3h1"][name] for name in ("batch", "tokens", "repeats")] == [2, 8, 2]
+    assert built == ["base/albert", "mhs/3h1"] * 2  # rows take turns
+    assert [found["mhs/3h1"][name] for name in ("batch", "tokens")] == [2, 8]
+    assert len(found["mhs/3h1"]["seconds"]) == 2
     single = costs.measure_single(settings)
-    assert list(single) == ["base/electra", "mhs/3h1", "mhs/3h2", "mhs/3h4", "mhs/3h6"]
+    assert list(single) == ["base/electra", "base/roberta", "mhs/3h1", "mhs/3h2", "mhs/3h4", "mhs/3h6"]
     assert {time["batch"] for time in single.values()} == {1}
     assert torch.equal(torch.random.get_rng_state(), state)
     with pytest.raises(ValueError, match=r"latency.rows: expected some of base/albert.*; got mhs/9h9"):

@@ -96,7 +96,7 @@ def test_the_budgets_are_said_from_the_fewest_steps_to_the_most_and_how_else_the
 
 
 def test_an_answer_of_short_fits_says_where_the_longer_ones_stand(root):
-    assert longer.beside(with_rows("base/electra"), "A.") == "A. These fits are short; 13_budget has longer ones."
+    assert longer.beside(with_rows("base/electra"), "A.") == "A. These fits are short; 13_budget has some longer ones."
     assert longer.beside(Study.load("tiny"), "A.") == "A."
 
 
@@ -106,3 +106,34 @@ def test_the_twin_of_a_row_is_itself_where_the_larger_budget_has_none(root):
     assert longer.twin(Study.load("tiny"), "kd/electra") == "kd/electra"
     both = longer.twins(with_rows("kd/electra"), {"a": "kd/electra", "b": "base/electra"})
     assert both == {"a, trained longer": "longer/kd/electra", "b": "base/electra"}
+    assert "13_budget" in longer.note(both)
+    assert longer.note({"b": "base/electra"}) == ""
+
+
+def test_members_of_ensembles_count_among_the_fits_and_belong_to_the_notebook(root):
+    study = with_rows("ensemble/distilled")
+    members = ["kd/electra", "kd/electra-from-roberta", "kd/electra-from-albert"]
+    assert longer.fits(study) == [f"longer/{prefix}" for prefix in ("ensemble/distilled", *members)]
+    (notebook,) = longer.notebooks(study)
+    assert {f"longer/{prefix}/seed-0" for prefix in members} < {*notebook.runs}
+
+
+def test_what_changes_with_the_budget_is_said_where_it_does(root):
+    seeds = Study.load("tiny").seeds
+    assert budget.other_changes(with_rows("base/electra", seeds=seeds)) == ""
+    other = with_rows("base/electra", seeds=[*seeds, 9], kernels=False)
+    assert budget.other_changes(other) == " (with it change kernels and seeds)"
+    rate = with_rows("direct/electra-base", seeds=seeds, direct=FIT | {"learning_rate": 0.5})
+    assert budget.other_changes(rate) == " (with it change the rate of fits without transfer)"
+
+
+def test_the_answer_sets_mhs_beside_the_student_of_one_teacher_and_says_what_each_costs(root):
+    study = with_rows("base/electra", "kd/electra", "teacher/electra", "mhs/3h1")
+    invent(study)
+    found, tests = budget.table(study), budget.among(study)
+    said = budget.answer(study, found, tests)
+    for other in ("the base model with one teacher", "the base model without a teacher", "the large model that"):
+        assert other in said
+    size = found.set_index("run")["parameters"]
+    whole = f"{size['mhs/3h1'] / size['base/electra']:.2f} times the parameters and"
+    assert f"{whole} 2.00 times the operations of the base model" in said

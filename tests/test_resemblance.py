@@ -75,3 +75,12 @@ def test_confidences_are_the_teachers_highest_scores(trained, student, seeds):
         rows = student["question_id"] == first["question"]
         assert first[f"{FAMILIES[0]} large"] == pytest.approx(100 * teacher(trained, FAMILIES[0])[rows].max())
     assert resemblance.sentence_confidence(by_case, overridden[:0]) == "No question was overridden."
+
+
+@pytest.mark.parametrize(("share", "said"), [(1.2, "Yet heads are nearly alike"), (30.0, "What it comes to")])
+def test_the_answer_says_how_far_heads_differ_at_all(trained, seeds, monkeypatch, share, said):
+    monkeypatch.setattr(resemblance.tables, "disagreement", lambda runs: share)
+    own = resemblance.own_teacher(resemblance.agreements(seeds))
+    found = resemblance.answer(trained.study, own, resemblance.own_teacher_test(trained.study, seeds))
+    assert f"{said}: two of them choose another top candidate in {share:.1f} % of the questions" in found
+    assert "Against the mean head, combining the heads " in found

@@ -4,7 +4,7 @@ import pytest
 from as2lib import Study
 from as2lib.papers import claims
 from as2lib.papers.cerberus import second, second_tables, systems
-from tests.invented import FIT
+from tests.invented import FIT, invent
 
 ROWS = ["teacher/roberta", "base/electra", "mhs/3h1", "ensemble/distilled", "lexical/overlap_then_rank"]
 NAMES = {"electra": "E", "roberta": "R", "albert": "A"}
@@ -53,7 +53,15 @@ def test_base_models_may_have_a_budget_of_their_own_and_the_caption_says_both(ro
     said = second_tables.caption(study, pandas.DataFrame({"questions": [15]}))
     assert "15 questions" in said
     assert "9 steps of 8 pairs" in said
-    assert "(models of the base size: 12 steps of 8 pairs" in said
+    assert "models of the base size, students among them: 12 steps of 8 pairs" in said
+    page = second_tables.sentence_target(study)
+    assert "9 steps of 8 pairs" in page
+    assert "12 steps of 8 pairs" in page
+    noted = with_rows(root, *ROWS, note="Found by trial.")
+    assert second_tables.sentence_target(noted).endswith("last weights. Found by trial.")
+    assert "last weights. Found by trial. Learnt from" in second_tables.caption(
+        noted, pandas.DataFrame({"questions": [15]})
+    )
     assert f"A {root / 'pool.tsv'}" in said
 
 
@@ -72,6 +80,21 @@ def test_rows_stand_in_the_papers_order_under_names_of_their_own(root):
     assert {row.prefix for row in found} == {f"second/{row}" for row in ROWS}
     assert {row.prefix: row.label for row in found}["second/base/electra"] == "no teacher, E base"
     assert systems.on_second(Study.load("tiny")) == []
+
+
+def test_no_two_models_of_the_catalogue_share_a_name(root):
+    same = {family: Study.load("tiny").backbones[family].name for family in NAMES}  # as on the target
+    found = systems.systems(with_rows(root, *ROWS, names=same))
+    names = [found[prefix].name for row in ROWS for prefix in (row, f"second/{row}")]
+    assert len({*names}) == len(names)
+
+
+def test_the_power_on_both_targets_is_that_of_the_pairs_that_are_named(root):
+    study = with_rows(root, *ROWS, **parts(root) | {"train": {family: [str(root / "train.tsv")] for family in NAMES}})
+    invent(study)
+    said = second_tables.sentence_power(study)
+    assert "points between ensemble of 3 distilled of one family and E base on these" in said
+    assert f"points between ensemble of 3 distilled of one family and {study.backbones['electra'].name} base." in said
 
 
 def test_the_papers_rows_that_are_not_run_here_stand_in_their_places_without_numbers_of_ours(root):

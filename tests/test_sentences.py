@@ -38,6 +38,7 @@ NOBODY_SAYS = {
 STUDY = SimpleNamespace(
     significance=SimpleNamespace(alpha=0.01, margin=0.02),
     plan={},
+    mhs=SimpleNamespace(body=3),
     seeds=[0, 1],
     grid_seeds=[0],
     fit=SimpleNamespace(**{name: SimpleNamespace(steps=60) for name in ("transfer", "adapt", "direct")}),
@@ -118,7 +119,7 @@ def of_tests(value):
 
 def of_heads(value):
     found = SimpleNamespace(wilcoxon_p=0.5, difference=value, low=value - 1, high=value + 1, n=9)
-    own = pandas.DataFrame({"first": [max(0, int(value > 0))]})
+    own = pandas.DataFrame({"first": [max(0, int(value > 0))], "own": 0.8})
     yield from resemblance.sentences_own_teacher(STUDY, own, found)
     found.low, found.wilcoxon_p = 0.1, ABSENT
     yield from resemblance.sentences_own_teacher(STUDY, own, found)

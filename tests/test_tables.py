@@ -8,7 +8,7 @@ from transformers import TrainingArguments
 
 from as2lib import Study
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cerberus import budget, systems, tables
+from as2lib.papers.cerberus import budget, claims, configurations, second_tables, systems, tables
 from as2lib.papers.kinds import tables as kinds
 from as2lib.runs import results
 from as2lib.runs.results import System
@@ -69,7 +69,9 @@ def test_a_verdict_that_its_interval_seems_to_contradict_says_why(trained):
         "undecided (the interval, of this comparison alone, leaves zero out"
     )
     assert "leaves zero out" not in verdict(0.02, 0.9, -15.8, 6.0)
-    assert "does not leave zero out" in verdict(0.001, 0.9, -15.8, 6.0)
+    assert verdict(0.001, 0.9, -15.8, 6.0).endswith("but the means may be equal: their interval has zero in it")
+    both = verdict(0.001, 0.002, -0.9, 0.2).removeprefix("a real difference in ranks (Wilcoxon, p = 0.0010), but ")
+    assert both == "the means are equal within the margin (TOST, p = 0.0020)"
     assert "though the interval leaves zero out" in verdict(0.02, 0.001, -1.5, -0.2)
 
 
@@ -98,7 +100,7 @@ def test_a_sure_head_weighs_more_in_a_mean_of_logits():
     sure.scores = lambda split="test": pandas.DataFrame(
         {"question_id": ["a", "a"], "label": [1, 0], "head_0": [0.999, 0.5], "head_1": [0.1, 0.7]}
     )
-    found = tables.combined_heads([sure])["P@1"]
+    found = configurations.combined_heads([sure])["P@1"]
     assert found.to_dict() == {"probability": 0, "logit": 100}  # means of 0.55 and 0.6; of 2.4 and 0.4 in logits
 
 
@@ -125,8 +127,8 @@ def test_sentences_on_strategies_compare_those_of_one_model():
         index=["ELECTRA base, in turn", "ELECTRA base, one teacher", "MHS, Hydra: base", "MHS, no teacher"],
     )
     base, heads, spread, apart = tables.sentences_strategies(strategies)
-    assert base == "ELECTRA base: the best strategy is “one teacher” (MAP 61.0), the worst “in turn” (60.0)."
-    assert heads.endswith("“Hydra: base” (MAP 70.0), the worst “no teacher” (66.0).")
+    assert base == "ELECTRA base: the best strategy is “one teacher, one seed” (MAP 61.0), the worst “in turn” (60.0)."
+    assert heads.endswith("“Hydra: base” (MAP 70.0), the worst “no teacher, one seed” (66.0).")
     assert spread.startswith("Points of MAP between the best and the worst strategy of a model: 4.0; between seeds of")
     assert "in 2.0 % (Hydra: base), 4.0 % (no teacher) of the questions" in apart
 
@@ -191,8 +193,12 @@ def test_captions_tell_what_differs_from_the_paper_where_the_number_stands(monke
     strategies = tables.caption_strategies(study, 243)
     assert "counts the hard loss once a teacher, 3 times" in strategies
     assert hydra in strategies
-    for caption in (strategies, budget.caption(study), kinds.caption(study)):
+    table = pandas.DataFrame({"questions": [243]})
+    captions = (strategies, budget.caption(study), kinds.caption(study), configurations.caption(study, table))
+    for caption in (*captions, claims.caption(study, pandas.DataFrame({"won": [1], "lost": [1], "tied": [1]}))):
+        assert "clipped at a norm of 1.0" in caption
         assert "All 3 families are one encoder here" in caption
+    assert "clipped at a norm of 1.0" in second_tables.caption(study, table)
 
 
 def test_gradients_are_clipped_as_the_captions_say():
@@ -218,14 +224,17 @@ def test_one_fit_under_several_names_counts_once():
 
 def test_fits_that_were_cut_short_or_best_at_their_end_are_counted():
     steps = {"a": (9, 9, {"steps": 9}), "b": (6, 3, {"steps": 9}), "c": (8, 5, {"epochs": 2})}
+    steps |= {"d": (13, 12, {"steps": 13}), "e": (13, 9, {"steps": 13})}  # the last regular evaluation: at step 12
     runs = {
         name: [SimpleNamespace(facts={"steps": took, "best_step": best}, run=SimpleNamespace(spec={"training": given}))]
         for name, (took, best, given) in steps.items()
     }
+    for _, _, given in steps.values():
+        given["evaluate_every"] = 3
     runs["ensemble"] = [SimpleNamespace(facts={"dev_MAP": 0.5})]
     said = results.sentence_ends(SimpleNamespace(runs=runs.get), runs)
-    assert said.startswith("2 of the 3 fits took every step")
-    assert said.endswith(": 1 of the 3.")
+    assert said.startswith("4 of the 5 fits took every step")
+    assert said.endswith(": 2 of the 5.")
     assert results.sentence_ends(SimpleNamespace(runs=runs.get), ["ensemble"]).startswith(
         "Fits kept their last weights"
     )

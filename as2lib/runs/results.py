@@ -184,7 +184,8 @@ def tests_caption(study: "Study") -> str:
     return (
         "Points of MAP, test set, answered questions; 95 % bootstrap interval over questions (low, high); p: "
         f"Wilcoxon (Pratt); p equal: TOST, margin {100 * study.significance.margin:g} points; p Holm and p equal are "
-        f"corrected over these rows; effect: rank-biserial. {note_on_intervals(study)}"
+        "corrected over these rows (00_overview: over the claims that a notebook tests together, so that a pair may be "
+        f"undecided on one page alone); effect: rank-biserial. {note_on_intervals(study)}"
     )
 
 
@@ -206,9 +207,10 @@ def verdict(study: "Study", row: pandas.Series) -> str:
     differs, equals = bool(row["p Holm"] < alpha), bool(row["p equal"] < alpha)
     apart = bool(row["low"] > 0 or row["high"] < 0)
     if differs:
-        within = f", but one within the margin (TOST, {q})" if equals else ""
-        mean = "" if apart else ", though one of ranks: the interval of the mean does not leave zero out"
-        return f"a real difference (Wilcoxon, {p}){within}{mean}"
+        if apart:
+            return f"a real difference (Wilcoxon, {p})" + f", but within the margin (TOST, {q})" * equals
+        means = f"are equal within the margin (TOST, {q})" if equals else "may be equal: their interval has zero in it"
+        return f"a real difference in ranks (Wilcoxon, {p}), but the means {means}"
     if equals:
         return f"equal within the margin (TOST, {q})" + (", though the interval leaves zero out" if apart else "")
     if apart:
@@ -222,15 +224,16 @@ def verdict(study: "Study", row: pandas.Series) -> str:
 
 def sentence_ends(study: "Study", prefixes: Iterable[str]) -> str:
     """Whether budgets were too short for the fits of these prefixes; ensembles among them are left out."""
-    runs = [run for prefix in prefixes for run in study.runs(prefix) if run.facts.get("best_step")]
-    facts, steps = [run.facts for run in runs], [run.run.spec["training"].get("steps") for run in runs]
-    whole = sum(given in (None, one["steps"]) for given, one in zip(steps, facts, strict=True))
-    last = sum(one["best_step"] == one["steps"] for one in facts)
-    if not facts:
+    runs = [run for prefix in prefixes for run in study.runs(prefix)]
+    fits = [(run.facts, run.run.spec["training"]) for run in runs if run.facts.get("best_step")]
+    if not fits:
         return "Fits kept their last weights: none was evaluated on dev."
+    whole = sum(given.get("steps") in (None, facts["steps"]) for facts, given in fits)
+    # an evaluation at the end may follow the last regular one by a few steps
+    last = sum(facts["best_step"] >= facts["steps"] - facts["steps"] % given["evaluate_every"] for facts, given in fits)
     return (
-        f"{begin(some(whole, len(facts), 'fits'))} took every step of their budget; best on dev at the last of them, "
-        f"where more steps may add: {some(last, len(facts))}."
+        f"{begin(some(whole, len(fits), 'fits'))} took every step of their budget; best on dev at the last regular "
+        f"evaluation or after it, where more steps may add: {some(last, len(fits))}."
     )
 
 

@@ -4,20 +4,20 @@ from typing import TYPE_CHECKING
 
 import pandas
 
-from as2lib.papers.cerberus.longer import BEFORE, GRID, TRIED, called
+from as2lib.papers.cerberus.longer import BEFORE, GRID, TRIED, called, fits
 from as2lib.papers.cerberus.plan import steps
 from as2lib.papers.cerberus.systems import systems
-from as2lib.papers.cerberus.tables import note_on_families, on_wikiqa, tested
-from as2lib.runs import results
-from as2lib.runs.wording import apart, changed, number, some, spread_text
+from as2lib.papers.cerberus.tables import notes, on_wikiqa, tested
+from as2lib.runs import costs, results
+from as2lib.runs.wording import apart, changed, listed, number, some, spread_text
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
 TRIVIAL, ALONE, STUDENT, HEADS = "lexical/overlap_then_rank", "base/electra", "kd/electra", "mhs/3h1"
+LARGE = "teacher/electra"
 AMONG = [  # the comparisons that the paper is about
-    (STUDENT, ALONE), (HEADS, ALONE), (HEADS, STUDENT), (HEADS, "ensemble/distilled"), ("teacher/electra", ALONE),
-    (HEADS, "teacher/electra"),
+    (STUDENT, ALONE), (HEADS, ALONE), (HEADS, STUDENT), (HEADS, "ensemble/distilled"), (LARGE, ALONE), (HEADS, LARGE),
 ]  # fmt: skip
 
 
@@ -56,6 +56,16 @@ def computing(study: "Study") -> str:
     return f"{said[0]}, where the others are {said[1]}" if said[0] != said[1] else ""
 
 
+def other_changes(study: "Study") -> str:
+    """What else than the budget differs between the two, as part of a sentence; empty where nothing does."""
+    longer, own = study.longer, study.fit.direct
+    pairs = {"precision": (longer.precision, study.precision), "kernels": (longer.kernels, study.kernels)}
+    found = [name for name, (a, b) in (pairs | {"seeds": (longer.seeds, study.seeds)}).items() if a != b]
+    if longer.direct and any(row.startswith("direct/") for row in longer.rows):
+        found += ["the rate of fits without transfer"] * (longer.direct.learning_rate != own.learning_rate)
+    return f" (with it change {listed(found)})" if found else ""
+
+
 def caption(study: "Study") -> str:
     """Below `table`: policy, seeds, both budgets, what else differs, and the published table."""
     longer, seeds = study.longer, lambda found: f"seed{'s' * (len(found) > 1)} {', '.join(map(str, found))}"
@@ -71,7 +81,7 @@ def caption(study: "Study") -> str:
         f"{seeds(longer.seeds)}, {steps(study, BEFORE + 'transfer/')} of transfer, by its set, and at most "
         f"{longer.adapt.steps:,} of adapt, against {steps(study, 'transfer/')} and {study.fit.adapt.steps:,}"
         f"{otherwise}. {direct}Difference: longer minus shorter, points of MAP, with its 95 % bootstrap interval over "
-        f"questions. Published: {results.published_set(study)}, CERBERUS Table 2.{note_on_families(study)}"
+        f"questions. Published: {results.published_set(study)}, CERBERUS Table 2. {notes(study)}"
     )
 
 
@@ -130,32 +140,38 @@ def sentences(study: "Study", found: pandas.DataFrame) -> list[str]:
     single = trained[~trained["run"].str.startswith("ensemble/")]
     better = int(((trained["difference"] > 0) & (trained["p Holm"] < alpha)).sum())
     above = int((single["longer MAP"] > found["MAP"].iloc[0]).sum())
+    gain = changed(trained["difference"].min(), trained["difference"].max())
     return [
-        f"The larger budget {changed(trained['difference'].min(), trained['difference'].max())}; it makes a real "
-        f"difference for the better to {some(better, len(trained), 'systems')} (Wilcoxon, Holm-corrected).",
+        f"The larger budget{other_changes(study)} {gain}; it makes a real difference for the better to "
+        f"{some(better, len(trained), 'systems')} (Wilcoxon, Holm-corrected).",
         f"Above the trivial baseline are {some(above, len(single), 'single models')} at the larger budget.",
-        results.sentence_ends(study, trained["run"].map(BEFORE.__add__)),
+        f"Members of ensembles counted: {results.sentence_ends(study, fits(study))}",
     ]
 
 
 def answer(study: "Study", found: pandas.DataFrame, tests: pandas.DataFrame) -> str:
     """found: from `table`.  tests: from `among`."""
     rows = found.set_index("run")
-    mhs = spread_text(rows.loc[HEADS, "longer MAP"], rows.loc[HEADS, "longer MAP ±"])
     others = {
         "ensemble/distilled": "the ensemble of three distilled students",
+        STUDENT: "the base model with one teacher",
         ALONE: "the base model without a teacher",
+        LARGE: "the large model that teaches a head",
     }
-    if "teacher/electra" in rows.index:
-        times = rows.loc[HEADS, "parameters"] / rows.loc["teacher/electra", "parameters"]
-        others["teacher/electra"] = f"the large model that teaches a head, of whose parameters it has {times:.2f} times"
-    beside = []
+    beside: dict[str, list[str]] = {}  # verdict → where MHS stands
     for prefix, other in others.items():
         if (BEFORE + HEADS, BEFORE + prefix) in tests.index:
             row = tests.loc[(BEFORE + HEADS, BEFORE + prefix)]
-            beside.append(f"{apart(row['difference'], other)}: {results.verdict(study, row)}")
-    went = [f"{number(rows.loc[one, 'MAP'])} to {number(rows.loc[one, 'longer MAP'])}" for one in (ALONE, HEADS)]
+            beside.setdefault(results.verdict(study, row), []).append(apart(row["difference"], other))
+    words, needs = costs.lengths(study), []
+    for prefix, other in ((ALONE, "the base model"), (LARGE, "the large model")):
+        if prefix in rows.index:
+            work = [costs.work(study, study.runs(one)[0].run, words).candidate for one in (HEADS, prefix)]
+            size = rows.loc[HEADS, "parameters"] / rows.loc[prefix, "parameters"]
+            needs.append(f"{size:.2f} times the parameters and {work[0] / work[1]:.2f} times the operations of {other}")
+    mhs, alone = (rows.loc[one, ["MAP", "longer MAP", "longer MAP ±"]] for one in (HEADS, ALONE))
     return (
-        f"At the larger budget MHS has MAP {mhs}, {'; '.join(beside)}. The base model goes from {went[0]}, MHS from "
-        f"{went[1]}."
+        f"At the larger budget MHS goes from MAP {number(mhs.iloc[0])} to {spread_text(*mhs.iloc[1:])}, the base model "
+        f"without a teacher from {number(alone.iloc[0])} to {number(alone.iloc[1])}. MHS is "
+        f"{'; '.join(f'{listed(where)}: {said}' for said, where in beside.items())}. It needs {', '.join(needs)}."
     )

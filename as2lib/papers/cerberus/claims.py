@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pandas
 
 from as2lib.papers import claims as judging
+from as2lib.papers.cerberus.tables import notes
 from as2lib.papers.claims import VERDICTS
 from as2lib.runs.results import TIE_RULE, note_on_intervals
 from as2lib.runs.wording import number, some
@@ -64,7 +65,8 @@ def caption(study: "Study", tests: pandas.DataFrame, metric: str = "MAP") -> str
     interval = "low, high: 95 % bootstrap interval over questions and seeds"
     return (
         f"Points of {metric}, test set, {policy}, over all seeds of either (seeds: of a and of b); {interval}. p Holm, "
-        f"p ρ Holm and p equal are corrected over all pairs here but the trivial one. {note_on_intervals(study)}"
+        f"p ρ Holm and p equal are corrected over all pairs here but the trivial one. "
+        f"{note_on_intervals(study)} {notes(study)}"
     )
 
 

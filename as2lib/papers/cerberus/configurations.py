@@ -1,12 +1,16 @@
 """How many layers a head should have, and how many heads there should be: tables and sentences."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy
 import pandas
 
 from as2lib.papers.cerberus.costs import RATIO
 from as2lib.papers.cerberus.systems import HEADS, head_depths, mhs_label, stands_for, systems
+from as2lib.papers.cerberus.tables import notes
 from as2lib.runs import results
+from as2lib.runs.finished import Finished
 from as2lib.runs.wording import apart, number, some
 
 if TYPE_CHECKING:
@@ -29,6 +33,12 @@ def by_layers(study: "Study") -> pandas.DataFrame:
     paper = paper.reindex(table["run"].map(stands_for(study))).set_index(table.index)
     table["the paper's"] = paper["configuration"]
     return table.assign(**{f"published {metric}": paper[f"IAS2 {metric}"] for metric in results.METRICS})
+
+
+def caption(study: "Study", table: pandas.DataFrame) -> str:
+    """table: from `by_layers`."""
+    paper = "IAS2, CERBERUS Table 4, the leanest that fits"
+    return f"{results.caption(int(table['questions'].iloc[0]), study.seeds, paper)} {notes(study)}"
 
 
 def beside_all(table: pandas.DataFrame) -> pandas.DataFrame:
@@ -68,10 +78,10 @@ def answer(study: "Study", heads: pandas.DataFrame, tests: pandas.DataFrame) -> 
     is_ = "is" if helped <= 1 else "are"
     deeper = f"{some(helped, len(tests), 'configurations with deeper heads')} {is_}"
     if len(tests) == 1:
-        deeper = f"the one configuration with deeper heads is{' not' * (not helped)}"
+        deeper = f"{heads.index[1]}, the only one with deeper heads, is{' not' * (not helped)}"
     return (
-        f"{'One layer is enough' if not helped else 'More than one can help'}: {deeper} shown to be better than "
-        f"{lean}, {top}."
+        f"{'One layer is enough' if not helped else 'More than one can help'} in models of {study.mhs.body + 1} "
+        f"layers: {deeper} shown to be better than {lean}, {top}."
     )
 
 
@@ -107,8 +117,18 @@ def by_heads(study: "Study") -> pandas.DataFrame:
     return results.table(study, rows).assign(heads=numbers)
 
 
+def combined_heads(runs: Sequence[Finished]) -> pandas.DataFrame:
+    """P@1, MAP and MRR in percent of the heads' mean probability and of their mean logit; means over the runs."""
+    scores = {"probability": [], "logit": []}
+    for table in [run.scores() for run in runs]:
+        by_head = table.filter(like="head_").to_numpy().clip(1e-300, 1 - 1e-16)
+        scores["probability"].append(table.assign(score=by_head.mean(axis=1)))
+        scores["logit"].append(table.assign(score=(numpy.log(by_head) - numpy.log1p(-by_head)).mean(axis=1)))
+    return results.mean_and_spread(results.frame(scores))[results.METRICS].rename_axis("average of")
+
+
 def sentences_heads(heads: pandas.DataFrame, combined: pandas.DataFrame) -> list[str]:
-    """heads: from `by_heads`.  combined: from `tables.combined_heads`."""
+    """heads: from `by_heads`.  combined: from `combined_heads`."""
     found, gap = heads["MAP"], combined.loc["logit", "MAP"] - combined.loc["probability", "MAP"]
     logits = f"An average of logits is {apart(gap, 'one of probabilities', digits=2)}."
     if len(heads) == 1:

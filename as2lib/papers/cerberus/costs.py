@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy
@@ -14,13 +15,15 @@ from as2lib.metrics import cost
 from as2lib.papers.cerberus.params import Latency
 from as2lib.papers.cerberus.true_sizes import ENSEMBLES, VOCABULARY, build_members
 from as2lib.runs.results import published
-from as2lib.runs.wording import some
+from as2lib.runs.wording import listed, some
 
 REFERENCE = "base/electra"  # ratios are to this row, the student's own base model
+TWIN = "base/roberta"  # a model of its shape: what sets their times apart is noise
+NOISE = 0.1  # of a time: where that model's, or half the turns of a row, lie further apart, no sentence reads it
 RATIO, SHORT = "× ELECTRA-BASE", "first token ×"
 SMALL = ["base/albert", "base/roberta", "base/electra"]
 MARKERS = {"operations ×": "operations (counted)", "published ×": "time (published)", "time ×": "time (measured)"}
-Found = dict[str, dict[str, Any]]  # row → the fields of `cost.Latency`, as JSON has them
+Found = dict[str, dict[str, Any]]  # row → `seconds`, a batch in each turn, and where: the other fields of `Latency`
 
 
 @cache
@@ -140,6 +143,8 @@ def sentences_unit(table: pandas.DataFrame, tokens: int) -> list[str]:
 def measure(settings: Latency, rows: Sequence[str] = ()) -> Found:
     """The time of a forward pass for each of the rows (default: those of the settings), on the GPU if there is one.
 
+    Rows take turns, so that a busy minute falls on all of them: each repeat builds every row once, lets it warm up and
+    takes the mean of two passes.  One row at a time is in memory.
     Weights are random, in float32; token ids are too, from a fixed seed, and are on the device before the clock starts.
     Raises ValueError for a row that the paper's Tables 4 and 5 do not have.
     """
@@ -147,32 +152,52 @@ def measure(settings: Latency, rows: Sequence[str] = ()) -> Found:
     rows = rows or settings.rows
     if wrong := sorted({*rows} - known):
         raise ValueError(f"latency.rows: expected some of {', '.join(sorted(known))}; got {', '.join(wrong)}")
-    device, found = "cuda" if torch.cuda.is_available() else "cpu", {}
+    device, found = "cuda" if torch.cuda.is_available() else "cpu", {row: {"seconds": []} for row in rows}
     generator = torch.Generator().manual_seed(0)
     smallest = min(fields["vocab_size"] for fields in VOCABULARY.values())
     ids = torch.randint(5, smallest, (settings.batch, settings.tokens), generator=generator).to(device)
-    for row in rows:
+    for _, row in product(range(settings.repeats), rows):
         with torch.random.fork_rng():
             models = build_members(row, device)
-        found[row] = cost.latency(models, {"input_ids": ids}, settings.repeats)._asdict()
+        time = cost.latency(models, {"input_ids": ids}, repeats=2)._asdict()
+        found[row]["seconds"].append(time["mean"])
+        found[row] |= {name: time[name] for name in ("batch", "tokens", "device", "threads")}
         del models
     return found
 
 
 def measure_single(settings: Latency) -> Found:
-    """The time of a single request, one pair a pass, for ELECTRA-BASE and the shapes of Table 4."""
-    return measure(settings.model_copy(update={"batch": 1}), [REFERENCE, *published("cerberus_table4")["run"]])
+    """The time of a single request, one pair a pass, for ELECTRA-BASE, its twin and the shapes of Table 4."""
+    return measure(settings.model_copy(update={"batch": 1}), [REFERENCE, TWIN, *published("cerberus_table4")["run"]])
+
+
+def asked(settings: Latency) -> dict[str, Any]:
+    """What decides a measurement, so that one that was made otherwise is made anew."""
+    return {**settings.model_dump(), "order": "rows take turns"}
 
 
 def times(found: Found) -> pandas.DataFrame:
-    """Milliseconds a pair of each measured row, and time and operations as ratios to ELECTRA-BASE."""
-    rows = [[1000 * time[name] / time["batch"] for name in ("mean", "deviation")] for time in found.values()]
-    table = pandas.DataFrame(rows, pandas.Index(found, name="row"), ["ms a pair", "ms a pair ±"])
-    table["time ×"] = table["ms a pair"] / table["ms a pair"].get(REFERENCE, numpy.nan)
-    flops = [
-        count(row, time["tokens"])["flops"] / count(REFERENCE, time["tokens"])["flops"] for row, time in found.items()
-    ]
-    return table.assign(**{"operations ×": flops})
+    """Milliseconds a pair of each measured row, and time and operations as ratios to ELECTRA-BASE.
+
+    Times are medians over turns, those of "time ×" of the ratio within a turn; " ±": half the interquartile range.
+    """
+    seconds = pandas.DataFrame({row: time["seconds"] for row, time in found.items()})  # a row a turn
+    each = 1000 * seconds / [time["batch"] for time in found.values()]
+    ratio, table = each.div(each.get(REFERENCE, pandas.Series(numpy.nan, each.index)), axis=0), {}
+    for name, turns in {"ms a pair": each, "time ×": ratio}.items():
+        table |= {name: turns.median(), f"{name} ±": (turns.quantile(0.75) - turns.quantile(0.25)) / 2}
+    base = {row: count(REFERENCE, time["tokens"])["flops"] for row, time in found.items()}
+    flops = {row: count(row, time["tokens"])["flops"] / base[row] for row, time in found.items()}
+    return pandas.DataFrame(table).assign(**{"operations ×": pandas.Series(flops)}).rename_axis("row")
+
+
+def note_times(settings: Latency) -> str:
+    """How `measure` takes times, for a caption."""
+    return (
+        f"median ± half the interquartile range over {settings.repeats} turns, in each of which every row runs once "
+        "(mean of two passes after a warm-up); float32. RoBERTa-BASE has ELECTRA-BASE's shape: what sets their times "
+        "apart is noise."
+    )
 
 
 def table_5(found: Found) -> pandas.DataFrame:
@@ -192,11 +217,17 @@ def device(found: Found, machine: str) -> str:
 
 def sentences_times(table: pandas.DataFrame, found: Found, where: str) -> list[str]:
     """One of all timed rows, then one of each.  table: from `table_5`.  where: from `device`."""
-    others, batch = table[(table["run"] != REFERENCE) & table["time ×"].notna()], next(iter(found.values()))["batch"]
-    each = [
+    ran, batch = some((table["state"] == "run").sum(), len(table)), next(iter(found.values()))["batch"]
+    said, twin = [f"Rows that were timed, on {where}, in batches of {batch}: {ran}."], table.set_index("run").loc[TWIN]
+    if abs(twin["time ×"] - 1) > NOISE:
+        of = f"{table.index[table['run'] == TWIN][0]}, which has ELECTRA-BASE's shape, takes"
+        return [*said, f"These times are no finding: {of} {twin['time ×']:.2f} times its time."]
+    others = table[~table["run"].isin([REFERENCE, TWIN]) & table["time ×"].notna()]
+    steady = 2 * others["time × ±"] <= NOISE * others["time ×"]
+    said += [
         f"{name} takes {row['time ×']:.2f} times the time of ELECTRA-BASE here, with {row['operations ×']:.2f} times "
         f"its operations (published time: {row['published ×']:.2f})."
-        for name, row in others.iterrows()
+        for name, row in others[steady].iterrows()
     ]
-    ran = some((table["state"] == "run").sum(), len(table))
-    return [f"Rows that were timed, on {where}, in batches of {batch}: {ran}.", *each]
+    varied = f"Too varied between turns to be read: {listed([*others.index[~steady]])}."
+    return [*said, *([varied] if not steady.all() else [])]

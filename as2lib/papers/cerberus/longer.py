@@ -60,14 +60,21 @@ def notebooks(study: "Study") -> list[Notebook]:
     if not study.longer:
         return []
     question, answers = "Is a small gain the method's, or the budget's?", "CERBERUS Table 2 at a larger budget"
-    rows = {systems.TRIVIAL[-1].prefix, *study.longer.rows, *(BEFORE + row for row in study.longer.rows)}
+    rows = {systems.TRIVIAL[-1].prefix, *study.longer.rows, *fits(study)}
     prefixes = rows | {name for name in study.plan if name.startswith(GRID)}
     return [Notebook("13_budget", question, answers, of_systems(study, prefixes))]
 
 
+def fits(study: "Study") -> list[str]:
+    """The prefixes of every row at the larger budget, and of the members of those that are ensembles."""
+    rows = [BEFORE + row for row in study.longer.rows]
+    made = [run for name, run in study.plan.items() if prefix_of(name) in rows]
+    return [*dict.fromkeys([*rows, *(prefix_of(name) for run in made for name in run.parents.get("members", ()))])]
+
+
 def beside(study: "Study", answer: str) -> str:
     """An answer from the study's own fits, which says so where rows were given more."""
-    return f"{answer} These fits are short; 13_budget has longer ones." if study.longer else answer
+    return f"{answer} These fits are short; 13_budget has some longer ones." if study.longer else answer
 
 
 def twin(study: "Study", prefix: str) -> str:
@@ -79,6 +86,11 @@ def twins(study: "Study", rows: dict[str, str]) -> dict[str, str]:
     """`twin` of each prefix, under a label that says where it was trained longer.  rows: label → prefix."""
     found = {label: twin(study, prefix) for label, prefix in rows.items()}
     return {label + ADDED * (found[label] != rows[label]): found[label] for label in rows}
+
+
+def note(rows: dict[str, str]) -> str:
+    """What a caption says of `twins` among its rows; empty where there are none."""
+    return " Trained longer: the fits of 13_budget." if any(label.endswith(ADDED) for label in rows) else ""
 
 
 def called(study: "Study") -> dict[str, System]:

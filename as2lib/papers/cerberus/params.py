@@ -64,6 +64,7 @@ class Second(Strict):
     test: Parts = Field(min_length=1)
     fit: Training
     base_fit: Training | None = Field(None, description="of models of the base size; default: fit")
+    note: str = Field("", description="how the budgets were found, said beside them")
     precision: Literal["float32", "bf16", "auto"] = "float32"
     kernels: bool = True
 

@@ -7,6 +7,7 @@ import pandas
 
 from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
 from as2lib.metrics.significance import Comparison, compare
+from as2lib.papers.cerberus import tables
 from as2lib.papers.cerberus.systems import systems
 from as2lib.runs import results
 from as2lib.runs.params import FAMILIES
@@ -23,6 +24,7 @@ MEASURES = {
     "kappa_correct": "top candidates correct:\nCohen's kappa",
     "correlation": "whole lists:\nrank correlation",
 }
+ALIKE = 5  # percent of the questions in which two heads choose differently, below which they are called alike
 CASES = {
     "all right": "all teachers and the student right",
     "follows": "follows a right majority",
@@ -155,14 +157,24 @@ def sentences_own_teacher(study: "Study", own: pandas.DataFrame, test: Compariso
         verdict = f"heads resemble their own teachers {'more' if test.difference > 0 else 'less'} than other heads do"
     elif test.low > 0 or test.high < 0:
         verdict += f", though the interval leaves zero out: only p < {alpha:g} counts"
-    size = number(abs(test.difference), 4)
+    size, mean = number(abs(test.difference), 4), number(own["own"].iloc[-1], 3)
     than = f"{size} {'higher' if test.difference > 0 else 'lower'} than" if size.strip("0.") else "the same as"
     return [
-        f"In whole lists a head's rank correlation with its own teacher is {than} what the other heads have with it "
-        f"(difference, 95 % interval {span(test.low, test.high, 4)} over {test.n} questions; Wilcoxon, "
+        f"In whole lists a head's rank correlation with its own teacher is {mean}, {than} what the other heads have "
+        f"with it (difference, 95 % interval {span(test.low, test.high, 4)} over {test.n} questions; Wilcoxon, "
         f"{p_text(test.wilcoxon_p)}): {verdict}.",
         f"Teachers whose own head correlates most with them: {some(own['first'].iloc[-1], K)}.",
     ]
+
+
+def answer(study: "Study", own: pandas.DataFrame, test: Comparison) -> str:
+    """Whether heads resemble their own teachers, and what it comes to.  own: from `own_teacher`."""
+    runs, said = study.runs(STUDENT), sentences_own_teacher(study, own, test)
+    share, heads = tables.disagreement(runs), tables.heads(runs, [*map(str, range(K))])
+    return (
+        f"{' '.join(said)} {'Yet heads are nearly alike' if share < ALIKE else 'What it comes to'}: two of them choose "
+        f"another top candidate in {number(share)} % of the questions (03_distillation). {tables.sentence_heads(heads)}"
+    )
 
 
 # --- the majority of the teachers

@@ -45,22 +45,30 @@ def beside_all(study: "Study", found: pandas.DataFrame) -> pandas.DataFrame:
 def caption(study: "Study", found: pandas.DataFrame) -> str:
     text, given = results.caption(int(found["questions"].iloc[0]), (), "ASNQ, CERBERUS Table 2"), study.second
     if not given:
-        return f"{text} One seed a row, {systems.HEADS} where a spread is shown: the student's base model."
+        seeds = f"One seed a row, {systems.HEADS} where a spread is shown: the student's base model."
+        return f"{text} {seeds} {results.CLIPPED}"
     learnt = "; ".join(f"{given.names[family]} {' + '.join(given.train[family])}" for family in FAMILIES)
-    budget = given.fit.said() + (f" (models of the base size: {given.base_fit.said()})" if given.base_fit else "")
     return (
-        f"{text} Test set: {' + '.join(given.test)}. One seed a row, {budget}. Learnt from: {learnt}. The ensemble's "
-        f"weights are tuned on {' + '.join(given.dev)}."
+        f"{text} Test set: {' + '.join(given.test)}. One seed a row: {said_budget(study)}. Learnt from: {learnt}. The "
+        f"ensemble's weights are tuned on {' + '.join(given.dev)}. {results.CLIPPED}"
     )
 
 
 def sentence_target(study: "Study") -> str:
     """What `table` is of, for a page that has no caption beside it."""
     where = " + ".join(study.second.test) if study.second else "the transfer set's test questions"
+    budget = f" One seed a row: {said_budget(study)}." if study.second else ""
     return (
-        f"CERBERUS's Table 2 on {where}, where nothing is transferred{', one seed a row' * bool(study.second)}; "
-        "published: its columns for ASNQ. In percent."
+        f"CERBERUS's Table 2 on {where}, where nothing is transferred; published: its columns for ASNQ. In percent."
+        f"{budget}"
     )
+
+
+def said_budget(study: "Study") -> str:
+    """What the fits on a second target were given, by size where they differ, and how that was found."""
+    given = study.second
+    base = f"; models of the base size, students among them: {given.base_fit.said()}" if given.base_fit else ""
+    return "{}{}{}".format(given.fit.said(), base, f". {given.note}".rstrip(".") if given.note else "")
 
 
 def pairs(study: "Study") -> list[tuple[str, str]]:
@@ -75,15 +83,20 @@ def names(study: "Study") -> dict[str, str]:
 
 
 def sentence_power(study: "Study") -> str:
-    """The smallest difference between the first two systems compared that each test set could have shown."""
-    pair, called, found = pairs(study)[0], names(study), []
+    """The smallest difference between the first two systems compared that each test set could have shown.
+
+    On the target it is that of the systems in the same rows of Table 2.
+    """
+    called, found = {**systems.systems(study), **{one.prefix: one for one in systems.on_second(study)}}, []
+    pair = pairs(study)[0]
     for a, b in (pair, [systems.rows_on_second(study)[one] for one in pair]):
         values = results.by_question(results.frame(results.scored(study, (a, b))))
         means = [values[one].mean(axis=1) for one in (a, b)]
-        found += [number(100 * smallest_effect(*means, study.significance.alpha, POWER)), f"{len(means[0]):,}"]
+        smallest = number(100 * smallest_effect(*means, study.significance.alpha, POWER))
+        found += [f"{smallest} points between {called[a].name} and {called[b].name}", f"{len(means[0]):,}"]
     return (
-        f"The smallest difference between {' and '.join(called[one] for one in pair)} that one test finds with a power "
-        f"of {POWER:g}: {found[0]} points on these {found[1]} questions, {found[2]} on the target's {found[3]}."
+        f"The smallest difference that one test finds with a power of {POWER:g}: {found[0]} on these {found[1]} "
+        f"questions; on the target's {found[3]}, of the same rows of Table 2, {found[2]}."
     )
 
 

@@ -29,7 +29,8 @@ def systems(study: "Study") -> dict[str, System]:
     or heads.
     """
     rows = [*trivial(), *models(study), *direct(study), *students(study), *strategies(study), *configurations(study)]
-    return {system.prefix: system for system in [*rows, *on_second(study)]}
+    there = [replace(row, short=f"{row.name}, second target") for row in on_second(study)]  # a name may be both's
+    return {system.prefix: system for system in [*rows, *there]}
 
 
 def trivial() -> list[System]:

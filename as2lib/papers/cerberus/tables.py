@@ -41,7 +41,7 @@ def caption_on_wikiqa(study: "Study", found: pandas.DataFrame) -> str:
     beside = f"{results.published_set(study)}, CERBERUS Table 2, the row in the same place; WO+RR: {RANKERS}"
     caption = results.caption(int(found["questions"].iloc[0]), study.seeds, beside)
     hydra = HYDRA if "hydra/3h1" in set(found["run"]) else ""
-    return f"{caption} IAS2, which is private: the same rows.{hydra} {results.CLIPPED}{note_on_families(study)}"
+    return f"{caption} IAS2, which is private: the same rows.{hydra} {notes(study)}"
 
 
 def note_on_families(study: "Study") -> str:
@@ -49,9 +49,12 @@ def note_on_families(study: "Study") -> str:
     named = {study.backbones[family].large.name for family in FAMILIES}
     if len(named) > 1 or None in named:
         return ""
-    return (
-        f" All {len(FAMILIES)} families are one encoder here, {named.pop()}: they differ by transfer set and by seed."
-    )
+    return f" All {len(FAMILIES)} families are one encoder here, {named.pop()}: they differ by transfer set and seed."
+
+
+def notes(study: "Study") -> str:
+    """What every caption of results of this paper's fits says last."""
+    return f"{results.CLIPPED}{note_on_families(study)}"
 
 
 def numbers(table: pandas.DataFrame, *columns: str, of: str = "") -> dict[str, Any]:
@@ -244,14 +247,15 @@ def strategies(study: "Study") -> pandas.DataFrame:
 def caption_strategies(study: "Study", questions: int) -> str:
     return (
         f"{results.caption(questions, study.seeds, 'IAS2, CERBERUS Table 3')} Ablations: seeds {study.grid_seeds}. The "
-        f"sum of the losses counts the hard loss once a teacher, {len(FAMILIES)} times.{HYDRA}{note_on_families(study)}"
+        f"sum of the losses counts the hard loss once a teacher, {len(FAMILIES)} times.{HYDRA} {notes(study)}"
     )
 
 
 def sentences_strategies(found: pandas.DataFrame) -> list[str]:
     """Each model's best and worst strategy, and how that compares with the spread.  found: from `strategies`."""
     said, widest, parts = [], 0.0, found.index.str.split(", ", n=1)
-    for model, rows in found.set_index(parts.str[1]).groupby(parts.str[0], sort=False)["MAP"]:
+    marked = parts.str[1] + numpy.where(found["MAP ±"].isna(), ", one seed", "")
+    for model, rows in found.set_index(marked).groupby(parts.str[0], sort=False)["MAP"]:
         best, worst = number(rows.max()), number(rows.min())
         said.append(
             f"{model}: the best strategy is “{rows.idxmax()}” (MAP {best}), the worst “{rows.idxmin()}” ({worst})."
@@ -311,16 +315,6 @@ def disagreement(runs: Sequence[Finished]) -> float:
         tops = [ranking.top(table["question_id"], table["label"], table[name]) for name in table.filter(like="head_")]
         found += [(a.to_numpy() != b.to_numpy()).mean() for a, b in combinations(tops, 2)]
     return 100 * float(numpy.mean(found))
-
-
-def combined_heads(runs: Sequence[Finished]) -> pandas.DataFrame:
-    """P@1, MAP and MRR in percent of the heads' mean probability and of their mean logit; means over the runs."""
-    scores = {"probability": [], "logit": []}
-    for table in [run.scores() for run in runs]:
-        by_head = table.filter(like="head_").to_numpy().clip(1e-300, 1 - 1e-16)
-        scores["probability"].append(table.assign(score=by_head.mean(axis=1)))
-        scores["logit"].append(table.assign(score=(numpy.log(by_head) - numpy.log1p(-by_head)).mean(axis=1)))
-    return results.mean_and_spread(results.frame(scores))[METRICS].rename_axis("average of")
 
 
 def sentence_heads(found: pandas.DataFrame) -> str:

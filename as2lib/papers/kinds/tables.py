@@ -9,7 +9,7 @@ import pandas
 
 from as2lib.metrics.agreement import agreement, rank_correlation
 from as2lib.papers.cerberus.systems import systems
-from as2lib.papers.cerberus.tables import note_on_families, numbers
+from as2lib.papers.cerberus.tables import notes, numbers
 from as2lib.papers.cosinet.systems import MODELS
 from as2lib.papers.kinds.plan import before, pairs, same_teachers, teachers
 from as2lib.runs import results
@@ -60,6 +60,11 @@ def table(study: "Study") -> pandas.DataFrame:
     return table.astype({"teachers alike": float})
 
 
+def runs_behind(study: "Study", found: pandas.DataFrame) -> dict[str, list[str]]:
+    """Row → the runs that it was read from: those of the seeds of `kinds` alone.  found: from `table`."""
+    return {system: [f"{run}/seed-{seed}" for seed in study.kinds.seeds] for system, run in found["run"].items()}
+
+
 def caption(study: "Study") -> str:
     seeds, alpha = ", ".join(map(str, study.kinds.seeds)), study.significance.alpha
     return (
@@ -69,8 +74,7 @@ def caption(study: "Study") -> str:
         "bootstrap interval over questions; p: Wilcoxon (Pratt), p equal: TOST within the study's margin; p Holm and p "
         f"equal are corrected over these rows, and count below {alpha:g}. Published: CERBERUS Table 3, IAS2, which is "
         "private: its teachers are of three families, and one kind is its Hydra, whose teachers are of the student's "
-        "own family."
-        f"{note_on_families(study)}"
+        f"own family. {notes(study)}"
     )
 
 
