@@ -187,9 +187,11 @@ def provenance(study: "Study") -> Markdown:
 def _computed_with(study: "Study") -> str:
     """Seeds and precisions of the fits that the page reads; the study's own where it is no notebook of the study."""
     page = next((one for one in notebooks(study) if one.name == OPENED.get(study.variant)), None)
-    fits = [run for name in page.runs if (run := study.plan[name]).kind == "fit"] if page else []
-    if not fits:
+    if page is None:
         return f"seeds {study.seeds} (ablations {study.grid_seeds}) · precision {study.precision}"
+    fits = [run for name in page.runs if (run := study.plan[name]).kind == "fit"]
+    if not fits:
+        return "no fit is read here"
     seeds = ", ".join(map(str, sorted({run.seed for run in fits})))
     precisions = listed(sorted({run.precision or study.precision for run in fits}))
     return f"seeds of the fits read here {seeds} (a row has those that its table says) · precision {precisions}"
