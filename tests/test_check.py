@@ -48,6 +48,22 @@ def test_a_study_without_expected_numbers_passes(root):
     assert check.moved(Study.load("tiny")) == []
 
 
+def test_expected_numbers_are_written_from_what_notebooks_recorded(study, root):
+    numbers = {"a MAP": 70.91234, "n": 12, "answer": "yes", "sure": True, "±": None, "zero": 0.0}
+    measure(root, n00={"moved": 2}, n02=numbers, n03={"answer": "no"})
+    assert check.write_expected(study) == root / "params" / "expected" / "tiny.json"
+    assert check.expected(study) == {
+        "02": {
+            "a MAP": {"value": 70.912, "tolerance": check.NEAR},
+            "n": {"value": 12, "tolerance": 0},
+            "zero": {"value": 0.0, "tolerance": check.NEAR},
+        }
+    }
+    assert check.moved(study) == []
+    measure(root, n02=numbers | {"n": 13})
+    assert check.moved(study) == ["02: n: expected 12 ± 0, got 13"]
+
+
 def test_a_garbage_file_of_numbers_is_named_and_its_notebook_runs_again(study, root, capsys):
     measure(root, n02={"a MAP": 70.9}, n03={"b": 1})
     path = root / "reports" / "tiny" / "metrics" / "03.json"

@@ -12,7 +12,8 @@ from tests.invented import invent, whole
 def test_every_claim_is_about_two_rows_of_the_papers_tables():
     rows = pandas.concat([published(f"cerberus_table{number}")["run"] for number in (2, 3, 4)])
     found = published("cerberus_claims").query("claim != 'counted'")
-    assert {name.removesuffix(BEHIND).removeprefix(SECOND) for name in {*found["a"], *found["b"]}} <= set(rows)
+    named = {name.removesuffix(BEHIND).removeprefix(SECOND) for name in {*found["a"], *found["b"]}}
+    assert named - set(rows) == {"kd/electra-from-ensemble"}  # of section 3.2, which no table has
     assert set(found["claim"]) == {"better", "equal", "equal or better"}
     assert not found.duplicated(["a", "b", "claim"]).any()
     caption = found.query("family == 7").query("a == 'mhs/3h1' and test == 'Wilcoxon'")[

@@ -7,7 +7,7 @@ from scipy import stats
 
 from as2lib import Study
 from as2lib.metrics import significance, threshold
-from as2lib.papers import claims, fidelity
+from as2lib.papers import claims, fidelity, verdicts
 from as2lib.papers.cerberus import longer, sets
 from as2lib.papers.govern import systems as govern
 from as2lib.paths import find_root
@@ -104,7 +104,7 @@ def test_a_pair_with_a_model_no_better_than_the_trivial_baseline_shows_nothing(
                 .assign(score=score)]  # fmt: skip
 
     monkeypatch.setattr(claims, "reason", lambda study, row: "")
-    monkeypatch.setattr(claims, "scores_of", lambda study, name: scores(name, names[name]))
+    monkeypatch.setattr(claims, "scores_of", lambda study, name, split="test": scores(name, names[name]))
     table = claims.listed().head(1).assign(claim=claim, a="base/electra", b="base/roberta")
     found = claims.examined(study, table).iloc[0]
     assert found["verdict"] == verdict
@@ -118,12 +118,38 @@ def test_what_learns_nothing_may_be_no_better_than_the_trivial_baseline(root, mo
     assert claims.not_learnt(study, "lexical/word_overlap", "lexical/reciprocal_rank") == ""
 
 
-def test_an_early_exit_may_be_poor_where_the_cascades_last_one_has_learnt(monkeypatch):
+@pytest.mark.parametrize(
+    ("dev", "test", "learnt"), [(0, 0, True), (0, 1, True), (1, 0, True), (1, 1, False), (0.5, 0.5, False)]
+)
+def test_what_has_learnt_is_above_the_baseline_on_dev_or_on_the_test_set(root, monkeypatch, dev, test, learnt):
+    """dev, test: which share of two questions a model ranks wrong; the baseline ranks one of the two wrong."""
+    asked = []
+
+    def scores(study, name, split="test"):
+        wrong = 0.5 if name == "lexical/overlap_then_rank" else {"dev": dev, "test": test}[split]
+        asked.append((name, split))
+        table = pandas.DataFrame({"question_id": ["a", "a", "b", "b"], "label": [1, 0, 1, 0]})
+        return [table.assign(score=[int(wrong < 1), int(wrong == 1), int(wrong == 0), int(wrong > 0)])]
+
+    monkeypatch.setattr(claims, "scores_of", scores)
+    found = claims.not_learnt(Study.load("tiny"), "lexical/word_overlap", "base/electra")
+    assert (found == "") == learnt
+    assert {split for _, split in asked} == {"dev", "test"}
+    if not learnt:
+        assert found.startswith("the rival has not learnt: MAP ")
+        assert found.endswith("on the test set")
+
+
+def test_an_early_exit_may_be_poor_but_of_a_sequence_every_model_must_have_learnt(monkeypatch):
     asked, table = [], pandas.DataFrame({"question_id": ["a", "a"], "label": [1, 0], "score": [1.0, 0.0]})
-    monkeypatch.setattr(claims, "scores_of", lambda study, name: asked.append(name) or [table])
-    found = claims.not_learnt(Study.load("sample"), "MT-6/wide", "CT-6-0.3/wide")
-    assert asked == ["CT-12/wide", "wide/overlap_then_rank"]
-    assert found == "the rival has not learnt: MAP 100.0, WO+RR 100.0"  # as good as it is not above it
+    monkeypatch.setattr(claims, "scores_of", lambda study, name, split: asked.append((name, split)) or [table])
+    study, where = Study.load("wikiqa"), "WO+RR 100.0 on"
+    found = claims.not_learnt(study, "MT-6/wide", "CT-6-0.3/wide")
+    trivial = [("wide/overlap_then_rank", split) for split in ("dev", "test")]
+    assert asked[:4] == [("CT-12/wide", "dev"), trivial[0], ("CT-12/wide", "test"), trivial[1]]
+    same = f"the rival has not learnt: MAP 100.0, {where} dev; MAP 100.0, {where} the test set"
+    assert found == same  # as good as it is not above it
+    assert claims._learners(study, "SR-8-0.3/wide") == ["MT-4/wide", "MT-6/wide", "MT-8/wide"]
 
 
 def test_the_size_of_a_head_and_of_a_teacher_is_that_of_the_study(root):
@@ -141,21 +167,67 @@ def test_the_size_of_a_head_and_of_a_teacher_is_that_of_the_study(root):
 
 def test_recall_is_named_with_the_precision_at_which_it_was_measured(root):
     study = Study.load("wikiqa")
-    assert claims._measure(study, "q R@P") == "q R@P=50 (published: 90)"
-    assert claims._measure(study, "qp prAUC") == "qp prAUC"
+    assert verdicts._measure(study, "q R@P") == "q R@P=50 (published: 90)"
+    assert verdicts._measure(study, "qp prAUC") == "qp prAUC"
     as_published = study.model_copy(update={"govern": study.govern.model_copy(update={"precisions": [0.9]})})
-    assert claims._measure(as_published, "q R@P") == "q R@P=90"
+    assert verdicts._measure(as_published, "q R@P") == "q R@P=90"
 
 
-def test_what_was_counted_is_said_apart_from_what_was_measured():
-    verdicts = ["reproduced", "reproduced", "reproduced", "inconclusive"]
-    table = pandas.DataFrame({"verdict": verdicts, "test": ["counted", "counted", "none named", "counted"]})
-    found = claims.counts(table.set_axis(["CERBERUS", "Cosinet", "Cosinet", "GOVERN"]))
-    assert found.loc["Cosinet", ["reproduced", claims.COUNTED]].tolist() == [2, 1]
-    assert claims.sentence(found) == (
-        "Of 4 claims of the papers: 3 reproduced (2 counted from architectures, 1 measured on test sets), "
-        "1 inconclusive."
+def test_what_was_counted_is_said_apart_from_what_was_measured_and_better_from_equal():
+    kinds = ["reproduced: better", "reproduced: counted", "reproduced: equal", "contradicted: counted"]
+    table = pandas.DataFrame({"verdict": [*kinds, "inconclusive", "inconclusive", "inconclusive"], "reason": ""})
+    table = table.assign(published=-1.0, **{"smallest effect": [3, 3, 3, 3, 0.5, 1.5, 1.5]})
+    table.loc[6, "reason"] = f"the rival {claims.NOT_LEARNT}"  # no number of questions would tell
+    found = verdicts.counts(table.set_axis(["CERBERUS", "Cosinet", "Cosinet", *["GOVERN"] * 4]))
+    assert found.loc["Cosinet", kinds].tolist() == [0, 1, 1, 0]
+    assert found.loc["GOVERN", ["inconclusive", verdicts.TOO_SMALL]].tolist() == [3, 1]
+    assert verdicts.sentence(found) == (
+        "Of 7 claims of the papers: 3 reproduced (1 better by a test, 1 equal within the margin, 1 counted from "
+        "architectures and formulas), 1 contradicted (1 counted), 3 inconclusive. For 1 of the 3 inconclusive ones, "
+        "the published effect is smaller than what these questions can show."
     )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "claim", "difference", "p", "kind"),
+    [
+        ("reproduced", "better", 1.0, 0.001, "reproduced: better"),
+        ("reproduced", "equal or better", 1.0, 0.001, "reproduced: better"),
+        ("reproduced", "equal or better", 1.0, 0.5, "reproduced: equal"),
+        ("reproduced", "equal or better", -1.0, 0.001, "reproduced: equal"),  # a difference within the margin
+        ("reproduced", "equal", 0.0, 0.5, "reproduced: equal"),
+        ("reproduced", "counted", 64.0, float("nan"), "reproduced: counted"),
+        ("contradicted", "equal", 3.0, 0.001, "contradicted: measured"),
+        ("contradicted", "counted", 3.0, float("nan"), "contradicted: counted"),
+        ("within the margin", "better", 0.0, 0.5, "within the margin"),
+    ],
+)
+def test_a_verdict_says_how_it_was_found(root, verdict, claim, difference, p, kind):
+    row = pandas.Series({"verdict": verdict, "claim": claim, "difference": difference, "p Holm": p})
+    assert verdicts._kind(Study.load("tiny"), row) == kind
+
+
+def test_a_reader_is_told_of_one_seed_and_of_a_published_number_against_its_claim():
+    study = Study.load("wikiqa")
+    Claim = namedtuple("Claim", ["claim", "published", "seeds", "verdict", "a", "b"])
+    one = Claim("better", -0.1, "1 and 1", "within the margin", "kd/electra-sum", "kd/electra-robin")
+    assert verdicts._notes(study, one) == [verdicts.AGAINST, verdicts.ONE_SEED]
+    assert verdicts._notes(study, one._replace(claim="equal", seeds="1 and 3")) == []
+    assert verdicts._notes(study, one._replace(published=0.1, verdict="inconclusive")) == []
+    nobody_learns = {"a": "lexical/overlap_then_rank", "b": "lexical/word_overlap", "published": 1.0}
+    assert verdicts._notes(study, one._replace(**nobody_learns)) == []
+
+
+def test_the_depths_and_sets_of_the_cascade_are_this_studys_with_the_papers_beside():
+    study = Study.load("wikiqa")
+    assert verdicts.called(study, {}, "CT-8/target") == "CT to layer 4, alpha 0 (paper: 8)"
+    assert verdicts.called(study, {}, "SR-12-0.3/wide") == "SR, alpha 0.3"
+    assert verdicts.called(study, {"mhs/3h1": "MHS"}, "mhs/3h1") == "MHS"
+    Claim = namedtuple("Claim", ["claim", "set", "verdict", "a"])
+    one = Claim("better", "ASNQ", "inconclusive", "CT-12/wide")
+    assert verdicts._where(study, one) == "ASNQ → WikiQA + SelQA"
+    assert verdicts._where(study, one._replace(set="TREC-QA", a="CT-8/TREC-QA")) == "TREC-QA"
+    assert verdicts._where(study, one._replace(verdict="not testable here")) == "ASNQ"
 
 
 @pytest.mark.parametrize("name", ["sample", "wikiqa"])
@@ -287,3 +359,32 @@ def test_the_kept_counts_of_a_training_set_are_those_of_its_texts(where):
     if (pairs := fidelity.mapped(source, split)) is None:
         pytest.skip(f"{source} is not mapped in params/local.yaml")
     assert tuple(sets.statistics(pairs).loc[policy, sets.COUNTS]) == fidelity.TRAINING[where]
+
+
+def test_no_two_splits_of_the_sets_that_are_said_to_be_apart_share_a_question():
+    splits = {source: ("train", "dev", "test")[source == "selqa" :] for source in fidelity.APART}  # that a study reads
+    found = {(one, split): fidelity.mapped(one, split) for one, names in splits.items() for split in names}
+    if not all(found.values()):
+        pytest.skip("the sets are not mapped in params/local.yaml")
+    assert sets.leakage(found)["questions"].sum() == 0
+
+
+def test_what_is_known_of_texts_that_are_not_here_stands_in_their_place():
+    columns = ["split", "in this study", "questions kept", *sets.COUNTS, *sets.RATES]
+    rows = [["train", "not here", "answered", *[None] * 5], ["dev", "not here", "answered", *[None] * 5]]
+    table = pandas.DataFrame(rows, ["WikiQA", "WikiQA"], columns)
+    found = fidelity.with_training(table)
+    assert found[sets.COUNTS].iloc[0].tolist() == list(fidelity.TRAINING["wikiqa train answered"])
+    assert found["candidates a question"].iloc[0] == pytest.approx(8672 / 873)
+    assert found.iloc[1].isna().sum() == 5
+    assert fidelity.with_training(table.replace("not here", "no"))["questions"].isna().all()
+    test = {"question_id": ["a", "a", "b"]}
+    assert fidelity.seen(Study.load("wikiqa"), test) == (0, 2)
+    assert fidelity.seen(Study.load("sample"), test) is None  # whose questions nobody counted
+
+
+def test_a_share_is_given_of_a_size_and_not_of_a_date_or_a_limit(monkeypatch):
+    found = fidelity.table(Study.load("wikiqa")).set_index("quantity")["difference %"]
+    assert found.filter(like="year of").isna().all()
+    assert found.filter(like="within a V100's peak").isna().all()
+    assert found["cost of 10 of 12 layers (%)"] == pytest.approx(-100 / 6)

@@ -173,4 +173,4 @@ def test_a_row_of_the_main_table_names_the_command_that_makes_it(tab, made):
     tab.goto((made[0] / "index.html").as_uri())
     commands = tab.locator("details.made dd code").all_text_contents()
     assert "as2 fit tiny mhs/3h1/seed-0 mhs/3h1/seed-1" in commands
-    assert tab.locator(".made a[href='tables/00_table_2.csv']").count() == 1
+    assert tab.locator(".made a[href='tables/00_table_1.csv']").count() == 1

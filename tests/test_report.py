@@ -3,7 +3,8 @@ import json
 import pandas
 import pytest
 
-from as2lib.report import Report, figures
+from as2lib.papers import notebooks
+from as2lib.report import Report, figures, provenance
 
 
 @pytest.fixture
@@ -87,3 +88,15 @@ def test_what_was_timed_is_kept_with_its_machine_until_something_else_is_asked(r
     assert report.timed(5, {}, lambda: None)[0] is None  # nothing to measure here: nothing is kept
     kept = (tmp_path / "reports" / "tiny" / "runs" / "times").iterdir()
     assert [path.name for path in kept] == ["02_table_4.json"]
+
+
+def test_a_footer_says_the_seeds_of_its_own_pages_fits_and_groups_what_other_code_made(report, trained, monkeypatch):
+    study = trained.study
+    page = next(one for one in notebooks(study) if one.name == "02_teachers")
+    seeds = sorted({study.plan[name].seed for name in page.runs if study.plan[name].kind == "fit"})
+    monkeypatch.setattr(type(study.store), "outdated", lambda store: ["a/b/seed-0", "a/c/seed-0", "d/seed-1"])
+    said = provenance(study).data
+    assert f"seeds of the fits read here {', '.join(map(str, seeds))} (" in said
+    assert "than there is now**: a/ 2, d/ 1. " in said
+    Report(study, "no notebook of the study")
+    assert f"seeds {study.seeds} (ablations" in provenance(study).data

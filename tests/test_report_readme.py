@@ -15,7 +15,7 @@ def folder(root):
     folder = root / "reports" / "tiny"
     for name in ("tables", "figures", "metrics"):
         (folder / name).mkdir(parents=True)
-    (folder / "tables" / "00_table_2.csv").write_text("system,MAP,MAP ±,published MAP\na|b,71.26,0.5,\nmean,70,,82.1\n")
+    (folder / "tables" / "00_table_1.csv").write_text("system,MAP,MAP ±,published MAP\na|b,71.26,0.5,\nmean,70,,82.1\n")
     (folder / "metrics" / "03.json").write_text(json.dumps({"answer": "MHS is ahead.", "claims": "More."}))
     (folder / "metrics" / "11.json").write_text(json.dumps({"answer": "One system is on the front."}))
     return folder

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pandas
 import pytest
 
-from as2lib.papers import claims as judging
-from as2lib.papers import fidelity, overview
+from as2lib.papers import fidelity, overview, verdicts
 from as2lib.papers.cascade import ratios
 from as2lib.papers.cascade import tables as cascade
 from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme
@@ -191,7 +190,10 @@ def of_votes(value):
     yield from govern.sentences_students(STUDY, found)
     counts = pandas.DataFrame({"good": 1, "same": 9, "bad": 1, "gain": value, "p sign": 0.5}, ["seed 0", "seed 1"])
     yield govern.sentence_gsb(pandas.concat([counts, counts.head(1).set_axis(["published, random queries"])]))
-    yield govern.sentence_replacing(pandas.DataFrame({"better": [value, 0.3], "worse": [-value, -0.1]}))
+    single = systems(value, [f"govern/{one}" for one in ("one-better", "govern-of-5", "one-worse")])
+    single = single.assign(seeds=1, **{govern.AUC: value, "dev MAP": abs(value)})
+    change = pandas.DataFrame({"better": [value, 0.3], "worse": [-value, -0.1]})
+    yield from govern.sentences_replacing(single, change)
     points = pandas.DataFrame({"GOVERN": [60, 60 + value], "mean": [60 + value, 60]}, [1, 5])
     yield govern.sentence_points(points)
     yield govern.answer(STUDY, compared(value, ["a − b"]))
@@ -227,12 +229,13 @@ def of_the_front(value, monkeypatch):
 
 def of_the_whole(value, monkeypatch):
     monkeypatch.setattr(overview, "notebooks", lambda study: [SimpleNamespace(name="03_x", question="Q?")] * 2)
-    counts = pandas.DataFrame(0, ["all"], judging.VERDICTS).assign(reproduced=max(1, int(value > 0) * 5))
-    counts[judging.COUNTED] = int(value > 0)
-    yield judging.sentence(counts)
+    counts = pandas.DataFrame(0, ["all"], [*verdicts.KINDS, verdicts.TOO_SMALL])
+    counts["reproduced: equal"], counts["reproduced: counted"] = max(1, int(value > 0) * 5), int(value > 0)
+    counts["inconclusive"], counts[verdicts.TOO_SMALL] = 2, int(value > 0)
+    yield verdicts.sentence(counts)
     for measured in ({}, {"03": {"answer": "MHS is level with the ensemble."}}):
         for expected in (0, 3):
-            yield overview.verdict(STUDY, measured, counts, expected, expected * (value > 0))
+            yield from overview.verdict(STUDY, measured, counts, expected, expected * (value > 0))
     for states in (["agrees", "agrees"], ["differs", "not here"]):
         yield from fidelity.sentences(pandas.DataFrame({"state": states, "note": ["", "why"]}))
 

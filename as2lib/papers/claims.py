@@ -2,7 +2,8 @@
 
 A claim is about a pair of systems, or about a size that can be counted (`fidelity.COMPUTED`). The tests of one paper's
 claims are corrected (Holm) within a `family`, the claims that one notebook tests together, and a metric.  A pair one
-of whose models has not learnt, being no better than the trivial baseline, shows nothing.
+of whose models has not learnt, being nowhere better than the trivial baseline, shows nothing.
+As a reader sees them: `verdicts`.
 """
 
 import re
@@ -32,31 +33,19 @@ if TYPE_CHECKING:
 VERDICTS = ("reproduced", "contradicted", "within the margin", "inconclusive", "not testable here")
 SIGNS = {"better": ">", "equal": "=", "equal or better": "≥"}
 POWER, SAMPLES = 0.8, 200  # of the smallest effect; bootstrap samples of questions
-SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target)")  # the paper's layers, and alpha
+SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target|TREC-QA)")  # the paper's layers, and alpha
 TESTED = ["seeds", "difference", "low", "high", "p Holm", "p equal", "smallest effect"]
-SHOWN = ["verdict", "claim", "set", "metric", "published", *TESTED, "test", "reason", "source"]
-COUNTED = "of these counted"  # a column of `counts`
 BASELINE = "overlap_then_rank"  # the scorer of WO+RR
-PAPERS_PRECISION = 0.9  # of GOVERN's R@P
+NOT_LEARNT = "has not learnt"
 LEARNT = (
-    "Where a trained model of a pair is not above the trivial baseline WO+RR on the same questions (MAP, mean over "
-    "seeds), it has not learnt, and the verdict is inconclusive whatever the tests say."
+    "Where a trained model of a pair (any of SR's, of a cascade its last exit) is above the trivial baseline WO+RR "
+    "neither on the dev set nor on the test set (MAP, mean over seeds), it has not learnt, and the verdict is "
+    "inconclusive whatever the tests say."
 )
 EFFECT = "Smallest effect: what one uncorrected test finds with a power of 0.8 on these questions."
 BUDGETS = (
     "A system that was also trained longer (13_budget) is judged by those longer fits, except beside a system of "
     "CERBERUS that has only the short ones: then both have the short budget."
-)
-CAPTION = (
-    "Points, a minus b, on this study's test sets, over all seeds of either (seeds: of a and of b); low, high: 95 % "
-    "interval over questions and seeds (over questions alone, with one seed); p Holm: two-sided Wilcoxon, p equal: "
-    "TOST within the study's margin, both corrected (Holm) over the claims that a notebook tests together (whose own "
-    "tables correct also for pairs of which nothing is claimed); of R@P and prAUC a normal test from a bootstrap over "
-    f"questions. {EFFECT} {LEARNT} Of a cascade its last exit has to be above: that an early one is poor may be what "
-    f"is claimed. {BUDGETS} "
-    "A count is ours, of architectures at the papers' sizes, and reproduced within its tolerance, 10 %, or 25 % where "
-    "operations stand for time; whether the numbers that a paper prints agree with each other is the question of Table "
-    "00.6. The set named is the paper's."
 )
 
 
@@ -80,15 +69,6 @@ def verdict(claim: str, difference: float, p_different: float, p_equal: float, a
     if equal:
         return "within the margin"
     return "contradicted" if different else "inconclusive"
-
-
-def judged(study: "Study") -> pandas.DataFrame:
-    """The table of all claims: columns `SHOWN`, index `paper`.  Makes no run: claims without runs are not testable."""
-    table = examined(study, listed())
-    table["claim"] = [_text(study, row) for row in table.itertuples()]
-    table["metric"] = [_measure(study, metric) for metric in table["metric"]]
-    table["test"] = table["test"].where(table["test"] != "", "none named")
-    return table.assign(paper=table["paper"].map(fidelity.NAMES)).set_index("paper")[SHOWN]
 
 
 def examined(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
@@ -143,24 +123,8 @@ def _verdict(row: pandas.Series, alpha: float) -> str:
     return verdict(row["claim"], row["difference"], row["p Holm"], row["p equal"], alpha)
 
 
-def _text(study: "Study", row) -> str:
-    if row.claim == "counted":
-        return f"{row.says} (± {row.tolerance:g} %)"
-    names = names_of(study)
-    return f"{names.get(row.a, row.a)} {SIGNS[row.claim]} {names.get(row.b, row.b)}"
-
-
-def _measure(study: "Study", metric: str) -> str:
-    """A metric, with its precision where it has one, and the paper's where that is another."""
-    if not metric.endswith("R@P"):
-        return metric
-    ours = study.govern.precisions[-1] if study.govern else PAPERS_PRECISION
-    theirs = "" if ours == PAPERS_PRECISION else f" (published: {100 * PAPERS_PRECISION:g})"
-    return f"{metric}={100 * ours:g}{theirs}"
-
-
 def names_of(study: "Study") -> dict[str, str]:
-    """What the catalogues call the systems; those of the cascade keep the name in its csv, with the paper's layers."""
+    """What the catalogues call the systems; those of the cascade's depths are told by `verdicts.called`."""
     rooms = {govern_systems: study.govern, cosinet_systems: study.cosinet, cerberus_systems: True}  # room → is there
     there = [room for room, section in rooms.items() if section]
     found = {prefix: system.name for room in there for prefix, system in room.systems(study).items()}
@@ -188,30 +152,42 @@ def reason(study: "Study", row) -> str:
 
 
 def not_learnt(study: "Study", a: str, b: str) -> str:
-    """Which trained model of a pair is not above the trivial baseline on the same questions; empty where none is.
+    """Which trained model of a pair is above the trivial baseline on neither of the sets that it is scored on.
 
-    Also empty where the study ranks the set that they are scored on by no trivial baseline.
+    Dev alone would be another corpus for some, the test set alone a knife's edge.  Empty where all have learnt, or
+    where the study ranks neither set by the trivial baseline.
     """
     baselines = [run for run in study.plan.values() if run.spec.get("scorer") == BASELINE]
-    for who, name in (("the rival", b), ("the system itself", a)):
-        scheme = SCHEME.fullmatch(name)
-        if scheme and scheme[1] == "CT":
-            name = f"CT-{cascade_systems.PAPER_EXITS[-1]}/{scheme[4]}"
-        run = study.plan[runs_of(study, name)[0]]
-        trivial = [one.name for one in baselines if one.data["test"] == run.data["test"]]
-        if trivial and run.kind != "lexical":
-            scores = {"own": scores_of(study, name), "trivial": scores_of(study, trivial[0])}
-            found = mean_and_spread(frame(scores))["MAP"]
-            if found["own"] <= found["trivial"]:
-                return f"{who} has not learnt: MAP {number(found['own'])}, WO+RR {number(found['trivial'])}"
+    for who, system in (("the rival", b), ("the system itself", a)):
+        for name in _learners(study, system):
+            run, below = study.plan[runs_of(study, name)[0]], []
+            for split, called in (("dev", "dev"), ("test", "the test set")):
+                trivial = [one.name for one in baselines if one.data.get(split) == run.data.get(split, "")]
+                if trivial and run.kind != "lexical":
+                    scores = {"own": scores_of(study, name, split), "trivial": scores_of(study, trivial[0], split)}
+                    found = mean_and_spread(frame(scores))["MAP"]
+                    said = f"MAP {number(found['own'])}, WO+RR {number(found['trivial'])} on {called}"
+                    below.append(said if found["own"] <= found["trivial"] else "")
+            if below and all(below):
+                return f"{who} {NOT_LEARNT}: {'; '.join(below)}"
     return ""
+
+
+def _learners(study: "Study", name: str) -> list[str]:
+    """The systems that have to have learnt where this one is judged."""
+    if not (found := SCHEME.fullmatch(name)) or found[1] == "MT":
+        return [name]
+    if found[1] == "CT":
+        return [f"CT-{cascade_systems.PAPER_EXITS[-1]}/{found[4]}"]
+    models = [f"MT-{n}/{found[4]}" for n in cascade_systems.PAPER_EXITS if n <= int(found[2])]
+    return [model for model in models if runs_of(study, model)]
 
 
 def runs_of(study: "Study", name: str) -> list[str]:
     """The runs behind a system of a claim; none where the study plans none."""
     prefixes = [name]
     if SCHEME.fullmatch(name):
-        scheme, where = _scheme(study, name)
+        scheme, where = scheme_of(study, name)
         if scheme is None:
             return []
         exits = [n for n in study.cascade.exits if n <= scheme.layers] if scheme.method == "SR" else [scheme.layers]
@@ -220,7 +196,7 @@ def runs_of(study: "Study", name: str) -> list[str]:
     return [run for one in prefixes for run in study.store.below(one)] if planned >= {*prefixes} else []
 
 
-def _scheme(study: "Study", name: str) -> tuple[Scheme | None, str]:
+def scheme_of(study: "Study", name: str) -> tuple[Scheme | None, str]:
     """The cascade's scheme of that name, with this study's exits in the place of the paper's, the full depth alike."""
     method, layers, alpha, where = SCHEME.fullmatch(name).groups()
     ours = study.cascade.exits[::-1] if study.cascade else []
@@ -229,15 +205,15 @@ def _scheme(study: "Study", name: str) -> tuple[Scheme | None, str]:
     return (Scheme(method, layers, alpha) if layers else None), where
 
 
-def scores_of(study: "Study", name: str) -> list[pandas.DataFrame]:
-    """What a system of a claim scored on its test set, a table a seed."""
+def scores_of(study: "Study", name: str, split: str = "test") -> list[pandas.DataFrame]:
+    """What a system of a claim scored on a set, a table a seed."""
     wanted = runs_of(study, name)
     if not SCHEME.fullmatch(name):
-        return [study.run(run).scores("test") for run in wanted]
-    scheme, where = _scheme(study, name)
+        return [study.run(run).scores(split) for run in wanted]
+    scheme, where = scheme_of(study, name)
     if where == "wide":
-        return [cascade_tables.scored(study, scheme)]
-    tables = [study.run(run).scores() for run in wanted]
+        return [cascade_tables.scored(study, scheme, split)]
+    tables = [study.run(run).scores(split) for run in wanted]
     column = "score" if scheme.method == "MT" else f"exit_{scheme.layers}"
     return [table.assign(score=table[column]) for table in tables]
 
@@ -285,27 +261,3 @@ def over_thresholds(study: "Study", scores: dict, pairs: list[tuple[str, str]], 
         rows[a, b] = row | {"p Holm": 2 * norm.sf(abs(gap) / sure), "p equal": norm.sf((margin - abs(gap)) / sure)}
     found = pandas.DataFrame.from_dict(rows, orient="index")
     return found.assign(**{name: significance.holm(found[name]) for name in ("p Holm", "p equal")})
-
-
-def counts(table: pandas.DataFrame) -> pandas.DataFrame:
-    """How many claims of each paper got each verdict, how many of the reproduced are counts, and of all.
-
-    table: from `judged`.
-    """
-    found = pandas.crosstab(table.index, table["verdict"]).reindex(
-        index=fidelity.NAMES.values(), columns=VERDICTS, fill_value=0
-    )
-    counted = (table["verdict"] == VERDICTS[0]) & (table["test"] == "counted")
-    found.insert(1, COUNTED, counted.groupby(level=0).sum().reindex(found.index, fill_value=0))
-    return pandas.concat([found, found.sum().to_frame("all").T]).rename_axis("paper")
-
-
-def sentence(counts: pandas.DataFrame) -> str:
-    """counts: from `counts`."""
-    every = counts.loc["all"]
-    said = {name: f"{every[name]} {name}" for name in VERDICTS if every[name]}
-    if first := said.get(VERDICTS[0]):
-        counted, measured = every[COUNTED], every[VERDICTS[0]] - every[COUNTED]
-        ways = [f"{counted} counted from architectures"] * bool(counted) + [f"{measured} measured on test sets"]
-        said[VERDICTS[0]] = f"{first} ({', '.join(ways if measured else ways[:-1])})"
-    return f"Of {every[list(VERDICTS)].sum()} claims of the papers: {', '.join(said.values())}."

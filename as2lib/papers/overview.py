@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas
 
-from as2lib.papers import claims, notebooks
+from as2lib.papers import notebooks, verdicts
+from as2lib.papers.cerberus.tables import note_on_families
 from as2lib.runs.results import published
 from as2lib.runs.wording import number, some
 
@@ -16,21 +17,20 @@ NOT_RUN = "not run"
 Measured = dict[str, dict[str, Any]]  # notebook's number → what it recorded
 
 
-def verdict(study: "Study", measured: Measured, counts: pandas.DataFrame, expected: int, moved: int) -> str:
-    """What was found, and whether to trust it, in three sentences.
+def verdict(study: "Study", measured: Measured, counts: pandas.DataFrame, expected: int, moved: int) -> list[str]:
+    """What was found, and whether to trust it: a sentence each.
 
-    counts: from `claims.counts`.  expected, moved: how many numbers the study has to give, and does not.
+    counts: from `verdicts.counts`.  expected, moved: how many numbers the study has to give, and does not.
     """
     said = [
         f"{question} {NOT_RUN}." if (text := answer(measured, number)) == NOT_RUN else text
         for number, question in headlines(study).items()
     ]
-    trust = "there is no file of numbers that a clean run must give"
+    trust = "There is no file of numbers that a clean run must give."
     if expected:
-        trust = (
-            f"of the numbers that a clean run must give, {some(expected - moved, expected)} are within their tolerance"
-        )
-    return " ".join([*said, f"{claims.sentence(counts).removesuffix('.')}; {trust}."])
+        within = some(expected - moved, expected)
+        trust = f"Of the numbers that a clean run must give, {within} are within their tolerance."
+    return [*said, verdicts.sentence(counts), trust]
 
 
 def legend(study: "Study") -> str:
@@ -46,7 +46,7 @@ def legend(study: "Study") -> str:
         "between rows, not levels. Systems are compared on the same questions: p below "
         f"{given.alpha:g} (Wilcoxon, Holm-corrected) counts as a difference; equal is what TOST puts within "
         f"{100 * given.margin:g} points of MAP, no less than gains that the papers report (MHS over its base model, "
-        f"WikiQA: {gain}), so “equal” does not rule these out."
+        f"WikiQA: {gain}), so “equal” does not rule these out.{note_on_families(study)}"
     )
 
 

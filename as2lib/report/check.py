@@ -1,6 +1,7 @@
 """Whether a study gave the numbers it is expected to give, and what exactly it gave; runs nothing."""
 
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from as2lib.intact import Damaged, note, read_json
@@ -9,6 +10,8 @@ from as2lib.runs.files import write_json
 
 if TYPE_CHECKING:
     from as2lib.study import Study
+
+NEAR = 0.02  # what another processor or library may change of a number from the same scores
 
 
 def measured(study: "Study") -> dict[str, dict[str, Any]]:
@@ -30,6 +33,22 @@ def expected(study: "Study") -> dict[str, dict[str, dict[str, float]]]:
     """Notebook number → name → `value` and `tolerance`; empty where the study has no such file."""
     path = params_file(f"expected/{study.study}.json")
     return read_json(path) if path.exists() else {}
+
+
+def write_expected(study: "Study") -> Path:
+    """`params/expected/<study>.json`: the numbers that its notebooks recorded; 00, which reads it, is left out.
+
+    For a study whose scores are published: counts must be the same, other numbers within `NEAR`.
+    """
+    found, near = {}, {int: 0, float: NEAR}
+    for number, names in measured(study).items():
+        kept = {name: value for name, value in names.items() if type(value) in (int, float)}
+        rows = {name: {"value": round(value, 3), "tolerance": near[type(value)]} for name, value in kept.items()}
+        found |= {number: rows} if rows and number != "00" else {}
+    path = find_root() / "params" / "expected" / f"{study.study}.json"
+    path.parent.mkdir(exist_ok=True)
+    write_json(path, found)
+    return path
 
 
 def moved(study: "Study") -> list[str]:

@@ -4,6 +4,7 @@ import json
 import math
 import platform
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -16,16 +17,18 @@ from matplotlib.figure import Figure
 
 from as2lib.escape import code, html, markdown
 from as2lib.intact import Damaged, note, read_json
+from as2lib.papers import notebooks
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, tables
 from as2lib.report.check import write_manifest
 from as2lib.runs.files import write_json
+from as2lib.runs.wording import listed
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-LISTED = 8  # runs by other code that a page names
+OPENED: dict[str, str] = {}  # study's folder → the notebook whose `Report` was made last, whose page this is
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 
 
@@ -40,6 +43,7 @@ class Report:
     def __init__(self, study: "Study", notebook: str):
         self.study, self.notebook, self.number = study, notebook, notebook[:2]
         self.folder = find_root() / "reports" / study.variant
+        OPENED[study.variant] = notebook
         self.metrics: dict[bool, dict[str, Any]] = {False: {}, True: {}}  # by `timing`
         self.claims: dict[bool, list[str]] = {False: [], True: []}
         if changed := changes(study):
@@ -169,13 +173,28 @@ def provenance(study: "Study") -> Markdown:
         write_manifest(study)
         changed = f" · not as its file says: {changed}"
     outdated, whole = study.store.outdated(), len(study.plan)
+    groups = Counter(name.partition("/")[0] for name in outdated)
     other = f" **{len(outdated)} of {whole} runs were made by other code than there is now**: "
-    other += markdown(", ".join(outdated[:LISTED])) + (", …" if len(outdated) > LISTED else ".")
+    other += markdown(", ".join(f"{group}/ {count}" for group, count in groups.items()))
+    other += ". Their scores stand as they were made; an edit of a module that scores is other code, too."
     return Markdown(
-        f"Study `{study.study}` · seeds {study.seeds} (ablations {study.grid_seeds}) · precision {study.precision} · "
-        f"{study.threads} thread(s) a fit{changed} · Python {platform.python_version()}, {versions}. Runs are "
-        f"listed with their identities in `manifest.json`.{other if outdated else ''}"
+        f"Study `{study.study}` · {_computed_with(study)} · {study.threads} thread(s) a fit{changed} · Python "
+        f"{platform.python_version()}, {versions}. Runs are listed with their identities in `manifest.json`."
+        f"{other if outdated else ''}"
     )
+
+
+def _computed_with(study: "Study") -> str:
+    """Seeds and precisions of the fits that the page reads; the study's own where it is no notebook of the study."""
+    page = next((one for one in notebooks(study) if one.name == OPENED.get(study.variant)), None)
+    if page is None:
+        return f"seeds {study.seeds} (ablations {study.grid_seeds}) · precision {study.precision}"
+    fits = [run for name in page.runs if (run := study.plan[name]).kind == "fit"]
+    if not fits:
+        return "no fit is read here"
+    seeds = ", ".join(map(str, sorted({run.seed for run in fits})))
+    precisions = listed(sorted({run.precision or study.precision for run in fits}))
+    return f"seeds of the fits read here {seeds} (a row has those that its table says) · precision {precisions}"
 
 
 def changes(study: "Study") -> str:

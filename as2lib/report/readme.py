@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Said = str | Callable[["Study"], str]
 SECTIONS: tuple[tuple[str, tuple[str, int], Said], ...] = (
     # title, what follows it (a table `NN_table_k` with its digits, or a figure `NN_figure_k`), what is said of it
-    ("The main table", ("00_table_2", 1), "Accuracy in percent on the target test set, mean ± spread over seeds."),
+    ("The main table", ("00_table_1", 1), "Accuracy in percent on the target test set, mean ± spread over seeds."),
     ("A second target", ("03_table_3", 1), second_tables.sentence_target),
     ("What differs there", ("03_table_4", 2), "Points of MAP, paired over its questions (03_distillation)."),
     ("Accuracy against cost", ("11_figure_1", 0), "A point is a system, the fuller the surer it is on the front."),

@@ -10,6 +10,7 @@ from as2lib import escape
 from as2lib.runs.wording import number, p_cell
 
 MISSING = "–"
+SHORT = 24  # letters of a cell up to which a column of words needs little room
 COUNTED = ("questions", "pairs", "correct", "parameters", "layers", "units", "heads", "seconds", "row", "seeds")
 
 
@@ -45,7 +46,9 @@ def as_html(shown: pandas.DataFrame, left: Sequence[str], name: str, leads_to: M
 
     left: columns of words.  name: an id of the table.
     """
-    style = {column: ' class="words"' if column in left else "" for column in shown}
+    longest = shown.map(len).max()
+    kinds = {column: "short words" if longest[column] <= SHORT else "words" for column in left}
+    style = {column: f' class="{kinds[column]}"' if column in kinds else "" for column in shown}
     head = "".join(f'<th scope="col"{style[column]}>{escape.html(column)}</th>' for column in shown)
     rows = []
     for first, *others in shown.itertuples(index=False, name=None):
