@@ -288,6 +288,10 @@ def relative_cost(study: "Study") -> float:
 
 
 def sentence_two_stages(table: pandas.DataFrame, mhs: float, cosinet: float) -> str:
+    """How many candidates to keep, chosen on dev (where nothing is scored there, on the test set, which it says).
+
+    table: from `two_stages`.  mhs, cosinet: MAP of either alone, in percent.
+    """
     unseen, top = table["dev MAP"].isna().any(), table["MAP"].idxmax()
     best = table.loc[top if unseen else table["dev MAP"].idxmax()]
     cost = f"{number(best['cost %'], 0)} % of the operations"
