@@ -13,7 +13,7 @@ from as2lib.runs import estimate
 from as2lib.runs.fit import teacher_logits
 from as2lib.runs.fit.calibration import log_shares
 from as2lib.runs.make import make_all
-from tests.invented import FIT
+from tests.invented import FIT, invent
 from tests.test_cosinet_runs import SECTION
 
 KINDS = {"cosinet": SECTION, "kinds": {"rows": ["mhs/3h1", "kd/electra-sum"]}}
@@ -75,3 +75,14 @@ def test_a_student_of_kinds_learns_from_calibrated_scores_of_its_own_pairs(root)
 def test_a_row_was_made_by_the_seeds_that_its_caption_names(root):
     study, found = Study.load("tiny", KINDS | {"seeds": [0, 1]}), DataFrame({"run": ["ca/birnn"]}, index=["CA"])
     assert tables.runs_behind(study, found) == {"CA": ["ca/birnn/seed-0"]}
+
+
+def test_the_answer_names_every_student_and_each_is_set_beside_its_own_twin(root):
+    study = Study.load("tiny", KINDS)
+    invent(study)
+    found = tables.table(study)
+    said, gain = tables.answer(study, found), found["difference"].dropna()
+    assert list(gain.index) == ["MHS, three kinds", "KD_Sum, three kinds"]
+    first, second = said.split(" KD_Sum, three kinds, is ")
+    for name, part in zip(gain.index, (first, second), strict=True):
+        assert f"{abs(gain[name]):.1f} points of MAP {'above' if gain[name] > 0 else 'below'} its twin" in part

@@ -1,8 +1,10 @@
 from types import SimpleNamespace
 
 import pytest
+import torch
+from torch import nn
 
-from as2lib import Study
+from as2lib import Study, imported
 from as2lib.papers.cerberus import budget, longer
 from tests.invented import FIT, invent
 
@@ -50,6 +52,30 @@ def test_the_student_is_fitted_at_each_point_of_the_grid_but_the_one_that_it_has
     assert {**grid[0].spec, "alpha": 0.5} == own.spec
     assert (grid[0].parents, grid[0].data, grid[0].seed) == (own.parents, own.data, own.seed)
     assert grid[0].name in {name for one in longer.notebooks(study) for name in one.runs}
+
+
+def test_a_row_named_once_has_its_first_seed_alone_and_counts_as_a_row(root):
+    study = with_rows("base/electra", once=["base/roberta"], seeds=[0, 1])
+    runs = {run.name for run in longer.runs(study)}
+    assert {f"longer/base/electra/seed-{seed}" for seed in (0, 1)} < runs
+    assert {name for name in runs if "base/roberta" in name} == {"longer/base/roberta/seed-0"}
+    assert longer.twin(study, "base/roberta") == "longer/base/roberta" in longer.called(study)
+    assert "Rows without a spread there: seed 0." in budget.caption(study)
+
+
+def test_one_point_is_the_same_student_that_drops_nothing(root):
+    study = with_rows("base/electra", without_dropout=True)
+    found = {run.name: run for run in longer.runs(study)}
+    own, point = found["longer/kd/electra/seed-0"], found["longer/grid/kd/electra/without-dropout"]
+    assert (point.parents, point.seed, point.data) == (own.parents, own.seed, own.data)
+    assert study.store.identity(point.name) != study.store.identity(own.name)
+    model = imported.load(point.spec["model"])(nn.Sequential(nn.Dropout(0.5), nn.Linear(3, 3)))
+    assert model.training
+    assert torch.equal(model[0](torch.ones(9)), torch.ones(9))
+    invent(study)
+    tried = budget.tried(study)
+    assert list(tried.index) == ["alpha 0.5, tau 3", "alpha 0.5, tau 3, no dropout"]
+    assert budget.sentences_tried(study, tried)[0].endswith(f"own point has {tried['MAP'].iloc[0]:.1f}.")
 
 
 def test_points_are_ranked_by_dev_alone_beside_the_studys_own(root):

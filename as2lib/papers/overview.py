@@ -39,7 +39,8 @@ def legend(study: "Study") -> str:
     gain = number(paper["mhs/3h1"] - paper["base/electra"])
     longer = ""
     if study.longer:
-        longer = f" Trained longer: the same at a larger budget, {len(study.longer.seeds)} seeds (13_budget)."
+        once = ", ablations one" if study.longer.once else ""
+        longer = f" Trained longer: the same at a larger budget, {len(study.longer.seeds)} seeds{once} (13_budget)."
     return (
         "MHS: CERBERUS's student, one encoder with several heads; CA: Compare-Aggregate; WO+RR: word overlap, ties by "
         f"the original order.{longer} Published levels are of larger encoders, transferred from ASNQ: read differences "

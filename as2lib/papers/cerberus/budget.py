@@ -18,6 +18,7 @@ TRIVIAL, ALONE, STUDENT, HEADS = "lexical/overlap_then_rank", "base/electra", "k
 LARGE = "teacher/electra"
 AMONG = [  # the comparisons that the paper is about
     (STUDENT, ALONE), (HEADS, ALONE), (HEADS, STUDENT), (HEADS, "ensemble/distilled"), (LARGE, ALONE), (HEADS, LARGE),
+    *((HEADS, other) for other in ("kd/electra-sum", "kd/electra-robin", "mhs/3h1-one-teacher", "mhs/3h1-no-teacher")),
 ]  # fmt: skip
 
 
@@ -61,7 +62,7 @@ def other_changes(study: "Study") -> str:
     longer, own = study.longer, study.fit.direct
     pairs = {"precision": (longer.precision, study.precision), "kernels": (longer.kernels, study.kernels)}
     found = [name for name, (a, b) in (pairs | {"seeds": (longer.seeds, study.seeds)}).items() if a != b]
-    if longer.direct and any(row.startswith("direct/") for row in longer.rows):
+    if longer.direct and any(row.startswith("direct/") for row in longer.every):
         found += ["the rate of fits without transfer"] * (longer.direct.learning_rate != own.learning_rate)
     return f" (with it change {listed(found)})" if found else ""
 
@@ -70,7 +71,8 @@ def caption(study: "Study") -> str:
     """Below `table`: policy, seeds, both budgets, what else differs, and the published table."""
     longer, seeds = study.longer, lambda found: f"seed{'s' * (len(found) > 1)} {', '.join(map(str, found))}"
     direct, otherwise = "", f"; {found}" if (found := computing(study)) else ""
-    if longer.direct and any(row.startswith("direct/") for row in longer.rows):
+    once = f"Rows without a spread there: {seeds(longer.seeds[:1])}. " if longer.once else ""
+    if longer.direct and any(row.startswith("direct/") for row in longer.every):
         own, before = longer.direct, study.fit.direct
         direct = (
             f"Without transfer: {seeds(longer.seeds[:1])}, at most {own.steps:,} steps at a rate of "
@@ -80,13 +82,13 @@ def caption(study: "Study") -> str:
         f"Test set, answered questions; {results.TIE_RULE}. Percent, {seeds(study.seeds)}; longer: "
         f"{seeds(longer.seeds)}, {steps(study, BEFORE + 'transfer/')} of transfer, by its set, and at most "
         f"{longer.adapt.steps:,} of adapt, against {steps(study, 'transfer/')} and {study.fit.adapt.steps:,}"
-        f"{otherwise}. {direct}Difference: longer minus shorter, points of MAP, with its 95 % bootstrap interval over "
-        f"questions. Published: {results.published_set(study)}, CERBERUS Table 2. {notes(study)}"
+        f"{otherwise}. {once}{direct}Difference: longer minus shorter, points of MAP, with its 95 % bootstrap interval "
+        f"over questions. Published: {results.published_set(study)}, CERBERUS Table 2. {notes(study)}"
     )
 
 
 def among(study: "Study") -> pandas.DataFrame:
-    """`results.compare` of systems at the larger budget: a teacher's worth, and that of heads; index (a, b)."""
+    """`results.compare` of systems at the larger budget, index (a, b): what a teacher, heads, and strategies bring."""
     rows = called(study)
     pairs = [(BEFORE + a, BEFORE + b) for a, b in AMONG if {BEFORE + a, BEFORE + b} <= set(rows)]
     return tested(study, pairs)
@@ -99,7 +101,7 @@ def names(study: "Study") -> dict[str, str]:
 
 
 def tried(study: "Study") -> pandas.DataFrame:
-    """A row a point of `longer.grid` and the study's own: run, alpha, tau, P@1 and MAP on dev in percent.
+    """A row a point of `longer.grid`, the study's own, and without dropout: run, alpha, tau; P@1, MAP on dev, percent.
 
     Empty where nothing was tried.
     """
@@ -111,14 +113,17 @@ def tried(study: "Study") -> pandas.DataFrame:
     rows = [{"run": name, "alpha": spec["alpha"], "tau": spec["tau"], **means.loc[name]} for name, spec in runs.items()]
     found = pandas.DataFrame(rows).sort_values(["alpha", "tau"])
     points = "alpha " + found["alpha"].map("{:g}".format) + ", tau " + found["tau"].map("{:g}".format)
+    points += found["run"].map(lambda name: ", no dropout" * ("model" in runs[name]))
     return found.set_index(points.rename("point"))
 
 
 def caption_tried(study: "Study") -> str:
     own, seed, student = study.distillation, study.longer.seeds[0], systems(study)[TRIED].name
+    dropped = " Without dropout: in this step, not in the transfer step." if study.longer.without_dropout else ""
     return (
         f"Dev set, answered questions; {results.TIE_RULE}. Percent, seed {seed}: {student}, always with the same start "
-        f"and teacher. The study's own are alpha {own.alpha:g} and tau {own.tau:g}, which the rows of Table 13.1 use."
+        f"and teacher.{dropped} The study's own are alpha {own.alpha:g} and tau {own.tau:g}, which the rows of "
+        "Table 13.1 use."
     )
 
 
@@ -126,8 +131,8 @@ def sentences_tried(study: "Study", found: pandas.DataFrame) -> list[str]:
     """Where the study's own alpha and tau stand among those tried.  found: from `tried`."""
     if found.empty:
         return []
-    own, best, worst = study.distillation, found["MAP"].idxmax(), found["MAP"].idxmin()
-    here = found.loc[(found["alpha"] == own.alpha) & (found["tau"] == own.tau), "MAP"].iloc[0]
+    best, worst = found["MAP"].idxmax(), found["MAP"].idxmin()
+    here = found.loc[~found["run"].str.startswith(GRID), "MAP"].item()
     return [
         f"Of {len(found)} points dev ranks {best} first, with MAP {number(found.loc[best, 'MAP'])}, and {worst} last, "
         f"with {number(found.loc[worst, 'MAP'])}; the study's own point has {number(here)}."

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 BEFORE, ADDED = systems.LONGER, ", trained longer"  # to the names of these runs, and to what tables call them
 TRIED = "kd/electra"  # the student that is fitted at the points of `longer.grid`, which are under GRID
 GRID = f"{BEFORE}grid/{TRIED}/"
+WITHOUT_DROPOUT = "as2lib.models.dropout:without"  # what changes the model of one of these points
 
 
 def study_of(study: "Study") -> "Study":
@@ -32,17 +33,21 @@ def study_of(study: "Study") -> "Study":
 
 
 def runs(study: "Study") -> list[Run]:
-    """The runs behind the rows, parents before children, under `longer/`."""
+    """The runs behind the rows, parents before children, under `longer/`; of `once`, those of the first seed."""
     if not study.longer:
         return []
     every = {run.name: run for run in plan.runs(study_of(study))}
-    if unknown := [row for row in study.longer.rows if not any(prefix_of(name) == row for name in every)]:
+    if unknown := [row for row in study.longer.every if not any(prefix_of(name) == row for name in every)]:
         raise ValueError(f"longer.rows: expected systems of CERBERUS, such as mhs/3h1; got {', '.join(unknown)}")
-    own = every[f"{TRIED}/seed-{study.longer.seeds[0]}"]
+    first = f"/seed-{study.longer.seeds[0]}"
+    own = every[TRIED + first]
     grid = study.longer.grid.model_dump()  # one thing varies, the other stays as the study has it
     points = tried(own, [point for name, values in grid.items() for point in points_for(own, {name: values})])
+    if study.longer.without_dropout:
+        points.append(replace(own, name=f"grid/{TRIED}/without-dropout", spec={**own.spec, "model": WITHOUT_DROPOUT}))
     every |= {run.name: run for run in points if run.spec != own.spec}
     wanted = {own.name, *names(points)} if points else set()
+    wanted |= {row + first for row in study.longer.once}
     for name in reversed(every):
         if name in wanted or prefix_of(name) in study.longer.rows:
             wanted |= {name, *every[name].parent_names}
@@ -60,14 +65,14 @@ def notebooks(study: "Study") -> list[Notebook]:
     if not study.longer:
         return []
     question, answers = "Is a small gain the method's, or the budget's?", "CERBERUS Table 2 at a larger budget"
-    rows = {systems.TRIVIAL[-1].prefix, *study.longer.rows, *fits(study)}
+    rows = {systems.TRIVIAL[-1].prefix, *study.longer.every, *fits(study)}
     prefixes = rows | {name for name in study.plan if name.startswith(GRID)}
     return [Notebook("13_budget", question, answers, of_systems(study, prefixes))]
 
 
 def fits(study: "Study") -> list[str]:
     """The prefixes of every row at the larger budget, and of the members of those that are ensembles."""
-    rows = [BEFORE + row for row in study.longer.rows]
+    rows = [BEFORE + row for row in study.longer.every]
     made = [run for name, run in study.plan.items() if prefix_of(name) in rows]
     return [*dict.fromkeys([*rows, *(prefix_of(name) for run in made for name in run.parents.get("members", ()))])]
 
@@ -79,7 +84,7 @@ def beside(study: "Study", answer: str) -> str:
 
 def twin(study: "Study", prefix: str) -> str:
     """The prefix of the same row at the larger budget; of the row itself where the study does not have it there."""
-    return BEFORE + prefix if study.longer and prefix in study.longer.rows else prefix
+    return BEFORE + prefix if study.longer and prefix in study.longer.every else prefix
 
 
 def twins(study: "Study", rows: dict[str, str]) -> dict[str, str]:
@@ -97,7 +102,7 @@ def called(study: "Study") -> dict[str, System]:
     """Run prefix → system, of the rows at the larger budget, in the order of the catalogue; none without a section."""
     found = {}
     for prefix, row in systems.systems(study).items():
-        if study.longer and prefix in study.longer.rows:
+        if study.longer and prefix in study.longer.every:
             label, short = row.label + ADDED, row.name + ADDED
             found[BEFORE + prefix] = replace(row, prefix=BEFORE + prefix, label=label, short=short)
     return found

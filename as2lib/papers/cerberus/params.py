@@ -42,6 +42,7 @@ class Longer(Strict):
     """Rows of Table 2 that are trained again at a larger budget, beside those of the study's own."""
 
     rows: list[str] = Field(min_length=1, description="by the names of their runs; what they are made from comes along")
+    once: list[str] = Field([], description="further rows, of which the first seed alone is fitted")
     transfer: Training
     adapt: Training
     direct: Training | None = Field(None, description="of rows without a transfer step, such as direct/electra-base")
@@ -49,9 +50,15 @@ class Longer(Strict):
         {}, description="what differs from `transfer`, by family"
     )
     grid: Balances = Field(Balances(), description="kd/electra with each alpha, and with each tau, to compare on dev")
+    without_dropout: bool = Field(False, description="kd/electra without dropout, too, to compare on dev")
     seeds: Seeds = Field([0], min_length=1)
     precision: Literal["float32", "bf16", "auto"] = "float32"
     kernels: bool = True
+
+    @property
+    def every(self) -> list[str]:
+        """All rows, those of one seed last."""
+        return [*self.rows, *self.once]
 
 
 class Second(Strict):

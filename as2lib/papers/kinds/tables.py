@@ -129,18 +129,20 @@ def sentences_heads(found: pandas.DataFrame) -> list[str]:
 
 
 def answer(study: "Study", found: pandas.DataFrame) -> str:
-    """found: from `table`."""
+    """The first student's whole, of the others what three kinds change.  found: from `table`."""
     rows = found.reset_index().set_index("run")
     (new, twin), *_ = pairs(study)
     published = rows["published MAP"]
     beside = ""
     if pandas.notna(published.get(new)) and pandas.notna(published.get(twin)):
         beside = f" (the paper, on IAS2: {apart(published[new] - published[twin], 'Hydra')})"
-    return (
-        f"{rows.loc[new, 'system']}, has MAP {number(rows.loc[new, 'MAP'])}, "
-        f"{apart(rows.loc[new, 'difference'], 'its twin of one kind')}{beside}: "
-        f"{results.verdict(study, rows.loc[new])}."
-    )
+    said = []
+    for one, _ in pairs(study):
+        apart_by = apart(rows.loc[one, "difference"], "its twin of one kind")
+        said.append((rows.loc[one, "system"], apart_by, results.verdict(study, rows.loc[one])))
+    (name, apart_by, verdict), *others = said
+    first = f"{name}, has MAP {number(rows.loc[new, 'MAP'])}, {apart_by}{beside}: {verdict}."
+    return " ".join([first, *(f"{name}, is {apart_by}: {verdict}." for name, apart_by, verdict in others)])
 
 
 def recorded(found: pandas.DataFrame) -> dict[str, float]:
