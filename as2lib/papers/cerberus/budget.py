@@ -100,6 +100,11 @@ def names(study: "Study") -> dict[str, str]:
     return {prefix: shorter[prefix.removeprefix(BEFORE)].name for prefix in called(study)}
 
 
+def once(study: "Study") -> list[str]:
+    """The prefixes of the rows at the larger budget that have their first seed alone."""
+    return [BEFORE + row for row in study.longer.once]
+
+
 def tried(study: "Study") -> pandas.DataFrame:
     """A row a point of `longer.grid`, the study's own, and without dropout: run, alpha, tau; P@1, MAP on dev, percent.
 
