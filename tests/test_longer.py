@@ -99,8 +99,9 @@ def test_the_grid_varies_alpha_and_tau_alone(root):
 
 
 def test_a_row_that_no_system_has_is_refused_by_name(root):
-    with pytest.raises(ValueError, match=r"longer.rows: expected systems of CERBERUS.*got mhs/3h9"):
-        with_rows("base/electra", "mhs/3h9").plan  # noqa: B018
+    for given in (with_rows("base/electra", "mhs/3h9"), with_rows("base/electra", once=["mhs/3h9"])):
+        with pytest.raises(ValueError, match=r"longer.rows, longer.once: expected systems of CERBERUS.*got mhs/3h9"):
+            given.plan  # noqa: B018
 
 
 def test_the_notebook_of_a_study_without_longer_rows_says_which_study_has_some(root):

@@ -39,7 +39,7 @@ def legend(study: "Study") -> str:
     gain = number(paper["mhs/3h1"] - paper["base/electra"])
     longer = ""
     if study.longer:
-        once = ", ablations one" if study.longer.once else ""
+        once = ", some rows one" if study.longer.once else ""
         longer = f" Trained longer: the same at a larger budget, {len(study.longer.seeds)} seeds{once} (13_budget)."
     return (
         "MHS: CERBERUS's student, one encoder with several heads; CA: Compare-Aggregate; WO+RR: word overlap, ties by "

@@ -38,7 +38,9 @@ def runs(study: "Study") -> list[Run]:
         return []
     every = {run.name: run for run in plan.runs(study_of(study))}
     if unknown := [row for row in study.longer.every if not any(prefix_of(name) == row for name in every)]:
-        raise ValueError(f"longer.rows: expected systems of CERBERUS, such as mhs/3h1; got {', '.join(unknown)}")
+        raise ValueError(
+            f"longer.rows, longer.once: expected systems of CERBERUS, such as mhs/3h1; got {', '.join(unknown)}"
+        )
     first = f"/seed-{study.longer.seeds[0]}"
     own = every[TRIED + first]
     grid = study.longer.grid.model_dump()  # one thing varies, the other stays as the study has it
