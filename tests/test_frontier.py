@@ -256,7 +256,7 @@ def test_the_figure_names_what_dev_chooses_and_leaves_out_votes_that_would_hide_
     monkeypatch.setattr(tables, "base_cost", lambda study, rows: 10.0)
     monkeypatch.setattr(tables, "budgets", lambda study, rows: pandas.DataFrame({"system": ["free", "row"]}))
     monkeypatch.setattr(tables, "label", lambda study, prefix: {"longer/mhs/3h1": "MHS B3"}.get(prefix, "absent"))
-    found = tables.drawn(SimpleNamespace(longer=SimpleNamespace(rows=["mhs/3h1"])), rows)
+    found = tables.drawn(SimpleNamespace(longer=SimpleNamespace(every=["mhs/3h1"])), rows)
     assert found["label"].to_dict() == {"MHS B3": "MHS", "a better vote": "", "row": "row"}
     assert found["cost"].tolist() == [1, 1, 2]
 
