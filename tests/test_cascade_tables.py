@@ -59,6 +59,19 @@ def test_a_cascade_may_have_another_first_step_than_the_models_of_one_depth(stud
     assert runs["cascade/target/seed-0"] == study.plan["cascade/target/seed-0"]
 
 
+def test_a_model_of_one_depth_may_read_the_mean_of_its_tokens_as_an_exit_does(study):
+    mean = Study.load("tiny", {"cascade.mean": [1]})
+    assert mean.plan["monolith/1/wide/seed-0"].spec["cascade"] == {"exits": [1]}
+    assert mean.plan["monolith/1/target/seed-0"].spec["cascade"] == {"exits": [1]}
+    assert mean.plan["monolith/2/wide/seed-0"] == study.plan["monolith/2/wide/seed-0"]
+    assert tables.sentences_budgets(mean) == [
+        "MT at depth 1 read the mean of their tokens, as exits do; the others their first token."
+    ]
+    assert not tables.sentences_budgets(study)
+    with pytest.raises(ValueError, match=r"mean: expected some of the exits \[1, 2\], got \[3\]"):
+        Study.load("tiny", {"cascade.mean": [3]})
+
+
 def test_a_cascades_identity_says_what_its_classifiers_start_with(study):
     store = Store(study)
     assert store.ingredients("cascade/wide/seed-0")["classifiers"] == "glorot"

@@ -29,6 +29,9 @@ class Cascade(Fits):
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
     targets: dict[str, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
     fit: CascadeFit
+    mean: list[int] = Field(
+        [], description="exits whose independent model reads the mean of its tokens, as exits do, not the first"
+    )
     note: str = Field("", description="how the budgets were found, said beside them")
     ablations: bool = Field(True, description="whether other ways of training are tried")
 
@@ -45,4 +48,6 @@ class Cascade(Fits):
     def _increasing(self) -> "Cascade":
         if sorted(set(self.exits)) != self.exits or self.exits[0] < 1:
             raise ValueError(f"exits: expected increasing layers from 1, got {self.exits}")
+        if not set(self.mean) <= set(self.exits):
+            raise ValueError(f"mean: expected some of the exits {self.exits}, got {self.mean}")
         return self

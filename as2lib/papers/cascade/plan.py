@@ -49,11 +49,12 @@ def cascades(study: "Study") -> list[Run]:
 def monoliths(study: "Study") -> list[Run]:
     """An independent model of each exit's depth, in the same two steps: the rows MT, and the members of SR.
 
-    The full depth, what all is compared with, has every seed.
+    The full depth, what all is compared with, has every seed.  One of `mean` is a cascade of a single exit.
     """
     found, exits, repeats = [], study.cascade.exits, study.cascade.repeats(study)
     for depth in exits:
-        first = _first_step(study, f"monolith/{depth}", {}, depth, "monolith")
+        spec = {"cascade": {"exits": [depth]}} if depth in study.cascade.mean else {}
+        first = _first_step(study, f"monolith/{depth}", spec, depth, "monolith")
         found += [first, *_second_steps(study, first, repeats if depth == exits[-1] else study.grid_seeds)]
     return found
 

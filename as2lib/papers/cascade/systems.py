@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from as2lib.runs.wording import listed
+
 if TYPE_CHECKING:
     from as2lib.study import Study
 
@@ -74,12 +76,14 @@ def recipes(study: "Study") -> dict[str, Recipe]:
 
 
 def sentences_budgets(study: "Study") -> list[str]:
-    """What a cascade's first step has beside that of the models of one depth, where they differ; the study's note."""
-    fits, note = study.cascade.fit, [study.cascade.note] * bool(study.cascade.note)
-    if fits.joint is None:
-        return note
-    return [
-        f"On the wide set the cascade, one of whose exits learns a step, had {fits.joint.said()}; every other model "
-        f"{fits.transfer.said()}.",
-        *note,
-    ]
+    """What a cascade has beside the models of one depth, where they differ; the study's note."""
+    fits, mean, said = study.cascade.fit, study.cascade.mean, []
+    if fits.joint is not None:
+        said.append(
+            f"On the wide set the cascade, one of whose exits learns a step, had {fits.joint.said()}; every other "
+            f"model {fits.transfer.said()}."
+        )
+    if mean:
+        depths = listed(list(map(str, mean)))
+        said.append(f"MT at depth {depths} read the mean of their tokens, as exits do; the others their first token.")
+    return [*said, *filter(None, [study.cascade.note])]
