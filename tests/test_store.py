@@ -167,15 +167,18 @@ def test_published_scores_of_another_identity_are_not_accepted(trained_root, tmp
     assert other.find("mhs/3h1/seed-0") is None
 
 
-def test_small_files_keep_ten_digits_of_a_score_and_the_order_of_those(tmp_path):
+def test_small_files_keep_ten_digits_of_a_score_and_the_order_of_those_and_seven_of_a_heads(tmp_path):
     scores = numpy.concatenate([numpy.random.default_rng(0).random(5000), [0, 1, 0.5, 3e-300, 1 - 1e-10]])
     whole = pandas.DataFrame({"question_id": [f"Q{n // 7}" for n in range(len(scores))], "score": scores})
+    whole = whole.assign(head_0=scores, exit_2=scores)
     path, sizes = tmp_path / "scores.parquet", {}
     for small in (False, True):
         write_parquet(path, whole, small=small)
         sizes[small] = path.stat().st_size
     found = pandas.read_parquet(path)
     numpy.testing.assert_allclose(found["score"], scores, rtol=2**-36, atol=0)
+    for part in ("head_0", "exit_2"):
+        numpy.testing.assert_allclose(found[part], scores, rtol=2**-24, atol=0)
     assert found["score"].rank().equals(whole["score"].rank())
     write_parquet(tmp_path / "again.parquet", found, small=True)
     assert (tmp_path / "again.parquet").read_bytes() == path.read_bytes()

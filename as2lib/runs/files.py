@@ -41,21 +41,26 @@ def write_scores(path: Path, pairs: "datasets.Dataset", score: Any, columns: dic
 
 
 def write_parquet(path: Path, table: "pandas.DataFrame", small: bool = False) -> None:
-    """Written whole or not at all.  small: for a repository, at the price of time, and numbers to ten digits."""
+    """Written whole or not at all.
+
+    small: for a repository, at the price of time: scores to ten digits, those of each head or exit to seven.
+    """
     numbers = [column for column in table if table[column].dtype.kind == "f"]
-    table = table.assign(**{name: _ten_digits(table[name]) for name in numbers}) if small else table
+    if small:
+        parts = {name: 24 if name.startswith(("head_", "exit_")) else 36 for name in numbers}
+        table = table.assign(**{name: _rounded(table[name], bits) for name, bits in parts.items()})
     texts = [column for column in table if column not in numbers]
     packed = {"compression_level": 19, "use_byte_stream_split": numbers, "use_dictionary": texts} if small else {}
     with written_whole(path) as temporary:
         table.to_parquet(temporary, index=False, compression="zstd" if small else "snappy", **packed)
 
 
-def _ten_digits(numbers: "pandas.Series") -> Any:
-    """Rounded to 36 bits of their mantissa: the bytes behind are 0, which a file packs to nothing."""
+def _rounded(numbers: "pandas.Series", bits: int) -> Any:
+    """Rounded to so many bits of their mantissa: the bytes behind are 0, which a file packs to nothing."""
     import numpy
 
     mantissa, exponent = numpy.frexp(numbers.to_numpy())
-    return numpy.ldexp(numpy.rint(numpy.ldexp(mantissa, 36)), exponent - 36)
+    return numpy.ldexp(numpy.rint(numpy.ldexp(mantissa, bits)), exponent - bits)
 
 
 def write_logits(path: Path, logits: Any, pairs_fingerprint: str, model: Mapping[str, str] | None = None) -> None:
