@@ -43,6 +43,7 @@ STUDY = SimpleNamespace(
     fit=SimpleNamespace(**{name: SimpleNamespace(steps=60) for name in ("transfer", "adapt", "direct")}),
     cascade=SimpleNamespace(
         note="How it was found.",
+        mean=[1],
         exits=[1, 2],
         alphas=[0.3, 0.5],
         targets={"TREC-QA": None},

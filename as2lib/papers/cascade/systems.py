@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from as2lib.runs.wording import listed
-
 if TYPE_CHECKING:
     from as2lib.study import Study
 
@@ -84,6 +82,6 @@ def sentences_budgets(study: "Study") -> list[str]:
             f"model {fits.transfer.said()}."
         )
     if mean:
-        depths = listed(list(map(str, mean)))
+        depths = " and ".join(map(str, mean))
         said.append(f"MT at depth {depths} read the mean of their tokens, as exits do; the others their first token.")
     return [*said, *filter(None, [study.cascade.note])]
