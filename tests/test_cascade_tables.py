@@ -1,5 +1,8 @@
 """The cascade's tables, its measured work and its plan, on a tiny study of two exits."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy
 import pandas
 import pytest
@@ -224,6 +227,22 @@ def test_counted_operations_follow_the_exact_floors(study):
     assert table.loc["MT of 2 layers", "FLOPs %"] == 0
     assert table["FLOPs %"].to_numpy() == pytest.approx(table["floors %"].to_numpy(), abs=12)  # tiny layers, d = 16
     assert table.loc["CT to layer 2, alpha 0.5", "FLOPs %"] < table.loc["CT to layer 2, alpha 0.3", "FLOPs %"] < 5
+
+
+def test_an_untrained_model_stands_in_for_one_whose_weights_are_not_kept(study, monkeypatch):
+    before, names = measuring.measure(study, questions=2, rounds=1), measuring._names(study)
+    assert before["untrained"] == []
+    assert not measuring.note_untrained(study, before)
+    kept = {name: study.store.find(name) for name in names}
+    shapes = {name: models.load(kept[name].model_folder) for name in (names[0], names[2])}
+    runs = {name: SimpleNamespace(folder=Path("nowhere")) if name in shapes else kept[name] for name in names}
+    monkeypatch.setattr(type(study), "run", lambda _, name: runs[name])
+    assert measuring.measure(study) is None  # these encoders start from nothing: there is none to build
+    monkeypatch.setattr(measuring, "_untrained", lambda _, name: shapes[name])
+    after = measuring.measure(study, questions=2, rounds=1)
+    assert after["untrained"] == [*shapes]
+    assert after["work"]["FLOPs a question (M)"] == before["work"]["FLOPs a question (M)"]
+    assert "stand in for 2 of the 3, whose weights" in measuring.note_untrained(study, after)
 
 
 def test_the_papers_average_batch(study):

@@ -12,13 +12,17 @@ import torch
 import transformers
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
+from transformers import PreTrainedModel
 
 from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.data.pairs import load_parts
 from as2lib.metrics.cost import cascade_cost, survivors
+from as2lib.models.cascade import CascadeTransformer
+from as2lib.models.cross_encoder import build
 from as2lib.models.sequential import SequentialReranker
 from as2lib.papers.cascade.systems import PAPER_EXITS, Scheme, schemes
+from as2lib.runs.reach import encoder_at_hand
 from as2lib.runs.results import published
 from as2lib.score import on_threads
 
@@ -35,18 +39,22 @@ def asked(study: "Study") -> dict[str, Any]:
 
 
 def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, Any] | None:
-    """What each row of Table 3 takes over the first wide test questions; None where only published scores are here.
+    """What each row of Table 3 takes over the first wide test questions; None where no model of them is here.
 
     Columns: `FLOPs a question (M)`, which any machine counts alike, and `ms a question`, the median over `rounds`, the
     systems taking turns; each also relative to the model of all layers: `FLOPs %`, `time %`.
-    These columns stand under `work`, and under `sizes` the number of candidates of each of these questions.
+    These columns stand under `work`, under `sizes` the number of candidates of each of these questions, and under
+    `untrained` the runs for which an untrained model of the same shape stands in.
     """
-    exits = study.cascade.exits
-    folders = [study.run(name).folder / "model" for name in _names(study)]
-    if not all(folder.exists() for folder in folders):
+    exits, names = study.cascade.exits, _names(study)
+    folders = {name: study.run(name).folder / "model" for name in names}
+    untrained = [name for name in names if not folders[name].exists()]
+    found = {name: _untrained(study, name) if name in untrained else models.load(folders[name]) for name in names}
+    if len(untrained) == len(names) or None in found.values():
         return None
-    cascade, *members = (models.load(folder).eval() for folder in folders)
-    batches = question_batches(study, folders[0], questions)
+    cascade, *members = (model.eval() for model in found.values())
+    tokenizer = next(folders[name] for name in names if name not in untrained)
+    batches = question_batches(study, tokenizer, questions)
     calls = {str(scheme): _call(scheme, exits, cascade, members, batches) for scheme in schemes(study)}
     with on_threads(study.threads), torch.inference_mode():
         flops = pandas.Series({name: _flops(call) for name, call in calls.items()})
@@ -59,11 +67,29 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, An
         "time %": 100 * (seconds / seconds[whole] - 1),
     }
     sizes = [len(batch["input_ids"]) for batch in batches]
-    return {"work": {name: column.to_dict() for name, column in columns.items()}, "sizes": sizes}
+    work = {name: column.to_dict() for name, column in columns.items()}
+    return {"work": work, "sizes": sizes, "untrained": untrained}
 
 
 def _names(study: "Study") -> list[str]:
     return ["cascade/wide/seed-0", *(f"monolith/{n}/wide/seed-0" for n in study.cascade.exits)]
+
+
+def _untrained(study: "Study", name: str) -> PreTrainedModel | None:
+    """A model of a run's shape with a new classifier; None where its encoder is not here, or is itself made here."""
+    spec = study.plan[name].spec
+    backbone = spec.get("backbone", {})
+    if "name" not in backbone or not encoder_at_hand(backbone["name"]):
+        return None
+    model = build(backbone["name"], backbone["layers"])
+    return CascadeTransformer.from_backbone(model, **spec["cascade"]) if "cascade" in spec else model
+
+
+def note_untrained(study: "Study", measured: dict[str, Any]) -> str:
+    """Of which systems an untrained model was measured; empty where of none."""
+    count, all_ = len(measured.get("untrained", [])), len(_names(study))
+    stand_in = f"Untrained models of the same shape stand in for {count} of the {all_}, whose weights are not kept: "
+    return f"{stand_in}weights decide only which candidates are left." if count else ""
 
 
 def question_batches(study: "Study", folder: Path, questions: int) -> list[dict[str, torch.Tensor]]:
