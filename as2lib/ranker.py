@@ -58,7 +58,7 @@ class Ranker:
     """
 
     def __init__(self, model: Any, encoder: Any = None, precision: str = "float32", alpha: Ratios | None = None):
-        if alpha is not None and getattr(getattr(model, "config", None), "model_type", None) != "cascade":
+        if alpha is not None and not hasattr(model, "rank"):
             raise ValueError(f"alpha: expected a cascade to drop candidates, got {type(model).__name__}")
         self.model, self.encoder, self.precision = model, encoder, computed_in(precision)
         self._score: Scorer = model if encoder is None else self._by_model if alpha is None else self._by_cascade

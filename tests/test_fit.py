@@ -290,6 +290,16 @@ def test_a_cascade_is_trained_adapted_scored_by_exit_and_starts_from_the_first_l
     assert load(store.find("monolith/1/wide/seed-0").model_folder).config.num_hidden_layers == 1
 
 
+def test_a_student_with_exits_is_trained_and_scored_by_exit(root):
+    store, name = Store(with_cascade(root)), "mhs/3h1-no-teacher-exits/seed-0"
+    make_all(store, [name], progress=False)
+    found = store.study.run(name)
+    assert list(found.scores("test"))[-2:] == ["score", "exit_1"]
+    assert {"heads", "exits"} <= set(found.log()[0])
+    model = load(store.find(name).model_folder)
+    assert (model.config.model_type, model.config.exits) == ("mhs_cascade", [1])
+
+
 def test_an_interrupted_cascade_ends_with_the_same_weights(root, monkeypatch):
     store, name = Store(with_cascade(root)), "cascade/wide/seed-0"
     make_all(store, [name], progress=False)

@@ -25,8 +25,26 @@ from as2lib.papers.frontier.rankers import (
     reads_order,
     scores,
 )
-from as2lib.papers.frontier.sentences import answer, sentence_of_fits, sentence_order, sentences_combined
-from as2lib.papers.frontier.systems import CASCADE, ENSEMBLE, KINDS, LAST, SHUFFLED, THREE, TWO, VOTE, systems
+from as2lib.papers.frontier.sentences import (
+    answer,
+    sentence_exits,
+    sentence_of_fits,
+    sentence_order,
+    sentences_combined,
+)
+from as2lib.papers.frontier.systems import (
+    CASCADE,
+    ENSEMBLE,
+    KINDS,
+    LAST,
+    SHARED,
+    SHUFFLED,
+    THREE,
+    TWO,
+    VOTE,
+    exited,
+    systems,
+)
 from as2lib.papers.frontier.tables import AS_CHEAP, BUDGETS, as_cheap, budgets, front, on_front, shares
 from as2lib.paths import local_folder
 from as2lib.runs import costs
@@ -166,6 +184,20 @@ def test_combinations_are_made_of_the_models_of_the_larger_budget_where_the_stud
     assert {one.beside for one in found} == {systems(whole(root))[prefix].label for prefix in lasts}
 
 
+def test_a_student_with_exits_is_its_twin_but_for_them_and_pays_its_heads_for_what_its_exits_leave(root):
+    study = whole(root)  # a body of one layer, three heads of one
+    own, twin = (study.plan[f"{prefix}/seed-0"] for prefix in (exited(study), "mhs/3h1-no-teacher"))
+    assert (own.parents, own.data, own.spec["mhs"], own.precision) == (
+        twin.parents, twin.data, twin.spec["mhs"], twin.precision
+    )  # fmt: skip
+    assert {name: own.spec[name] for name in twin.spec if name != "loss"} | {"loss": "ce_per_head"} == twin.spec
+    found = [one for one in rankers(study) if one.kind == SHARED]
+    assert [one.limits for one in found] == [(alpha,) for alpha in study.cascade.alphas]
+    layer = costs.layer(16, 32, costs.tokens(study, costs.lengths(study)))
+    assert operations(found[0], numpy.array([10])) == pytest.approx(layer * (10 + 3 * (10 - 3)))  # alpha 0.3
+    assert {one.beside for one in found} == {systems(study)[exited(study)].label}
+
+
 def test_the_candidate_that_most_heads_put_first_wins_and_the_mean_decides_the_rest():
     table = pandas.DataFrame({"question_id": ["q"] * 3, "score": [0.5, 0.6, 0.1]})
     table = table.assign(head_0=[0.6, 0.5, 0.1], head_1=[0.6, 0.5, 0.2], head_2=[0.3, 0.8, 0.0])
@@ -301,6 +333,14 @@ def test_the_cascade_is_set_beside_a_model_of_the_same_data_and_the_large_one(ro
     assert sentence_of_fits(study, rows.assign(MAP=[70.0, 75.2, 76.0])).endswith("operations, 76.0.")
 
 
+def test_what_exits_leave_of_a_student_is_said_beside_its_twin_without(root):
+    study, found = whole(root), systems(whole(root))
+    labels = [found[prefix].label for prefix in (exited(study), "mhs/3h1-no-teacher")]
+    rows = pandas.DataFrame({"MAP": [75.0, 76.7], "MAP ±": [numpy.nan, 1.0], "seeds": [1, 3]}, index=labels)
+    said = "With exits and nothing dropped, MHS without a teacher has MAP 75.0 (seeds: 1), its twin without exits "
+    assert sentence_exits(study, rows) == f"{said}76.7 ± 1.0 (3)."
+
+
 def test_a_budget_buys_the_best_of_dev_and_says_what_hindsight_had(monkeypatch):
     monkeypatch.setattr("as2lib.papers.frontier.tables.base_cost", lambda study, rows: 10.0)
     rows = pandas.DataFrame(
@@ -337,7 +377,7 @@ def test_what_is_timed_is_what_is_counted(root):
             counted = sum(part["layers"] * part["candidates"] for part in found) * a_layer
             assert counted == pytest.approx(operations(one, sizes)), one.label
             seen.add(one.kind)
-    assert {CASCADE, ENSEMBLE, VOTE} <= seen
+    assert {CASCADE, ENSEMBLE, SHARED, VOTE} <= seen
 
 
 def test_a_system_takes_as_long_as_its_parts_together():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 CONFIGS = {  # model type → where its configuration is; that module registers it and its model
     "mhs": ("as2lib.models.mhs", "MHSConfig"),
     "cascade": ("as2lib.models.cascade", "CascadeConfig"),
+    "mhs_cascade": ("as2lib.models.mhs_cascade", "MHSCascadeConfig"),
     "cosinet": ("as2lib.models.cosinet", "CosinetConfig"),
     "compare_aggregate": ("as2lib.models.compare_aggregate", "CompareAggregateConfig"),
 }

@@ -7,6 +7,7 @@ from as2lib.papers.cascade import plan as cascade_plan
 from as2lib.papers.cerberus import longer, second
 from as2lib.papers.cerberus import plan as cerberus_plan
 from as2lib.papers.cosinet import plan as cosinet_plan
+from as2lib.papers.frontier import plan as frontier_plan
 from as2lib.papers.frontier import systems as frontier_systems
 from as2lib.papers.govern import plan as govern_plan
 from as2lib.papers.kinds import plan as kinds_plan
@@ -21,7 +22,8 @@ PAPERS = (cerberus_plan, cascade_plan, cosinet_plan, govern_plan)  # each may na
 
 def plan(study: "Study") -> dict[str, Run]:
     """Every run of the study by name; parents come before children."""
-    return {run.name: run for room in (*PAPERS, second, longer, kinds_plan, own) for run in room.runs(study)}
+    rooms = (*PAPERS, second, longer, kinds_plan, frontier_plan, own)
+    return {run.name: run for room in rooms for run in room.runs(study)}
 
 
 def notebooks(study: "Study") -> list[Notebook]:

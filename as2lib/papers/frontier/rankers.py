@@ -24,9 +24,11 @@ from as2lib.papers.frontier.systems import (
     HEADS,
     LAST,
     LASTS,
+    SHARED,
     THREE,
     TWO,
     VOTE,
+    exited,
     systems,
 )
 from as2lib.runs import costs
@@ -78,8 +80,10 @@ def rankers(study: "Study") -> list[Ranker]:
         for early, alpha in product(range(1, len(exits)), study.cascade.alphas):
             label, stages = f"CT to layer {exits[early - 1]}, alpha {alpha:g}, then MHS", (*shared[:early], heads)
             found.append(Ranker(label, LAST, stages, (alpha,) * early, known[heads.prefix].label))
+        found += _before_heads(study, alone[exited(study)], known[exited(study)].label)
     for prefix, row in known.items():
-        if row.kind == HEADED and _first(study, prefix).spec["mhs"]["heads"] > 2:
+        several = row.kind == HEADED and _first(study, prefix).spec["mhs"]["heads"] > 2
+        if several and (study.cascade is None or prefix != exited(study)):  # whose exits are stored, not its heads
             stage = Stage(prefix, alone[prefix].work, VOTES)
             found.append(Ranker(f"{row.label}, heads vote", VOTE, (stage,), beside=row.label))
     return _once(study, found)
@@ -108,6 +112,19 @@ def cascades(study: "Study", alone: dict[str, Stage]) -> list[Ranker]:
             stages = tuple(alone[f"monolith/{layers}/target"] for layers in exits)
         if scheme.method != "MT":  # a system of the catalogue
             found.append(Ranker(str(Scheme(*scheme)), CASCADE, stages, (scheme.alpha,) * (len(stages) - 1)))
+    return found
+
+
+def _before_heads(study: "Study", whole: Stage, label: str) -> list[Ranker]:
+    """A student whose exits, from a layer of its body on, each drop a share of what its heads would score."""
+    run, found = _first(study, whole.prefix), []
+    body, layers = run.spec["mhs"]["body"], costs.encoder(study, run)[0]
+    layer = whole.work.candidate / layers
+    heads = Stage(whole.prefix, Work(layer * (layers - body)))
+    for first, alpha in product(range(1, body + 1), study.cascade.alphas):
+        stages = (*_exits(Stage(whole.prefix, Work(layer * body)), range(first, body + 1)), heads)
+        drops = f"{label}, alpha {alpha:g} from layer {first} on"
+        found.append(Ranker(drops, SHARED, stages, (alpha,) * (len(stages) - 1), label))
     return found
 
 

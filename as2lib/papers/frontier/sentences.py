@@ -7,10 +7,10 @@ import pandas
 from as2lib.papers.cascade.systems import Scheme
 from as2lib.papers.cerberus.longer import twin
 from as2lib.papers.frontier.rankers import rankers, reads_order
-from as2lib.papers.frontier.systems import BASELINE, COMBINED, FILTERS, LARGE, SHUFFLED, TWO, VOTE
+from as2lib.papers.frontier.systems import BASELINE, COMBINED, FILTERS, LARGE, SHUFFLED, TWO, UNTAUGHT, VOTE, exited
 from as2lib.papers.frontier.tables import AS_CHEAP, COST, SELDOM, SHARE, answered_sizes, base_cost, label
 from as2lib.runs import results
-from as2lib.runs.wording import apart, begin, listed, number, some, span
+from as2lib.runs.wording import apart, begin, listed, number, some, span, spread_text
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -81,6 +81,16 @@ def _times(study: "Study", rows: pandas.DataFrame, row: pandas.Series) -> str:
     if row[COST] == 0:
         return "no operations"
     return f"{row[COST] / base_cost(study, rows):.2f} times the operations of the base model"
+
+
+def sentence_exits(study: "Study", rows: pandas.DataFrame) -> str:
+    """What exits behind the layers of its body leave of a multiple-heads student."""
+    own, plain = (rows.loc[label(study, prefix)] for prefix in (exited(study), twin(study, UNTAUGHT)))
+    maps = [spread_text(row["MAP"], row["MAP ±"]) for row in (own, plain)]
+    return (
+        f"With exits and nothing dropped, MHS without a teacher has MAP {maps[0]} (seeds: {own['seeds']:g}), its twin "
+        f"without exits {maps[1]} ({plain['seeds']:g})."
+    )
 
 
 def sentences_combined(study: "Study", found: pandas.DataFrame) -> list[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 BASELINE, BASE, HEADS, LARGE = "lexical/overlap_then_rank", "base/electra", "mhs/3h1", "teacher/electra"
+UNTAUGHT = f"{HEADS}-no-teacher"  # as exits are
 FILTERS = {"Cosinet": "cosinet/birnn", "CA": "ca/birnn"}  # cheap rankers before an expensive one
 SHUFFLED = [f"shuffled/{prefix}" for prefix in FILTERS.values()]  # these in a random order of the candidates
 LASTS = {"MHS": HEADS, "the large model": LARGE, "the teachers": "ensemble/teachers"}  # or their twins trained longer
@@ -22,7 +23,9 @@ TRIVIAL, WORDS, ENCODER, ENSEMBLE, HEADED, CASCADE = KINDS = (
     "trivial", "no transformer", "one encoder", "ensemble", "heads", "cascade"
 )  # fmt: skip
 # Combinations of which the papers have no numbers: the first they credit to Matsubara et al. 2020, the others are new.
-TWO, THREE, LAST, VOTE = COMBINED = ("two in a row", "three in a row", "cascade, then heads", "heads that vote")
+TWO, THREE, LAST, SHARED, VOTE = COMBINED = (
+    "two in a row", "three in a row", "cascade, then heads", "cascade that ends in heads", "heads that vote"
+)  # fmt: skip
 
 
 def systems(study: "Study") -> dict[str, System]:
@@ -40,10 +43,17 @@ def systems(study: "Study") -> dict[str, System]:
     if study.cascade:
         for recipe in recipes(study).values():
             found[f"{recipe.prefix}/target"] = System(f"{recipe.prefix}/target", recipe.label, CASCADE)
+        heads = found[longer.twin(study, UNTAUGHT)]
+        found[exited(study)] = replace(heads, prefix=exited(study), label=f"{heads.label}, exits before its heads")
         for layers in study.cascade.exits:
             found[f"monolith/{layers}/target"] = System(f"monolith/{layers}/target", f"MT of {layers} layers", ENCODER)
     ranked = {prefix_of(name) for name, run in study.plan.items() if run.data.get("test") == study.data.target.test}
     return {prefix: system for prefix, system in found.items() if prefix in ranked}
+
+
+def exited(study: "Study") -> str:
+    """The prefix of the multiple-heads student with exits; it has no teacher."""
+    return f"{longer.twin(study, UNTAUGHT)}-exits"
 
 
 def notebooks(study: "Study") -> list[Notebook]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 BUDGETS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in operations of the base model
-MARKS = dict(zip((*KINDS[1:], *COMBINED), "osD^v*hPX", strict=True))  # kind → its marker in the figure
+MARKS = dict(zip((*KINDS[1:], *COMBINED), "osD^v*hPpX", strict=True))  # kind → its marker in the figure
 SELDOM = 10  # in fewer, and a system has no place in the table of the front
 DECIMALS = 12  # values are rounded to these: the last bits of a mean must not decide what is on the front
 COST, SHARE, P1_SHARE, AS_CHEAP = "M operations", "on the front %", "on the P@1 front %", "papers' best"

@@ -67,6 +67,8 @@ def parts(study: "Study", ranker: Ranker, candidates: numpy.ndarray) -> list[dic
         if stage.column.startswith("exit_"):
             exit_layer = int(stage.column.removeprefix("exit_"))
             shapes, done = [shape | {"layers": exit_layer - done} for shape in shapes], exit_layer
+        elif done and stage.prefix == ranker.stages[0].prefix:  # the heads behind a student's own exits
+            shapes = [shape | {"layers": shape["layers"] - done} for shape in shapes]
         found += [shape | {"candidates": many} for shape in shapes]
         left = staying(left, limit)
     return found
