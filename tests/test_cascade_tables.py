@@ -67,9 +67,10 @@ def test_a_model_of_one_depth_may_read_the_mean_of_its_tokens_as_an_exit_does(st
     assert mean.plan["monolith/1/wide/seed-0"].spec["cascade"] == {"exits": [1]}
     assert mean.plan["monolith/1/target/seed-0"].spec["cascade"] == {"exits": [1]}
     assert mean.plan["monolith/2/wide/seed-0"] == study.plan["monolith/2/wide/seed-0"]
-    assert tables.sentences_budgets(mean) == [
-        "MT at depth 1 read the mean of their tokens, as exits do; the others their first token."
-    ]
+    said = "read the mean of their tokens, as exits do;"
+    assert tables.sentences_budgets(mean) == [f"MT of depth 1 {said} the others the first token."]
+    [of_all] = tables.sentences_budgets(Study.load("tiny", {"cascade.mean": [1, 2]}))
+    assert of_all == f"MT of every depth {said} TANDA, which the paper's are, the first token."
     assert not tables.sentences_budgets(study)
     with pytest.raises(ValueError, match=r"mean: expected some of the exits \[1, 2\], got \[3\]"):
         Study.load("tiny", {"cascade.mean": [3]})

@@ -82,6 +82,9 @@ def sentences_budgets(study: "Study") -> list[str]:
             f"model {fits.transfer.said()}."
         )
     if mean:
-        depths = " and ".join(map(str, mean))
-        said.append(f"MT at depth {depths} read the mean of their tokens, as exits do; the others their first token.")
+        if set(mean) == set(study.cascade.exits):
+            depths, others = "every depth", "TANDA, which the paper's are, the first token"
+        else:
+            depths, others = f"depth {', '.join(map(str, mean))}", "the others the first token"
+        said.append(f"MT of {depths} read the mean of their tokens, as exits do; {others}.")
     return [*said, *filter(None, [study.cascade.note])]
