@@ -260,7 +260,8 @@ def test_every_system_of_a_claim_is_planned_by_some_study():
     ("a", "b", "found"),
     [
         ("mhs/3h1", "base/electra", ("longer/mhs/3h1", "longer/base/electra")),
-        ("mhs/3h1", "hydra/3h1", ("mhs/3h1", "hydra/3h1")),  # whose fit is short
+        ("mhs/3h1", "mhs/3h2", ("mhs/3h1", "mhs/3h2")),  # whose fit is short
+        ("mhs/3h1", "hydra/3h1", ("longer/mhs/3h1", "longer/hydra/3h1")),
         ("direct/electra-base", "cosinet/birnn", ("longer/direct/electra-base", "cosinet/birnn")),  # has its own budget
         ("cosinet/birnn", "direct/electra-base", ("cosinet/birnn", "longer/direct/electra-base")),
         ("cosinet/birnn", "ca/birnn", ("cosinet/birnn", "ca/birnn")),
