@@ -167,47 +167,10 @@ class CascadeTransformer(PreTrainedModel):
         Returns a `Ranking`, or with `question_index` a list of them, a question each in first-seen order; scores are
         P(correct).  Raises ValueError as `rank_by_stages`.  Source: Cascade Transformer, section 4.3.2.
         """
-        many, training = question_index is not None, self.training
-        real = batch["attention_mask"] if "attention_mask" in batch else torch.ones_like(batch["input_ids"])
-        groups: list[tuple[Tensor, Tensor, Tensor]] = []  # of the rows that are left: their numbers, mask, encodings
+        return rank_by_exits(self, len(self.exits), batch, alpha, question_index, batch_tokens)
 
-        def score(stage: int, left: Tensor) -> Tensor:
-            """The logit of P(correct) of the rows that are left, (m,); the other rows are let go."""
-            nonlocal groups
-            stays = torch.zeros(len(real), dtype=torch.bool, device=real.device)
-            stays[left] = True
-            margins, found = torch.empty(len(real), dtype=torch.float64, device=real.device), []
-            for rows, mask, hidden in groups:
-                if not (own := stays[rows]).all():
-                    rows, mask, hidden = rows[own], mask[own], hidden[own]
-                if len(rows):
-                    hidden = self._between(stage, hidden, self._attention_mask(hidden, mask))  # (m, n, d)
-                    logits = self.exits[stage](hidden, mask).double()
-                    margins[rows] = logits[:, 1] - logits[:, 0]  # no probability yet: rounding could part equal scores
-                    found.append((rows, mask, hidden))
-            groups = found
-            return margins[left]
-
-        if training:  # walking through the modules takes as long as a small layer
-            self.eval()
-        try:
-            groups += self._embedded(batch, real, batch_tokens)
-            ranked = rank_by_stages(score, len(self.exits), len(real), alpha, question_index)
-        finally:
-            if training:
-                self.train()
-        probable = [one._replace(scores=one.scores.sigmoid()) for one in (ranked if many else [ranked])]
-        return probable if many else probable[0]
-
-    def _embedded(
-        self, batch: dict[str, Tensor], real: Tensor, batch_tokens: int | None
-    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Rows that are computed together, their mask, (m, n), and their embeddings, (m, n, d)."""
-        length = real.sum(dim=1).cpu().numpy()
-        inputs = {name: values for name, values in batch.items() if name != "attention_mask"}
-        for rows in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(real))]:
-            longest, own = int(length[rows].max()) if batch_tokens else None, torch.from_numpy(rows).to(real.device)
-            yield own, real[own, :longest], self._embed(**{name: each[own, :longest] for name, each in inputs.items()})
+    def _logits(self, stage: int, hidden: Tensor, real: Tensor) -> Tensor:
+        return self.exits[stage](hidden, real)
 
     def _embed(self, input_ids: Tensor, **inputs: Tensor) -> Tensor:
         embedded = self.encoder.embeddings(input_ids=input_ids, **inputs)
@@ -222,6 +185,62 @@ class CascadeTransformer(PreTrainedModel):
         for layer in self.encoder.encoder.layer[first : self.config.exits[number]]:
             hidden = layer(hidden, mask)
         return hidden
+
+
+def rank_by_exits(
+    model: PreTrainedModel,
+    stages: int,
+    batch: dict[str, Tensor],
+    alpha: Ratios,
+    question_index: Questions,
+    batch_tokens: int | None,
+) -> Ranking | list[Ranking]:
+    """What `CascadeTransformer.rank` returns, of any model that can be left at its exits.
+
+    model: computes `_embed`, `_attention_mask`, and for each of its stages `_between` and `_logits`.
+    """
+    many, training = question_index is not None, model.training
+    real = batch["attention_mask"] if "attention_mask" in batch else torch.ones_like(batch["input_ids"])
+    groups: list[tuple[Tensor, Tensor, Tensor]] = []  # of the rows that are left: their numbers, mask, encodings
+
+    def score(stage: int, left: Tensor) -> Tensor:
+        """The logit of P(correct) of the rows that are left, (m,); the other rows are let go."""
+        nonlocal groups
+        stays = torch.zeros(len(real), dtype=torch.bool, device=real.device)
+        stays[left] = True
+        margins, found = torch.empty(len(real), dtype=torch.float64, device=real.device), []
+        for rows, mask, hidden in groups:
+            if not (own := stays[rows]).all():
+                rows, mask, hidden = rows[own], mask[own], hidden[own]
+            if len(rows):
+                hidden = model._between(stage, hidden, model._attention_mask(hidden, mask))  # (m, n, d)
+                logits = model._logits(stage, hidden, mask).double()
+                margins[rows] = logits[:, 1] - logits[:, 0]  # no probability yet: rounding could part equal scores
+                found.append((rows, mask, hidden))
+        groups = found
+        return margins[left]
+
+    if training:  # walking through the modules takes as long as a small layer
+        model.eval()
+    try:
+        groups += _embedded(model, batch, real, batch_tokens)
+        ranked = rank_by_stages(score, stages, len(real), alpha, question_index)
+    finally:
+        if training:
+            model.train()
+    probable = [one._replace(scores=one.scores.sigmoid()) for one in (ranked if many else [ranked])]
+    return probable if many else probable[0]
+
+
+def _embedded(
+    model: PreTrainedModel, batch: dict[str, Tensor], real: Tensor, batch_tokens: int | None
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Rows that are computed together, their mask, (m, n), and their embeddings, (m, n, d)."""
+    length = real.sum(dim=1).cpu().numpy()
+    inputs = {name: values for name, values in batch.items() if name != "attention_mask"}
+    for rows in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(real))]:
+        longest, own = int(length[rows].max()) if batch_tokens else None, torch.from_numpy(rows).to(real.device)
+        yield own, real[own, :longest], model._embed(**{name: each[own, :longest] for name, each in inputs.items()})
 
 
 AutoConfig.register("cascade", CascadeConfig, exist_ok=True)

@@ -1,7 +1,7 @@
 """A cascade whose last exit is a multiple-heads student: classifiers behind the layers that its heads share.
 
-Knows no loss and no teacher.  Letters: b pairs in a batch · m of them left · n tokens · d hidden units · e exits before
-the heads · k heads · c = 2 classes.
+Knows no loss and no teacher.  Letters: b pairs in a batch · n tokens · d hidden units · e exits before the heads ·
+k heads · c = 2 classes.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,9 @@ from transformers.initialization import xavier_uniform_
 from transformers.masking_utils import create_bidirectional_mask
 
 from as2lib.metrics.pruning import Ratios
-from as2lib.models.cascade import Dense, Exit
+from as2lib.models.cascade import BACKBONES, Dense, Exit, rank_by_exits
 from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification, MHSOutput, combine
-from as2lib.models.sequential import Questions, Ranking, rank_by_stages
-
-BACKBONES = ("electra", "bert", "roberta")  # whose layers a body can be left after
+from as2lib.models.sequential import Questions, Ranking
 
 
 class MHSCascadeConfig(MHSConfig):
@@ -83,49 +81,27 @@ class MHSCascade(MHSForSequenceClassification):
         """input_ids, attention_mask (1 at real tokens), token_type_ids: (b, n)."""
         real = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         hidden, found = self._embed(input_ids, **inputs), []  # (b, n, d)
-        mask = create_bidirectional_mask(self.body.config, inputs_embeds=hidden, attention_mask=real)
+        mask = self._attention_mask(hidden, real)
         for i, exit_ in enumerate(self.exits):
             hidden = self._between(i, hidden, mask)
             found.append(exit_(hidden, real))
-        heads = self._heads(hidden, mask)
+        heads = self._head_logits(self._between(len(self.exits), hidden, mask), mask)
         return MHSCascadeOutput(combine(heads, self.config.combine), heads, torch.stack(found, dim=1))
 
     @torch.inference_mode()
     def rank(
         self, batch: dict[str, Tensor], alpha: Ratios, question_index: Questions = None, batch_tokens: int | None = None
     ) -> Ranking | list[Ranking]:
-        """Rank candidates, of which each exit drops a share and the heads score the rest: as `CascadeTransformer.rank`.
+        """`CascadeTransformer.rank`, with the heads as the last exit."""
+        return rank_by_exits(self, len(self.exits) + 1, batch, alpha, question_index, batch_tokens)
 
-        batch_tokens: not read: the rows of a batch are computed together.
-        """
-        many, training = question_index is not None, self.training
-        inputs = dict(batch)
-        real = inputs.pop("attention_mask", None)
-        real = torch.ones_like(inputs["input_ids"]) if real is None else real
-        rows, hidden = torch.arange(len(real), device=real.device), torch.empty(0)
+    def _logits(self, stage: int, hidden: Tensor, real: Tensor) -> Tensor:
+        if stage < len(self.exits):
+            return self.exits[stage](hidden, real)
+        return combine(self._head_logits(hidden, self._attention_mask(hidden, real)), self.config.combine)
 
-        def score(stage: int, left: Tensor) -> Tensor:
-            """The logit of P(correct) of the rows that are left, (m,); the other rows are let go."""
-            nonlocal rows, hidden
-            stays = torch.isin(rows, left.to(rows.device))
-            rows, hidden, mask = rows[stays], hidden[stays], real[rows[stays]]
-            attention = create_bidirectional_mask(self.body.config, inputs_embeds=hidden, attention_mask=mask)
-            hidden = self._between(stage, hidden, attention)  # (m, n, d)
-            if stage < len(self.exits):
-                logits = self.exits[stage](hidden, mask)
-            else:
-                logits = combine(self._heads(hidden, attention), self.config.combine)
-            logits = logits.double()
-            return logits[:, 1] - logits[:, 0]  # no probability yet: rounding could part equal scores
-
-        self.eval()
-        try:
-            hidden = self._embed(**inputs)
-            ranked = rank_by_stages(score, len(self.exits) + 1, len(real), alpha, question_index)
-        finally:
-            self.train(training)
-        probable = [one._replace(scores=one.scores.sigmoid()) for one in (ranked if many else [ranked])]
-        return probable if many else probable[0]
+    def _attention_mask(self, hidden: Tensor, real: Tensor) -> Tensor | None:
+        return create_bidirectional_mask(self.body.config, inputs_embeds=hidden, attention_mask=real)
 
     def _embed(self, input_ids: Tensor, **inputs: Tensor) -> Tensor:
         embedded = self.body.embeddings(input_ids=input_ids, **inputs)
@@ -138,9 +114,8 @@ class MHSCascade(MHSForSequenceClassification):
             hidden = layer(hidden, mask)
         return hidden
 
-    def _heads(self, hidden: Tensor, mask: Tensor | None) -> Tensor:
-        """hidden: (b, n, d), behind the last exit.  Returns (b, k, c)."""
-        hidden = self._between(len(self.exits), hidden, mask)
+    def _head_logits(self, hidden: Tensor, mask: Tensor | None) -> Tensor:
+        """hidden: (b, n, d), of the body's last layer.  Returns (b, k, c)."""
         return torch.stack([head(hidden, mask) for head in self.heads], dim=1)
 
 
