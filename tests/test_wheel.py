@@ -7,13 +7,22 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib.metadata import distributions
 from pathlib import Path
 
 import yaml
+from packaging.specifiers import SpecifierSet
 
 import as2lib
 
 ROOT = Path(__file__).parents[1]
+
+
+def test_every_locked_package_installs_on_the_oldest_python_that_is_promised():
+    promised = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    oldest = f"{re.match(r'>=([0-9.]+)', promised)[1]}.0"
+    asked = {found.name: found.metadata.get("Requires-Python") or "" for found in distributions()}
+    assert not {name: text for name, text in asked.items() if not SpecifierSet(text).contains(oldest)}
 
 
 def test_a_wheel_plans_a_study_from_an_empty_folder_and_writes_nothing_there(tmp_path):
