@@ -3,6 +3,7 @@
 import os
 import random
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -154,7 +155,9 @@ def voted_root(tmp_path_factory):
 
         return [run.name for run in runs(study)]
 
-    return write_finished(tmp_path_factory.mktemp("voted") / "root", runs, govern=govern_section)
+    longer = {"epochs": 2, "learning_rate": 1e-3, "batch_size": 8, "evaluate_every": 4}
+    section = partial(govern_section, longer_fit=longer)
+    return write_finished(tmp_path_factory.mktemp("voted") / "root", runs, govern=section)
 
 
 @pytest.fixture

@@ -5,12 +5,16 @@ from as2lib import Study
 from as2lib.papers import notebooks, plan
 from as2lib.papers.govern.systems import BASELINE, systems
 
+LONGER = {"epochs": 3, "learning_rate": 1e-3, "batch_size": 8}
+
 
 def study(root, **changes):
     return Study.load("tiny", {"govern": govern_section(root, **changes)})
 
 
-@pytest.mark.parametrize("changes", [{}, {"ablation": None}], ids=["all", "no ablation"])
+@pytest.mark.parametrize(
+    "changes", [{}, {"ablation": None}, {"longer_fit": LONGER}], ids=["all", "no ablation", "longer"]
+)
 def test_the_catalogue_names_every_run_and_the_notebook_reads_those_it_names(root, changes):
     given = study(root, **changes)
     ours = [name for name in plan(given) if name.startswith("govern/")]
@@ -56,6 +60,19 @@ def test_all_students_without_labels_differ_in_loss_and_teachers_alone(root):
     assert [run.spec["loss"] for run in found] == ["mean_ensemble", "mean_ensemble", "govern"]
     assert found[1].parents["teachers"] == ["govern/lr-ensemble/seed-0"]
     assert len({(str({**run.spec, "loss": None}), str(run.data), run.parents["start"][0]) for run in found}) == 1
+
+
+def test_two_of_them_may_learn_from_the_pool_for_longer(root):
+    given = study(root, longer_fit=LONGER)
+    runs, catalogue = plan(given), systems(given)
+    for name in ("mean", "govern"):
+        short, long = runs[f"govern/{name}/seed-0"], runs[f"govern/{name}-longer/seed-0"]
+        assert (long.spec["training"]["epochs"], long.data["train"]) == (3, short.data["train"])
+        assert {**long.spec, "training": None} == {**short.spec, "training": None}
+        assert long.parents == short.parents
+        label = catalogue[f"govern/{name}"].label + ", 3 epochs"
+        assert catalogue[f"govern/{name}-longer"].label == label
+    assert not [name for name in plan(study(root)) if "-longer" in name]
 
 
 def test_table_4_replaces_the_fifth_teacher_alone(root):

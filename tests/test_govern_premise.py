@@ -1,9 +1,10 @@
 """The premise of GOVERN's proof, on votes worked by hand, and in the limit of independent teachers."""
 
 import numpy
+import pandas
 import pytest
 
-from as2lib.papers.govern.premise import condorcet, premise
+from as2lib.papers.govern.premise import condorcet, premise, premises, sentences_premise
 
 
 def test_a_vote_can_be_right_where_the_mean_is_wrong_and_the_other_way_round():
@@ -55,3 +56,31 @@ def test_independent_teachers_reach_what_condorcet_says_and_copies_gain_nothing(
 )
 def test_condorcet_by_hand(voters, accuracy, expected):
     assert condorcet(voters, accuracy) == pytest.approx(expected)
+
+
+def test_every_group_of_three_teachers_is_looked_at_once(voted):
+    alike = [voted.find(f"govern/{name}/seed-0").identity for name in ("teacher-1", "fold-1")]
+    assert alike[0] == alike[1]
+    found = premises(voted.study, ["fold"])
+    assert len(found) == 10
+    assert found.index[0] == "F1 + F2 + F3"
+    together = premises(voted.study, ["teacher", "fold"])
+    assert len(together) == 20  # two teachers and four folds that are neither
+    assert not together.index.str.contains("F1").any()
+
+
+def groups(correlation, teacher):
+    rows = {"correlation": correlation, "teacher": teacher, "lead": [3.0, 2.0, 1.0] * (len(teacher) // 3)}
+    return pandas.DataFrame(rows | dict.fromkeys(("vote", "mean", "condorcet", "vote alone", "mean alone"), 50.0))
+
+
+def test_the_sentence_of_the_votes_lead_says_its_direction():
+    shrinks = sentences_premise(groups([0.1, 0.2, 0.3] * 4, [70, 60, 50] * 4))[-1]
+    assert "shrinks as teachers become more alike (rank correlation −1.00)" in shrinks
+    assert "grows as they become more accurate (+1.00)" in shrinks
+    grows = sentences_premise(groups([0.3, 0.2, 0.1] * 4, [50, 60, 70] * 4))[-1]
+    assert "grows as teachers become more alike (rank correlation +1.00)" in grows
+    assert "shrinks as they become more accurate (−1.00)" in grows
+    hardly = sentences_premise(groups([0.1, 0.2, 0.3, 0.3, 0.2, 0.1] * 2, [50, 60, 70] * 4))[-1]
+    assert "hardly changes as teachers become more alike (rank correlation 0.00)" in hardly
+    assert len(sentences_premise(groups([0.3, 0.2, 0.1] * 3, [50, 60, 70] * 3))) == 2  # too few for a direction

@@ -44,8 +44,8 @@ LEARNT = (
 )
 EFFECT = "Smallest effect: what one uncorrected test finds with a power of 0.8 on these questions."
 BUDGETS = (
-    "A system that was also trained longer (13_budget) is judged by those longer fits, except beside a system of "
-    "CERBERUS that has only the short ones: then both have the short budget."
+    "A system that was also trained longer (13_budget, 10_govern) is judged by those longer fits, except beside one of "
+    "the same paper that has only the short ones: then both have the short budget."
 )
 
 
@@ -103,15 +103,17 @@ def in_this_study(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
 def at_the_larger_budget(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
     """The claims of systems that were trained longer, about those, the better evidence.
 
-    A claim of two systems with CERBERUS's short budget moves only where both were.
+    A claim of two systems with the short budget of one paper moves only where both were.
     """
     trained = longer.called(study).keys() | kinds.called(study).keys()
+    longest = {prefix.removeprefix(longer.BEFORE): prefix for prefix in trained}
     short = {prefix for prefix, system in cerberus_systems.systems(study).items() if system.kind != "trivial"}
-    others = {prefix_of(run) for run in study.plan} - short
-    longest = {name: longer.BEFORE + table[name] for name in ("a", "b")}
-    found = {name: longest[name].isin(trained) for name in longest}
-    fair = (found["a"] | table["a"].isin(others)) & (found["b"] | table["b"].isin(others))
-    return table.assign(**{name: table[name].mask(fair & found[name], longest[name]) for name in longest})
+    if study.govern:
+        longest |= govern_systems.trained_longer(study)
+        short |= set(govern_systems.students(study))
+    moves = [*longest, *({prefix_of(run) for run in study.plan} - short)]
+    fair = table["a"].isin(moves) & table["b"].isin(moves)
+    return table.assign(**{name: table[name].mask(fair, table[name].replace(longest)) for name in ("a", "b")})
 
 
 def _verdict(row: pandas.Series, alpha: float) -> str:

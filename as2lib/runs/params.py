@@ -127,9 +127,14 @@ class Training(Strict):
             raise ValueError("epochs: expected batch_size with it")
         return self
 
+    @property
+    def length(self) -> str:
+        """As a label says it: "2,400 steps", "3 epochs"."""
+        return f"{self.steps:,} steps" if self.steps else f"{self.epochs} epoch{'s' * (self.epochs > 1)}"
+
     def said(self) -> str:
         """As a caption says it: "2,400 steps of 8 pairs at a rate of 5e-05, last weights", "1 epoch …"."""
-        length = f"{self.steps:,} steps" if self.steps else f"{self.epochs} epoch{'s' * (self.epochs > 1)} in steps"
+        length = self.length + " in steps" * (not self.steps)
         batch = f"{self.batch_size} pairs" if self.batch_size else f"at most {self.batch_tokens:,} tokens"
         kept = "best weights on dev" if self.evaluate_every else "last weights"
         return f"{length} of {batch} at a rate of {self.learning_rate:g}, {kept}"

@@ -71,6 +71,7 @@ class Govern(Fits):
     student: Encoder
     teacher_fit: Training
     unlabelled_fit: Training
+    longer_fit: Training | None = Field(None, description="of the students of the mean and of GOVERN once more")
     labelled_fit: Training
     ablation: Ablation | None = Field(None, description="Figure 2, Table 4 and heads; none: not run")
     precisions: list[Annotated[float, Field(gt=0, le=1)]] = Field(

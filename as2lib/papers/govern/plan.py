@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from as2lib.papers.govern.params import Encoder
-from as2lib.papers.govern.systems import ALIKE, TABLE_4, systems
+from as2lib.papers.govern.systems import AGAIN, ALIKE, LONGER, TABLE_4, systems
 from as2lib.runs.params import Training
 from as2lib.runs.run import Notebook, Run, names, of_systems, roles, scored, settings, vocabulary
 
@@ -60,11 +60,18 @@ def ensembles(study: "Study") -> list[Run]:
 
 
 def students(study: "Study") -> list[Run]:
-    """Table 2, the three students of unlabelled data; an ensemble by logistic regression is one teacher."""
+    """Table 2, the three students of unlabelled data, and two of them that learn from it for longer.
+
+    An ensemble by logistic regression is one teacher.
+    """
     given, by = study.govern, names(teachers(study))
     taught = {"mean": ("mean_ensemble", by), "lr": ("mean_ensemble", ["govern/lr-ensemble/seed-0"])}
     taught["govern"] = ("govern", by)
-    return _unlabelled(study, given.student, taught, given.unlabelled_fit, given.repeats(study), STUDENTS)
+    found = _unlabelled(study, given.student, taught, given.unlabelled_fit, given.repeats(study), STUDENTS)
+    if given.longer_fit:
+        again = {name + LONGER: taught[name] for name in AGAIN}
+        found += _unlabelled(study, given.student, again, given.longer_fit, given.repeats(study), STUDENTS)
+    return found
 
 
 def supervised(study: "Study") -> list[Run]:

@@ -11,7 +11,10 @@ BASELINE = "lexical/overlap_then_rank"
 OF_THE_SIZE = "teacher of the student's size"  # what claims call it: which of them it is depends on the study
 TABLE_4 = 5  # its number of teachers
 ALIKE = 2  # up to so many teachers the vote is the mean: two that agree both count, and so do two that do not
-TABLE_2 = ("trivial", "teacher", "ensemble", "student, no labels", "then labels")  # its kinds of systems
+NO_LABELS = "student, no labels"
+TABLE_2 = ("trivial", "teacher", "ensemble", NO_LABELS, "then labels")  # its kinds of systems
+STUDENTS = {"mean": "the mean", "lr": "the logistic regression", "govern": "GOVERN"}  # without labels: name → of whom
+AGAIN, LONGER = ("mean", "govern"), "-longer"  # those that may learn for longer too; the end of their names
 
 
 def systems(study: "Study") -> dict[str, System]:
@@ -21,14 +24,14 @@ def systems(study: "Study") -> dict[str, System]:
     """
     given, ablation = study.govern, study.govern.ablation
     sizes = [encoder.label(study) for encoder in given.teachers]
+    again, length = (AGAIN, f", {given.longer_fit.length}") if given.longer_fit else ((), "")
     found = [
         System(BASELINE, "WO+RR (trivial baseline)", "trivial"),
         *(System(f"govern/teacher-{n}", f"teacher {n}: {size}", "teacher", f"T{n}") for n, size in enumerate(sizes, 1)),
         System("govern/mean-ensemble", "mean of the teachers", "ensemble"),
         System("govern/lr-ensemble", "logistic regression of the teachers", "ensemble"),
-        System("govern/mean", "student of the mean", "student, no labels"),
-        System("govern/lr", "student of the logistic regression", "student, no labels"),
-        System("govern/govern", "student of GOVERN", "student, no labels"),
+        *(System(f"govern/{name}", f"student of {whom}", NO_LABELS) for name, whom in STUDENTS.items()),
+        *(System(f"govern/{name}{LONGER}", f"student of {STUDENTS[name]}{length}", NO_LABELS) for name in again),
         System("govern/ca-mkd", "GOVERN, then CA-MKD on labels", "then labels"),
         System("govern/govern-ca", "GOVERN, then GOVERN-CA on labels", "then labels"),
         System("govern/ca-mkd-without-ce", "GOVERN, then CA-MKD without its cross entropy", "then labels"),
@@ -46,6 +49,16 @@ def systems(study: "Study") -> dict[str, System]:
             System("govern/heads-govern", "a vote a head", "heads"),
         ]
     return {system.prefix: system for system in found}
+
+
+def trained_longer(study: "Study") -> dict[str, str]:
+    """The prefixes of the students that learn from the pool for longer, too → those of their longer fits."""
+    return {f"govern/{name}": f"govern/{name}{LONGER}" for name in AGAIN} if study.govern.longer_fit else {}
+
+
+def students(study: "Study") -> list[str]:
+    """The prefixes of the students of Table 2, those that learn from labels, too, among them."""
+    return [prefix for prefix, system in systems(study).items() if system.kind in TABLE_2[3:]]
 
 
 def teacher_of_the_size(study: "Study") -> str | None:

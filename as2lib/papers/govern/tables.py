@@ -1,7 +1,6 @@
 """GOVERN's tables and sentences: what systems answer when they may stay silent, and how teachers vote."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import pandas
@@ -9,9 +8,7 @@ from scipy.stats import binomtest
 
 from as2lib.data.pairs import at_hand, filter_questions
 from as2lib.metrics import ranking, threshold
-from as2lib.metrics.ranking import Values
-from as2lib.papers.govern.premise import premise
-from as2lib.papers.govern.systems import ALIKE, BASELINE, TABLE_2, TABLE_4, systems
+from as2lib.papers.govern.systems import ALIKE, BASELINE, NO_LABELS, TABLE_2, TABLE_4, systems, trained_longer
 from as2lib.runs.finished import Finished
 from as2lib.runs.results import (
     CLIPPED,
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 LEARNERS = {"unlabelled": "govern/mean", "train": "govern/ca-mkd"}  # set → a system that learns all of its pairs
-WEAK = 0.3  # a rank correlation below says no direction: groups overlap, and of 13 teachers one has an error of 0.29
+PAIR = ("govern/govern", "govern/mean")
 AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and how the names of all of them end
 
 
@@ -124,22 +121,38 @@ def numbers_students(found: pandas.DataFrame) -> dict[str, float]:
     return {f"{prefix} {name}": value for prefix, row in rows for name, value in row.items()}
 
 
+def longest(study: "Study") -> list[str]:
+    """The prefixes of the student of GOVERN and of that of the mean, each with its largest budget."""
+    return [trained_longer(study).get(prefix, prefix) for prefix in PAIR]
+
+
 def sentences_students(study: "Study", found: pandas.DataFrame) -> list[str]:
-    of = found.set_index("run").loc[["govern/govern", "govern/mean"]]
+    of, names = found.set_index("run").loc[longest(study)], _labels(found)
     gaps = "; ".join(f"{name} {signed(gap)}" for name, gap in of.filter(regex=MEAN).diff(-1).iloc[0].items())
     noise = of[f"{AUC} ±"].max()
     seeds = "" if pandas.isna(noise) else f" (one standard deviation over seeds: up to {number(noise)} of qp prAUC)"
     return [
-        f"The student of GOVERN minus the student of the mean, in points: {gaps}{seeds}.",
+        f"The {' minus the '.join(names[list(of.index)])}, in points: {gaps}{seeds}.",
+        *sentences_longer(study, found),
         f"Systems that no threshold brings to a precision of {100 * study.govern.precisions[0]:g} % in one seed or "
         f"more: {some((found['unreached'] > 0).sum(), len(found))}.",
     ]
 
 
+def sentences_longer(study: "Study", found: pandas.DataFrame) -> list[str]:
+    """What longer fits on the pool change in the students that have them."""
+    of, names, said = found.set_index("run")[[AUC, "MAP (answered)"]], _labels(found), []
+    for short, longer in trained_longer(study).items():
+        gains = listed([f"{signed(gain)} of {name}" for name, gain in (of.loc[longer] - of.loc[short]).items()])
+        length = f"{study.govern.longer_fit.length} on the pool in place of {study.govern.unlabelled_fit.length}"
+        said.append(f"What {length} bring the {names[short]}, in points: {gains}.")
+    return said
+
+
 def sentence_dev(study: "Study") -> str:
     """How the students without labels stand to the trivial ranker on dev, which speaks before any test set does."""
-    called = {one.prefix: one.name for one in systems(study).values() if one.kind in ("trivial", "student, no labels")}
-    trivial, *students = _on_dev(study, called).loc[[*called]]
+    called = {one.prefix: one.name for one in systems(study).values() if one.kind in ("trivial", NO_LABELS)}
+    trivial, *students = _on_dev(study, called).reindex([*called])
     above = sum(found > trivial for found in students)
     found = listed([f"{name} {number(one)}" for name, one in zip([*called.values()][1:], students, strict=True)])
     above = some(above, len(students), "students")
@@ -228,63 +241,21 @@ def sentence_points(points: pandas.DataFrame) -> str:
 
 
 def tests(study: "Study") -> pandas.DataFrame:
-    """Paired tests of the student of GOVERN against the others, and of what labels change."""
-    pairs = [("govern/govern", other) for other in ("govern/mean", "govern/lr", "govern/mean-ensemble")]
+    """Paired tests of the student of GOVERN against the others, of longer fits, and of what labels change."""
+    pairs = [tuple(longest(study)), *((longer, short) for short, longer in trained_longer(study).items())]
+    pairs += [("govern/govern", other) for other in ("govern/mean", "govern/lr", "govern/mean-ensemble")]
     pairs += [("govern/govern-ca", other) for other in ("govern/govern", "govern/ca-mkd", "govern/ca-mkd-without-ce")]
     tests = compare(study, scored(study, {name for pair in pairs for name in pair}), pairs)
     return labelled(tests, {prefix: system.name for prefix, system in systems(study).items()})
 
 
 def answer(study: "Study", tests: pandas.DataFrame) -> str:
-    """tests: from `tests`, GOVERN against the mean first."""
+    """tests: from `tests`, GOVERN against the mean first, each with its largest budget."""
     row = tests.iloc[0]
     return (
         f"A student of teachers that vote is {apart(row['difference'], 'the student of their mean')}: "
         f"{verdict(study, row)}."
     )
-
-
-def premises(study: "Study", kinds: Sequence[str], student: Values | float = 0.5) -> pandas.DataFrame:
-    """`premise` of every three teachers of these kinds, in percent, seen from a student's scores, or an undecided one.
-
-    A run that is there under two names counts once.  One row a group; `lead`: that of the vote over the mean, in
-    points; the correlation stays within [-1, 1].
-    """
-    jury = {}
-    for system in (one for one in systems(study).values() if one.kind in kinds):
-        run = study.runs(system.prefix)[0]
-        jury.setdefault(run.identity, (system.short, run.scores()))
-    jury = dict(jury.values())
-    groups, label = combinations(jury, min(3, len(jury))), next(iter(jury.values()))["label"]
-    juries = {" + ".join(group): [jury[name]["score"] for name in group] for group in groups}
-    found = {names: premise(label, given, student) for names, given in juries.items()}
-    found = 100 * pandas.DataFrame(found).T.rename_axis("teachers")
-    return found.assign(correlation=found["correlation"] / 100, lead=found["vote"] - found["mean"])
-
-
-def votes(study: "Study") -> pandas.DataFrame:
-    """`premises` of the teachers of growing size, seen from an undecided student and from the student of the mean."""
-    seen = {"an undecided student": 0.5, "the student of the mean": study.runs("govern/mean")[0].scores()["score"]}
-    found = pandas.concat({of: premises(study, ["teacher"], one) for of, one in seen.items()}, names=["seen from"])
-    return found.reset_index("seen from").drop(columns=["drawn", "lead"])
-
-
-def sentences_premise(groups: pandas.DataFrame) -> list[str]:
-    """Where the vote leads the mean, and what its lead goes along with.  groups: one row a group of teachers."""
-    mean, ahead = groups.mean(), (groups["lead"] > 0).sum()
-    alike, accurate = groups.rank().corr().loc["lead", ["correlation", "teacher"]]
-    found = [
-        f"Whether one teacher is right correlates at {number(mean['correlation'], 2)} with whether another is "
-        f"(independent teachers: 0). Right on the pairs: the vote of three {number(mean['vote'])} %, their mean "
-        f"{number(mean['mean'])} %, a single one of them {number(mean['teacher'])} %, that of three independent ones "
-        f"as accurate {number(mean['condorcet'])} %.",
-        f"The vote is right where the mean is wrong on {number(mean['vote alone'], 2)} % of the pairs, the mean where "
-        f"the vote is wrong on {number(mean['mean alone'], 2)} %; the vote is ahead in "
-        f"{some(ahead, len(groups), 'groups of three')}.",
-        f"The vote's lead over the mean {_moves(alike)} as teachers become more alike (rank correlation "
-        f"{signed(alike, 2)}), and {_moves(accurate)} as they become more accurate ({signed(accurate, 2)}).",
-    ]
-    return found if len(groups) > 9 else found[:2]  # fewer groups share too many teachers for a correlation
 
 
 def heads(study: "Study") -> pandas.DataFrame:
@@ -301,7 +272,8 @@ def captions(study: "Study") -> dict[str, str]:
         f"(answered) over the {answerable.sum()} with a correct candidate; {TIE_RULE}. Percent; ± standard deviation "
         "over the seeds of a student. Unreached: seeds in which no threshold keeps "
         f"{100 * study.govern.precisions[0]:g} % correct; their recall is 0. Published: GOVERN Table 2."
-        + f" {sentence_ends(study, (s.prefix for s in systems(study).values() if s.kind == TABLE_2[3]))}"
+        + f" Without labels: {study.govern.unlabelled_fit.said()}, unless the row says otherwise."
+        + f" {sentence_ends(study, (s.prefix for s in systems(study).values() if s.kind == NO_LABELS))}"
         + " Teachers and students start from a supervised transfer step, which the paper's students do not."
         * (study.govern.start == "transfer")
         + f" CA-MKD adds a full cross entropy on the labels to what teachers say, GOVERN-CA has none. {CLIPPED}",
@@ -313,6 +285,11 @@ def captions(study: "Study") -> dict[str, str]:
     }
 
 
+def _labels(found: pandas.DataFrame) -> pandas.Series:
+    """What a table of `results` calls its systems, by prefix."""
+    return found.reset_index().set_index("run")["system"]
+
+
 def _on_dev(study: "Study", prefixes: Iterable[str]) -> pandas.Series:
     """MAP by prefix; those that were not scored on dev are left out."""
     runs = {one: study.runs(one) for one in prefixes}
@@ -322,9 +299,3 @@ def _on_dev(study: "Study", prefixes: Iterable[str]) -> pandas.Series:
 
 def _columns(run: Finished) -> tuple[pandas.Series, ...]:
     return tuple(run.scores()[name] for name in ("question_id", "label", "score"))
-
-
-def _moves(correlation: float) -> str:
-    if pandas.isna(correlation):
-        return "is not known to move"
-    return "hardly changes" if abs(correlation) < WEAK else "grows" if correlation > 0 else "shrinks"
