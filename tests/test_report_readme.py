@@ -35,6 +35,14 @@ def test_the_page_has_the_first_finding_of_each_notebook_and_the_tables_that_are
     )
 
 
+def test_the_further_sentences_of_a_finding_stand_below_it(folder):
+    found = "MHS is 0.7 above, as Li et al. (2020) have it: equal (p = 0.1, i.e. not apart). It costs 1.2 times. 2 fit."
+    (folder / "metrics" / "03.json").write_text(json.dumps({"answer": found}))
+    page = write(Study.load("tiny")).read_text(encoding="utf-8")
+    first, *more = found.replace(". It", ".@It").replace(". 2", ".@2").split("@")
+    assert "\n".join([f"- {first}", *(f"  - {one}" for one in more), "- One system"]) in page
+
+
 def test_a_figure_is_shown_where_it_was_drawn(folder):
     (folder / "figures" / "11_figure_1.png").write_bytes(b"")
     assert "](figures/11_figure_1.png)" in write(Study.load("tiny")).read_text(encoding="utf-8")

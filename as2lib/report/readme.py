@@ -1,5 +1,6 @@
 """`reports/<study>/README.md`: a study's answer as a code host shows it, from what its notebooks saved."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from as2lib.report.tables import as_markdown
 if TYPE_CHECKING:
     from as2lib.study import Study
 
+SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z\d“])")
 Said = str | Callable[["Study"], str]
 SECTIONS: tuple[tuple[str, tuple[str, int], Said], ...] = (
     # title, what follows it (a table `NN_table_k` with its digits, or a figure `NN_figure_k`), what is said of it
@@ -38,7 +40,7 @@ def write(study: "Study") -> Path:
         f"# {escape.markdown(study.title)}",
         "> Which candidate answers the question, and how cheaply can a model know?",
     ]
-    parts.append("\n".join(f"- {escape.markdown(finding)}" for finding in filter(None, first)))
+    parts.append("\n".join(_item(finding) for finding in filter(None, first)))
     parts.append(overview.legend(study))
     for title, (name, digits), text in SECTIONS:
         said = text if isinstance(text, str) else text(study)
@@ -63,3 +65,8 @@ def write(study: "Study") -> Path:
     page = folder / "README.md"
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return page
+
+
+def _item(finding: str) -> str:
+    """A finding as an item of a list, with its further sentences as items below it."""
+    return "\n  - ".join(SENTENCE_END.split(f"- {escape.markdown(finding)}"))
