@@ -41,7 +41,7 @@ def whole(root, **changes):
             "pointwise": EPOCHS | {"batch_size": 8},
             "listwise": EPOCHS,
         },
-        "govern": govern_section(root),
+        "govern": govern_section(root, longer_fit={**FIT, "evaluate_every": 2}),
         "mhs.heads": [1, 2, 5],
         "significance.resamples": 99,
         "longer": {"rows": LONGER, "transfer": FIT, "adapt": FIT, "grid": {"alpha": [0.2], "tau": [1, 3]}},

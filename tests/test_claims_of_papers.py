@@ -266,6 +266,10 @@ def test_every_system_of_a_claim_is_planned_by_some_study():
         ("cosinet/birnn", "direct/electra-base", ("cosinet/birnn", "longer/direct/electra-base")),
         ("cosinet/birnn", "ca/birnn", ("cosinet/birnn", "ca/birnn")),
         ("mhs/3h1", "lexical/overlap_then_rank", ("longer/mhs/3h1", "lexical/overlap_then_rank")),  # learns nothing
+        ("govern/govern", "govern/mean", ("govern/govern-longer", "govern/mean-longer")),
+        ("govern/govern", "govern/lr", ("govern/govern", "govern/lr")),  # whose fit is short
+        ("govern/govern", "govern/teacher-4", ("govern/govern-longer", "govern/teacher-4")),  # teaches
+        ("govern/govern-ca", "govern/govern", ("govern/govern-ca", "govern/govern")),  # starts from the short one
         ("MHS 3H4 of 12 layers", "mhs/3h1", ("MHS 3H4 of 12 layers", "mhs/3h1")),  # which the study has not
     ],
 )
