@@ -161,6 +161,10 @@ def test_the_answer_sets_mhs_beside_the_student_of_one_teacher_and_says_what_eac
     said = budget.answer(study, found, tests)
     for other in ("the base model with one teacher", "the base model without a teacher", "the large model that"):
         assert other in said
+    tests[["difference", "p Holm", "p equal"]] = [-4.3, 0.001, 1.0]
+    assert "in points of MAP it is below the large model that teaches a head (−4.3). It" in budget.answer(
+        study, found, tests.tail(1)
+    )
     size = found.set_index("run")["parameters"]
     whole = f"{size['mhs/3h1'] / size['base/electra']:.2f} times the parameters and"
     assert f"{whole} 2.00 times the operations of the base model" in said

@@ -42,8 +42,9 @@ def legend(study: "Study") -> str:
         once = ", some rows one" if study.longer.once else ""
         longer = f" Trained longer: the same at a larger budget, {len(study.longer.seeds)} seeds{once} (13_budget)."
     return (
-        "MHS: CERBERUS's student, one encoder with several heads; CA: Compare-Aggregate; WO+RR: word overlap, ties by "
-        f"the original order.{longer} Published levels are of larger encoders, transferred from ASNQ: read differences "
+        "MHS: CERBERUS's student, one encoder with several heads; CA: Compare-Aggregate; CT, MT: the Cascade "
+        "Transformer, and a plain model beside it; RR: the original order; WO+RR: word overlap, ties by that order."
+        f"{longer} Published levels are of larger encoders, transferred from ASNQ: read differences "
         "between rows, not levels. Systems are compared on the same questions: p below "
         f"{given.alpha:g} (Wilcoxon, Holm-corrected) counts as a difference; equal is what TOST puts within "
         f"{100 * given.margin:g} points of MAP, no less than gains that the papers report (MHS over its base model, "

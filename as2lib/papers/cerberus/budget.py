@@ -9,7 +9,7 @@ from as2lib.papers.cerberus.plan import steps
 from as2lib.papers.cerberus.systems import systems
 from as2lib.papers.cerberus.tables import notes, on_wikiqa, tested
 from as2lib.runs import costs, results
-from as2lib.runs.wording import apart, changed, listed, number, some, spread_text
+from as2lib.runs.wording import changed, listed, number, signed, some, spread_text
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -168,11 +168,11 @@ def answer(study: "Study", found: pandas.DataFrame, tests: pandas.DataFrame) -> 
         ALONE: "the base model without a teacher",
         LARGE: "the large model that teaches a head",
     }
-    beside: dict[str, list[str]] = {}  # verdict → where MHS stands
+    beside: dict[str, list[str]] = {}  # what the tests say → of which others, and how far MHS is from them
     for prefix, other in others.items():
         if (BEFORE + HEADS, BEFORE + prefix) in tests.index:
             row = tests.loc[(BEFORE + HEADS, BEFORE + prefix)]
-            beside.setdefault(results.verdict(study, row), []).append(apart(row["difference"], other))
+            beside.setdefault(_stands(study, row), []).append(f"{other} ({signed(row['difference'])})")
     words, needs = costs.lengths(study), []
     for prefix, other in ((ALONE, "the base model"), (LARGE, "the large model")):
         if prefix in rows.index:
@@ -180,8 +180,17 @@ def answer(study: "Study", found: pandas.DataFrame, tests: pandas.DataFrame) -> 
             size = rows.loc[HEADS, "parameters"] / rows.loc[prefix, "parameters"]
             needs.append(f"{size:.2f} times the parameters and {work[0] / work[1]:.2f} times the operations of {other}")
     mhs, alone = (rows.loc[one, ["MAP", "longer MAP", "longer MAP ±"]] for one in (HEADS, ALONE))
+    stands = "; ".join(f"{said} {listed(where)}" for said, where in beside.items())
     return (
-        f"At the larger budget MHS goes from MAP {number(mhs.iloc[0])} to {spread_text(*mhs.iloc[1:])}, the base model "
-        f"without a teacher from {number(alone.iloc[0])} to {number(alone.iloc[1])}. MHS is "
-        f"{'; '.join(f'{listed(where)}: {said}' for said, where in beside.items())}. It needs {', '.join(needs)}."
+        f"With the larger budget MHS has MAP {spread_text(*mhs.iloc[1:])}: in points of MAP it is {stands}. "
+        f"It needs {', '.join(needs)}. The budget alone takes the base model without a teacher from "
+        f"{number(alone.iloc[0])} to {number(alone.iloc[1])}, and MHS from {number(mhs.iloc[0])}."
     )
+
+
+def _stands(study: "Study", row: pandas.Series) -> str:
+    """What the tests of a row of `among` say, before the name of the other."""
+    alpha = study.significance.alpha
+    if row["p Holm"] < alpha:
+        return "above" if row["difference"] > 0 else "below"
+    return "equal within the margin to" if row["p equal"] < alpha else "neither shown apart from nor equal to"

@@ -45,9 +45,9 @@ def sentence_combined(rows: pandas.DataFrame) -> str:
     kinds = rows.loc[rows["front"], "kind"]
     two, others = kinds.eq(TWO).sum(), kinds.isin(COMBINED[1:]).sum()
     return (
-        "A ranker without a transformer before a dear one, which the papers credit to Matsubara et al. (2020) and have "
-        f"no numbers of: {some(two, len(kinds), 'systems on the front')}; kinds that none of the papers tried "
-        f"({'; '.join(COMBINED[1:])}): {others or 'none'}."
+        f"On the front stand {len(kinds)} systems; {two or 'none'} of them: a ranker without a transformer before a "
+        "dear one, which the papers credit to Matsubara et al. (2020) and have no numbers of; "
+        f"{others or 'none'} of them: a kind that no paper tried ({'; '.join(COMBINED[1:])})."
     )
 
 
@@ -144,10 +144,10 @@ def sentence_order(study: "Study", rows: pandas.DataFrame, found: pandas.DataFra
     reading = some(sum(reads_order(study, known[name]) for name in found["system"]), len(found), "choices")
     random = results.mean_and_spread(results.frame(results.scored(study, SHUFFLED)))["MAP"]
     own = {label(study, prefix): random[shuffled] for prefix, shuffled in zip(FILTERS.values(), SHUFFLED, strict=True)}
-    falls = [f"{number(lost)} instead of {number(rows.loc[name, 'MAP'])} for {name}" for name, lost in own.items()]
+    falls = [f"from {number(rows.loc[name, 'MAP'])} to {number(lost)} for {name}" for name, lost in own.items()]
     return (
-        f"{begin(reading)} on dev read the order in which a question's candidates come: in a random one MAP "
-        f"is {listed(falls)} (WO+RR in theirs: {number(rows.loc[label(study, BASELINE), 'MAP'])})."
+        f"{begin(reading)} read the order in which a question's candidates come: in a random one MAP goes "
+        f"{listed(falls)} (WO+RR in theirs: {number(rows.loc[label(study, BASELINE), 'MAP'])})."
     )
 
 
