@@ -181,10 +181,11 @@ def answer(study: "Study", found: pandas.DataFrame, tests: pandas.DataFrame) -> 
             needs.append(f"{size:.2f} times the parameters and {work[0] / work[1]:.2f} times the operations of {other}")
     mhs, alone = (rows.loc[one, ["MAP", "longer MAP", "longer MAP ±"]] for one in (HEADS, ALONE))
     stands = "; ".join(f"{said} {listed(where)}" for said, where in beside.items())
+    changes = f"The larger budget{other_changes(study)} takes"
     return (
         f"With the larger budget MHS has MAP {spread_text(*mhs.iloc[1:])}: in points of MAP it is {stands}. "
-        f"It needs {', '.join(needs)}. The budget alone takes the base model without a teacher from "
-        f"{number(alone.iloc[0])} to {number(alone.iloc[1])}, and MHS from {number(mhs.iloc[0])}."
+        f"It needs {', '.join(needs)}. {changes} the base model without a teacher from {number(alone.iloc[0])} to "
+        f"{number(alone.iloc[1])}, and MHS from {number(mhs.iloc[0])}."
     )
 
 
