@@ -106,10 +106,8 @@ def _answered(*columns: Values) -> tuple[np.ndarray, ...]:
     if not len(first) == len(second) == len(label) == len(question_id):
         lengths = ", ".join(str(len(column)) for column in (first, second, label, question_id))
         raise ValueError(f"scores, label and question_id must have the same length; got {lengths}")
-    for scores in (*first.T, *second.T):
-        ranking.top(question_id, label, scores)  # refuses what no metric accepts
-    _, code = ranking.encode_ids(question_id)
-    keep = (np.bincount(code, weights=label) > 0)[code]
+    rows, *_ = [ranking.read(question_id, label, scores) for scores in (*first.T, *second.T)]
+    keep = (rows.hits > 0)[rows.question]
     if not keep.any():
         raise ValueError("expected at least one question with a correct candidate, got none")
     return first[keep], second[keep], label[keep], question_id[keep]
