@@ -4,6 +4,7 @@ Letters: n rows (question and candidate) · q questions · k heads (or whole stu
 """
 
 import warnings
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -47,18 +48,15 @@ def agreement(head_scores: Values, teacher_scores: Values, label: Values, questi
     Source: CERBERUS section 5.3 and Figure 3; Cohen 1960.
     """
     heads, teachers, label, question_id = _answered(head_scores, teacher_scores, label, question_id)
-    chosen_by_head, chosen_by_teacher = (_choices(scores, label, question_id) for scores in (heads, teachers))
+    chosen = [zip(scores.T, _choices(scores, label, question_id), strict=True) for scores in (heads, teachers)]
     place = pd.Series(question_id).groupby(question_id, sort=False).cumcount().to_numpy()
     found = []
-    for i, head in enumerate(chosen_by_head):
-        for j, teacher in enumerate(chosen_by_teacher):
-            right = label[head] == 1
-            shared = (right & (head == teacher)).sum() / right.sum() if right.any() else np.nan
-            kappas = _kappa(place[head], place[teacher]), _kappa(right, label[teacher] == 1)
-            ordered = rank_correlation(heads[:, i], teachers[:, j], question_id).mean()
-            found.append((shared, *kappas, ordered))
-    shape = (len(chosen_by_head), len(chosen_by_teacher))
-    return Agreement(*(np.array(values, dtype=np.float64).reshape(shape) for values in zip(*found, strict=True)))
+    for (by_head, head), (by_teacher, teacher) in product(*chosen):
+        right = label[head] == 1
+        shared = (right & (head == teacher)).sum() / right.sum() if right.any() else np.nan
+        kappas = _kappa(place[head], place[teacher]), _kappa(right, label[teacher] == 1)
+        found.append((shared, *kappas, rank_correlation(by_head, by_teacher, question_id).mean()))
+    return Agreement(*np.array(found, dtype=np.float64).T.reshape(4, heads.shape[1], teachers.shape[1]))
 
 
 def rank_correlation(a: Values, b: Values, question_id: Values) -> pd.Series:
@@ -106,10 +104,8 @@ def _answered(*columns: Values) -> tuple[np.ndarray, ...]:
     if not len(first) == len(second) == len(label) == len(question_id):
         lengths = ", ".join(str(len(column)) for column in (first, second, label, question_id))
         raise ValueError(f"scores, label and question_id must have the same length; got {lengths}")
-    for scores in (*first.T, *second.T):
-        ranking.top(question_id, label, scores)  # refuses what no metric accepts
-    _, code = ranking.encode_ids(question_id)
-    keep = (np.bincount(code, weights=label) > 0)[code]
+    rows, *_ = [ranking.read(question_id, label, scores) for scores in (*first.T, *second.T)]
+    keep = (rows.hits > 0)[rows.question]
     if not keep.any():
         raise ValueError("expected at least one question with a correct candidate, got none")
     return first[keep], second[keep], label[keep], question_id[keep]

@@ -3,8 +3,8 @@
 import math
 import statistics
 import time
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy
 import torch
@@ -40,19 +40,26 @@ def weight_bytes(model: nn.Module) -> int:
 
 
 def forward_flops(model: nn.Module, batch: Batch) -> int:
-    """Floating point operations of one forward pass over the batch, without gradients.
-
-    Matrix products and convolutions count, each multiplication and each addition as one; everything else, lookups and
-    normalisations, is left out, as is a fused recurrent layer.  On the meta device nothing is computed.
+    """Floating point operations of one forward pass over the batch, without gradients: see `flops`.
 
     batch: the forward's arguments, where the model is.  The model is left in the mode, train or eval, it came in.
-    Source: torch.utils.flop_counter, with attention as plain matrix products (it undercounts fused attention).
     """
     training = model.training
     model.eval()
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        model(**batch)
+    counted = flops(lambda: model(**batch))
     model.train(training)
+    return counted
+
+
+def flops(call: Callable[[], Any]) -> int:
+    """Floating point operations of a call, without gradients.
+
+    Matrix products and convolutions count, each multiplication and each addition as one; everything else, lookups and
+    normalisations, is left out, as is a fused recurrent layer.  On the meta device nothing is computed.
+    Source: torch.utils.flop_counter, with attention as plain matrix products (it undercounts fused attention).
+    """
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        call()
     return counter.get_total_flops()
 
 
@@ -107,8 +114,7 @@ def cascade_cost(
     Raises ValueError for exits that are not increasing or exceed the depth, and for an alpha outside [0, 1).
     Source: Cascade Transformer, section 4.3.2 and Table 3.  Independent models: `sequential_cost`.
     """
-    layers = [after - before for before, after in zip([0, *exits], exits, strict=False)]
-    return _cost(depth, exits, layers, alpha, candidates)
+    return _cost(depth, exits, numpy.diff(exits, prepend=0), alpha, candidates)
 
 
 def sequential_cost(
@@ -118,12 +124,11 @@ def sequential_cost(
 
     Arguments and errors as in `cascade_cost`.  Source: Cascade Transformer, Table 3.
     """
-    return _cost(depth, exits, list(exits), alpha, candidates)
+    return _cost(depth, exits, exits, alpha, candidates)
 
 
 def _cost(depth, exits, layers, alpha, candidates) -> float:
     if not exits or sorted(set(exits)) != list(exits) or not 1 <= exits[0] <= exits[-1] <= depth:
         raise ValueError(f"exits: expected increasing layers, 1 to {depth}, got {list(exits)}")
-    sizes = None if candidates is None else numpy.asarray(candidates)
-    reached = [float(numpy.sum(left)) for left in survivors(len(exits), alpha, sizes)]
+    reached = [float(numpy.sum(left)) for left in survivors(len(exits), alpha, candidates)]
     return math.fsum(map(math.prod, zip(layers, reached, strict=True))) / (depth * reached[0])

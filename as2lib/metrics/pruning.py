@@ -53,12 +53,12 @@ def places(question: numpy.ndarray) -> numpy.ndarray:
     return numpy.arange(len(question)) - numpy.repeat(starts, numpy.diff(starts, append=len(question)))
 
 
-def survivors(exits: int, alpha: Ratios, candidates: int | numpy.ndarray | None = None) -> list:
+def survivors(exits: int, alpha: Ratios, candidates: int | Sequence[int] | None = None) -> list[numpy.ndarray]:
     """How many of a question's candidates (or of several questions') each stage scores; without them, which share.
 
     128 at alpha 0.3 with five exits: 128, 90, 63, 45, 32.  Raises ValueError for fewer than one, and as `drop_ratios`.
     """
-    left = [1.0 if candidates is None else candidates]
+    left = [numpy.asarray(1.0 if candidates is None else candidates)]
     if numpy.min(left[0]) < 1:
         raise ValueError(f"candidates: expected at least 1, got {candidates}")
     for ratio in drop_ratios(alpha, exits):

@@ -36,14 +36,8 @@ def question_recall_at_precision(question_id: Values, label: Values, score: Valu
     Source: GOVERN, section 4.3, "q R@P=90%".  Over all pairs: `pair_recall_at_precision`.
     """
     _require_share(precision)
-    first = top(question_id, label, score)  # (q,) row numbers
-    label, score = np.asarray(label), np.asarray(score, dtype=np.float64)
-    answerable = pd.Series(label).groupby(np.asarray(question_id, dtype=object), sort=False).max()
-    shown = pd.DataFrame({"right": label[first], "answerable": answerable.loc[first.index].to_numpy(), "all": 1})
-    reached = shown.groupby(-score[first]).sum().cumsum()  # by threshold, the highest first
-    missed = answerable.sum() - reached["answerable"]  # answerable questions below each threshold
-    recall, precise = reached["right"] / (reached["right"] + missed).clip(lower=1), reached["right"] / reached["all"]
-    return _best(recall.to_numpy(), precise.to_numpy(), precision)
+    once = np.ones((1, len(top(question_id, label, score))))
+    return float(resampled(question_id, label, score, once, "q R@P", precision)[0])
 
 
 def pair_recall_at_precision(label: Values, score: Values, precision: float = 0.9) -> float:
@@ -55,7 +49,7 @@ def pair_recall_at_precision(label: Values, score: Values, precision: float = 0.
     """
     _require_share(precision)
     precise, recall, _ = precision_recall_curve(*_read(label, score))
-    return _best(recall, precise, precision)
+    return float(np.max(recall, where=precise >= precision, initial=0.0))
 
 
 def pair_pr_auc(label: Values, score: Values) -> float:
@@ -80,7 +74,7 @@ def resampled(
     possible = label
     if measure == "q R@P":
         rows = top(question_id, label, score).to_numpy()
-        possible = np.maximum.reduceat(label, np.flatnonzero(np.diff(question, prepend=-1)))[question[rows]]
+        possible = pd.Series(label).groupby(question).max().to_numpy()[question[rows]]
         question, label, score = question[rows], label[rows], score[rows]
     order = np.argsort(-score, kind="stable")
     ends = np.flatnonzero(np.diff(-score[order], append=np.inf))  # a threshold takes every equal score
@@ -113,10 +107,6 @@ def gsb(base: Values, new: Values) -> Gsb:
     good, bad = int(np.sum(new > base)), int(np.sum(new < base))
     p = float(binomtest(good, good + bad).pvalue) if good + bad else 1.0
     return Gsb(good, len(base) - good - bad, bad, (good - bad) / len(base), p)
-
-
-def _best(recall: np.ndarray, precise: np.ndarray, precision: float) -> float:
-    return float(np.max(recall, where=precise >= precision, initial=0.0))
 
 
 def _read(label: Values, score: Values) -> tuple[np.ndarray, np.ndarray]:
