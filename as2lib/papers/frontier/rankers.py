@@ -13,7 +13,7 @@ import numpy
 import pandas
 
 from as2lib.metrics.pruning import dropped
-from as2lib.papers.cascade.systems import Scheme, schemes
+from as2lib.papers.cascade.systems import schemes
 from as2lib.papers.cerberus.longer import twin
 from as2lib.papers.cerberus.systems import STUDENT
 from as2lib.papers.frontier.systems import (
@@ -83,7 +83,7 @@ def rankers(study: "Study") -> list[Ranker]:
         found += _before_heads(study, alone[exited(study)], known[exited(study)].label)
     for prefix, row in known.items():
         several = row.kind == HEADED and _first(study, prefix).spec["mhs"]["heads"] > 2
-        if several and (study.cascade is None or prefix != exited(study)):  # whose exits are stored, not its heads
+        if several and prefix != exited(study):  # whose exits are stored, not its heads
             stage = Stage(prefix, alone[prefix].work, VOTES)
             found.append(Ranker(f"{row.label}, heads vote", VOTE, (stage,), beside=row.label))
     return _once(study, found)
@@ -100,18 +100,18 @@ def _once(study: "Study", found: list[Ranker]) -> list[Ranker]:
 
 def cascades(study: "Study", alone: dict[str, Stage]) -> list[Ranker]:
     """The Cascade Transformer's exits and drop ratios, and independent models in sequence."""
-    exits, found = study.cascade.exits, []
+    exits, whole, found = study.cascade.exits, alone["cascade/target"], []
     for scheme in schemes(study):
-        whole = alone["cascade/target"]
-        if scheme.method == "CT" and not scheme.alpha:
-            each = whole.work.candidate * scheme.layers / exits[-1]
-            stages = (Stage(whole.prefix, Work(each), f"exit_{scheme.layers}"),)
-        elif scheme.method == "CT":
+        if scheme.method == "MT":  # a system of the catalogue
+            continue
+        if scheme.method == "SR":
+            stages = tuple(alone[f"monolith/{layers}/target"] for layers in exits)
+        elif scheme.alpha:
             stages = _exits(whole, exits)
         else:
-            stages = tuple(alone[f"monolith/{layers}/target"] for layers in exits)
-        if scheme.method != "MT":  # a system of the catalogue
-            found.append(Ranker(str(Scheme(*scheme)), CASCADE, stages, (scheme.alpha,) * (len(stages) - 1)))
+            each = whole.work.candidate * scheme.layers / exits[-1]
+            stages = (Stage(whole.prefix, Work(each), f"exit_{scheme.layers}"),)
+        found.append(Ranker(str(scheme), CASCADE, stages, (scheme.alpha,) * (len(stages) - 1)))
     return found
 
 

@@ -36,8 +36,8 @@ def systems(study: "Study") -> dict[str, System]:
     of_cerberus = cerberus.systems(study) | longer.called(study) | kinds.called(study)
     found = {prefix: _of_cerberus(row) for prefix, row in of_cerberus.items()}
     if study.cosinet:
-        unrelated = [row for prefix, row in cosinet.systems(study).items() if prefix.endswith("-unrelated")]
-        found |= {row.prefix: replace(row, kind=WORDS) for row in [*cosinet.MODELS, *unrelated]}
+        own = cosinet.systems(study).items()  # beside rows of CERBERUS, and its models in a random order
+        found |= {prefix: replace(row, kind=WORDS) for prefix, row in own if prefix.startswith(("cosinet/", "ca/"))}
     if study.govern:
         found = {prefix: _of_govern(row) for prefix, row in govern.systems(study).items()} | found
     if study.cascade:

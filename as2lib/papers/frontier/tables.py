@@ -8,7 +8,7 @@ import pandas
 
 from as2lib.papers.cerberus.longer import twin
 from as2lib.papers.frontier.rankers import Ranker, fitted_on_dev, operations, parameters, rankers, scores
-from as2lib.papers.frontier.systems import BASE, BASELINE, COMBINED, HEADS, KINDS, LARGE, VOTE
+from as2lib.papers.frontier.systems import BASE, BASELINE, COMBINED, HEADS, KINDS, LARGE, VOTE, systems
 from as2lib.runs import results
 
 if TYPE_CHECKING:
@@ -121,8 +121,7 @@ def combined(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
     cost = [100 * rows.loc[a, COST] / rows.loc[b, COST] for a, b in pairs]
     columns = rows.loc[tests.index, ["kind", "MAP", "P@1"]].assign(**{AS_CHEAP: as_cheap(rows, new), "cost %": cost})
     found = columns.join(tests[["difference", "low", "high"]]).rename_axis("system")
-    order = [COMBINED.index(kind) for kind in found["kind"]]
-    return found.assign(order=order).sort_values("order", kind="stable").drop(columns="order")
+    return found.sort_values("kind", key=lambda kinds: kinds.map(COMBINED.index), kind="stable")
 
 
 def as_cheap(rows: pandas.DataFrame, labels: Sequence[str]) -> list[float]:
@@ -141,8 +140,7 @@ def budgets(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
         within = rows[rows[COST] <= budget * unit * (1 + 1e-9)]
         name = within["dev MAP"].idxmax()  # the first, which is the cheapest
         picked, best = within.loc[name], within["MAP"].idxmax()
-        row = {"system": name, "cost ×": picked[COST] / unit, "parameters": picked["parameters"]}
-        row |= {column: picked[column] for column in ("dev MAP", "MAP", "P@1")}
+        row = {"system": name, "cost ×": picked[COST] / unit, **picked[["parameters", "dev MAP", "MAP", "P@1"]]}
         found[f"{budget:g}"] = row | {"in hindsight": best, "lost": within.loc[best, "MAP"] - picked["MAP"]}
     return pandas.DataFrame.from_dict(found, orient="index").rename_axis("budget ×")
 
@@ -153,9 +151,7 @@ def base_cost(study: "Study", rows: pandas.DataFrame) -> float:
 
 def label(study: "Study", prefix: str) -> str:
     """What the tables call the ranker that is one system of the catalogue."""
-    return next(
-        one.label for one in rankers(study) if [(s.prefix, s.column) for s in one.stages] == [(prefix, "score")]
-    )
+    return systems(study)[prefix].label
 
 
 def drawn(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -180,9 +176,6 @@ def baseline(study: "Study", rows: pandas.DataFrame) -> tuple[str, float]:
 
 def recorded(rows: pandas.DataFrame, found: pandas.DataFrame) -> dict[str, float]:
     """What the overview and the expected file read: the front's size, and MAP at each budget."""
-    sizes = {
-        "systems": len(rows),
-        "front": int(rows["front"].sum()),
-        "front_mean_size": round(rows[SHARE].sum() / 100, 3),
-    }
+    mean_size = round(rows[SHARE].sum() / 100, 3)
+    sizes = {"systems": len(rows), "front": int(rows["front"].sum()), "front_mean_size": mean_size}
     return sizes | {f"budget {budget} MAP": points for budget, points in found["MAP"].items()}

@@ -47,11 +47,8 @@ def asked(study: "Study", rows: pandas.DataFrame) -> dict[str, Any]:
     first, shown = front(rows)
     names = {label(study, twin(study, BASE)), *first.index[:shown]}
     systems = {one.label: parts(study, one, candidates) for one in rankers(study) if one.label in names}
-    sizes = {
-        "question": round(words.question),
-        "candidate": round(words.candidate),
-        "pair": round(costs.tokens(study, words)),
-    }
+    sizes = {**words._asdict(), "pair": costs.tokens(study, words)}
+    sizes = {name: round(length) for name, length in sizes.items()}
     return {"systems": systems, "words": sizes, "rounds": ROUNDS, "threads": study.threads}
 
 
@@ -80,11 +77,9 @@ def shapes_of(study: "Study", run: Run) -> list[dict[str, Any]]:
         return []
     if run.kind == "ensemble":
         return [shape for name in run.parents["members"] for shape in shapes_of(study, study.plan[name])]
-    if "words" in run.spec:
-        spec = run.spec["words"]
+    if spec := run.spec.get("words"):
         return [{**spec, "vectors": spec["vectors"]["dimensions"], "dropout": 0.0}]
-    layers, width, inner = costs.encoder(study, run)
-    return [{"layers": layers, "width": width, "inner": inner}]
+    return [dict(zip(("layers", "width", "inner"), costs.encoder(study, run), strict=True))]
 
 
 def measure(asked: dict[str, Any]) -> dict[str, float]:
@@ -100,13 +95,13 @@ def measure(asked: dict[str, Any]) -> dict[str, float]:
 
 def _call(part: dict[str, Any], words: dict[str, int]) -> Callable[[], Any]:
     """A forward pass of a part over random words."""
-    sizes, many = dict(part), part["candidates"]
-    del sizes["candidates"]
+    sizes = dict(part)
+    many = sizes.pop("candidates")
     if "layers" in sizes:
-        config = {"hidden_size": sizes["width"], "intermediate_size": sizes["inner"], "vocab_size": VOCABULARY}
         heads = sizes["width"] // UNITS if sizes["width"] % UNITS == 0 else 1
-        shape = {"num_hidden_layers": sizes["layers"], "num_attention_heads": heads}
-        model = build({"model_type": "bert", **config, **shape}).eval()
+        config = {"model_type": "bert", "vocab_size": VOCABULARY, "num_attention_heads": heads}
+        config |= {"num_hidden_layers": sizes["layers"], "hidden_size": sizes["width"]}
+        model = build({**config, "intermediate_size": sizes["inner"]}).eval()
         ids = torch.randint(VOCABULARY, (many, words["pair"]))
         return lambda: model(input_ids=ids)
     model = WORD_MODELS[sizes.pop("type")](torch.randn(VOCABULARY, sizes.pop("vectors")), **sizes).eval()
@@ -129,8 +124,7 @@ def table(study: "Study", rows: pandas.DataFrame, found: dict[str, float]) -> pa
     base, time = label(study, twin(study, BASE)), pandas.Series(found)
     timed = rows.loc[time.index, ["kind", "MAP", COST, "front"]]
     costs_over = {BY_TIME: time / time[base], BY_OPERATIONS: timed[COST] / timed.loc[base, COST]}
-    less = {name: timed["MAP"][time * CLOSE < own] for name, own in time.items()}
-    stays = [not (faster >= timed.loc[name, "MAP"]).any() for name, faster in less.items()]
+    stays = [not (timed["MAP"][time * CLOSE < own] >= timed.loc[name, "MAP"]).any() for name, own in time.items()]
     timed = timed.assign(**{TIME: time, **costs_over, STAYS: stays}).drop(columns=COST)
     return timed.sort_values([TIME, "MAP"], kind="stable").rename_axis("system")
 
