@@ -58,10 +58,10 @@ def dots(
         for height, (kind, mean, error) in enumerate(zip(table[group], means, spreads, strict=True)):
             style = {"capsize": 3, "markersize": 7, "linestyle": "", **kinds[kind], **look}
             axes.errorbar(mean, height, xerr=error if error > 0 else None, **style)
+    ends = [*axes.dataLim.intervalx, baseline[1]]
+    room = 0.06 * (max(ends) - min(ends)) or 1  # so that nothing lies on the frame
+    axes.set_xlim(min(ends) - room, max(ends) + room)
     axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4)
-    low, high = axes.dataLim.intervalx
-    room = 0.06 * (high - low) or 1  # so that nothing lies on the frame
-    axes.set_xlim(low - room, high + room)
     handles = [pyplot.Line2D([], [], linestyle="", label=name, **style) for name, style in named.items()]
     handles.append(pyplot.Line2D([], [], linestyle="--", color=MUTED, label=baseline[0]))
     return _finished(figure, axes, title, axis, handles=handles)
