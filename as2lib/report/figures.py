@@ -34,35 +34,28 @@ NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # said of itself
 
 
 def dots(
-    table: pandas.DataFrame,
-    value: str,
-    spread: str,
-    group: str,
-    title: str,
-    axis: str,
-    baseline: Level,
-    hollow: str | None = None,
+    table: pandas.DataFrame, value: str, group: str, title: str, axis: str, baseline: Level, hollow: str | None = None
 ) -> Figure:
     """One row a system: its mean and its spread over seeds, marked by `group`, with a trivial baseline as a line.
 
-    hollow: a further column, its spreads in the one named with " ±", drawn with hollow marks; None for none.
+    value: a column, its spreads in the one named with " ±".  hollow: a further one, drawn with hollow marks, or None.
     """
     figure, axes = _rows(table.index)
     kinds = {kind: _style(place) for place, kind in enumerate(dict.fromkeys(table[group]))}
-    white, named = {"markerfacecolor": "white"}, dict(kinds)
-    drawn = [(table[value], table[spread], {})]
+    looks, further = {value: {}}, {}
     if hollow:
-        drawn.append((table[hollow], table[f"{hollow} ±"], white))
-        named[hollow] = {"marker": "o", "color": LINE, **white}
-    for means, spreads, look in drawn:
-        for height, (kind, mean, error) in enumerate(zip(table[group], means, spreads, strict=True)):
+        looks[hollow] = {"markerfacecolor": "white"}
+        further[hollow] = {"marker": "o", "color": LINE, **looks[hollow]}
+    for column, look in looks.items():
+        rows = zip(table[group], table[column], table[f"{column} ±"], strict=True)
+        for height, (kind, mean, error) in enumerate(rows):
             style = {"capsize": 3, "markersize": 7, "linestyle": "", **kinds[kind], **look}
             axes.errorbar(mean, height, xerr=error if error > 0 else None, **style)
     ends = [*axes.dataLim.intervalx, baseline[1]]
     room = 0.06 * (max(ends) - min(ends)) or 1  # so that nothing lies on the frame
     axes.set_xlim(min(ends) - room, max(ends) + room)
     axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4)
-    handles = [pyplot.Line2D([], [], linestyle="", label=name, **style) for name, style in named.items()]
+    handles = [pyplot.Line2D([], [], linestyle="", label=name, **style) for name, style in (kinds | further).items()]
     handles.append(pyplot.Line2D([], [], linestyle="--", color=MUTED, label=baseline[0]))
     return _finished(figure, axes, title, axis, handles=handles)
 
@@ -102,17 +95,11 @@ def lines(
     return _finished(figure, axes, *labels)
 
 
-def front(
-    points: pandas.DataFrame,
-    marked: pandas.DataFrame,
-    x: str,
-    y: str,
-    title: str,
-    x_label: str,
-    y_label: str,
-    baseline: Level,
-) -> Figure:
-    """Every point, those of the Pareto front joined (column `front`), and a few with a marker each (`label`)."""
+def front(points: pandas.DataFrame, marked: pandas.DataFrame, x: str, y: str, baseline: Level, *labels: str) -> Figure:
+    """Every point, those of the Pareto front joined (column `front`), and a few with a marker each (`label`).
+
+    labels: as in `lines`.
+    """
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4.8), layout="constrained")
     axes.scatter(points[x], points[y], s=9, color=MUTED, alpha=0.35, linewidth=0, label="a combination of ratios")
     best = points[points["front"]].sort_values(x)
@@ -120,16 +107,14 @@ def front(
     for place, (_, row) in enumerate(marked.iterrows(), start=1):
         axes.plot(row[x], row[y], linestyle="", markersize=10, label=row["label"], **_style(place))
     axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
-    return _finished(figure, axes, title, x_label, y_label)
+    return _finished(figure, axes, *labels)
 
 
-def frontier(
-    points: pandas.DataFrame, marks: dict[str, str], title: str, x_label: str, y_label: str, baseline: Level
-) -> Figure:
+def frontier(points: pandas.DataFrame, marks: dict[str, str], baseline: Level, *labels: str) -> Figure:
     """Systems by cost, on a logarithmic axis, and value: a colour and a marker a kind, rare on top, the front joined.
 
     points: columns cost, value, kind, front, share (percent: the fuller a point's colour), label (empty: none).
-    marks: kind → its marker.
+    marks: kind → its marker.  labels: as in `lines`.
     """
     figure, axes = pyplot.subplots(figsize=(WIDTH, 5.6), layout="constrained")
     axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
@@ -146,7 +131,7 @@ def frontier(
         if len(of_kind):
             axes.scatter([], [], color=colour, label=kind, **style)
     _logarithmic(axes)
-    _finished(figure, axes, title, x_label, y_label)
+    _finished(figure, axes, *labels)
     _name(figure, axes, points)
     return figure
 
