@@ -18,13 +18,8 @@ BASELINE, BASE, HEADS, LARGE = "lexical/overlap_then_rank", "base/electra", "mhs
 UNTAUGHT = f"{HEADS}-no-teacher"  # as exits are
 FILTERS = {"Cosinet": "cosinet/birnn", "CA": "ca/birnn"}  # cheap rankers before an expensive one
 SHUFFLED = [f"shuffled/{prefix}" for prefix in FILTERS.values()]  # these in a random order of the candidates
-LASTS = {"MHS": HEADS, "the large model": LARGE, "the teachers": "ensemble/teachers"}  # or their twins trained longer
 TRIVIAL, WORDS, ENCODER, ENSEMBLE, HEADED, CASCADE = KINDS = (
     "trivial", "no transformer", "one encoder", "ensemble", "heads", "cascade"
-)  # fmt: skip
-# Combinations of which the papers have no numbers: the first they credit to Matsubara et al. 2020, the others are new.
-TWO, THREE, LAST, SHARED, VOTE = COMBINED = (
-    "two in a row", "three in a row", "cascade, then heads", "cascade that ends in heads", "heads that vote"
 )  # fmt: skip
 
 

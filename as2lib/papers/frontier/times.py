@@ -13,7 +13,7 @@ import torch
 
 from as2lib.models.cross_encoder import build
 from as2lib.papers.cerberus.longer import twin
-from as2lib.papers.frontier.rankers import Ranker, rankers, staying
+from as2lib.papers.frontier.rankers import Ranker, rankers, reached
 from as2lib.papers.frontier.systems import BASE, BASELINE
 from as2lib.papers.frontier.tables import COST, answered_sizes, front, label
 from as2lib.runs import costs
@@ -57,17 +57,15 @@ def parts(study: "Study", ranker: Ranker, candidates: numpy.ndarray) -> list[dic
 
     candidates: (q,), of each question.  An exit of a cascade is the layers behind the exit before it.
     """
-    left, found, done = candidates, [], 0
-    for stage, limit in zip(ranker.stages, (*ranker.limits, 0.0), strict=True):
-        many = max(1, round(float(left.mean())))
+    found, done = [], 0
+    for stage, many in reached(ranker, candidates):
         shapes = shapes_of(study, study.plan[study.store.below(stage.prefix)[0]])
         if stage.column.startswith("exit_"):
             exit_layer = int(stage.column.removeprefix("exit_"))
             shapes, done = [shape | {"layers": exit_layer - done} for shape in shapes], exit_layer
         elif done and stage.prefix == ranker.stages[0].prefix:  # the heads behind a student's own exits
             shapes = [shape | {"layers": shape["layers"] - done} for shape in shapes]
-        found += [shape | {"candidates": many} for shape in shapes]
-        left = staying(left, limit)
+        found += [shape | {"candidates": max(1, round(many))} for shape in shapes]
     return found
 
 
