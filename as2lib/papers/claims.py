@@ -17,7 +17,6 @@ from as2lib.metrics import significance, threshold
 from as2lib.papers import fidelity
 from as2lib.papers.cascade import systems as cascade_systems
 from as2lib.papers.cascade import tables as cascade_tables
-from as2lib.papers.cascade.systems import Scheme
 from as2lib.papers.cerberus import longer
 from as2lib.papers.cerberus import systems as cerberus_systems
 from as2lib.papers.cosinet import systems as cosinet_systems
@@ -194,7 +193,7 @@ def runs_of(study: "Study", name: str) -> list[str]:
     return of_systems(study, prefixes)
 
 
-def scheme_of(study: "Study", name: str) -> tuple[Scheme | None, str]:
+def scheme_of(study: "Study", name: str) -> tuple[cascade_systems.Scheme | None, str]:
     """The cascade's scheme of that name, with this study's exits in the place of the paper's, the full depth alike.
 
     None for what is no scheme, or has no such exit here.
@@ -205,7 +204,7 @@ def scheme_of(study: "Study", name: str) -> tuple[Scheme | None, str]:
     ours = study.cascade.exits[::-1] if study.cascade else []
     layers = dict(zip(cascade_systems.PAPER_EXITS[::-1], ours, strict=False)).get(int(layers))
     alpha = float(alpha) if alpha else 0.0 if method == "CT" else None
-    return (Scheme(method, layers, alpha) if layers else None), where
+    return (cascade_systems.Scheme(method, layers, alpha) if layers else None), where
 
 
 def scores_of(study: "Study", name: str, split: str = "test") -> list[pandas.DataFrame]:

@@ -143,16 +143,6 @@ def operations(row: str) -> int:
     return total
 
 
-def _saved(measure: Callable[[str], int]) -> Callable[[str, str], float]:
-    """How many percent less the first has than the second."""
-    return lambda one, other: 100 * (1 - measure(one) / measure(other))
-
-
-def _times(measure: Callable[[str], int]) -> Callable[..., float]:
-    """The mean of the first ones over the last."""
-    return lambda *names: numpy.mean([measure(name) for name in names[:-1]]) / measure(names[-1])
-
-
 def encoder_size(layers: float, width: float) -> float:
     """Millions of parameters of such an encoder with RoBERTa's vocabulary and positions."""
     return (layers * (12 * width**2 + 13 * width) + (WORDS + PLACES + 3) * width) / 1e6
@@ -254,10 +244,10 @@ def of_ranker(study: "Study", of: str) -> float:
 
 SIZES: dict[str, Callable[..., float]] = {
     "parameters M": lambda name: size(name) / 1e6,
-    "parameters saved %": _saved(size),
-    "parameters ×": _times(size),
-    "operations saved %": _saved(operations),
-    "operations ×": _times(operations),
+    "parameters saved %": lambda row, other: 100 * (1 - size(row) / size(other)),
+    "parameters ×": lambda row, other: size(row) / size(other),
+    "operations saved %": lambda row, other: 100 * (1 - operations(row) / operations(other)),
+    "operations ×": lambda *rows: numpy.mean([*map(operations, rows[:-1])]) / operations(rows[-1]),  # their mean
     "encoder M": encoder_size,
     "TFLOP/s": lambda row, seconds: operations(row) / seconds / 1e12,  # of one pair in that time
 }

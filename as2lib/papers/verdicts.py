@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 SHOWN = ["claim", "verdict", "set", "metric", "published", *claims.TESTED, "reason", "test", "source"]
-KINDS = [  # of verdicts: those of `claims.VERDICTS`, with how they were found
-    *("reproduced: better", "reproduced: equal", "reproduced: counted"),
-    *("contradicted: measured", "contradicted: counted"),
-    *claims.VERDICTS[2:],
-]
+WAYS = {  # a verdict with how it was found → how a sentence says that
+    "reproduced: better": "{} better by a test",
+    "reproduced: equal": "{} equal within the margin",
+    "reproduced: counted": "{} counted from architectures and formulas",
+    "contradicted: measured": "{} by a test",
+    "contradicted: counted": "{} counted",
+}
+KINDS = [*WAYS, *claims.VERDICTS[2:]]
 TOO_SMALL = "inconclusive: published effect too small"  # a column of `counts`
 PAPERS_PRECISION = 0.9  # of GOVERN's R@P
 CAPTION = (
@@ -140,16 +143,9 @@ def counts(table: pandas.DataFrame) -> pandas.DataFrame:
 def sentence(counts: pandas.DataFrame) -> str:
     """counts: from `counts`."""
     every, said = counts.loc["all"], []
-    ways = {
-        "reproduced: better": "{} better by a test",
-        "reproduced: equal": "{} equal within the margin",
-        "reproduced: counted": "{} counted from architectures and formulas",
-        "contradicted: measured": "{} by a test",
-        "contradicted: counted": "{} counted",
-    }
     for verdict in claims.VERDICTS:
         kinds = {kind: every[kind] for kind in KINDS if kind.partition(":")[0] == verdict and every[kind]}
-        how = [ways[kind].format(count) for kind, count in kinds.items() if kind in ways]
+        how = [WAYS[kind].format(count) for kind, count in kinds.items() if kind in WAYS]
         if kinds:
             said.append(f"{sum(kinds.values())} {verdict}" + f" ({', '.join(how)})" * bool(how))
     last, small = "", every[TOO_SMALL]

@@ -113,17 +113,17 @@ def _call(part: dict[str, Any], words: dict[str, int]) -> Callable[[], Any]:
     return lambda: model(**batch)
 
 
-def table(study: "Study", rows: pandas.DataFrame, found: dict[str, float]) -> pandas.DataFrame:
+def table(study: "Study", rows: pandas.DataFrame, measured: dict[str, float]) -> pandas.DataFrame:
     """A row for each timed system, in the order of its time: MAP, milliseconds, and both costs over the base model's.
 
     `STAYS`: whether none of the timed systems has as much MAP in less time by the factor `CLOSE`.
-    rows: from `tables.table`.  found: from `measure`.
+    rows: from `tables.table`.  measured: from `measure`.
     """
-    base, time = label(study, twin(study, BASE)), pandas.Series(found)
+    base, time = label(study, twin(study, BASE)), pandas.Series(measured)
     timed = rows.loc[time.index, ["kind", "MAP", COST, "front"]]
-    costs_over = {BY_TIME: time / time[base], BY_OPERATIONS: timed[COST] / timed.loc[base, COST]}
     stays = [not (timed["MAP"][time * CLOSE < own] >= timed.loc[name, "MAP"]).any() for name, own in time.items()]
-    timed = timed.assign(**{TIME: time, **costs_over, STAYS: stays}).drop(columns=COST)
+    found = {TIME: time, BY_TIME: time / time[base], BY_OPERATIONS: timed[COST] / timed.loc[base, COST], STAYS: stays}
+    timed = timed.assign(**found).drop(columns=COST)
     return timed.sort_values([TIME, "MAP"], kind="stable").rename_axis("system")
 
 

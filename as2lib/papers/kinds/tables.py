@@ -84,11 +84,9 @@ def heads(study: "Study") -> pandas.DataFrame:
         if not student.startswith(f"{before(study)}{HEADED}"):
             continue
         squares = []
-        for seed in study.kinds.seeds:
-            own = study.run(f"{student}/seed-{seed}").scores()
-            theirs = numpy.stack([study.run(f"{one}/seed-{seed}").scores()["score"] for one in by], axis=1)
-            ours = own[[f"head_{i}" for i in range(len(by))]].to_numpy()
-            squares.append(agreement(ours, theirs, own["label"], own["question_id"]).correlation)
+        for own, *others in zip(*scored(study, [student, *by]).values(), strict=True):
+            theirs = numpy.stack([table["score"] for table in others], axis=1)
+            squares.append(agreement(own.filter(like="head_"), theirs, own["label"], own["question_id"]).correlation)
         square = numpy.mean(squares, axis=0)  # (k, k): head, teacher
         for i, teacher in enumerate(by):
             row = {"student": called[student], "head": i + 1, "teacher": called[teacher], "own": square[i, i]}
