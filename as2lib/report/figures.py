@@ -1,6 +1,7 @@
 """The study's plots, one function a kind; each takes a tidy frame and returns a figure, six inches wide for a phone.
 
 A series has a colour that everyone can tell apart, and a marker or a dash besides; legends stand below the axes.
+labels: the title, then what the x axis says, and the y axis.
 """
 
 import io
@@ -77,8 +78,7 @@ def lines(
 ) -> Figure:
     """Curves, a colour, a marker and a dash for each value of `hue`; where a point repeats, its mean and its range.
 
-    Ranges are bars beside each other, so that none covers another curve.  labels: the title, and what the axes say.
-    levels: name → a value drawn across.
+    Ranges are bars beside each other, so that none covers another curve.  levels: name → a value drawn across.
     """
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     curves, step = dict(list(table.groupby(hue, sort=False))), numpy.ptp(table[x]) / 150
@@ -96,10 +96,7 @@ def lines(
 
 
 def front(points: pandas.DataFrame, marked: pandas.DataFrame, x: str, y: str, baseline: Level, *labels: str) -> Figure:
-    """Every point, those of the Pareto front joined (column `front`), and a few with a marker each (`label`).
-
-    labels: as in `lines`.
-    """
+    """Every point, those of the Pareto front joined (column `front`), and a few with a marker each (`label`)."""
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4.8), layout="constrained")
     axes.scatter(points[x], points[y], s=9, color=MUTED, alpha=0.35, linewidth=0, label="a combination of ratios")
     best = points[points["front"]].sort_values(x)
@@ -114,7 +111,7 @@ def frontier(points: pandas.DataFrame, marks: dict[str, str], baseline: Level, *
     """Systems by cost, on a logarithmic axis, and value: a colour and a marker a kind, rare on top, the front joined.
 
     points: columns cost, value, kind, front, share (percent: the fuller a point's colour), label (empty: none).
-    marks: kind → its marker.  labels: as in `lines`.
+    marks: kind → its marker.
     """
     figure, axes = pyplot.subplots(figsize=(WIDTH, 5.6), layout="constrained")
     axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
@@ -167,10 +164,7 @@ def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
 
 
 def speeds(points: pandas.DataFrame, x: str, y: str, *labels: str) -> Figure:
-    """A point a row, x logarithmic: a colour a system (the index), a marker a `backend`, hollow where in int8.
-
-    labels: as in `lines`.
-    """
+    """A point a row, x logarithmic: a colour a system (the index), a marker a `backend`, hollow where in int8."""
     figure, axes = pyplot.subplots(figsize=(WIDTH, 5), layout="constrained")
     colours = dict(zip(points.index.unique(), PALETTE, strict=False))
     marks = dict(zip(points["backend"].unique(), MARKERS, strict=False))
@@ -226,10 +220,7 @@ def ratios(table: pandas.DataFrame, title: str, axis: str) -> Figure:
 
 
 def scatter(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Figure:
-    """One point a row, coloured and sized by the number in `hue`; zero on the y axis is marked.
-
-    labels: as in `lines`.
-    """
+    """One point a row, coloured and sized by the number in `hue`; zero on the y axis is marked."""
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     size = 25 + 75 * (table[hue] - table[hue].min()) / max(numpy.ptp(table[hue]), 1e-12)
     points = axes.scatter(table[x], table[y], c=table[hue], cmap="viridis", s=size)
