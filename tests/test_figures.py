@@ -34,7 +34,7 @@ def test_a_frontier_joins_the_front_and_draws_none_where_a_ranker_that_costs_not
     points = pandas.DataFrame({"kind": ["one encoder", "heads"], "cost": [1.0, 2.0], "value": [50.0, 60.0]})
     points = points.assign(front=[False, dear], share=[0.0, 10.0], label=["", "MHS"])
     marks = {"one encoder": "o", "heads": "s"}
-    axes = figures.frontier(points, marks, "Accuracy", "operations", "MAP (%)", ("WO+RR", 70.0)).axes[0]
+    axes = figures.frontier(points, marks, ("WO+RR", 70.0), "Accuracy", "operations", "MAP (%)").axes[0]
     assert [line.get_label() for line in axes.lines] == ["WO+RR", *["Pareto front"] * dear]
     assert [points.get_offsets().tolist() for points in axes.collections if len(points.get_offsets())] == [
         [[1, 50]],
@@ -46,7 +46,7 @@ def test_a_frontier_names_points_inside_its_frame_beside_each_other_and_draws_no
     points = pandas.DataFrame({"cost": [1.0, 1.0, 1.01, 5.0], "value": [70.0, 70.1, 70.0, 72.0], "front": False})
     names = ["", "the base model", "the heads of a student", "a large model, then another"]
     points = points.assign(kind=["many", "many", "few", "few"], share=[0.0, 10.0, 20.0, 100.0], label=names)
-    figure = figures.frontier(points, {"many": "o", "few": "s"}, "Title", "operations", "MAP (%)", ("WO+RR", 69.0))
+    figure = figures.frontier(points, {"many": "o", "few": "s"}, ("WO+RR", 69.0), "Title", "operations", "MAP (%)")
     axes = figure.axes[0]
     figure.draw_without_rendering()
     assert [text.get_text() for text in axes.texts] == names[1:]
@@ -65,7 +65,7 @@ def test_no_other_point_lies_between_a_label_and_its_own():
     points = pandas.DataFrame({"cost": costs, "value": values, "kind": "many", "share": 50.0, "label": ""})
     points = points.assign(front=[True, True, False, False, False, True, False, True])
     points.loc[4, "label"] = "CA list + LSTM"  # on its right the front, on its left a point of the front
-    axes = figures.frontier(points, {"many": "o"}, "Title", "operations", "MAP (%)", ("WO+RR", 68.0)).axes[0]
+    axes = figures.frontier(points, {"many": "o"}, ("WO+RR", 68.0), "Title", "operations", "MAP (%)").axes[0]
     box, places = Text.get_window_extent(axes.texts[0]), axes.transData.transform(points[["cost", "value"]])
     own, others = places[4], numpy.delete(places, 4, axis=0)
     arrow = numpy.linspace(own, numpy.clip(own, box.p0, box.p1), 50)
@@ -75,7 +75,7 @@ def test_no_other_point_lies_between_a_label_and_its_own():
 def test_a_frontier_draws_rare_kinds_on_top():
     points = pandas.DataFrame({"cost": 1.0, "value": 70.0, "front": False, "share": 0.0, "label": ""}, range(3))
     points = points.assign(kind=["few", "many", "many"])
-    axes = figures.frontier(points, {"few": "o", "many": "s"}, "T", "x", "y", ("WO+RR", 69.0)).axes[0]
+    axes = figures.frontier(points, {"few": "o", "many": "s"}, ("WO+RR", 69.0), "T", "x", "y").axes[0]
     few, many = (one.get_zorder() for one in axes.collections if len(one.get_offsets()))
     assert few > many
 
@@ -94,8 +94,8 @@ def test_dots_draw_a_further_column_hollow_and_name_it():
         {"MAP": [70.0, 72.0], "MAP ±": [0.5, float("nan")], "longer": [75.0, 76.0], "longer ±": [1.0, 0.2]},
         index=["base", "large"],
     ).assign(kind=["base size", "large"])
-    plain = figures.dots(table, "MAP", "MAP ±", "kind", "Title", "MAP (%)", ("WO+RR", 68.0))
-    both = figures.dots(table, "MAP", "MAP ±", "kind", "Title", "MAP (%)", ("WO+RR", 68.0), hollow="longer")
+    plain = figures.dots(table, "MAP", "kind", "Title", "MAP (%)", ("WO+RR", 68.0))
+    both = figures.dots(table, "MAP", "kind", "Title", "MAP (%)", ("WO+RR", 68.0), hollow="longer")
     assert [text.get_text() for text in plain.legends[0].get_texts()] == ["base size", "large", "WO+RR"]
     assert [text.get_text() for text in both.legends[0].get_texts()] == ["base size", "large", "longer", "WO+RR"]
     marks = [line for line in both.axes[0].lines if line.get_marker() in figures.MARKERS and line.get_marker()]

@@ -15,6 +15,11 @@ from as2lib.metrics.ranking import per_question
 from as2lib.papers import notebooks
 from as2lib.papers.frontier import tables, times
 from as2lib.papers.frontier.rankers import (
+    LAST,
+    SHARED,
+    THREE,
+    TWO,
+    VOTE,
     Ranker,
     Stage,
     column,
@@ -36,12 +41,7 @@ from as2lib.papers.frontier.systems import (
     CASCADE,
     ENSEMBLE,
     KINDS,
-    LAST,
-    SHARED,
     SHUFFLED,
-    THREE,
-    TWO,
-    VOTE,
     exited,
     systems,
 )

@@ -16,7 +16,7 @@ from as2lib.papers.cerberus.systems import TRIVIAL
 from as2lib.papers.cosinet import tables as cosinet
 from as2lib.papers.cosinet.systems import MODELS, PLAIN, SHUFFLED, UPPER
 from as2lib.papers.frontier import sentences as frontier
-from as2lib.papers.frontier.systems import COMBINED, VOTE
+from as2lib.papers.frontier.rankers import COMBINED, VOTE
 from as2lib.papers.frontier.tables import BUDGETS
 from as2lib.papers.govern import tables as govern
 from as2lib.papers.govern.premise import sentences_premise

@@ -17,14 +17,13 @@ from as2lib.metrics import significance, threshold
 from as2lib.papers import fidelity
 from as2lib.papers.cascade import systems as cascade_systems
 from as2lib.papers.cascade import tables as cascade_tables
-from as2lib.papers.cascade.systems import Scheme
 from as2lib.papers.cerberus import longer
 from as2lib.papers.cerberus import systems as cerberus_systems
 from as2lib.papers.cosinet import systems as cosinet_systems
 from as2lib.papers.govern import systems as govern_systems
 from as2lib.papers.kinds import plan as kinds
 from as2lib.runs.results import by_question, compare, frame, mean_and_spread, published
-from as2lib.runs.run import prefix_of
+from as2lib.runs.run import of_systems, prefix_of
 from as2lib.runs.wording import number
 
 if TYPE_CHECKING:
@@ -128,9 +127,9 @@ def _verdict(row: pandas.Series, alpha: float) -> str:
 def names_of(study: "Study") -> dict[str, str]:
     """What the catalogues call the systems; those of the cascade's depths are told by `verdicts.called`."""
     rooms = {govern_systems: study.govern, cosinet_systems: study.cosinet, cerberus_systems: True}  # room → is there
-    there = [room for room, section in rooms.items() if section]
-    found = {prefix: system.name for room in there for prefix, system in room.systems(study).items()}
-    found |= {prefix: system.name for room in (longer, kinds) for prefix, system in room.called(study).items()}
+    catalogues = [room.systems(study) for room, section in rooms.items() if section]
+    catalogues += [longer.called(study), kinds.called(study)]
+    found = {prefix: system.name for rows in catalogues for prefix, system in rows.items()}
     recipes = cascade_systems.RECIPES.values()
     found |= {f"{one.prefix}/wide": f"cascade, {one.label.split(':')[0]}" for one in recipes}
     for one in cerberus_systems.direct(study):  # whose short names leave out the model
@@ -187,29 +186,29 @@ def _learners(study: "Study", name: str) -> list[str]:
 
 def runs_of(study: "Study", name: str) -> list[str]:
     """The runs behind a system of a claim; none where the study plans none."""
-    prefixes = [name]
-    if SCHEME.fullmatch(name):
-        scheme, where = scheme_of(study, name)
-        if scheme is None:
-            return []
-        prefixes = scheme.prefixes(study, where)
-    planned = {prefix_of(run) for run in study.plan}
-    return [run for one in prefixes for run in study.store.below(one)] if planned >= {*prefixes} else []
+    scheme, where = scheme_of(study, name)
+    return of_systems(study, scheme.prefixes(study, where) if scheme else [name])
 
 
-def scheme_of(study: "Study", name: str) -> tuple[Scheme | None, str]:
-    """The cascade's scheme of that name, with this study's exits in the place of the paper's, the full depth alike."""
-    method, layers, alpha, where = SCHEME.fullmatch(name).groups()
+def scheme_of(study: "Study", name: str) -> tuple[cascade_systems.Scheme | None, str]:
+    """The cascade's scheme of that name, with this study's exits in the place of the paper's, the full depth alike.
+
+    None for what is no scheme, or has no such exit here.
+    """
+    if not (found := SCHEME.fullmatch(name)):
+        return None, ""
+    method, layers, alpha, where = found.groups()
     ours = study.cascade.exits[::-1] if study.cascade else []
     layers = dict(zip(cascade_systems.PAPER_EXITS[::-1], ours, strict=False)).get(int(layers))
     alpha = float(alpha) if alpha else 0.0 if method == "CT" else None
-    return (Scheme(method, layers, alpha) if layers else None), where
+    return (cascade_systems.Scheme(method, layers, alpha) if layers else None), where
 
 
 def scores_of(study: "Study", name: str, split: str = "test") -> list[pandas.DataFrame]:
     """What a system of a claim scored on a set, a table a seed."""
-    if SCHEME.fullmatch(name):
-        return cascade_tables.scored(study, *scheme_of(study, name), split)
+    scheme, where = scheme_of(study, name)
+    if scheme:
+        return cascade_tables.scored(study, scheme, where, split)
     return [study.run(run).scores(split) for run in runs_of(study, name)]
 
 
@@ -246,13 +245,10 @@ def over_thresholds(study: "Study", scores: dict, pairs: list[tuple[str, str]], 
     for name, tables in scores.items():
         columns = [(one["question_id"], one["label"], one["score"]) for one in tables]
         values[name] = numpy.mean([threshold.resampled(*one, counts, metric, precision) for one in columns], axis=0)
-    rows = {}
-    for a, b in dict.fromkeys(pairs):
-        gap, error = values[a][0] - values[b][0], (values[a] - values[b])[1:].std(ddof=1)
-        sure = max(error, 1e-12)
-        row = {"difference": gap, "low": gap - 1.96 * error, "high": gap + 1.96 * error}
-        row |= {"smallest effect": significance.smallest_shown(error, study.significance.alpha, POWER)}
-        row = {key: 100 * value for key, value in row.items()}
-        rows[a, b] = row | {"p Holm": 2 * norm.sf(abs(gap) / sure), "p equal": norm.sf((margin - abs(gap)) / sure)}
-    found = pandas.DataFrame.from_dict(rows, orient="index")
-    return found.assign(**{name: significance.holm(found[name]) for name in ("p Holm", "p equal")})
+    gaps = pandas.DataFrame({(a, b): values[a] - values[b] for a, b in pairs})
+    gap, error = gaps.iloc[0], gaps.iloc[1:].std()
+    found = {"difference": gap, "low": gap - 1.96 * error, "high": gap + 1.96 * error}
+    found["smallest effect"] = significance.smallest_shown(error, study.significance.alpha, POWER)
+    size, sure = gap.abs(), error.clip(lower=1e-12)
+    tests = {"p Holm": 2 * norm.sf(size / sure), "p equal": norm.sf((margin - size) / sure)}
+    return (100 * pandas.DataFrame(found)).assign(**{name: significance.holm(p) for name, p in tests.items()})

@@ -19,6 +19,7 @@ from as2lib.metrics.cost import cascade_cost, parameters, sequential_cost
 from as2lib.metrics.pruning import survivors
 from as2lib.models import lexical
 from as2lib.paths import local_folder
+from as2lib.runs.costs import layer
 from as2lib.runs.results import PAPERS_SETS, published
 from as2lib.runs.texts import scored_by, scored_pairs
 from as2lib.runs.wording import begin, some
@@ -87,11 +88,20 @@ def sentences(table: pandas.DataFrame) -> list[str]:
 
 
 def computed(study: "Study", by: str, of: str) -> float:
-    """What `COMPUTED[by]` gives for `of`, or `OF_PAIRS[by]` from the study; nan where its pairs are not at hand."""
+    """What `COMPUTED[by]` gives for the words of `of`, or `OF_PAIRS[by]` from the study; nan without its pairs."""
+    if by == ARITHMETIC:
+        return float(pandas.eval(of))
     try:
-        return float(OF_PAIRS[by](study, of) if by in OF_PAIRS else COMPUTED[by](of))
+        return float(OF_PAIRS[by](study, of) if by in OF_PAIRS else COMPUTED[by](*map(_argument, of.split())))
     except FileNotFoundError:
         return numpy.nan
+
+
+def _argument(word: str) -> float | str:
+    try:
+        return float(word)
+    except ValueError:
+        return word  # the name of a row
 
 
 # --- sizes and operations; torch is imported where it counts, since reading a claim needs none
@@ -117,9 +127,9 @@ def size(name: str) -> int:
 
 @cache
 def operations(row: str) -> int:
-    """Those of the layers' matrix products for a pair: n (24 d² + 4 n d) a layer of width d, in each model of the row.
+    """Multiplications and additions of the layers' matrix products for a pair, in each model of the row.
 
-    Source: the shapes of a transformer layer; `costs.count`, which runs the models on the meta device, is within 1 %.
+    Source: the shapes of a transformer layer; `cerberus.costs.count`, which runs the models, is within 1 %.
     """
     from as2lib.papers.cerberus.true_sizes import members
 
@@ -129,62 +139,32 @@ def operations(row: str) -> int:
         encoder = config.backbone if hasattr(config, "heads") else config.to_dict()
         depth, width = encoder["num_hidden_layers"], encoder["hidden_size"]
         body = getattr(config, "body", 0)  # the layers that the heads share
-        total += (body + heads * (depth - body)) * TOKENS * (24 * width**2 + 4 * TOKENS * width)
+        total += (body + heads * (depth - body)) * 2 * layer(width, 4 * width, TOKENS)
     return total
 
 
-def _saved(measure: Callable[[str], int]) -> Callable[[str], float]:
-    """of: "a b": how many percent less a has than b."""
-    return lambda of: 100 * (1 - measure(of.split()[0]) / measure(of.split()[1]))
-
-
-def _times(measure: Callable[[str], int]) -> Callable[[str], float]:
-    """of: "a … b": the mean of the first ones over the last."""
-    return lambda of: numpy.mean([measure(name) for name in of.split()[:-1]]) / measure(of.split()[-1])
-
-
-def encoder_size(of: str) -> float:
-    """of: "layers width": millions of parameters of such an encoder with RoBERTa's vocabulary and positions."""
-    layers, width = map(int, of.split())
+def encoder_size(layers: float, width: float) -> float:
+    """Millions of parameters of such an encoder with RoBERTa's vocabulary and positions."""
     return (layers * (12 * width**2 + 13 * width) + (WORDS + PLACES + 3) * width) / 1e6
-
-
-def terawork(of: str) -> float:
-    """of: "row time": TFLOP a second of one pair in that many seconds."""
-    row, seconds = of.split()
-    return operations(row) / float(seconds) / 1e12
 
 
 # --- the cascade
 
 
-def cascade_percent(of: str) -> float:
-    """of: "CT 0.3", "SR 0.3" or "MT 10": layers computed, in percent more (+) or fewer (−) than by all twelve."""
-    method, number = of.split()
+def cascade_percent(method: str, number: float) -> float:
+    """CT or SR at an alpha, or MT of so many layers: layers computed, in percent more (+) or fewer (−) than by all."""
     if method == "MT":
-        return 100 * (int(number) / DEPTH - 1)
-    return 100 * ({"CT": cascade_cost, "SR": sequential_cost}[method](DEPTH, EXITS, float(number)) - 1)
+        return 100 * (number / DEPTH - 1)
+    return 100 * ({"CT": cascade_cost, "SR": sequential_cost}[method](DEPTH, EXITS, number) - 1)
 
 
-def cascade_times(of: str) -> float:
-    return sequential_cost(DEPTH, EXITS, float(of)) / cascade_cost(DEPTH, EXITS, float(of))
+def average_batch(candidates: float, alpha: float) -> float:
+    return candidates * cascade_cost(DEPTH, EXITS, alpha, candidates)
 
 
-def left(of: str) -> int:
-    """of: "128 0.3 2": how many of the candidates the exit in that place, from 0, scores."""
-    candidates, alpha, place = of.split()
-    return survivors(len(EXITS), float(alpha), int(candidates))[int(place)]
-
-
-def average_batch(of: str) -> float:
-    candidates, alpha = of.split()
-    return int(candidates) * cascade_cost(DEPTH, EXITS, float(alpha), int(candidates))
-
-
-def throughput(of: str) -> float:
-    """of: "128 0.3 84": percent more candidates than the largest batch, where the average batch of a layer fits."""
-    candidates, alpha, largest = of.split()
-    return 100 * (int(candidates) / int(largest) - 1) if average_batch(f"{candidates} {alpha}") <= int(largest) else 0.0
+def throughput(candidates: float, alpha: float, largest: float) -> float:
+    """Percent more candidates than the largest batch, where the average batch of a layer fits."""
+    return 100 * (candidates / largest - 1) if average_batch(candidates, alpha) <= largest else 0.0
 
 
 # --- data
@@ -199,7 +179,7 @@ def mapped(source: str, split: str) -> "Dataset | None":
 
 def of_set(study: "Study", of: str) -> float:
     """of: "wikiqa test answered | candidates a question"; nan of what the pairs at hand do not say."""
-    from as2lib.papers.cerberus.sets import COUNTS, RATES, statistics
+    from as2lib.papers.cerberus.sets import statistics
 
     where, _, quantity = of.partition(" | ")
     source, split, policy = where.split()
@@ -207,21 +187,25 @@ def of_set(study: "Study", of: str) -> float:
         found = statistics(pairs)
         answered = 100 * found["questions"]["answered"] / found["questions"]["all"]
         return {**found.loc[policy], "answered %": answered}.get(quantity, numpy.nan)
-    questions, *counts = TRAINING.get(where, [numpy.nan] * 3)
-    rates = [count / questions for count in counts]
-    return dict(zip([*COUNTS, *RATES], [questions, *counts, *rates], strict=True)).get(quantity, numpy.nan)
+    return _training().get(where, {}).get(quantity, numpy.nan)
+
+
+def _training() -> pandas.DataFrame:
+    """`TRAINING`, a column a set, with the rates that follow from it."""
+    from as2lib.papers.cerberus.sets import COUNTS, RATES
+
+    counts = pandas.DataFrame(TRAINING, COUNTS)
+    return pandas.concat([counts, (counts.iloc[1:] / counts.iloc[0]).set_axis(RATES)])
 
 
 def with_training(sets: pandas.DataFrame) -> pandas.DataFrame:
     """`published_sets.papers_sets` with what `TRAINING` has of the splits that are not here."""
-    from as2lib.papers.cerberus.sets import COUNTS, RATES
-
     sets, titles = sets.copy(), sets.index
-    for where, counts in TRAINING.items():
+    for where, known in _training().items():
         source, split, policy = where.split()
         rows = (titles == PAPERS_SETS[source]) & (sets["split"] == split) & (sets["questions kept"] == policy)
         rows &= sets["questions"].isna() & (sets["in this study"] == "not here")
-        sets.loc[rows, [*COUNTS, *RATES]] = [*counts, *(count / counts[0] for count in counts[1:])]
+        sets.loc[rows, known.index] = known.to_numpy()
     return sets
 
 
@@ -258,29 +242,24 @@ def of_ranker(study: "Study", of: str) -> float:
     return 100 * ranking.summary(table["question_id"], table["label"], table["score"])[metric]
 
 
-def gsb(of: str) -> float:
-    """of: "good same bad": the gain in percent."""
-    good, same, bad = map(int, of.split())
-    return 100 * (good - bad) / (good + same + bad)
-
-
-SIZES: dict[str, Callable[[str], float]] = {
-    "parameters M": lambda of: size(of) / 1e6,
-    "parameters saved %": _saved(size),
-    "parameters ×": _times(size),
-    "operations saved %": _saved(operations),
-    "operations ×": _times(operations),
+SIZES: dict[str, Callable[..., float]] = {
+    "parameters M": lambda name: size(name) / 1e6,
+    "parameters saved %": lambda row, other: 100 * (1 - size(row) / size(other)),
+    "parameters ×": lambda row, other: size(row) / size(other),
+    "operations saved %": lambda row, other: 100 * (1 - operations(row) / operations(other)),
+    "operations ×": lambda *rows: numpy.mean([*map(operations, rows[:-1])]) / operations(rows[-1]),  # their mean
     "encoder M": encoder_size,
-    "TFLOP/s": terawork,
+    "TFLOP/s": lambda row, seconds: operations(row) / seconds / 1e12,  # of one pair in that time
 }
-COMPUTED: dict[str, Callable[[str], float]] = SIZES | {
+COMPUTED: dict[str, Callable[..., float]] = SIZES | {
     "cascade cost %": cascade_percent,
-    "cascade ×": cascade_times,
-    "left": left,
+    "cascade ×": lambda alpha: sequential_cost(DEPTH, EXITS, alpha) / cascade_cost(DEPTH, EXITS, alpha),
+    # of so many candidates, those that the exit in that place, from 0, scores
+    "left": lambda candidates, alpha, place: survivors(len(EXITS), alpha, candidates)[int(place)],
     "average batch": average_batch,
     "throughput %": throughput,
-    "arithmetic": pandas.eval,  # of a sum of the paper's own printed numbers
     "year": float,
-    "gsb": gsb,
+    "gsb": lambda good, same, bad: 100 * (good - bad) / (good + same + bad),  # the gain in percent
 }
 OF_PAIRS: dict[str, Callable[["Study", str], float]] = {"set": of_set, "ranker": of_ranker}
+ARITHMETIC = "arithmetic"  # a sum of the paper's own printed numbers

@@ -13,8 +13,8 @@ def runs(study: "Study") -> list[Run]:
     """`own/<name>/seed-N`: an encoder after the transfer step, fine-tuned on the target with what is passed."""
     found = []
     for name, system in study.own.items():
-        objective = {"loss": system.loss, **({"model": system.model} if system.model else {})}
-        objective |= {"settings": system.settings} if system.settings else {}
+        given = {"loss": system.loss, "model": system.model, "settings": system.settings}
+        objective = {key: value for key, value in given.items() if value}
         for seed in study.seeds:
             teachers = [f"teacher/{family}/seed-{seed}" for family in system.teachers]
             family, size = system.family or FAMILIES[0], system.size

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 SHOWN = ["claim", "verdict", "set", "metric", "published", *claims.TESTED, "reason", "test", "source"]
-KINDS = [  # of verdicts: those of `claims.VERDICTS`, with how they were found
-    *("reproduced: better", "reproduced: equal", "reproduced: counted"),
-    *("contradicted: measured", "contradicted: counted"),
-    *claims.VERDICTS[2:],
-]
+WAYS = {  # a verdict with how it was found → how a sentence says that
+    "reproduced: better": "{} better by a test",
+    "reproduced: equal": "{} equal within the margin",
+    "reproduced: counted": "{} counted from architectures and formulas",
+    "contradicted: measured": "{} by a test",
+    "contradicted: counted": "{} counted",
+}
+KINDS = [*WAYS, *claims.VERDICTS[2:]]
 TOO_SMALL = "inconclusive: published effect too small"  # a column of `counts`
 PAPERS_PRECISION = 0.9  # of GOVERN's R@P
 CAPTION = (
@@ -89,10 +92,10 @@ def _text(study: "Study", names: dict[str, str], row) -> str:
 
 def called(study: "Study", names: dict[str, str], name: str) -> str:
     """names: from `claims.names_of`; the cascade's depths as notebook 08 calls them, with the paper's."""
-    if not (found := claims.SCHEME.fullmatch(name)):
-        return names.get(name, name)
     scheme, _ = claims.scheme_of(study, name)
-    return name if scheme is None else str(scheme) + f" (paper: {found[2]})" * (scheme.method != "SR")
+    if scheme is None:
+        return names.get(name, name)
+    return str(scheme) + f" (paper: {claims.SCHEME.fullmatch(name)[2]})" * (scheme.method != "SR")
 
 
 def _measure(study: "Study", metric: str) -> str:
@@ -128,30 +131,21 @@ def counts(table: pandas.DataFrame) -> pandas.DataFrame:
 
     table: from `judged`.
     """
-    found = pandas.crosstab(table.index, table["verdict"]).reindex(
-        index=fidelity.NAMES.values(), columns=KINDS, fill_value=0
-    )
     tested = (table["verdict"] == "inconclusive") & ~table["reason"].str.contains(claims.NOT_LEARNT)
     small = tested & (table["smallest effect"] > table["published"].abs())
-    found.insert(
-        KINDS.index("inconclusive") + 1, TOO_SMALL, small.groupby(level=0).sum().reindex(found.index).fillna(0)
-    )
-    return pandas.concat([found, found.sum().to_frame("all").T]).astype(int).rename_axis("paper")
+    found = pandas.crosstab(table.index, table["verdict"]).assign(**{TOO_SMALL: small.groupby(level=0).sum()})
+    columns = [*KINDS[:-1], TOO_SMALL, KINDS[-1]]  # behind the inconclusive ones
+    found = found.reindex(index=fidelity.NAMES.values(), columns=columns, fill_value=0)
+    found.loc["all"] = found.sum()
+    return found.rename_axis("paper")
 
 
 def sentence(counts: pandas.DataFrame) -> str:
     """counts: from `counts`."""
     every, said = counts.loc["all"], []
-    ways = {
-        "reproduced: better": "{} better by a test",
-        "reproduced: equal": "{} equal within the margin",
-        "reproduced: counted": "{} counted from architectures and formulas",
-        "contradicted: measured": "{} by a test",
-        "contradicted: counted": "{} counted",
-    }
     for verdict in claims.VERDICTS:
         kinds = {kind: every[kind] for kind in KINDS if kind.partition(":")[0] == verdict and every[kind]}
-        how = [ways[kind].format(count) for kind, count in kinds.items() if kind in ways]
+        how = [WAYS[kind].format(count) for kind, count in kinds.items() if kind in WAYS]
         if kinds:
             said.append(f"{sum(kinds.values())} {verdict}" + f" ({', '.join(how)})" * bool(how))
     last, small = "", every[TOO_SMALL]

@@ -1,11 +1,12 @@
 """The study's plots, one function a kind; each takes a tidy frame and returns a figure, six inches wide for a phone.
 
 A series has a colour that everyone can tell apart, and a marker or a dash besides; legends stand below the axes.
+labels: the title, then what the x axis says, and the y axis.
 """
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import product
 from textwrap import fill
 
@@ -29,40 +30,33 @@ PALETTE, MARKERS, DASHES = seaborn.color_palette("colorblind", 10), "os^DvPX*<>"
 WIDTH = 6.0  # inches
 COLOURS = 256  # of a PNG file
 AROUND = [(x, y) for y in (0, 0.8, -0.8) for x in (1, -1)]  # where a label stands, seen from its point
+Level = tuple[str, float]  # a line's name, and where it stands
 NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # said of itself by a file: nothing
 
 
 def dots(
-    table: pandas.DataFrame,
-    value: str,
-    spread: str,
-    group: str,
-    title: str,
-    axis: str,
-    baseline: tuple[str, float],
-    hollow: str | None = None,
+    table: pandas.DataFrame, value: str, group: str, title: str, axis: str, baseline: Level, hollow: str | None = None
 ) -> Figure:
     """One row a system: its mean and its spread over seeds, marked by `group`, with a trivial baseline as a line.
 
-    hollow: a further column, its spreads in the one named with " ±", drawn with hollow marks; None for none.
+    value: a column, its spreads in the one named with " ±".  hollow: a further one, drawn with hollow marks, or None.
     """
     figure, axes = _rows(table.index)
     kinds = {kind: _style(place) for place, kind in enumerate(dict.fromkeys(table[group]))}
-    drawn = {value: (table[spread].fillna(0), {})}
+    looks, further = {value: {}}, {}
     if hollow:
-        drawn[hollow] = table[f"{hollow} ±"].fillna(0), {"markerfacecolor": "white"}
-    for column, (spreads, look) in drawn.items():
-        for height, (kind, mean, error) in enumerate(zip(table[group], table[column], spreads, strict=True)):
+        looks[hollow] = {"markerfacecolor": "white"}
+        further[hollow] = {"marker": "o", "color": LINE, **looks[hollow]}
+    for column, look in looks.items():
+        rows = zip(table[group], table[column], table[f"{column} ±"], strict=True)
+        for height, (kind, mean, error) in enumerate(rows):
             style = {"capsize": 3, "markersize": 7, "linestyle": "", **kinds[kind], **look}
-            axes.errorbar(mean, height, xerr=error or None, **style)
+            axes.errorbar(mean, height, xerr=error if error > 0 else None, **style)
+    ends = [*axes.dataLim.intervalx, baseline[1]]
+    room = 0.06 * (max(ends) - min(ends)) or 1  # so that nothing lies on the frame
+    axes.set_xlim(min(ends) - room, max(ends) + room)
     axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4)
-    ends = [table[column] + sign * spreads for column, (spreads, _) in drawn.items() for sign in (-1, 1)]
-    _room(axes, [baseline[1], *pandas.concat(ends)])
-    handles = [pyplot.Line2D([], [], linestyle="", label=kind, **style) for kind, style in kinds.items()]
-    if hollow:
-        handles.append(
-            pyplot.Line2D([], [], linestyle="", label=hollow, marker="o", color=LINE, markerfacecolor="white")
-        )
+    handles = [pyplot.Line2D([], [], linestyle="", label=name, **style) for name, style in (kinds | further).items()]
     handles.append(pyplot.Line2D([], [], linestyle="--", color=MUTED, label=baseline[0]))
     return _finished(figure, axes, title, axis, handles=handles)
 
@@ -80,14 +74,7 @@ def forest(table: pandas.DataFrame, title: str, axis: str, margin: float | None 
 
 
 def lines(
-    table: pandas.DataFrame,
-    x: str,
-    y: str,
-    hue: str,
-    title: str,
-    x_label: str,
-    y_label: str,
-    levels: dict[str, float] | None = None,
+    table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str, levels: dict[str, float] | None = None
 ) -> Figure:
     """Curves, a colour, a marker and a dash for each value of `hue`; where a point repeats, its mean and its range.
 
@@ -105,19 +92,10 @@ def lines(
         axes.errorbar(at, found["mean"], yerr=errors, capsize=2, elinewidth=1, markersize=5, **style)
     for dash, (name, level) in zip(DASHES[1:], (levels or {}).items(), strict=False):
         axes.axhline(level, color=MUTED, linestyle=dash, linewidth=1.4, label=name)
-    return _finished(figure, axes, title, x_label, y_label)
+    return _finished(figure, axes, *labels)
 
 
-def front(
-    points: pandas.DataFrame,
-    marked: pandas.DataFrame,
-    x: str,
-    y: str,
-    title: str,
-    x_label: str,
-    y_label: str,
-    baseline: tuple[str, float],
-) -> Figure:
+def front(points: pandas.DataFrame, marked: pandas.DataFrame, x: str, y: str, baseline: Level, *labels: str) -> Figure:
     """Every point, those of the Pareto front joined (column `front`), and a few with a marker each (`label`)."""
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4.8), layout="constrained")
     axes.scatter(points[x], points[y], s=9, color=MUTED, alpha=0.35, linewidth=0, label="a combination of ratios")
@@ -126,17 +104,10 @@ def front(
     for place, (_, row) in enumerate(marked.iterrows(), start=1):
         axes.plot(row[x], row[y], linestyle="", markersize=10, label=row["label"], **_style(place))
     axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
-    return _finished(figure, axes, title, x_label, y_label)
+    return _finished(figure, axes, *labels)
 
 
-def frontier(
-    points: pandas.DataFrame,
-    marks: dict[str, str],
-    title: str,
-    x_label: str,
-    y_label: str,
-    baseline: tuple[str, float],
-) -> Figure:
+def frontier(points: pandas.DataFrame, marks: dict[str, str], baseline: Level, *labels: str) -> Figure:
     """Systems by cost, on a logarithmic axis, and value: a colour and a marker a kind, rare on top, the front joined.
 
     points: columns cost, value, kind, front, share (percent: the fuller a point's colour), label (empty: none).
@@ -157,7 +128,7 @@ def frontier(
         if len(of_kind):
             axes.scatter([], [], color=colour, label=kind, **style)
     _logarithmic(axes)
-    _finished(figure, axes, title, x_label, y_label)
+    _finished(figure, axes, *labels)
     _name(figure, axes, points)
     return figure
 
@@ -167,13 +138,13 @@ def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
     axes.margins(y=0.12)
     figure.draw_without_rendering()  # the axes have their size only then
     frame, places, taken = axes.get_window_extent(), axes.transData.transform(points[["cost", "value"]]), []
-    drawn = [line.get_path().interpolated(20).transformed(line.get_transform()).vertices for line in axes.lines]
-    lines = numpy.concatenate(drawn)
-    for own, (_, row) in zip(places[points["label"] != ""], points[points["label"] != ""].iterrows(), strict=True):
+    paths = [line.get_path().interpolated(20).transformed(line.get_transform()) for line in axes.lines]
+    lines = numpy.concatenate([path.vertices for path in paths])
+    named = points["label"] != ""
+    for own, row in zip(places[named], points[named].itertuples(), strict=True):
         others = places[numpy.abs(places - own).max(axis=1) > 1]  # pixels
         style = {"arrowprops": {"arrowstyle": "-", "color": MUTED}, "fontsize": 9, "zorder": 5, "va": "center"}
-        at = {"xy": (row["cost"], row["value"]), "xytext": (0, 0), "textcoords": "offset points"}
-        note = axes.annotate(row["label"], **at, **style)
+        note = axes.annotate(row.label, (row.cost, row.value), (0, 0), textcoords="offset points", **style)
         note.set_in_layout(False)
         tried = []
         for distance, (x, y) in product((14, 28, 45, 65, 90, 120), AROUND):
@@ -192,11 +163,11 @@ def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
         taken.append(box)
 
 
-def speeds(points: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str) -> Figure:
+def speeds(points: pandas.DataFrame, x: str, y: str, *labels: str) -> Figure:
     """A point a row, x logarithmic: a colour a system (the index), a marker a `backend`, hollow where in int8."""
     figure, axes = pyplot.subplots(figsize=(WIDTH, 5), layout="constrained")
-    colours, marks = (dict.fromkeys(given) for given in (points.index, points["backend"]))
-    colours, marks = dict(zip(colours, PALETTE, strict=False)), dict(zip(marks, MARKERS, strict=False))
+    colours = dict(zip(points.index.unique(), PALETTE, strict=False))
+    marks = dict(zip(points["backend"].unique(), MARKERS, strict=False))
     for system, row in points.iterrows():
         fill = "none" if "int8" in row["precision"] else colours[system]
         style = {"facecolors": fill, "edgecolors": colours[system], "marker": marks[row["backend"]]}
@@ -206,12 +177,10 @@ def speeds(points: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y
     named += [pyplot.Line2D([], [], marker=mark, label=name, **dark) for name, mark in marks.items()]
     named.append(pyplot.Line2D([], [], marker="o", markerfacecolor="none", label="int8: hollow", **dark))
     _logarithmic(axes)
-    return _finished(figure, axes, title, x_label, y_label, named)
+    return _finished(figure, axes, *labels, handles=named)
 
 
-def bars(
-    table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str, baseline: tuple[str, float]
-) -> Figure:
+def bars(table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str, baseline: Level) -> Figure:
     """One bar a value of `x`, and a baseline as a line."""
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     axes.bar(table[x], table[y], color=LINE)
@@ -250,14 +219,14 @@ def ratios(table: pandas.DataFrame, title: str, axis: str) -> Figure:
     return _finished(figure, axes, title, axis)
 
 
-def scatter(table: pandas.DataFrame, x: str, y: str, hue: str, title: str, x_label: str, y_label: str) -> Figure:
+def scatter(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Figure:
     """One point a row, coloured and sized by the number in `hue`; zero on the y axis is marked."""
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     size = 25 + 75 * (table[hue] - table[hue].min()) / max(numpy.ptp(table[hue]), 1e-12)
     points = axes.scatter(table[x], table[y], c=table[hue], cmap="viridis", s=size)
     axes.axhline(0, color=MUTED, linestyle="--", linewidth=1.4)
     figure.colorbar(points, ax=axes, label=hue)
-    return _finished(figure, axes, title, x_label, y_label)
+    return _finished(figure, axes, *labels)
 
 
 def as_png(figure: Figure) -> bytes:
@@ -278,11 +247,9 @@ def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
     figure.savefig(drawn, format="svg", bbox_inches="tight", metadata=NOTHING)
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", re.sub(r"\n +", "\n", drawn.getvalue()))
     text = text.replace("DejaVuSans-", "")
-    start = text.index("<svg")
-    end = text.index(">", start)
     labels = f' role="img" aria-labelledby="{name}-title {name}-desc"'
     said = f'<title id="{name}-title">{html(title)}</title>\n <desc id="{name}-desc">{html(description)}</desc>'
-    return f"{text[:end]}{labels}>\n {said}{text[end + 1 :]}"
+    return re.sub(r"(<svg[^>]*)>", lambda tag: f"{tag[1]}{labels}>\n {said}", text, count=1)
 
 
 def _rows(labels: Iterable[str]) -> tuple[Figure, Axes]:
@@ -301,13 +268,6 @@ def _wrapped(labels: Iterable[str]) -> list[str]:
 
 def _style(place: int) -> dict:
     return {"color": PALETTE[place % len(PALETTE)], "marker": MARKERS[place % len(MARKERS)]}
-
-
-def _room(axes: Axes, values: Sequence[float]) -> None:
-    """A margin around all values, so that nothing lies on the frame."""
-    low, high = numpy.nanmin(values), numpy.nanmax(values)
-    margin = 0.06 * (high - low) or 1
-    axes.set_xlim(low - margin, high + margin)
 
 
 def _logarithmic(axes: Axes) -> None:

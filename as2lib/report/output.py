@@ -71,11 +71,11 @@ class Report:
         leads_to: what is shown in the first column → the page that it leads to.
         """
         name = f"{self.number}_table_{number}"
-        shown = tables.formatted(table if first is None else table.head(first), digits)
+        shown = tables.formatted(table[:first], digits)
         left, links = tables.texts(table, shown), []
         if keep:
             folder = self._folder("tables")
-            file = f"{name}{_ending(timing)}"
+            file = name + ".timing" * timing
             tables.for_spreadsheets(table).to_csv(folder / f"{file}.csv", float_format="%.10g", lineterminator="\n")
             latex = tables.as_latex(shown, left, f"{title}. {caption}", name)
             (folder / f"{file}.tex").write_text(latex, encoding="utf-8")
@@ -84,7 +84,11 @@ class Report:
         of_rows = ""
         if runs is not None:
             rows = {row: runs[row] for row in shown.iloc[:, 0] if row in runs}
-            of_rows = tables.commands(self._made(rows), self.study.study)
+            rows = {row: [found] if isinstance(found, str) else found for row, found in rows.items()}
+            names = {
+                row: [name for one in found for name in self.study.store.below(one)] for row, found in rows.items()
+            }
+            of_rows = tables.commands(names, self.study.study)
         return HTML(
             f'<div class="as2-table"><p><b>Table {self.number}.{number}: {html(title)}.</b> {html(caption)}</p>'
             f'<div class="scroll" tabindex="0" role="region" aria-label="Table {self.number}.{number}">'
@@ -92,15 +96,9 @@ class Report:
             f'<p class="made">{" · ".join(links)}</p>{of_rows}</div>'
         )
 
-    def _made(self, runs: Mapping[str, str | Sequence[str]]) -> dict[str, list[str]]:
-        """Row → the names of its runs."""
-        below = self.study.store.below
-        prefixes = {row: [found] if isinstance(found, str) else found for row, found in runs.items()}
-        return {row: [name for prefix in found for name in below(prefix)] for row, found in prefixes.items()}
-
     def figure(self, figure: Figure, number: int, title: str, caption: str, timing: bool = False) -> HTML:
         """Save a figure and show it.  timing: whether it shows measured times."""
-        name = f"{self.number}_figure_{number}{_ending(timing)}"
+        name = f"{self.number}_figure_{number}" + ".timing" * timing
         folder = self._folder("figures")
         whole = f"Figure {self.number}.{number}: {title}."
         svg = figures.as_svg(figure, f"figure-{self.number}-{number}", whole, caption)
@@ -121,7 +119,7 @@ class Report:
     def record(self, timing: bool = False, **numbers: float | int | bool | str) -> None:
         """Keep numbers under names that the overview and `params/expected` read; measured times in a file of theirs."""
         self.metrics[timing] |= {name: _plain(value) for name, value in numbers.items()}
-        write_json(self._folder("metrics") / f"{self.number}{_ending(timing)}.json", self.metrics[timing])
+        write_json(self._folder("metrics") / f"{self.number}{'.timing' * timing}.json", self.metrics[timing])
 
     def say(self, *sentences: str, timing: bool = False) -> Markdown:
         """Sentences whose numbers were computed, as a list; `findings` repeats them, and the overview but for times."""
@@ -208,10 +206,6 @@ def changes(study: "Study") -> str:
 def bullets(sentences: Sequence[str]) -> Markdown:
     """Sentences as a list."""
     return Markdown("\n".join(f"- {markdown(sentence)}" for sentence in sentences))
-
-
-def _ending(timing: bool) -> str:
-    return ".timing" if timing else ""
 
 
 def _plain(value: Any) -> Any:

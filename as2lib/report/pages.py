@@ -34,11 +34,6 @@ def execute(notebook: Path, executed: Path, study: str) -> Path:
     executed.parent.mkdir(parents=True, exist_ok=True)
     kernel = {"cwd": str(notebook.parent), "kernel_manager_class": Kernel}
     execute_notebook(str(notebook), str(executed), {"study": study}, progress_bar=False, **kernel)
-    saved = nbformat.read(executed, as_version=4)
-    for cell in saved.cells:
-        if cell.cell_type == "code":
-            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
-    nbformat.write(saved, executed)
     return executed
 
 
@@ -60,23 +55,19 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
             cell.source = LINK.sub(lambda link: _to_page(link[1], link[2], names), cell.source)
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
-    place = names.index(name)
-    neighbours = {
-        "previous": page_name(names[place - 1]) if place else None,
-        "next": names[place + 1] if place + 1 < len(names) else None,
-    }
-    exporter = HTMLExporter(
-        template_name="template",
-        extra_template_basedirs=[str(TEMPLATE.parent)],
-        config=Config(),
-        exclude_input_prompt=True,
-    )
+    pages, place = [None, *map(page_name, names), None], names.index(name) + 1
+    neighbours = {"previous": pages[place - 1], "next": pages[place + 1]}
+    folders = [str(TEMPLATE.parent)]
+    settings = {"config": Config(), "exclude_input_prompt": True}
+    exporter = HTMLExporter(template_name="template", extra_template_basedirs=folders, **settings)
     script = (TEMPLATE / "report.js").read_text(encoding="utf-8")
     digest = b64encode(sha256(script.encode()).digest()).decode()  # a page runs this script and no other
-    given = {"title": _title(notebook), "css": _css(), "js": script, "js_hash": f"sha256-{digest}", **neighbours}
+    title = unescape(notebook.cells[0].source.splitlines()[0].lstrip("# ").strip())
+    given = {"title": title, "css": _css(), "js": script, "js_hash": f"sha256-{digest}", **neighbours}
     body, _ = exporter.from_notebook_node(notebook, resources={"as2": given})
+    contents = "\n".join(f'<li><a href="#{anchor}">{title}</a></li>' for anchor, title in HEADING.findall(body))
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(body.replace(CONTENTS, _contents(body), 1), encoding="utf-8")
+    page.write_text(body.replace(CONTENTS, contents, 1), encoding="utf-8")
     return page
 
 
@@ -88,16 +79,6 @@ def _to_page(text: str, name: str, names: list[str]) -> str:
     return f"[{text}]({page_name(name)}.html)" if name in names else text
 
 
-def _contents(body: str) -> str:
-    """A link to each section."""
-    return "\n".join(f'<li><a href="#{anchor}">{title}</a></li>' for anchor, title in HEADING.findall(body))
-
-
 def _css() -> str:
     light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in STYLES.values())
     return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{(TEMPLATE / 'report.css').read_text()}"
-
-
-def _title(notebook: nbformat.NotebookNode) -> str:
-    first = notebook.cells[0].source.splitlines()[0]
-    return unescape(first.lstrip("# ").strip())

@@ -4,7 +4,7 @@ A system is a row of one; a cascade is one whose stages share their layers.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING
@@ -13,24 +13,10 @@ import numpy
 import pandas
 
 from as2lib.metrics.pruning import dropped
-from as2lib.papers.cascade.systems import Scheme, schemes
+from as2lib.papers.cascade.systems import schemes
 from as2lib.papers.cerberus.longer import twin
 from as2lib.papers.cerberus.systems import STUDENT
-from as2lib.papers.frontier.systems import (
-    BASELINE,
-    CASCADE,
-    FILTERS,
-    HEADED,
-    HEADS,
-    LAST,
-    LASTS,
-    SHARED,
-    THREE,
-    TWO,
-    VOTE,
-    exited,
-    systems,
-)
+from as2lib.papers.frontier.systems import BASELINE, CASCADE, FILTERS, HEADED, HEADS, LARGE, exited, systems
 from as2lib.runs import costs
 from as2lib.runs.costs import Work
 from as2lib.runs.run import Run, System
@@ -38,6 +24,11 @@ from as2lib.runs.run import Run, System
 if TYPE_CHECKING:
     from as2lib.study import Study
 
+# Combinations of which the papers have no numbers: the first they credit to Matsubara et al. 2020, the others are new.
+TWO, THREE, LAST, SHARED, VOTE = COMBINED = (
+    "two in a row", "three in a row", "cascade, then heads", "cascade that ends in heads", "heads that vote"
+)  # fmt: skip
+LASTS = {"MHS": HEADS, "the large model": LARGE, "the teachers": "ensemble/teachers"}  # or their twins trained longer
 KEEPS = (2, 3, 5, 10)  # candidates of a question that a ranker leaves to the next one
 Limit = int | float  # how many candidates stay (2, 3, …), or which share is dropped (0 to 1)
 VOTES = "votes"
@@ -83,7 +74,7 @@ def rankers(study: "Study") -> list[Ranker]:
         found += _before_heads(study, alone[exited(study)], known[exited(study)].label)
     for prefix, row in known.items():
         several = row.kind == HEADED and _first(study, prefix).spec["mhs"]["heads"] > 2
-        if several and (study.cascade is None or prefix != exited(study)):  # whose exits are stored, not its heads
+        if several and prefix != exited(study):  # whose exits are stored, not its heads
             stage = Stage(prefix, alone[prefix].work, VOTES)
             found.append(Ranker(f"{row.label}, heads vote", VOTE, (stage,), beside=row.label))
     return _once(study, found)
@@ -98,53 +89,48 @@ def _once(study: "Study", found: list[Ranker]) -> list[Ranker]:
     return [one for one in found if one in kept.values()]
 
 
-def cascades(study: "Study", alone: dict[str, Stage]) -> list[Ranker]:
+def cascades(study: "Study", alone: dict[str, Stage]) -> Iterator[Ranker]:
     """The Cascade Transformer's exits and drop ratios, and independent models in sequence."""
-    exits, found = study.cascade.exits, []
+    exits, whole = study.cascade.exits, alone["cascade/target"]
     for scheme in schemes(study):
-        whole = alone["cascade/target"]
-        if scheme.method == "CT" and not scheme.alpha:
-            each = whole.work.candidate * scheme.layers / exits[-1]
-            stages = (Stage(whole.prefix, Work(each), f"exit_{scheme.layers}"),)
-        elif scheme.method == "CT":
+        if scheme.method == "MT":  # a system of the catalogue
+            continue
+        if scheme.method == "SR":
+            stages = tuple(alone[f"monolith/{layers}/target"] for layers in exits)
+        elif scheme.alpha:
             stages = _exits(whole, exits)
         else:
-            stages = tuple(alone[f"monolith/{layers}/target"] for layers in exits)
-        if scheme.method != "MT":  # a system of the catalogue
-            found.append(Ranker(str(Scheme(*scheme)), CASCADE, stages, (scheme.alpha,) * (len(stages) - 1)))
-    return found
+            each = whole.work.candidate * scheme.layers / exits[-1]
+            stages = (Stage(whole.prefix, Work(each), f"exit_{scheme.layers}"),)
+        yield Ranker(str(scheme), CASCADE, stages, (scheme.alpha,) * (len(stages) - 1))
 
 
-def _before_heads(study: "Study", whole: Stage, label: str) -> list[Ranker]:
+def _before_heads(study: "Study", whole: Stage, label: str) -> Iterator[Ranker]:
     """A student whose exits, from a layer of its body on, each drop a share of what its heads would score."""
-    run, found = _first(study, whole.prefix), []
+    run = _first(study, whole.prefix)
     body, layers = run.spec["mhs"]["body"], costs.encoder(study, run)[0]
     layer = whole.work.candidate / layers
     heads = Stage(whole.prefix, Work(layer * (layers - body)))
     for first, alpha in product(range(1, body + 1), study.cascade.alphas):
         stages = (*_exits(Stage(whole.prefix, Work(layer * body)), range(first, body + 1)), heads)
         drops = f"{label}, alpha {alpha:g} from layer {first} on"
-        found.append(Ranker(drops, SHARED, stages, (alpha,) * (len(stages) - 1), label))
-    return found
+        yield Ranker(drops, SHARED, stages, (alpha,) * (len(stages) - 1), label)
 
 
-def _in_a_row(study: "Study", alone: dict[str, Stage], known: dict[str, System]) -> list[Ranker]:
+def _in_a_row(study: "Study", alone: dict[str, Stage], known: dict[str, System]) -> Iterator[Ranker]:
     """A cheap ranker, then one of `LASTS`; between Cosinet and the multiple-heads student the cascade's first exit."""
     firsts = {"WO+RR": BASELINE} | (FILTERS if study.cosinet else {})
     lasts = {name: twin(study, prefix) for name, prefix in LASTS.items()}
-    longest, found = study.run(BASELINE).scores().groupby("question_id").size().max(), []
+    longest = study.run(BASELINE).scores().groupby("question_id").size().max()
     keeps = [keep for keep in KEEPS if keep < longest]
     for (first, a), (last, b), keep in product(firsts.items(), lasts.items(), keeps):
-        label = f"{first} keeps {keep}, then {last}"
-        found.append(Ranker(label, TWO, (alone[a], alone[b]), (keep,), known[b].label))
+        yield Ranker(f"{first} keeps {keep}, then {last}", TWO, (alone[a], alone[b]), (keep,), known[b].label)
     if study.cosinet and study.cascade:
-        exits = study.cascade.exits
-        first, last = alone[FILTERS["Cosinet"]], alone[lasts["MHS"]]
-        stages = (first, _exits(alone["cascade/target"], exits)[0], last)
+        exits, last = study.cascade.exits, alone[lasts["MHS"]]
+        stages = (alone[FILTERS["Cosinet"]], _exits(alone["cascade/target"], exits)[0], last)
         for fewer, more in combinations(keeps, 2):
             label = f"Cosinet keeps {more}, CT's layer {exits[0]} keeps {fewer}, then MHS"
-            found.append(Ranker(label, THREE, stages, (more, fewer), known[last.prefix].label))
-    return found
+            yield Ranker(label, THREE, stages, (more, fewer), known[last.prefix].label)
 
 
 def _first(study: "Study", prefix: str) -> Run:
@@ -160,11 +146,14 @@ def _exits(whole: Stage, exits: Sequence[int]) -> tuple[Stage, ...]:
 
 def operations(ranker: Ranker, candidates: numpy.ndarray) -> float:
     """Multiply-adds a question, mean over questions that have so many `candidates`: (q,)."""
-    left, total = candidates, 0.0
+    return sum(stage.work.question + stage.work.candidate * many for stage, many in reached(ranker, candidates))
+
+
+def reached(ranker: Ranker, candidates: numpy.ndarray) -> Iterator[tuple[Stage, float]]:
+    """Each stage, and how many of a question's candidates reach it, mean over questions.  candidates: (q,)."""
     for stage, limit in zip(ranker.stages, (*ranker.limits, 0.0), strict=True):
-        total += stage.work.question + stage.work.candidate * float(left.mean())
-        left = staying(left, limit)
-    return total
+        yield stage, float(candidates.mean())
+        candidates = staying(candidates, limit)
 
 
 def staying(candidates: numpy.ndarray, limit: Limit) -> numpy.ndarray:

@@ -6,8 +6,8 @@ import pandas
 
 from as2lib.papers.cascade.systems import Scheme
 from as2lib.papers.cerberus.longer import twin
-from as2lib.papers.frontier.rankers import rankers, reads_order
-from as2lib.papers.frontier.systems import BASELINE, COMBINED, FILTERS, LARGE, SHUFFLED, TWO, UNTAUGHT, VOTE, exited
+from as2lib.papers.frontier.rankers import COMBINED, TWO, VOTE, rankers, reads_order
+from as2lib.papers.frontier.systems import BASELINE, FILTERS, LARGE, SHUFFLED, UNTAUGHT, exited
 from as2lib.papers.frontier.tables import AS_CHEAP, COST, SELDOM, SHARE, answered_sizes, base_cost, label
 from as2lib.runs import results
 from as2lib.runs.wording import apart, begin, listed, number, some, span, spread_text

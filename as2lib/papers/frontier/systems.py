@@ -18,13 +18,8 @@ BASELINE, BASE, HEADS, LARGE = "lexical/overlap_then_rank", "base/electra", "mhs
 UNTAUGHT = f"{HEADS}-no-teacher"  # as exits are
 FILTERS = {"Cosinet": "cosinet/birnn", "CA": "ca/birnn"}  # cheap rankers before an expensive one
 SHUFFLED = [f"shuffled/{prefix}" for prefix in FILTERS.values()]  # these in a random order of the candidates
-LASTS = {"MHS": HEADS, "the large model": LARGE, "the teachers": "ensemble/teachers"}  # or their twins trained longer
 TRIVIAL, WORDS, ENCODER, ENSEMBLE, HEADED, CASCADE = KINDS = (
     "trivial", "no transformer", "one encoder", "ensemble", "heads", "cascade"
-)  # fmt: skip
-# Combinations of which the papers have no numbers: the first they credit to Matsubara et al. 2020, the others are new.
-TWO, THREE, LAST, SHARED, VOTE = COMBINED = (
-    "two in a row", "three in a row", "cascade, then heads", "cascade that ends in heads", "heads that vote"
 )  # fmt: skip
 
 
@@ -36,8 +31,8 @@ def systems(study: "Study") -> dict[str, System]:
     of_cerberus = cerberus.systems(study) | longer.called(study) | kinds.called(study)
     found = {prefix: _of_cerberus(row) for prefix, row in of_cerberus.items()}
     if study.cosinet:
-        unrelated = [row for prefix, row in cosinet.systems(study).items() if prefix.endswith("-unrelated")]
-        found |= {row.prefix: replace(row, kind=WORDS) for row in [*cosinet.MODELS, *unrelated]}
+        own = cosinet.systems(study).items()  # beside rows of CERBERUS, and its models in a random order
+        found |= {prefix: replace(row, kind=WORDS) for prefix, row in own if prefix.startswith(("cosinet/", "ca/"))}
     if study.govern:
         found = {prefix: _of_govern(row) for prefix, row in govern.systems(study).items()} | found
     if study.cascade:

@@ -7,8 +7,8 @@ import numpy
 import pandas
 
 from as2lib.papers.cerberus.longer import twin
-from as2lib.papers.frontier.rankers import Ranker, fitted_on_dev, operations, parameters, rankers, scores
-from as2lib.papers.frontier.systems import BASE, BASELINE, COMBINED, HEADS, KINDS, LARGE, VOTE
+from as2lib.papers.frontier.rankers import COMBINED, VOTE, fitted_on_dev, operations, parameters, rankers, scores
+from as2lib.papers.frontier.systems import BASE, BASELINE, HEADS, KINDS, LARGE, systems
 from as2lib.runs import results
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def table(study: "Study") -> pandas.DataFrame:
     """Every ranker by its label: kind, millions of multiply-adds a question, parameters, MAP and P@1 on the test set.
 
     Percent, mean over seeds, and " ±"; seeds: how many, in a row how many pairs of them.  dev MAP is missing where a
-    ranker cannot be chosen on dev (`dev_map`).  front: whether no other has as much MAP at lower or more at the same
-    cost; `SHARE`: in how many resamples of the questions; `P1_SHARE`: the same of P@1.  In the order of cost, then of
-    MAP.
+    ranker was not scored on dev, or has weights that were fitted to it.  front: whether no other has as much MAP at
+    lower or more at the same cost; `SHARE`: in how many resamples of the questions; `P1_SHARE`: the same of P@1.  In
+    the order of cost, then of MAP.
     """
     found = rankers(study)
     tested = {one.label: scores(study, one) for one in found}
@@ -38,7 +38,9 @@ def table(study: "Study") -> pandas.DataFrame:
     rows.insert(1, COST, [operations(one, candidates) / 1e6 for one in found])
     rows.insert(2, "parameters", [parameters(study, one) for one in found])
     rows.insert(3, "seeds", [len(tested[one.label]) for one in found])
-    rows["dev MAP"] = dev_map(study, found)
+    fair = [one for one in found if not fitted_on_dev(study, one)]
+    dev = {one.label: tables for one in fair if (tables := scores(study, one, "dev")) is not None}
+    rows["dev MAP"] = results.mean_and_spread(results.frame(dev))["MAP"]
     cost, resamples = rows[COST].to_numpy(), study.significance.resamples
     values = {metric: by_question(results_frame, metric)[rows.index].to_numpy() for metric in ("MAP", "P@1")}
     rows["front"] = on_front(cost, values["MAP"].mean(axis=0)[None])[0]
@@ -60,13 +62,6 @@ def answered_sizes(table: pandas.DataFrame) -> numpy.ndarray:
 def by_question(frame: pandas.DataFrame, metric: str) -> pandas.DataFrame:
     """A metric of each question, a column a system, mean over seeds."""
     return pandas.DataFrame({name: each.mean(axis=1) for name, each in results.by_question(frame, metric).items()})
-
-
-def dev_map(study: "Study", found: Sequence[Ranker]) -> pandas.Series:
-    """Of those that were scored on dev, and have no weights that were fitted to it."""
-    fair = [one for one in found if not fitted_on_dev(study, one)]
-    dev = {one.label: tables for one in fair if (tables := scores(study, one, "dev")) is not None}
-    return results.mean_and_spread(results.frame(dev))["MAP"]
 
 
 def on_front(cost: numpy.ndarray, values: numpy.ndarray) -> numpy.ndarray:
@@ -121,8 +116,7 @@ def combined(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
     cost = [100 * rows.loc[a, COST] / rows.loc[b, COST] for a, b in pairs]
     columns = rows.loc[tests.index, ["kind", "MAP", "P@1"]].assign(**{AS_CHEAP: as_cheap(rows, new), "cost %": cost})
     found = columns.join(tests[["difference", "low", "high"]]).rename_axis("system")
-    order = [COMBINED.index(kind) for kind in found["kind"]]
-    return found.assign(order=order).sort_values("order", kind="stable").drop(columns="order")
+    return found.sort_values("kind", key=lambda kinds: kinds.map(COMBINED.index), kind="stable")
 
 
 def as_cheap(rows: pandas.DataFrame, labels: Sequence[str]) -> list[float]:
@@ -141,8 +135,7 @@ def budgets(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
         within = rows[rows[COST] <= budget * unit * (1 + 1e-9)]
         name = within["dev MAP"].idxmax()  # the first, which is the cheapest
         picked, best = within.loc[name], within["MAP"].idxmax()
-        row = {"system": name, "cost ×": picked[COST] / unit, "parameters": picked["parameters"]}
-        row |= {column: picked[column] for column in ("dev MAP", "MAP", "P@1")}
+        row = {"system": name, "cost ×": picked[COST] / unit, **picked[["parameters", "dev MAP", "MAP", "P@1"]]}
         found[f"{budget:g}"] = row | {"in hindsight": best, "lost": within.loc[best, "MAP"] - picked["MAP"]}
     return pandas.DataFrame.from_dict(found, orient="index").rename_axis("budget ×")
 
@@ -153,9 +146,7 @@ def base_cost(study: "Study", rows: pandas.DataFrame) -> float:
 
 def label(study: "Study", prefix: str) -> str:
     """What the tables call the ranker that is one system of the catalogue."""
-    return next(
-        one.label for one in rankers(study) if [(s.prefix, s.column) for s in one.stages] == [(prefix, "score")]
-    )
+    return systems(study)[prefix].label
 
 
 def drawn(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -180,9 +171,6 @@ def baseline(study: "Study", rows: pandas.DataFrame) -> tuple[str, float]:
 
 def recorded(rows: pandas.DataFrame, found: pandas.DataFrame) -> dict[str, float]:
     """What the overview and the expected file read: the front's size, and MAP at each budget."""
-    sizes = {
-        "systems": len(rows),
-        "front": int(rows["front"].sum()),
-        "front_mean_size": round(rows[SHARE].sum() / 100, 3),
-    }
+    mean_size = round(rows[SHARE].sum() / 100, 3)
+    sizes = {"systems": len(rows), "front": int(rows["front"].sum()), "front_mean_size": mean_size}
     return sizes | {f"budget {budget} MAP": points for budget, points in found["MAP"].items()}

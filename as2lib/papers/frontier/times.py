@@ -13,7 +13,7 @@ import torch
 
 from as2lib.models.cross_encoder import build
 from as2lib.papers.cerberus.longer import twin
-from as2lib.papers.frontier.rankers import Ranker, rankers, staying
+from as2lib.papers.frontier.rankers import Ranker, rankers, reached
 from as2lib.papers.frontier.systems import BASE, BASELINE
 from as2lib.papers.frontier.tables import COST, answered_sizes, front, label
 from as2lib.runs import costs
@@ -47,11 +47,8 @@ def asked(study: "Study", rows: pandas.DataFrame) -> dict[str, Any]:
     first, shown = front(rows)
     names = {label(study, twin(study, BASE)), *first.index[:shown]}
     systems = {one.label: parts(study, one, candidates) for one in rankers(study) if one.label in names}
-    sizes = {
-        "question": round(words.question),
-        "candidate": round(words.candidate),
-        "pair": round(costs.tokens(study, words)),
-    }
+    sizes = {**words._asdict(), "pair": costs.tokens(study, words)}
+    sizes = {name: round(length) for name, length in sizes.items()}
     return {"systems": systems, "words": sizes, "rounds": ROUNDS, "threads": study.threads}
 
 
@@ -60,17 +57,15 @@ def parts(study: "Study", ranker: Ranker, candidates: numpy.ndarray) -> list[dic
 
     candidates: (q,), of each question.  An exit of a cascade is the layers behind the exit before it.
     """
-    left, found, done = candidates, [], 0
-    for stage, limit in zip(ranker.stages, (*ranker.limits, 0.0), strict=True):
-        many = max(1, round(float(left.mean())))
+    found, done = [], 0
+    for stage, many in reached(ranker, candidates):
         shapes = shapes_of(study, study.plan[study.store.below(stage.prefix)[0]])
         if stage.column.startswith("exit_"):
             exit_layer = int(stage.column.removeprefix("exit_"))
             shapes, done = [shape | {"layers": exit_layer - done} for shape in shapes], exit_layer
         elif done and stage.prefix == ranker.stages[0].prefix:  # the heads behind a student's own exits
             shapes = [shape | {"layers": shape["layers"] - done} for shape in shapes]
-        found += [shape | {"candidates": many} for shape in shapes]
-        left = staying(left, limit)
+        found += [shape | {"candidates": max(1, round(many))} for shape in shapes]
     return found
 
 
@@ -80,11 +75,9 @@ def shapes_of(study: "Study", run: Run) -> list[dict[str, Any]]:
         return []
     if run.kind == "ensemble":
         return [shape for name in run.parents["members"] for shape in shapes_of(study, study.plan[name])]
-    if "words" in run.spec:
-        spec = run.spec["words"]
+    if spec := run.spec.get("words"):
         return [{**spec, "vectors": spec["vectors"]["dimensions"], "dropout": 0.0}]
-    layers, width, inner = costs.encoder(study, run)
-    return [{"layers": layers, "width": width, "inner": inner}]
+    return [dict(zip(("layers", "width", "inner"), costs.encoder(study, run), strict=True))]
 
 
 def measure(asked: dict[str, Any]) -> dict[str, float]:
@@ -100,13 +93,13 @@ def measure(asked: dict[str, Any]) -> dict[str, float]:
 
 def _call(part: dict[str, Any], words: dict[str, int]) -> Callable[[], Any]:
     """A forward pass of a part over random words."""
-    sizes, many = dict(part), part["candidates"]
-    del sizes["candidates"]
+    sizes = dict(part)
+    many = sizes.pop("candidates")
     if "layers" in sizes:
-        config = {"hidden_size": sizes["width"], "intermediate_size": sizes["inner"], "vocab_size": VOCABULARY}
         heads = sizes["width"] // UNITS if sizes["width"] % UNITS == 0 else 1
-        shape = {"num_hidden_layers": sizes["layers"], "num_attention_heads": heads}
-        model = build({"model_type": "bert", **config, **shape}).eval()
+        config = {"model_type": "bert", "vocab_size": VOCABULARY, "num_attention_heads": heads}
+        config |= {"num_hidden_layers": sizes["layers"], "hidden_size": sizes["width"]}
+        model = build({**config, "intermediate_size": sizes["inner"]}).eval()
         ids = torch.randint(VOCABULARY, (many, words["pair"]))
         return lambda: model(input_ids=ids)
     model = WORD_MODELS[sizes.pop("type")](torch.randn(VOCABULARY, sizes.pop("vectors")), **sizes).eval()
@@ -120,18 +113,17 @@ def _call(part: dict[str, Any], words: dict[str, int]) -> Callable[[], Any]:
     return lambda: model(**batch)
 
 
-def table(study: "Study", rows: pandas.DataFrame, found: dict[str, float]) -> pandas.DataFrame:
+def table(study: "Study", rows: pandas.DataFrame, measured: dict[str, float]) -> pandas.DataFrame:
     """A row for each timed system, in the order of its time: MAP, milliseconds, and both costs over the base model's.
 
     `STAYS`: whether none of the timed systems has as much MAP in less time by the factor `CLOSE`.
-    rows: from `tables.table`.  found: from `measure`.
+    rows: from `tables.table`.  measured: from `measure`.
     """
-    base, time = label(study, twin(study, BASE)), pandas.Series(found)
+    base, time = label(study, twin(study, BASE)), pandas.Series(measured)
     timed = rows.loc[time.index, ["kind", "MAP", COST, "front"]]
-    costs_over = {BY_TIME: time / time[base], BY_OPERATIONS: timed[COST] / timed.loc[base, COST]}
-    less = {name: timed["MAP"][time * CLOSE < own] for name, own in time.items()}
-    stays = [not (faster >= timed.loc[name, "MAP"]).any() for name, faster in less.items()]
-    timed = timed.assign(**{TIME: time, **costs_over, STAYS: stays}).drop(columns=COST)
+    stays = [not (timed["MAP"][time * CLOSE < own] >= timed.loc[name, "MAP"]).any() for name, own in time.items()]
+    found = {TIME: time, BY_TIME: time / time[base], BY_OPERATIONS: timed[COST] / timed.loc[base, COST], STAYS: stays}
+    timed = timed.assign(**found).drop(columns=COST)
     return timed.sort_values([TIME, "MAP"], kind="stable").rename_axis("system")
 
 

@@ -4,7 +4,6 @@ A twin is the same run but for its teachers: same start, same budget, same seed.
 way to list-wise models over words, whose scores are calibrated first.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -38,9 +37,10 @@ def runs(study: "Study") -> list[Run]:
         same = twins[twin]
         if len(same.parents.get("teachers", [])) != len(by):
             raise ValueError(f"kinds.rows: expected systems with {len(by)} teachers, such as mhs/3h1; got {row}")
-        parents, spec = {**same.parents, "teachers": by}, {**same.spec, "calibration": "platt"}
-        found.append(replace(same, name=f"{of_kinds(study, row)}/seed-{seed}", spec=spec, parents=parents))
-    return [replace(run, group=f"kinds-{run.seed}") for run in found]
+        made = {"spec": {**same.spec, "calibration": "platt"}, "parents": {**same.parents, "teachers": by}}
+        name = f"{before(study)}{row}{BEHIND}/seed-{seed}"
+        found.append(replace(same, name=name, group=f"kinds-{seed}", **made))
+    return found
 
 
 def before(study: "Study") -> str:
@@ -48,25 +48,21 @@ def before(study: "Study") -> str:
     return longer.BEFORE if study.longer else ""
 
 
-def of_kinds(study: "Study", row: str) -> str:
-    return f"{before(study)}{row}{BEHIND}"
-
-
 def teachers(study: "Study") -> list[str]:
     """The teachers of different kinds: the student's own large model, then those over words."""
     return [f"{before(study)}teacher/{systems.STUDENT}", *OTHERS]
 
 
-def pairs(study: "Study") -> Iterator[tuple[str, str]]:
-    """(different kinds, same kind): the prefixes of each student and of its twin."""
-    for row in study.kinds.rows:
-        yield of_kinds(study, row), before(study) + row
+def pairs(study: "Study") -> list[tuple[str, str]]:
+    """(different kinds, same kind): the prefixes of each student and of its twin; none without the section."""
+    twins = [before(study) + row for row in study.kinds.rows] if study.kinds else []
+    return [(f"{twin}{BEHIND}", twin) for twin in twins]
 
 
 def called(study: "Study") -> dict[str, System]:
     """Run prefix → system, of these students; none without the section."""
     found, rows = {}, systems.systems(study) | longer.called(study)
-    for new, twin in pairs(study) if study.kinds else ():
+    for new, twin in pairs(study):
         label, short = f"{rows[twin].label}, teachers of three kinds", f"{rows[twin].name}, of three kinds"
         found[new] = replace(rows[twin], prefix=new, label=label, short=short)
     return found

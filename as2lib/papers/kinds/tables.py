@@ -45,19 +45,14 @@ def table(study: "Study") -> pandas.DataFrame:
     """
     called, taught = names(study), _taught(study)
     means = {split: results.mean_and_spread(results.frame(scored(study, called, split))) for split in ("dev", "test")}
-    tests = results.compare(study, scored(study, taught), list(pairs(study))).droplevel("b")
+    tests = results.compare(study, scored(study, taught), pairs(study)).droplevel("b")
     likeness = {tuple(by): alike(study, by) for by in taught.values()}
-    paper, found = _published(study), {}
-    for prefix, name in called.items():
-        by = taught.get(prefix, [])
-        row = {"run": prefix, "taught by": listed([called[one] for one in by]) if by else ""}
-        row |= {"teachers alike": likeness.get(tuple(by)), "dev MAP": means["dev"].loc[prefix, "MAP"]}
-        row |= means["test"].loc[prefix, ["MAP", "P@1"]].to_dict()
-        if prefix in tests.index:
-            row |= tests.loc[prefix, TESTED].to_dict()
-        found[name] = row | paper.get(prefix, {})
-    table = pandas.DataFrame.from_dict(found, orient="index").rename_axis("system")
-    return table.astype({"teachers alike": float})
+    found = pandas.DataFrame({"run": list(called)}, list(called))
+    found["taught by"] = pandas.Series({student: listed([called[one] for one in by]) for student, by in taught.items()})
+    found["teachers alike"] = pandas.Series({student: likeness[tuple(by)] for student, by in taught.items()})
+    found["dev MAP"] = means["dev"]["MAP"]
+    found = found.join([means["test"][["MAP", "P@1"]], _published(study), tests[TESTED]])
+    return found.fillna({"taught by": ""}).set_axis(list(called.values())).rename_axis("system")
 
 
 def runs_behind(study: "Study", found: pandas.DataFrame) -> dict[str, list[str]]:
@@ -89,11 +84,9 @@ def heads(study: "Study") -> pandas.DataFrame:
         if not student.startswith(f"{before(study)}{HEADED}"):
             continue
         squares = []
-        for seed in study.kinds.seeds:
-            own = study.run(f"{student}/seed-{seed}").scores()
-            theirs = numpy.stack([study.run(f"{one}/seed-{seed}").scores()["score"] for one in by], axis=1)
-            ours = own[[f"head_{i}" for i in range(len(by))]].to_numpy()
-            squares.append(agreement(ours, theirs, own["label"], own["question_id"]).correlation)
+        for own, *others in zip(*scored(study, [student, *by]).values(), strict=True):
+            theirs = numpy.stack([table["score"] for table in others], axis=1)
+            squares.append(agreement(own.filter(like="head_"), theirs, own["label"], own["question_id"]).correlation)
         square = numpy.mean(squares, axis=0)  # (k, k): head, teacher
         for i, teacher in enumerate(by):
             row = {"student": called[student], "head": i + 1, "teacher": called[teacher], "own": square[i, i]}
@@ -105,7 +98,7 @@ def heads(study: "Study") -> pandas.DataFrame:
 def sentences(study: "Study", found: pandas.DataFrame) -> list[str]:
     """How far the teachers differ, and what each student has of it.  found: from `table`."""
     rows = found.reset_index().set_index("run")
-    (kinds, one), *_ = pairs(study)
+    kinds, one = pairs(study)[0]
     alike, maps = (number(rows.loc[student, "teachers alike"], 2) for student in (one, kinds)), rows["MAP"]
     reach = [span(maps[by].min(), maps[by].max()) for by in (same_teachers(study), teachers(study))]
     return [
@@ -120,29 +113,25 @@ def sentences_heads(found: pandas.DataFrame) -> list[str]:
     """found: from `heads`."""
     said = []
     for student, rows in found.groupby(level=0, sort=False):
-        own, others = rows["own"].mean(), rows["other heads"].mean()
         said.append(
-            f"{student}: a head's rank correlation with its own teacher is {number(own, 3)} on average, the other "
-            f"heads' with that teacher {number(others, 3)}."
+            f"{student}: a head's rank correlation with its own teacher is {number(rows['own'].mean(), 3)} on average, "
+            f"the other heads' with that teacher {number(rows['other heads'].mean(), 3)}."
         )
     return said
 
 
 def answer(study: "Study", found: pandas.DataFrame) -> str:
     """The first student's whole, of the others what three kinds change.  found: from `table`."""
-    rows = found.reset_index().set_index("run")
-    (new, twin), *_ = pairs(study)
-    published = rows["published MAP"]
-    beside = ""
-    if pandas.notna(published.get(new)) and pandas.notna(published.get(twin)):
-        beside = f" (the paper, on IAS2: {apart(published[new] - published[twin], 'Hydra')})"
-    said = []
-    for one, _ in pairs(study):
-        apart_by = apart(rows.loc[one, "difference"], "its twin of one kind")
-        said.append((rows.loc[one, "system"], apart_by, results.verdict(study, rows.loc[one])))
-    (name, apart_by, verdict), *others = said
-    first = f"{name}, has MAP {number(rows.loc[new, 'MAP'])}, {apart_by}{beside}: {verdict}."
-    return " ".join([first, *(f"{name}, is {apart_by}: {verdict}." for name, apart_by, verdict in others)])
+    rows, said = found.reset_index().set_index("run"), []
+    for new, twin in pairs(study):
+        row, paper = rows.loc[new], rows.loc[new, "published MAP"] - rows.loc[twin, "published MAP"]
+        stands, verdict = apart(row["difference"], "its twin of one kind"), results.verdict(study, row)
+        if said:
+            said.append(f"{row['system']}, is {stands}: {verdict}.")
+        else:
+            stands += "" if pandas.isna(paper) else f" (the paper, on IAS2: {apart(paper, 'Hydra')})"
+            said.append(f"{row['system']}, has MAP {number(row['MAP'])}, {stands}: {verdict}.")
+    return " ".join(said)
 
 
 def recorded(found: pandas.DataFrame) -> dict[str, float]:
@@ -172,11 +161,10 @@ def _taught(study: "Study") -> dict[str, list[str]]:
     return {student: by for new, twin in pairs(study) for student, by in ((twin, same), (new, kinds))}
 
 
-def _published(study: "Study") -> dict[str, dict[str, float]]:
+def _published(study: "Study") -> pandas.DataFrame:
     paper, found = results.published("cerberus_table3"), {}
     for new, twin in pairs(study):
         row = twin.removeprefix(before(study))
         for prefix, theirs in ((new, row), (twin, PAPERS_TWINS.get(row, ""))):
-            beside = results.published_row(paper, theirs, "IAS2")
-            found[prefix] = {name: beside[name] for name in ("published MAP", "published P@1")}
-    return found
+            found[prefix] = results.published_row(paper, theirs, "IAS2")
+    return pandas.DataFrame.from_dict(found, orient="index")[["published MAP", "published P@1"]]

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
 MEASURED_ON = ["wikiqa:test"]
 KEPT = "reports/bench.json"  # `python -m bench` writes it
-NAME = "12_serving"
-QUESTION = "Which backend and precision serves a model fastest, at what loss?"
+NAME, QUESTION = "12_serving", "Which backend and precision serves a model fastest, at what loss?"
 NOTEBOOK = Notebook(NAME, QUESTION, "no table: what a model costs to serve", [], files=(KEPT,))
 
 

@@ -8,10 +8,8 @@ from as2lib.runs.wording import apart, listed, number, span
 LOSS = 0.5  # points of MAP that a faster precision may lose
 COMMAND = "python -m bench serving --full"
 SAME, RATE = "same first %", "pairs a second"
-COLUMNS = {"same first as torch": SAME, "MiB": "MiB"}
-COLUMNS |= {f"ms, {count} candidates": f"ms for {count}" for count in (1, 10, 100)}
-COLUMNS |= {RATE: RATE, "processor": "processor"}
-PLAIN = ("torch", "float32")
+KEPT_AS = {"same first as torch": SAME, **{f"ms, {count} candidates": f"ms for {count}" for count in (1, 10, 100)}}
+COLUMNS = ["backend", "precision", "MAP", SAME, "MiB", "ms for 1", "ms for 10", "ms for 100", RATE, "processor"]
 
 
 def table() -> pandas.DataFrame:
@@ -23,17 +21,11 @@ def table() -> pandas.DataFrame:
     """
     if not (rows := plan.rows()):
         raise ValueError(f"{plan.KEPT}: expected rows of `serving` with MAP, got none; measure them: {COMMAND}")
-    found = []
-    for name, row in rows.items():
-        system, _, how = name.partition(": ")
-        backend, _, precision = how.partition(", ")
-        named = {"system": system, "backend": backend, "precision": precision, "MAP": 100 * row["MAP"]}
-        found.append(named | {column: row[key] for key, column in COLUMNS.items()})
-    frame = pandas.DataFrame(found)
-    frame[SAME] *= 100
-    order = {system: place for place, system in enumerate(dict.fromkeys(frame["system"]))}
-    frame = frame.assign(place=frame["system"].map(order)).sort_values(["place", RATE], ascending=[True, False])
-    return frame.drop(columns="place").set_index("system")
+    names = pandas.Series(list(rows)).str.extract("(?P<system>.*?): (?P<backend>.*?), (?P<precision>.*)")
+    found = names.join(pandas.DataFrame(rows.values())).rename(columns=KEPT_AS)
+    found[["MAP", SAME]] *= 100
+    models = found.set_index("system")[COLUMNS].groupby(level=0, sort=False)
+    return pandas.concat([own.sort_values(RATE, ascending=False, kind="stable") for _, own in models])
 
 
 def ours(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -48,7 +40,7 @@ def fastest(rows: pandas.DataFrame) -> pandas.DataFrame:
     """
     found = {}
     for system, own in ours(rows).groupby(level=0, sort=False):
-        plain = own[(own["backend"] == PLAIN[0]) & (own["precision"] == PLAIN[1])].iloc[0]
+        plain = own.query("backend == 'torch' and precision == 'float32'").iloc[0]
         best = own[plain["MAP"] - own["MAP"] <= LOSS].sort_values(RATE).iloc[-1]
         found[system] = {**best, "lost": plain["MAP"] - best["MAP"], "times": best[RATE] / plain[RATE]}
     return pandas.DataFrame.from_dict(found, orient="index").rename_axis("system")
@@ -67,25 +59,21 @@ def caption() -> str:
 
 def sentences(rows: pandas.DataFrame) -> list[str]:
     """One a model: its fastest form; then how fast each is beside the first; then another library's."""
-    said, best = [], fastest(rows)
-    for system, row in best.iterrows():
-        said.append(
-            f"{system}: {_name(row)} ranks {number(row[RATE], 0)} pairs a second, {number(row['times'])} times as many "
-            f"as torch in float32, {apart(-row['lost'], 'it')}; the first candidate is the same for "
-            f"{number(row[SAME])} % of the questions."
-        )
-    both = pandas.DataFrame({"torch": best[RATE] / best["times"], "best": best[RATE]})
-    both = both / both.iloc[0]
-    beside = [
-        f"{name} {number(row['torch'], 2)} and {number(row['best'], 2)}" for name, row in both.iloc[1:].iterrows()
+    best = fastest(rows)
+    said = [
+        f"{system}: {_name(row)} ranks {number(row[RATE], 0)} pairs a second, {number(row['times'])} times as many "
+        f"as torch in float32, {apart(-row['lost'], 'it')}; the first candidate is the same for "
+        f"{number(row[SAME])} % of the questions."
+        for system, row in best.iterrows()
     ]
-    if beside:
+    both = pandas.DataFrame({"torch": best[RATE] / best["times"], "best": best[RATE]})
+    beside = (both / both.iloc[0]).iloc[1:].itertuples()
+    if beside := [f"{row.Index} {number(row.torch, 2)} and {number(row.best, 2)}" for row in beside]:
         said.append(
             f"Pairs a second over those of the {both.index[0]}, torch in float32 and then the fastest form of each: "
             f"{listed(beside)}."
         )
-    peers = rows[~rows.index.isin(ours(rows).index)]
-    if len(peers):
+    if len(peers := rows.drop(best.index)):
         best = peers.sort_values(RATE).iloc[-1]
         said.append(
             f"The fastest form of the cross-encoder with {best.name} itself, {_name(best)}, ranks "
@@ -96,8 +84,7 @@ def sentences(rows: pandas.DataFrame) -> list[str]:
 
 def answer(rows: pandas.DataFrame) -> str:
     """Which form of each model is the fastest of those that lose at most `LOSS`, and what they gain and lose."""
-    best = fastest(rows)
-    said = []
+    best, said = fastest(rows), []
     for name, own in best.groupby(best.apply(_name, axis=1), sort=False):
         gained = f"{span(own['times'].min(), own['times'].max())} times as fast as torch in float32"
         said.append(f"{name} for the {listed(list(own.index))} ({gained})")
