@@ -109,32 +109,28 @@ def table(
     Columns: row (the published table's), seeds, parameters, P@1, MAP, MRR each with " ±", ties % (questions with a tie
     at the top), and the published P@1, MAP, MRR (missing where the paper has none).
     """
-    scores, rows, others = scored(study, [system.prefix for system in systems]), [], []
+    scores, rows = scored(study, [system.prefix for system in systems]), []
     means = mean_and_spread(frame(scores))
     for system in systems:
-        runs, tables = study.runs(system.prefix), scores[system.prefix]
-        row = {"system": system.label, "run": system.prefix}
-        if beside is not None and "row" in beside:
-            row["row"] = beside.set_index("run")["row"].get(system.prefix, pandas.NA)
-        row |= {"seeds": len(runs), "parameters": runs[0].facts["parameters"]}
+        runs = study.runs(system.prefix)
+        row = {"system": system.label, "run": system.prefix, "seeds": len(runs)}
+        row["parameters"] = runs[0].facts["parameters"]
         row |= {name: means.loc[system.prefix, name] for metric in METRICS for name in (metric, f"{metric} ±")}
-        columns = [(one["question_id"], one["label"], one["score"]) for one in tables]
+        columns = [(one["question_id"], one["label"], one["score"]) for one in scores[system.prefix]]
         row["ties %"] = 100 * float(numpy.mean([ranking.top_ties(*three) for three in columns]))
-        row["questions"] = len(ranking.per_question(*columns[0]))
-        if beside is not None:
-            row |= published_row(beside, system.prefix, dataset)
-            if also and also != dataset:
-                theirs = published_row(beside, system.prefix, also)
-                more = {name.replace("published", f"published {also}"): value for name, value in theirs.items()}
-                others.append({"system": system.label, **more})
-            if "parameters_M" in beside:
-                millions = beside.set_index("run")["parameters_M"].get(system.prefix, numpy.nan)
-                row["published parameters"] = numpy.nan if pandas.isna(millions) else f"{millions:g} M"
-        rows.append(row)
+        rows.append(row | {"questions": len(ranking.per_question(*columns[0]))})
     found = pandas.DataFrame(rows).set_index("system")
-    if others:
-        found = pandas.concat([found, pandas.DataFrame(others).set_index("system")], axis=1)
-    return found.astype({"row": "Int64"}) if "row" in found else found
+    if beside is None:
+        return found
+    theirs = beside.drop_duplicates("run").set_index("run").reindex(found["run"]).set_axis(found.index)
+    for of in dict.fromkeys(filter(None, (dataset, also))):
+        named = [f"published {metric}" if of == dataset else f"published {of} {metric}" for metric in METRICS]
+        found[named] = theirs.reindex(columns=[f"{of} {metric}" for metric in METRICS]).astype(float)
+        if of == dataset and "parameters_M" in theirs:
+            found["published parameters"] = theirs["parameters_M"].map("{:g} M".format, na_action="ignore")
+    if "row" in theirs:
+        found.insert(1, "row", theirs["row"].astype("Int64"))
+    return found
 
 
 def published_row(table: pandas.DataFrame, prefix: str, dataset: str) -> dict[str, float]:
@@ -258,14 +254,13 @@ def curves(study: "Study", systems: dict[str, str], value: str, parts: Sequence[
 
     systems: label → run prefix.  parts: names of the entries of a value that is a list, such as one a head.
     """
-    rows = []
-    for label, prefix in systems.items():
-        for run in study.runs(prefix):
-            for entry in run.log():
-                if value in entry:
-                    values = entry[value] if isinstance(entry[value], list) else [entry[value]]
-                    names = parts or [""] * len(values)
-                    point = {"step": entry["step"], "system": label, "seed": run.name}
-                    rows += [point | {"part": name, value: number} for name, number in zip(names, values, strict=True)]
-    table = pandas.DataFrame(rows, columns=["step", "system", "seed", "part", value])
+    rows = [
+        {"step": entry["step"], "system": label, "seed": run.name, "part": [*parts] or "", value: entry[value]}
+        for label, prefix in systems.items()
+        for run in study.runs(prefix)
+        for entry in run.log()
+        if value in entry
+    ]
+    columns = ["step", "system", "seed", "part", value]
+    table = pandas.DataFrame(rows, columns=columns).explode(["part", value], ignore_index=True).astype({value: float})
     return table.assign(**{value: 100 * table[value]}) if value.startswith("dev_") else table
