@@ -43,9 +43,13 @@ def published(table: str) -> pandas.DataFrame:
 
 def published_set(study: "Study") -> str:
     """The set whose published numbers stand beside a study's: that of its target, WikiQA where no paper has that."""
-    source = split_part(study.data.target.test[0])[0].partition("@")[0]
-    short = {hub.name: name for name, hub in HUB_SETS.items()}
-    return PAPERS_SETS.get(short.get(source, source), "WikiQA")
+    return PAPERS_SETS.get(set_of(study.data.target.test[0]), "WikiQA")
+
+
+def set_of(part: str) -> str:
+    """Our short name of the known set that a part belongs to; of any other its source."""
+    source = split_part(part)[0].partition("@")[0]
+    return {hub.name: name for name, hub in HUB_SETS.items()}.get(source, source)
 
 
 def scored(study: "Study", prefixes: Iterable[str]) -> dict[str, list[pandas.DataFrame]]:
@@ -123,24 +127,28 @@ def table(
     if beside is None:
         return found
     theirs = beside.drop_duplicates("run").set_index("run").reindex(found["run"]).set_axis(found.index)
-    for of in dict.fromkeys(filter(None, (dataset, also))):
-        named = [f"published {metric}" if of == dataset else f"published {of} {metric}" for metric in METRICS]
-        found[named] = theirs.reindex(columns=[f"{of} {metric}" for metric in METRICS]).astype(float)
-        if of == dataset and "parameters_M" in theirs:
-            found["published parameters"] = theirs["parameters_M"].map("{:g} M".format, na_action="ignore")
     if "row" in theirs:
         found.insert(1, "row", theirs["row"].astype("Int64"))
-    return found
+    parts = [found, published_values(theirs, dataset)]
+    parts += [published_parameters(theirs)] if "parameters_M" in theirs else []
+    parts += [published_values(theirs, also, f"published {also}")] * (also not in ("", dataset))
+    return pandas.concat(parts, axis=1)
 
 
 def published_row(table: pandas.DataFrame, prefix: str, dataset: str) -> dict[str, float]:
     """The published P@1, MAP and MRR on `dataset` beside a run prefix; missing where the paper has none."""
-    match = table[table["run"] == prefix]
-    columns = {metric: f"{dataset} {metric}" for metric in METRICS}
-    return {
-        f"published {metric}": float(match[column].iloc[0]) if len(match) and column in match else numpy.nan
-        for metric, column in columns.items()
-    }
+    row = table.drop_duplicates("run").set_index("run").reindex([prefix])
+    return published_values(row, dataset).iloc[0].to_dict()
+
+
+def published_values(rows: pandas.DataFrame, dataset: str, called: str = "published") -> pandas.DataFrame:
+    """The P@1, MAP and MRR of a published table's rows on `dataset`, as ours are named; missing where it has none."""
+    names = {f"{dataset} {metric}": f"{called} {metric}" for metric in METRICS}
+    return rows.reindex(columns=[*names]).astype(float).rename(columns=names)
+
+
+def published_parameters(rows: pandas.DataFrame) -> pandas.Series:
+    return rows["parameters_M"].map("{:g} M".format, na_action="ignore").rename("published parameters")
 
 
 def compare(
