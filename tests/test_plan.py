@@ -154,7 +154,7 @@ def test_the_transfer_set_is_a_target_where_it_has_dev_and_test(root):
     assert not [name for name in plan(Study.load("tiny")) if name.startswith("transfer-")]
     splits = {role: str(root / f"{role}.tsv") for role in ("train", "dev", "test")}
     study = Study.load("tiny", {"data.transfer": splits})
-    runs, place = plan(study), cerberus.as_published(study)
+    runs, place = plan(study), cerberus.rows_on_second(study)
     paper = set(published("cerberus_table2")["run"])
     assert set(place.values()) == {"lexical/overlap_then_rank", *paper}
     assert all(any(name.startswith(f"{prefix}/seed-") or name == prefix for name in runs) for prefix in place)
@@ -162,4 +162,4 @@ def test_the_transfer_set_is_a_target_where_it_has_dev_and_test(root):
     assert "start" not in student.parents  # nothing is transferred
     assert student.parents["teachers"] == [f"transfer/{family}-large/seed-0" for family in FAMILIES]
     own = {"backbones.albert.base.transfer": {"train": str(root / "train.tsv")}}
-    assert cerberus.as_published(Study.load("tiny", {"data.transfer": splits, **own})) == {}
+    assert cerberus.rows_on_second(Study.load("tiny", {"data.transfer": splits, **own})) == {}

@@ -43,9 +43,13 @@ def published(table: str) -> pandas.DataFrame:
 
 def published_set(study: "Study") -> str:
     """The set whose published numbers stand beside a study's: that of its target, WikiQA where no paper has that."""
-    source = split_part(study.data.target.test[0])[0].partition("@")[0]
-    short = {hub.name: name for name, hub in HUB_SETS.items()}
-    return PAPERS_SETS.get(short.get(source, source), "WikiQA")
+    return PAPERS_SETS.get(set_of(study.data.target.test[0]), "WikiQA")
+
+
+def set_of(part: str) -> str:
+    """Our short name of the known set that a part belongs to; of any other its source."""
+    source = split_part(part)[0].partition("@")[0]
+    return {hub.name: name for name, hub in HUB_SETS.items()}.get(source, source)
 
 
 def scored(study: "Study", prefixes: Iterable[str]) -> dict[str, list[pandas.DataFrame]]:
@@ -109,42 +113,42 @@ def table(
     Columns: row (the published table's), seeds, parameters, P@1, MAP, MRR each with " ±", ties % (questions with a tie
     at the top), and the published P@1, MAP, MRR (missing where the paper has none).
     """
-    scores, rows, others = scored(study, [system.prefix for system in systems]), [], []
+    scores, rows = scored(study, [system.prefix for system in systems]), []
     means = mean_and_spread(frame(scores))
     for system in systems:
-        runs, tables = study.runs(system.prefix), scores[system.prefix]
-        row = {"system": system.label, "run": system.prefix}
-        if beside is not None and "row" in beside:
-            row["row"] = beside.set_index("run")["row"].get(system.prefix, pandas.NA)
-        row |= {"seeds": len(runs), "parameters": runs[0].facts["parameters"]}
+        runs = study.runs(system.prefix)
+        row = {"system": system.label, "run": system.prefix, "seeds": len(runs)}
+        row["parameters"] = runs[0].facts["parameters"]
         row |= {name: means.loc[system.prefix, name] for metric in METRICS for name in (metric, f"{metric} ±")}
-        columns = [(one["question_id"], one["label"], one["score"]) for one in tables]
+        columns = [(one["question_id"], one["label"], one["score"]) for one in scores[system.prefix]]
         row["ties %"] = 100 * float(numpy.mean([ranking.top_ties(*three) for three in columns]))
-        row["questions"] = len(ranking.per_question(*columns[0]))
-        if beside is not None:
-            row |= published_row(beside, system.prefix, dataset)
-            if also and also != dataset:
-                theirs = published_row(beside, system.prefix, also)
-                more = {name.replace("published", f"published {also}"): value for name, value in theirs.items()}
-                others.append({"system": system.label, **more})
-            if "parameters_M" in beside:
-                millions = beside.set_index("run")["parameters_M"].get(system.prefix, numpy.nan)
-                row["published parameters"] = numpy.nan if pandas.isna(millions) else f"{millions:g} M"
-        rows.append(row)
+        rows.append(row | {"questions": len(ranking.per_question(*columns[0]))})
     found = pandas.DataFrame(rows).set_index("system")
-    if others:
-        found = pandas.concat([found, pandas.DataFrame(others).set_index("system")], axis=1)
-    return found.astype({"row": "Int64"}) if "row" in found else found
+    if beside is None:
+        return found
+    theirs = beside.drop_duplicates("run").set_index("run").reindex(found["run"]).set_axis(found.index)
+    if "row" in theirs:
+        found.insert(1, "row", theirs["row"].astype("Int64"))
+    parts = [found, published_values(theirs, dataset)]
+    parts += [published_parameters(theirs)] if "parameters_M" in theirs else []
+    parts += [published_values(theirs, also, f"published {also}")] * (also not in ("", dataset))
+    return pandas.concat(parts, axis=1)
 
 
 def published_row(table: pandas.DataFrame, prefix: str, dataset: str) -> dict[str, float]:
     """The published P@1, MAP and MRR on `dataset` beside a run prefix; missing where the paper has none."""
-    match = table[table["run"] == prefix]
-    columns = {metric: f"{dataset} {metric}" for metric in METRICS}
-    return {
-        f"published {metric}": float(match[column].iloc[0]) if len(match) and column in match else numpy.nan
-        for metric, column in columns.items()
-    }
+    row = table.drop_duplicates("run").set_index("run").reindex([prefix])
+    return published_values(row, dataset).iloc[0].to_dict()
+
+
+def published_values(rows: pandas.DataFrame, dataset: str, called: str = "published") -> pandas.DataFrame:
+    """The P@1, MAP and MRR of a published table's rows on `dataset`, as ours are named; missing where it has none."""
+    names = {f"{dataset} {metric}": f"{called} {metric}" for metric in METRICS}
+    return rows.reindex(columns=[*names]).astype(float).rename(columns=names)
+
+
+def published_parameters(rows: pandas.DataFrame) -> pandas.Series:
+    return rows["parameters_M"].map("{:g} M".format, na_action="ignore").rename("published parameters")
 
 
 def compare(
@@ -258,14 +262,13 @@ def curves(study: "Study", systems: dict[str, str], value: str, parts: Sequence[
 
     systems: label → run prefix.  parts: names of the entries of a value that is a list, such as one a head.
     """
-    rows = []
-    for label, prefix in systems.items():
-        for run in study.runs(prefix):
-            for entry in run.log():
-                if value in entry:
-                    values = entry[value] if isinstance(entry[value], list) else [entry[value]]
-                    names = parts or [""] * len(values)
-                    point = {"step": entry["step"], "system": label, "seed": run.name}
-                    rows += [point | {"part": name, value: number} for name, number in zip(names, values, strict=True)]
-    table = pandas.DataFrame(rows, columns=["step", "system", "seed", "part", value])
+    rows = [
+        {"step": entry["step"], "system": label, "seed": run.name, "part": [*parts] or "", value: entry[value]}
+        for label, prefix in systems.items()
+        for run in study.runs(prefix)
+        for entry in run.log()
+        if value in entry
+    ]
+    columns = ["step", "system", "seed", "part", value]
+    table = pandas.DataFrame(rows, columns=columns).explode(["part", value], ignore_index=True).astype({value: float})
     return table.assign(**{value: 100 * table[value]}) if value.startswith("dev_") else table

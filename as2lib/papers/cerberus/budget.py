@@ -7,7 +7,7 @@ import pandas
 from as2lib.papers.cerberus.longer import BEFORE, GRID, TRIED, called, fits
 from as2lib.papers.cerberus.plan import steps
 from as2lib.papers.cerberus.systems import systems
-from as2lib.papers.cerberus.tables import notes, on_wikiqa, tested
+from as2lib.papers.cerberus.tables import better, notes, on_wikiqa, tested
 from as2lib.runs import costs, results
 from as2lib.runs.wording import changed, listed, number, signed, some, spread_text
 
@@ -30,24 +30,14 @@ def table(study: "Study") -> pandas.DataFrame:
     """
     if not study.longer:
         raise ValueError(f"{study.study} has no section `longer`, which this notebook is about; `wikiqa` has one")
-    rows, named = list(called(study)), systems(study)
-    shorter = [row.removeprefix(BEFORE) for row in rows]
-    means = results.mean_and_spread(results.frame(results.scored(study, [TRIVIAL, *rows, *shorter])))
-    tests = tested(study, list(zip(rows, shorter, strict=True)))
-    paper, found = on_wikiqa(), {}
-    for prefix in (TRIVIAL, *shorter):
-        row = {"run": prefix, "parameters": study.runs(prefix)[0].facts["parameters"]}
-        row |= {name: means.loc[prefix, name] for name in ("P@1", "MAP", "MAP ±")}
-        if prefix != TRIVIAL:
-            longer = BEFORE + prefix
-            row |= {f"longer {name}": means.loc[longer, name] for name in ("P@1", "MAP", "MAP ±")}
-            row |= tests.loc[(longer, prefix), ["difference", "low", "high", "p Holm"]].to_dict()
-        beside = results.published_row(paper, prefix, results.published_set(study))
-        row |= {name: beside[name] for name in ("published P@1", "published MAP")}
-        found[named[prefix].label] = row
-    table = pandas.DataFrame.from_dict(found, orient="index").rename_axis("system")
-    last = ["published P@1", "published MAP"]
-    return table[[*table.columns.difference(last, sort=False), *last]]
+    named, shorter = systems(study), [row.removeprefix(BEFORE) for row in called(study)]
+    rows, columns = [named[TRIVIAL], *(named[row] for row in shorter)], ["P@1", "MAP", "MAP ±"]
+    own = results.table(study, rows, beside=on_wikiqa(), dataset=results.published_set(study))
+    longer = results.mean_and_spread(results.frame(results.scored(study, called(study))))[columns].set_axis(shorter)
+    tests = tested(study, [(BEFORE + row, row) for row in shorter]).droplevel("a")
+    longer = longer.add_prefix("longer ").join(tests[["difference", "low", "high", "p Holm"]])
+    found = own[["run", "parameters", *columns]].join(longer, on="run")
+    return found.join(own[["published P@1", "published MAP"]])
 
 
 def computing(study: "Study") -> str:
@@ -59,21 +49,20 @@ def computing(study: "Study") -> str:
 
 def other_changes(study: "Study") -> str:
     """What else than the budget differs between the two, as part of a sentence; empty where nothing does."""
-    longer, own = study.longer, study.fit.direct
-    pairs = {"precision": (longer.precision, study.precision), "kernels": (longer.kernels, study.kernels)}
-    found = [name for name, (a, b) in (pairs | {"seeds": (longer.seeds, study.seeds)}).items() if a != b]
-    if longer.direct and any(row.startswith("direct/") for row in longer.every):
-        found += ["the rate of fits without transfer"] * (longer.direct.learning_rate != own.learning_rate)
+    names = ("precision", "kernels", "seeds")
+    found = [name for name in names if getattr(study.longer, name) != getattr(study, name)]
+    if (direct := study.longer.without_transfer) and direct.learning_rate != study.fit.direct.learning_rate:
+        found.append("the rate of fits without transfer")
     return f" (with it change {listed(found)})" if found else ""
 
 
 def caption(study: "Study") -> str:
     """Below `table`: policy, seeds, both budgets, what else differs, and the published table."""
     longer, seeds = study.longer, lambda found: f"seed{'s' * (len(found) > 1)} {', '.join(map(str, found))}"
-    direct, otherwise = "", f"; {found}" if (found := computing(study)) else ""
-    once = f"Rows without a spread there: {seeds(longer.seeds[:1])}. " if longer.once else ""
-    if longer.direct and any(row.startswith("direct/") for row in longer.every):
-        own, before = longer.direct, study.fit.direct
+    otherwise = f"; {found}" if (found := computing(study)) else ""
+    once, direct = f"Rows without a spread there: {seeds(longer.seeds[:1])}. " if longer.once else "", ""
+    if own := longer.without_transfer:
+        before = study.fit.direct
         direct = (
             f"Without transfer: {seeds(longer.seeds[:1])}, at most {own.steps:,} steps at a rate of "
             f"{own.learning_rate:g}, against {before.steps:,} at {before.learning_rate:g}. "
@@ -146,14 +135,13 @@ def sentences_tried(study: "Study", found: pandas.DataFrame) -> list[str]:
 
 def sentences(study: "Study", found: pandas.DataFrame) -> list[str]:
     """What the larger budget changes.  found: from `table`."""
-    trained, alpha = found[found["difference"].notna()], study.significance.alpha
+    trained = found.iloc[1:]
     single = trained[~trained["run"].str.startswith("ensemble/")]
-    better = int(((trained["difference"] > 0) & (trained["p Holm"] < alpha)).sum())
     above = int((single["longer MAP"] > found["MAP"].iloc[0]).sum())
     gain = changed(trained["difference"].min(), trained["difference"].max())
     return [
         f"The larger budget{other_changes(study)} {gain}; it makes a real difference for the better to "
-        f"{some(better, len(trained), 'systems')} (Wilcoxon, Holm-corrected).",
+        f"{some(len(better(study, trained)), len(trained), 'systems')} (Wilcoxon, Holm-corrected).",
         f"Above the trivial baseline are {some(above, len(single), 'single models')} at the larger budget.",
         f"Members of ensembles counted: {results.sentence_ends(study, fits(study))}",
     ]

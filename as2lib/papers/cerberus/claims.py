@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pandas
 
 from as2lib.papers import claims as judging
+from as2lib.papers.cerberus.systems import BASELINE
 from as2lib.papers.cerberus.tables import notes
 from as2lib.papers.claims import VERDICTS
 from as2lib.runs.results import TIE_RULE, note_on_intervals
@@ -13,7 +14,7 @@ from as2lib.runs.wording import number, some
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-TRIVIAL = ("mhs/3h1", "lexical/overlap_then_rank")  # a pair that nobody would call equal, as a scale for the tests
+TRIVIAL = ("mhs/3h1", BASELINE.prefix)  # a pair that nobody would call equal, as a scale for the tests
 FAMILY = 7  # the claims that are tested together, in the file of the paper's claims
 TESTS = ["seeds", "difference", "low", "high", "p", "p Holm", "p equal", "smallest effect"]
 BEHIND = ["test", "published", "set", "reason"]
@@ -30,7 +31,7 @@ def examined(study: "Study", metric: str = "MAP") -> pandas.DataFrame:
     """
     table = judging.listed().query("paper == 'cerberus' and family == @FAMILY").assign(metric=metric)
     scale = table.head(1).assign(a=TRIVIAL[0], b=TRIVIAL[1], family=-1, test="", published=float("nan"), set="")
-    table["test"] = table["test"].where(table["test"] != "", "none named")
+    table = table.replace({"test": {"": "none named"}})
     table = judging.examined(study, pandas.concat([table, scale], ignore_index=True))
     table.loc[len(table) - 1, ["claim", "verdict", "reason"]] = ""
     names = judging.names_of(study)

@@ -7,8 +7,8 @@ import numpy
 import pandas
 
 from as2lib.papers.cerberus.costs import RATIO
-from as2lib.papers.cerberus.systems import HEADS, head_depths, mhs_label, stands_for, systems
-from as2lib.papers.cerberus.tables import notes
+from as2lib.papers.cerberus.systems import BASELINE, HEADS, head_depths, mhs_label, stands_for
+from as2lib.papers.cerberus.tables import better, notes, tested
 from as2lib.runs import results
 from as2lib.runs.finished import Finished
 from as2lib.runs.wording import apart, number, some
@@ -16,8 +16,7 @@ from as2lib.runs.wording import apart, number, some
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-LEAN, BASE, TRIVIAL = f"mhs/{HEADS}h1", "base/electra", "lexical/overlap_then_rank"
-BASE_LABEL = "base model, no teacher"
+LEAN, BASE_LABEL = f"mhs/{HEADS}h1", "base model, no teacher"
 
 
 def shapes(study: "Study") -> dict[str, str]:
@@ -27,12 +26,12 @@ def shapes(study: "Study") -> dict[str, str]:
 
 def by_layers(study: "Study") -> pandas.DataFrame:
     """A row a configuration, with the paper's that it stands for, below the trivial baseline and the base model."""
-    labels = {TRIVIAL: systems(study)[TRIVIAL].label, BASE: BASE_LABEL, **shapes(study)}
-    table = results.table(study, [results.System(prefix, label) for prefix, label in labels.items()])
+    rows = [results.System(prefix, label) for prefix, label in shapes(study).items()]
+    table = results.table(study, [BASELINE, results.System("base/electra", BASE_LABEL), *rows])
     paper = results.published("cerberus_table4").set_index("run")
     paper = paper.reindex(table["run"].map(stands_for(study))).set_index(table.index)
     table["the paper's"] = paper["configuration"]
-    return table.assign(**{f"published {metric}": paper[f"IAS2 {metric}"] for metric in results.METRICS})
+    return table.join(results.published_values(paper, "IAS2"))
 
 
 def caption(study: "Study", table: pandas.DataFrame) -> str:
@@ -44,11 +43,9 @@ def caption(study: "Study", table: pandas.DataFrame) -> str:
 def beside_all(table: pandas.DataFrame) -> pandas.DataFrame:
     """`by_layers`, with the paper's configurations that are not run here.  table: from `by_layers`."""
     paper = results.published("cerberus_table4")
-    paper = paper[~paper["configuration"].isin(table["the paper's"])].set_index("configuration", drop=False)
-    rest = {"the paper's": paper["configuration"]}
-    rest |= {f"published {metric}": paper[f"IAS2 {metric}"] for metric in results.METRICS}
-    rest = pandas.DataFrame(rest).rename(index="{}, not run here".format)
-    return pandas.concat([table, rest]).rename_axis("system")
+    paper = paper[~paper["configuration"].isin(table["the paper's"])]
+    rest = results.published_values(paper, "IAS2").assign(**{"the paper's": paper["configuration"]})
+    return pandas.concat([table, rest.set_index(paper["configuration"] + ", not run here")]).rename_axis("system")
 
 
 def sentence_layers(heads: pandas.DataFrame) -> str:
@@ -69,8 +66,7 @@ def answer(study: "Study", heads: pandas.DataFrame, tests: pandas.DataFrame) -> 
     """heads: as in `sentence_layers`.  tests: from `deeper_heads`."""
     if tests.empty:
         return f"Every head of this study has one layer (MAP {number(heads['MAP'].iloc[0])}): nothing to choose from."
-    helped = ((tests["difference"] > 0) & (tests["p Holm"] < study.significance.alpha)).sum()
-    best = heads["MAP"].idxmax()
+    helped, best = len(better(study, tests)), heads["MAP"].idxmax()
     lean, highest = heads.index[0], number(heads["MAP"].max())
     top = f"which has the highest MAP of these ({highest})"
     if best != lean:
@@ -91,7 +87,7 @@ def deeper_heads(study: "Study") -> pandas.DataFrame:
     pairs = [(prefix, LEAN) for prefix in labels if prefix != LEAN]
     if not pairs:
         return pandas.DataFrame()
-    return results.labelled(results.compare(study, results.scored(study, labels), pairs), labels)
+    return results.labelled(tested(study, pairs), labels)
 
 
 def sentences_deeper(study: "Study", tests: pandas.DataFrame) -> list[str]:

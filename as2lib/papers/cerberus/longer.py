@@ -21,45 +21,34 @@ WITHOUT_DROPOUT = "as2lib.models.dropout:without"  # what changes the model of o
 
 def study_of(study: "Study") -> "Study":
     """The same study at the larger budget."""
-    longer, backbones = study.longer, {}
-    for name, family in study.backbones.items():
-        fit = longer.transfer_fit.get(name, {})
-        sizes = {size: getattr(family, size).model_copy(update={"transfer_fit": fit}) for size in plan.SIZES}
-        backbones[name] = family.model_copy(update=sizes)
+    longer = study.longer
     given = {"transfer": longer.transfer, "adapt": longer.adapt, "direct": longer.direct or study.fit.direct}
-    fits = study.fit.model_copy(update=given)
-    other = {"backbones": backbones, "fit": fits, "seeds": longer.seeds, "grid_seeds": longer.seeds[:1]}
-    return study.model_copy(update={**other, "grid": type(study.grid)()})
+    other = {"fit": study.fit.model_copy(update=given), "seeds": longer.seeds, "grid_seeds": longer.seeds[:1]}
+    found = systems.with_encoders(study, lambda family, _: {"transfer_fit": longer.transfer_fit.get(family, {})})
+    return found.model_copy(update={**other, "grid": type(study.grid)()})
 
 
 def runs(study: "Study") -> list[Run]:
     """The runs behind the rows, parents before children, under `longer/`; of `once`, those of the first seed."""
     if not study.longer:
         return []
-    every = {run.name: run for run in plan.runs(study_of(study))}
-    if unknown := [row for row in study.longer.every if not any(prefix_of(name) == row for name in every)]:
+    every = plan.runs(study_of(study))
+    planned = {prefix_of(run.name) for run in every}
+    if unknown := [row for row in study.longer.every if row not in planned]:
         raise ValueError(
             f"longer.rows, longer.once: expected systems of CERBERUS, such as mhs/3h1; got {', '.join(unknown)}"
         )
     first = f"/seed-{study.longer.seeds[0]}"
-    own = every[TRIED + first]
+    (own,) = (run for run in every if run.name == TRIED + first)
     grid = study.longer.grid.model_dump()  # one thing varies, the other stays as the study has it
     points = tried(own, [point for name, values in grid.items() for point in points_for(own, {name: values})])
     if study.longer.without_dropout:
         points.append(replace(own, name=f"grid/{TRIED}/without-dropout", spec={**own.spec, "model": WITHOUT_DROPOUT}))
-    every |= {run.name: run for run in points if run.spec != own.spec}
+    every += [run for run in points if run.spec != own.spec]
     wanted = {own.name, *names(points)} if points else set()
     wanted |= {row + first for row in study.longer.once}
-    for name in reversed(every):
-        if name in wanted or prefix_of(name) in study.longer.rows:
-            wanted |= {name, *every[name].parent_names}
-    return [_renamed(study, run) for name, run in every.items() if name in wanted]
-
-
-def _renamed(study: "Study", run: Run) -> Run:
-    parents = {role: [BEFORE + name for name in names] for role, names in run.parents.items()}
-    computing = {"precision": study.longer.precision, "kernels": study.longer.kernels}
-    return replace(run, name=BEFORE + run.name, group=BEFORE[:-1] + "-" + run.group, parents=parents, **computing)
+    wanted |= {name for name in names(every) if prefix_of(name) in study.longer.rows}
+    return plan.again(every, wanted, study.longer, BEFORE)
 
 
 def notebooks(study: "Study") -> list[Notebook]:

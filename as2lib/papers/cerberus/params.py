@@ -60,6 +60,11 @@ class Longer(Strict):
         """All rows, those of one seed last."""
         return [*self.rows, *self.once]
 
+    @property
+    def without_transfer(self) -> Training | None:
+        """`direct`, where a row is fitted with it."""
+        return self.direct if any(row.startswith("direct/") for row in self.every) else None
+
 
 class Second(Strict):
     """Rows of Table 2 on a second target, from pretrained encoders as they are, where the transfer set is none."""

@@ -1,12 +1,14 @@
 """The runs of the CERBERUS paper, one function a part of a table, and the trivial rankers that every table shows."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib.resources import files
 from itertools import product
 from typing import TYPE_CHECKING
 
 from as2lib.papers.cerberus import systems
+from as2lib.papers.cerberus.params import Longer, Second
 from as2lib.papers.cerberus.systems import HEADS, ROLES, STUDENT
 from as2lib.runs.params import FAMILIES, SIZES
 from as2lib.runs.run import Notebook, Run, adapt, from_backbone, names, of_systems, prefix_of, roles, scored
@@ -45,16 +47,16 @@ def notebooks(study: "Study") -> list[Notebook]:
     called, models = systems.systems(study), systems.models(study)
     several = [*systems.students(study), *systems.strategies(study), *systems.on_second(study)]
     rows = {
-        "01_data": [],
         "02_teachers": [*models, *systems.direct(study)],
         "03_distillation": [*models, *several],
         "04_mhs_configs": [called["base/electra"], called["mhs/3h1"], *systems.configurations(study)],
         "06_head_teacher_agreement": [*models, called["mhs/3h1"]],
     }
-    prefixes = {name: [row.prefix for row in [*systems.trivial(), *found]] for name, found in rows.items()}
+    trivial = [row.prefix for row in systems.TRIVIAL]
+    prefixes = {name: [*trivial, *(row.prefix for row in found)] for name, found in rows.items()}
     for name in ("02_teachers", "03_distillation"):  # their curves
         prefixes[name] += [systems.LONGER + prefix for prefix in prefixes[name]]
-    prefixes["07_significance"] = [*(row.prefix for row in systems.trivial()), *claimed(study)]
+    prefixes["07_significance"] = [*trivial, *claimed(study)]
     read = {name: of_systems(study, found) for name, found in prefixes.items()} | {"05_latency": []}
     read["01_data"] = [name for name, run in study.plan.items() if run.kind == "lexical"]  # of every set it describes
     timed = {"04_mhs_configs", "05_latency"} if study.latency else set()
@@ -77,8 +79,8 @@ def claimed(study: "Study") -> list[str]:
 
 def lexical(study: "Study") -> list[Run]:
     """The trivial rankers that every table shows (Cosinet, section 2.1): nothing is trained."""
-    scorers = {row.prefix: {"scorer": row.prefix.removeprefix("lexical/")} for row in systems.trivial()}
-    return [Run(name, "lexical", spec, scored(study), 0, "lexical") for name, spec in scorers.items()]
+    names = [row.prefix for row in systems.TRIVIAL]
+    return [Run(name, "lexical", {"scorer": name.split("/")[1]}, scored(study), 0, "lexical") for name in names]
 
 
 def transfer(study: "Study") -> list[Run]:
@@ -206,6 +208,23 @@ def on_transfer(study: "Study") -> list[Run]:
     ]
     trivial = Run("transfer-lexical/overlap_then_rank", "lexical", {"scorer": "overlap_then_rank"}, data, 0, "lexical")
     return [trivial, *alone, *taught, *several, *together]
+
+
+def again(runs: list[Run], wanted: set[str], given: Longer | Second, before: str, renamed: Callable = str) -> list[Run]:
+    """Some runs of a variant of the study and what these are made from, parents first, as runs of the study itself.
+
+    given: whose precision and kernels they have.  before: of their names, which are `renamed` first.
+    """
+    for run in reversed(runs):
+        if run.name in wanted:
+            wanted = wanted.union(run.parent_names)
+    computing, found = given.model_dump(include={"precision", "kernels"}), []
+    for run in runs:
+        if run.name in wanted:
+            parents = {role: [before + renamed(name) for name in by] for role, by in run.parents.items()}
+            other = {"name": before + renamed(run.name), "group": f"{before[:-1]}-{run.group}", "parents": parents}
+            found.append(replace(run, **other, **computing))
+    return found
 
 
 def _taught() -> list[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """The papers' own counts of their sets, split by split, beside what this study has of them."""
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy
@@ -41,18 +42,16 @@ def papers_sets(study: "Study") -> pandas.DataFrame:
     published, by whom, and the Cascade Transformer's counts. Cosinet counts every question, the others answered ones.
     """
     here, rows = {source.partition("@")[0]: source for source in described(study)}, []
-    for name in dict.fromkeys([*PAPERS, *here]):
+    for name, split in product(dict.fromkeys([*PAPERS, *here]), SPLITS):
         title = PAPERS.get(name, name)
-        for split in SPLITS:
-            found, beside = _find(study, here[name], split) if name in here else "no", _published(title, split)
-            row = {"set": title, "split": split, "in this study": found if isinstance(found, str) else "yes"}
-            ours = {} if isinstance(found, str) else statistics(found).to_dict("index")
-            if ours and (title, split) == ("TREC-QA", "train"):
-                row["split"] = f"train ({trec_training_set(found)})"
-            policies = [policy for policy in reversed(POLICIES) if policy in ours or policy in beside]
-            for policy in policies or [None] * (name in here):
-                kept_here = {"questions kept": policy} if policy else {}
-                rows.append(row | kept_here | ours.get(policy, {}) | beside.get(policy, {}))
+        found, beside = _find(study, here[name], split) if name in here else "no", _published(title, split)
+        ours = {} if isinstance(found, str) else statistics(found).to_dict("index")
+        row = {"set": title, "split": split, "in this study": "yes" if ours else found}
+        if ours and (title, split) == ("TREC-QA", "train"):
+            row["split"] = f"train ({trec_training_set(found)})"
+        policies = [policy for policy in reversed(POLICIES) if policy in ours or policy in beside]
+        for policy in policies or [None] * (name in here):
+            rows.append(row | {"questions kept": policy} | ours.get(policy, {}) | beside.get(policy, {}))
     table = pandas.DataFrame(rows).set_index("set")
     theirs = [f"published {name}" for name in COUNTS]
     order = ["split", "in this study", "questions kept", *COUNTS, *RATES, *theirs, "published by", *CASCADE]
@@ -142,10 +141,7 @@ def described(study: "Study") -> list[str]:
     """The known sources that a study learns from, is tested on, or describes beside (`data.describe`)."""
     transfers = [getattr(family, size).transfer for family in study.backbones.values() for size in ("large", "base")]
     used = [study.data.target, study.data.transfer, *filter(None, transfers)]
-    parts = [part for pairs in used for split in SPLITS for part in getattr(pairs, split)]
-    names = [sources.split_part(part)[0].partition("@")[0] for part in parts]
-    short = {hub.name: name for name, hub in sources.HUB_SETS.items()}
-    known = (short.get(name, name) for name in names)
+    known = [results.set_of(part) for pairs in used for split in SPLITS for part in getattr(pairs, split)]
     return list(dict.fromkeys([*(name for name in known if name in PAPERS), *study.data.describe]))
 
 

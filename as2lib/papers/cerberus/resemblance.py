@@ -123,15 +123,15 @@ def own_teacher(found: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
 
     first: of the teachers, those whose own head is the one that agrees with them most.  found: from `agreements`.
     """
-    rows = []
+    rows = {}
     for measure, label in MEASURES.items():
         square = found[measure].to_numpy()[:K]  # (k, t)
         own = numpy.diag(square)
         others = (square.sum(axis=0) - own) / (K - 1)
         row = {"own": own.mean(), "other heads": others.mean(), "difference": (own - others).mean()}
-        first = int((square.argmax(axis=0) == numpy.arange(K)).sum())
-        rows.append({"measure": label.replace("\n", " "), **row, "first": first, "teachers": K})
-    return pandas.DataFrame(rows).set_index("measure")
+        row["first"] = int((square.argmax(axis=0) == numpy.arange(K)).sum())
+        rows[label.replace("\n", " ")] = row
+    return pandas.DataFrame.from_dict(rows, orient="index").assign(teachers=K).rename_axis("measure")
 
 
 def own_teacher_test(study: "Study", seeds: list[Seed]) -> Comparison:

@@ -36,9 +36,8 @@ def beside_all(study: "Study", found: pandas.DataFrame) -> pandas.DataFrame:
     paper = results.published("cerberus_table2")
     paper = paper[~paper["run"].isin(_here(study))]
     taught = (", taught by " + paper["teacher"]).fillna("")
-    rest = {"row": paper["row"], "published parameters": paper["parameters_M"].map("{:g} M".format)}
-    rest |= {f"published {metric}": paper[f"ASNQ {metric}"] for metric in results.METRICS}
-    rest = pandas.DataFrame(rest).set_index(paper["student"] + taught + ", not run here")
+    rest = results.published_values(paper, "ASNQ").join(results.published_parameters(paper)).join(paper["row"])
+    rest = rest.set_index(paper["student"] + taught + ", not run here")
     return pandas.concat([found, rest]).rename_axis("system").sort_values("row", na_position="first")
 
 
@@ -68,7 +67,7 @@ def said_budget(study: "Study") -> str:
     """What the fits on a second target were given, by size where they differ, and how that was found."""
     given = study.second
     base = f"; models of the base size, students among them: {given.base_fit.said()}" if given.base_fit else ""
-    return "{}{}{}".format(given.fit.said(), base, f". {given.note}".rstrip(".") if given.note else "")
+    return f"{given.fit.said()}{base}. {given.note}".rstrip(". ")
 
 
 def pairs(study: "Study") -> list[tuple[str, str]]:
@@ -87,7 +86,7 @@ def sentence_power(study: "Study") -> str:
 
     On the target it is that of the systems in the same rows of Table 2.
     """
-    called, found = {**systems.systems(study), **{one.prefix: one for one in systems.on_second(study)}}, []
+    called, found = systems.systems(study) | {one.prefix: one for one in systems.on_second(study)}, []
     pair = pairs(study)[0]
     for a, b in (pair, [systems.rows_on_second(study)[one] for one in pair]):
         values = results.by_question(results.frame(results.scored(study, (a, b))))

@@ -1,7 +1,8 @@
 """The catalogue of CERBERUS: its systems by the prefix of their runs, and what tables, figures and claims call them."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from as2lib.runs.params import FAMILIES, SIZES, Pairs
 from as2lib.runs.run import System
@@ -20,6 +21,7 @@ TRIVIAL = [  # as Cosinet's Table 2 calls them (section 2.1)
     System("lexical/word_overlap", "word overlap (WO)", "trivial"),
     System("lexical/overlap_then_rank", "WO, ties by order (WO+RR)", "trivial"),
 ]
+BASELINE = System(TRIVIAL[-1].prefix, "WO+RR (trivial baseline)", "trivial")  # as every table shows it
 
 
 def systems(study: "Study") -> dict[str, System]:
@@ -28,14 +30,9 @@ def systems(study: "Study") -> dict[str, System]:
     label: in tables of results; short: in comparisons and legends; kind: trivial, teachers, base size, ensemble
     or heads.
     """
-    rows = [*trivial(), *models(study), *direct(study), *students(study), *strategies(study), *configurations(study)]
+    trained = [*models(study), *direct(study), *students(study), *strategies(study), *configurations(study)]
     there = [replace(row, short=f"{row.name}, second target") for row in on_second(study)]  # a name may be both's
-    return {system.prefix: system for system in [*rows, *there]}
-
-
-def trivial() -> list[System]:
-    """The rankers that every table may show: nothing is trained.  The last is the trivial baseline."""
-    return [*TRIVIAL[:2], System(TRIVIAL[2].prefix, "WO+RR (trivial baseline)", "trivial")]
+    return {system.prefix: system for system in [*TRIVIAL[:2], BASELINE, *trained, *there]}
 
 
 def models(study: "Study") -> list[System]:
@@ -103,7 +100,7 @@ def on_second(study: "Study") -> list[System]:
     On either nothing is transferred.
     """
     other = with_second(study) if study.second else study
-    called = {system.prefix: system for system in [trivial()[-1], *models(other), *students(other)]}
+    called = {system.prefix: system for system in [BASELINE, *models(other), *students(other)]}
     for family in FAMILIES:
         base = called[f"base/{family}"]
         called[base.prefix] = replace(base, label=f"no teacher, {base.name}", short=base.name)
@@ -112,19 +109,17 @@ def on_second(study: "Study") -> list[System]:
 
 def rows_on_second(study: "Study") -> dict[str, str]:
     """Run prefixes on the second target → those of the same rows on the target set; none where there is none."""
+    rows = rows_on_transfer(study)
     if study.second:
-        rows = as_published(with_second(study)).values()
-        return {SECOND + row: row for row in rows if row in study.second.rows}
-    return as_published(study)
+        return {SECOND + row: row for row in rows.values() if row in study.second.rows}
+    return rows if has_transfer_target(study) else {}
 
 
-def as_published(study: "Study") -> dict[str, str]:
-    """Run prefixes on the transfer set → those of the same rows on the target set; none where it is no target."""
-    if not has_transfer_target(study):
-        return {}
+def rows_on_transfer(study: "Study") -> dict[str, str]:
+    """Run prefixes on the transfer set, where that is a target → those of the same rows on the target set."""
     found = {f"transfer/{family}-{size}": f"{role}/{family}" for family in FAMILIES for size, role in ROLES.items()}
-    same = ["lexical/overlap_then_rank", *(system.prefix for system in students(study))]
-    return found | {f"transfer-{prefix}": prefix for prefix in same if prefix != "ensemble/teachers"}
+    same = [BASELINE.prefix, *(system.prefix for system in students(study)[1:])]  # but for the mean of the teachers
+    return found | {f"transfer-{prefix}": prefix for prefix in same}
 
 
 def has_transfer_target(study: "Study") -> bool:
@@ -136,16 +131,24 @@ def has_transfer_target(study: "Study") -> bool:
 
 def with_second(study: "Study") -> "Study":
     """The same study with `second` as its transfer set, from which each family learns by its own part."""
-    given, backbones = study.second, {}
+    given = study.second
+    pairs = {family: Pairs(train=given.train[family], dev=given.dev, test=given.test) for family in FAMILIES}
+    fits = {"large": {}, "base": given.base_fit.model_dump() if given.base_fit else {}}
+    other = with_encoders(study, lambda family, size: {"transfer": pairs[family], "transfer_fit": fits[size]})
+    named = {name: family.model_copy(update={"name": given.names[name]}) for name, family in other.backbones.items()}
+    data = study.data.model_copy(update={"transfer": pairs[STUDENT]})
+    return other.model_copy(
+        update={"data": data, "backbones": named, "fit": study.fit.model_copy(update={"transfer": given.fit})}
+    )
+
+
+def with_encoders(study: "Study", changes: Callable[[str, str], dict[str, Any]]) -> "Study":
+    """The same study with other fields of its encoders, by family and size."""
+    found = {}
     for name, family in study.backbones.items():
-        pairs = Pairs(train=given.train[name], dev=given.dev, test=given.test)
-        fits = {"large": {}, "base": given.base_fit.model_dump() if given.base_fit else {}}
-        own = {size: {"transfer": pairs, "transfer_fit": fits[size]} for size in SIZES}
-        sizes = {size: getattr(family, size).model_copy(update=own[size]) for size in SIZES}
-        backbones[name] = family.model_copy(update={"name": given.names[name], **sizes})
-    data = study.data.model_copy(update={"transfer": backbones[STUDENT].base.transfer})
-    fits = study.fit.model_copy(update={"transfer": given.fit})
-    return study.model_copy(update={"data": data, "backbones": backbones, "fit": fits})
+        sizes = {size: getattr(family, size).model_copy(update=changes(name, size)) for size in SIZES}
+        found[name] = family.model_copy(update=sizes)
+    return study.model_copy(update={"backbones": found})
 
 
 def head_depths(study: "Study") -> list[int]:

@@ -91,10 +91,10 @@ def main_results(study: "Study", found: dict[str, Any], longer: dict[str, Any]) 
     paper, rows = on_wikiqa(), {}
     for system in OVERVIEW:
         ours = {value: found.get(f"{system.prefix} {value}") for value in ("parameters", "P@1", "MAP", "MAP ±")}
-        ours |= {f"MAP, trained longer{sign}": longer.get(f"{system.prefix} longer MAP{sign}") for sign in ("", " ±")}
+        for sign in ("", " ±") if longer else ():
+            ours[f"MAP, trained longer{sign}"] = longer.get(f"{system.prefix} longer MAP{sign}")
         rows[system.label] = ours | results.published_row(paper, system.prefix, results.published_set(study))
-    found = pandas.DataFrame(rows).T.rename_axis("system").astype(float).astype({"parameters": "Int64"})
-    return found if longer else found.drop(columns=["MAP, trained longer", "MAP, trained longer ±"])
+    return pandas.DataFrame(rows).T.rename_axis("system").astype(float).astype({"parameters": "Int64"})
 
 
 # 02 · the teachers
@@ -133,12 +133,11 @@ def sentence_steps(study: "Study", steps: pandas.DataFrame) -> str:
 
 def transfer_gain(study: "Study") -> pandas.DataFrame:
     """Transfer-then-adapt against adapting alone, a row a model: the MAP of both and their paired tests."""
-    called, pairs = systems(study), [(a.prefix, b.prefix) for a, b in zip(models(study), direct(study), strict=True)]
-    means = results.mean_and_spread(results.frame(results.scored(study, [prefix for pair in pairs for prefix in pair])))
-    gain = results.labelled(tested(study, pairs), {prefix: system.name for prefix, system in called.items()})
-    gain.insert(0, "MAP with", [means.loc[a, "MAP"] for a, _ in pairs])
-    gain.insert(1, "MAP without", [means.loc[b, "MAP"] for _, b in pairs])
-    return gain
+    pairs = [(a.prefix, b.prefix) for a, b in zip(models(study), direct(study), strict=True)]
+    gain = results.labelled(tested(study, pairs), {prefix: one.name for prefix, one in systems(study).items()})
+    scores = results.scored(study, [prefix for pair in pairs for prefix in pair])
+    maps = results.mean_and_spread(results.frame(scores))["MAP"].to_numpy().reshape(-1, 2)  # in the order of the pairs
+    return pandas.DataFrame(maps, gain.index, ["MAP with", "MAP without"]).join(gain)
 
 
 def alone(study: "Study", gain: pandas.DataFrame) -> pandas.Series:
