@@ -4,21 +4,13 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from as2lib.intact import Damaged, as_written, file_sha256, read_json, shown
 from as2lib.runs.files import write_json
 
 FILE = "done.json"
 NOT_VOUCHED = {FILE, "model/README.md"}  # the card is the reader's to change
-
-
-class Done(NamedTuple):
-    """facts: what making the run measured.  code, files: None and empty for a run made before they were kept."""
-
-    facts: dict[str, Any]
-    code: str | None
-    files: Mapping[str, str]
 
 
 def write_done(folder: Path, facts: dict[str, Any], identity: str, code: str) -> None:
@@ -29,8 +21,10 @@ def write_done(folder: Path, facts: dict[str, Any], identity: str, code: str) ->
     write_json(folder / FILE, {**content, "sha256": _digest(content)})
 
 
-def read_done(path: Path, anew: bool = False) -> Done:
+def read_done(path: Path, anew: bool = False) -> dict[str, Any]:
     """What a `done.json` says, where each file is as it was written; a model removed as a whole is no damage.
+
+    As the fields of `Finished`: facts; code, files: None and empty for a run made before they were kept.
 
     anew: read every file whole, whatever is remembered.
     Raises Damaged that names the first file that is not; FileNotFoundError where there is no `done.json`.
@@ -44,7 +38,7 @@ def read_done(path: Path, anew: bool = False) -> Done:
         raise Damaged(f"{shown(path)}: expected that of run {folder}, got that of {came}")
     code, files = content.pop("code", None), content.pop("files", {})
     check_files(path.parent, files, anew)
-    return Done(content, code, files)
+    return {"facts": content, "code": code, "files": files}
 
 
 def check_files(folder: Path, files: Mapping[str, str], anew: bool = False) -> None:
