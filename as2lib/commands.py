@@ -99,26 +99,22 @@ def show(options: Namespace) -> None:
     store, name = study_of(options).store, options.run
     run, found = store.planned(name), store.find(name)
     print(f"{name}   {run.kind}   group {run.group}   identity {store.identity(name)[:24]}")
-    print(f"spec      {json.dumps(run.spec)}")
-    print(f"data      {json.dumps(run.data)}")
-    for role, parents in run.parents.items():
-        print(f"{role:<9} {', '.join(parents)}")
     used = [other.name for other in store.plan.values() if name in other.parent_names]
-    print(f"used by   {', '.join(used) or '–'}")
     read = [notebook.name for notebook in notebooks(store.study) if name in notebook.runs]
-    print(f"read by   {', '.join(read) or '–'}")
+    told = {"spec": json.dumps(run.spec), "data": json.dumps(run.data)}
+    told |= {role: ", ".join(parents) for role, parents in run.parents.items()}
+    told |= {"used by": ", ".join(used) or "–", "read by": ", ".join(read) or "–"}
     if found is None:
         whole = store.missing([name]) or store.missing([name], model=True)  # a run that is never scored is its model
-        own, others = said(store, estimate(store, name)), len(whole) - 1
         every = said(store, sum(estimate(store, one) for one in whole))
-        more = f"; with the {others} missing it is made from, {every}" if others else ""
-        print(f"state     to do, about {own}{more}")
-        return
-    print(f"facts     {json.dumps(found.facts)}")
-    print(f"folder    {found.folder}")
-    now = "unknown" if found.code is None else "other than there is now" if store.by_other_code(found) else "as now"
-    print(f"code      {now}")
-    for split in ("dev", "test"):
+        more = f"; with the {len(whole) - 1} missing it is made from, {every}" if len(whole) > 1 else ""
+        told["state"] = f"to do, about {said(store, estimate(store, name))}{more}"
+    else:
+        now = "other than there is now" if store.by_other_code(found) else "as now"
+        told |= {"facts": json.dumps(found.facts), "folder": found.folder, "code": now if found.code else "unknown"}
+    for title, content in told.items():
+        print(f"{title:<9} {content}")
+    for split in ("dev", "test") if found else ():
         if split in run.data:
             print_metrics(split, found.scores(split), "answered")
 

@@ -80,6 +80,11 @@ def as_written(path: str | Path, digest: str, anew: bool = False) -> bool:
     return file_sha256(path, anew) == digest or (not anew and file_sha256(path, anew=True) == digest)
 
 
+def json_sha256(content: Any) -> str:
+    """The SHA-256 of JSON values, whatever the order of their keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
 def seal(path: Path) -> None:
     """End a cache's file, before it gets its name, with the SHA-256 of what it holds."""
     digest = _sha256(path)

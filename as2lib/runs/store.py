@@ -1,6 +1,5 @@
 """Where a run lives: its identity and its folder; knows how runs are found, not how they are made."""
 
-import json
 import os
 from dataclasses import replace
 from difflib import get_close_matches
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from as2lib import imported
-from as2lib.intact import Damaged, note, read_json, shown
+from as2lib.intact import Damaged, json_sha256, note, read_json, shown
 from as2lib.paths import find_root, work_folder
 from as2lib.precision import computed_in
 from as2lib.runs.code import fingerprint
@@ -77,8 +76,7 @@ class Store:
     def identity(self, name: str) -> str:
         """SHA-256 over everything that makes the run; the same wherever its data and weights are the same files."""
         if name not in self._identities:
-            made_from = json.dumps(self.ingredients(name), sort_keys=True, ensure_ascii=False)
-            self._identities[name] = sha256(made_from.encode()).hexdigest()
+            self._identities[name] = json_sha256(self.ingredients(name))
         return self._identities[name]
 
     def ingredients(self, name: str) -> dict[str, Any]:
