@@ -1,34 +1,69 @@
-"""What the command line prints: a study's plan, a run, and the scores of pairs."""
+"""The commands over a study: what is planned, made, shown, kept and written, and the walk over its graph."""
 
 import json
 import os
 import re
 import subprocess
 import sys
-import threading
 import time
 from argparse import Namespace
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from as2lib.escape import field, spreadsheet, terminal
-from as2lib.papers import notebooks
+from as2lib.escape import terminal
+from as2lib.papers import left_out, notebooks
 from as2lib.paths import find_root
-from as2lib.precision import computed_in
-from as2lib.runs import forked
-from as2lib.runs.alone import guarded
+from as2lib.runs import forked, make, upkeep
+from as2lib.runs.alone import guarded, only_one, stopped_by_signals
+from as2lib.runs.beforehand import require_inputs
 from as2lib.runs.estimate import estimate, said
-from as2lib.runs.finished import Finished
+from as2lib.runs.gpu import gpus
 from as2lib.runs.store import Store
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
+from as2lib.study import STUDY_FILES, Study
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of tracebacks
 _SAVED = re.compile(r'href="((?:tables|figures)/[^"]+)"')  # what a page links to
 SILENCE = 8.0  # seconds after which a study says what it is at
 SECONDS_A_PROCESS = 6.0  # importing torch and the Trainer
+print_now = partial(print, flush=True)
+
+
+def study_of(options: Namespace, **changes: Any) -> Study:
+    """The study that a command names, with what `--set` replaces; says on stderr what is not as its file says."""
+    given = getattr(options, "set", [])
+    if wrong := [one for one in given if not re.match(r"[^=.][^=]*=", one)]:
+        raise ValueError(f"--set: expected KEY=VALUE, such as threads=2 or fit.adapt.steps=10; got {wrong[0]!r}")
+    pairs = (one.partition("=") for one in given)
+    study = Study.load(options.study, {key: _value(value) for key, _, value in pairs} | changes)
+    for key, (before, now) in study.overridden().items():
+        print(terminal(f"not as params/{study.study}.yaml says: {key} {now} (there: {before})"), file=sys.stderr)
+    return study
+
+
+def _value(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = text
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"--set: expected UTF-8 text, got {text!a}") from None
+    return value
+
+
+def model_folder(options: Namespace) -> Path:
+    """A model folder as given, or that of a run of the study."""
+    if (Path(options.model) / "config.json").exists():
+        return Path(options.model)
+    return study_of(options).run(options.model, model=True).model_folder
+
+
+def plan(options: Namespace) -> None:
+    print_plan(study_of(options).store)
 
 
 def print_plan(store: Store) -> None:
@@ -52,6 +87,77 @@ def print_plan(store: Store) -> None:
     print(f", about {said(store, total)}; several run side by side" if missing else "")
 
 
+def fit(options: Namespace) -> None:
+    store = study_of(options, **({"precision": options.precision} if options.precision else {})).store
+    names = [*options.runs, *(store.group(options.group) if options.group else [])] or list(store.plan)
+    model = bool(options.runs)
+    make.make_all(store, names, not options.quiet, say=print_now, model=model, refresh=options.refresh)
+
+
+def show(options: Namespace) -> None:
+    """A run's spec, parents, where it is used, and what it scored."""
+    store, name = study_of(options).store, options.run
+    run, found = store.planned(name), store.find(name)
+    print(f"{name}   {run.kind}   group {run.group}   identity {store.identity(name)[:24]}")
+    used = [other.name for other in store.plan.values() if name in other.parent_names]
+    read = [notebook.name for notebook in notebooks(store.study) if name in notebook.runs]
+    told = {"spec": json.dumps(run.spec), "data": json.dumps(run.data)}
+    told |= {role: ", ".join(parents) for role, parents in run.parents.items()}
+    told |= {"used by": ", ".join(used) or "–", "read by": ", ".join(read) or "–"}
+    if found is None:
+        whole = store.missing([name]) or store.missing([name], model=True)  # a run that is never scored is its model
+        every = said(store, sum(estimate(store, one) for one in whole))
+        more = f"; with the {len(whole) - 1} missing it is made from, {every}" if len(whole) > 1 else ""
+        told["state"] = f"to do, about {said(store, estimate(store, name))}{more}"
+    else:
+        now = "other than there is now" if store.by_other_code(found) else "as now"
+        told |= {"facts": json.dumps(found.facts), "folder": found.folder, "code": now if found.code else "unknown"}
+    for title, content in told.items():
+        print(f"{title:<9} {content}")
+    for split in ("dev", "test") if found else ():
+        if split in run.data:
+            print_metrics(split, found.scores(split), "answered")
+
+
+def print_metrics(name: str, table, questions: str) -> None:
+    """One line: the metrics of a table with question_id, label and score under a policy."""
+    from as2lib.metrics.ranking import summary
+
+    found = summary(table["question_id"], table["label"], table["score"], questions)
+    values = "   ".join(f"{metric} {100 * found[metric]:.2f}" for metric in ("P@1", "MAP", "MRR", "nDCG@10"))
+    print(f"{name:<9} {values}   ({found['questions']} questions, policy {questions}, ties against the system)")
+
+
+def study(options: Namespace) -> int:
+    """Walk the graph with Snakemake; one study at a time, a second one waits."""
+    loaded, file = Study.load(options.study), Path(options.study)
+    if loaded.variant != loaded.study:
+        raise ValueError(
+            f"{file}: the study {loaded.study} is that of params/{loaded.study}.yaml, which has other content; "
+            "give the file, and its key study, another name"
+        )
+    require_clone(loaded.study)
+    given = str(file.resolve()) if file.suffix in STUDY_FILES else f"params/{loaded.study}.yaml"
+    name, whole, missing = loaded.study, len(loaded.plan), loaded.store.missing(list(loaded.plan))
+    to_do = f"{len(missing)} of {whole} runs are to be made"
+    to_do = to_do if missing else f"all {whole} runs are done, nothing is trained"
+    if outdated := loaded.store.outdated():
+        to_do += f"; {len(outdated)} were made by other code, `as2 fit {name} --refresh` makes them again"
+    require_inputs(loaded.store, missing)
+    print_now(f"study {name}: {to_do}{left_out(loaded)}")
+    elsewhere = any(option.startswith(("--profile", "--executor")) for option in options.snakemake)
+    limits = [] if elsewhere or not gpus() else ["--resources", f"gpu={len(gpus())}"]  # a cluster knows its own
+    again = incomplete(loaded)
+    limits += [*(["--forcerun", *again] if again else []), "--cores", str(options.cores)]
+    with stopped_by_signals(), only_one(f"study-{name}", f"study {name}") as lock:
+        make.forget_made(loaded.store)
+        named = ["--config", f"study={given}"]
+        code = walk(loaded.store, lock, *named, *limits, *options.snakemake, forks=not elsewhere)
+    if code == 0:
+        print_now(f"study {name}: reports/{name}/index.html")
+    return code
+
+
 def require_clone(name: str) -> None:
     """Raises FileNotFoundError or ModuleNotFoundError, in one line, where there is nothing to walk, or to walk with."""
     if not (find_root() / "Snakefile").exists():
@@ -63,7 +169,7 @@ def require_clone(name: str) -> None:
         raise ModuleNotFoundError("No module named 'snakemake'")
 
 
-def incomplete(study: "Study") -> list[str]:
+def incomplete(study: Study) -> list[str]:
     """The graph's rules of those notebooks whose page links to a table or a figure that is there no more."""
     folder, found = find_root() / "reports" / study.study, []
     for number, _, name in (notebook.name.partition("_") for notebook in notebooks(study)):
@@ -96,26 +202,19 @@ def walk(store: Store, lock: int, *arguments: str, forks: bool = True) -> int:
                 last = time.time()
 
     given = {"cwd": find_root(), "env": environment, "stdout": pipe, "stderr": pipe, "text": True}
-    with guarded(command, lock, **given) as running:
+    with ThreadPoolExecutor(2) as readers, guarded(command, lock, **given) as running:
         pairs = ((running.stdout, sys.stdout), (running.stderr, sys.stderr))
-        readers = [threading.Thread(target=pass_on, args=pair) for pair in pairs]
-        for reader in readers:
-            reader.start()
-        while any(reader.is_alive() for reader in readers):
-            readers[0].join(0.2)
-            readers[1].join(0.2)
+        passing = [readers.submit(pass_on, *pair) for pair in pairs]
+        while wait(passing, timeout=0.4).not_done:
             if time.time() - last > SILENCE:
                 print(f"  … {time.time() - started:.0f} s: {at_work(store, started)}", flush=True)
                 last = time.time()
-        code = running.wait()
-    return code
+        return running.wait()
 
 
 def at_work(store: Store, since: float) -> str:
     """The runs that are being made since then, or the notebooks that were."""
-    marks = {
-        name: store.folder(name).with_name(f"{store.folder(name).name}.partial") / "spec.json" for name in store.plan
-    }
+    marks = {name: Path(f"{store.folder(name)}.partial", "spec.json") for name in store.plan}
     now = [name for name, mark in marks.items() if mark.exists() and mark.stat().st_mtime >= since]
     total, left = len(store.plan), len(store.missing(list(store.plan)))
     if now or left:
@@ -127,110 +226,52 @@ def at_work(store: Store, since: float) -> str:
     return f"all {total} runs are done, {made} of {len(names)} notebooks made"
 
 
-def print_run(store: Store, name: str) -> None:
-    """A run's spec, parents, where it is used, and what it scored."""
-    run, found = store.planned(name), store.find(name)
-    print(f"{name}   {run.kind}   group {run.group}   identity {store.identity(name)[:24]}")
-    print(f"spec      {json.dumps(run.spec)}")
-    print(f"data      {json.dumps(run.data)}")
-    for role, parents in run.parents.items():
-        print(f"{role:<9} {', '.join(parents)}")
-    print(f"used by   {', '.join(store.used_by(name)) or '–'}")
-    read = [notebook.name for notebook in notebooks(store.study) if name in notebook.runs]
-    print(f"read by   {', '.join(read) or '–'}")
-    if found is None:
-        whole = store.missing([name]) or store.missing([name], model=True)  # a run that is never scored is its model
-        own, others = said(store, estimate(store, name)), len(whole) - 1
-        every = said(store, sum(estimate(store, one) for one in whole))
-        more = f"; with the {others} missing it is made from, {every}" if others else ""
-        print(f"state     to do, about {own}{more}")
-        return
-    print(f"facts     {json.dumps(found.facts)}")
-    print(f"folder    {found.folder}")
-    now = "unknown" if found.code is None else "other than there is now" if store.by_other_code(found) else "as now"
-    print(f"code      {now}")
-    for split in ("dev", "test"):
-        if split in run.data:
-            print_metrics(split, found.scores(split), "answered")
+def notebook(options: Namespace) -> None:
+    """Run and render in one process: each would import for two seconds."""
+    from as2lib.report.pages import execute, page_name, render
+
+    name, root, study = options.notebook, find_root(), study_of(options)
+    names = [notebook.name for notebook in notebooks(study)]
+    if name not in names:
+        raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
+    folder, file = root / "reports" / study.variant, Path(options.study)
+    elsewhere = file.suffix in STUDY_FILES and file.resolve() != root / "params" / f"{study.study}.yaml"
+    given = str(file.resolve()) if elsewhere else study.study  # a page names no folder of this machine without need
+    executed = execute(root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", given)
+    render(executed, folder / f"{page_name(name)}.html", names)
 
 
-def score_pairs(options: Namespace, run: Finished | None = None, folder: Path | None = None, pairs=None) -> None:
-    """The stored scores of a run on its own split, or those of any pairs by the model in a folder; then what is asked.
+def check(options: Namespace) -> int:
+    """1 where numbers moved, or with --store where a file is damaged; else what ends a study is written."""
+    from as2lib.report import readme
+    from as2lib.report.check import expected, moved, write_manifest
 
-    Writes the files named by `--trec` and `--out`, then prints metrics where there are labels; scores that neither a
-    file nor a metric tells of are printed themselves, as TSV.
-    """
-    table = run.scores(options.split) if run else _fresh_scores(folder, options, pairs)
-    if options.trec:
-        write_trec(Path(options.trec), table, tag=options.model.replace("/", "-"))
-        print(f"wrote {options.trec}")
-    if options.out:
-        _scores(table).to_csv(options.out, sep="\t", index=False)
-        print(f"wrote {options.out}")
-    told, name = options.trec or options.out, options.pairs or options.split
-    try:
-        if "label" in table:
-            print_metrics(name, table, options.questions)
-            told = True
-    except ValueError as error:
-        raise ValueError(f"{name}: scored, but without metrics: {error}; --questions all keeps each question") from None
-    finally:
-        if not told:
-            _scores(table).to_csv(sys.stdout, sep="\t", index=False)
+    loaded = study_of(options)
+    if options.store:
+        return int(upkeep.check_store(loaded.store, print_now) > 0)
+    lines, count = moved(loaded), sum(map(len, expected(loaded).values()))
+    for line in lines:
+        print(f"moved: {line}", file=sys.stderr)
+    if not lines:
+        write_manifest(loaded)
+        readme.write(loaded)
+        print_now(f"checked {count} expected numbers" if count else "no expected numbers for this study")
+    return int(bool(lines))
 
 
-def _scores(table):
-    """What `--out` holds."""
-    ids = table["question_id"].map(spreadsheet)
-    return table.assign(question_id=ids)[["question_id", "position", "score"]]
+def clean(options: Namespace) -> None:
+    """Show what no study needs; with --yes remove it."""
+    files = sorted(path for path in (find_root() / "params").glob("*.yaml") if path.stem != "local")
+    found = upkeep.stale([Study.load(path).store for path in [*files, *options.studies]])
+    for path, (why, size) in found.items():
+        print(f"{size / 1e6:>10,.1f} MB  {path.relative_to(find_root())}   {why}")
+    print(f"{len(found)} things that no study needs, {sum(size for _, size in found.values()) / 1e6:,.1f} MB", end="")
+    print((": removed" if options.yes else "; --yes removes them") if found else "")
+    if options.yes:
+        upkeep.remove(found)
 
 
-def pairs_to_score(options: Namespace):
-    """The pairs that `as2 score` was given, with their labels where they have some."""
-    from as2lib.data.formats import NoLabels
-    from as2lib.data.pairs import load_pairs, load_unlabelled
-
-    split = None if Path(options.pairs).is_file() else options.split
-    try:
-        return load_pairs(options.pairs, split, questions="all")
-    except NoLabels:
-        return load_unlabelled(options.pairs, split)
-
-
-def write_trec(path: Path, table, tag: str) -> None:
-    """A run file: question, Q0, candidate (`question-position`), rank, score, tag; questions in first-seen order.
-
-    Blanks in an id are written as `%20`.  Equal scores keep their order in the file; trec_eval ignores ranks and has a
-    tie rule of its own.
-    """
-    first_seen = {question: place for place, question in enumerate(dict.fromkeys(table["question_id"]))}
-    ordered = table.assign(at=table["question_id"].map(first_seen), below=-table["score"])
-    ordered = ordered.sort_values(["at", "below"], kind="stable")
-    ordered["rank"] = ordered.groupby("at", sort=False).cumcount() + 1
-    with path.open("w", encoding="utf-8") as file:
-        for row in ordered.itertuples():
-            question = field(row.question_id)
-            file.write(f"{question} Q0 {question}-{row.position} {row.rank} {row.score!r} {field(tag)}\n")
-
-
-def _fresh_scores(folder: Path, options: Namespace, pairs):
-    from as2lib import models
-    from as2lib.data.encode import load_encoder
-    from as2lib.score import on_gpu, score
-
-    precision = computed_in(options.precision)
-    found = score(on_gpu(models.load(folder)), pairs, load_encoder(folder), precision, progress=True)
-    print(f"scored {len(pairs):,} pairs in {precision}", file=sys.stderr)
-    columns = [name for name in ("question_id", "label") if name in pairs.column_names]
-    table = pairs.select_columns(columns).with_format("pandas")[:]  # at once: a column by itself is read row by row
-    table.insert(1, "position", table.groupby("question_id", sort=False).cumcount())
-    return table.assign(score=found.score)
-
-
-def print_metrics(name: str, table, questions: str) -> None:
-    """One line: the metrics of a table with question_id, label and score under a policy."""
-    from as2lib.metrics.ranking import summary
-
-    found = summary(table["question_id"], table["label"], table["score"], questions)
-    values = "   ".join(f"{metric} {100 * found[metric]:.2f}" for metric in ("P@1", "MAP", "MRR", "nDCG@10"))
-    print(f"{name:<9} {values}   ({found['questions']} questions, policy {questions}, ties against the system)")
+def publish(options: Namespace) -> None:
+    store = study_of(options).store
+    written = make.publish(store, options.runs or store.unpublished())
+    print(f"{len(written)} runs written to {store.published_folder.relative_to(find_root())}")

@@ -7,18 +7,16 @@ import json
 import os
 import select
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from contextlib import suppress
 from importlib import import_module
 
 from as2lib.__main__ import main
 from as2lib.report import kernel
-from as2lib.runs.alone import stopped_by_signals
+from as2lib.runs.alone import end_once, stopped_by_signals
 from as2lib.runs.forked import SOCKET
 
 IMPORTED = {  # before the first fork for it
@@ -79,12 +77,7 @@ def _become(request: dict, streams: list[int]) -> None:
 
 def answer(connection: socket.socket, request: dict) -> int:
     """Do what is asked, and say how it ended; ends with who asked."""
-
-    def end_with_caller() -> None:
-        connection.recv(1)  # comes to an end
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=end_with_caller, daemon=True).start()
+    end_once(lambda: connection.recv(1))  # comes to an end
     code = (kernel.run if request["what"] == "kernel" else main)(request["given"])
     sys.stdout.flush()
     sys.stderr.flush()

@@ -4,6 +4,7 @@ import re
 import sys
 from hashlib import sha256
 from importlib import import_module
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -47,10 +48,9 @@ def _file(path: str) -> Path:
     if (root := str(find_root())) not in sys.path:
         sys.path.append(root)
     spec = find_spec(top)
-    origin = Path(spec.origin) if spec and spec.origin else Path(*spec.submodule_search_locations) if spec else None
-    if origin is not None:
-        folder = origin.parent.joinpath(*inner) if origin.suffix else origin.joinpath(*inner)
-        for file in (origin,) if not inner else (folder.with_suffix(".py"), folder / "__init__.py"):
-            if file.suffix == ".py" and file.is_file():
-                return file
+    for name in inner:
+        spec = spec and PathFinder.find_spec(name, spec.submodule_search_locations or [])
+    file = Path(spec.origin) if spec and spec.origin else Path()
+    if file.suffix == ".py" and file.is_file():
+        return file
     raise ValueError(f"{path}: expected a module of Python source, installed or in {root}; got none")

@@ -17,9 +17,9 @@ from as2lib.escape import NAME
 from as2lib.papers import left_out, notebooks
 from as2lib.paths import find_root, local_folder, params_file, written_whole
 from as2lib.precision import computed_in
+from as2lib.runs.beforehand import encoder_at_hand
 from as2lib.runs.estimate import estimate, sizes
 from as2lib.runs.params import FAMILIES, SIZES
-from as2lib.runs.reach import encoder_at_hand
 from as2lib.study import Study
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # the smallest that ranks well, where it can be had

@@ -80,6 +80,11 @@ def as_written(path: str | Path, digest: str, anew: bool = False) -> bool:
     return file_sha256(path, anew) == digest or (not anew and file_sha256(path, anew=True) == digest)
 
 
+def json_sha256(content: Any) -> str:
+    """The SHA-256 of JSON values, whatever the order of their keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
 def seal(path: Path) -> None:
     """End a cache's file, before it gets its name, with the SHA-256 of what it holds."""
     digest = _sha256(path)
@@ -89,9 +94,7 @@ def seal(path: Path) -> None:
 
 def has_seal(path: Path) -> bool:
     """Whether a cache's file ends with a seal, whatever that says."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _SEALED))
-        return file.read(len(SEAL)) == SEAL
+    return _end(path).startswith(SEAL)
 
 
 def sealed(path: Path, anew: bool = False) -> bool:
@@ -127,9 +130,8 @@ def keep_within_bound(just_written: Path) -> None:
 def require_space(needed: int, what: str) -> None:
     """Raises OSError, in one line, where the file system of `work/` has not so many bytes left."""
     work_folder().mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(work_folder()).free
-    if free < needed:
-        raise OSError(f"no space left for {what}: it needs about {needed / 2**20:,.1f} MiB, {_free(free)}")
+    if shutil.disk_usage(work_folder()).free < needed:
+        raise OSError(f"no space left for {what}: it needs about {needed / 2**20:,.1f} MiB, {_free()}")
 
 
 @contextmanager
@@ -140,11 +142,12 @@ def one_line_where_full(what: str) -> Iterator[None]:
     except Exception as error:
         if not _is_full(error):
             raise
-        raise OSError(f"no space left for {what}: {_free(shutil.disk_usage(work_folder()).free)}") from None
+        raise OSError(f"no space left for {what}: {_free()}") from None
 
 
-def _free(free: int) -> str:
-    return f"{free / 2**20:,.1f} MiB are free in {work_folder()}; `as2 clean --stale` shows what no study needs"
+def _free() -> str:
+    free = shutil.disk_usage(work_folder()).free / 2**20
+    return f"{free:,.1f} MiB are free in {work_folder()}; `as2 clean --stale` shows what no study needs"
 
 
 def _is_full(error: BaseException | None) -> bool:
@@ -157,22 +160,25 @@ def _is_full(error: BaseException | None) -> bool:
     return False
 
 
-def _sha256(path: str | Path, end: int | None = None) -> str:
-    """Of the bytes of a file, or of those before `end`."""
+def _sha256(path: str | Path, dropped: int = 0) -> str:
+    """Of the bytes of a file, without so many at its end."""
+    total, left = hashlib.sha256(), os.path.getsize(path) - dropped
     with open(path, "rb") as file:
-        if end is None:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-        total = hashlib.sha256()
-        while chunk := file.read(min(1 << 20, end - file.tell())):
+        while chunk := file.read(min(1 << 20, max(0, left))):
             total.update(chunk)
-        return total.hexdigest()
+            left -= len(chunk)
+    return total.hexdigest()
+
+
+def _end(path: str | Path) -> bytes:
+    """As many bytes of a file's end as a seal has."""
+    with open(path, "rb") as file:
+        file.seek(max(0, os.path.getsize(path) - _SEALED))
+        return file.read()
 
 
 def _keeps_its_seal(path: str) -> bool:
-    end = max(0, os.path.getsize(path) - _SEALED)
-    with open(path, "rb") as file:
-        file.seek(end)
-        return file.read() == SEAL + _sha256(path, end).encode()
+    return _end(path) == SEAL + _sha256(path, _SEALED).encode()
 
 
 def _memo() -> dict[tuple[str, str], tuple[list[int], Any]]:

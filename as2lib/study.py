@@ -19,26 +19,8 @@ from as2lib.papers.cerberus.params import Distillation, Ensemble, Grid, Heads, K
 from as2lib.papers.cosinet.params import Cosinet
 from as2lib.papers.govern.params import Govern
 from as2lib.paths import known_studies, params_file
-from as2lib.runs import make
+from as2lib.runs import make, params
 from as2lib.runs.finished import Finished
-from as2lib.runs.params import (
-    ALLOW_SHARED,
-    FAMILIES,
-    SIZES,
-    TOO_LONG,
-    Backbone,
-    Data,
-    Family,
-    Fit,
-    Own,
-    Pairs,
-    Seeds,
-    Significance,
-    Strict,
-    Training,
-    positions,
-    said,
-)
 from as2lib.runs.run import Run
 from as2lib.runs.store import Store
 
@@ -48,7 +30,7 @@ if TYPE_CHECKING:
 STUDY_FILES = {".yaml", ".yml"}  # suffixes: anything else is a study's name
 
 
-class Study(Strict):
+class Study(params.Strict):
     """A study: `Study.load("sample")`, its runs, and the scores they left.
 
     Raises ValueError, in one line a key, where the file has an unknown key or a wrong value.
@@ -56,27 +38,27 @@ class Study(Strict):
 
     study: str = Field(pattern=NAME)
     title: str
-    data: Data
-    backbones: dict[Literal["electra", "roberta", "albert"], Family]
-    fit: Fit
+    data: params.Data
+    backbones: dict[Literal["electra", "roberta", "albert"], params.Family]
+    fit: params.Fit
     distillation: Distillation
     mhs: Heads
     ensemble: Ensemble = Ensemble()
     grid: Grid = Grid()
     cascade: Cascade | None = Field(None, description="of the Cascade Transformer's notebook; none: left out")
-    seeds: Seeds = Field(min_length=1)
-    grid_seeds: Seeds = Field(min_length=1, description="those of ablations; default: the first of seeds")
+    seeds: params.Seeds = Field(min_length=1)
+    grid_seeds: params.Seeds = Field(min_length=1, description="those of ablations; default: the first of seeds")
     threads: int = Field(1, gt=0, le=512)
     kernels: bool = Field(
         True, description="fits compute what `as2lib.kernels` computes faster; false: as the models say"
     )
     precision: Literal["float32", "bf16", "auto"] = "float32"
-    significance: Significance = Significance()
+    significance: params.Significance = params.Significance()
     latency: Latency | None = None
     longer: Longer | None = Field(None, description="CERBERUS's headline rows again, at a larger budget")
     second: Second | None = Field(None, description="CERBERUS's Table 2 on a second target, with nothing transferred")
     kinds: Kinds | None = Field(None, description="CERBERUS's students of teachers that differ by kind; none: left out")
-    own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
+    own: dict[str, params.Own] = Field({}, description="systems of one's own by their names, beside the papers'")
     cosinet: Cosinet | None = Field(None, description="none: the study has no Cosinet runs and no notebook of them")
     govern: Govern | None = Field(None, description="the GOVERN paper; none: it has no runs and no notebook")
 
@@ -89,14 +71,14 @@ class Study(Strict):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Study":
-        missing = [family for family in FAMILIES if family not in self.backbones]
+        missing = [family for family in params.FAMILIES if family not in self.backbones]
         if missing:
-            raise ValueError(f"backbones: expected {', '.join(FAMILIES)}; missing: {', '.join(missing)}")
+            raise ValueError(f"backbones: expected {', '.join(params.FAMILIES)}; missing: {', '.join(missing)}")
         if not (self.data.target.dev and self.data.target.test):
             raise ValueError("data.target: expected train, dev and test")
         if unknown := [seed for seed in self.grid_seeds if seed not in self.seeds]:
             raise ValueError(f"grid_seeds: expected some of seeds, {self.seeds}; got {unknown}")
-        depth = self.backbones[FAMILIES[0]].base.depth
+        depth = self.backbones[params.FAMILIES[0]].base.depth
         if depth is not None and self.mhs.body != depth - 1:
             raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
         if depth is not None and not all(1 <= body < depth for body in self.mhs.bodies):
@@ -118,12 +100,12 @@ class Study(Strict):
                 for step in steps:
                     whole = getattr(self.fit, step).model_dump(exclude_none=True) | getattr(backbone, name)
                     try:
-                        Training.model_validate(whole)
+                        params.Training.model_validate(whole)
                     except ValidationError as error:
-                        raise ValueError(f"{key}.{name}: with fit.{step}: {said(error)}") from None
-            longest = positions(backbone.config) if backbone.config else None
+                        raise ValueError(f"{key}.{name}: with fit.{step}: {params.said(error)}") from None
+            longest = params.positions(backbone.config) if backbone.config else None
             if longest is not None and self.data.max_length > longest:
-                raise ValueError(TOO_LONG.format(longest, key, self.data.max_length))
+                raise ValueError(params.TOO_LONG.format(longest, key, self.data.max_length))
         for encoder in self.govern.encoders if self.govern else ():
             depth = self._encoders[f"backbones.{encoder.of.replace('-', '.')}"].depth if encoder.of else None
             if depth is not None and (encoder.layers or 1) > depth:
@@ -139,21 +121,21 @@ class Study(Strict):
         named |= {"cascade.transfer": self.cascade.transfer} if self.cascade and self.cascade.transfer else {}
         named |= {f"cascade.targets.{name}": one for name, one in self.cascade.targets.items()} if self.cascade else {}
         for family in self.second.train if self.second else ():
-            named[f"second.train.{family}"] = Pairs(
+            named[f"second.train.{family}"] = params.Pairs(
                 train=self.second.train[family], dev=self.second.dev, test=self.second.test
             )
         for key, pairs in named.items():
             splits = {split: {sources.canonical(part) for part in parts} for split, parts in pairs if parts}
             for first, second in combinations(splits, 2):
                 if both := splits[first] & splits[second]:
-                    raise ValueError(f"{key}: {first} and {second} are both {both.pop()}; {ALLOW_SHARED}")
+                    raise ValueError(f"{key}: {first} and {second} are both {both.pop()}; {params.ALLOW_SHARED}")
         return self
 
     @property
-    def _encoders(self) -> dict[str, Backbone]:
+    def _encoders(self) -> dict[str, params.Backbone]:
         """The backbones by their keys in the file."""
         families = self.backbones.items()
-        return {f"backbones.{name}.{size}": getattr(family, size) for name, family in families for size in SIZES}
+        return {f"backbones.{name}.{size}": getattr(family, size) for name, family in families for size in params.SIZES}
 
     @classmethod
     def load(cls, study: "str | Path | Study", overrides: dict[str, Any] | None = None) -> "Study":
@@ -201,10 +183,10 @@ class Study(Strict):
         try:
             return cls.model_validate(content)
         except ValidationError as error:
-            raise ValueError(f"{where}: {said(error)}") from None
+            raise ValueError(f"{where}: {params.said(error)}") from None
 
     @property
-    def wide(self) -> Pairs:
+    def wide(self) -> params.Pairs:
         """The pair set with many candidates on which the cascade is trained first, and where pruning matters."""
         return self.cascade.transfer or self.data.transfer
 
@@ -218,9 +200,9 @@ class Study(Strict):
     def overridden(self) -> dict[str, tuple[Any, Any]]:
         """Dotted key → (what the study's file says, what holds here), where they differ; empty without a file."""
         path = params_file(f"{self.study}.yaml")
-        if not path.exists() or (said := Study.load(path)) == self:
+        if not path.exists() or (file := Study.load(path)) == self:
             return {}
-        before, now = (dict(_flat("", study.model_dump())) for study in (said, self))
+        before, now = (dict(_flat("", study.model_dump())) for study in (file, self))
         keys = [key for key in {**before, **now} if before.get(key) != now.get(key)]
         return {key: (before.get(key), now.get(key)) for key in keys}
 

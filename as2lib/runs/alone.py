@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import psutil
@@ -70,15 +70,21 @@ def stopped_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _guard(lock: int, command: list[str]) -> int:
-    def end_with_caller() -> None:
-        os.read(sys.stdin.fileno(), 1)  # comes to an end
+def end_once(returns: Callable[[], object]) -> None:
+    """Ask this process to end as soon as a call returns that waits for the end of another."""
+
+    def waiting() -> None:
+        returns()
         os.kill(os.getpid(), signal.SIGTERM)
 
+    threading.Thread(target=waiting, daemon=True).start()
+
+
+def _guard(lock: int, command: list[str]) -> int:
     with stopped_by_signals():
         running = subprocess.Popen(command, stdin=lock)
         try:
-            threading.Thread(target=end_with_caller, daemon=True).start()
+            end_once(lambda: os.read(sys.stdin.fileno(), 1))  # comes to an end with the caller
             return running.wait()
         finally:
             _end_family()

@@ -4,7 +4,7 @@ It is no part of an identity: a run made by other code is shown as such, and mad
 """
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -63,13 +63,11 @@ def files(kind: str, model: str, loss: str | None, on_words: bool, kernels: bool
 @cache
 def imports(code: str) -> tuple[Path, ...]:
     """The library's files that some code imports, but for what only a type checker does."""
-    tree = ast.parse(code)
-    types = {id(node) for block in ast.walk(tree) if _only_for_types(block) for node in ast.walk(block)}
     names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import) and id(node) not in types:
+    for node in _that_runs(ast.parse(code)):
+        if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and id(node) not in types:
+        elif isinstance(node, ast.ImportFrom):
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     if "as2lib.Study" in names:  # imported when asked for
         names.add("as2lib.study")
@@ -86,8 +84,12 @@ def files_of(name: str) -> list[Path]:
     return [file for file in found if file.exists()]
 
 
-def _only_for_types(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+def _that_runs(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all below it, but for what only a type checker reads."""
+    if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+        yield node
+        for child in ast.iter_child_nodes(node):
+            yield from _that_runs(child)
 
 
 def _imports_of(file: str) -> list[str]:
@@ -119,8 +121,3 @@ def _losses_of(file: str) -> dict[str, list[str]]:
 
 def _names(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-
-
-def with_parents(own: str, parents: Iterable[str | None]) -> str:
-    """A run's fingerprint over those of the runs it is made from; None for one that was made before any was kept."""
-    return sha256(" ".join([own, *map(str, parents)]).encode()).hexdigest()

@@ -79,12 +79,9 @@ def layer(width: int, inner: int, tokens: float) -> float:
 
 def encoder(study: "Study", run: Run) -> tuple[int, int, int]:
     """Layers that a run computes for a pair, those of all its heads too, hidden units, feed-forward units."""
-    layers, shape = run.spec.get("layers"), run.spec.get("mhs")
-    while "backbone" not in run.spec:
-        run = study.plan[run.parents["start"][0]]
-        layers = layers or run.spec.get("layers")
-    depth, width, inner = sizes(run.spec["backbone"])
-    depth = layers or depth
+    lineage, shape = study.store.lineage(run.name), run.spec.get("mhs")
+    depth, width, inner = sizes(lineage[0].spec["backbone"])
+    depth = next((step.spec["layers"] for step in reversed(lineage) if "layers" in step.spec), depth)
     return shape["body"] + shape["heads"] * (depth - shape["body"]) if shape else depth, width, inner
 
 

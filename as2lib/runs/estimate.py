@@ -14,10 +14,8 @@ from as2lib.runs.store import Store
 FLOPS = {"float32": 3.0e10, "bf16": 1.2e11}  # multiply-adds a second and thread that small encoders reach in training
 # Encoders of true size are for a GPU: from this many weights in its layers on; BERT-base has 85 million.
 TRUE_SIZE = 5e7
-GPU, GPU_FLOPS = (
-    "H200",
-    1.5e14,
-)  # multiply-adds a second: 30 % of the 989 bf16 TFLOP/s that its maker states, unmeasured
+GPU = "H200"
+GPU_FLOPS = 1.5e14  # multiply-adds a second: 30 % of the 989 bf16 TFLOP/s that its maker states, unmeasured
 # Pairs of the known splits that a study can learn from without having them here (CERBERUS Table 1).
 PAIRS = {"asnq:train": 23_662_238, "asnq:dev": 539_210, "asnq:test": 535_116}
 PAIRS |= {"wikiqa:train": 8_672, "wikiqa:dev": 1_130, "wikiqa:test": 2_351}
@@ -56,9 +54,8 @@ def estimate(store: Store, name: str) -> float:
     trained = steps * (training.get("batch_tokens") or batch * tokens)
     work = encoder_weights(store, run) * (3 * trained + scored * tokens)
     for teacher in taught_by(store, run):  # its logits are computed once, for all that learn from them
-        work += (
-            encoder_weights(store, store.plan[teacher]) * read * tokens / learners(store)[teacher, *run.data["train"]]
-        )
+        learning = learners(store)[teacher, *run.data["train"]]
+        work += encoder_weights(store, store.plan[teacher]) * read * tokens / learning
     return work / (GPU_FLOPS if needs_gpu(store) else FLOPS[store.precision(run)] * store.study.threads)
 
 
@@ -119,9 +116,7 @@ def encoder_weights(store: Store, run: Run) -> float:
 
     Raises ValueError for an encoder whose configuration is not here and that the table does not have.
     """
-    while "backbone" not in run.spec:
-        run = store.plan[run.parents["start"][0]]
-    depth, width, inner = sizes(run.spec["backbone"])
+    depth, width, inner = sizes(store.lineage(run.name)[0].spec["backbone"])
     return depth * width * (4 * width + 2 * inner)
 
 

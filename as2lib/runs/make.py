@@ -16,9 +16,9 @@ from tqdm import tqdm
 from as2lib.intact import Damaged, file_sha256, note, one_line_where_full, read_json
 from as2lib.paths import written_whole
 from as2lib.runs.alone import only_one
+from as2lib.runs.beforehand import require_inputs
 from as2lib.runs.files import write_json, write_parquet, write_scores
-from as2lib.runs.reach import require_within_reach
-from as2lib.runs.run import READING, Job
+from as2lib.runs.run import Job
 from as2lib.runs.search import settled
 from as2lib.runs.store import Store
 from as2lib.runs.vouched import write_done
@@ -39,7 +39,6 @@ def make_all(
     refresh: make those again that other code made, or what they are made from.
     """
     missing = agreed(store.missing(names, model, refresh))
-    require_within_reach(store, missing)
     progress = progress and rank() == 0
     require_inputs(store, missing)
     say = say if rank() == 0 else None
@@ -57,43 +56,24 @@ def make_all(
 
 def _bar(names: list[str], shown: bool) -> tqdm:
     """Over runs: on the terminal, or in a notebook's cell, where its line is replaced and at last removed."""
-    return tqdm(
-        names, disable=not shown or not names, unit="run", leave=False, file=_Cell() if _in_notebook() else None
-    )
-
-
-def _in_notebook() -> bool:
-    if "IPython" not in sys.modules:
-        return False
-    from IPython import get_ipython
-
-    return hasattr(get_ipython(), "kernel")
+    shown = bool(names) and shown
+    kernel = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    file = _Cell() if shown and hasattr(kernel, "kernel") else None
+    return tqdm(names, disable=not shown, unit="run", leave=False, file=file)
 
 
 class _Cell(io.TextIOBase):
     """Shows the last line written in one output of the cell."""
 
     def __init__(self):
-        self.shown = None
+        from IPython.display import display
+
+        self.shown = display({"text/plain": ""}, raw=True, display_id=True)
 
     def write(self, text: str) -> int:
-        from IPython.display import display, update_display
-
-        line = {"text/plain": text.strip()}
-        if self.shown is None and text.strip():
-            self.shown = display(line, raw=True, display_id=True).display_id
-        elif self.shown and text.strip("\n"):
-            update_display(line, raw=True, display_id=self.shown)
+        if text.strip("\n"):
+            self.shown.update({"text/plain": text.strip()}, raw=True)
         return len(text)
-
-
-def require_inputs(store: Store, names: list[str]) -> None:
-    """Raises what can be known to be wrong with the pair sets and the encoders of some runs."""
-    if any(store.plan[name].kind in READING for name in names):
-        from as2lib.runs import beforehand  # it reads texts, which others need not
-
-        beforehand.require_data(store, names)
-        beforehand.require_encoders(store, names)
 
 
 def _line(store: Store, name: str, seconds: float, done: int) -> str:
@@ -110,7 +90,7 @@ def make(store: Store, name: str, progress: bool = False, refresh: bool = False)
     refresh: also where it was finished by other code.
     """
     folder = store.folder(name)
-    partial = folder.with_name(f"{folder.name}.partial")
+    partial = Path(f"{folder}.partial")
     if rank():
         if (missing := agreed(None)) and store.planned(name).kind == "fit":
             _fit(resolved(store, name), partial, progress)
@@ -153,8 +133,8 @@ def resolved(store: Store, name: str) -> Job:
     parents, lineage = store.parents(run), store.lineage(name)
     if "settings" in parents:
         run = replace(run, spec=settled(run.spec, parents["settings"][0].facts["settings"]))
-    computing = study.threads, store.precision(run), store.kernels(run)
-    return Job(run, store.identity(name), parents, lineage, study.study, *computing)
+    precision, kernels = store.precision(run), store.kernels(run)
+    return Job(run, store.identity(name), parents, lineage, study.study, study.threads, precision, kernels)
 
 
 def _lexical(job: Job, folder: Path, progress: bool) -> dict[str, Any]:
@@ -178,10 +158,9 @@ def _ensemble(job: Job, folder: Path, progress: bool) -> dict[str, Any]:
     facts: dict[str, Any] = {"parameters": sum(member.facts["parameters"] for member in members)}
     tables = {split: [member.scores(split) for member in members] for split in run.data}
     scores = {split: [table["score"].to_numpy() for table in found] for split, found in tables.items()}
-    combine = run.spec["combine"]
-    if combine == "logistic":
+    if run.spec["combine"] == "logistic":
         facts |= ensemble.fit_logistic(scores["dev"], tables["dev"][0]["label"])
-    elif combine == "weighted":
+    elif run.spec["combine"] == "weighted":
         dev = tables["dev"][0]
 
         def dev_map(score) -> float:
@@ -189,14 +168,13 @@ def _ensemble(job: Job, folder: Path, progress: bool) -> dict[str, Any]:
 
         weights = ensemble.tuned_weights(scores["dev"], dev_map, run.spec["trials"], run.seed)
         facts |= {"weights": weights, "dev_MAP": dev_map(ensemble.mean(scores["dev"], weights))}
-    for split, found in tables.items():
-        combined = found[0][["question_id", "position", "label"]].copy()
-        combined["score"] = (
-            expit(ensemble.weigh(facts, scores[split]))
-            if combine == "logistic"
-            else ensemble.mean(scores[split], facts.get("weights"))
-        )
-        write_parquet(folder / "scores" / f"{split}.parquet", combined)
+    for split, (first, *_) in tables.items():
+        if "intercept" in facts:
+            score = expit(ensemble.weigh(facts, scores[split]))
+        else:
+            score = ensemble.mean(scores[split], facts.get("weights"))
+        table = first[["question_id", "position", "label"]].assign(score=score)
+        write_parquet(folder / "scores" / f"{split}.parquet", table)
     return facts
 
 

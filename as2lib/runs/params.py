@@ -114,13 +114,9 @@ class Training(Strict):
     patience: Count = Field(50, description="evaluations without a better dev MAP before the fit stops")
 
     @model_validator(mode="after")
-    def _one_bound(self) -> "Training":
+    def _one_bound_and_length(self) -> "Training":
         if (self.batch_size is None) == (self.batch_tokens is None):
             raise ValueError("expected either batch_size (pairs) or batch_tokens")
-        return self
-
-    @model_validator(mode="after")
-    def _one_length(self) -> "Training":
         if (self.steps is None) == (self.epochs is None):
             raise ValueError("expected either steps or epochs")
         if self.epochs and not self.batch_size:

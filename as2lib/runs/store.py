@@ -1,6 +1,5 @@
 """Where a run lives: its identity and its folder; knows how runs are found, not how they are made."""
 
-import json
 import os
 from dataclasses import replace
 from difflib import get_close_matches
@@ -10,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from as2lib import imported
-from as2lib.intact import Damaged, note, read_json, shown
+from as2lib.intact import Damaged, json_sha256, note, read_json, shown
 from as2lib.paths import find_root, work_folder
 from as2lib.precision import computed_in
-from as2lib.runs.code import fingerprint, with_parents
+from as2lib.runs.code import fingerprint
 from as2lib.runs.finished import Finished
 from as2lib.runs.identity import data_identity, vectors_identity, weights_identity
 from as2lib.runs.run import VERSIONS, Run
@@ -22,6 +21,7 @@ from as2lib.runs.vouched import check_files, read_done
 if TYPE_CHECKING:
     from as2lib.study import Study
 
+ENTRY = {"identity", "facts", "code", "files"}  # of a published run
 KERNELS = "first token, plain attention, dropout from raw bits"  # what fits compute with: they round and draw otherwise
 
 
@@ -47,7 +47,7 @@ class Store:
         try:
             found = read_json(index) if index.exists() else {}
             for name, entry in found.items():
-                if not (isinstance(entry, dict) and {"identity", "facts"} <= set(entry)):
+                if not (isinstance(entry, dict) and {"identity", "facts"} <= set(entry) <= ENTRY):
                     raise Damaged(f"{shown(index)}: expected identity and facts of {name}, got something else")
             return found
         except Damaged as error:
@@ -76,8 +76,7 @@ class Store:
     def identity(self, name: str) -> str:
         """SHA-256 over everything that makes the run; the same wherever its data and weights are the same files."""
         if name not in self._identities:
-            made_from = json.dumps(self.ingredients(name), sort_keys=True, ensure_ascii=False)
-            self._identities[name] = sha256(made_from.encode()).hexdigest()
+            self._identities[name] = json_sha256(self.ingredients(name))
         return self._identities[name]
 
     def ingredients(self, name: str) -> dict[str, Any]:
@@ -121,10 +120,9 @@ class Store:
         entry = self.published.get(name)
         if need_model or entry is None or entry["identity"] != identity:
             return None
-        path = self.published_folder / f"{name}.parquet"
-        published = Finished(run, identity, entry["facts"], path, code=entry.get("code"), files=entry.get("files", {}))
+        published = Finished(run, folder=self.published_folder / f"{name}.parquet", **entry)
         try:
-            check_files(path.parent, published.files)
+            check_files(published.folder.parent, published.files)
         except Damaged as error:
             return self._note(name, error)
         return published
@@ -134,11 +132,11 @@ class Store:
         if not os.path.exists(done):
             return None
         try:
-            found = read_done(Path(done))
+            found = Finished(run, identity, folder=Path(done).parent, **read_done(Path(done)))
         except Damaged as error:
             return self._note(run.name, error)
         self.damaged.pop(run.name, None)
-        return Finished(run, identity, found.facts, Path(done).parent, code=found.code, files=found.files)
+        return found
 
     def _note(self, name: str, error: Damaged) -> None:
         self.damaged[name] = str(error)
@@ -149,16 +147,18 @@ class Store:
         if name not in self._codes:
             parents = [(parent, self._found(parent)) for parent in self.planned(name).parent_names]
             known = [None if found and found.code is None else self.made_by(parent) for parent, found in parents]
-            self._codes[name] = with_parents(self._own_code(name), known)
+            self._codes[name] = self._code_over(name, known)
         return self._codes[name]
 
     def code(self, name: str) -> str:
         """What a run that is made now is to remember: this source, over what made the parents that are here."""
         parents = map(self._found, self.planned(name).parent_names)
-        return with_parents(self._own_code(name), [parent and parent.code for parent in parents])
+        return self._code_over(name, [parent and parent.code for parent in parents])
 
-    def _own_code(self, name: str) -> str:
-        return fingerprint(self.lineage(name), self.kernels(self.planned(name)))
+    def _code_over(self, name: str, parents: list[str | None]) -> str:
+        """A run's fingerprint over those of its parents; None for one that was made before any was kept."""
+        own = fingerprint(self.lineage(name), self.kernels(self.planned(name)))
+        return sha256(" ".join([own, *map(str, parents)]).encode()).hexdigest()
 
     def by_other_code(self, found: Finished | None) -> bool:
         """Whether a run is known to be made, or what it is made from, by other source than there is now."""
@@ -252,19 +252,12 @@ class Store:
             found.setdefault(run.group, []).append(run.name)
         return found
 
-    def group_identity(self, group: str) -> str:
-        """Changes when any run of the group does."""
-        return sha256("".join(map(self.identity, self.group(group))).encode()).hexdigest()
-
     def marker(self, group: str) -> Path:
         """The file by which the graph of a study knows that a group was made; removed when a run of it is again."""
-        return work_folder() / "fitted" / self.study.study / f"{group}.{self.group_identity(group)[:16]}"
+        identity = sha256("".join(map(self.identity, self.group(group))).encode()).hexdigest()
+        return work_folder() / "fitted" / self.study.study / f"{group}.{identity[:16]}"
 
     @property
     def graph_file(self) -> Path:
         """What the graph of a study reads of its runs beside the markers: see `make.graph_state`."""
         return work_folder() / "fitted" / f"{self.study.study}.code.json"
-
-    def used_by(self, name: str) -> list[str]:
-        """The runs made from this one."""
-        return [other.name for other in self.plan.values() if name in other.parent_names]

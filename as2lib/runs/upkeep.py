@@ -26,7 +26,7 @@ def check_store(store: Store, say: Callable[[str], None]) -> int:
     damaged, unknown = [], 0
     for done in runs:
         try:
-            unknown += not read_done(done, anew=True).files
+            unknown += not read_done(done, anew=True)["files"]
         except Damaged as error:
             name = names.get(done.parent.name)
             damaged.append(f"{error}; {f'{name} is made again by the next fit' if name else 'of no run of this study'}")
@@ -65,10 +65,12 @@ def stale(stores: Iterable[Store]) -> dict[Path, tuple[str, int]]:
         "made before hashes were kept": [
             path for name in CACHES for path in (work / name).glob("*.[an][rp][ry]*") if not has_seal(path)
         ],
-        "left by a process that ended": [path for path in work.rglob(".*") if _old(path)],
+        "left by a process that ended": [
+            path for path in work.rglob(".*") if path.is_file() and time.time() - path.stat().st_mtime > DAY
+        ],
     }
     return {
-        path: (why, _bytes(path))
+        path: (why, sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file()))
         for why, paths in unneeded.items()
         for path in sorted(paths)
         if path not in fitted and not _being_made(path)
@@ -93,12 +95,3 @@ def _being_made(path: Path) -> bool:
         return False
     with lock.open("a") as file:
         return not lock_descriptor(file.fileno(), blocking=False)
-
-
-def _old(path: Path) -> bool:
-    return path.is_file() and time.time() - path.stat().st_mtime > DAY
-
-
-def _bytes(path: Path) -> int:
-    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-    return sum(file.stat().st_size for file in files)

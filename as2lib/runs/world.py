@@ -27,9 +27,12 @@ def agreed(value: Value) -> Value:
     """What the first process says, in all of them, once all of them ask."""
     if size() == 1:
         return value
+    import torch
+    from accelerate import PartialState
     from torch import distributed
 
-    _joined()
+    if not distributed.is_initialized():  # whose processes the Trainer takes for its own: gloo, or NCCL on GPUs
+        PartialState(cpu=not torch.cuda.is_available(), timeout=PATIENCE)
     said: list[Any] = [value]
     distributed.broadcast_object_list(said)
     distributed.barrier()
@@ -65,12 +68,3 @@ def mean(values: "torch.Tensor") -> "torch.Tensor":
         distributed.all_reduce(values)
         values /= size()
     return values
-
-
-def _joined() -> None:
-    """Through accelerate, whose processes the Trainer then takes for its own: gloo, or NCCL where there are GPUs."""
-    import torch
-    from accelerate import PartialState
-
-    if not torch.distributed.is_initialized():
-        PartialState(cpu=not torch.cuda.is_available(), timeout=PATIENCE)

@@ -20,7 +20,7 @@ from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.cross_encoder import build
 from as2lib.models.sequential import SequentialReranker
 from as2lib.papers.cascade.systems import PAPER_EXITS, Scheme, schemes
-from as2lib.runs.reach import encoder_at_hand
+from as2lib.runs.beforehand import encoder_at_hand
 from as2lib.runs.results import published
 from as2lib.score import on_threads
 
