@@ -1,5 +1,6 @@
 """`as2 init`: a study of one's own pairs, its encoders, sizes and budgets fitted to them and to this machine."""
 
+import json
 import math
 import os
 import re
@@ -44,9 +45,8 @@ def init(options: Namespace) -> None:
     path = find_root() / "params" / f"{name}.yaml"
     if path.exists() and not options.force:
         raise ValueError(f"params/{name}.yaml is there already: --force writes it anew, --name OTHER another one")
-    own = own_pairs(
-        options.pairs, find_root() / "data" / name, given_columns(options.columns), QUICK if options.quick else None
-    )
+    folder, most = find_root() / "data" / name, QUICK if options.quick else None
+    own = own_pairs(options.pairs, folder, given_columns(options.columns), most)
     for seeds, epochs in BUDGETS:  # the first that is short enough here, else the shortest
         content, assumed = content_of(name, own, options.encoder, options.quick, seeds, epochs)
         write(path, content, [])
@@ -87,23 +87,32 @@ def content_of(
     """What the study's file holds, and what was assumed for it, a line each."""
     encoder, why = chosen_encoder(encoder, quick)
     content = shipped("sample" if encoder == NOTHING else "wikiqa")
-    parts = {split: _shown(found.part) for split, found in own.splits.items()}
+    parts = {split: found.part.removeprefix(f"{find_root()}{os.sep}") for split, found in own.splits.items()}
     transfer, taught = transfer_set(own, encoder, quick)
-    test = own.splits["test"]
     what = "small encoders from nothing" if encoder == NOTHING else Path(encoder).name
-    content |= {"study": name, "title": f"{own.name}: {test.answered:,} answered test questions, {what}"}
+    content |= {"study": name, "title": f"{own.name}: {own.splits['test'].answered:,} answered test questions, {what}"}
     content["data"] = {"target": parts, "transfer": {"train": transfer or parts["train"]}}
     content["data"]["max_length"] = tokens_of(own, quick)
-    train = own.splits["train"].rows
-    answered = {row.question_id for row in train if row.label}
-    pairs = sum(row.question_id in answered for row in train)
     content |= {"seeds": list(range(1 if quick else seeds)), "grid_seeds": [0]}
-    if encoder == NOTHING:
-        budget = _from_nothing(content, pairs, quick, epochs)
+    pairs = own.splits["train"].learnt
+    steps = {"transfer": content["fit"]["transfer"]["steps"] if encoder == NOTHING else 300}
+    steps |= dict.fromkeys(("adapt", "direct"), min(600, max(60, epochs * math.ceil(pairs / 32))))
+    if encoder != NOTHING:
+        _from_encoder(content, encoder)
     else:
-        budget = _from_encoder(content, encoder, pairs, epochs)
+        for family in content["backbones"].values():
+            for size in SIZES:
+                family[size]["config"]["max_position_embeddings"] = content["data"]["max_length"] + 32
+    if in_short := quick and encoder == NOTHING:
+        steps = _in_short(content)
     sections(content, own, encoder, quick)
-    return content, [f"encoders: {why}", f"learnt first: {taught}", budget]
+    for fit, count in steps.items():
+        content["fit"][fit] |= {"steps": count, "evaluate_every": math.ceil(count / (1 if in_short else 3))}
+    said = ", ".join(f"{fit} {count}" for fit, count in steps.items())
+    times = steps["adapt"] * content["fit"]["adapt"]["batch_size"] / pairs
+    budget = f"{len(content['seeds'])} seed{'s' * (len(content['seeds']) > 1)}; {said} steps"
+    seen = f"each of your {pairs:,} training pairs is seen about {times:.1f} times"
+    return content, [f"encoders: {why}", f"learnt first: {taught}", f"budget: {budget}; {seen}"]
 
 
 def chosen_encoder(asked: str | None, quick: bool) -> tuple[str, str]:
@@ -125,8 +134,8 @@ def transfer_set(own: Own, encoder: str, quick: bool) -> tuple[list[str], str]:
     """What is learnt before the target: a public set at hand that is another one; else the embedded one, or none."""
     from as2lib.data.pairs import load_parts
 
-    ids = {row.question_id for split in own.splits.values() for row in split.rows}
-    texts = {row.question for row in own.splits["test"].rows}
+    ids = {name for split in own.splits.values() for name in split.rows["question_id"]}
+    texts = set(own.splits["test"].rows["question"])
     for parts in [*([] if quick else TRANSFERS), *([EMBEDDED] if encoder == NOTHING else [])]:
         name = parts[0].partition(":")[0]
         if parts != EMBEDDED and local_folder(sources.HUB_SETS[name].name) is None:
@@ -142,32 +151,26 @@ def transfer_set(own: Own, encoder: str, quick: bool) -> tuple[list[str], str]:
 
 def tokens_of(own: Own, quick: bool) -> int:
     """Tokens of a pair that hold nineteen pairs in twenty, in steps of 16: a word is 1.3 tokens at most."""
-    lengths = sorted(len(row.question.split()) + len(row.answer.split()) for row in own.splits["train"].rows)
-    wanted = 1.3 * lengths[int(0.95 * (len(lengths) - 1))] + 3
+    rows = own.splits["train"].rows
+    words = (rows["question"] + " " + rows["answer"]).map(lambda text: len(text.split()))
+    wanted = 1.3 * words.quantile(0.95, "lower") + 3
     return min(48 if quick else 128, max(32, 16 * math.ceil(wanted / 16)))
 
 
-def _from_nothing(content: dict[str, Any], pairs: int, quick: bool, epochs: int) -> str:
-    """The sample's small encoders, long enough for these pairs."""
+def _in_short(content: dict[str, Any]) -> dict[str, int]:
+    """Leave of the sample's fits what takes two minutes; the steps of each."""
     for family in content["backbones"].values():
         for size in SIZES:
-            family[size]["config"]["max_position_embeddings"] = content["data"]["max_length"] + 32
-            if quick:
-                family[size].pop("transfer_fit", None)
-    if quick:
-        content["significance"] = {**content["significance"], "resamples": 500}
-        content["fit"] = {name: {**fit, "batch_size": 16} for name, fit in content["fit"].items()}
-        steps = {"transfer": 40, "adapt": 20, "direct": 20}
-        content["ensemble"] = {"trials": 20}
-        content["mhs"] = {**content["mhs"], "heads": [], "bodies": []}
-    else:
-        steps = {"transfer": content["fit"]["transfer"]["steps"]} | dict.fromkeys(
-            ("adapt", "direct"), _steps(pairs, epochs)
-        )
-    return _budget(content, steps, pairs, quick)
+            family[size].pop("transfer_fit", None)
+    content["significance"]["resamples"] = 500
+    content["ensemble"] = {"trials": 20}
+    content["mhs"] |= {"heads": [], "bodies": []}
+    for fit in content["fit"].values():
+        fit["batch_size"] = 16
+    return {"transfer": 40, "adapt": 20, "direct": 20}
 
 
-def _from_encoder(content: dict[str, Any], encoder: str, pairs: int, epochs: int) -> str:
+def _from_encoder(content: dict[str, Any], encoder: str) -> None:
     """Three teachers that differ by their learning rate, all layers of an encoder; students of two thirds of them."""
     depth, short = sizes({"name": encoder})[0], Path(encoder.partition("@")[0]).name
     less = max(2, round(depth * 2 / 3))
@@ -177,43 +180,27 @@ def _from_encoder(content: dict[str, Any], encoder: str, pairs: int, epochs: int
         large = {"name": encoder, "label": f"{depth} layers, rate {rate:g}", **own}
         base = {"name": encoder, "layers": less, "label": f"{less} layers, rate {rate:g}", **own}
         content["backbones"][family] = {"name": f"{short} {letter}", "large": large, "base": base}
-    content["mhs"] = {**content["mhs"], "body": less - 1}
+    content["mhs"]["body"] = less - 1
     content["precision"] = computed_in("auto")
     content.pop("kernels", None)
-    return _budget(content, {"transfer": 300} | dict.fromkeys(("adapt", "direct"), _steps(pairs, epochs)), pairs)
-
-
-def _steps(pairs: int, epochs: int) -> int:
-    return min(600, max(60, epochs * math.ceil(pairs / 32)))
-
-
-def _budget(content: dict[str, Any], steps: dict[str, int], pairs: int, quick: bool = False) -> str:
-    for name, count in steps.items():
-        content["fit"][name] |= {"steps": count, "evaluate_every": math.ceil(count / (1 if quick else 3))}
-    said = ", ".join(f"{name} {count}" for name, count in steps.items())
-    times = steps["adapt"] * content["fit"]["adapt"]["batch_size"] / pairs
-    seeds = f"{len(content['seeds'])} seed{'s' * (len(content['seeds']) > 1)}"
-    return f"budget: {seeds}; {said} steps; each of your {pairs:,} training pairs is seen about {times:.1f} times"
 
 
 def sections(content: dict[str, Any], own: Own, encoder: str, quick: bool) -> None:
     """Leave the papers' sections in for which there are data and time."""
     content["govern"] = None  # it wants a pool of questions without labels
-    content["data"].pop("describe", None)
-    test = own.splits["test"]
     if quick:
         content |= dict.fromkeys(("cascade", "cosinet", "latency"))
         return
     content["latency"] = shipped("sample")["latency"]
-    few = len(test.rows) < MANY * test.questions
-    target, depth = content["data"]["target"], content["mhs"]["body"] + 1
-    cascade = shipped("sample")["cascade"] if encoder == NOTHING else None
-    content["cascade"] = (
-        None if few or not cascade else {**cascade, "transfer": target, "exits": list(range(1, depth + 1))}
-    )
     content["cosinet"] |= {"seeds": content["seeds"], "ca_seeds": [0]}
+    test = own.splits["test"]
     if encoder != NOTHING:
         content["cosinet"]["vectors"]["name"] = encoder
+    if encoder != NOTHING or len(test.rows) < MANY * test.questions:
+        content["cascade"] = None
+    else:
+        exits = list(range(1, content["mhs"]["body"] + 2))
+        content["cascade"] |= {"transfer": content["data"]["target"], "exits": exits}
 
 
 def minutes(study: Study) -> float:
@@ -237,23 +224,12 @@ def write(path: Path, content: dict[str, Any], lines: Iterable[str]) -> None:
     """The file, with what was assumed above it."""
     above = ["Made by `as2 init`; params/sample.yaml says what each key means.", *lines]
     kept = {key: value for key, value in content.items() if value is not None}
-    text = yaml.dump(kept, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
+    plain = json.loads(json.dumps(kept))  # without aliases: what stands twice is written twice
+    text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
     with written_whole(path) as temporary:
         temporary.write_text("".join(f"# {line}\n" for line in above) + text, encoding="utf-8")
-
-
-class _Plain(yaml.SafeDumper):
-    """What stands twice is written twice."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
 
 
 def shipped(name: str) -> dict[str, Any]:
     """A study that comes with the sources."""
     return yaml_file.read(params_file(f"{name}.yaml"))
-
-
-def _shown(part: str) -> str:
-    """A part by its path from the root, where it lies below."""
-    return part.removeprefix(f"{find_root()}{os.sep}")

@@ -70,9 +70,7 @@ def teacher(folder: Path) -> Finished:
 def job_of(own: Own, encoder: str, teachers: Sequence[Finished], options: Namespace) -> Job:
     """The fit: cross entropy without a teacher, distillation from one, a head for each of several."""
     nothing, data = encoder == NOTHING, {split: [found.part] for split, found in own.splits.items()}
-    train = own.splits["train"].rows
-    answered = {row.question_id for row in train if row.label}
-    steps = max(1, math.ceil(sum(row.question_id in answered for row in train) * (options.epochs or EPOCHS) / BATCH))
+    steps = max(1, math.ceil(own.splits["train"].learnt * (options.epochs or EPOCHS) / BATCH))
     training = Training(
         steps=steps,
         batch_size=BATCH,

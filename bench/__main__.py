@@ -129,11 +129,8 @@ def write(found: dict[str, Any]) -> Path:
     new = {name: claim for name, claim in found.items() if claim["state"] != "not run" or name not in before}
     for name in new.keys() & before.keys():  # rows that only `--full` measures, or other processors, stay
         if "rows" in new[name]:
-            kept = {
-                row: {"device": before[name].get("device"), **values}
-                for row, values in before[name].get("rows", {}).items()
-            }
-            new[name] = {**new[name], "rows": {**kept, **new[name]["rows"]}}
+            of, kept = {"device": before[name].get("device")}, before[name].get("rows", {})
+            new[name]["rows"] = {row: of | values for row, values in kept.items()} | new[name]["rows"]
     path.write_text(json.dumps(dict(sorted({**before, **new}.items())), indent=1, ensure_ascii=False) + "\n")
     return path
 

@@ -10,7 +10,7 @@ from as2lib.kernels.first_token import reading_first_token
 from as2lib.metrics.cost import cascade_cost
 from as2lib.models import cross_encoder
 from as2lib.models.cascade import EXITS, CascadeTransformer
-from bench.timing import ROUNDS, compared, measure
+from bench.timing import DEVICE, ROUNDS, compared, measure
 
 BASE = {
     "model_type": "roberta",
@@ -27,9 +27,8 @@ CANDIDATES, TOKENS, ALPHAS = 28, 128, (0.3, 0.5)
 
 def main(candidates: int = CANDIDATES, rounds: int = ROUNDS) -> dict[str, dict]:
     """A row for each alpha and each monolithic model."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(0)
-    with torch.device(device):
+    with torch.device(DEVICE):
         monolith = cross_encoder.build(BASE).eval()
         cascade = CascadeTransformer.from_backbone(monolith, EXITS)
         ids = torch.randint(5, 1000, (candidates, TOKENS))

@@ -12,7 +12,6 @@ from as2lib.data.pairs import load_parts
 from as2lib.kernels.cosinet import reading_whole_batches
 from as2lib.metrics.ranking import summary
 from as2lib.models.cosinet import Cosinet
-from as2lib.precision import native_bf16
 from as2lib.runs.fit.batches import GroupedBatches, Items
 from as2lib.runs.fit.objectives import objective
 from as2lib.runs.fit.start import start
@@ -21,7 +20,7 @@ from as2lib.runs.make import resolved
 from as2lib.score import autocast, score
 from bench import NotRun
 from bench.memory import watched
-from bench.timing import ROUNDS, compared, measure
+from bench.timing import PRECISIONS, ROUNDS, ratio
 
 TARGET = "under 5 s in float32 and 3 s in bf16 (published: 8.9 s on a GTX 1080 Ti); MAP 75.6"
 RUN = "cosinet/birnn/seed-0"
@@ -80,8 +79,8 @@ def step_ratio(rounds: int) -> dict[str, float]:
         with inside(model):
             loss(model(**batch), {"labels": torch.zeros(len(said))}, 0).total.backward()
 
-    ways = {"slow": lambda: step(nullcontext), "fast": lambda: step(reading_whole_batches)}
-    return {**compared(**measure(ways, rounds)), "precision": "float32", "questions a step": QUESTIONS}
+    found = ratio(lambda: step(nullcontext), lambda: step(reading_whole_batches), rounds)
+    return {**found, "precision": "float32", "questions a step": QUESTIONS}
 
 
 def main(study: str = "wikiqa", rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
@@ -94,7 +93,7 @@ def main(study: str = "wikiqa", rounds: int = ROUNDS) -> dict[str, dict[str, flo
         load_parts(tuple(loaded.data.target.train), "answered")
     except (OSError, ValueError) as error:
         raise NotRun(str(error).splitlines()[0]) from None
-    turns: dict[str, list[dict[str, float]]] = {"float32": [], **({"bf16": []} if native_bf16() else {})}
+    turns: dict[str, list[dict[str, float]]] = {precision: [] for precision in PRECISIONS}
     for seed in range(rounds):
         for precision, found in turns.items():
             turn = watched(lambda precision=precision, seed=seed: train(loaded, precision, QUESTIONS, RATE, seed))

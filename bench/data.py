@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from as2lib.paths import find_root
 from bench.memory import status, watched
@@ -22,41 +23,25 @@ TARGET = "all of ASNQ in 4 GiB (with `--full`)"
 
 
 def main(full: bool = False) -> dict[str, float | str]:
-    folder, size = find_root() / "asnq", ALL_ROWS if full else ROWS
-    generate(folder, size)
-    found: dict[str, float] = {}
-    for rows in (size // 4, size):
-        path = folder / f"{rows}.tsv"
-        code = f"from bench.data import measure; measure({str(path)!r})"
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")])}
-        child = subprocess.run([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, check=True)
-        found |= {f"{name}@{rows}": value for name, value in json.loads(child.stdout.splitlines()[-1]).items()}
-    return summary(found, size) | (projection(found, size) if full else {})
+    """Rows a second and peak memory on the large table; full: also as a straight line through both says of ASNQ."""
+    folder, rows = find_root() / "asnq", ALL_ROWS if full else ROWS
+    generate(folder, rows)
+    small, large = (in_own_process(folder / f"{some}.tsv") for some in (rows // 4, rows))
+    found = {"rows": rows, "precision": "none: no model runs", "mapped_gib": large.pop("mapped_gib")}
+    for step, (seconds, gib) in large.items():
+        found |= {f"{step}_rows_a_second": rows / seconds, f"{step}_gib": gib}
+        if full:
+            slope = max(0.0, gib - small[step][1]) / (rows - rows // 4)
+            found[f"{step}_projected_gib"] = whole = gib + slope * (ASNQ_ROWS - rows)
+            found[f"{step}_projected_minutes"] = seconds * ASNQ_ROWS / rows / 60
+            assert whole < LIMIT_GIB, f"{step}: ASNQ would take {whole:.1f} GiB"
+    return found
 
 
-STEPS = ("load", "filter", "encode", "encode_processes")
-
-
-def summary(found: dict[str, float], rows: int) -> dict[str, float | str]:
-    """Rows a second and peak memory on the large table."""
-    result: dict[str, float | str] = {"rows": rows, "precision": "none: no model runs"}
-    for step in STEPS:
-        result[f"{step}_rows_a_second"] = rows / found[f"{step}_seconds@{rows}"]
-        result[f"{step}_gib"] = found[f"{step}_gib@{rows}"]
-    return result | {"mapped_gib": found[f"mapped_gib@{rows}"]}
-
-
-def projection(found: dict[str, float], rows: int) -> dict[str, float]:
-    """A straight line through both sizes to all of ASNQ: peak memory, which must stay below the limit, and minutes."""
-    result, small = {}, rows // 4
-    for step in STEPS:
-        peak = found[f"{step}_gib@{rows}"]
-        slope = (peak - found[f"{step}_gib@{small}"]) / (rows - small)
-        result[f"{step}_projected_gib"] = peak + max(0.0, slope) * (ASNQ_ROWS - rows)
-        result[f"{step}_projected_minutes"] = found[f"{step}_seconds@{rows}"] * ASNQ_ROWS / rows / 60
-    worst = max(value for name, value in result.items() if name.endswith("projected_gib"))
-    assert worst < LIMIT_GIB, f"ASNQ would take {worst:.1f} GiB"
-    return result
+def in_own_process(path: Path) -> dict[str, Any]:
+    code = f"from bench.data import measure; measure({str(path)!r})"
+    child = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
+    return json.loads(child.stdout.splitlines()[-1])
 
 
 def generate(folder: Path, rows: int) -> None:
@@ -81,18 +66,19 @@ def measure(path: str) -> None:
     from as2lib.data.encode import PairEncoder, word_tokenizer
     from as2lib.data.pairs import filter_questions, load_pairs
 
-    found: dict[str, float] = {}
-    pairs = _watched("load", lambda: load_pairs(path, questions="all"), found)
-    _watched("filter", lambda: filter_questions(pairs, "answered"), found)
+    found: dict[str, Any] = {}
+
+    def step(name: str, function: Callable[..., Any], *given: Any) -> Any:
+        turn = watched(lambda: function(*given))
+        found[name] = turn.seconds, turn.gib
+        return turn.result
+
+    pairs = step("load", load_pairs, path, None, "all")
+    step("filter", filter_questions, pairs, "answered")
     tokenizer = word_tokenizer(pairs[:50_000]["answer"], MAX_LENGTH)
-    one = _watched("encode", lambda: PairEncoder(tokenizer, MAX_LENGTH).encode(pairs, processes=1), found)
+    one = step("encode", PairEncoder(tokenizer, MAX_LENGTH).encode, pairs, 1)
     Path(one.cache_files[0]["filename"]).unlink()  # it stays mapped
-    many = _watched("encode_processes", lambda: PairEncoder(tokenizer, MAX_LENGTH).encode(pairs, PROCESSES), found)
+    many = step("encode_processes", PairEncoder(tokenizer, MAX_LENGTH).encode, pairs, PROCESSES)
     assert one.data["length"] == many.data["length"], "several processes made other tokens"
     found["mapped_gib"] = status(os.getpid(), "RssFile") / 2**20
     print(json.dumps(found))
-
-
-def _watched(step: str, function: Callable[[], object], found: dict[str, float]) -> object:
-    result, found[f"{step}_seconds"], found[f"{step}_gib"], _ = watched(function)
-    return result

@@ -1,8 +1,6 @@
 """Distilling from three teachers' stored logits against running the teachers in the training loop."""
 
-import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy
 import torch
@@ -16,8 +14,8 @@ from as2lib.models import cross_encoder
 from as2lib.models.mhs import MHSConfig
 from as2lib.papers.cerberus.true_sizes import encoder as true_size
 from as2lib.precision import computed_in
-from as2lib.runs.fit.trainer import ranking_trainer
-from bench.timing import ROUNDS, ratio
+from bench.making import fit
+from bench.timing import DEVICE, ROUNDS, ratio
 
 TARGET = "≥ 3 for k = 3 teachers; the logits are stored once, by a pass over the pairs, for any number of fits"
 STEPS, BATCH, TEACHERS = 40, 32, 3  # of the sample study
@@ -66,8 +64,7 @@ def true_sizes(rounds: int, precision: str) -> dict[str, object]:
     long = [{"question": "where " * 40, "answer": "there " * 100, "label": place % 2} for place in range(64)]
     encoder = PairEncoder(word_tokenizer([row["question"] + row["answer"] for row in long], TRUE_TOKENS), TRUE_TOKENS)
     pairs = Dataset.from_list([{"question_id": "q", **row} for row in long])
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    with torch.device(device):
+    with torch.device(DEVICE):
         teacher = cross_encoder.build(true_size("electra", "large"))
     student = MHSConfig(true_size("electra", "base"), 11, TEACHERS)
     return compare(student, [teacher] * TEACHERS, encoder, pairs, TRUE_STEPS, TRUE_BATCH, precision, rounds)
@@ -75,19 +72,17 @@ def true_sizes(rounds: int, precision: str) -> dict[str, object]:
 
 def compare(student, teachers, encoder, pairs, steps: int, batch_size: int, precision: str, rounds: int):
     """A row: the same fit, from stored logits and with the teachers in the loop."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    teachers = [teacher.eval().to(device) for teacher in teachers]
+    teachers = [teacher.eval().to(DEVICE) for teacher in teachers]
     stored = [numpy.zeros((len(pairs), 2), dtype=numpy.float32) for _ in teachers]  # what they hold costs no time
     training = {"steps": steps, "batch_size": batch_size, "learning_rate": 1e-4}
     spec = {"loss": "per_head", "alpha": 0.5, "tau": 3, "training": training}
     set_seed(0)
     model = cross_encoder.build(student)
 
-    def fit(encoder, logits: list[numpy.ndarray]) -> None:
-        run = SimpleNamespace(spec=spec, data={}, seed=0)
-        job = SimpleNamespace(run=run, precision=precision, kernels=True)
-        with tempfile.TemporaryDirectory() as folder:
-            ranking_trainer(job, model, encoder, pairs, logits, Path(folder), progress=False).train()
-
-    found = ratio(lambda: fit(Teaching(encoder, teachers, precision), []), lambda: fit(encoder, stored), rounds)
+    teaching = Teaching(encoder, teachers, precision)
+    found = ratio(
+        lambda: fit(model, teaching, pairs, spec, precision),
+        lambda: fit(model, encoder, pairs, spec, precision, logits=stored),
+        rounds,
+    )
     return {**found, "precision": precision, "steps": steps, "batch": batch_size, "k": len(teachers)}

@@ -16,7 +16,6 @@ import torch
 
 from as2lib import Study
 from as2lib.commands import print_plan
-from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.data.pairs import load_pairs
 from as2lib.losses import govern
 from as2lib.losses.multi_teacher import kd_sum
@@ -26,12 +25,11 @@ from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.paths import find_root
 from as2lib.ranker import Ranker
 from as2lib.score import score
+from bench.making import WORDS, generate, small_model
 from bench.memory import held, watched
 
 TARGET = "no exponent above 1.1: nothing grows faster than what it is asked for"
-SHAPE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
-WORDS = [f"w{number}" for number in range(2_000)]
-MAX_LENGTH, ROUNDS = 32, 3
+ROUNDS = 3
 FIGURE = Path(__file__).with_suffix(".png")
 Curve = dict[int, float]  # size → seconds, or MiB
 
@@ -79,12 +77,8 @@ def of_pairs(sizes: Iterable[int]) -> dict[str, Curve]:
         pairs = step("load", lambda path: load_pairs(path, questions="all"), path)
         step("encode", encoder.encode, pairs)
         scores = step("score", score, model, pairs, encoder)
-        step(
-            "measure",
-            lambda pairs, found: summary(pairs["question_id"][:], pairs["label"][:], found),
-            pairs,
-            scores.score,
-        )
+        given = pairs["question_id"][:], pairs["label"][:], scores.score
+        step("measure", summary, *given)
         found.setdefault("pairs: memory, MiB", {})[size] = max(1.0, (max(peaks) - before) / 1024)
     return found
 
@@ -151,24 +145,6 @@ def timed(cases: dict[int, object], function: Callable, rounds: int = ROUNDS) ->
             function(case)
             turns[size] += [time.process_time() - started] if turn or rounds == 1 else []
     return {size: max(statistics.median(seconds), 1e-6) for size, seconds in turns.items()}
-
-
-def small_model() -> tuple[torch.nn.Module, PairEncoder]:
-    encoder = PairEncoder(word_tokenizer(WORDS, MAX_LENGTH), MAX_LENGTH)
-    torch.manual_seed(0)
-    return cross_encoder.build({"model_type": "bert", "vocab_size": len(encoder.tokenizer), **SHAPE}), encoder
-
-
-def generate(path: Path, size: int) -> Path:
-    """Pairs in questions of 20, one candidate of each correct, words drawn evenly; written as they are drawn."""
-    draw = numpy.random.default_rng(0)
-    with path.open("w") as file:
-        file.write("question_id\tquestion\tanswer\tlabel\n")
-        for first in range(0, size, 20):
-            for place, words in enumerate(draw.integers(0, len(WORDS), (min(20, size - first), 15))):
-                answer = " ".join(WORDS[word] for word in words[: 5 + (first + place) % 11])
-                file.write(f"q{first}\twhat about {WORDS[first // 20 % 2_000]} ?\t{answer}\t{int(place == 7)}\n")
-    return path
 
 
 def draw(curves: dict[str, Curve]) -> None:

@@ -3,10 +3,9 @@
 import numpy
 import torch
 
-from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.data.pairs import load_pairs
-from as2lib.models import cross_encoder
 from as2lib.score import on_threads, probability, score
+from bench.making import small_model
 from bench.timing import ratio
 
 SHAPE = {"hidden_size": 128, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 256}
@@ -15,10 +14,7 @@ MAX_LENGTH = 48
 
 def main() -> dict[str, float | str]:
     pairs = load_pairs("sample", "test")
-    tokenizer = word_tokenizer([*pairs["question"], *pairs["answer"]], MAX_LENGTH)
-    torch.manual_seed(0)
-    model = cross_encoder.build({"model_type": "bert", "vocab_size": len(tokenizer), **SHAPE}).eval()
-    encoder = PairEncoder(tokenizer, MAX_LENGTH)
+    model, encoder = small_model([*pairs["question"], *pairs["answer"]], MAX_LENGTH, SHAPE)
 
     @torch.inference_mode()
     def plain() -> numpy.ndarray:
@@ -26,7 +22,7 @@ def main() -> dict[str, float | str]:
         for start in range(0, len(pairs), 32):
             rows = pairs[start : start + 32]
             settings = {"padding": "max_length", "truncation": True, "max_length": MAX_LENGTH, "return_tensors": "pt"}
-            found.append(model(**tokenizer(rows["question"], rows["answer"], **settings)).logits.numpy())
+            found.append(model(**encoder.tokenizer(rows["question"], rows["answer"], **settings)).logits.numpy())
         return probability(numpy.concatenate(found))
 
     with on_threads(2):

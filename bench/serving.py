@@ -13,10 +13,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from statistics import median
 
 import numpy
 import pandas
@@ -55,15 +54,20 @@ def main(full: bool = False, names: tuple[str, ...] = MODELS, questions: int = 2
         systems |= peers(folders["cross-encoder"], Path(scratch), sizes)
         seconds, scores = measured(systems, texts, rounds)
     rows = {}
-    for name, times in seconds.items():
+    for name, times in seconds.iterrows():
         of = name.partition(": ")[0]
         plain = scores[PLAIN.format(of if of in names else names[0])]
         row = {"MAP": summary(pairs["question_id"], pairs["label"], scores[name])["MAP"]} if full else {}
-        row |= {"same first as torch": agreeing(pairs["question_id"], scores[name], plain), "MiB": sizes[name]}
-        row |= {"pairs a second": len(texts) / times[ALL]}
-        row |= {f"ms, {count} candidates": 1000 * times[count] for count in CANDIDATES}
-        row |= {"pairs": len(texts), "questions": len(kept), "processor": machine()}
-        rows[name if full else f"{name}, new classifiers"] = row  # what `--full` measured stays beside it
+        rows[name if full else f"{name}, new classifiers"] = {  # what `--full` measured stays beside it
+            **row,
+            "same first as torch": agreeing(pairs["question_id"], scores[name], plain),
+            "MiB": sizes[name],
+            "pairs a second": len(texts) / times[ALL],
+            **{f"ms, {count} candidates": 1000 * times[count] for count in CANDIDATES},
+            "pairs": len(texts),
+            "questions": len(kept),
+            "processor": machine(),
+        }
     return rows
 
 
@@ -73,32 +77,24 @@ def agreeing(question_id: pandas.Series, scores: numpy.ndarray, plain: numpy.nda
     return float((firsts[0] == firsts[1]).mean())
 
 
-def measured(systems: dict[str, Ask], texts: Pairs, rounds: int) -> tuple[dict[str, dict], dict[str, numpy.ndarray]]:
+def measured(systems: dict[str, Ask], texts: Pairs, rounds: int) -> tuple[pandas.DataFrame, dict[str, numpy.ndarray]]:
     """Processor seconds of each system, by number of candidates (medians of turns) and of all pairs; and its scores."""
     short = {count: [(texts[0][0], answer) for _, answer in texts[:count]] for count in CANDIDATES}
-    turns = [list(chain(*part)) for part in _parts([list(own) for _, own in groupby(texts, itemgetter(0))], rounds)]
-    found: dict[str, dict] = {name: {count: [] for count in (*CANDIDATES, ALL)} for name in systems}
-    scores: dict[str, list[float]] = {name: [] for name in systems}
+    questions = [list(own) for _, own in groupby(texts, itemgetter(0))]
+    times, scores = [], {name: [] for name in systems}
     for ask in systems.values():
         ask(short[10], 1)  # it warms up
-    for turn in turns:
+    for part in numpy.array_split(numpy.arange(len(questions)), rounds):
+        turn = {**short, ALL: list(chain.from_iterable(questions[place] for place in part))}
         for name, ask in systems.items():
-            for count, given in short.items():
-                found[name][count].append(ask(given, REPEATS.get(count, 1))[1])
-            scored, seconds = ask(turn, 1)
-            scores[name] += scored
-            found[name][ALL].append(seconds)
-    of_all = {
-        name: {ALL: sum(times.pop(ALL)), **{n: median(each) for n, each in times.items()}}
-        for name, times in found.items()
-    }
-    return of_all, {name: numpy.array(each) for name, each in scores.items()}
-
-
-def _parts(questions: list[Pairs], number: int) -> list[list[Pairs]]:
-    """Questions in so many parts of like size, in their order."""
-    ends = [len(questions) * place // number for place in range(number + 1)]
-    return [questions[start:end] for start, end in pairwise(ends)]
+            for count, given in turn.items():
+                scored, seconds = ask(given, REPEATS.get(count, 1))
+                times.append((name, count, seconds))
+            scores[name] += scored  # the last are those of all pairs
+    table = pandas.DataFrame(times, columns=["system", "count", "seconds"])
+    found = table.pivot_table("seconds", "system", "count", "median", sort=False)
+    found[ALL] = table[table["count"] == ALL].groupby("system")["seconds"].sum()
+    return found, {name: numpy.array(each) for name, each in scores.items()}
 
 
 def timed(score: Callable[[Pairs], list[float]]) -> Ask:

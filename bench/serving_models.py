@@ -1,18 +1,17 @@
 """The models that `serving` measures: MiniLM-L6 with new classifiers, or fitted on WikiQA."""
 
-import tempfile
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import transformers
 from transformers import PreTrainedModel, set_seed
 
 from as2lib import models
-from as2lib.data.encode import PairEncoder, load_encoder
+from as2lib.data.encode import load_encoder
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.runs.fit.trainer import ranking_trainer
 from bench import wikiqa
+from bench.making import fit
 
 STEPS = {"cross-encoder": 200, "MHS B5 3H1": 60, "cascade": 120}  # of 32 pairs, far fewer than the study's
 MODELS, EXITS = tuple(STEPS), (2, 4, 6)
@@ -25,8 +24,11 @@ def fitted(name: str) -> Path:
         set_seed(0)
         with wikiqa.classifier_folder() as start:
             start = start if name == "cross-encoder" else fitted("cross-encoder")
-            model = _made(name, models.load(start))
-            _fit(model, load_encoder(start), name, folder)
+            model, encoder = _made(name, models.load(start)), load_encoder(start)
+            transformers.logging.set_verbosity_error()
+            fit(model, encoder, wikiqa.pairs("train"), _spec(name))
+        model.save_pretrained(folder)
+        encoder.save(folder)
     return folder
 
 
@@ -46,15 +48,8 @@ def _made(name: str, classifier: PreTrainedModel) -> PreTrainedModel:
     return classifier
 
 
-def _fit(model: PreTrainedModel, encoder: PairEncoder, name: str, folder: Path) -> None:
-    transformers.logging.set_verbosity_error()
+def _spec(name: str) -> dict[str, Any]:
+    """Of the run that fits one of `MODELS`."""
     spec = {"loss": "ce_per_head" if name.startswith("MHS") else "ce"}
     spec |= {"cascade": {"exits": list(EXITS)}} if name == "cascade" else {}
-    training = {"steps": STEPS[name], "learning_rate": 5e-5, "batch_size": 32, "warmup": 0.1}
-    run = SimpleNamespace(spec={**spec, "training": training}, data={}, seed=0)
-    job = SimpleNamespace(run=run, precision="float32", kernels=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        pairs = wikiqa.pairs("train")
-        ranking_trainer(job, model, encoder, pairs, [], Path(scratch), progress=False).train()
-    model.save_pretrained(folder)
-    encoder.save(folder)
+    return spec | {"training": {"steps": STEPS[name], "learning_rate": 5e-5, "batch_size": 32, "warmup": 0.1}}

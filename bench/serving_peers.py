@@ -17,9 +17,8 @@ def load(which: str, folder: str, scratch: Path) -> dict[str, tuple]:
 
     version = f"sentence-transformers {sentence_transformers.__version__}"
     if which == "torch":
-        return {
-            f"{version}: torch, float32": (CrossEncoder(folder, device="cpu"), file_size(Path(folder), "*.safetensors"))
-        }
+        size = file_size(Path(folder), "*.safetensors")
+        return {f"{version}: torch, float32": (CrossEncoder(folder, device="cpu"), size)}
     import onnxruntime
 
     found, options = {}, onnxruntime.SessionOptions()
@@ -47,11 +46,7 @@ def quantized(model, backend: str, kept: Path) -> str:
 
     if backend == "onnx":
         backends.export_dynamic_quantized_onnx_model(model, "avx2", str(kept))
-        return (
-            "onnx/model_qint8_avx2.onnx"
-            if (kept / "onnx/model_qint8_avx2.onnx").exists()
-            else "onnx/model_quint8_avx2.onnx"
-        )
+        return str(next((kept / "onnx").glob("model_q*_avx2.onnx")).relative_to(kept))  # qint8 or quint8
     backends.export_static_quantized_openvino_model(model, None, str(kept))
     return "openvino/openvino_model_qint8_quantized.xml"
 

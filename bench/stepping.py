@@ -1,6 +1,7 @@
 """One step of fine-tuning MiniLM-L6 on a processor: as torch and transformers do it, and with the kernels of fits."""
 
 from contextlib import contextmanager
+from functools import partial
 from unittest.mock import patch
 
 import torch
@@ -10,10 +11,9 @@ from as2lib import models
 from as2lib.kernels import training
 from as2lib.kernels.first_token import reading_first_token
 from as2lib.kernels.training import training_kernels
-from as2lib.precision import native_bf16
 from as2lib.score import autocast
 from bench import NotRun, wikiqa
-from bench.timing import compared, measure
+from bench.timing import PRECISIONS, compared, measure
 
 TARGET = "at most 0.55 of the time (a ratio of 1.8) with dropout 0.1"
 SHAPE, SHAPES = (32, 48), [(32, 48), (12, 128), (6, 256), (3, 512)]  # pairs and tokens of a batch
@@ -26,11 +26,10 @@ def main(rounds: int = ROUNDS, full: bool = False) -> dict[str, dict]:
         raise NotRun("it is about processors")
     rows = {}
     with wikiqa.classifier_folder() as folder:
-        for precision in ("float32", "bf16") if native_bf16() else ("float32",):
+        for precision in PRECISIONS:
             step = Step(folder, precision)
             for rate in (0.1, 0.0):
-                row = step.ratio(SHAPE, rate, ordinary, fast, rounds)
-                rows[f"dropout {rate:g}, {precision}"] = row
+                rows[f"dropout {rate:g}, {precision}"] = step.ratio(SHAPE, rate, ordinary, fast, rounds)
             for shape in SHAPES if full else []:
                 rows[f"plain attention, {shape[1]} tokens, {precision}"] = step.ratio(shape, 0.0, fused, plain, rounds)
     return rows
@@ -62,7 +61,7 @@ class Step:
 
 
 @contextmanager
-def deterministic(fill: bool):
+def deterministic(model: nn.Module, fill: bool):
     """What a fit asks torch for; fill: torch's default then, a write of every new tensor."""
     before = torch.utils.deterministic.fill_uninitialized_memory
     torch.use_deterministic_algorithms(True)
@@ -74,18 +73,13 @@ def deterministic(fill: bool):
         torch.utils.deterministic.fill_uninitialized_memory = before
 
 
-def ordinary(model: nn.Module):
-    return deterministic(fill=True)
+ordinary, fused = partial(deterministic, fill=True), partial(deterministic, fill=False)
 
 
 @contextmanager
 def fast(model: nn.Module):
-    with deterministic(fill=False), training_kernels(model, seed=0):
+    with fused(model), training_kernels(model, seed=0):
         yield
-
-
-def fused(model: nn.Module):
-    return deterministic(fill=False)
 
 
 @contextmanager

@@ -4,9 +4,14 @@ import statistics
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import torch
+
+from as2lib.precision import native_bf16
 from bench.memory import watched
 
 ROUNDS = 5
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+PRECISIONS = ("float32", "bf16") if native_bf16() else ("float32",)  # bf16 is measured where it is native
 
 
 class Timed(NamedTuple):
@@ -30,11 +35,6 @@ def measure(
         name: Timed(statistics.median(timed.seconds for timed in turns), max(timed.gib for timed in turns))
         for name, turns in found.items()
     }
-
-
-def medians(functions: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
-    """Seconds of each, median over `rounds`, after one warm-up; they take turns."""
-    return {name: timed.seconds for name, timed in measure(functions, rounds).items()}
 
 
 def ratio(slow: Callable[[], object], fast: Callable[[], object], rounds: int = ROUNDS) -> dict[str, float]:

@@ -1,12 +1,14 @@
 """Pairs of one's own, under whatever column names: recognises them, splits them by question; knows no model."""
 
-import csv
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy
+import pandas
 
 from as2lib.data import formats, sources
 from as2lib.data.formats import COLUMNS, shorten
@@ -25,28 +27,26 @@ SHARES = {"dev": 0.1, "test": 0.2}  # of the questions; the others are for train
 LEAST = 20  # questions with a correct and an incorrect candidate: fewer say nothing of three splits
 
 
-class Row(NamedTuple):
-    question_id: str
-    question: str
-    answer: str
-    label: int
-
-
 @dataclass(frozen=True)
 class Split:
-    """The pairs of one split: its `part`, as a study's file names it, and its rows in order."""
+    """The pairs of one split: its `part`, as a study's file names it, and its rows in order, a frame of `COLUMNS`."""
 
     part: str
-    rows: list[Row]
+    rows: pandas.DataFrame
 
     @property
     def questions(self) -> int:
-        return len({row.question_id for row in self.rows})
+        return self.rows["question_id"].nunique()
 
     @property
     def answered(self) -> int:
         """Questions with a correct candidate."""
-        return len({row.question_id for row in self.rows if row.label})
+        return self.rows.loc[self.rows["label"] == 1, "question_id"].nunique()
+
+    @property
+    def learnt(self) -> int:
+        """Pairs of these, which a fit learns from."""
+        return int(self.rows.groupby("question_id")["label"].transform("max").sum())
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,16 @@ def own_pairs(
     Raises ValueError or FileNotFoundError in one line: for columns that are not recognised, for a row that is no pair,
     for fewer than `LEAST` questions with a correct and an incorrect candidate.
     """
-    path = Path(source).expanduser()
-    if path.is_dir():
-        found, said = _of_folder(path, columns)
-    elif path.exists():
-        found, said = _of_file(path, columns)
-    else:
-        found, said = _of_known(source), []
-    whole = [split for split in SPLITS if split in found]
+    path, found, said = Path(source).expanduser(), {}, []
+    for split in [None] if path.is_file() else SPLITS:
+        try:
+            found[split or "train"], read_as = (
+                _of_path(path, split, columns) if path.exists() else _of_known(source, split)
+            )
+        except sources.NoSplit:
+            continue
+        said = read_as or said
+    whole = list(found)
     if "train" not in whole:
         raise ValueError(
             f"{source}: expected pairs to train on, got {' and '.join(whole)} only; bring a train file too"
@@ -91,7 +93,8 @@ def own_pairs(
             raise ValueError(f"{source}: {split}: expected questions with a correct candidate, got none")
         if not found[split].part:
             target = folder / f"{split}.tsv"
-            _write(target, found[split].rows)
+            with written_whole(target) as temporary:
+                found[split].rows.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
             found[split] = Split(str(target), found[split].rows)
     return Own(path.resolve().name if path.exists() else source, found, said)
 
@@ -141,140 +144,107 @@ def _numbers_rows(found: dict[str, str], rows: Sequence[dict[str, Any]]) -> bool
     return len(ids) == len(rows) > len(texts)
 
 
-def _of_file(path: Path, columns: dict[str, str] | None) -> tuple[dict[str, Split], list[str]]:
-    if sources.resolve(path).builder and (pairs := _as_it_is(path, None)):  # ASNQ's own, without a header
-        return {"train": Split("", pairs.rows)}, []
-    rows, said = _read(path, columns)
-    return {"train": Split("", rows)}, said
-
-
-def _of_folder(path: Path, columns: dict[str, str] | None) -> tuple[dict[str, Split], list[str]]:
-    """Its splits: as they are where `load_pairs` reads them, else read here under recognised columns."""
-    found, said, last = {}, [], None
-    for split in SPLITS:
-        try:
-            location = sources.resolve(path, split)
-        except sources.NoSplit:
-            continue
-        if not columns and (pairs := _as_it_is(path, split)):
-            found[split] = pairs
-        elif len(location.files) != 1 or location.builder:
-            raise ValueError(
-                f"{path}: {split}: expected 1 file under the columns {', '.join(COLUMNS)}, got {len(location.files)}"
-            )
-        else:
-            rows, last = _read(location.files[0], columns)
-            found[split] = Split("", [row._replace(question_id=f"{split}-{row.question_id}") for row in rows])
-    return found, said + (last or [])
-
-
-def _as_it_is(path: Path, split: str | None) -> Split | None:
+def _of_path(path: Path, split: str | None, columns: dict[str, str] | None) -> tuple[Split, list[str]]:
+    """A file, or a split of a folder: as it is where `load_pairs` reads it, else read under recognised columns."""
     from as2lib.data.pairs import load_pairs
 
-    try:
-        pairs = load_pairs(path, split, "all")
-    except ValueError:  # under other columns, or not contiguous: read here, which says what is wrong
-        return None
-    return Split(f"{path.resolve()}:{split}", _rows_of(pairs))
+    location = sources.resolve(path, split)
+    if (not columns) if split else location.builder:  # of files only ASNQ's own, which have no header
+        try:
+            return Split(f"{path.resolve()}:{split}" if split else "", _frame(load_pairs(path, split, "all"))), []
+        except ValueError:  # under other columns, or not contiguous: read here, which says what is wrong
+            pass
+    if split and (len(location.files) != 1 or location.builder):
+        raise ValueError(
+            f"{path}: {split}: expected 1 file under the columns {', '.join(COLUMNS)}, got {len(location.files)}"
+        )
+    rows, said = _read(location.files[0], columns)
+    if split:
+        rows["question_id"] = f"{split}-" + rows["question_id"]
+    return Split("", rows), said
 
 
-def _of_known(source: str) -> dict[str, Split]:
-    """A known set, or a hub set as `org/name@revision`, with the splits that it has."""
+def _of_known(source: str, split: str) -> tuple[Split, list[str]]:
+    """A split of a known set, or of a hub set as `org/name@revision`."""
     from as2lib.data.pairs import load_pairs
 
     if re.fullmatch(r"[\w.-]+/[\w.-]+", source) and source not in {hub.name for hub in sources.HUB_SETS.values()}:
         raise FileNotFoundError(
             f"{source}: no such file or folder; a set on the hub is written {source}@REVISION, as {source}@main"
         )
-    found = {}
-    for split in SPLITS:
-        try:
-            found[split] = Split(f"{source}:{split}", _rows_of(load_pairs(source, split, "all")))
-        except sources.NoSplit:
-            continue
-    return found
+    return Split(f"{source}:{split}", _frame(load_pairs(source, split, "all"))), []
 
 
-def _rows_of(pairs: Any) -> list[Row]:
-    columns = pairs.with_format("arrow")[:].select(list(COLUMNS)).to_pydict()
-    return [Row(*values) for values in zip(*columns.values(), strict=True)]
+def _frame(pairs: Any) -> pandas.DataFrame:
+    return pairs.to_pandas()[list(COLUMNS)]
 
 
-def _read(path: Path, given: dict[str, str] | None) -> tuple[list[Row], list[str]]:
+def _read(path: Path, given: dict[str, str] | None) -> tuple[pandas.DataFrame, list[str]]:
     """The checked pairs of a file, the rows of a question together, and what was made of its columns."""
     where, read = zip(*formats.rows(path), strict=True)
     if odd := next((place for place, row in zip(where, read, strict=True) if not isinstance(row, dict)), None):
         raise ValueError(f"{odd}: expected an object with a question, an answer and a label")
     names = list(dict.fromkeys(name for row in read[:100] for name in row))
     theirs = recognised(names, read, given)
-    numbers: dict[str, int] = {}  # question → its number, where ids are made
-    rows = []
-    for place, row in zip(where, read, strict=True):
-        values = {ours: "" if row.get(name) is None else str(row.get(name)).strip() for ours, name in theirs.items()}
+    texts = {
+        ours: ["" if row.get(name) is None else str(row.get(name)).strip() for row in read]
+        for ours, name in theirs.items()
+    }
+    labels = [label.lower() for label in texts["label"]]
+    for row, place in enumerate(where):
         for ours in ("question", "answer"):
-            if not values[ours]:
+            if not texts[ours][row]:
                 raise ValueError(f"{place}: {theirs[ours]} must not be empty; fill it in or leave the row out")
-        if (label := values["label"].lower()) not in CORRECT | INCORRECT:
-            raise ValueError(
-                f"{place}: {theirs['label']} must be 0 or 1 (or false, true, no, yes), got {shorten(values['label'])}"
-            )
-        made = f"q{numbers.setdefault(values['question'], len(numbers) + 1)}"
-        rows.append(Row(values.get("question_id") or made, values["question"], values["answer"], int(label in CORRECT)))
-    together: dict[str, list[Row]] = {}
-    for row in rows:
-        together.setdefault(row.question_id, []).append(row)
-    ordered = [row for group in together.values() for row in group]
+        if labels[row] not in CORRECT | INCORRECT:
+            wanted = f"{theirs['label']} must be 0 or 1 (or false, true, no, yes)"
+            raise ValueError(f"{place}: {wanted}, got {shorten(texts['label'][row])}")
+    made = [f"q{number + 1}" for number in pandas.factorize(numpy.array(texts["question"], object))[0]]
+    texts["question_id"] = [
+        own or its for own, its in zip(texts.get("question_id", [""] * len(made)), made, strict=True)
+    ]
+    texts["label"] = [int(label in CORRECT) for label in labels]
+    rows = pandas.DataFrame({name: pandas.Series(texts[name]) for name in COLUMNS})
+    ordered = _together(rows, "question_id")
     read_as = ", ".join(f"{name} as {ours}" if name != ours else ours for ours, name in theirs.items())
     passed = [name for name in names if name not in theirs.values()]
     said = [f"columns: {read_as}" + (f"; not read: {', '.join(passed)}" if passed else "")]
     said += [] if "question_id" in theirs else ["question ids: made here, equal questions are one"]
-    said += [] if ordered == rows else ["rows: those of a question brought together, in their order"]
+    said += [] if ordered.index.equals(rows.index) else ["rows: those of a question brought together, in their order"]
     return ordered, said
 
 
 def _divided(source: str, found: dict[str, Split]) -> tuple[dict[str, Split], str]:
     """The splits with those that are missing taken from train, by the text of a question, the answered ones evenly."""
-    groups: dict[str, list[Row]] = {}
-    for row in found["train"].rows:
-        groups.setdefault(_plain(row.question), []).append(row)
-    mixed = [text for text, rows in groups.items() if len({row.label for row in rows}) == 2]
-    if len(mixed) < LEAST:
+    train = found["train"].rows
+    train = _together(train.assign(text=[" ".join(text.lower().split()) for text in train["question"]]), "text")
+    mixed = train.groupby("text", sort=False)["label"].nunique() == 2
+    if mixed.sum() < LEAST:
         raise ValueError(
             f"{source}: expected at least {LEAST} questions with a correct and an incorrect candidate to split, got "
-            f"{len(mixed)} of {len(groups)}; bring more, or a folder with train, dev and test files"
+            f"{mixed.sum()} of {len(mixed)}; bring more, or a folder with train, dev and test files"
         )
     missing = [split for split in SHARES if split not in found]
     role: dict[str, str] = {}
-    for some in (mixed, [text for text in groups if text not in set(mixed)]):
-        order = random.Random(0).sample(some, len(some))
+    for some in (mixed.index[mixed], mixed.index[~mixed]):
+        order = random.Random(0).sample(list(some), len(some))
         for split in missing:
             count = round(SHARES[split] * len(some))
             role |= dict.fromkeys(order[:count], split)
             order = order[count:]
-    made = {split: [] for split in ("train", *missing)}
-    for text, rows in groups.items():
-        made[role.get(text, "train")] += rows
-    splits = found | {split: Split("", rows) for split, rows in made.items()}
+    of = train.pop("text").map(role).fillna("train")
+    splits = found | {split: Split("", train[of == split]) for split in ("train", *missing)}
     counts = ", ".join(f"{split} {splits[split].questions:,}" for split in SPLITS)
     return splits, f"splits: made here by question, at random with seed 0: {counts} questions"
 
 
-def _some(rows: list[Row], most: int) -> list[Row]:
+def _some(rows: pandas.DataFrame, most: int) -> pandas.DataFrame:
     """The rows of so many questions: with a correct candidate as long as there are any, in a seeded order."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row.question_id, []).append(row)
-    order = random.Random(0).sample(list(groups), len(groups))
-    chosen = set(sorted(order, key=lambda name: not any(row.label for row in groups[name]))[:most])
-    return [row for name, group in groups.items() if name in chosen for row in group]
+    answered = rows.groupby("question_id", sort=False)["label"].max()
+    order = random.Random(0).sample(list(answered.index), len(answered))
+    chosen = sorted(order, key=lambda name: not answered[name])[:most]
+    return _together(rows[rows["question_id"].isin(chosen)], "question_id")
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.lower().split())
-
-
-def _write(path: Path, rows: Iterable[Row]) -> None:
-    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(rows)
+def _together(rows: pandas.DataFrame, key: str) -> pandas.DataFrame:
+    """The rows with those of equal keys side by side, in the order in which the keys first come."""
+    return rows.iloc[numpy.argsort(pandas.factorize(rows[key])[0], kind="stable")]
