@@ -72,38 +72,6 @@ def test_no_other_point_lies_between_a_label_and_its_own():
     assert numpy.linalg.norm(others[:, None] - arrow, axis=2).min() > 6
 
 
-def test_a_frontier_draws_rare_kinds_on_top():
-    points = pandas.DataFrame({"cost": 1.0, "value": 70.0, "front": False, "share": 0.0, "label": ""}, range(3))
-    points = points.assign(kind=["few", "many", "many"])
-    axes = figures.frontier(points, {"few": "o", "many": "s"}, "T", "x", "y", ("WO+RR", 69.0)).axes[0]
-    few, many = (one.get_zorder() for one in axes.collections if len(one.get_offsets()))
-    assert few > many
-
-
-def test_ratios_draw_a_marker_a_column_on_a_logarithmic_axis():
-    table = pandas.DataFrame({"operations": [1.0, 3.0], "time": [1.0, float("nan")]}, index=["base", "ensemble"])
-    axes = figures.ratios(table, "Cost", "times base").axes[0]
-    assert axes.get_xscale() == "log"
-    assert [points.get_label() for points in axes.collections] == ["operations", "time"]
-    assert axes.collections[0].get_offsets().tolist() == [[1, 0], [3, 1]]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["base", "ensemble"]
-
-
-def test_dots_draw_a_further_column_hollow_and_name_it():
-    table = pandas.DataFrame(
-        {"MAP": [70.0, 72.0], "MAP ±": [0.5, float("nan")], "longer": [75.0, 76.0], "longer ±": [1.0, 0.2]},
-        index=["base", "large"],
-    ).assign(kind=["base size", "large"])
-    plain = figures.dots(table, "MAP", "MAP ±", "kind", "Title", "MAP (%)", ("WO+RR", 68.0))
-    both = figures.dots(table, "MAP", "MAP ±", "kind", "Title", "MAP (%)", ("WO+RR", 68.0), hollow="longer")
-    assert [text.get_text() for text in plain.legends[0].get_texts()] == ["base size", "large", "WO+RR"]
-    assert [text.get_text() for text in both.legends[0].get_texts()] == ["base size", "large", "longer", "WO+RR"]
-    marks = [line for line in both.axes[0].lines if line.get_marker() in figures.MARKERS and line.get_marker()]
-    hollow = [line.get_xdata()[0] for line in marks if line.get_markerfacecolor() == "white"]
-    assert hollow == [75.0, 76.0]
-    assert both.axes[0].get_xlim()[1] > 76.2
-
-
 def test_a_png_keeps_the_colour_of_a_single_small_marker():
     figure, axes = pyplot.subplots()
     axes.imshow(numpy.arange(256).reshape(16, 16), cmap="viridis")  # takes most of the pixels, and of the colours

@@ -54,12 +54,3 @@ def test_two_processes_make_a_run_once(root):
     code += "assert not other or os.wait()[1] == 0"
     found = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
     assert sorted(line for line in found.stdout.splitlines() if line in ("True", "False")) == ["False", "True"]
-
-
-def test_what_was_half_made_is_made_again(root):
-    store = Store(Study.load("tiny"))
-    partial = store.folder("lexical/word_overlap").with_name(store.folder("lexical/word_overlap").name + ".partial")
-    (partial / "scores").mkdir(parents=True)
-    (partial / "scores" / "test.parquet").write_text("half")
-    assert len(store.study.run("lexical/word_overlap").scores("test")) == 72
-    assert not partial.exists()

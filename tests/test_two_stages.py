@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.special import expit
 
-from as2lib.data.pairs import load_parts, load_unlabelled_parts
+from as2lib.data.pairs import load_parts
 from as2lib.losses.govern import govern, mean_ensemble
 from as2lib.papers.govern.systems import ALIKE
 from as2lib.runs.fit import teacher_logits, training_pairs
@@ -52,13 +52,6 @@ def test_the_logistic_ensemble_teaches_what_it_scores(voted):
     stored = voted.find("govern/lr-ensemble/seed-0").scores("test")["score"]
     assert logits.dtype == numpy.float32
     numpy.testing.assert_allclose(expit(logits[:, 1] - logits[:, 0]), stored, atol=1e-6)
-
-
-def test_all_teachers_logits_over_the_pool_are_computed_once(voted, monkeypatch):
-    pool = load_unlabelled_parts(tuple(voted.study.govern.unlabelled))
-    monkeypatch.setattr("as2lib.runs.fit.score", None)  # scoring again would fail
-    for name in voted.planned("govern/govern-of-5/seed-0").parents["teachers"]:
-        assert teacher_logits(voted.with_parents(name), pool, voted.precision()).shape == (len(pool), 2)
 
 
 def test_a_student_keeps_only_the_first_layers_of_its_start(voted):
