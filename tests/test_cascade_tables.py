@@ -11,7 +11,6 @@ from as2lib import Study, models
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cascade import measuring, ratios, systems, tables
 from as2lib.runs.make import make_all
-from as2lib.runs.params import FAMILIES
 from as2lib.runs.results import published
 from as2lib.runs.store import Store
 from tests.conftest import write_study
@@ -60,15 +59,6 @@ def test_a_model_of_one_depth_may_read_the_mean_of_its_tokens_as_an_exit_does(st
     assert not tables.sentences_budgets(study)
     with pytest.raises(ValueError, match=r"mean: expected some of the exits \[1, 2\], got \[3\]"):
         Study.load("tiny", {"cascade.mean": [3]})
-
-
-def test_a_pretrained_encoder_is_cut_to_each_depth_and_needs_no_run_before(study):
-    hub = {"name": "some/encoder", "label": "4 layers", "config": None}
-    backbones = {f: {"name": f, "large": hub, "base": hub} for f in FAMILIES}
-    runs = Study.load("tiny", {"backbones": backbones}).plan
-    assert runs["monolith/1/wide/seed-0"].spec["backbone"] == {"name": "some/encoder", "layers": 1}
-    assert runs["cascade/wide/seed-0"].spec["backbone"] == {"name": "some/encoder", "layers": 2}
-    assert not runs["cascade/wide/seed-0"].parents
 
 
 def test_table_3_has_every_system_with_its_cost_and_the_published_row_in_the_same_place(study):

@@ -4,7 +4,6 @@ import numpy
 import pytest
 
 from as2lib import Study
-from as2lib.papers import plan
 from as2lib.ranker import Ranker
 from as2lib.runs.fit import shuffled_rows, trainer
 from as2lib.runs.fit.trainer import slanted_triangle
@@ -21,14 +20,6 @@ SECTION |= {"pointwise": TRAINING | {"batch_size": 8}, "listwise": TRAINING}
 @pytest.fixture
 def study(root):
     return Study.load("tiny", {"cosinet": SECTION})
-
-
-def test_compare_aggregate_may_have_a_list_wise_budget_of_its_own(root, study):
-    own = Study.load("tiny", {"cosinet": SECTION | {"ca_listwise": TRAINING | {"batch_size": 4}}})
-    before, after = plan(study), plan(own)
-    changed = {name for name in before if before[name].spec != after[name].spec}
-    assert changed == {name for name in before if name.startswith("ca/") and "/point/" not in name}
-    assert after["ca/birnn/seed-0"].spec["training"]["batch_size"] == 4
 
 
 def test_the_rate_rises_over_the_cut_and_falls_to_its_smallest():

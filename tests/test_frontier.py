@@ -166,14 +166,6 @@ def test_every_seed_of_a_stage_counts_as_much_as_its_others():
     assert len(orders("a")) == 3
 
 
-def test_combinations_are_made_of_the_models_of_the_larger_budget_where_the_study_has_them(root):
-    found = [one for one in rankers(whole(root)) if one.kind in (TWO, THREE, LAST)]
-    firsts, lasts = ({one.stages[place].prefix for one in found} for place in (0, -1))
-    assert firsts == {"lexical/overlap_then_rank", "cosinet/birnn", "ca/birnn", "cascade/target"}
-    assert lasts == {"longer/mhs/3h1", "longer/teacher/electra", "ensemble/teachers"}  # of the last it has no twin
-    assert {one.beside for one in found} == {systems(whole(root))[prefix].label for prefix in lasts}
-
-
 def test_a_student_with_exits_is_its_twin_but_for_them_and_pays_its_heads_for_what_its_exits_leave(root):
     study = whole(root)  # a body of one layer, three heads of one
     own, twin = (study.plan[f"{prefix}/seed-0"] for prefix in (exited(study), "mhs/3h1-no-teacher"))

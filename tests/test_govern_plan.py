@@ -31,19 +31,6 @@ def test_seeds_and_computing_may_be_the_sections_own(root):
     assert {plan(study(root))[name].precision for name in runs if "seed-0" in name} == {None}
 
 
-def test_two_of_them_may_learn_from_the_pool_for_longer(root):
-    given = study(root, longer_fit=LONGER)
-    runs, catalogue = plan(given), systems(given)
-    for name in ("mean", "govern"):
-        short, long = runs[f"govern/{name}/seed-0"], runs[f"govern/{name}-longer/seed-0"]
-        assert (long.spec["training"]["epochs"], long.data["train"]) == (3, short.data["train"])
-        assert {**long.spec, "training": None} == {**short.spec, "training": None}
-        assert long.parents == short.parents
-        label = catalogue[f"govern/{name}"].label + ", 3 epochs"
-        assert catalogue[f"govern/{name}-longer"].label == label
-    assert not [name for name in plan(study(root)) if "-longer" in name]
-
-
 def test_table_4_replaces_the_fifth_teacher_alone_by_a_better_or_a_worse_one(root):
     runs = plan(study(root))
     five, better, worse = (

@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import pytest
 import torch
 from torch import nn
@@ -101,18 +99,6 @@ def test_other_grids_unknown_rows_and_a_study_without_longer_rows_are_refused_by
         budget.table(Study.load("tiny"))
 
 
-def test_the_budgets_are_said_from_the_fewest_steps_to_the_most_and_how_else_the_rows_differ(root):
-    alike, other = with_rows("base/electra"), with_rows("base/electra", kernels=False)
-    assert budget.computing(alike) == ""
-    said = "in float32 without the kernels of fits, where the others are in float32 with the kernels of fits"
-    assert budget.computing(other) == said
-    assert said in budget.caption(other)
-    trainings = {"transfer/a": {"steps": 145}, "transfer/b": {"steps": 1044}, "base/a": {"steps": None, "epochs": 3}}
-    study = SimpleNamespace(plan={name: SimpleNamespace(spec={"training": one}) for name, one in trainings.items()})
-    assert budget.steps(study, "transfer/") == "145 to 1,044 steps"
-    assert budget.steps(study, "base/") == "3 epochs"
-
-
 def test_the_twin_of_a_row_is_itself_where_the_larger_budget_has_none(root):
     assert longer.twin(with_rows("kd/electra"), "kd/electra") == "longer/kd/electra"
     assert longer.twin(with_rows("kd/electra"), "base/electra") == "base/electra"
@@ -121,14 +107,6 @@ def test_the_twin_of_a_row_is_itself_where_the_larger_budget_has_none(root):
     assert both == {"a, trained longer": "longer/kd/electra", "b": "base/electra"}
     assert "13_budget" in longer.note(both)
     assert longer.note({"b": "base/electra"}) == ""
-
-
-def test_members_of_ensembles_count_among_the_fits_and_belong_to_the_notebook(root):
-    study = with_rows("ensemble/distilled")
-    members = ["kd/electra", "kd/electra-from-roberta", "kd/electra-from-albert"]
-    assert longer.fits(study) == [f"longer/{prefix}" for prefix in ("ensemble/distilled", *members)]
-    (notebook,) = longer.notebooks(study)
-    assert {f"longer/{prefix}/seed-0" for prefix in members} < {*notebook.runs}
 
 
 def test_the_answer_sets_mhs_beside_the_student_of_one_teacher_and_says_what_each_costs(root):

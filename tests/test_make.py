@@ -28,15 +28,6 @@ def test_an_ensemble_is_the_mean_of_its_members(trained):
     assert facts["parameters"] == sum(teacher.facts["parameters"] for teacher in teachers)
 
 
-def test_each_finished_run_is_said_once_in_a_line(root):
-    lines = []
-    make_all(Store(Study.load("tiny")), ["lexical/word_overlap", "lexical/reciprocal_rank"], False, lines.append)
-    assert [line.split()[:4] for line in lines] == [
-        ["1", "of", "55", "lexical/reciprocal_rank"],
-        ["2", "of", "55", "lexical/word_overlap"],
-    ]
-
-
 def test_what_a_line_says_of_the_other_runs_is_looked_up_once(root, monkeypatch):
     """So a study of many runs looks at each as often as one of few."""
     store, looks, find = Store(Study.load("tiny")), Counter(), Store.find

@@ -33,16 +33,6 @@ def test_rows_come_with_what_they_are_made_from_for_one_seed_but_where_others_te
     assert hydra == {"second/hydra/3h1/seed-0", *(f"second/base/electra/seed-{seed}" for seed in range(3))}
 
 
-def test_every_family_learns_from_its_own_part_and_all_from_pretrained_weights(root):
-    runs = {run.name: run for run in second.runs(with_rows(root, *ROWS))}
-    assert runs["second/teacher/albert/seed-0"].data["train"] == [str(root / "pool.tsv")]
-    student = runs["second/mhs/3h1/seed-0"]
-    assert student.data["train"] == [str(root / "train.tsv")]
-    assert student.data["test"] == [str(root / "test.tsv")]
-    assert set(student.parents) == {"teachers"}
-    assert student.spec["training"]["steps"] == 9
-
-
 def test_a_run_is_that_of_a_study_with_this_transfer_set(root):
     same = parts(root) | {"train": {family: [str(root / "train.tsv")] for family in NAMES}}
     found = with_rows(root, *ROWS, **same)
@@ -51,13 +41,6 @@ def test_a_run_is_that_of_a_study_with_this_transfer_set(root):
     for prefix, row in systems.rows_on_second(other).items():
         if row in ROWS and row != "lexical/overlap_then_rank":
             assert found.store.identity(f"second/{row}/seed-0") == other.store.identity(f"{prefix}/seed-0")
-
-
-def test_rows_stand_in_the_papers_order_under_names_of_their_own(root):
-    found = systems.on_second(with_rows(root, *ROWS))
-    assert {row.prefix for row in found} == {f"second/{row}" for row in ROWS}
-    assert {row.prefix: row.label for row in found}["second/base/electra"] == "no teacher, E base"
-    assert systems.on_second(Study.load("tiny")) == []
 
 
 def test_no_two_models_of_the_catalogue_share_a_name(root):
@@ -87,14 +70,6 @@ def test_claims_of_the_second_target_are_about_the_runs_that_a_study_has_there(r
     assert set(there["a"]) == {"transfer-mhs/3h1"}
     assert "transfer/electra-base" in set(there["b"])
     assert claims.in_this_study(with_rows(root, *ROWS), listed).equals(listed)
-
-
-def test_only_pairs_whose_rows_there_are_get_compared(root):
-    assert second_tables.pairs(with_rows(root, *ROWS)) == [
-        ("second/ensemble/distilled", "second/base/electra"),
-        ("second/mhs/3h1", "second/base/electra"),
-        ("second/mhs/3h1", "second/ensemble/distilled"),
-    ]
 
 
 def test_unknown_rows_and_missing_families_are_refused_by_name(root):

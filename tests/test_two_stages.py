@@ -27,16 +27,6 @@ def test_a_teacher_never_sees_the_fold_that_it_leaves_out(voted):
         assert mine == set(questions) - set(questions[fold::10])
 
 
-def test_the_log_shows_the_vote(voted):
-    entries = [entry for entry in voted.find("govern/govern/seed-0").log() if "followed" in entry]
-    assert entries
-    for entry in entries:
-        assert 1 <= entry["followed"] <= 2
-        assert 0 <= entry["no_majority"] <= 1
-    labelled = [entry for entry in voted.find("govern/govern-ca/seed-0").log() if "followed" in entry]
-    assert all(0 <= entry["no_teacher"] <= 1 for entry in labelled)
-
-
 @pytest.mark.parametrize("teachers", range(1, ALIKE + 1))
 def test_one_teacher_or_two_make_the_same_student_by_vote_and_by_mean(teachers):
     generator = torch.Generator().manual_seed(0)
