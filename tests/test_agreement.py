@@ -33,17 +33,12 @@ def rankers(draw, columns=3):
     return np.array(scores), label, question
 
 
-def test_shared_is_the_correct_choices_of_both_over_those_of_the_head():
+def test_shared_choices_and_kappas_are_those_worked_by_hand():
     head, teacher = choosing(0, 1, 0, 1), choosing(0, 0, 2, 0)  # correct: head in p, q; teacher in p, r, s
     found = agreement(head[:, None], teacher[:, None], LABELS, QUESTIONS)
     assert found.shared.item() == 1 / 2  # both in p
     back = agreement(teacher[:, None], head[:, None], LABELS, QUESTIONS)
     assert back.shared.item() == 1 / 3
-
-
-def test_kappas_are_those_worked_by_hand():
-    head, teacher = choosing(0, 1, 0, 1), choosing(0, 0, 2, 0)
-    found = agreement(head[:, None], teacher[:, None], LABELS, QUESTIONS)
     # places: the head 0 1 0 1, the teacher 0 0 2 0: equal in 1/4; by chance 2/4 * 3/4 + 2/4 * 0 + 0 * 1/4 = 3/8
     assert found.kappa.item() == pytest.approx((1 / 4 - 3 / 8) / (1 - 3 / 8))
     # correct: the head 1 1 0 0, the teacher 1 0 1 1: equal in 1/4; by chance 2/4 * 3/4 + 2/4 * 1/4 = 1/2
@@ -56,10 +51,6 @@ def test_a_perfect_teacher_shares_every_correct_choice_of_a_poor_head_and_no_kap
     assert found.shared.item() == 1
     assert found.kappa_correct.item() == 0
     assert np.isnan(agreement(perfect[:, None], perfect[:, None], LABELS, QUESTIONS).kappa_correct.item())
-
-
-def test_a_head_that_is_never_correct_shares_nothing_defined():
-    assert np.isnan(agreement(choosing(1, 0, 0, 1), choosing(0, 1, 2, 0), LABELS, QUESTIONS).shared.item())
 
 
 def test_tied_scores_count_as_an_incorrect_choice():

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from as2lib.data import builders, load_pairs, load_unlabelled
+from as2lib.data import load_pairs, load_unlabelled
 from as2lib.data.sources import identity, resolve
 
 TRAIN = [("who ?", 'a "b', 1), ("who ?", "c", 4), ("when ?", "d", 2), ("when ?", "e", 3), ("why ?", "f", 4)]
@@ -39,28 +39,14 @@ def test_only_label_4_is_correct_and_every_sentence_is_kept(folder):
     assert rows(load_pairs(folder, "train", "mixed")) == [("who ?", 'a "b', 0), ("who ?", "c", 1)]
 
 
-def test_lists_split_dev_into_dev_and_test_in_the_order_of_the_file(folder):
+def test_lists_split_dev_into_dev_and_test_with_ids_of_runs_of_equal_questions(folder):
     assert rows(load_pairs(folder, "dev", "all")) == [("two ?", "b", 0), ("two ?", "c", 1), ("four ?", "e", 1)]
     assert rows(load_pairs(folder, "test", "all")) == [("one ?", "a", 1), ("three ?", "d", 0)]
     assert rows(load_pairs(folder, "test")) == [("one ?", "a", 1)]
-
-
-def test_ids_come_from_runs_of_equal_questions_and_differ_between_dev_and_test(folder):
     dev, test = (load_pairs(folder, split, "all")["question_id"][:] for split in ("dev", "test"))
     assert [name.partition("-")[2] for name in dev] == ["2", "2", "4"]
     assert [name.partition("-")[2] for name in test] == ["1", "3"]
     assert load_unlabelled(folder, "test")["question_id"][:] == test
-
-
-def test_mapped_folder_is_known_by_name_and_by_hub_name(folder, root):
-    (root / "params" / "local.yaml").write_text(f"local:\n  lucadiliello/asnq: {folder}\n")
-    assert rows(load_pairs("asnq", "test")) == rows(load_pairs("lucadiliello/asnq", "test")) == [("one ?", "a", 1)]
-
-
-def test_pair_file_is_written_once(folder, monkeypatch):
-    expected = rows(load_pairs(folder, "dev", "all"))
-    monkeypatch.setattr(builders, "asnq_sentences", None)
-    assert rows(load_pairs(folder, "dev", "all")) == expected
 
 
 def test_identity_tells_dev_from_test_and_sees_the_lists(folder):

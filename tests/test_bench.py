@@ -12,12 +12,6 @@ from bench import __main__ as command
 from bench import growth, memory, timing
 
 
-def test_every_module_with_a_main_is_a_claim_that_says_its_target():
-    known = command.known()
-    assert {"heads", "predicting", "finetuning", "metrics", "scoring", "distilling", "streaming", "data"} <= set(known)
-    assert not {"timing", "memory", "wikiqa"} & set(known)
-
-
 def test_what_is_absent_is_not_run_with_the_reason_and_one_row_is_named_by_its_claim(monkeypatch):
     from bench import metrics
 
@@ -90,8 +84,3 @@ def test_the_peak_of_a_function_is_seen_after_it_has_freed_it():
 def test_an_exponent_is_that_of_the_largest_sizes():
     assert growth.exponent({1: 100.0, 10: 100.0, 100: 2.0, 1_000: 40.0, 10_000: 800.0}) == pytest.approx(1.30103)
     assert growth.exponent({size: 3.0 * size for size in (10, 20, 40)}) == pytest.approx(1)
-
-
-def test_a_ratio_says_how_many_times_faster_the_second_is():
-    row = timing.compared(timing.Timed(6.0, 1.0), timing.Timed(2.0, 0.5))
-    assert row == {"slow": 6.0, "fast": 2.0, "ratio": pytest.approx(3.0), "slow_gib": 1.0, "fast_gib": 0.5}

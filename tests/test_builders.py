@@ -39,13 +39,6 @@ def test_the_sentence_that_holds_the_first_answer_is_correct(span, labels):
     assert {row[:2] for row in rows} == {("1", "Who?")}
 
 
-def test_an_answer_whose_words_are_in_two_sentences_marks_the_one_at_its_offset():
-    context = "It ran. It ran again."
-    answers = {"text": ["ran"], "answer_start": [11]}
-    rows = squad_sentences([("here", {"id": "1", "question": "?", "context": context, "answers": answers})])
-    assert [row[3] for row in rows] == [0, 1]
-
-
 def original(tokens):
     return [{"token": token, "html_token": token.startswith("<")} for token in tokens]
 
@@ -105,14 +98,11 @@ def test_squads_own_files_become_pairs_with_a_tenth_of_the_training_questions_as
     assert load_pairs("squad-sent", "test")["label"] == [1, 0, 0] * 2
 
 
-def test_parquet_files_as_on_the_hub_are_read_too(mapped):
+def test_the_hubs_parquet_files_and_gzipped_lines_are_read_too(mapped):
     (mapped / "squad_v2").mkdir()
     records = [squad(0, 3)[1] | {"title": "Ada"}]
     parquet.write_table(pa.Table.from_pylist(records), mapped / "squad_v2" / "validation-00000-of-00001.parquet")
     assert load_pairs("squad-sent", "test")["label"] == [1, 0, 0]
-
-
-def test_natural_questions_are_read_from_gzipped_lines(mapped):
     with gzip.open(mapped / "v1.0-simplified-nq-dev-all.jsonl.gz", "wt") as stream:
         stream.write(json.dumps(natural("simplified")[1]) + "\n")
     assert load_pairs("nq-la", "test")["answer"] == ["Ada wrote it .", "In 1843 ."]
@@ -125,12 +115,6 @@ def test_the_identity_follows_the_files_and_the_split(mapped):
     write_squad(mapped, "train-v2.0.json", ["a", "b"])
     assert identity("squad-sent", "train") != train
     assert str(mapped) not in json.dumps(train)
-
-
-def test_without_local_files_it_is_the_hub_set_at_its_revision(root):
-    assert identity("nq-la@abc", "test")["revision"] == "abc"
-    with pytest.raises(ValueError, match="needs a split"):
-        identity("squad-sent")
 
 
 def test_another_format_is_refused_with_the_record(mapped):

@@ -18,12 +18,9 @@ def folder(trained):
     return trained.study.run("mhs/3h1/seed-0").model_folder
 
 
-def test_a_trained_model_can_be_uploaded_as_it_stands(folder):
+def test_a_trained_model_can_be_uploaded_as_it_stands_and_names_no_folder_of_this_machine(folder, trained_root):
     files = {"README.md", "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
     assert {path.name for path in folder.iterdir()} == files
-
-
-def test_a_model_folder_names_no_folder_of_this_machine(folder, trained_root):
     texts = [path.read_text(encoding="utf-8") for path in folder.iterdir() if path.suffix in {".json", ".md"}]
     assert not any(str(trained_root) in text for text in texts)
     assert '"truncation": null' in (folder / "tokenizer.json").read_text()

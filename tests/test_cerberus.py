@@ -152,12 +152,6 @@ def imported(tmp_path, weights, body=None, heads=None, **changes):
     return MHSForSequenceClassification.from_cerberus(tmp_path / "model.pt", config, body, heads)
 
 
-def test_body_and_heads_are_those_of_the_file_where_not_given(tmp_path):
-    student = imported(tmp_path, released(body=2, layers=2, heads=4))
-    assert (student.config.body, student.config.heads, student.config.combine) == (2, 4, "probability")
-    assert not student.training
-
-
 MISSING = "cerberus_heads.1.layer.0.attention.self.key.weight"
 
 

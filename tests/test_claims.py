@@ -64,15 +64,6 @@ def test_this_page_and_the_overview_give_a_claim_one_verdict_and_one_interval(ro
     pandas.testing.assert_frame_equal(here[same].reset_index(drop=True), every[same].reset_index(drop=True))
 
 
-def test_counts_of_what_did_not_occur_are_left_out_of_a_sentence():
-    verdicts = ["reproduced", "inconclusive", "reproduced"]
-    table = pandas.DataFrame({"verdict": verdicts, "test": ["Wilcoxon", "Wilcoxon", "none named"]})
-    assert claims.sentences_differences(table) == [
-        "Claims that one system is better, 3: 2 reproduced, 1 inconclusive.",
-        "Reproduced, of those for which the paper names a Wilcoxon test: 1 of the 2.",
-    ]
-
-
 @pytest.mark.parametrize(("p", "said"), [(1e-9, ", also MHS and the trivial ranker."), (0.5, ", but not MHS and")])
 def test_whether_spearmans_test_calls_the_trivial_pair_equal_is_said_apart_from_what_wilcoxons_does(trained, p, said):
     found = {"p ρ Holm": [1e-9, p], "p Holm": [1e-9, 0.5], "p equal": 1.0, "difference": 1.0}

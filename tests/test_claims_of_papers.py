@@ -165,14 +165,6 @@ def test_the_size_of_a_head_and_of_a_teacher_is_that_of_the_study(root):
     assert claims.runs_of(none, govern.OF_THE_SIZE) == []
 
 
-def test_recall_is_named_with_the_precision_at_which_it_was_measured(root):
-    study = Study.load("wikiqa")
-    assert verdicts._measure(study, "q R@P") == "q R@P=50 (published: 90)"
-    assert verdicts._measure(study, "qp prAUC") == "qp prAUC"
-    as_published = study.model_copy(update={"govern": study.govern.model_copy(update={"precisions": [0.9]})})
-    assert verdicts._measure(as_published, "q R@P") == "q R@P=90"
-
-
 def test_what_was_counted_is_said_apart_from_what_was_measured_and_better_from_equal():
     kinds = ["reproduced: better", "reproduced: counted", "reproduced: equal", "contradicted: counted"]
     table = pandas.DataFrame({"verdict": [*kinds, "inconclusive", "inconclusive", "inconclusive"], "reason": ""})
@@ -216,18 +208,6 @@ def test_a_reader_is_told_of_one_seed_and_of_a_published_number_against_its_clai
     assert verdicts._notes(study, one._replace(published=0.1, verdict="inconclusive")) == []
     nobody_learns = {"a": "lexical/overlap_then_rank", "b": "lexical/word_overlap", "published": 1.0}
     assert verdicts._notes(study, one._replace(**nobody_learns)) == []
-
-
-def test_the_depths_and_sets_of_the_cascade_are_this_studys_with_the_papers_beside():
-    study = Study.load("wikiqa")
-    assert verdicts.called(study, {}, "CT-8/target") == "CT to layer 4, alpha 0 (paper: 8)"
-    assert verdicts.called(study, {}, "SR-12-0.3/wide") == "SR, alpha 0.3"
-    assert verdicts.called(study, {"mhs/3h1": "MHS"}, "mhs/3h1") == "MHS"
-    Claim = namedtuple("Claim", ["claim", "set", "verdict", "a"])
-    one = Claim("better", "ASNQ", "inconclusive", "CT-12/wide")
-    assert verdicts._where(study, one) == "ASNQ → WikiQA + SelQA"
-    assert verdicts._where(study, one._replace(set="TREC-QA", a="CT-8/TREC-QA")) == "TREC-QA"
-    assert verdicts._where(study, one._replace(verdict="not testable here")) == "ASNQ"
 
 
 @pytest.mark.parametrize("name", ["sample", "wikiqa"])
@@ -329,23 +309,6 @@ def test_a_number_agrees_within_half_a_printed_digit_and_a_size_within_a_percent
     assert [state(335, 0, 338.0, by) for by in ("parameters M", "set")] == ["agrees", "differs"]
 
 
-@pytest.mark.parametrize(
-    ("paper", "quantity"),
-    [
-        ("cerberus", "WikiQA, all splits: questions"),
-        ("cerberus", "WikiQA, all splits: pairs"),
-        ("cerberus", "IAS2, all splits: questions"),
-        ("cascade", "example: average batch"),
-        ("cosinet", "SQuAD-sent: RR, P@1, Table 2 by Table 5"),
-        ("cosinet", "NQ-LA: WO, MAP, Table 2 by Table 6"),
-        ("govern", "year of CA-MKD's source in section 4.4"),
-    ],
-)
-def test_what_a_paper_says_in_two_ways_differs(paper, quantity):
-    row = next(row for row in published(f"{paper}_fidelity").itertuples() if row.quantity == quantity)
-    assert fidelity._state(Row(row.published, row.digits, fidelity.computed(None, row.by, row.of), row.by)) == "differs"
-
-
 def test_numbers_of_pairs_come_from_published_scores_where_the_texts_are_not_here(monkeypatch):
     monkeypatch.setattr(fidelity, "mapped", lambda source, split: None)
     study = Study.load("wikiqa")
@@ -386,10 +349,3 @@ def test_what_is_known_of_texts_that_are_not_here_stands_in_their_place():
     test = {"question_id": ["a", "a", "b"]}
     assert fidelity.seen(Study.load("wikiqa"), test) == (0, 2)
     assert fidelity.seen(Study.load("sample"), test) is None  # whose questions nobody counted
-
-
-def test_a_share_is_given_of_a_size_and_not_of_a_date_or_a_limit(monkeypatch):
-    found = fidelity.table(Study.load("wikiqa")).set_index("quantity")["difference %"]
-    assert found.filter(like="year of").isna().all()
-    assert found.filter(like="within a V100's peak").isna().all()
-    assert found["cost of 10 of 12 layers (%)"] == pytest.approx(-100 / 6)

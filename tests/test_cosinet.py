@@ -7,8 +7,8 @@ from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.data.words import WordEncoder
 from as2lib.models.compare_aggregate import CompareAggregate, attend, unit_variance
-from as2lib.models.cosinet import Cosinet, relatedness, repeat_texts
-from as2lib.models.rank_rnn import RankRNN, by_question
+from as2lib.models.cosinet import Cosinet
+from as2lib.models.rank_rnn import RankRNN
 from as2lib.ranker import Ranker
 from as2lib.score import score
 
@@ -40,21 +40,6 @@ def test_parameters_are_as_many_as_published(name, place, shape):
     if shape[0] is None:
         assert found == round(1e6 * PUBLISHED[name][place])
     assert found / 1e6 == pytest.approx(PUBLISHED[name][place], rel=0.015)
-
-
-def test_relatedness_is_the_greatest_cosine_with_the_other_text():
-    # one question of two words, columns 0 and 1; its first candidate has two words, its second one
-    similar = torch.tensor([[0.1, 0.9, 1.0], [0.8, -0.2, 1.0], [-0.5, -0.3, 1.0]])  # column 2: another question's word
-    said, asked = (torch.tensor([0, 1, 2, 0]), torch.tensor([2, 1, 1])), (torch.tensor([0, 1, 2]), torch.tensor([2, 1]))
-    of_asked, of_said = relatedness(similar, said, asked, torch.tensor([2, 1]))
-    torch.testing.assert_close(of_said, torch.tensor([0.9, 0.8, -0.3, 1.0]))
-    torch.testing.assert_close(of_asked, torch.tensor([0.8, 0.9, -0.5, -0.3, 1.0]))
-
-
-def test_texts_are_repeated_for_each_of_their_candidates():
-    rows, lengths = repeat_texts(torch.tensor([5, 6, 7]), torch.tensor([2, 1]), torch.tensor([2, 1]))
-    assert rows.tolist() == [5, 6, 5, 6, 7]
-    assert lengths.tolist() == [2, 2, 1]
 
 
 def test_attention_is_a_softmax_over_the_words_of_the_other_text_alone():
@@ -162,9 +147,3 @@ def test_a_rank_rnn_reads_each_list_by_itself_and_as_torch_does():
         torch.testing.assert_close(found[part], layer.rnn(expected[None])[0][0])
     with pytest.raises(ValueError, match="rnn, lstm"):
         RankRNN(3, 4, "gru")
-
-
-def test_rows_become_padded_lists():
-    padded, mask = by_question(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1, 2]))
-    assert padded.tolist() == [[1, 0], [2, 3]]
-    assert mask.tolist() == [[True, False], [True, True]]

@@ -4,7 +4,6 @@ import numpy
 import pytest
 
 from as2lib import Study
-from as2lib.papers import notebooks, plan
 from as2lib.ranker import Ranker
 from as2lib.runs.fit import shuffled_rows, trainer
 from as2lib.runs.fit.trainer import slanted_triangle
@@ -21,30 +20,6 @@ SECTION |= {"pointwise": TRAINING | {"batch_size": 8}, "listwise": TRAINING}
 @pytest.fixture
 def study(root):
     return Study.load("tiny", {"cosinet": SECTION})
-
-
-def test_every_row_of_table_4_has_its_runs(study):
-    names = list(plan(study))
-    for encoder, seeds in (("cosinet", 2), ("ca", 1)):
-        for shape in ("point", "list", "rnn", "birnn", "lstm", "bilstm"):
-            assert len([name for name in names if name.startswith(f"{encoder}/{shape}/")]) == seeds
-    read = next(notebook for notebook in notebooks(study) if notebook.name == "09_cosinet").runs
-    assert set(read) <= set(names)
-
-
-def test_point_wise_rows_learn_pairs_and_the_others_questions(study):
-    for name, run in plan(study).items():
-        if name.startswith(("cosinet/", "ca/")):
-            expected = ("pair", "bce") if "/point/" in name else ("question", "listwise_kl")
-            assert (run.spec["unit"], run.spec["loss"]) == expected
-
-
-def test_compare_aggregate_may_have_a_list_wise_budget_of_its_own(root, study):
-    own = Study.load("tiny", {"cosinet": SECTION | {"ca_listwise": TRAINING | {"batch_size": 4}}})
-    before, after = plan(study), plan(own)
-    changed = {name for name in before if before[name].spec != after[name].spec}
-    assert changed == {name for name in before if name.startswith("ca/") and "/point/" not in name}
-    assert after["ca/birnn/seed-0"].spec["training"]["batch_size"] == 4
 
 
 def test_the_rate_rises_over_the_cut_and_falls_to_its_smallest():
@@ -84,12 +59,6 @@ def test_the_same_run_made_twice_or_resumed_has_the_same_weights(study, monkeypa
     interrupted(store, name, monkeypatch, at=10)
     make(store, name)
     assert same(before, weights(store, name))
-
-
-def test_the_weights_of_a_run_follow_the_source_of_its_vectors(study):
-    other = Study.load("tiny", {"cosinet": SECTION | {"vectors": {"source": "ppmi", "dimensions": 9}}})
-    name = "cosinet/list/seed-0"
-    assert Store(study).identity(name) != Store(other).identity(name)
 
 
 def test_shuffling_moves_candidates_within_their_question_alone():

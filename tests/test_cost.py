@@ -119,14 +119,11 @@ def test_counting_leaves_the_mode_and_no_gradient():
     assert all(weight.grad is None for weight in model.parameters())
 
 
-def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up(clock):
+def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up_in_eval_mode(clock):
     found = latency(Sleeper(clock, 9, 1, 2, 3), {"input_ids": torch.zeros(4, 6)}, repeats=3, warmup=1)
     assert (found.mean, found.deviation) == (2, 1)
     assert (found.batch, found.tokens, found.repeats, found.device) == (4, 6, 3, "cpu")
     assert found.threads == torch.get_num_threads()
-
-
-def test_latency_is_measured_in_eval_mode_and_leaves_the_mode(clock):
     model = Sleeper(clock, 1, 1, 1).train()
     latency(model, {"input_ids": torch.zeros(1, 1)}, repeats=2)
     assert model.modes == [False] * 3

@@ -44,11 +44,6 @@ def test_more_layers_than_there_are_are_refused(tmp_path, layers):
         cross_encoder.build(tmp_path, layers=layers)
 
 
-def test_a_configuration_without_a_model_type_is_refused():
-    with pytest.raises(ValueError, match="model_type"):
-        cross_encoder.build({"hidden_size": 16})
-
-
 def test_inside_the_classifier_computes_in_float32_under_bf16_and_afterwards_nothing_has_changed():
     torch.manual_seed(0)
     model = cross_encoder.build(FIELDS).eval()

@@ -36,11 +36,8 @@ def test_statistics_by_hand(policy, counts, words):
     assert found["two or more correct"] == (0 if policy == "mixed" else 1)
 
 
-def test_statistics_of_a_policy_that_keeps_nothing_are_zero():
+def test_statistics_are_zero_where_nothing_is_kept_and_count_words_as_python_does_across_batches(monkeypatch):
     assert sets.statistics(pairs_of(ROWS[5:])).loc["answered"].eq(0).all()
-
-
-def test_words_are_those_of_python_across_batches(monkeypatch):
     monkeypatch.setattr(sets, "_BATCH", 4)
     found = sets.statistics(pairs_of(ROWS)).loc["all"]
     assert found["words a candidate"] == numpy.mean([len(row[2].split()) for row in ROWS])

@@ -143,14 +143,11 @@ def test_kd_refuses_a_teacher_of_another_shape_and_an_empty_batch():
         kd(torch.zeros(0, 2), torch.zeros(0, 2), torch.zeros(0, dtype=torch.long), 0.5, 1)
 
 
-def test_without_teachers_every_head_has_its_own_hard_loss(logits):
+def test_without_teachers_every_head_has_its_own_hard_loss_and_logits_without_heads_are_refused(logits):
     heads, _, labels = logits
     found = cross_entropy_per_head(heads, labels)
     each = [cross_entropy(heads[:, i], labels).total for i in range(K)]
     assert_close(found.hard, torch.stack(each))
     assert_close(found.total, sum(each))
-
-
-def test_logits_without_heads_are_refused_by_the_hard_loss_of_heads(logits):
     with pytest.raises(ValueError, match=r"\(b, k, c\), none of them 0; got \(6, 2\)"):
         cross_entropy_per_head(logits[0][:, 0], logits[2])

@@ -39,29 +39,25 @@ def pairs():
     return from_rows(ROWS)
 
 
-def test_words_are_numbered_by_count_then_alphabet():
+def test_words_are_numbered_by_count_then_alphabet_each_as_often_as_it_stands():
     vocabulary = word_tokenizer(["b a c B", "C d."], 16).get_vocab()
     assert " ".join(sorted(vocabulary, key=vocabulary.get)) == "[PAD] [UNK] [CLS] [SEP] [MASK] b c . a d"
+    assert word_tokenizer(["a b", "c", "c", "b c"], 8).convert_ids_to_tokens([5, 6, 7]) == ["c", "b", "a"]
 
 
-def test_other_words_are_unknown():
+def test_other_words_are_unknown_and_texts_without_words_are_refused():
     tokenizer = word_tokenizer(["b"], 16)
     assert tokenizer("a b")["input_ids"] == [CLS, tokenizer.unk_token_id, 5, SEP]
-
-
-def test_texts_without_words_are_refused():
     with pytest.raises(ValueError, match="expected texts with words, got none"):
         word_tokenizer(["  "], 16)
 
 
-def test_pair_is_question_sep_answer_with_two_types(tokenizer):
+def test_pair_is_question_sep_answer_with_two_types_cut_from_the_end_of_the_longer_text(tokenizer, pairs):
     encoded = tokenizer("Who?", "It rained")
     assert tokenizer.decode(encoded["input_ids"]) == "[CLS] who ? [SEP] it rained [SEP]"
     assert encoded["token_type_ids"] == [0, 0, 0, 0, 1, 1, 1]
-
-
-def test_words_of_a_repeated_text_count_as_often_as_it_stands():
-    assert word_tokenizer(["a b", "c", "c", "b c"], 8).convert_ids_to_tokens([5, 6, 7]) == ["c", "b", "a"]
+    row = PairEncoder(tokenizer, 12).encode(pairs)[0]
+    assert tokenizer.decode(row["input_ids"]) == "[CLS] who wrote it ? [SEP] ann wrote it in the [SEP]"
 
 
 def test_tokenizer_survives_saving(tokenizer, tmp_path):
@@ -92,11 +88,6 @@ def test_encoding_equals_the_tokenizer_pair_by_pair(tokenizer, pairs):
         assert row["input_ids"] == expected["input_ids"]
         assert row["token_type_ids"] == expected["token_type_ids"]
         assert row["length"] == len(expected["input_ids"])
-
-
-def test_pair_is_cut_from_the_end_of_the_longer_text(tokenizer, pairs):
-    row = PairEncoder(tokenizer, 12).encode(pairs)[0]
-    assert tokenizer.decode(row["input_ids"]) == "[CLS] who wrote it ? [SEP] ann wrote it in the [SEP]"
 
 
 def test_token_types_are_left_out_where_the_tokenizer_has_none(tokenizer, pairs):

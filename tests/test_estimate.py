@@ -1,5 +1,4 @@
 import json
-import math
 from pathlib import Path
 
 import pytest
@@ -7,7 +6,7 @@ import pytest
 from as2lib import Study
 from as2lib.commands import print_plan
 from as2lib.paths import local_folder
-from as2lib.runs.estimate import KNOWN, PAIRS, encoder_weights, estimate, said, sizes
+from as2lib.runs.estimate import KNOWN, encoder_weights, estimate, said, sizes
 from as2lib.runs.store import Store
 
 ROOT = Path(__file__).parents[1]
@@ -59,24 +58,6 @@ def test_what_a_fit_scores_on_the_way_is_part_of_its_time(monkeypatch):
     name = "transfer/roberta-large/seed-0"
     store = Study.load("paper", {"grid": {}}).store
     assert estimate(store, name) == pytest.approx(expected)
-
-
-def test_every_encoder_of_the_papers_sizes_fits_into_the_memory_that_its_file_states(monkeypatch):
-    monkeypatch.setenv("AS2_ROOT", str(ROOT))
-    named = [KNOWN[teacher.name] for teacher in Study.load("paper").govern.teachers]
-    state = [16e-9 * depth * width * (4 * width + 2 * inner) for depth, width, inner in named]  # GB, embeddings apart
-    assert state == sorted(state)
-    assert state[-1] < 56 < 96
-
-
-def test_governs_epochs_are_those_of_the_pairs_it_reads(monkeypatch):
-    monkeypatch.setenv("AS2_ROOT", str(ROOT))
-    govern = Study.load("paper").govern
-    assert math.ceil(2_472_749 / 64) == 38_637  # the paper's epoch
-    assert math.ceil(PAIRS["wikiqa:train"] / 64) == govern.labelled_fit.evaluate_every == 136
-    assert math.ceil(0.9 * PAIRS["wikiqa:train"] / 64) == govern.teacher_fit.evaluate_every == 122
-    assert PAIRS["asnq:train"] / 64 / 2 == pytest.approx(govern.ablation.fit.steps, abs=1)
-    assert PAIRS["asnq:train"] / 237 == pytest.approx(Study.load("paper").cascade.fit.transfer.steps, abs=2)
 
 
 def test_a_plan_of_twice_as_many_seeds_is_looked_up_twice_as_often(root, monkeypatch, capsys):

@@ -72,23 +72,6 @@ def test_no_other_point_lies_between_a_label_and_its_own():
     assert numpy.linalg.norm(others[:, None] - arrow, axis=2).min() > 6
 
 
-def test_a_frontier_draws_rare_kinds_on_top():
-    points = pandas.DataFrame({"cost": 1.0, "value": 70.0, "front": False, "share": 0.0, "label": ""}, range(3))
-    points = points.assign(kind=["few", "many", "many"])
-    axes = figures.frontier(points, {"few": "o", "many": "s"}, ("WO+RR", 69.0), "T", "x", "y").axes[0]
-    few, many = (one.get_zorder() for one in axes.collections if len(one.get_offsets()))
-    assert few > many
-
-
-def test_ratios_draw_a_marker_a_column_on_a_logarithmic_axis():
-    table = pandas.DataFrame({"operations": [1.0, 3.0], "time": [1.0, float("nan")]}, index=["base", "ensemble"])
-    axes = figures.ratios(table, "Cost", "times base").axes[0]
-    assert axes.get_xscale() == "log"
-    assert [points.get_label() for points in axes.collections] == ["operations", "time"]
-    assert axes.collections[0].get_offsets().tolist() == [[1, 0], [3, 1]]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["base", "ensemble"]
-
-
 def test_dots_draw_a_further_column_hollow_and_name_it():
     table = pandas.DataFrame(
         {"MAP": [70.0, 72.0], "MAP ±": [0.5, float("nan")], "longer": [75.0, 76.0], "longer ±": [1.0, 0.2]},

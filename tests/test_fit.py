@@ -73,17 +73,6 @@ def test_batches_hold_pairs_of_similar_length():
     assert padded < 1.15 * length.sum()
 
 
-def test_the_same_run_made_twice_has_the_same_bytes(root):
-    first, second = (Store(Study.load("tiny")) for _ in range(2))
-    make_all(first, ["base/electra/seed-0"], progress=False)
-    before, folder = weights(first, "base/electra/seed-0"), first.folder("base/electra/seed-0")
-    scores = first.study.run("base/electra/seed-0").scores("test")
-    (folder / "done.json").rename(root / "moved.json")
-    assert make(second, "base/electra/seed-0")
-    assert same(before, weights(second, "base/electra/seed-0"))
-    assert scores.equals(second.study.run("base/electra/seed-0").scores("test"))
-
-
 def test_the_callers_threads_and_random_state_do_not_matter(root):
     store = Store(Study.load("tiny"))
     make_all(store, ["base/electra/seed-1"], progress=False)

@@ -21,13 +21,10 @@ def test_a_vote_can_be_right_where_the_mean_is_wrong_and_the_other_way_round():
     assert found.drawn == 0
 
 
-def test_a_drawn_vote_is_decided_by_the_mean():
+def test_votes_are_seen_from_the_student_and_a_drawn_one_is_decided_by_the_mean():
     found = premise([1, 0], [[0.9, 0.6], [0.4, 0.3]])
     assert found.drawn == 1
     assert found.vote == found["mean"] == 1
-
-
-def test_votes_are_seen_from_the_student():
     label, teachers = [1, 0], [[0.7, 0.3]]
     assert premise(label, teachers).vote == 1
     assert premise(label, teachers, [0.8, 0.2]).vote == 0

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from as2lib.kernels.cosinet import greatest, in_strips, reading_whole_batches, windows
+from as2lib.kernels.cosinet import greatest, in_strips, reading_whole_batches
 from as2lib.models.rank_rnn import RankRNN
 from as2lib.models.word_convolution import FrozenWordConvolution, WordConvolution
 
@@ -39,18 +39,6 @@ def inside(layer, *inputs):
     with reading_whole_batches(layer):
         assert "forward" in vars(layer)
         return layer(*inputs)
-
-
-def test_a_window_holds_the_words_around_and_nothing_beyond_the_text():
-    first, total = windows(torch.tensor([2, 1]), 3)
-    assert (first.tolist(), total) == ([0, 1, 4], 7)  # of 0 a b 0 0 c 0
-    assert windows(torch.tensor([3]), 2)[0].tolist() == [0, 1, 2]  # of a b c 0
-
-
-def test_the_last_word_of_a_text_fills_its_last_strip():
-    words, strips = in_strips(torch.tensor([3, 8, 9]))
-    assert strips.tolist() == [1, 1, 2]
-    assert words.tolist() == [0, 1, *[2] * 6, *range(3, 11), *range(11, 19), *[19] * 8]
 
 
 @pytest.mark.parametrize("lengths", [[2, 1], [8, 20, 1, 33]])

@@ -1,7 +1,6 @@
 """Students of teachers that differ by kind: their plan, and such a run from its teachers' logits to its scores."""
 
 import pytest
-from pandas import DataFrame
 from scipy.special import expit, logit
 
 from as2lib import Study
@@ -70,11 +69,6 @@ def test_a_student_of_kinds_learns_from_calibrated_scores_of_its_own_pairs(root)
     found = expit(fitted["weights"][0] * shares + fitted["intercept"])
     answered = dev.groupby("question_id")["label"].transform("max") == 1
     assert found[answered].mean() == pytest.approx(dev["label"][answered].mean(), abs=1e-3)
-
-
-def test_a_row_was_made_by_the_seeds_that_its_caption_names(root):
-    study, found = Study.load("tiny", KINDS | {"seeds": [0, 1]}), DataFrame({"run": ["ca/birnn"]}, index=["CA"])
-    assert tables.runs_behind(study, found) == {"CA": ["ca/birnn/seed-0"]}
 
 
 def test_the_answer_names_every_student_and_each_is_set_beside_its_own_twin(root):

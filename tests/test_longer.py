@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import pytest
 import torch
 from torch import nn
@@ -25,7 +23,7 @@ def test_a_row_comes_with_what_it_is_made_from_and_nothing_else(root):
     assert names == {f"longer/{prefix}/seed-0" for prefix in made_from}
 
 
-def test_a_longer_run_is_the_run_of_a_study_with_that_budget(root):
+def test_a_longer_run_is_the_run_of_a_study_with_that_budget_and_computes_as_its_section_says(root):
     found = with_rows("kd/electra", "teacher/roberta", precision="float32", kernels=True)
     backbones = {
         "backbones.electra.large.transfer_fit": {"steps": 8},
@@ -35,9 +33,6 @@ def test_a_longer_run_is_the_run_of_a_study_with_that_budget(root):
     for name in ("kd/electra/seed-0", "teacher/roberta/seed-0"):
         assert found.store.identity(f"longer/{name}") == other.store.identity(name)
         assert found.store.identity(f"longer/{name}") != found.store.identity(name)
-
-
-def test_a_longer_run_computes_as_its_section_says(root):
     found = with_rows("base/electra", kernels=False)
     run = found.plan["longer/base/electra/seed-0"]
     assert not found.store.kernels(run)
@@ -93,38 +88,15 @@ def test_points_are_ranked_by_dev_alone_beside_the_studys_own(root):
     assert budget.sentences_tried(study, budget.tried(with_rows("base/electra"))) == []
 
 
-def test_the_grid_varies_alpha_and_tau_alone(root):
+def test_other_grids_unknown_rows_and_a_study_without_longer_rows_are_refused_by_name(root):
     with pytest.raises(ValueError, match=r"longer.grid.learning_rate"):
         with_rows("base/electra", grid={"learning_rate": [1e-3, 2e-3]})
-
-
-def test_a_row_that_no_system_has_is_refused_by_name(root):
     for given in (with_rows("base/electra", "mhs/3h9"), with_rows("base/electra", once=["mhs/3h9"])):
         with pytest.raises(ValueError, match=r"longer.rows, longer.once: expected systems of CERBERUS.*got mhs/3h9"):
             given.plan  # noqa: B018
-
-
-def test_the_notebook_of_a_study_without_longer_rows_says_which_study_has_some(root):
     assert longer.runs(Study.load("tiny")) == []
     with pytest.raises(ValueError, match="tiny has no section `longer`"):
         budget.table(Study.load("tiny"))
-
-
-def test_the_budgets_are_said_from_the_fewest_steps_to_the_most_and_how_else_the_rows_differ(root):
-    alike, other = with_rows("base/electra"), with_rows("base/electra", kernels=False)
-    assert budget.computing(alike) == ""
-    said = "in float32 without the kernels of fits, where the others are in float32 with the kernels of fits"
-    assert budget.computing(other) == said
-    assert said in budget.caption(other)
-    trainings = {"transfer/a": {"steps": 145}, "transfer/b": {"steps": 1044}, "base/a": {"steps": None, "epochs": 3}}
-    study = SimpleNamespace(plan={name: SimpleNamespace(spec={"training": one}) for name, one in trainings.items()})
-    assert budget.steps(study, "transfer/") == "145 to 1,044 steps"
-    assert budget.steps(study, "base/") == "3 epochs"
-
-
-def test_an_answer_of_short_fits_says_where_the_longer_ones_stand(root):
-    assert longer.beside(with_rows("base/electra"), "A.") == "A. These fits are short; 13_budget has some longer ones."
-    assert longer.beside(Study.load("tiny"), "A.") == "A."
 
 
 def test_the_twin_of_a_row_is_itself_where_the_larger_budget_has_none(root):
@@ -135,23 +107,6 @@ def test_the_twin_of_a_row_is_itself_where_the_larger_budget_has_none(root):
     assert both == {"a, trained longer": "longer/kd/electra", "b": "base/electra"}
     assert "13_budget" in longer.note(both)
     assert longer.note({"b": "base/electra"}) == ""
-
-
-def test_members_of_ensembles_count_among_the_fits_and_belong_to_the_notebook(root):
-    study = with_rows("ensemble/distilled")
-    members = ["kd/electra", "kd/electra-from-roberta", "kd/electra-from-albert"]
-    assert longer.fits(study) == [f"longer/{prefix}" for prefix in ("ensemble/distilled", *members)]
-    (notebook,) = longer.notebooks(study)
-    assert {f"longer/{prefix}/seed-0" for prefix in members} < {*notebook.runs}
-
-
-def test_what_changes_with_the_budget_is_said_where_it_does(root):
-    seeds = Study.load("tiny").seeds
-    assert budget.other_changes(with_rows("base/electra", seeds=seeds)) == ""
-    other = with_rows("base/electra", seeds=[*seeds, 9], kernels=False)
-    assert budget.other_changes(other) == " (with it change kernels and seeds)"
-    rate = with_rows("direct/electra-base", seeds=seeds, direct=FIT | {"learning_rate": 0.5})
-    assert budget.other_changes(rate) == " (with it change the rate of fits without transfer)"
 
 
 def test_the_answer_sets_mhs_beside_the_student_of_one_teacher_and_says_what_each_costs(root):

@@ -28,15 +28,6 @@ def test_an_ensemble_is_the_mean_of_its_members(trained):
     assert facts["parameters"] == sum(teacher.facts["parameters"] for teacher in teachers)
 
 
-def test_each_finished_run_is_said_once_in_a_line(root):
-    lines = []
-    make_all(Store(Study.load("tiny")), ["lexical/word_overlap", "lexical/reciprocal_rank"], False, lines.append)
-    assert [line.split()[:4] for line in lines] == [
-        ["1", "of", "55", "lexical/reciprocal_rank"],
-        ["2", "of", "55", "lexical/word_overlap"],
-    ]
-
-
 def test_what_a_line_says_of_the_other_runs_is_looked_up_once(root, monkeypatch):
     """So a study of many runs looks at each as often as one of few."""
     store, looks, find = Store(Study.load("tiny")), Counter(), Store.find
@@ -54,12 +45,3 @@ def test_two_processes_make_a_run_once(root):
     code += "assert not other or os.wait()[1] == 0"
     found = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
     assert sorted(line for line in found.stdout.splitlines() if line in ("True", "False")) == ["False", "True"]
-
-
-def test_what_was_half_made_is_made_again(root):
-    store = Store(Study.load("tiny"))
-    partial = store.folder("lexical/word_overlap").with_name(store.folder("lexical/word_overlap").name + ".partial")
-    (partial / "scores").mkdir(parents=True)
-    (partial / "scores" / "test.parquet").write_text("half")
-    assert len(store.study.run("lexical/word_overlap").scores("test")) == 72
-    assert not partial.exists()

@@ -108,9 +108,14 @@ def test_a_perturbation_tells_heads_apart_and_its_seed_repeats_it():
     assert all(torch.equal(first[name], value) for name, value in fewer.items())
 
 
-def test_a_negative_perturbation_is_refused():
+def test_a_negative_perturbation_an_unsupported_family_and_an_albert_of_several_groups_are_refused_by_name():
     with pytest.raises(ValueError, match="perturb: expected 0"):
         MHSForSequenceClassification.from_backbone(backbone(), 3, 2, perturb=-0.1)
+    fields = {"model_type": "distilbert", "vocab_size": 50, "dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 32}
+    with pytest.raises(ValueError, match="got distilbert"):
+        MHSForSequenceClassification.from_backbone(cross_encoder.build(fields), 1, 2)
+    with pytest.raises(ValueError, match="num_hidden_groups 2"):
+        MHSForSequenceClassification.from_backbone(backbone("albert", num_hidden_groups=2), 2, 2)
 
 
 @pytest.mark.parametrize("heads", [1, 3, 5])
@@ -147,14 +152,3 @@ def test_padding_does_not_change_a_score(family):
 def test_a_body_that_leaves_no_layer_to_the_heads_is_refused(body):
     with pytest.raises(ValueError, match="body: expected 1 to 3"):
         MHSForSequenceClassification.from_backbone(backbone(), body, 3)
-
-
-def test_an_unsupported_family_is_refused_by_name():
-    fields = {"model_type": "distilbert", "vocab_size": 50, "dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 32}
-    with pytest.raises(ValueError, match="got distilbert"):
-        MHSForSequenceClassification.from_backbone(cross_encoder.build(fields), 1, 2)
-
-
-def test_an_albert_with_several_groups_of_layers_is_refused():
-    with pytest.raises(ValueError, match="num_hidden_groups 2"):
-        MHSForSequenceClassification.from_backbone(backbone("albert", num_hidden_groups=2), 2, 2)

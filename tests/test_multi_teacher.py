@@ -29,12 +29,6 @@ def test_kd_sum_is_the_sum_of_kd_over_the_teachers(b, k, seed, alpha):
         assert_close(getattr(found, name), sum(getattr(one, name) for one in each))
 
 
-def test_round_robin_takes_each_teacher_in_turn():
-    teachers = drawn(k=3)[1]
-    for step in range(7):
-        assert torch.equal(round_robin(step, teachers), teachers[:, [0, 1, 2, 0, 1, 2, 0][step]])
-
-
 def test_teachers_without_a_place_are_refused():
     student, teachers, labels = drawn()
     with pytest.raises(ValueError, match=r"shapes \(b, c\) and \(b, k, c\); got \(5, 2\) and \(5, 2\)"):

@@ -27,8 +27,12 @@ def read(path):
     return nbformat.read(path, as_version=4)
 
 
-def test_the_planned_notebooks_are_the_files():
+def test_the_planned_notebooks_are_the_files_and_the_readme_lists_them():
     assert [path.stem for path in PATHS] == [*sorted(planned()), "tutorial"]
+    readme = (ROOT / "README.md").read_text()
+    for notebook in planned().values():
+        row = f"| [{notebook.name}](notebooks/{notebook.name}.ipynb) | {notebook.question} | {notebook.reproduces} |"
+        assert row in readme
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
@@ -37,17 +41,13 @@ def test_a_notebook_is_read_not_scrolled(path):
     lines = [sum(bool(line.strip()) for line in source.splitlines()) for source in cells]
     assert sum(lines) <= 90
     assert max(lines) <= 10
-
-
-def test_the_readme_lists_the_planned_notebooks():
-    readme = (ROOT / "README.md").read_text()
-    for notebook in planned().values():
-        row = f"| [{notebook.name}](notebooks/{notebook.name}.ipynb) | {notebook.question} | {notebook.reproduces} |"
-        assert row in readme
+    cells = read(path).cells
+    assert len(cells) <= 30
+    assert max(len(cell.source.splitlines()) for cell in cells if cell.cell_type == "code") <= 25
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_a_notebook_has_no_outputs_no_counts_and_no_paths(path):
+def test_a_notebook_has_two_parameters_no_outputs_no_counts_and_no_paths(path):
     notebook = read(path)
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -55,17 +55,6 @@ def test_a_notebook_has_no_outputs_no_counts_and_no_paths(path):
             assert cell.execution_count is None
     assert str(Path.home()) not in path.read_text()
     assert str(ROOT.parent) not in path.read_text()
-
-
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_a_notebook_is_short_and_its_cells_are(path):
-    cells = read(path).cells
-    assert len(cells) <= 30
-    assert max(len(cell.source.splitlines()) for cell in cells if cell.cell_type == "code") <= 25
-
-
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_a_notebook_has_two_parameters(path):
     tagged = [cell for cell in read(path).cells if "parameters" in cell.metadata.get("tags", [])]
     assert [cell.source for cell in tagged] == ['study = "sample"\noverrides = {}']
 

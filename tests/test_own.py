@@ -50,12 +50,9 @@ def test_columns_are_recognised_by_what_they_are_called_or_by_what_is_in_them(na
     assert recognised(names, data) == expected
 
 
-def test_an_id_of_rows_is_no_id_of_questions():
+def test_an_id_of_rows_is_no_id_of_questions_and_columns_that_are_not_recognised_are_named():
     data = [{"id": str(i), "query": "who is it ?", "text": f"it is {i}", "gold": str(i % 2)} for i in range(4)]
     assert recognised(list(data[0]), data) == {"question": "query", "answer": "text", "label": "gold"}
-
-
-def test_columns_that_are_not_recognised_are_named_with_what_to_say():
     with pytest.raises(
         ValueError, match=r"recognised as label among query, sentence, note; say --columns label=THEIRS"
     ):
@@ -82,14 +79,11 @@ def test_a_file_is_split_by_question_the_same_way_in_every_format_and_order(tmp_
     assert "splits: made here by question, at random with seed 0: train 21, dev 3, test 6 questions" in own.said
 
 
-def test_one_question_under_two_ids_stays_in_one_split(tmp_path):
+def test_one_question_under_two_ids_stays_in_one_split_and_rows_that_lie_apart_are_brought_together_and_said(tmp_path):
     found = [{"qid": f"{copy}-{row['query']}", **row} for copy in "ab" for row in rows()]
     own = own_pairs(str(write(tmp_path / "my.tsv", found)), tmp_path / "data")
     for split in own.splits.values():
         assert split.questions == 2 * split.rows["question"].nunique()
-
-
-def test_rows_of_a_question_that_lie_apart_are_brought_together_and_said(tmp_path):
     found = rows()
     random.Random(0).shuffle(found)
     own = own_pairs(str(write(tmp_path / "my.tsv", found)), tmp_path / "data")

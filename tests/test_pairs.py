@@ -111,14 +111,11 @@ def test_a_part_may_ask_for_questions_without_a_correct_candidate(tmp_path):
         load_unlabelled(tmp_path, "train=unanswered")
 
 
-def test_unknown_policy_is_refused(tmp_path):
+def test_unknown_policy_and_one_that_leaves_no_question_are_refused(tmp_path):
     with pytest.raises(ValueError, match="questions must be one of answered, mixed, all, got 'clean'"):
         load_pairs(tmp_path / "none.tsv", questions="clean")
     with pytest.raises(ValueError, match="questions must be one of"):
         filter_questions(from_rows(DICTS), "clean")
-
-
-def test_policy_that_leaves_no_question_is_refused(tmp_path):
     path = write(tmp_path / "my.tsv", ROWS[3:])
     assert refusal(path) == 'my.tsv: no question is left under questions="answered"; "all" keeps every one'
 
@@ -172,9 +169,14 @@ def test_columns_may_come_in_another_order_but_no_others(tmp_path, kind):
     assert "(extra note)" in refusal(path)
 
 
-def test_column_given_twice_is_refused(tmp_path):
+def test_a_column_twice_a_row_longer_than_a_block_and_a_file_that_is_no_parquet_are_refused(tmp_path, monkeypatch):
     path = write(tmp_path / "my.tsv", [(*row, 1) for row in ROWS], (*COLUMNS, "label"))
     assert "expected each column once" in refusal(path)
+    (tmp_path / "my.parquet").write_text("no")
+    assert refusal(tmp_path / "my.parquet").startswith("my.parquet: expected a Parquet file, got ")
+    monkeypatch.setattr(formats, "_BLOCK", 64)
+    path = write(tmp_path / "my.tsv", [*ROWS, ("q4", "Who?", "a" * 200, 1)])
+    assert refusal(path).startswith("my.tsv: expected rows of at most 64 bytes, got ")
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -285,12 +287,6 @@ def test_a_question_id_with_two_question_texts_is_refused(tmp_path, kind, monkey
     assert refusal(path, lambda path: load_unlabelled(path)).startswith(expected)
 
 
-def test_row_longer_than_a_block_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(formats, "_BLOCK", 64)
-    path = write(tmp_path / "my.tsv", [*ROWS, ("q4", "Who?", "a" * 200, 1)])
-    assert refusal(path).startswith("my.tsv: expected rows of at most 64 bytes, got ")
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -318,11 +314,6 @@ def test_byte_order_mark_is_passed_over(tmp_path, kind):
     path = write(tmp_path / f"my.{kind}", ROWS)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert as_rows(load_pairs(path, questions="all")) == ROWS
-
-
-def test_file_that_is_not_parquet_is_refused(tmp_path):
-    (tmp_path / "my.parquet").write_text("no")
-    assert refusal(tmp_path / "my.parquet").startswith("my.parquet: expected a Parquet file, got ")
 
 
 def test_official_wikiqa_files_are_read_without_quoting(tmp_path):
@@ -407,7 +398,7 @@ def test_question_may_go_on_in_the_next_shard(tmp_path):
     assert as_rows(load_pairs(tmp_path, "train", "all")) == ROWS
 
 
-def test_hub_set_is_asked_for_by_config_revision_and_split(monkeypatch):
+def test_a_hub_set_is_asked_for_by_config_revision_and_split_and_out_of_reach_says_how_to_map_a_folder(monkeypatch):
     asked = []
 
     def load_dataset(*names, **options):
@@ -419,8 +410,6 @@ def test_hub_set_is_asked_for_by_config_revision_and_split(monkeypatch):
     expected = {"revision": "abc", "split": "validation"}
     assert asked == [("community-datasets/selqa", "answer_selection_experiments", expected)]
 
-
-def test_hub_out_of_reach_says_how_to_map_a_folder(monkeypatch):
     def load_dataset(*_, **__):
         raise ConnectionError("Couldn't reach the Hub\nand a second line")
 
@@ -432,14 +421,10 @@ def test_hub_out_of_reach_says_how_to_map_a_folder(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_unlabelled_drops_labels_and_keeps_every_question(tmp_path, kind):
+def test_unlabelled_drops_labels_keeps_every_question_and_makes_ids_of_its_own(tmp_path, kind):
     pairs = load_unlabelled(write(tmp_path / f"my.{kind}", [(*row[:3], 5) for row in ROWS]))
     assert as_rows(pairs) == [row[:3] for row in ROWS]
     assert pairs.column_names == list(COLUMNS[:3])
-
-
-@pytest.mark.parametrize("kind", FORMATS)
-def test_unlabelled_makes_ids_of_its_own_for_each_file(tmp_path, kind):
     path, other = (
         write(tmp_path / f"{name}.{kind}", [row[1:3] for row in rows], COLUMNS[1:3])
         for name, rows in (("my", ROWS), ("other", ROWS[:1]))
@@ -537,12 +522,6 @@ def test_folds_leave_out_every_question_once():
     assert max(map(len, left)) - min(map(len, left)) <= 1
     with pytest.raises(ValueError, match="expected 0 to 9, got 10"):
         leave_out(pairs, 10, 10)
-
-
-def test_the_sample_corpus_is_generated_once(monkeypatch):
-    pairs = load_pairs("sample", "dev")
-    monkeypatch.setattr(module, "_generate", None)
-    assert as_rows(load_pairs("sample", "dev")) == as_rows(pairs)
 
 
 def test_the_sample_pool_has_no_labels():

@@ -6,33 +6,27 @@ from as2lib import Study
 from as2lib.paths import find_root
 
 
-def test_a_study_loads_by_name_and_by_path(root):
+def test_a_study_loads_by_name_by_path_and_as_itself(root):
     assert Study.load("tiny") == Study.load(root / "params" / "tiny.yaml")
+    study = Study.load("tiny")
+    assert Study.load(study) is study
 
 
-def test_overrides_replace_nested_and_dotted_keys_and_nothing_else(root):
+def test_overrides_replace_nested_and_dotted_keys_and_give_reports_a_name_of_their_own(root):
     study = Study.load("tiny", {"fit.adapt.steps": 3, "distillation": {"tau": 5}})
     assert study.fit.adapt.steps == 3
     assert study.fit.adapt.batch_size == 8
     assert (study.distillation.alpha, study.distillation.tau) == (0.5, 5)
-
-
-def test_numbers_in_exponent_form_are_numbers(root):
-    path = root / "params" / "tiny.yaml"
-    path.write_text(path.read_text().replace("learning_rate: 0.001", "learning_rate: 1e-3"))
-    assert Study.load("tiny").fit.transfer.learning_rate == 0.001
-
-
-def test_a_study_with_overrides_has_a_name_of_its_own_for_its_reports(root):
     assert Study.load("tiny").variant == "tiny"
     changed = Study.load("tiny", {"fit.adapt.steps": 3})
     assert changed.variant.startswith("tiny-")
     assert changed.variant != Study.load("tiny", {"fit.adapt.steps": 4}).variant
 
 
-def test_loading_a_loaded_study_gives_it_back(root):
-    study = Study.load("tiny")
-    assert Study.load(study) is study
+def test_numbers_in_exponent_form_are_numbers(root):
+    path = root / "params" / "tiny.yaml"
+    path.write_text(path.read_text().replace("learning_rate: 0.001", "learning_rate: 1e-3"))
+    assert Study.load("tiny").fit.transfer.learning_rate == 0.001
 
 
 def test_the_root_is_found_upwards(tmp_path, monkeypatch):

@@ -161,14 +161,11 @@ def test_negative_zero_ties_with_zero():
     assert summary(["q", "q"], [1, 0], [0.0, -0.0])["P@1"] == 0
 
 
-def test_top_ties_is_the_share_of_questions_with_two_leaders():
+def test_leaders_are_counted_and_the_first_incorrect_one_is_the_top():
     question_id, label, score = list("aabbbccd"), [0, 1, 0, 0, 1, 0, 0, 1], [1, 1, 2, 1, 1, 3, 3, 0]
     assert top_ties(question_id, label, score) == pytest.approx(1 / 3)
     assert top_ties(question_id, label, score, questions="mixed") == 0.5
     assert top_ties(question_id, label, score, questions="all") == 0.5
-
-
-def test_top_is_the_first_incorrect_candidate_among_the_leaders():
     rows = top(list("babbaa"), [1, 1, 0, 0, 1, 0], [5, 2, 5, 5, 2, 1])
     assert rows.to_dict() == {"b": 2, "a": 1}
     assert list(rows.index) == ["b", "a"]
@@ -198,18 +195,12 @@ def test_any_kind_of_sequence_gives_the_same_table(as_ids, as_labels):
     pd.testing.assert_frame_equal(found, expected, check_index_type=False)
 
 
-def test_columns_of_a_dataset_are_taken_as_they_are():
+def test_columns_of_a_dataset_a_series_of_any_index_and_integer_ids_are_taken_as_they_are():
     pairs = datasets.Dataset.from_dict({"question_id": ["b", "a", "b"], "label": [0, 1, 1], "score": [0.1, 0.2, 0.3]})
     found = per_question(pairs["question_id"], pairs["label"], pairs["score"])
     assert found["RR"].to_dict() == {"b": 1, "a": 1}
-
-
-def test_a_series_is_read_by_position_not_by_index():
     label = pd.Series([0, 1], index=[1, 0])
     assert summary(["q", "q"], label, pd.Series([1.0, 2.0]))["P@1"] == 1
-
-
-def test_integer_ids_stay_integers():
     assert list(per_question([7, 3, 7], [1, 1, 0], [1, 2, 3]).index) == [7, 3]
 
 

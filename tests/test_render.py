@@ -20,28 +20,22 @@ def executed(tmp_path):
     return tmp_path / "01.ipynb"
 
 
-def test_a_page_has_a_title_folded_code_output_and_neighbours(executed, tmp_path):
+def test_a_page_has_a_title_folded_code_output_and_the_neighbours_that_there_are(executed, tmp_path):
     page = render(executed, tmp_path / "01_data.html", NAMES).read_text()
     assert "<title>01 · The data</title>" in page
     assert page.index("<details>") < page.index("secret") < page.index("</details>") < page.index("&lt;shown&gt;")
     assert page.count('href="02_teachers.html"') == 3
     assert page.count('href="index.html"') >= 4
     assert ".ipynb" not in page
-
-
-def test_a_page_asks_nothing_of_the_network(executed, tmp_path):
-    page = render(executed, tmp_path / "01_data.html", NAMES).read_text()
-    assert not re.search("https?:", page.replace("http://www.w3.org", ""))
-    assert "src=" not in page
-
-
-def test_the_same_notebook_gives_the_same_page(executed, tmp_path):
-    pages = [render(executed, tmp_path / folder / "01_data.html", NAMES).read_bytes() for folder in ("a", "b")]
-    assert pages[0] == pages[1]
-
-
-def test_the_first_page_has_no_previous_and_the_last_no_next(executed, tmp_path):
     first = render(executed, tmp_path / "index.html", NAMES).read_text()
     assert "←" not in first
     last = render(executed, tmp_path / "02_teachers.html", NAMES).read_text()
     assert "→" not in last
+
+
+def test_a_page_asks_nothing_of_the_network_and_is_the_same_again(executed, tmp_path):
+    page = render(executed, tmp_path / "01_data.html", NAMES).read_text()
+    assert not re.search("https?:", page.replace("http://www.w3.org", ""))
+    assert "src=" not in page
+    pages = [render(executed, tmp_path / folder / "01_data.html", NAMES).read_bytes() for folder in ("a", "b")]
+    assert pages[0] == pages[1]

@@ -41,16 +41,6 @@ def test_a_table_that_is_only_shown_leaves_no_file(report, tmp_path):
     assert not (tmp_path / "reports").exists()
 
 
-def test_a_figure_has_the_same_bytes_again(report, tmp_path):
-    found, folder = [], tmp_path / "reports" / "tiny" / "figures"
-    for _ in range(2):
-        table = pandas.DataFrame({"x": [1, 2, 1, 2], "y": [1, 3, 2, 4], "system": ["a", "a", "b", "b"]})
-        figure = figures.lines(table, "x", "y", "system", "Title", "x", "y")
-        assert "Figure 02.1: Title." in report.figure(figure, 1, "Title", "Caption.").data
-        found.append([(folder / f"02_figure_1.{kind}").read_bytes() for kind in ("svg", "png")])
-    assert found[0] == found[1]
-
-
 def test_recorded_numbers_and_claims_are_kept_together(report, tmp_path):
     report.record(**{"x MAP": pandas.Series([1.5]).iloc[0], "n": 3, "one seed ±": float("nan")})
     report.say("one", "two")

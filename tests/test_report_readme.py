@@ -21,7 +21,7 @@ def folder(root):
     return folder
 
 
-def test_the_page_has_the_first_finding_of_each_notebook_and_the_tables_that_are_there(folder):
+def test_the_page_has_the_first_finding_of_each_notebook_and_the_tables_and_figures_that_are_there(folder):
     page = write(Study.load("tiny")).read_text(encoding="utf-8")
     assert page.startswith("# a study for the tests\n")
     assert "- MHS is ahead.\n- One system is on the front.\n\n" in page
@@ -33,6 +33,8 @@ def test_the_page_has_the_first_finding_of_each_notebook_and_the_tables_that_are
         "within 2 points of MAP, no less than gains that the papers report (MHS over its base model, WikiQA: 1.7)"
         in page
     )
+    (folder / "figures" / "11_figure_1.png").write_bytes(b"")
+    assert "](figures/11_figure_1.png)" in write(Study.load("tiny")).read_text(encoding="utf-8")
 
 
 def test_the_further_sentences_of_a_finding_stand_below_it(folder):
@@ -41,11 +43,6 @@ def test_the_further_sentences_of_a_finding_stand_below_it(folder):
     page = write(Study.load("tiny")).read_text(encoding="utf-8")
     first, *more = found.replace(". It", ".@It").replace(". 2", ".@2").split("@")
     assert "\n".join([f"- {first}", *(f"  - {one}" for one in more), "- One system"]) in page
-
-
-def test_a_figure_is_shown_where_it_was_drawn(folder):
-    (folder / "figures" / "11_figure_1.png").write_bytes(b"")
-    assert "](figures/11_figure_1.png)" in write(Study.load("tiny")).read_text(encoding="utf-8")
 
 
 def test_numbers_stand_right_and_texts_left():

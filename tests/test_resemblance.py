@@ -46,12 +46,6 @@ def test_own_teacher_compares_the_diagonal_with_the_rest_of_its_column(seeds):
     assert said.startswith("By the paper's measure 2 of the 3 heads agree most with")
 
 
-def test_the_test_of_the_own_teacher_pairs_questions(trained, seeds):
-    found = resemblance.own_teacher_test(trained.study, seeds)
-    assert found.n <= 15
-    assert found.difference == pytest.approx(found.mean_a - found.mean_b)
-
-
 def test_majorities_count_every_answered_question_once(trained, student, seeds):
     table = resemblance.majorities(seeds)
     assert table["questions"].sum() == 15

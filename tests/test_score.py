@@ -5,8 +5,7 @@ from datasets import Dataset
 
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.models import cross_encoder
-from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.score import on_threads, probability, score
+from as2lib.score import score
 
 WORDS = "a b c d e f g h i j k l m n o p".split()
 
@@ -43,13 +42,6 @@ def test_a_score_is_the_float64_probability_of_class_one(scorer):
     assert found.head_logits is None
 
 
-def test_a_student_gives_its_heads_logits_too(scorer):
-    student = MHSForSequenceClassification.from_backbone(scorer[0], 1, 3)
-    found = score(student, pairs(), scorer[1])
-    assert found.head_logits.shape == (37, 3, 2)
-    numpy.testing.assert_allclose(probability(found.head_logits).mean(axis=1), found.score, atol=1e-6)
-
-
 def test_bf16_is_near_float32_and_has_hardly_more_ties(scorer):
     exact, fast = (score(scorer[0], pairs(), scorer[1], precision).score for precision in ("float32", "bf16"))
     assert numpy.abs(exact - fast).max() < 0.05
@@ -74,10 +66,3 @@ def test_the_model_keeps_its_mode_and_is_scored_without_dropout(scorer):
 def test_an_unknown_precision_is_refused(scorer):
     with pytest.raises(ValueError, match="float16"):
         score(scorer[0], pairs(), scorer[1], "float16")
-
-
-def test_the_callers_thread_count_comes_back():
-    before = torch.get_num_threads()
-    with on_threads(before + 1):
-        assert torch.get_num_threads() == before + 1
-    assert torch.get_num_threads() == before

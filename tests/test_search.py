@@ -11,11 +11,8 @@ from as2lib.runs.store import Store
 GRID = {"grid.alpha": [0.0, 0.9], "grid.learning_rate": [1e-3, 2e-3, 3e-3]}
 
 
-def test_without_a_grid_nothing_is_searched(root):
+def test_without_a_grid_and_with_one_point_a_key_nothing_is_searched(root):
     assert not [name for name in plan(Study.load("tiny")) if name.startswith(("grid/", "select/"))]
-
-
-def test_a_grid_of_one_point_a_key_is_no_search_but_takes_effect_nowhere_by_surprise(root):
     assert plan(Study.load("tiny", {"grid.tau": [5.0]})).keys() == plan(Study.load("tiny")).keys()
 
 

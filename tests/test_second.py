@@ -4,7 +4,7 @@ import pytest
 from as2lib import Study
 from as2lib.papers import claims
 from as2lib.papers.cerberus import second, second_tables, systems
-from tests.invented import FIT, invent
+from tests.invented import FIT
 
 ROWS = ["teacher/roberta", "base/electra", "mhs/3h1", "ensemble/distilled", "lexical/overlap_then_rank"]
 NAMES = {"electra": "E", "roberta": "R", "albert": "A"}
@@ -24,45 +24,13 @@ def with_rows(root, *rows, shared=True, **more):
     return Study.load("tiny", {"second": given, "data.allow_shared_questions": shared})
 
 
-def test_rows_come_with_what_they_are_made_from_and_nothing_else(root):
+def test_rows_come_with_what_they_are_made_from_for_one_seed_but_where_others_teach(root):
     names = {run.name for run in second.runs(with_rows(root, "kd/electra"))}
     assert names == {f"second/{prefix}/seed-0" for prefix in ("teacher/electra", "kd/electra")}
     assert second.runs(Study.load("tiny")) == []
-
-
-def test_one_seed_of_a_row_but_where_others_teach(root):
     alone, hydra = ({r.name for r in second.runs(with_rows(root, row))} for row in ("base/electra", "hydra/3h1"))
     assert alone == {"second/base/electra/seed-0"}
     assert hydra == {"second/hydra/3h1/seed-0", *(f"second/base/electra/seed-{seed}" for seed in range(3))}
-
-
-def test_every_family_learns_from_its_own_part_and_all_from_pretrained_weights(root):
-    runs = {run.name: run for run in second.runs(with_rows(root, *ROWS))}
-    assert runs["second/teacher/albert/seed-0"].data["train"] == [str(root / "pool.tsv")]
-    student = runs["second/mhs/3h1/seed-0"]
-    assert student.data["train"] == [str(root / "train.tsv")]
-    assert student.data["test"] == [str(root / "test.tsv")]
-    assert set(student.parents) == {"teachers"}
-    assert student.spec["training"]["steps"] == 9
-
-
-def test_base_models_may_have_a_budget_of_their_own_and_the_caption_says_both(root):
-    study = with_rows(root, *ROWS, base_fit=FIT | {"steps": 12})
-    runs = {run.name: run.spec.get("training", {}).get("steps") for run in second.runs(study)}
-    assert [runs[f"second/{row}/seed-0"] for row in ROWS[:3]] == [9, 12, 12]
-    said = second_tables.caption(study, pandas.DataFrame({"questions": [15]}))
-    assert "15 questions" in said
-    assert "9 steps of 8 pairs" in said
-    assert "models of the base size, students among them: 12 steps of 8 pairs" in said
-    page = second_tables.sentence_target(study)
-    assert "9 steps of 8 pairs" in page
-    assert "12 steps of 8 pairs" in page
-    noted = with_rows(root, *ROWS, note="Found by trial.")
-    assert second_tables.sentence_target(noted).endswith("last weights. Found by trial.")
-    assert "last weights. Found by trial. Learnt from" in second_tables.caption(
-        noted, pandas.DataFrame({"questions": [15]})
-    )
-    assert f"A {root / 'pool.tsv'}" in said
 
 
 def test_a_run_is_that_of_a_study_with_this_transfer_set(root):
@@ -75,26 +43,11 @@ def test_a_run_is_that_of_a_study_with_this_transfer_set(root):
             assert found.store.identity(f"second/{row}/seed-0") == other.store.identity(f"{prefix}/seed-0")
 
 
-def test_rows_stand_in_the_papers_order_under_names_of_their_own(root):
-    found = systems.on_second(with_rows(root, *ROWS))
-    assert {row.prefix for row in found} == {f"second/{row}" for row in ROWS}
-    assert {row.prefix: row.label for row in found}["second/base/electra"] == "no teacher, E base"
-    assert systems.on_second(Study.load("tiny")) == []
-
-
 def test_no_two_models_of_the_catalogue_share_a_name(root):
     same = {family: Study.load("tiny").backbones[family].name for family in NAMES}  # as on the target
     found = systems.systems(with_rows(root, *ROWS, names=same))
     names = [found[prefix].name for row in ROWS for prefix in (row, f"second/{row}")]
     assert len({*names}) == len(names)
-
-
-def test_the_power_on_both_targets_is_that_of_the_pairs_that_are_named(root):
-    study = with_rows(root, *ROWS, **parts(root) | {"train": {family: [str(root / "train.tsv")] for family in NAMES}})
-    invent(study)
-    said = second_tables.sentence_power(study)
-    assert "points between ensemble of 3 distilled of one family and E base on these" in said
-    assert f"points between ensemble of 3 distilled of one family and {study.backbones['electra'].name} base." in said
 
 
 def test_the_papers_rows_that_are_not_run_here_stand_in_their_places_without_numbers_of_ours(root):
@@ -117,14 +70,6 @@ def test_claims_of_the_second_target_are_about_the_runs_that_a_study_has_there(r
     assert set(there["a"]) == {"transfer-mhs/3h1"}
     assert "transfer/electra-base" in set(there["b"])
     assert claims.in_this_study(with_rows(root, *ROWS), listed).equals(listed)
-
-
-def test_only_pairs_whose_rows_there_are_get_compared(root):
-    assert second_tables.pairs(with_rows(root, *ROWS)) == [
-        ("second/ensemble/distilled", "second/base/electra"),
-        ("second/mhs/3h1", "second/base/electra"),
-        ("second/mhs/3h1", "second/ensemble/distilled"),
-    ]
 
 
 def test_unknown_rows_and_missing_families_are_refused_by_name(root):

@@ -71,15 +71,12 @@ def test_equal_systems_are_equivalent_and_not_different():
     assert (found.wins, found.losses, found.ties) == (0, 0, 3)
 
 
-def test_a_constant_difference_is_its_own_interval():
+def test_a_constant_difference_is_its_own_interval_and_a_constant_system_has_no_rank_correlation():
     b = np.array([0.1, 0.3, 0.7, 0.2])
     found = compare(b + 0.1, b)
     assert (found.low, found.high) == pytest.approx((0.1, 0.1))
     assert (found.effect, found.equivalence_p) == (1, 1)
     assert compare(b + 0.01, b).equivalence_p == 0
-
-
-def test_a_constant_system_has_no_rank_correlation():
     found = compare([0.1, 0.5, 0.9], [1.0, 1.0, 1.0])
     assert np.isnan([found.spearman, found.spearman_p]).all()
 
@@ -105,12 +102,9 @@ def test_swapping_the_systems_mirrors_the_comparison(pairs):
     assert there.low <= there.high
 
 
-def test_series_are_paired_by_index(systems):
+def test_series_are_paired_by_index_and_the_same_seed_gives_the_same_interval(systems):
     a, b = (pd.Series(values, index=[f"q{i}" for i in range(len(values))]) for values in systems)
     assert compare(a, b.iloc[::-1]) == compare(a, b) == compare(*systems)
-
-
-def test_the_same_seed_gives_the_same_interval_and_another_seed_another(systems):
     assert compare(*systems) == compare(*systems)
     assert compare(*systems).low != compare(*systems, seed=1).low
 
@@ -154,14 +148,11 @@ def test_seeds_that_agree_add_nothing_and_seeds_that_differ_widen_the_interval(s
     assert high - low > 2 * (same[1] - same[0])
 
 
-def test_seeds_alone_give_the_distribution_of_their_resampled_mean():
+def test_seeds_alone_give_the_distribution_of_their_resampled_mean_drawn_for_both_systems_together():
     # two seeds whose difference is 0 and 1 in every question: their mean is 0, 1/2 and 1 with chances 1/4, 1/2, 1/4
     a, b = np.tile([0.0, 1.0], (5, 1)), np.zeros((5, 1))
     assert interval_over_seeds(a, b, confidence=0.95) == (0, 1)
     assert interval_over_seeds(a, b, confidence=0.4) == (0.5, 0.5)
-
-
-def test_seeds_are_drawn_for_both_systems_together():
     a = np.tile([0.0, 1.0], (5, 1))
     assert interval_over_seeds(a, a) == (0, 0)
 
@@ -196,12 +187,9 @@ def test_seeds_that_cannot_be_paired_are_refused(a, b, message):
         interval_over_seeds(a, b)
 
 
-def test_holm_adjusts_in_the_order_given():
+def test_holm_adjusts_in_the_order_given_and_does_not_count_what_was_not_tested():
     # sorted .01 .02 .04 times 3, 2, 1, then never smaller than the one before
     np.testing.assert_allclose(holm([0.04, 0.01, 0.02]), [0.04, 0.03, 0.04])
-
-
-def test_holm_does_not_count_what_was_not_tested():
     np.testing.assert_allclose(holm([0.04, np.nan, 0.01]), [0.04, np.nan, 0.02])
     assert np.isnan(holm([np.nan])).all()
     assert len(holm([])) == 0

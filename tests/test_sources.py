@@ -38,14 +38,11 @@ def folder(tmp_path):
     return folder
 
 
-def test_sample_identity_is_version_seed_corpus_and_split():
+def test_an_identity_is_version_seed_corpus_and_split_or_a_hub_sets_name_config_revision_and_split():
     expected = {"kind": "sample", "name": "sample", "version": sample.VERSION, "seed": 9, "split": "dev"}
     assert identity("sample@9", "dev") == expected
     assert identity("sample", "dev")["seed"] == sample.DEFAULT_SEED
     assert identity("sample", "dev") != identity("sample-transfer", "dev") != identity("sample-transfer", "test")
-
-
-def test_hub_identity_is_name_config_revision_and_split():
     named = {"name": "community-datasets/selqa", "config": "answer_selection_experiments"}
     assert identity("selqa", "train") == {"kind": "hub", **named, "revision": "main", "split": "train"}
 
@@ -86,10 +83,6 @@ def test_the_real_sets_have_the_known_fingerprints_and_the_published_sizes(root,
     assert fingerprint(load_unlabelled(name, split)) == fingerprint(pairs.remove_columns("label"))
     answered = load_pairs(name, split)
     assert (len(set(answered["question_id"])), len(answered), sum(answered["label"])) == published
-
-
-def test_known_name_and_hub_name_are_the_same_set():
-    assert identity("wikiqa", "dev") == identity("microsoft/wiki_qa", "validation")
 
 
 def test_revision_is_pinned_after_an_at_sign():

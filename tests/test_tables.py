@@ -26,12 +26,6 @@ def test_a_result_is_the_mean_over_seeds_in_percent_beside_the_published_one(tra
     assert numpy.isnan(found.loc["MHS", "MAP ±"])  # one seed has no spread
 
 
-def test_published_tables_have_the_papers_rows():
-    table = results.published("cerberus_table2")
-    assert table["row"].tolist() == list(range(1, 15))
-    assert results.published("cerberus_table1").query("dataset == 'WikiQA' and split == 'test'")["pairs"].item() == 2351
-
-
 def test_a_row_that_the_paper_lacks_is_missing_not_zero():
     found = results.published_row(results.published("cerberus_table2"), "ensemble/teachers", "WikiQA")
     assert all(numpy.isnan(value) for value in found.values())
@@ -104,14 +98,6 @@ def test_a_sure_head_weighs_more_in_a_mean_of_logits():
     assert found.to_dict() == {"probability": 0, "logit": 100}  # means of 0.55 and 0.6; of 2.4 and 0.4 in logits
 
 
-def test_curves_have_a_point_an_entry_and_a_part_a_head(trained):
-    dev = results.curves(trained.study, {"teacher": "teacher/electra"}, "dev_MAP")
-    assert dev["step"].tolist() == [2, 4, 6]
-    assert dev["dev_MAP"].between(0, 100).all()
-    soft = results.curves(trained.study, {"MHS": "mhs/3h1"}, "soft", ["a", "b", "c"])
-    assert len(soft) == 3 * len([entry for entry in trained.study.run("mhs/3h1/seed-0").log() if "soft" in entry])
-
-
 def test_a_sentence_of_confidence_counts_the_teachers_that_are_less_sure(trained):
     def said(*shares):
         return tables.sentences_confidence(trained.study, pandas.DataFrame({"near 0 or 1": shares}))[1]
@@ -153,31 +139,10 @@ def test_one_encoder_behind_three_names_is_said_and_three_encoders_are_not(monke
     assert tables.note_on_families(Study.load("paper")) == tables.note_on_families(Study.load("sample")) == ""
 
 
-def test_search_spaces_are_stored_as_printed_and_notebook_03_says_them():
-    spaces = results.published("cerberus_search").set_index("parameter")["values"]
-    assert spaces["batch size"].split() == ["8", "16", "24", "32", "64"]
-    said = (Path(__file__).parents[1] / "notebooks/03_distillation.ipynb").read_text()
-    for name in ("steps", "steps, ASNQ", "steps between evaluations", "patience", "patience, ASNQ"):
-        assert f"{int(spaces[name]):,}" in said
-    figure = results.published("cascade_figure2").set_index("quantity")["value"]
-    assert figure["highest P@1"] - figure["lowest P@1"] == pytest.approx(5.6)
-
-
 def test_the_ensemble_of_one_family_has_one_name_on_every_page():
     named = systems.systems(Study.load("sample"))["ensemble/distilled"]
     assert [one.label for one in tables.OVERVIEW if one.prefix == named.prefix] == [named.name]
     assert named.name == f"ensemble of {named.label}"
-
-
-def test_the_weights_that_dev_gave_an_ensemble_are_said_by_seed():
-    facts = {"ensemble/kd": [{"weights": [0.25, 0.75, 0.0]}, {"weights": [0.5, 0.0, 0.5]}]}
-    runs = lambda prefix: [SimpleNamespace(facts=one) for one in facts.get(prefix, [{}, {}])]  # noqa: E731
-    study = Study.load("sample").model_copy(update={"seeds": [0, 1]})
-    given = SimpleNamespace(runs=runs, seeds=study.seeds, backbones=study.backbones, mhs=study.mhs)
-    assert tables.sentences_weights(given) == [
-        "Dev weighs the members of the ensemble of 3 distilled of three families by 0.25 / 0.75 / 0.00 and 0.50 / "
-        "0.00 / 0.50 (seeds 0 and 1)."
-    ]
 
 
 def test_captions_tell_what_differs_from_the_paper_where_the_number_stands(monkeypatch):

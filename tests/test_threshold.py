@@ -53,23 +53,17 @@ def test_a_wrong_answer_to_a_question_without_one_costs_precision():
     assert question_recall_at_precision(*columns(rows[:1])) == 1
 
 
-def test_where_no_threshold_reaches_the_precision_recall_is_zero():
+def test_a_precision_is_reached_when_it_is_met_exactly_and_where_none_reaches_it_recall_is_zero():
     assert question_recall_at_precision(["a", "a"], [0, 1], [0.9, 0.8]) == 0
     assert pair_recall_at_precision([0, 1], [0.9, 0.8]) == 0
-
-
-def test_a_precision_is_reached_when_it_is_met_exactly():
     assert pair_recall_at_precision([1] * 9 + [0], [0.5] * 10, precision=0.9) == 1
     assert pair_recall_at_precision([1] * 8 + [0], [0.5] * 9, precision=0.9) == 0
 
 
-def test_a_threshold_takes_all_equal_scores_or_none():
+def test_a_threshold_takes_all_equal_scores_or_none_and_a_tie_at_the_top_counts_against_the_system():
     # taking only the right one of the two at .5 would reach precision 1 at recall 1
     assert pair_recall_at_precision([1, 1, 0], [0.9, 0.5, 0.5]) == 0.5
     assert question_recall_at_precision(["a", "b", "c"], [1, 1, 0], [0.9, 0.5, 0.5]) == 0.5
-
-
-def test_a_tie_at_the_top_counts_against_the_system():
     assert question_recall_at_precision(["a", "a"], [1, 0], [0.5, 0.5]) == 0
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.special import expit
 
-from as2lib.data.pairs import load_parts, load_unlabelled_parts
+from as2lib.data.pairs import load_parts
 from as2lib.losses.govern import govern, mean_ensemble
 from as2lib.papers.govern.systems import ALIKE
 from as2lib.runs.fit import teacher_logits, training_pairs
@@ -27,16 +27,6 @@ def test_a_teacher_never_sees_the_fold_that_it_leaves_out(voted):
         assert mine == set(questions) - set(questions[fold::10])
 
 
-def test_the_log_shows_the_vote(voted):
-    entries = [entry for entry in voted.find("govern/govern/seed-0").log() if "followed" in entry]
-    assert entries
-    for entry in entries:
-        assert 1 <= entry["followed"] <= 2
-        assert 0 <= entry["no_majority"] <= 1
-    labelled = [entry for entry in voted.find("govern/govern-ca/seed-0").log() if "followed" in entry]
-    assert all(0 <= entry["no_teacher"] <= 1 for entry in labelled)
-
-
 @pytest.mark.parametrize("teachers", range(1, ALIKE + 1))
 def test_one_teacher_or_two_make_the_same_student_by_vote_and_by_mean(teachers):
     generator = torch.Generator().manual_seed(0)
@@ -52,13 +42,6 @@ def test_the_logistic_ensemble_teaches_what_it_scores(voted):
     stored = voted.find("govern/lr-ensemble/seed-0").scores("test")["score"]
     assert logits.dtype == numpy.float32
     numpy.testing.assert_allclose(expit(logits[:, 1] - logits[:, 0]), stored, atol=1e-6)
-
-
-def test_all_teachers_logits_over_the_pool_are_computed_once(voted, monkeypatch):
-    pool = load_unlabelled_parts(tuple(voted.study.govern.unlabelled))
-    monkeypatch.setattr("as2lib.runs.fit.score", None)  # scoring again would fail
-    for name in voted.planned("govern/govern-of-5/seed-0").parents["teachers"]:
-        assert teacher_logits(voted.with_parents(name), pool, voted.precision()).shape == (len(pool), 2)
 
 
 def test_a_student_keeps_only_the_first_layers_of_its_start(voted):
