@@ -94,6 +94,12 @@ def run_all(study, patch):
     return found
 
 
+def without_drawing(patch):
+    """Figures are composed, and no file of them is drawn; test_pages draws each."""
+    patch.setattr("as2lib.report.figures.as_svg", lambda *_: '<svg width="1pt"></svg>')
+    patch.setattr("as2lib.report.figures.as_png", lambda *_: b"")
+
+
 def executed(name, patch):
     """A notebook run here, on the study that `Study.load` was made to give: its names, and itself with outputs."""
     names, notebook = {}, nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)

@@ -98,11 +98,14 @@ def test_squads_own_files_become_pairs_with_a_tenth_of_the_training_questions_as
     assert load_pairs("squad-sent", "test")["label"] == [1, 0, 0] * 2
 
 
-def test_the_hubs_parquet_files_and_gzipped_lines_are_read_too(mapped):
+def test_parquet_files_as_on_the_hub_are_read_too(mapped):
     (mapped / "squad_v2").mkdir()
     records = [squad(0, 3)[1] | {"title": "Ada"}]
     parquet.write_table(pa.Table.from_pylist(records), mapped / "squad_v2" / "validation-00000-of-00001.parquet")
     assert load_pairs("squad-sent", "test")["label"] == [1, 0, 0]
+
+
+def test_natural_questions_are_read_from_gzipped_lines(mapped):
     with gzip.open(mapped / "v1.0-simplified-nq-dev-all.jsonl.gz", "wt") as stream:
         stream.write(json.dumps(natural("simplified")[1]) + "\n")
     assert load_pairs("nq-la", "test")["answer"] == ["Ada wrote it .", "In 1843 ."]

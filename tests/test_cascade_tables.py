@@ -39,14 +39,6 @@ def study(folder, monkeypatch):
     return Study.load("tiny")
 
 
-def test_a_cascade_may_have_another_first_step_than_the_models_of_one_depth(study):
-    joint = {**TRAINING, "steps": 9}
-    runs = Study.load("tiny", {"cascade.fit.joint": joint}).plan
-    assert runs["cascade/wide/seed-0"].spec["training"]["steps"] == 9
-    assert runs["monolith/2/wide/seed-0"] == study.plan["monolith/2/wide/seed-0"]
-    assert runs["cascade/target/seed-0"] == study.plan["cascade/target/seed-0"]
-
-
 def test_a_model_of_one_depth_may_read_the_mean_of_its_tokens_as_an_exit_does(study):
     mean = Study.load("tiny", {"cascade.mean": [1]})
     assert mean.plan["monolith/1/wide/seed-0"].spec["cascade"] == {"exits": [1]}
@@ -90,17 +82,6 @@ def test_table_2_has_means_over_seeds_beside_every_published_row(study):
     found = summary(further["question_id"], further["label"], further["score"])
     assert table.loc["MT of 2 layers", "TREC-QA MAP"] == pytest.approx(100 * found["MAP"])
     assert [sentence.split(",")[0] for sentence in tables.sentences_by_depth(study, table)][1] == "On TREC-QA"
-
-
-def test_a_further_target_is_adapted_to_once_and_computes_as_its_section_says(study):
-    runs = Study.load("tiny", {"cascade.seeds": [1], "cascade.precision": "float32", "cascade.kernels": False}).plan
-    assert [name for name in runs if name.startswith("cascade/")] == [
-        "cascade/wide/seed-0",
-        "cascade/target/seed-1",
-        "cascade/TREC-QA/seed-1",
-    ]
-    assert runs["cascade/TREC-QA/seed-1"].parents == {"start": ["cascade/wide/seed-0"]}
-    assert (runs["monolith/1/wide/seed-0"].precision, runs["monolith/1/wide/seed-0"].kernels) == ("float32", False)
 
 
 def test_a_further_target_needs_no_dev_set_and_its_splits_share_no_question(study):
@@ -205,14 +186,3 @@ def test_an_untrained_model_stands_in_for_one_whose_weights_are_not_kept(study, 
     assert after["untrained"] == [*shapes]
     assert after["work"]["FLOPs a question (M)"] == before["work"]["FLOPs a question (M)"]
     assert "stand in for 2 of the 3, whose weights" in measuring.note_untrained(study, after)
-
-
-def test_budgets_that_differ_are_said_and_how_they_were_found(study, folder):
-    assert systems.sentences_budgets(study) == []
-    note = "Found in three trials."
-    other = Study.load("tiny", {"cascade.fit.joint": TRAINING | {"steps": 6}, "cascade.note": note})
-    assert systems.sentences_budgets(other) == [
-        "On the wide set the cascade, one of whose exits learns a step, had 6 steps of at most 120 tokens at a rate "
-        "of 0.001, last weights; every other model 4 steps of at most 120 tokens at a rate of 0.001, last weights.",
-        note,
-    ]

@@ -10,13 +10,6 @@ def test_a_study_with_heads_of_one_layer_only_has_no_pair_to_compare_and_says_so
     assert sentence == "Every head of this study has one layer: there is no pair of configurations to compare."
 
 
-def test_a_sentence_compares_configurations_only_where_there_are_several():
-    heads = pandas.DataFrame({"MAP": [66.0, 67.5], "MAP ±": [1.1, 0.4]}, index=["MHS B3 3H1", "MHS B1 3H3"])
-    said = "The best configuration is MHS B1 3H3 (MAP 67.5), the worst MHS B3 3H1 (66.0); seeds vary"
-    assert configurations.sentence_layers(heads).startswith(said)
-    assert configurations.sentence_layers(heads[:1]) == "The study has one configuration, MHS B3 3H1 (MAP 66.0)."
-
-
 def test_the_leanest_heads_are_compared_with_also_where_the_papers_scale_to_deeper_ones(trained):
     study = trained.study.model_copy(update={"mhs": trained.study.mhs.model_copy(update={"body": 23})})
     assert [*configurations.shapes(study)] == ["mhs/3h1", "mhs/3h2", "mhs/3h4", "mhs/3h8", "mhs/3h12"]

@@ -188,11 +188,6 @@ def test_what_is_not_needed_any_more_is_deleted(trained):
     assert json.loads((folder / "spec.json").read_text())["identity"] == trained.identity("mhs/3h1/seed-0")
 
 
-def test_an_unknown_loss_is_refused():
-    with pytest.raises(ValueError, match="ce, kd, kd_sum, kd_round_robin, ce_per_head, per_head"):
-        objective({"loss": "mse", "alpha": 0, "tau": 1})
-
-
 def test_an_ensemble_teaches_with_the_mean_probability_of_its_members(trained):
     pairs = load_parts(tuple(trained.planned("mhs/3h1/seed-0").data["train"]))
     members = [

@@ -1,4 +1,3 @@
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy
@@ -50,7 +49,6 @@ from as2lib.runs import costs
 from as2lib.runs.costs import Lengths, Work
 from tests.invented import whole
 
-ROOT = Path(__file__).parents[1]
 WORDS = Lengths(4.0, 10.0)  # of a question, of a candidate
 
 

@@ -39,25 +39,6 @@ def test_a_longer_run_is_the_run_of_a_study_with_that_budget_and_computes_as_its
     assert found.store.kernels(found.plan["base/electra/seed-0"]) == found.kernels
 
 
-def test_the_student_is_fitted_at_each_point_of_the_grid_but_the_one_that_it_has_already(root):
-    study = with_rows("base/electra", grid={"alpha": [0.1, 0.5], "tau": [3, 5]})
-    grid = [run for run in longer.runs(study) if run.name.startswith(longer.GRID)]
-    assert [(run.spec["alpha"], run.spec["tau"]) for run in grid] == [(0.1, 3.0), (0.5, 5.0)]  # one of them varies
-    (own,) = [run for run in longer.runs(study) if run.name == "longer/kd/electra/seed-0"]
-    assert {**grid[0].spec, "alpha": 0.5} == own.spec
-    assert (grid[0].parents, grid[0].data, grid[0].seed) == (own.parents, own.data, own.seed)
-    assert grid[0].name in {name for one in longer.notebooks(study) for name in one.runs}
-
-
-def test_a_row_named_once_has_its_first_seed_alone_and_counts_as_a_row(root):
-    study = with_rows("base/electra", once=["base/roberta"], seeds=[0, 1])
-    runs = {run.name for run in longer.runs(study)}
-    assert {f"longer/base/electra/seed-{seed}" for seed in (0, 1)} < runs
-    assert {name for name in runs if "base/roberta" in name} == {"longer/base/roberta/seed-0"}
-    assert longer.twin(study, "base/roberta") == "longer/base/roberta" in longer.called(study)
-    assert "Rows without a spread there: seed 0." in budget.caption(study)
-
-
 def test_one_point_is_the_same_student_that_drops_nothing(root):
     study = with_rows("base/electra", without_dropout=True)
     found = {run.name: run for run in longer.runs(study)}
