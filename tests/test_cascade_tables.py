@@ -92,7 +92,7 @@ def test_a_pretrained_encoder_is_cut_to_each_depth_and_needs_no_run_before(study
 
 
 def test_table_3_has_every_system_with_its_cost_and_the_published_row_in_the_same_place(study):
-    table = tables.by_ratio(study, tables.wide_scores(study))
+    table = tables.by_ratio(study, tables.scores(study, "wide"))
     assert table.loc["MT of 2 layers", "published GPD P@1"] == 67.5  # the full depth beside the full depth
     assert table.loc["MT of 1 layer", "published GPD P@1"] == 64.9
     assert table.loc["MT of 4 layers, published only", "published ASNQ MAP"] == 31.5
@@ -156,7 +156,7 @@ def test_a_further_target_has_a_name_of_its_own(study, name):
 def test_stored_scores_give_the_ranking_of_the_model_itself(study):
     folder = study.run("cascade/wide/seed-0").model_folder
     model, batches = models.load(folder).eval(), measuring.question_batches(study, folder, 6)
-    [table] = tables.wide_scores(study)["CT to layer 2, alpha 0.5"]
+    [table] = tables.scores(study, "wide")["CT to layer 2, alpha 0.5"]
     answered = table[table.groupby("question_id")["label"].transform("max") == 1]
     for batch, (_, page) in zip(batches, answered.groupby("question_id", sort=False), strict=False):
         expected = page["score"].reset_index(drop=True).sort_values(ascending=False).index.tolist()
@@ -164,7 +164,7 @@ def test_stored_scores_give_the_ranking_of_the_model_itself(study):
 
 
 def test_shares_of_dropped_answers_add_up(study):
-    table = tables.pruned(study, tables.wide_scores(study))
+    table = tables.pruned(study, tables.scores(study, "wide"))
     assert list(table) == ["behind layer 1", "never"]
     assert table.sum(axis=1).to_numpy() == pytest.approx(100)
     assert (table["never"].loc["CT to layer 2, alpha 0.5"] <= table["never"].loc["CT to layer 2, alpha 0.3"]).all()
@@ -192,7 +192,7 @@ def test_budgets_that_pick_the_same_ratios_count_once_at_the_tightest():
 
 
 def test_the_cost_with_floors_is_that_of_all_answered_questions(study):
-    scores = tables.wide_scores(study)
+    scores = tables.scores(study, "wide")
     table, baseline = tables.by_ratio(study, scores), scores[systems.TRIVIAL_LABEL][0]
     sizes = [len(page) for _, page in baseline.groupby("question_id") if page["label"].any()]
     left = sum(size - size // 2 for size in sizes) / sum(sizes)

@@ -9,7 +9,7 @@ import pytest
 from as2lib.papers import fidelity, overview, verdicts
 from as2lib.papers.cascade import ratios
 from as2lib.papers.cascade import tables as cascade
-from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme
+from as2lib.papers.cascade.systems import TRIVIAL_LABEL, Scheme
 from as2lib.papers.cerberus import claims, configurations, costs, resemblance, sets, tables
 from as2lib.papers.cerberus.longer import BEFORE
 from as2lib.papers.cerberus.systems import TRIVIAL
@@ -150,7 +150,7 @@ def of_sets(value):
 
 
 def of_the_cascade(value):
-    rows = [TRIVIAL_LABEL, *(str(Scheme("MT", n)) for n in (1, 2)), *(EXIT.format(n) for n in (1, 2))]
+    rows = [TRIVIAL_LABEL, *(str(Scheme(method, n)) for method in ("MT", "CT") for n in (1, 2))]
     yield cascade.sentence_candidates(abs(value), 3.0)
     by_depth = systems(value, rows)
     yield from cascade.sentences_by_depth(STUDY, by_depth.assign(**{"TREC-QA MAP": by_depth["MAP"]}))

@@ -192,8 +192,7 @@ def runs_of(study: "Study", name: str) -> list[str]:
         scheme, where = scheme_of(study, name)
         if scheme is None:
             return []
-        exits = [n for n in study.cascade.exits if n <= scheme.layers] if scheme.method == "SR" else [scheme.layers]
-        prefixes = [f"cascade/{where}"] if scheme.method == "CT" else [f"monolith/{n}/{where}" for n in exits]
+        prefixes = scheme.prefixes(study, where)
     planned = {prefix_of(run) for run in study.plan}
     return [run for one in prefixes for run in study.store.below(one)] if planned >= {*prefixes} else []
 
@@ -209,15 +208,9 @@ def scheme_of(study: "Study", name: str) -> tuple[Scheme | None, str]:
 
 def scores_of(study: "Study", name: str, split: str = "test") -> list[pandas.DataFrame]:
     """What a system of a claim scored on a set, a table a seed."""
-    wanted = runs_of(study, name)
-    if not SCHEME.fullmatch(name):
-        return [study.run(run).scores(split) for run in wanted]
-    scheme, where = scheme_of(study, name)
-    if where == "wide":
-        return [cascade_tables.scored(study, scheme, split)]
-    tables = [study.run(run).scores(split) for run in wanted]
-    column = "score" if scheme.method == "MT" else f"exit_{scheme.layers}"
-    return [table.assign(score=table[column]) for table in tables]
+    if SCHEME.fullmatch(name):
+        return cascade_tables.scored(study, *scheme_of(study, name), split)
+    return [study.run(run).scores(split) for run in runs_of(study, name)]
 
 
 def tested(study: "Study", rows: pandas.DataFrame, metric: str) -> pandas.DataFrame:

@@ -10,14 +10,12 @@ import numpy
 import pandas
 import torch
 import transformers
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode
 from transformers import PreTrainedModel
 
 from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.data.pairs import load_parts
-from as2lib.metrics.cost import cascade_cost, survivors
+from as2lib.metrics.cost import cascade_cost, flops, survivors
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.cross_encoder import build
 from as2lib.models.sequential import SequentialReranker
@@ -46,29 +44,26 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, An
     These columns stand under `work`, under `sizes` the number of candidates of each of these questions, and under
     `untrained` the runs for which an untrained model of the same shape stands in.
     """
-    exits, names = study.cascade.exits, _names(study)
-    folders = {name: study.run(name).folder / "model" for name in names}
-    untrained = [name for name in names if not folders[name].exists()]
-    found = {name: _untrained(study, name) if name in untrained else models.load(folders[name]) for name in names}
-    if len(untrained) == len(names) or None in found.values():
+    folders = {name: study.run(name).folder / "model" for name in _names(study)}
+    kept = {name: folder for name, folder in folders.items() if folder.exists()}
+    untrained = [name for name in folders if name not in kept]
+    found = [models.load(kept[name]) if name in kept else _untrained(study, name) for name in folders]
+    if not kept or None in found:
         return None
-    cascade, *members = (model.eval() for model in found.values())
-    tokenizer = next(folders[name] for name in names if name not in untrained)
-    batches = question_batches(study, tokenizer, questions)
-    calls = {str(scheme): _call(scheme, exits, cascade, members, batches) for scheme in schemes(study)}
+    batches = question_batches(study, next(iter(kept.values())), questions)
+    calls = {str(row): _call(study, row, [model.eval() for model in found], batches) for row in schemes(study)}
     with on_threads(study.threads), torch.inference_mode():
-        flops = pandas.Series({name: _flops(call) for name, call in calls.items()})
+        counted = pandas.Series({name: flops(call) for name, call in calls.items()})
         turns = [{name: timeit(call, number=1) for name, call in calls.items()} for _ in range(rounds)]
-    seconds, whole = pandas.DataFrame(turns).median(), str(Scheme("MT", exits[-1]))
+    seconds, whole = pandas.DataFrame(turns).median(), str(Scheme("MT", study.cascade.exits[-1]))
     columns = {
-        "FLOPs a question (M)": flops / questions / 1e6,
-        "FLOPs %": 100 * (flops / flops[whole] - 1),
+        "FLOPs a question (M)": counted / questions / 1e6,
+        "FLOPs %": 100 * (counted / counted[whole] - 1),
         "ms a question": 1000 * seconds / questions,
         "time %": 100 * (seconds / seconds[whole] - 1),
     }
     sizes = [len(batch["input_ids"]) for batch in batches]
-    work = {name: column.to_dict() for name, column in columns.items()}
-    return {"work": work, "sizes": sizes, "untrained": untrained}
+    return {"work": pandas.DataFrame(columns).to_dict(), "sizes": sizes, "untrained": untrained}
 
 
 def _names(study: "Study") -> list[str]:
@@ -100,11 +95,9 @@ def question_batches(study: "Study", folder: Path, questions: int) -> list[dict[
     return [encoder.collate(items.__getitems__(numpy.flatnonzero(ids == name).tolist())) for name in first]
 
 
-def _call(
-    scheme: Scheme, exits: list[int], cascade, members, batches: list[dict[str, torch.Tensor]]
-) -> Callable[[], list[Any]]:
-    """Ranks every batch as the scheme does."""
-    place, alpha = exits.index(scheme.layers), scheme.alpha
+def _call(study: "Study", scheme: Scheme, found: list[PreTrainedModel], batches: list[dict]) -> Callable[[], list[Any]]:
+    """Ranks every batch as the scheme does.  found: the models of `_names`."""
+    (cascade, *members), place, alpha = found, study.cascade.exits.index(scheme.layers), scheme.alpha
     if scheme.method == "MT":
         return lambda: [members[place](**batch) for batch in batches]
     if scheme.method == "SR":
@@ -114,13 +107,6 @@ def _call(
     if alpha:
         return lambda: [cascade.rank(batch, alpha) for batch in batches]
     return lambda: [cascade(**batch, only_exit=place) for batch in batches]
-
-
-def _flops(call: Callable[[], Any]) -> int:
-    """Operations of matrix products; attention as plain products, since the counter knows no fused one."""
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        call()
-    return counter.get_total_flops()
 
 
 def throughput(study: "Study") -> tuple[dict[str, float], str]:

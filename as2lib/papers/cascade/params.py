@@ -36,16 +36,12 @@ class Cascade(Fits):
     ablations: bool = Field(True, description="whether other ways of training are tried")
 
     @model_validator(mode="after")
-    def _named_apart(self) -> "Cascade":
+    def _consistent(self) -> "Cascade":
         for name, pairs in self.targets.items():
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]*", name) or name in ("wide", "target"):
                 raise ValueError(f'targets: expected names of letters and digits but "wide" and "target", got {name!r}')
             if not pairs.test:
                 raise ValueError(f"targets.{name}: expected train, test and, where something is chosen on it, dev")
-        return self
-
-    @model_validator(mode="after")
-    def _increasing(self) -> "Cascade":
         if sorted(set(self.exits)) != self.exits or self.exits[0] < 1:
             raise ValueError(f"exits: expected increasing layers from 1, got {self.exits}")
         if not set(self.mean) <= set(self.exits):

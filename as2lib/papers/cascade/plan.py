@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from as2lib.papers.cascade.systems import recipes, trivial_on
+from as2lib.papers.cascade.systems import recipes, sets, trivial_on
 from as2lib.runs.params import Backbone, Pairs
 from as2lib.runs.run import Notebook, Run, names, roles, settings
 
@@ -19,10 +19,9 @@ def runs(study: "Study") -> list[Run]:
 
 def trivial(study: "Study") -> list[Run]:
     """The trivial baseline on the set with many candidates and on each further target; the study's own has it."""
-    sets = {"wide": study.wide, **study.cascade.targets}
-    spec, scored = {"scorer": "overlap_then_rank"}, {name: roles(pairs) for name, pairs in sets.items()}
-    found = {name: {split: parts for split, parts in scored[name].items() if split != "train"} for name in sets}
-    return [Run(trivial_on(name), "lexical", spec, data, 0, "lexical") for name, data in found.items()]
+    spec = {"scorer": "overlap_then_rank"}
+    data = {name: roles(pairs.model_copy(update={"train": []})) for name, pairs in sets(study).items()}
+    return [Run(trivial_on(name), "lexical", spec, data[name], 0, "lexical") for name in data if name != "target"]
 
 
 def notebooks(study: "Study") -> list[Notebook]:
@@ -38,11 +37,11 @@ def cascades(study: "Study") -> list[Run]:
 
     The other recipes, one seed each, are trained on the first set only.
     """
-    found, exits, repeats = [], study.cascade.exits, study.cascade.repeats(study)
+    found, exits = [], study.cascade.exits
     for recipe in recipes(study).values():
         spec = {"cascade": {"exits": exits, **recipe.shape}, **recipe.spec}
-        first = _first_step(study, recipe.prefix, spec, exits[-1], "cascade")
-        found += [first, *(_second_steps(study, first, repeats) if recipe.prefix == "cascade" else [])]
+        repeats = study.cascade.repeats(study) if recipe.prefix == "cascade" else []
+        found += _steps(study, recipe.prefix, spec, exits[-1], "cascade", repeats)
     return found
 
 
@@ -51,41 +50,37 @@ def monoliths(study: "Study") -> list[Run]:
 
     The full depth, what all is compared with, has every seed.  One of `mean` is a cascade of a single exit.
     """
-    found, exits, repeats = [], study.cascade.exits, study.cascade.repeats(study)
-    for depth in exits:
+    found = []
+    for depth in study.cascade.exits:
         spec = {"cascade": {"exits": [depth]}} if depth in study.cascade.mean else {}
-        first = _first_step(study, f"monolith/{depth}", spec, depth, "monolith")
-        found += [first, *_second_steps(study, first, repeats if depth == exits[-1] else study.grid_seeds)]
+        repeats = study.cascade.repeats(study) if depth == study.cascade.exits[-1] else study.grid_seeds
+        found += _steps(study, f"monolith/{depth}", spec, depth, "monolith", repeats)
     return found
 
 
-def _first_step(study: "Study", prefix: str, spec: dict[str, Any], depth: int, group: str) -> Run:
-    """From the first layers of a pretrained encoder; where encoders start from nothing, of the one after `transfer`."""
+def _steps(study: "Study", prefix: str, shape: dict[str, Any], depth: int, group: str, repeats: list[int]) -> list[Run]:
+    """A fit on the wide set, from the first layers of a pretrained encoder, or of the one after `transfer`.
+
+    Then, where there are `repeats`, on the target set a fit a seed of them; on each further one, with the first.
+    """
     family, size, budget = study.cascade.family, study.cascade.size, study.cascade.fit
-    training = (group == "cascade" and budget.joint) or budget.transfer
     backbone: Backbone = getattr(study.backbones[family], size)
-    if backbone.config is None:
-        start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}
-    else:
+    start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}
+    if backbone.config is not None:
         start, parents = {"layers": depth}, {"start": [f"transfer/{family}-{size}/seed-0"]}
-    spec = {**start, "loss": "ce", **spec, **settings(study, training, {})}
-    data = _roles(study.wide, training.evaluate_every or prefix == "cascade")  # CT's drop ratios are chosen on dev
-    return Run(f"{prefix}/wide/seed-0", "fit", spec, data, 0, group, parents)
-
-
-def _second_steps(study: "Study", first: Run, repeats: list[int]) -> list[Run]:
-    """On the target set, a fit a seed of `repeats`; on each further one, with the first."""
-    training, prefix = study.cascade.fit.adapt, first.name.removesuffix("/wide/seed-0")
-    shape = {"cascade": first.spec["cascade"]} if "cascade" in first.spec else {}
-    spec, start = {"loss": "ce", **shape, **settings(study, training, {})}, {"start": [first.name]}
-    on = [("target", study.data.target, seed) for seed in repeats]
-    on += [(name, pairs, repeats[0]) for name, pairs in study.cascade.targets.items()]
-    return [
-        Run(f"{prefix}/{name}/seed-{n}", "fit", spec, _roles(pairs, training.evaluate_every), n, first.group, start)
-        for name, pairs, n in on
+    training = (group == "cascade" and budget.joint) or budget.transfer
+    spec = {**start, "loss": "ce", **shape, **settings(study, training, {})}
+    chosen = training.evaluate_every or prefix == "cascade"  # CT's drop ratios are chosen on dev
+    first = Run(f"{prefix}/wide/seed-0", "fit", spec, _roles(study.wide, chosen), 0, group, parents)
+    spec, parents = {"loss": "ce", **shape, **settings(study, budget.adapt, {})}, {"start": [first.name]}
+    further = [(name, pairs, repeats[:1]) for name, pairs in study.cascade.targets.items()]
+    return [first] + [
+        Run(f"{prefix}/{name}/seed-{n}", "fit", spec, _roles(pairs, budget.adapt.evaluate_every), n, group, parents)
+        for name, pairs, seeds in [("target", study.data.target, repeats), *further]
+        for n in seeds
     ]
 
 
 def _roles(pairs: Pairs, dev: Any) -> dict[str, list[str]]:
     """Dev only where something is chosen on it."""
-    return {role: parts for role, parts in roles(pairs).items() if role != "dev" or dev}
+    return roles(pairs if dev else pairs.model_copy(update={"dev": []}))

@@ -9,7 +9,7 @@ from as2lib.metrics import cascade
 from as2lib.metrics.cost import cascade_cost
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cascade.systems import Scheme
-from as2lib.papers.cascade.tables import exit_scores, scored
+from as2lib.papers.cascade.tables import scored
 from as2lib.runs.results import published
 from as2lib.runs.wording import changes, number
 
@@ -21,7 +21,7 @@ PICKED, ALIKE = "picked on dev", "the same at each exit"
 
 def grid(study: "Study") -> pandas.DataFrame:
     """Every combination of drop ratios of CT on the wide dev set; P@1 and `cost %` in percent."""
-    table, exits = exit_scores(study, "CT", "dev"), study.cascade.exits
+    table, exits = study.run("cascade/wide/seed-0").scores("dev"), study.cascade.exits
     scores = table.filter(like="exit_").to_numpy()
     found = cascade.grid(table["question_id"], table["label"], scores, exits[-1], exits, study.cascade.grid)
     return found.assign(**{"P@1": 100 * found["P@1"], "cost %": 100 * found["cost"]})
@@ -46,15 +46,14 @@ def uniform(points: pandas.DataFrame, alphas: Sequence[float]) -> pandas.DataFra
 
 def percent(study: "Study", alpha: float | Sequence[float], split: str) -> dict[str, float]:
     """P@1 and MAP of CT on the wide set, in percent, with one drop ratio or one for each exit but the last."""
-    table = scored(study, Scheme("CT", study.cascade.exits[-1], alpha), split)
+    [table] = scored(study, Scheme("CT", study.cascade.exits[-1], alpha), "wide", split)
     found = summary(table["question_id"], table["label"], table["score"])
     return {f"{split} {metric}": 100 * found[metric] for metric in ("P@1", "MAP")}
 
 
 def questions(study: "Study") -> int:
     """How many answered questions the wide dev set has."""
-    groups = exit_scores(study, "CT", "dev").groupby("question_id")["label"]
-    return int((groups.max() > 0).sum())
+    return int(study.run("cascade/wide/seed-0").scores("dev").groupby("question_id")["label"].max().sum())
 
 
 def sentence_grid(points: pandas.DataFrame, whole: float, questions: int) -> str:

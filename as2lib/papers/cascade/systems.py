@@ -2,19 +2,20 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from as2lib.runs.params import Pairs
+
 if TYPE_CHECKING:
     from as2lib.study import Study
 
 TRIVIAL_LABEL = "WO+RR (trivial baseline)"
 PAPER_EXITS = (4, 6, 8, 10, 12)
-EXIT = "CT, exit at layer {}"  # a row of Table 2; nothing is dropped before it
 
 
 class Scheme(NamedTuple):
     """A way to rank a question's candidates, and its label.
 
     method: MT, a monolithic model; SR, such models in sequence; CT, the cascade.  layers: of the model, or of the exit
-    that has the last word.  alpha: which share of the candidates each exit before it drops; None for MT.
+    that has the last word.  alpha: which share of the candidates each exit before it drops; None for MT and in Table 2.
     """
 
     method: str
@@ -22,32 +23,46 @@ class Scheme(NamedTuple):
     alpha: float | None = None
 
     def __str__(self) -> str:
-        number = f"{self.layers} layer{'s' * (self.layers != 1)}"
-        name = {"MT": f"MT of {number}", "SR": "SR", "CT": f"CT to layer {self.layers}"}[self.method]
-        return name if self.alpha is None else f"{name}, alpha {self.alpha:g}"
+        if self.method == "MT":
+            return f"MT of {self.layers} layer{'s' * (self.layers != 1)}"
+        if self.alpha is None:
+            return f"CT, exit at layer {self.layers}"
+        return f"{'SR' if self.method == 'SR' else f'CT to layer {self.layers}'}, alpha {self.alpha:g}"
+
+    def prefixes(self, study: "Study", where: str) -> list[str]:
+        """Those of the runs that it is made from, on one of `sets`; of SR, the models in a row."""
+        if self.method == "CT":
+            return [f"cascade/{where}"]
+        depths = [self.layers] if self.method == "MT" else [n for n in study.cascade.exits if n <= self.layers]
+        return [f"monolith/{n}/{where}" for n in depths]
+
+
+def sets(study: "Study") -> dict[str, Pairs]:
+    """The sets by name: the one with many candidates, the target, and those of `cascade.targets`."""
+    return {"wide": study.wide, "target": study.data.target, **study.cascade.targets}
 
 
 def trivial_on(where: str) -> str:
-    """The run of the trivial baseline on a set: "wide", "target" or the name of one of `cascade.targets`."""
+    """The run of the trivial baseline on one of `sets`."""
     return "lexical/overlap_then_rank" if where == "target" else f"{where}/overlap_then_rank"
 
 
 def behind(study: "Study", where: str) -> dict[str, list[str]]:
-    """Row of Table 2 (where: "target") or Table 3 ("wide") → the prefixes of the runs that it is made from."""
-    models, cascade = {n: f"monolith/{n}/{where}" for n in study.cascade.exits}, [f"cascade/{where}"]
-    found = {TRIVIAL_LABEL: [trivial_on(where)], **{EXIT.format(n): cascade for n in models}}
-    for row in schemes(study):
-        found[str(row)] = {"MT": [models[row.layers]], "SR": [*models.values()], "CT": cascade}[row.method]
-    return found
+    """Row of the table of a set → the prefixes of the runs that it is made from."""
+    return {TRIVIAL_LABEL: [trivial_on(where)]} | {
+        str(row): row.prefixes(study, where) for row in schemes(study, where)
+    }
 
 
-def schemes(study: "Study") -> list[Scheme]:
-    """The rows of Table 3."""
+def schemes(study: "Study", where: str = "wide") -> list[Scheme]:
+    """The rows of Table 3; of Table 2 on a target, where nothing is dropped."""
     exits, alphas = study.cascade.exits, study.cascade.alphas
-    rows = [Scheme("MT", layers) for layers in exits]
-    rows += [Scheme("SR", exits[-1], alpha) for alpha in alphas]
-    rows += [Scheme("CT", layers, 0.0) for layers in exits]
-    return rows + [Scheme("CT", exits[-1], alpha) for alpha in alphas]
+    models = [Scheme("MT", layers) for layers in exits]
+    if where != "wide":
+        return models + [Scheme("CT", layers) for layers in exits]
+    ends = [Scheme("CT", layers, 0.0) for layers in exits]
+    sequences, cascades = ([Scheme(method, exits[-1], alpha) for alpha in alphas] for method in ("SR", "CT"))
+    return [*models, *sequences, *ends, *cascades]
 
 
 class Recipe(NamedTuple):

@@ -6,13 +6,14 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy
 import pandas
 
 from as2lib.data.pairs import filter_questions
 from as2lib.metrics import cascade
 from as2lib.metrics.cost import cascade_cost, sequential_cost
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cascade.systems import EXIT, TRIVIAL_LABEL, Scheme, recipes, schemes, sentences_budgets, trivial_on
+from as2lib.papers.cascade.systems import TRIVIAL_LABEL, Scheme, recipes, schemes, sentences_budgets, sets, trivial_on
 from as2lib.runs import results
 from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published, published_set
 from as2lib.runs.texts import missing, pairs_of
@@ -28,14 +29,13 @@ def statistics(study: "Study") -> pandas.DataFrame:
     Ours are missing for a set whose texts are not here, and which nothing published was scored on.
     """
     rows = []
-    for name, of in {"wide": study.wide, "target": study.data.target, **study.cascade.targets}.items():
+    for name, of in sets(study).items():
         for split, parts in of.model_dump().items():
             row = {"dataset": f"{name} (ours)", "split": split}
             if pairs := pairs_of(study, parts):
-                answered = filter_questions(pairs, "answered").to_pandas()
-                label = answered.groupby("question_id", sort=False)["label"]
-                row |= {"questions": len(label), "candidates a question": label.size().mean()}
-                row |= {"correct a question": label.sum().mean()}
+                labels = filter_questions(pairs, "answered").to_pandas().groupby("question_id")["label"]
+                each = labels.agg(**{"candidates a question": "size", "correct a question": "sum"})
+                row |= {"questions": len(each), **each.mean()}
             rows.append(row)
     table = pandas.concat([pandas.DataFrame(rows), published("cascade_table1")], ignore_index=True)
     return table.astype({"questions": "Int64"})
@@ -43,32 +43,46 @@ def statistics(study: "Study") -> pandas.DataFrame:
 
 def sentence_texts(study: "Study") -> str:
     """Which texts of these sets are not here; empty where all are."""
-    sets = study.wide, study.data.target, *study.cascade.targets.values()
-    return missing(part for of in sets for parts in of.model_dump().values() for part in parts)
+    return missing(part for of in sets(study).values() for parts in of.model_dump().values() for part in parts)
 
 
 def sentence_candidates(wide: float, target: float) -> str:
     return f"A question of the wide test set has {number(wide)} candidates, one of the target set {number(target)}."
 
 
-def target_scores(study: "Study", where: str = "target") -> dict[str, list[pandas.DataFrame]]:
-    """What each row of Table 2 scored, a table a seed: "target", or the name of one of `cascade.targets`."""
-    exits, cascades = study.cascade.exits, [run.scores() for run in study.runs(f"cascade/{where}")]
-    models = {str(Scheme("MT", n)): [run.scores() for run in study.runs(f"monolith/{n}/{where}")] for n in exits}
-    ends = {EXIT.format(n): [table.assign(score=table[f"exit_{n}"]) for table in cascades] for n in exits}
-    return {TRIVIAL_LABEL: [study.run(trivial_on(where)).scores()], **models, **ends}
+def scores(study: "Study", where: str) -> dict[str, list[pandas.DataFrame]]:
+    """What the rows of the table of a set scored on it, by their labels, a table a seed; the trivial baseline first."""
+    trivial = {TRIVIAL_LABEL: [study.run(trivial_on(where)).scores()]}
+    return trivial | {str(row): scored(study, row, where) for row in schemes(study, where)}
+
+
+def scored(study: "Study", scheme: Scheme, where: str, split: str = "test") -> list[pandas.DataFrame]:
+    """question_id, label and the score by which a scheme ranks a set, a table a seed.
+
+    Where it drops candidates, the score is minus the place, and `last` the last exit that saw the candidate, from 0.
+    """
+    found, runs = [], zip(*map(study.runs, scheme.prefixes(study, where)), strict=True)  # a tuple a seed
+    for tables in ([run.scores(split) for run in of_seed] for of_seed in runs):
+        table = tables[0]
+        if not scheme.alpha:
+            found.append(table.assign(score=table["score" if scheme.method == "MT" else f"exit_{scheme.layers}"]))
+            continue
+        exits = table.filter(like="exit_") if scheme.method == "CT" else numpy.transpose([t["score"] for t in tables])
+        replayed = cascade.replay(table["question_id"], exits, scheme.alpha)
+        found.append(table.assign(score=-replayed.position, last=replayed.last))
+    return found
 
 
 def by_depth(study: "Study") -> pandas.DataFrame:
     """Table 2: each exit at alpha 0, a model of its depth, every published row; of further targets MAP and MRR."""
-    scores = target_scores(study)
-    seeds = pandas.Series({label: len(tables) for label, tables in scores.items()}, name="seeds", dtype="Int64")
-    ours = seeds.to_frame().join(mean_and_spread(frame(scores)))
+    found = scores(study, "target")
+    ours = mean_and_spread(frame(found))
+    ours.insert(0, "seeds", pandas.Series({label: len(tables) for label, tables in found.items()}, dtype="Int64"))
     for name in study.cascade.targets:
-        further = mean_and_spread(frame(target_scores(study, name)))[["MAP", "MRR"]]
+        further = mean_and_spread(frame(scores(study, name)))[["MAP", "MRR"]]
         ours = ours.join(further.add_prefix(f"{name} "))
     paper = dict(list(published("cascade_table2").groupby("kind")))
-    labels, n = list(scores)[1:], len(study.cascade.exits)  # the trivial baseline first
+    labels, n = [str(row) for row in schemes(study, "target")], len(study.cascade.exits)
     theirs = [
         paper["other"].set_index(paper["other"]["model"] + ", not trained here"),
         _by_place(paper["monolith"], labels[:n], "MT of {} layers"),
@@ -82,13 +96,14 @@ def by_depth(study: "Study") -> pandas.DataFrame:
 def sentences_by_depth(study: "Study", by_depth: pandas.DataFrame) -> list[str]:
     """On the target set, and on each further one."""
     said, exits = sentences_budgets(study), study.cascade.exits
+    rows = [[str(Scheme(method, n)) for method in ("MT", "CT")] for n in exits]
     for where, column in [("At", "MAP"), *((f"On {name}, at", f"{name} MAP") for name in study.cascade.targets)]:
         found = by_depth[column]
-        gaps = {n: found[EXIT.format(n)] - found[str(Scheme("MT", n))] for n in exits}
-        listed = ", ".join(f"{signed(gap)} (layer {n})" for n, gap in gaps.items())
-        lost = _not_learnt(found, [row(n) for row in (lambda n: str(Scheme("MT", n)), EXIT.format) for n in exits])
+        gaps = [found[end] - found[model] for model, end in rows]
+        listed = ", ".join(f"{signed(gap)} (layer {n})" for n, gap in zip(exits, gaps, strict=True))
+        lost = _not_learnt(found, [row for method in zip(*rows, strict=True) for row in method])
         said.append(
-            f"{where} the full depth the cascade is {apart(gaps[exits[-1]], 'the independent model')}; its exits minus "
+            f"{where} the full depth the cascade is {apart(gaps[-1], 'the independent model')}; its exits minus "
             f"models of their own depth, in points of MAP: {listed}{lost and f'; {lost}'}."
         )
     return said
@@ -100,35 +115,8 @@ def sentence_first_steps(study: "Study") -> str:
     return f"First steps, on the wide set: {results.sentence_ends(study, fits)}"
 
 
-def wide_scores(study: "Study") -> dict[str, list[pandas.DataFrame]]:
-    """What each row of Table 3 scored on the wide test set, by its label; one seed, the trivial baseline first."""
-    ranked = {str(scheme): [scored(study, scheme)] for scheme in schemes(study)}
-    return {TRIVIAL_LABEL: [study.run(trivial_on("wide")).scores()], **ranked}
-
-
-def scored(study: "Study", scheme: Scheme, split: str = "test") -> pandas.DataFrame:
-    """question_id, label and the score by which a scheme ranks the wide set.
-
-    Where it drops candidates, the score is minus the place, and `last` the last exit that saw the candidate, from 0.
-    """
-    table = exit_scores(study, scheme.method, split)
-    if not scheme.alpha:
-        return table.assign(score=table[f"exit_{scheme.layers}"])
-    found = cascade.replay(table["question_id"], table.filter(like="exit_").to_numpy(), scheme.alpha)
-    return table.assign(score=-found.position, last=found.last)
-
-
-def exit_scores(study: "Study", method: str, split: str) -> pandas.DataFrame:
-    """question_id, label and `exit_<layers>` …: the wide set as scored at each exit of CT, or by each model."""
-    if method == "CT":
-        return study.run("cascade/wide/seed-0").scores(split)
-    models = {f"exit_{n}": study.run(f"monolith/{n}/wide/seed-0").scores(split) for n in study.cascade.exits}
-    pairs = next(iter(models.values()))[["question_id", "label"]]
-    return pairs.assign(**{name: table["score"] for name, table in models.items()})
-
-
 def by_ratio(study: "Study", scores: Scored) -> pandas.DataFrame:
-    """Table 3: `wide_scores` measured, beside the published rows of ASNQ and GPD.
+    """Table 3: `scores` on the wide set measured, beside the published rows of ASNQ and GPD.
 
     cost %: the analytic cost, as published.  floors %: that of floor(alpha · m) dropped of m, over answered questions.
     """
@@ -142,31 +130,31 @@ def by_ratio(study: "Study", scores: Scored) -> pandas.DataFrame:
         theirs.append(rows[~whole].set_index("alpha").reindex(list(alphas)).set_axis(list(alphas.values())))
     labels = scores[TRIVIAL_LABEL][0].groupby("question_id", sort=False)["label"]
     sizes = labels.size()[labels.max() > 0].to_numpy()
-    costs = {str(s): (relative_cost(study, s), relative_cost(study, s, sizes)) for s in schemes(study)}
-    costs = pandas.DataFrame.from_dict(costs, orient="index", columns=["cost %", "floors %"])
+    costs = relative_costs(study, sizes).rename(columns={"formula %": "cost %"})
     ours = mean_and_spread(frame(scores))[list(MEASURES)].join(costs)
     pairs = ("P@1", "MAP"), ("MRR", "nDCG@10")
     return _beside(ours, theirs, ["cost %", *(f"{name} {m}" for ms in pairs for name in ("ASNQ", "GPD") for m in ms)])
 
 
-def relative_cost(study: "Study", scheme: Scheme, candidates: Sequence[int] | None = None) -> float:
-    """Layers computed, in percent more (+) or fewer (−) than by the full model; with `candidates` by exact floors."""
-    cost = sequential_cost if scheme.method == "SR" else cascade_cost
-    exits = study.cascade.exits if scheme.alpha else [scheme.layers]
-    return 100 * (cost(study.cascade.exits[-1], exits, scheme.alpha or 0.0, candidates) - 1)
+def relative_costs(study: "Study", candidates: Sequence[int]) -> pandas.DataFrame:
+    """Layers computed, in percent more (+) or fewer (−) than by the full model: by the formula, and by exact floors."""
+    rows, depth = {}, study.cascade.exits[-1]
+    for row in schemes(study):
+        cost = sequential_cost if row.method == "SR" else cascade_cost
+        exits, alpha = study.cascade.exits if row.alpha else [row.layers], row.alpha or 0.0
+        rows[str(row)] = [100 * (cost(depth, exits, alpha, sizes) - 1) for sizes in (None, candidates)]
+    return pandas.DataFrame.from_dict(rows, orient="index", columns=["formula %", "floors %"])
 
 
 def sentences_by_ratio(study: "Study", by_ratio: pandas.DataFrame) -> list[str]:
     """What each drop ratio saves and costs; then the models and exits below the trivial baseline, which drop, too."""
-    full = study.cascade.exits[-1]
-    rows = {alpha: by_ratio.loc[str(Scheme("CT", full, alpha))] for alpha in study.cascade.alphas}
+    said, full = [], study.cascade.exits[-1]
     whole = by_ratio.loc[str(Scheme("CT", full, 0.0)), "P@1"]
     ends = [str(Scheme(*one)) for n in study.cascade.exits for one in (("MT", n), ("CT", n, 0.0))]
-    said = [
-        f"At alpha {alpha:g} the cascade computes {_saved(row)} and is "
-        f"{apart(row['P@1'] - whole, 'ranking every candidate to the end', 'P@1')}."
-        for alpha, row in rows.items()
-    ]
+    for alpha in study.cascade.alphas:
+        row = by_ratio.loc[str(Scheme("CT", full, alpha))]
+        gap = apart(row["P@1"] - whole, "ranking every candidate to the end", "P@1")
+        said.append(f"At alpha {alpha:g} the cascade computes {_saved(row)} and is {gap}.")
     if worse := _not_learnt(by_ratio["MAP"], ends):
         said.append(f"{begin(worse)}; SR drops by such models, the cascade by such exits.")
     return said
@@ -197,7 +185,7 @@ def answer(study: "Study", by_ratio: pandas.DataFrame, rivals: pandas.DataFrame)
 
 
 def against_rivals(study: "Study", scores: Scored) -> pandas.DataFrame:
-    """Paired tests between `wide_scores` of the full model, and of CT and SR at the first drop ratio."""
+    """Paired tests between `scores` on the wide set of the full model, and of CT and SR at the first drop ratio."""
     full, alpha = study.cascade.exits[-1], study.cascade.alphas[0]
     rows = Scheme("MT", full), Scheme("SR", full, alpha), Scheme("CT", full, 0.0), Scheme("CT", full, alpha)
     mt, sr, ct, pruning = map(str, rows)
@@ -216,9 +204,8 @@ def sentences_rivals(study: "Study", by_ratio: pandas.DataFrame, rivals: pandas.
 
 def counted(study: "Study", work: pandas.DataFrame, candidates: Sequence[int]) -> pandas.DataFrame:
     """The operations that `measuring.measure` counted, beside the cost by formula and by exact floors."""
-    costs = {str(s): (relative_cost(study, s), relative_cost(study, s, candidates)) for s in schemes(study)}
-    table = pandas.DataFrame.from_dict(costs, orient="index", columns=["formula %", "floors %"])
-    return table.join(work[["FLOPs %", "FLOPs a question (M)"]]).rename_axis("system")
+    counts = work[["FLOPs %", "FLOPs a question (M)"]]
+    return relative_costs(study, candidates).join(counts).rename_axis("system")
 
 
 def sentence_counted(alpha: float, pruning: pandas.Series, questions: int) -> str:
@@ -230,7 +217,7 @@ def sentence_counted(alpha: float, pruning: pandas.Series, questions: int) -> st
 
 
 def pruned(study: "Study", scores: Scored) -> pandas.DataFrame:
-    """Behind which exit the last correct candidate fell, in percent of `wide_scores`' answered questions."""
+    """Behind which exit the last correct candidate fell, in percent of the answered questions of `scores`."""
     rows, exits = {}, study.cascade.exits
     for label, (table,) in scores.items():
         if "last" in table:
