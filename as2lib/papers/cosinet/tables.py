@@ -85,16 +85,14 @@ def sets(study: "Study") -> pandas.DataFrame:
     mapped = [name for name in BUILT if name != source and (local_folder(name) or local_folder(BUILT[name]))]
     pairs = {"target": target(study)} | {name: at_hand((f"{name}:test",)) for name in mapped}
     paper = results.published("cosinet_statistics").set_index("dataset").drop(columns="split")
-    rows = {}
+    published, rows = {name: paper.loc[name] for name in paper.index}, {}
     for name, found in pairs.items():
         counts, (dataset, _) = statistics(found), CORPORA.get(name, (here, None))
-        ours = counts.loc["all"].to_dict()
-        ours["answered %"] = 100 * counts.loc["answered", "questions"] / ours["questions"]
-        rows[f"{name}, here"] = {column: ours.get(column, numpy.nan) for column in paper}
-        rows[f"{dataset}, published"] = paper.loc[dataset].to_dict()
-    for dataset in paper.index:
-        rows.setdefault(f"{dataset}, published", paper.loc[dataset].to_dict())
-    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("set").astype({"questions": int, "pairs": int})
+        answered = 100 * counts.loc["answered", "questions"] / counts.loc["all", "questions"]
+        rows[f"{name}, here"] = {**counts.loc["all"], "answered %": answered}
+        rows[f"{dataset}, published"] = published.pop(dataset)
+    rows |= {f"{dataset}, published": row for dataset, row in published.items()}
+    return pandas.DataFrame(rows).T[[*paper]].rename_axis("set").astype({"questions": int, "pairs": int})
 
 
 def rankers(study: "Study") -> pandas.DataFrame:
@@ -141,25 +139,17 @@ def against(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
     """Paired tests, index (a, b): the best of the twelve below `SMALL` parameters, and the best of all, against WO+RR
     and the transferred encoder, trained longer where the study has it so.  table: from `models`.
     """
-    twelve = table.loc[[model.label for model in MODELS]]
+    twelve = table.loc[[model.label for model in MODELS]].set_index("run")
     best = dict.fromkeys(rows["MAP"].idxmax() for rows in (twelve[twelve["parameters"] < SMALL], twelve) if len(rows))
-    rivals = [TRIVIAL[-1].label, _labels(table)[longer.twin(study, UPPER)]]
-    names = [*best, *rivals]
-    scores = dict(zip(names, results.scored(study, table.loc[names, "run"]).values(), strict=True))
-    return results.compare(study, scores, list(product(best, rivals)))
+    pairs = list(product(best, [TRIVIAL[-1].prefix, longer.twin(study, UPPER)]))
+    return tested(study, pairs).rename(dict(zip(table["run"], table.index, strict=True)))
 
 
 def plain(study: "Study", table: pandas.DataFrame) -> str:
     """The label of the encoder without a transfer step, at the budget that is better on dev."""
-    labels, dev = _labels(table), {}
-    for prefix in (longer.BEFORE + PLAIN, PLAIN):
-        if prefix in labels:
-            dev[labels[prefix]] = numpy.mean([run.facts.get("dev_MAP") or 0.0 for run in study.runs(prefix)])
-    return max(dev, key=dev.__getitem__)
-
-
-def _labels(table: pandas.DataFrame) -> dict[str, str]:
-    return dict(zip(table["run"], table.index, strict=True))
+    budgets = table["run"][table["run"].isin([PLAIN, longer.BEFORE + PLAIN])][::-1]  # the larger one first
+    runs = budgets.map(study.runs)
+    return runs.map(lambda fits: numpy.mean([run.facts.get("dev_MAP") or 0.0 for run in fits])).idxmax()
 
 
 def sentence_best(study: "Study", table: pandas.DataFrame, tests: pandas.DataFrame, plain: str) -> str:
@@ -193,11 +183,11 @@ def _alone(row: pandas.Series) -> str:
 
 def seconds(study: "Study") -> pandas.DataFrame:
     """Table 5: how long a fit took, mean over seeds."""
-    theirs = results.published(f"cosinet_table{corpus(study)[-1]}").set_index("run")["seconds"]
-    rows = timed(study)
-    ours = {one.label: numpy.mean([run.facts["seconds"] for run in study.runs(one.prefix)]) for one in rows}
-    table = pandas.DataFrame({"seconds": ours}).rename_axis("system")
-    return table.assign(**{"published seconds": [theirs.get(one.prefix) for one in rows]})
+    theirs, rows = results.published(f"cosinet_table{corpus(study)[-1]}").set_index("run")["seconds"], {}
+    for one in timed(study):
+        ours = numpy.mean([run.facts["seconds"] for run in study.runs(one.prefix)])
+        rows[one.label] = {"seconds": ours, "published seconds": theirs.get(one.prefix)}
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("system")
 
 
 def timed(study: "Study") -> list[results.System]:
@@ -239,26 +229,21 @@ def two_stages(study: "Study") -> pandas.DataFrame:
     multiply-adds of both, of those of the student for every candidate of the answered questions; missing where nothing
     tells how long the texts are.
     """
-    runs = [study.runs(prefix) for prefix in two(study)]
-    scored = {split: [[run.scores(split) for run in found] for found in runs] for split in _splits(study)}
-    groups = scored["test"][0][0].groupby("question_id", sort=False)["label"]
-    sizes = groups.size()[groups.max() > 0]
-    keeps = [keep for keep in (1, 2, 3, 4, 5, 7, 10, 15) if keep < sizes.max()] + [sizes.max()]
-    rows = {}
-    for split, (first, second) in scored.items():
-        for keep in keeps:
-            found = [summary(a["question_id"], a["label"], rerank(a, b, keep)) for a, b in product(first, second)]
-            rows[split, keep] = 100 * pandas.DataFrame(found)[results.METRICS].mean()
-    table = pandas.DataFrame([rows["test", keep] for keep in keeps], keeps).rename_axis("kept")
-    table["dev MAP"] = [rows.get(("dev", keep), {}).get("MAP", numpy.nan) for keep in keeps]
-    left = numpy.array([sizes.clip(upper=keep).sum() / sizes.sum() for keep in keeps])
-    return table.assign(**{"candidates left %": 100 * left, "cost %": 100 * (relative_cost(study) + left)})
-
-
-def _splits(study: "Study") -> list[str]:
-    """Those on which both stages were scored."""
+    stages = [study.runs(prefix) for prefix in two(study)]
     data = [study.plan[name].data for prefix in two(study) for name in study.store.below(prefix)]
-    return [split for split in ("test", "dev") if all(split in one for one in data)]
+    splits = [split for split in ("test", "dev") if all(split in one for one in data)]
+    scored = {split: [*product(*([run.scores(split) for run in runs] for runs in stages))] for split in splits}
+    groups = scored["test"][0][0].groupby("question_id", sort=False)["label"]
+    sizes, cost, rows = groups.size()[groups.max() > 0], relative_cost(study), {}
+    for keep in [*(keep for keep in (1, 2, 3, 4, 5, 7, 10, 15) if keep < sizes.max()), sizes.max()]:
+        found = {}
+        for split, pairs in scored.items():
+            each = [summary(a["question_id"], a["label"], rerank(a, b, keep)) for a, b in pairs]
+            found[split] = 100 * pandas.DataFrame(each)[results.METRICS].mean()
+        left = sizes.clip(upper=keep).sum() / sizes.sum()
+        dev = found["dev"]["MAP"] if "dev" in found else numpy.nan
+        rows[keep] = {**found["test"], "dev MAP": dev, "candidates left %": 100 * left, "cost %": 100 * (cost + left)}
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("kept")
 
 
 def rerank(first: pandas.DataFrame, second: pandas.DataFrame, keep: int) -> numpy.ndarray:

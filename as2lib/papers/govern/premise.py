@@ -47,7 +47,7 @@ def premise(label: Values, teachers: Sequence[Values], student: Values | float =
         teacher = right.mean()
         independent = {"correlation": _correlation(right), "condorcet": condorcet(len(right), teacher)}
         shares = {"vote": vote, "mean": mean, "vote alone": vote & ~mean, "mean alone": mean & ~vote}
-        shares = {name: pairs[own].mean() for name, pairs in (shares | {"drawn": verdict == 0}).items()}
+        shares = pd.DataFrame(shares | {"drawn": verdict == 0})[own].mean()
         by_label.append({"teacher": teacher, **independent, **shares})
     return pd.DataFrame(by_label).mean()  # a correlation that only one label has is that label's
 
@@ -75,10 +75,10 @@ def premises(study: "Study", kinds: Sequence[str], student: Values | float = 0.5
     for system in (one for one in systems(study).values() if one.kind in kinds):
         run = study.runs(system.prefix)[0]
         jury.setdefault(run.identity, (system.short, run.scores()))
-    jury = dict(jury.values())
-    groups, label = combinations(jury, min(3, len(jury))), next(iter(jury.values()))["label"]
-    juries = {" + ".join(group): [jury[name]["score"] for name in group] for group in groups}
-    found = {names: premise(label, given, student) for names, given in juries.items()}
+    found = {}
+    for group in combinations(jury.values(), min(3, len(jury))):
+        called, scores = zip(*group, strict=True)
+        found[" + ".join(called)] = premise(scores[0]["label"], [one["score"] for one in scores], student)
     found = 100 * pd.DataFrame(found).T.rename_axis("teachers")
     return found.assign(correlation=found["correlation"] / 100, lead=found["vote"] - found["mean"])
 

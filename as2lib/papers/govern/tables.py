@@ -1,6 +1,6 @@
 """GOVERN's tables and sentences: what systems answer when they may stay silent, and how teachers vote."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import pandas
@@ -8,22 +8,10 @@ from scipy.stats import binomtest
 
 from as2lib.data.pairs import at_hand, filter_questions
 from as2lib.metrics import ranking, threshold
+from as2lib.papers.cerberus.tables import tested
 from as2lib.papers.govern.systems import ALIKE, BASELINE, NO_LABELS, TABLE_2, TABLE_4, systems, trained_longer
+from as2lib.runs import results
 from as2lib.runs.finished import Finished
-from as2lib.runs.results import (
-    CLIPPED,
-    TIE_RULE,
-    compare,
-    frame,
-    labelled,
-    mean_and_spread,
-    over_seeds,
-    published,
-    scored,
-    sentence_ends,
-    tests_caption,
-    verdict,
-)
 from as2lib.runs.texts import missing, pairs_of
 from as2lib.runs.wording import apart, changes, listed, number, signed, some
 
@@ -31,23 +19,25 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 LEARNERS = {"unlabelled": "govern/mean", "train": "govern/ca-mkd"}  # set → a system that learns all of its pairs
-PAIR = ("govern/govern", "govern/mean")
+ARCHITECTURE = {  # column of a published table → what it is called
+    "parameters_M": "parameters (M)", "layers": "layers", "hidden": "hidden units", "heads": "attention heads"
+}  # fmt: skip
 AUC, MEAN = "qp prAUC (all)", r"\((all|answered)\)$"  # a measure's name, and how the names of all of them end
 
 
 def data(study: "Study") -> pandas.DataFrame:
     """Questions and pairs of each set beside GOVERN's Table 1; without texts, the pairs that runs learnt from."""
-    paper, counts = published("govern_table1").set_index("dataset"), {}
-    sets = {"unlabelled": at_hand(tuple(study.govern.unlabelled), None)}
-    sets |= {split: pairs_of(study, getattr(study.data.target, split)) for split in ("train", "dev", "test")}
+    sets, counts = {"unlabelled": at_hand(tuple(study.govern.unlabelled), None)}, {}
+    sets |= {split: pairs_of(study, parts) for split, parts in study.data.target.model_dump().items()}
     for name, pairs in sets.items():
-        pairs = filter_questions(pairs, "answered") if name == "train" and pairs else pairs
-        counts[name] = {"questions": len(set(pairs["question_id"])), "pairs": len(pairs)} if pairs else {}
-        if not pairs and name in LEARNERS:
+        if pairs:
+            pairs = filter_questions(pairs, "answered") if name == "train" else pairs
+            counts[name] = {"questions": len(set(pairs["question_id"])), "pairs": len(pairs)}
+        elif name in LEARNERS:
             counts[name] = {"pairs": study.runs(LEARNERS[name])[0].facts.get("pairs")}
-    counts = pandas.DataFrame.from_dict(counts, orient="index", columns=["questions", "pairs"])
-    counts = counts.astype("Int64").rename_axis("set")
-    return counts.assign(**{f"published {name}": paper[name].reindex(counts.index).astype("Int64") for name in counts})
+    counts = pandas.DataFrame.from_dict(counts, orient="index", columns=["questions", "pairs"]).reindex([*sets])
+    paper = results.published("govern_table1").set_index("dataset")[[*counts]].add_prefix("published ")
+    return counts.join(paper).astype("Int64").rename_axis("set")
 
 
 def sentence_texts(study: "Study") -> str:
@@ -74,35 +64,30 @@ def measures(run: Finished, precisions: Sequence[float]) -> dict[str, float]:
     return {name: 100 * value for name, value in found.items()}
 
 
-def results(
-    study: "Study", prefixes: Iterable[str], paper: str, labels: Mapping[str, str] | None = None
-) -> pandas.DataFrame:
+def table(study: "Study", prefixes: Iterable[str], paper: str) -> pandas.DataFrame:
     """One row a system: mean and sample standard deviation over its seeds, in percent, beside a published table.
 
-    labels: of systems that this table calls otherwise than the catalogue.
     Columns: run, kind, seeds, parameters, each of `measures` with " ±", "unreached" (seeds with a recall of 0 at the
     first precision, since no threshold reaches it) and `published …` for every metric that the published table has.
     """
     known, facts, measured = systems(study), [], []
     for prefix in prefixes:
-        runs, label = study.runs(prefix), (labels or {}).get(prefix, known[prefix].label)
-        facts.append((label, prefix, known[prefix].kind, len(runs), runs[0].facts["parameters"]))
+        runs, system = study.runs(prefix), known[prefix]
+        facts.append((system.label, prefix, system.kind, len(runs), runs[0].facts["parameters"]))
         measured += [{"run": prefix, **measures(run, study.govern.precisions)} for run in runs]
-    measured, theirs = pandas.DataFrame(measured).set_index("run"), published(paper).set_index("run")
+    measured, theirs = pandas.DataFrame(measured).set_index("run"), results.published(paper).set_index("run")
     unreached = (measured.iloc[:, :2] == 0).any(axis=1).groupby("run").sum().rename("unreached")
-    named = {"parameters_M": "parameters (M)", "hidden": "hidden units", "heads": "attention heads"}  # architectures
-    kept = [name for name in theirs if f"{name} (all)" in measured]
-    kept += [name for name in ("parameters_M", "layers", "hidden", "heads") if name in theirs]
-    theirs = theirs[kept].rename(columns=named).add_prefix("published ")
-    table = pandas.DataFrame(facts, columns=["system", "run", "kind", "seeds", "parameters"])
-    for more in (over_seeds(measured, "run"), unreached, theirs):
-        table = table.join(more, on="run")
-    return table.set_index("system")
+    shown = {name: name for name in theirs if f"{name} (all)" in measured} | ARCHITECTURE
+    theirs = theirs.filter(shown).rename(columns=shown).add_prefix("published ")
+    facts = pandas.DataFrame(facts, columns=["system", "run", "kind", "seeds", "parameters"])
+    for more in (results.over_seeds(measured, "run"), unreached, theirs):
+        facts = facts.join(more, on="run")
+    return facts.set_index("system")
 
 
 def students(study: "Study") -> pandas.DataFrame:
-    """`results` of the systems of Table 2."""
-    return results(study, [s.prefix for s in systems(study).values() if s.kind in TABLE_2], "govern_table2")
+    """`table` of the systems of Table 2."""
+    return table(study, [s.prefix for s in systems(study).values() if s.kind in TABLE_2], "govern_table2")
 
 
 def at_first_precision(study: "Study", found: pandas.DataFrame) -> pandas.DataFrame:
@@ -123,7 +108,7 @@ def numbers_students(found: pandas.DataFrame) -> dict[str, float]:
 
 def longest(study: "Study") -> list[str]:
     """The prefixes of the student of GOVERN and of that of the mean, each with its largest budget."""
-    return [trained_longer(study).get(prefix, prefix) for prefix in PAIR]
+    return [trained_longer(study).get(prefix, prefix) for prefix in ("govern/govern", "govern/mean")]
 
 
 def sentences_students(study: "Study", found: pandas.DataFrame) -> list[str]:
@@ -169,7 +154,7 @@ def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
         found = threshold.gsb(*(ranking.per_question(*_columns(run), "all")["P@1"] for run in runs))
         rows[f"seed {seed}"] = {**found._asdict(), "gain": 100 * found.gain, "p sign": found.p}
     rows["tail queries: not known"] = {}
-    for row in published("govern_table3").to_dict("records"):
+    for row in results.published("govern_table3").to_dict("records"):
         sign = binomtest(row["good"], row["good"] + row["bad"]).pvalue
         rows[f"published, {row['queries']} queries"] = {**row, "p sign": sign}
     table = pandas.DataFrame([*rows.values()], [*rows])[["good", "same", "bad", "gain", "p sign"]]
@@ -187,9 +172,10 @@ def sentence_gsb(table: pandas.DataFrame) -> str:
 
 def single_teacher(study: "Study") -> pandas.DataFrame:
     """GOVERN's Table 4: one teacher of five replaced, and the three teachers by themselves; beside it MAP on dev."""
-    better = {f"govern/teacher-{len(study.govern.teachers)}": "the better teacher"}
     rows = [BASELINE, f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse", f"govern/fold-{TABLE_4}"]
-    found = results(study, [*rows, *better, "govern/worse-teacher"], "govern_table4", better)
+    better = f"govern/teacher-{len(study.govern.teachers)}"
+    found = table(study, [*rows, better, "govern/worse-teacher"], "govern_table4")
+    found.index = found.index.where(found["run"] != better, "the better teacher")
     found["dev MAP"] = found["run"].map(_on_dev(study, found["run"]))
     return found.filter(regex="^run$|seeds|^parameters|qp prAUC|^dev")
 
@@ -217,11 +203,12 @@ def sentences_replacing(single: pandas.DataFrame, change: pandas.DataFrame) -> l
 
 def curve(study: "Study") -> pandas.DataFrame:
     """GOVERN's Figure 2, a row a seed: system, teachers, qp prAUC; up to `ALIKE` teachers one student serves both."""
-    found = []
-    for system, name in (("GOVERN", "govern"), ("mean", "mean")):
-        for teachers in study.govern.ablation.teachers:
-            for run in study.runs(f"govern/{'mean' if teachers <= ALIKE else name}-of-{teachers}"):
-                found.append((system, teachers, 100 * threshold.pair_pr_auc(*_columns(run)[1:])))
+    found = [
+        (system, teachers, 100 * threshold.pair_pr_auc(*_columns(run)[1:]))
+        for system, name in (("GOVERN", "govern"), ("mean", "mean"))
+        for teachers in study.govern.ablation.teachers
+        for run in study.runs(f"govern/{'mean' if teachers <= ALIKE else name}-of-{teachers}")
+    ]
     return pandas.DataFrame(found, columns=["system", "teachers", "qp prAUC"])
 
 
@@ -245,56 +232,54 @@ def tests(study: "Study") -> pandas.DataFrame:
     pairs = [tuple(longest(study)), *((longer, short) for short, longer in trained_longer(study).items())]
     pairs += [("govern/govern", other) for other in ("govern/mean", "govern/lr", "govern/mean-ensemble")]
     pairs += [("govern/govern-ca", other) for other in ("govern/govern", "govern/ca-mkd", "govern/ca-mkd-without-ce")]
-    tests = compare(study, scored(study, {name for pair in pairs for name in pair}), pairs)
-    return labelled(tests, {prefix: system.name for prefix, system in systems(study).items()})
+    return results.labelled(tested(study, pairs), {prefix: system.name for prefix, system in systems(study).items()})
 
 
 def answer(study: "Study", tests: pandas.DataFrame) -> str:
     """tests: from `tests`, GOVERN against the mean first, each with its largest budget."""
     row = tests.iloc[0]
-    return (
-        f"A student of teachers that vote is {apart(row['difference'], 'the student of their mean')}: "
-        f"{verdict(study, row)}."
-    )
+    gap = apart(row["difference"], "the student of their mean")
+    return f"A student of teachers that vote is {gap}: {results.verdict(study, row)}."
 
 
 def heads(study: "Study") -> pandas.DataFrame:
     """Beyond the paper: a head for each teacher, beside the student of GOVERN."""
-    one, others = {"govern/govern": "one head, GOVERN"}, ["govern/heads-teacher", "govern/heads-govern", BASELINE]
-    return results(study, [*one, *others], "govern_table2", one).filter(regex="^run$|seeds|^param|prAUC|answered")
+    rows = ["govern/govern", "govern/heads-teacher", "govern/heads-govern", BASELINE]
+    found = table(study, rows, "govern_table2").filter(regex="^run$|seeds|^param|prAUC|answered")
+    return found.rename(index={found.index[0]: "one head, GOVERN"})
 
 
 def captions(study: "Study") -> dict[str, str]:
     """What stands above tables and figures where it is long or computed."""
-    answerable, given = study.runs(BASELINE)[0].scores().groupby("question_id")["label"].max(), study.govern.ablation
+    answerable, given = study.runs(BASELINE)[0].scores().groupby("question_id")["label"].max(), study.govern
+    pool, prefixes = given.unlabelled_fit.said(), [s.prefix for s in systems(study).values() if s.kind == NO_LABELS]
+    start = " Teachers and students start from a supervised transfer step, which the paper's students do not."
     return {
         "students": f"Test set: (all) over all {len(answerable)} questions, wrong answers to those without one count; "
-        f"(answered) over the {answerable.sum()} with a correct candidate; {TIE_RULE}. Percent; ± standard deviation "
-        "over the seeds of a student. Unreached: seeds in which no threshold keeps "
-        f"{100 * study.govern.precisions[0]:g} % correct; their recall is 0. Published: GOVERN Table 2."
-        + f" Without labels: {study.govern.unlabelled_fit.said()}, unless the row says otherwise."
-        + f" {sentence_ends(study, (s.prefix for s in systems(study).values() if s.kind == NO_LABELS))}"
-        + " Teachers and students start from a supervised transfer step, which the paper's students do not."
-        * (study.govern.start == "transfer")
-        + f" CA-MKD adds a full cross entropy on the labels to what teachers say, GOVERN-CA has none. {CLIPPED}",
+        f"(answered) over the {answerable.sum()} with a correct candidate; {results.TIE_RULE}. Percent; ± standard "
+        "deviation over the seeds of a student. Unreached: seeds in which no threshold keeps "
+        f"{100 * given.precisions[0]:g} % correct; their recall is 0. Published: GOVERN Table 2. Without labels: "
+        f"{pool}, unless the row says otherwise. {results.sentence_ends(study, prefixes)}"
+        f"{start * (given.start == 'transfer')} CA-MKD adds a full cross entropy on the labels to what teachers say, "
+        f"GOVERN-CA has none. {results.CLIPPED}",
         "curve": "Mean over seeds; bars: from the lowest to the highest seed. The paper's Figure 2 has no numbers.",
         "points": "qp prAUC of the students, percent; ± standard deviation over seeds; WO+RR: the trivial baseline."
-        + (f" Fits: {given.fit.said()}; Table 10.2: {study.govern.unlabelled_fit.said()}." if given else ""),
-        "tests": tests_caption(study),
+        + (f" Fits: {given.ablation.fit.said()}; Table 10.2: {pool}." if given.ablation else ""),
+        "tests": results.tests_caption(study),
         "heads": f"As Table 10.2; heads: seeds {', '.join(map(str, study.grid_seeds))}. The paper has no such model.",
     }
 
 
 def _labels(found: pandas.DataFrame) -> pandas.Series:
-    """What a table of `results` calls its systems, by prefix."""
+    """What a `table` calls its systems, by prefix."""
     return found.reset_index().set_index("run")["system"]
 
 
 def _on_dev(study: "Study", prefixes: Iterable[str]) -> pandas.Series:
     """MAP by prefix; those that were not scored on dev are left out."""
-    runs = {one: study.runs(one) for one in prefixes}
-    there = [one for one, found in runs.items() if all("dev" in run.run.data for run in found)]
-    return mean_and_spread(frame({one: [run.scores("dev") for run in runs[one]] for one in there}))["MAP"]
+    runs = {prefix: study.runs(prefix) for prefix in prefixes}
+    scores = {prefix: [run.scores("dev") for run in found if "dev" in run.run.data] for prefix, found in runs.items()}
+    return results.mean_and_spread(results.frame(scores))["MAP"]
 
 
 def _columns(run: Finished) -> tuple[pandas.Series, ...]:
