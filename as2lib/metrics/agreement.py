@@ -4,6 +4,7 @@ Letters: n rows (question and candidate) · q questions · k heads (or whole stu
 """
 
 import warnings
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -47,18 +48,15 @@ def agreement(head_scores: Values, teacher_scores: Values, label: Values, questi
     Source: CERBERUS section 5.3 and Figure 3; Cohen 1960.
     """
     heads, teachers, label, question_id = _answered(head_scores, teacher_scores, label, question_id)
-    chosen_by_head, chosen_by_teacher = (_choices(scores, label, question_id) for scores in (heads, teachers))
+    chosen = [zip(scores.T, _choices(scores, label, question_id), strict=True) for scores in (heads, teachers)]
     place = pd.Series(question_id).groupby(question_id, sort=False).cumcount().to_numpy()
     found = []
-    for i, head in enumerate(chosen_by_head):
-        for j, teacher in enumerate(chosen_by_teacher):
-            right = label[head] == 1
-            shared = (right & (head == teacher)).sum() / right.sum() if right.any() else np.nan
-            kappas = _kappa(place[head], place[teacher]), _kappa(right, label[teacher] == 1)
-            ordered = rank_correlation(heads[:, i], teachers[:, j], question_id).mean()
-            found.append((shared, *kappas, ordered))
-    shape = (len(chosen_by_head), len(chosen_by_teacher))
-    return Agreement(*(np.array(values, dtype=np.float64).reshape(shape) for values in zip(*found, strict=True)))
+    for (by_head, head), (by_teacher, teacher) in product(*chosen):
+        right = label[head] == 1
+        shared = (right & (head == teacher)).sum() / right.sum() if right.any() else np.nan
+        kappas = _kappa(place[head], place[teacher]), _kappa(right, label[teacher] == 1)
+        found.append((shared, *kappas, rank_correlation(by_head, by_teacher, question_id).mean()))
+    return Agreement(*np.array(found, dtype=np.float64).T.reshape(4, heads.shape[1], teachers.shape[1]))
 
 
 def rank_correlation(a: Values, b: Values, question_id: Values) -> pd.Series:

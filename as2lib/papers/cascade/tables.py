@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy
 import pandas
 
-from as2lib.data.pairs import filter_questions
 from as2lib.metrics import cascade
 from as2lib.metrics.cost import cascade_cost, sequential_cost
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cascade.systems import TRIVIAL_LABEL, Scheme, recipes, schemes, sentences_budgets, sets, trivial_on
+from as2lib.papers.cerberus.sets import RATES
+from as2lib.papers.cerberus.sets import statistics as statistics_of
 from as2lib.runs import results
 from as2lib.runs.results import MEASURES, Scored, compare, frame, labelled, mean_and_spread, published, published_set
 from as2lib.runs.texts import missing, pairs_of
@@ -33,9 +34,8 @@ def statistics(study: "Study") -> pandas.DataFrame:
         for split, parts in of.model_dump().items():
             row = {"dataset": f"{name} (ours)", "split": split}
             if pairs := pairs_of(study, parts):
-                labels = filter_questions(pairs, "answered").to_pandas().groupby("question_id")["label"]
-                each = labels.agg(**{"candidates a question": "size", "correct a question": "sum"})
-                row |= {"questions": len(each), **each.mean()}
+                counts = statistics_of(pairs.select_columns(["question_id", "label"])).loc["answered"]
+                row |= counts[["questions", *RATES]]
             rows.append(row)
     table = pandas.concat([pandas.DataFrame(rows), published("cascade_table1")], ignore_index=True)
     return table.astype({"questions": "Int64"})

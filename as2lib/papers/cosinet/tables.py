@@ -154,31 +154,23 @@ def plain(study: "Study", table: pandas.DataFrame) -> str:
 
 def sentence_best(study: "Study", table: pandas.DataFrame, tests: pandas.DataFrame, plain: str) -> str:
     """The best small model and the best of the twelve beside their rivals.  tests, plain: from those functions."""
-    said = []
-    for name in dict.fromkeys(tests.index.get_level_values("a")):
-        own = table.loc[name]
-        which = "Below two million parameters" if own["parameters"] < SMALL else "Of all twelve"
+    said, trivial = [], TRIVIAL[-1].label
+    sized = {name: f"{name}, of {size / 1e6:.2f} million" for name, size in table["parameters"].items()}
+    alone = table["seeds"].map(lambda seeds: "" if seeds > 1 else " (one seed)")
+    for name, rivals in tests.groupby(level="a", sort=False):
+        which = "Below two million parameters" if table.loc[name, "parameters"] < SMALL else "Of all twelve"
         found = [
-            f"{apart(row['difference'], f'{rival}, of {_millions(table, rival)}' if i else 'WO+RR')}: "
-            f"{results.verdict(study, row)}"
-            for i, (rival, row) in enumerate(tests.loc[name].iterrows())
+            f"{apart(row['difference'], 'WO+RR' if rival == trivial else sized[rival])}: {results.verdict(study, row)}"
+            for (_, rival), row in rivals.iterrows()
         ]
         said.append(
-            f"{which} {name}, of {_millions(table, name)}, has the highest MAP on the test set, "
-            f"{spread_text(own['MAP'], own['MAP ±'])}{_alone(own)}; it is {'; '.join(found)}."
+            f"{which} {sized[name]}, has the highest MAP on the test set, "
+            f"{spread_text(*table.loc[name, ['MAP', 'MAP ±']])}{alone[name]}; it is {'; '.join(found)}."
         )
-    rival, floor = table.loc[plain], table.loc[TRIVIAL[-1].label, "MAP"]
-    learnt = apart(rival["MAP"] - floor, "WO+RR") if rival["MAP"] > floor else "itself no better than WO+RR"
-    said.append(f"The encoder without a transfer step has MAP {number(rival['MAP'])}{_alone(rival)}, {learnt}.")
+    own, floor = table.loc[plain, "MAP"], table.loc[trivial, "MAP"]
+    learnt = apart(own - floor, "WO+RR") if own > floor else "itself no better than WO+RR"
+    said.append(f"The encoder without a transfer step has MAP {number(own)}{alone[plain]}, {learnt}.")
     return " ".join(said)
-
-
-def _millions(table: pandas.DataFrame, name: str) -> str:
-    return f"{table.loc[name, 'parameters'] / 1e6:.2f} million"
-
-
-def _alone(row: pandas.Series) -> str:
-    return "" if row["seeds"] > 1 else " (one seed)"
 
 
 def seconds(study: "Study") -> pandas.DataFrame:
