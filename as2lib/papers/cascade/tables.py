@@ -11,7 +11,6 @@ import pandas
 
 from as2lib.metrics import cascade
 from as2lib.metrics.cost import cascade_cost, sequential_cost
-from as2lib.metrics.ranking import summary
 from as2lib.papers.cascade.systems import TRIVIAL_LABEL, Scheme, recipes, schemes, sentences_budgets, sets, trivial_on
 from as2lib.papers.cerberus.sets import RATES
 from as2lib.papers.cerberus.sets import statistics as statistics_of
@@ -239,13 +238,12 @@ def sentence_pruned(study: "Study", pruned: pandas.DataFrame) -> str:
 
 def by_recipe(study: "Study") -> pandas.DataFrame:
     """MAP of each exit on the wide test set, in percent, for CT as the paper trains it and for each other way."""
-    rows, columns = {}, {f"exit_{n}": f"layer {n}" for n in study.cascade.exits}
+    rows = {}
     for recipe in recipes(study).values():
         found = study.run(f"{recipe.prefix}/wide/seed-0").scores()
-        rows[recipe.label] = [
-            100 * summary(found["question_id"], found["label"], found[name])["MAP"] for name in columns
-        ]
-    table = pandas.DataFrame.from_dict(rows, orient="index", columns=list(columns.values()))
+        ends = {f"layer {n}": [found.assign(score=found[f"exit_{n}"])] for n in study.cascade.exits}
+        rows[recipe.label] = mean_and_spread(frame(ends))["MAP"]
+    table = pandas.DataFrame(rows).T
     return table.assign(mean=table.mean(axis=1)).rename_axis("training")
 
 
