@@ -448,9 +448,10 @@ def test_a_closed_pipe_ends_quietly(home):
 
 
 def test_an_interrupted_command_is_one_line(home):
-    code = "import os, signal, sys, as2lib.__main__ as m\ndef plan(_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
+    code = "import os, signal, sys\nfrom as2lib import __main__, commands\n"
+    code += "def plan(_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
     code += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # what started the tests may ignore it
-    command = [sys.executable, "-c", f"{code}m.plan = plan; sys.exit(m.main(['plan', 'tiny']))"]
+    command = [sys.executable, "-c", f"{code}commands.plan = plan; sys.exit(__main__.main(['plan', 'tiny']))"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 130
     assert done.stderr == "as2 plan: interrupted; what is finished is kept, and the same command goes on\n"
