@@ -152,12 +152,20 @@ def _text(where: str, column: str, value: Any) -> str | None:
 def _parquet_tables(path: Path) -> Iterator[pa.Table]:
     try:
         with parquet.ParquetFile(path) as file:
-            listed(file.schema_arrow.names)  # which are decoded here
-            yield file.schema_arrow.empty_table()  # the columns of an empty file are checked too
-            yield from (pa.Table.from_batches([batch]) for batch in file.iter_batches(_BATCH))
+            yield from _tables(file.schema_arrow, file.iter_batches(_BATCH))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         problem = str(error).partition("\n")[0]
         raise ValueError(f"{path.name}: expected a Parquet file, got {problem}") from None
+
+
+def _tables(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """A table a batch, after one without rows: the columns of an empty file are checked too.
+
+    Raises UnicodeDecodeError for the name of a column.
+    """
+    listed(schema.names)  # which are decoded here
+    yield schema.empty_table()
+    yield from (pa.Table.from_batches([batch]) for batch in batches)
 
 
 def _delimited_tables(path: Path) -> Iterator[pa.Table]:
@@ -168,10 +176,7 @@ def _delimited_tables(path: Path) -> Iterator[pa.Table]:
         if quoted and _is_misquoted(path, delimiter):
             raise pa.ArrowInvalid("a quote that is not closed at the end of its field")
         with arrow_csv.open_csv(path, arrow_csv.ReadOptions(block_size=_BLOCK), parse, texts) as reader:
-            if len(set(reader.schema.names)) < len(reader.schema.names):  # names that are not UTF-8 are refused below
-                raise ValueError(f"{path.name}: expected each column once, got {listed(reader.schema.names)}")
-            yield reader.schema.empty_table()
-            yield from (pa.Table.from_batches([batch]) for batch in reader)
+            yield from _tables(reader.schema, reader)
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         rows = sum(1 for _ in _delimited_rows(path))  # raises what is wrong, and names its row
         wanted = f"rows of at most {_BLOCK:,} bytes, got {error}" if rows else "at least one row, got none"

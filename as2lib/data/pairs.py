@@ -142,9 +142,7 @@ def filter_questions(pairs: Dataset, questions: str) -> Dataset:
         raise ValueError("a policy needs labels: expected the column label, got none; load_unlabelled takes no policy")
     if questions == "all" or len(pairs) == 0:
         return pairs
-    table = _table(pairs)
-    starts, sizes = _runs(table)
-    correct = np.add.reduceat(table["label"].to_numpy(), starts, dtype=np.int64)
+    sizes, correct = _counts(pairs)
     return _of_questions(pairs, kept(sizes, correct, questions), sizes, questions)
 
 
@@ -152,17 +150,19 @@ def _only(pairs: Dataset, only: sources.Only) -> Dataset:
     """The pairs of the questions that a split says it keeps."""
     if not any(only) or len(pairs) == 0:
         return pairs
-    starts, sizes = _runs(_table(pairs))
+    sizes, correct = _counts(pairs)
     if only.unanswered:
-        correct = np.add.reduceat(_table(pairs)["label"].to_numpy(), starts, dtype=np.int64)
         return _of_questions(pairs, correct == 0, sizes, "unanswered")
     return _of_questions(pairs, sizes >= only.candidates, sizes, f"{only.candidates}-or-more")
 
 
-def _runs(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-    """Where each question's rows begin, and how many they are."""
+def _counts(pairs: Dataset) -> tuple[np.ndarray, np.ndarray | None]:
+    """How many candidates each question has, and how many of them are correct: None without labels."""
+    table = _table(pairs)
     starts = np.flatnonzero(run_starts(table["question_id"]))
-    return starts, np.diff(np.append(starts, table.num_rows))
+    labels = table["label"].to_numpy() if "label" in table.column_names else None
+    correct = None if labels is None else np.add.reduceat(labels, starts, dtype=np.int64)
+    return np.diff(np.append(starts, table.num_rows)), correct
 
 
 def _of_questions(pairs: Dataset, keep: np.ndarray, sizes: np.ndarray, called: str) -> Dataset:

@@ -36,6 +36,7 @@ HUB_SETS = {
     "ias2": HubSet("ias2", splits=SPLITS, public=False),  # the papers' own: bring your own file
     "gpd": HubSet("gpd", splits=SPLITS, public=False),
 }
+SHORT = {name: short for short, hub in HUB_SETS.items() for name in (short, hub.name)}  # either name → ours
 # Known content: the fingerprint of all pairs of a split (`pairs.fingerprint`), the same on the hub and in mapped files.
 FINGERPRINTS = {
     ("wikiqa", "train"): "31da1ad51f1c3e4e938dc4359c5990667b4e10486a3f12536a9f752811aaea29",
@@ -67,6 +68,9 @@ class Only(NamedTuple):
 
     candidates: int = 0
     unanswered: bool = False
+
+    def said(self) -> dict[str, int]:
+        return {name: value for name, value in self._asdict().items() if value}
 
 
 ALL = Only()
@@ -104,22 +108,22 @@ def split_part(part: str) -> tuple[str, str | None]:
 
 
 def with_only(split: str | None) -> tuple[str | None, Only]:
-    """A split as it may be written, and which of its questions that keeps.
+    """Our name of a split as it may be written ("validation" is dev), and which of its questions that keeps.
 
     `test>=15`: those of 15 candidates or more; `train=unanswered`: those of which no candidate is correct.
     """
     found = re.fullmatch(r"(.*?)(?:>=([0-9]+)|=(unanswered))", split or "")
-    return (found[1], Only(int(found[2] or 0), bool(found[3]))) if found else (split, ALL)
+    split, only = (found[1], Only(int(found[2] or 0), bool(found[3]))) if found else (split, ALL)
+    return "dev" if split == "validation" else split, only
 
 
 def canonical(part: str) -> str:
     """One way to write a part, whichever of its names was used: to tell whether two share questions."""
     source, split = split_part(part)
     split, _ = with_only(split)
-    name = next((short for short, hub in HUB_SETS.items() if source in (short, hub.name)), source)
     path = find_root() / Path(source).expanduser()
-    called = str(path.resolve()) if path.exists() else name
-    return f"{called}:{'dev' if split == 'validation' else split}" if split else called
+    called = str(path.resolve()) if path.exists() else SHORT.get(source, source)
+    return f"{called}:{split}" if split else called
 
 
 def resolve(source: str | Path, split: str | None = None) -> Location:
@@ -135,7 +139,6 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     split, only = with_only(split)
     if any(only):
         return replace(resolve(source, split), only=only)
-    split = "dev" if split == "validation" else split
     if isinstance(source, Path):  # never a name
         return _files(_existing_path(source), split)
     name, _, revision = source.partition("@")
@@ -150,7 +153,7 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     if imported.is_path(source):
         _require_split(source, split, SPLITS)
         return Location("own", source, split=split)
-    known = next((short for short, hub in HUB_SETS.items() if name in (short, hub.name)), None)
+    known = SHORT.get(name)
     hub = HUB_SETS.get(known, HubSet(name))
     if folder := local_folder(hub.name) or (known and local_folder(known)):
         return _files(folder, split, hub)
@@ -176,11 +179,9 @@ def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
 
 def known(source: str | Path, split: str | None = None) -> dict[str, Any] | None:
     """Name, split and the fingerprint of all pairs of a known set without a revision; None for any other."""
-    short = next((short for short, hub in HUB_SETS.items() if source in (short, hub.name)), None)
-    split, only = with_only(split)
-    split = "dev" if split == "validation" else split
+    short, (split, only) = SHORT.get(source), with_only(split)
     if pairs := FINGERPRINTS.get((short, split)):
-        return {"kind": "known", "name": short, "split": split, "pairs": pairs} | _only(only)
+        return {"kind": "known", "name": short, "split": split, "pairs": pairs} | only.said()
     return None
 
 
@@ -189,11 +190,7 @@ def content(found: Location) -> dict[str, Any]:
 
     The generator's version and seed; or the hub set's name, config, revision and split; or the SHA-256 of the files.
     """
-    return _content(found) | _only(found.only)
-
-
-def _only(only: Only) -> dict[str, int]:
-    return {name: value for name, value in only._asdict().items() if value}
+    return _content(found) | found.only.said()
 
 
 def _content(found: Location) -> dict[str, Any]:
@@ -219,8 +216,10 @@ def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
 
     Where the hub does not answer, only what it gave before is looked for: a request would be tried for half a minute.
     """
+    from unittest.mock import patch
+
     try:
-        with nullcontext() if hub_answers() else _offline():
+        with nullcontext() if hub_answers() else patch("huggingface_hub.constants.HF_HUB_OFFLINE", True):
             yield
     except (OSError, ValueError, RuntimeError) as error:
         problem = str(error).partition("\n")[0]
@@ -239,17 +238,6 @@ def hub_answers() -> bool:
     except Exception:  # offline mode, no name, no route, a refusing proxy: each client has errors of its own
         return False
     return True
-
-
-@contextmanager
-def _offline() -> Iterator[None]:
-    from huggingface_hub import constants
-
-    before, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
-    try:
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE = before
 
 
 def _require_split(name: str, split: str | None, known: tuple[str, ...]) -> None:

@@ -94,8 +94,8 @@ def export(
                 _trace(graph, batches[0], plain)
                 WRITE[to](plain, out / name, None if calibration is None else batches)
             facts["graphs"].append(name)
-            if len(graph.outputs) == 2:
-                batches = [_survivors(graph, batch) for batch in batches]
+            if len(graph.outputs) == 2:  # what the next stage reads
+                batches = [{**batch, "hidden": graph(*_inputs(graph, batch))[0]} for batch in batches]
     encoder.save(out)
     (out / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return out
@@ -111,7 +111,7 @@ def _trace(graph: Whole | Stage, batch: Batch, path: Path) -> None:
             warnings.simplefilter("ignore")
             torch.onnx.export(
                 graph,
-                tuple(batch[name] for name in graph.names),
+                _inputs(graph, batch),
                 path,
                 input_names=graph.names,
                 output_names=graph.outputs,
@@ -122,6 +122,10 @@ def _trace(graph: Whole | Stage, batch: Batch, path: Path) -> None:
             )
     finally:
         logging.disable(before)
+
+
+def _inputs(graph: Whole | Stage, batch: Batch) -> tuple[Tensor, ...]:
+    return tuple(batch[name] for name in graph.names)
 
 
 def _examples() -> list[Batch]:
@@ -138,11 +142,6 @@ def _batches(pairs: Dataset, encoder: PairEncoder) -> Iterator[Batch]:
     order = numpy.argsort(items.with_format("numpy")["length"][:], kind="stable")
     for start in range(0, len(order), BATCH):
         yield encoder.collate(rows_of(items.with_format("arrow"), order[start : start + BATCH].tolist()))
-
-
-def _survivors(stage: Stage, batch: Batch) -> Batch:
-    hidden, _ = stage(*(batch[name] for name in stage.names))
-    return {"hidden": hidden, "attention_mask": batch["attention_mask"]}
 
 
 def _write_openvino(plain: Path, path: Path, batches: list[Batch] | None) -> None:
