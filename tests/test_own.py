@@ -161,6 +161,18 @@ def test_a_quick_study_is_one_seed_without_the_long_notebooks(alone, capsys):
     assert "notebooks: 00, 01, 02, 03, 04, 06, 07, 11; left out: 05_latency (no latency), 08_cascade" in said
 
 
+@pytest.mark.parametrize("quick", [[], ["--quick"]], ids=["whole", "quick"])
+def test_a_study_from_an_encoder_reads_no_set_and_runs_no_section_that_is_wikiqas(alone, monkeypatch, quick):
+    write(alone / "my.tsv", rows())
+    monkeypatch.setattr("as2lib.init.encoder_at_hand", lambda name: True)
+    monkeypatch.setattr("as2lib.init.local_folder", lambda name: None)
+    assert main(["init", "my.tsv", "--encoder", "sentence-transformers/all-MiniLM-L6-v2", *quick]) == 0
+    study = Study.load("my")
+    assert (study.second, study.longer, study.kinds, study.govern) == (None, None, None, None)
+    read = {part for run in study.plan.values() for parts in run.data.values() for part in parts}
+    assert read == {f"data/my/{split}.tsv" for split in ("train", "dev", "test")}
+
+
 def test_a_study_of_the_embedded_corpus_itself_learns_its_own_training_set_first(alone, capsys):
     few = load_pairs("sample-transfer", "train", "all").select(range(200))
     few.to_csv(alone / "my.tsv", sep="\t")
