@@ -50,8 +50,8 @@ def grid(
     """P@1 and cost of every combination of drop ratios, over the questions with a correct candidate.
 
     With v ratios and e exits these are v^(e−1) combinations, a tree: what the first exits leave is shared.
-    Returns columns `alpha_1` …, `P@1` in [0, 1], `cost` (of `cascade_cost`), and `front` (no other combination has a
-    higher P@1 at the same or a lower cost), in the order of `itertools.product`.
+    Returns columns `alpha_1` …, `P@1` in [0, 1], `cost` (of `cascade_cost`), and `front` (no other combination has as
+    high a P@1 at the same or a lower cost; the first of equals counts), in the order of `itertools.product`.
     Source: Cascade Transformer, section 5.5 and Figure 2.
     """
     scores, question = _read(question_id, exit_scores)

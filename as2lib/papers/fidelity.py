@@ -18,6 +18,7 @@ from as2lib.metrics import ranking
 from as2lib.metrics.cost import cascade_cost, parameters, sequential_cost
 from as2lib.metrics.pruning import survivors
 from as2lib.models import lexical
+from as2lib.papers.cascade.systems import PAPER_EXITS as EXITS
 from as2lib.paths import local_folder
 from as2lib.runs.costs import layer
 from as2lib.runs.results import PAPERS_SETS, published
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 NAMES = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
 STATES = ["differs", "agrees", "not here"]
-EXITS, DEPTH = (4, 6, 8, 10, 12), 12  # of the cascade's paper
+DEPTH = EXITS[-1]
 NEAR = 0.01  # a relative difference of a size up to this agrees: how a vocabulary is counted is not printed
 TOKENS = 128  # of a pair, in counts of operations
 NO_SHARE = ("year", "TFLOP/s")  # a date and a limit, from which no percentage leads to what is computed

@@ -4,11 +4,10 @@ from typing import TYPE_CHECKING
 
 import pandas
 
-from as2lib.data.sources import HUB_SETS, split_part
 from as2lib.papers import claims, fidelity
 from as2lib.papers.cerberus.systems import models
 from as2lib.papers.cerberus.tables import note_on_families
-from as2lib.runs.results import PAPERS_SETS, frame, mean_and_spread
+from as2lib.runs.results import PAPERS_SETS, frame, mean_and_spread, set_of
 from as2lib.runs.wording import listed, number, some
 
 if TYPE_CHECKING:
@@ -111,9 +110,8 @@ def _where(study: "Study", row) -> str:
     """The paper's set, and the one that the claim is judged on where that is another."""
     if row.claim == "counted" or row.verdict == claims.VERDICTS[-1]:
         return row.set
-    short, run = {hub.name: name for name, hub in HUB_SETS.items()}, study.plan[claims.runs_of(study, row.a)[0]]
-    sources = [split_part(part)[0].partition("@")[0] for part in run.data["test"]]
-    ours = " + ".join(dict.fromkeys(PAPERS_SETS.get(short.get(name, name), name) for name in sources))
+    sources = map(set_of, study.plan[claims.runs_of(study, row.a)[0]].data["test"])
+    ours = " + ".join(dict.fromkeys(PAPERS_SETS.get(name, name) for name in sources))
     return f"{row.set} → {ours}" if row.set != ours else ours
 
 

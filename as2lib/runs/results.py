@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy
 import pandas
 
-from as2lib.data.sources import HUB_SETS, split_part
+from as2lib.data.sources import SHORT, split_part
 from as2lib.metrics import ranking
 from as2lib.metrics.significance import compare as paired_tests
 from as2lib.metrics.significance import holm, interval_over_seeds
@@ -49,7 +49,7 @@ def published_set(study: "Study") -> str:
 def set_of(part: str) -> str:
     """Our short name of the known set that a part belongs to; of any other its source."""
     source = split_part(part)[0].partition("@")[0]
-    return {hub.name: name for name, hub in HUB_SETS.items()}.get(source, source)
+    return SHORT.get(source, source)
 
 
 def scored(study: "Study", prefixes: Iterable[str]) -> dict[str, list[pandas.DataFrame]]:
