@@ -34,6 +34,11 @@ def execute(notebook: Path, executed: Path, study: str) -> Path:
     executed.parent.mkdir(parents=True, exist_ok=True)
     kernel = {"cwd": str(notebook.parent), "kernel_manager_class": Kernel}
     execute_notebook(str(notebook), str(executed), {"study": study}, progress_bar=False, **kernel)
+    saved = nbformat.read(executed, as_version=4)
+    for cell in saved.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
+    nbformat.write(saved, executed)
     return executed
 
 
@@ -53,8 +58,6 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
         cell["id"] = str(number)  # papermill gives its own cell another one each time
         if cell.cell_type == "markdown":
             cell.source = LINK.sub(lambda link: _to_page(link[1], link[2], names), cell.source)
-        if cell.cell_type == "code":
-            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
     pages, place = [None, *map(page_name, names), None], names.index(name) + 1
     neighbours = {"previous": pages[place - 1], "next": pages[place + 1]}
     folders = [str(TEMPLATE.parent)]
