@@ -1,1 +1,0 @@
-"""GOVERN, 2024: teachers that vote on each sample."""

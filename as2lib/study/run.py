@@ -1,0 +1,84 @@
+"""What a run, a system and a notebook are; knows no file and makes nothing."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+VERSIONS = {"lexical": 1, "fit": 1, "ensemble": 1, "select": 1, "shuffled": 1}  # raised when what a kind means changes
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One trained or derived scorer: all that makes it, as plain JSON values, and the runs it is made from.
+
+    name: of its system and seed, such as "mhs/3h1/seed-0".
+    kind: "lexical", "fit", "ensemble", "select" (the best point of a grid on dev) or "shuffled" (another run's model
+        over lists in a random order).
+    spec: what is asked of it.  data: role ("train", "dev", "test", "vocabulary") → `source:split` parts.
+    parents: role ("start", whose weights it continues; "teachers"; "members"; "settings"; "model") → runs.
+    group: fits of one group share a process.
+    """
+
+    name: str
+    kind: str
+    spec: dict[str, Any]
+    data: dict[str, tuple[str, ...]]
+    seed: int
+    group: str
+    parents: dict[str, tuple["Run", ...]] = field(default_factory=dict)
+
+    @property
+    def system(self) -> str:
+        """The name of its system: "mhs/3h1"."""
+        return self.name.rsplit("/seed-", 1)[0]
+
+    def ancestors(self) -> Iterator["Run"]:
+        """Every run that it is made from, parents before children; one may come several times."""
+        for runs in self.parents.values():
+            for parent in runs:
+                yield from parent.ancestors()
+                yield parent
+
+
+@dataclass(frozen=True)
+class System:
+    """A row of a paper's table.
+
+    run: the name of its runs without the seed ("mhs/3h1"), and the key of `published/*.csv` and of `claims.csv`.
+    label: the only name it has, wherever a person reads it ("MHS").
+    group: what colours and legends tell apart ("student", "teacher", "ensemble", "trivial", "cascade", …).
+    make: seed → its run.  seeds: of its runs.
+    """
+
+    run: str
+    label: str
+    group: str
+    make: Callable[[int], Run]
+    seeds: tuple[int, ...] = (0,)
+
+    def runs(self) -> list[Run]:
+        return [self.make(seed) for seed in self.seeds]
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One question, the systems that answer it, and what it reproduces.
+
+    name: such as "03_distillation".  timed: it measures time, so nothing may run beside it.
+    """
+
+    name: str
+    question: str
+    reproduces: str
+    systems: tuple[System, ...] = ()
+    timed: bool = False
+
+
+def plan(systems: Iterable[System]) -> dict[str, Run]:
+    """Name → run, of these systems and of all that they are made from, parents before children."""
+    runs: dict[str, Run] = {}
+    for system in systems:
+        for run in system.runs():
+            for one in (*run.ancestors(), run):
+                runs.setdefault(one.name, one)
+    return runs
