@@ -1,0 +1,117 @@
+"""What every paper's systems are made of: how a run is described, as plain values and the runs before it."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from as2lib.study.run import Run
+
+if TYPE_CHECKING:
+    from as2lib.study.params import Backbone, Pairs, Training
+    from as2lib.study.study import Study
+
+FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
+SIZES = ("large", "base")
+LOSSES = {"pointwise": "ce", "listwise": "listwise_kl", "pairwise": "ranknet"}  # a backbone's objective → its loss
+
+
+def splits(pairs: "Pairs") -> dict[str, tuple[str, ...]]:
+    """A pair set as a run's data: role → parts, of the splits that it has."""
+    return {role: tuple(parts) for role, parts in pairs.model_dump().items() if parts}
+
+
+def scored(study: "Study") -> dict[str, tuple[str, ...]]:
+    """What a run that trains nothing is scored on: the target's dev and test."""
+    return {"dev": tuple(study.data.target.dev), "test": tuple(study.data.target.test)}
+
+
+def vocabulary(study: "Study") -> tuple[str, ...]:
+    """The parts whose words an encoder that starts from nothing, or vectors made of text, know: each once."""
+    return tuple(dict.fromkeys([*study.data.transfer.train, *study.data.target.train]))
+
+
+def budget(study: "Study", training: "Training", changes: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What a spec says of a fit's length: pairs' tokens, and the training with `changes` put over it."""
+    merged = training.model_dump(exclude_none=True) | (changes or {})
+    return {"max_length": study.data.max_length, "training": type(training)(**merged).model_dump(exclude_none=True)}
+
+
+def adapting(backbone: "Backbone") -> dict[str, Any]:
+    """The loss of a backbone's adapt step, and whether its batches hold pairs or whole questions."""
+    loss = {"loss": LOSSES[backbone.objective]}
+    return loss if backbone.objective == "pointwise" else {**loss, "unit": "question"}
+
+
+def distilling(study: "Study", loss: str) -> dict[str, Any]:
+    """A distillation loss with the study's balance of labels and teachers, and its temperature.
+
+    Teachers whose scores only order candidates are calibrated on dev before they teach.
+    """
+    objective = {"loss": loss, **study.distillation.model_dump()}
+    if any(family.large.objective != "pointwise" for family in study.backbones.values()):
+        objective["calibration"] = "platt"
+    return objective
+
+
+def from_encoder(
+    study: "Study",
+    name: str,
+    family: str,
+    size: str,
+    training: "Training",
+    onto: str,
+    group: str,
+    seed: int = 0,
+    objective: dict[str, Any] | None = None,
+    teachers: Sequence[Run] = (),
+) -> Run:
+    """A fit that starts from a pretrained encoder, or from nothing, on the "transfer" or the "target" set.
+
+    objective: the loss and its settings; default: cross entropy.
+    """
+    backbone = getattr(study.backbones[family], size)
+    pairs = (backbone.transfer or study.data.transfer) if onto == "transfer" else study.data.target
+    changes = backbone.transfer_fit if onto == "transfer" else backbone.adapt_fit
+    data = splits(pairs)
+    if backbone.config is not None:
+        data["vocabulary"] = vocabulary(study)
+    origin = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
+    spec = {"backbone": origin, **(objective or {"loss": "ce"}), **budget(study, training, changes)}
+    return Run(name, "fit", spec, data, seed, group, {"teachers": tuple(teachers)} if teachers else {})
+
+
+def transferred(study: "Study", family: str, size: str, seed: int = 0) -> Run:
+    """The first step of transfer-then-adapt (TANDA): an encoder fine-tuned on the transfer set."""
+    name = f"transfer/{family}-{size}/seed-{seed}"
+    return from_encoder(study, name, family, size, study.fit.transfer, "transfer", "transfer", seed)
+
+
+def adapted(
+    study: "Study",
+    system: str,
+    family: str,
+    size: str,
+    objective: dict[str, Any],
+    seed: int,
+    group: str,
+    teachers: Iterable[Run] = (),
+) -> Run:
+    """The second step, on the target set, of an encoder after the transfer step."""
+    backbone = getattr(study.backbones[family], size)
+    spec = {**objective, **budget(study, study.fit.adapt, backbone.adapt_fit)}
+    parents = {"start": (transferred(study, family, size),)}
+    if teachers := tuple(teachers):
+        parents["teachers"] = teachers
+    return Run(f"{system}/seed-{seed}", "fit", spec, splits(study.data.target), seed, group, parents)
+
+
+def combined(
+    study: "Study", system: str, members: Sequence[Run], seed: int, group: str, spec: dict[str, Any] | None = None
+) -> Run:
+    """An ensemble of runs: of weights tuned on dev, or as `spec` says ({"combine": "mean"})."""
+    spec = spec or {"combine": "weighted", "trials": study.ensemble.trials}
+    return Run(f"{system}/seed-{seed}", "ensemble", spec, scored(study), seed, group, {"members": tuple(members)})
+
+
+def lexical(study: "Study", scorer: str, system: str | None = None, data: dict | None = None) -> Run:
+    """A ranker that is not trained, such as "overlap_then_rank" (Cosinet, section 2.1)."""
+    return Run(system or f"lexical/{scorer}", "lexical", {"scorer": scorer}, data or scored(study), 0, "lexical")
