@@ -1,0 +1,87 @@
+"""Whether a study gave the numbers it is expected to give, and what exactly it gave; only reads, and runs nothing."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from as2lib.paths import find_root, params_file, write_whole
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+NEAR = 0.02  # what another processor or library may change of a number from the same scores
+
+
+def measured(study: "Study") -> dict[str, dict[str, Any]]:
+    """The numbers that each notebook recorded, by the notebook's number; a notebook that was not run is missing.
+
+    Raises ValueError that names a file that can't be read.
+    """
+    numbers = {}
+    for path in sorted((find_root() / "reports" / study.variant / "metrics").glob("[0-9][0-9].json")):
+        try:
+            numbers[path.stem] = json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, OSError) as error:
+            raise ValueError(f"{path}: expected the numbers that a notebook recorded, got {error}") from None
+    return numbers
+
+
+def flat(numbers: dict[str, Any]) -> dict[str, Any]:
+    """ "mhs/3h1" → {"MAP": …} as "mhs/3h1 MAP" → …"""
+    pairs = {}
+    for name, value in numbers.items():
+        columns = (
+            {f"{name} {column}": one for column, one in value.items()} if isinstance(value, dict) else {name: value}
+        )
+        pairs |= columns
+    return pairs
+
+
+def expected(study: "Study") -> dict[str, dict[str, dict[str, float]]]:
+    """Notebook number → name → `value` and `tolerance`; empty where the study has no such file."""
+    path = params_file(f"expected/{study.study}.json")
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def write_expected(study: "Study") -> Path:
+    """`params/expected/<study>.json`: the numbers that its notebooks recorded; 00, which reads it, is left out.
+
+    For a study whose scores are published: counts must be the same, other numbers within `NEAR`.
+    """
+    rows: dict[str, dict[str, dict[str, float]]] = {}
+    for number, numbers in measured(study).items():
+        for name, value in flat(numbers).items():
+            if number != "00" and type(value) in (int, float):
+                tolerance = 0 if type(value) is int else NEAR
+                rows.setdefault(number, {})[name] = {"value": round(value, 3), "tolerance": tolerance}
+    path = find_root() / "params" / "expected" / f"{study.study}.json"
+    path.parent.mkdir(exist_ok=True)
+    write_whole(path, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    return path
+
+
+def moved(study: "Study") -> list[str]:
+    """One line for each number that is missing or further from its expected value than its tolerance."""
+    numbers, lines = {number: flat(values) for number, values in measured(study).items()}, []
+    for number, names in expected(study).items():
+        for name, wanted in names.items():
+            value = numbers.get(number, {}).get(name)
+            if value is None:
+                lines.append(f"{number}: {name}: expected {wanted['value']:g}, not measured")
+            elif not abs(value - wanted["value"]) <= wanted["tolerance"]:
+                lines.append(f"{number}: {name}: expected {wanted['value']:g} ± {wanted['tolerance']:g}, got {value:g}")
+    return lines
+
+
+def write_manifest(study: "Study") -> dict[str, Any]:
+    """`reports/<study>/manifest.json`: the identity of every run, and the SHA-256 of every table that has no times."""
+    folder = find_root() / "reports" / study.variant
+    tables = [path for path in sorted((folder / "tables").glob("*.csv")) if not path.name.endswith(".timing.csv")]
+    manifest = {
+        "study": study.study,
+        "tables": {path.name: sha256(path.read_bytes()).hexdigest() for path in tables},
+        "runs": {name: study.store.identity(run) for name, run in study.plan.items()},
+    }
+    write_whole(folder / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    return manifest

@@ -1,0 +1,183 @@
+"""The output side of a notebook: what it shows and records, and the files of it under `reports/<study>/`."""
+
+import json
+import math
+import platform
+import re
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas
+from IPython.display import HTML, Markdown, display
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+
+from as2lib.paths import find_root, write_whole
+from as2lib.report import figures, tables
+from as2lib.study import findings
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
+
+
+class Report:
+    """The output side of one notebook: `begin(study, "03_distillation")`.
+
+    Tables are saved as `tables/NN_table_<k>.csv` and `.tex`, figures as `figures/NN_figure_<k>.png` and `.svg`,
+    recorded numbers as `metrics/NN.json`.  With `timing=True` the name ends in `.timing` before its suffix: measured
+    times differ from run to run, all else must not.
+    """
+
+    def __init__(self, study: "Study", notebook: str):
+        self.study, self.notebook, self.number = study, notebook, notebook[:2]
+        self.folder = find_root() / "reports" / study.variant
+        self.labels = {name: system.label for name, system in study.systems.items()}
+        self.metrics: dict[bool, dict[str, Any]] = {False: {}, True: {}}  # by `timing`
+        if study.variant != study.study:
+            text = "**Parameters differ from those of the study's file.** What follows goes to"
+            display(Markdown(f"{text} `reports/{study.variant}/`."))
+
+    def show(
+        self,
+        table: pandas.DataFrame,
+        number: str,
+        caption: str,
+        columns: Sequence[str] | None = None,
+        digits: int = 1,
+        keep: bool = True,
+        timing: bool = False,
+        links: Mapping[str, str] | None = None,
+    ) -> HTML:
+        """Show a table, and save its numbers as csv and what is shown as LaTeX.
+
+        number: such as "3.1", the notebook's and the table's.  columns: those on the page, in this order; the csv has
+        all.  keep: False for an example that shows texts of a corpus, which no file should hold.
+        timing: whether it holds measured times.  links: what is shown in the first column → where it leads to.
+        """
+        name = f"{self.number}_table_{number.partition('.')[2]}"
+        shown = tables.formatted(table, self.labels, columns, digits)
+        files = []
+        if keep:
+            file = name + ".timing" * timing
+            table.to_csv(self._folder("tables") / f"{file}.csv", float_format="%.10g", lineterminator="\n")
+            latex = tables.as_latex(shown, caption, name)
+            (self._folder("tables") / f"{file}.tex").write_text(latex, encoding="utf-8")
+            files = [f'<a href="tables/{file}.{kind}">{kind}</a>' for kind in ("csv", "tex")]
+        return HTML(
+            f'<div class="as2-table"><p><b>Table {number}.</b> {escape(caption)} '
+            f'<span class="made">{" · ".join(files)}</span></p>'
+            f'<div class="scroll" tabindex="0" role="region" aria-label="Table {number}">'
+            f"{tables.as_html(shown, name, links)}</div></div>"
+        )
+
+    def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
+        """The table with labels in place of run names, as figures want it."""
+        return tables.labelled(table, self.labels)
+
+    def figure(self, figure: Figure, number: str, caption: str, timing: bool = False) -> HTML:
+        """Save a figure and show it.  timing: whether it shows measured times."""
+        name = f"{self.number}_figure_{number.partition('.')[2]}" + ".timing" * timing
+        svg = figures.as_svg(figure, f"figure-{number.replace('.', '-')}", f"Figure {number}", caption)
+        folder = self._folder("figures")
+        (folder / f"{name}.png").write_bytes(figures.as_png(figure))
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        pyplot.close(figure)
+        drawn = svg[svg.index("<svg") :]
+        points = float(re.search(r'width="([\d.]+)pt"', drawn)[1])
+        drawn = drawn.replace(
+            "<svg", f'<svg style="min-width: {0.8 * points:.0f}px"', 1
+        )  # below, letters are too small
+        files = f'<a href="figures/{name}.svg">svg</a> · <a href="figures/{name}.png">png</a>'
+        return HTML(
+            f'<figure class="as2-figure"><div class="scroll" tabindex="0" role="region" aria-label="Figure {number}">'
+            f"{drawn}</div><figcaption><b>Figure {number}.</b> {escape(caption)} "
+            f'<span class="made">{files}</span></figcaption></figure>'
+        )
+
+    def record(self, *frames: pandas.DataFrame, timing: bool = False, **numbers: Any) -> None:
+        """Keep numbers under the names that findings, the overview and `params/expected` read.
+
+        frames: tables whose rows are keyed by a run's name (in the index, or a column `run`) or by a pair of names, of
+            which every number is kept: {"mhs/3h1": {"MAP": 75.1}, "mhs/3h1 − base/electra": {"low": −0.4}}.
+        numbers: single ones, by name.
+        """
+        kept = self.metrics[timing]
+        for frame in frames:
+            keys = frame.get("run", frame.index)
+            for key, (_, row) in zip(keys, frame.iterrows(), strict=True):
+                name = " − ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+                values = {column: _plain(value) for column, value in row.items() if column != "run"}
+                kept[name] = kept.get(name, {}) | {c: v for c, v in values.items() if isinstance(v, (int, float, str))}
+        kept |= {name: _plain(value) for name, value in numbers.items()}
+        path = self._folder("metrics") / f"{self.number}{'.timing' * timing}.json"
+        write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def findings(self) -> HTML:
+        """What a person found in this notebook's numbers, filled in; in red where its condition no longer holds."""
+        items = findings.of_notebook(self.study, self.notebook)
+        if not items:
+            return HTML('<p class="findings">No findings have been written for this study.</p>')
+        said = [
+            f"<li>{escape(item.text)}</li>"
+            if item.holds
+            else f'<li class="broken">{escape(item.text)} <b>(no longer follows from the numbers)</b></li>'
+            for item in items
+        ]
+        return HTML(f'<ul class="findings">{"".join(said)}</ul>')
+
+    def timed(self, name: str, question: dict[str, Any], measure: Callable[[], Any]) -> tuple[Any, str]:
+        """What `measure` returns, JSON values, and the machine where that was: measured once, then kept.
+
+        It is kept as `runs/times/<name>.json`, published with the scores, and measured anew where that file is not
+        there or answers another question.  question: what decides the measurement, as JSON values.
+        """
+        path = self._folder("runs/times") / f"{name}.json"
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if kept.get("question") != json.loads(json.dumps(question)):
+            kept = {"machine": machine(), "question": question, "times": measure()}
+            if kept["times"] is not None:
+                write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+        return kept["times"], kept["machine"]
+
+    def provenance(self) -> Markdown:
+        """The study, its parameters that matter for a reader, and what computed the numbers, in one line."""
+        versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+        return Markdown(
+            f"Study `{self.study.study}` · precision {self.study.precision} · {self.study.threads} thread(s) a fit · "
+            f"Python {platform.python_version()}, {versions}. `manifest.json` lists the runs with their identities."
+        )
+
+    def _folder(self, name: str) -> Path:
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+
+def machine() -> str:
+    """This machine's processor, as a measured time wants it said."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        return f"{names[0]}, {len(names)} cores"
+    except (OSError, IndexError):
+        return platform.processor() or platform.machine()
+
+
+def commit() -> str | None:
+    """The git commit of the code, where it is a checkout; None elsewhere."""
+    try:
+        command = ["git", "rev-parse", "HEAD"]
+        return subprocess.run(command, cwd=find_root(), capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,82 @@
+"""Runs notebooks and makes HTML pages of them: contents beside the text, code one switch away, tables to sort."""
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert import HTMLExporter
+from papermill import execute_notebook
+from pygments.formatters import HtmlFormatter
+from traitlets.config import Config
+
+TEMPLATE = Path(__file__).parent / "template"
+INDEX = "00_overview"  # the page that is also index.html
+STYLES = {"light": "friendly", "dark": "github-dark"}  # of code, in pygments
+CONTENTS = "<!-- contents -->"  # where the template wants them
+LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
+HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
+
+
+def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
+    """Run a notebook in its folder with some parameters; where a cell fails, `executed` holds what was run."""
+    executed.parent.mkdir(parents=True, exist_ok=True)
+    execute_notebook(str(notebook), str(executed), parameters, progress_bar=False, cwd=str(notebook.parent))
+    return executed
+
+
+def render(executed: Path, page: Path, names: list[str]) -> Path:
+    """Write the HTML of an executed notebook; `names` are all notebooks in reading order.
+
+    Links to other notebooks (`02_teachers.ipynb`) become links to their pages, or text where a study has no such one.
+    """
+    name = INDEX if page.stem == "index" else page.stem
+    notebook = nbformat.read(executed, as_version=4)
+    for number, cell in enumerate(notebook.cells):
+        cell["id"] = str(number)  # papermill gives its own cell another one each time
+        if cell.cell_type == "markdown":
+            cell.source = LINK.sub(lambda link: _to_page(link[1], link[2], names), cell.source)
+        else:
+            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
+    pages, place = [None, *map(page_name, names), None], names.index(name) + 1
+    script = (TEMPLATE / "report.js").read_text(encoding="utf-8")
+    resources = {
+        "title": unescape(notebook.cells[0].source.splitlines()[0].lstrip("# ").strip()),
+        "css": _css(),
+        "js": script,
+        "js_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",  # a page runs this script alone
+        "previous": pages[place - 1],
+        "next": pages[place + 1],
+    }
+    exporter = HTMLExporter(
+        template_name="template",
+        extra_template_basedirs=[str(TEMPLATE.parent)],
+        config=Config(),
+        exclude_input_prompt=True,
+    )
+    body, _ = exporter.from_notebook_node(notebook, resources={"as2": resources})
+    contents = "\n".join(f'<li><a href="#{anchor}">{title}</a></li>' for anchor, title in HEADING.findall(body))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(body.replace(CONTENTS, contents, 1), encoding="utf-8")
+    return page
+
+
+def page_name(name: str) -> str:
+    return "index" if name == INDEX else name
+
+
+def _is_progress(output: nbformat.NotebookNode) -> bool:
+    """Whether an output is what a progress bar left: lines written over each other, or anything on stderr."""
+    return "\r" in output.get("text", "") or output.get("name") == "stderr"
+
+
+def _to_page(text: str, name: str, names: list[str]) -> str:
+    return f"[{text}]({page_name(name)}.html)" if name in names else text
+
+
+def _css() -> str:
+    light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in STYLES.values())
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{(TEMPLATE / 'report.css').read_text()}"

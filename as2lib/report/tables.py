@@ -1,0 +1,102 @@
+"""A table as a reader sees it: labels, one decimal, spreads beside their means; as HTML and LaTeX. Writes nothing."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from numbers import Integral, Number
+from typing import Any
+
+import pandas
+
+MISSING, MINUS = "–", "\u2212"
+COUNTED = ("seeds", "questions", "pairs", "correct", "layers", "heads", "units", "wins", "losses", "ties", "row")
+
+
+def formatted(
+    table: pandas.DataFrame, labels: Mapping[str, str], columns: Sequence[str] | None = None, digits: int = 1
+) -> pandas.DataFrame:
+    """Strings, the index as the first column: run names as `labels` has them, "MAP" and "MAP ±" as "61.2 ± 0.4".
+
+    labels: run name → label; a pair of runs in the index becomes "A − B".
+    columns: those to show, in this order; default: all but `run`, and those without any value.
+    Parameters are given in millions; p values to three places; what is missing or undefined is a dash.
+    """
+    index = [_name(key, labels) for key in table.index]
+    if columns is None:
+        columns = [name for name in table if name != "run" and not table[name].isna().all()]
+    shown = {table.index.name if table.index.name not in (None, "run") else "system": index}
+    for name in columns:
+        if name.endswith(" ±"):
+            continue
+        cells = [cell(value, name, digits) for value in table[name]]
+        if f"{name} ±" in table:
+            spreads = [cell(value, f"{name} ±", digits) for value in table[f"{name} ±"]]
+            cells = [
+                mean if spread == MISSING else f"{mean} ± {spread}" for mean, spread in zip(cells, spreads, strict=True)
+            ]
+        shown[name] = cells
+    return pandas.DataFrame(shown)
+
+
+def labelled(table: pandas.DataFrame, labels: Mapping[str, str]) -> pandas.DataFrame:
+    """The same, its index as a reader knows it, as figures want it."""
+    return table.set_axis([_name(key, labels) for key in table.index])
+
+
+def _name(key: Any, labels: Mapping[str, str]) -> str:
+    parts = key if isinstance(key, tuple) else (key,)
+    return f" {MINUS} ".join(str(labels.get(part, part)) for part in parts)
+
+
+def cell(value: Any, column: str, digits: int = 1) -> str:
+    """One value as its column wants it."""
+    if value is None or (isinstance(value, Number) and pandas.isna(value)) or value is pandas.NA:
+        return MISSING
+    if isinstance(value, bool) or type(value).__name__ == "bool_":
+        return "yes" if value else "no"
+    if not isinstance(value, Number):
+        return str(value)
+    if column.endswith("parameters"):
+        return number(value / 1e6, 1 if value else 0) + (" M" if value else "")
+    if column == "p" or column.endswith(" p") or column.startswith("p "):
+        return "< 0.001" if value < 0.001 else number(value, 3)
+    whole = isinstance(value, Integral) or (column in COUNTED and float(value).is_integer())
+    return number(value, 0 if whole else digits)
+
+
+def number(value: float, digits: int = 1) -> str:
+    """ "61.2", "−0.4", "1,234.5"; "0.0" also for what rounds to it from below."""
+    text = f"{value:,.{digits}f}"
+    return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", MINUS)
+
+
+def as_html(shown: pandas.DataFrame, name: str, links: Mapping[str, str] | None = None) -> str:
+    """A table whose first column is each row's heading.
+
+    name: an id of the table.  links: what a cell of the first column says → the page that it leads to.
+    """
+    words = [column for column in shown if not shown[column].map(_is_number).all()]
+    style = {column: ' class="words"' if column in words else "" for column in shown}
+    head = "".join(f'<th scope="col"{style[column]}>{escape(str(column))}</th>' for column in shown)
+    rows = []
+    for first, *others in shown.itertuples(index=False, name=None):
+        text, target = escape(first), (links or {}).get(first)
+        heading = f'<a href="{escape(target)}">{text}</a>' if target else text
+        cells = "".join(
+            f"<td{style[c]}>{escape(value)}</td>" for c, value in zip(shown.columns[1:], others, strict=True)
+        )
+        rows.append(f'<tr><th scope="row" class="words">{heading}</th>{cells}</tr>')
+    body = "\n".join(rows)
+    return f'<table id="{name}">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'
+
+
+def _is_number(text: str) -> bool:
+    return text == MISSING or text[:1].isdigit() or text[:1] in MINUS + "+<"
+
+
+def as_latex(shown: pandas.DataFrame, caption: str, name: str) -> str:
+    """A table environment with its caption and label, for `booktabs`."""
+    kinds = "".join("l" if not shown[column].map(_is_number).all() else "r" for column in shown)
+    plain = shown.map(lambda text: text.replace(MINUS, "-").replace(MISSING, "--"))
+    latex = plain.to_latex(index=False, escape=True, column_format=kinds, caption="CAPTION", label=f"tab:{name}")
+    escaped = "".join(f"\\{c}" if c in "%&#_$" else c for c in caption.replace(MINUS, "-"))
+    return latex.replace("CAPTION", escaped, 1)

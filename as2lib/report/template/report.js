@@ -1,0 +1,50 @@
+// The switch for all code, tables sorted by a click on a heading, a button that copies a command.
+const toggle = document.getElementById("show-code");
+toggle.addEventListener("change", () => {
+  document.body.classList.toggle("with-code", toggle.checked);
+  for (const cell of document.querySelectorAll(".code-cell details:not(.made)")) cell.open = toggle.checked;
+});
+
+// What a cell is sorted by: "61.2 ± 0.4" is 61.2, "< 0.001" is 0.001, a dash null, words NaN.
+function value(text) {
+  if (text === "–" || text === "") return null;
+  const number = text.replace(/ ±.*| [%M]$/, "").replace(/^< /, "").replaceAll(",", "").replace("\u2212", "-");
+  return number.trim() === "" ? NaN : Number(number);
+}
+
+function sort(table, place, heading) {
+  const body = table.tBodies[0], rows = [...body.rows];
+  rows.forEach((row, i) => (row.dataset.place ??= i));
+  const order = { none: "ascending", ascending: "descending", descending: "none" }[heading.ariaSort ?? "none"];
+  for (const other of table.tHead.rows[0].cells) other.ariaSort = other === heading ? order : null;
+  const texts = new Map(rows.map((row) => [row, row.cells[place].textContent.trim()]));
+  const numeric = [...texts.values()].every((text) => !Number.isNaN(value(text)));
+  const sign = order === "descending" ? -1 : 1;
+  rows.sort((a, b) => {
+    if (order === "none") return a.dataset.place - b.dataset.place;
+    const [x, y] = [texts.get(a), texts.get(b)], [p, q] = [value(x), value(y)];
+    if (p === null || q === null) return (p === null) - (q === null); // what is missing stays last
+    return sign * (numeric ? p - q : x.localeCompare(y, "en", { numeric: true }));
+  });
+  body.append(...rows);
+}
+
+for (const table of document.querySelectorAll(".as2-table table")) {
+  [...table.tHead.rows[0].cells].forEach((heading, place) => {
+    const button = document.createElement("button");
+    button.append(...heading.childNodes);
+    button.title = "sort";
+    button.addEventListener("click", () => sort(table, place, heading));
+    heading.append(button);
+  });
+}
+
+for (const command of document.querySelectorAll(".made code")) {
+  const button = document.createElement("button");
+  button.textContent = "copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(command.textContent);
+    button.textContent = "copied";
+  });
+  command.after(" ", button);
+}
