@@ -1,21 +1,17 @@
-"""Efficient answer sentence selection: data, models, losses, metrics and a store of runs for the study's notebooks."""
+"""Efficient answer sentence selection: data, models, losses, metrics and a store of runs for the study's notebooks.
 
-import sys
+`import as2lib` imports neither torch nor transformers; `import as2lib.models` makes the models of this library known to
+transformers' auto classes.
+"""
+
 import warnings
 from typing import Any
-
-from as2lib import models
 
 __all__ = ["Study", "__version__"]
 __version__ = "0.1.0"
 
 # A plain progress bar is what the reports want: no widget that a rendered page could not show.
 warnings.filterwarnings("ignore", message="IProgress not found")
-
-if models.WhenTransformersComes.MODULE in sys.modules:
-    models.announce()
-else:
-    sys.meta_path.insert(0, models.WhenTransformersComes())
 
 
 def __getattr__(name: str) -> Any:

@@ -64,7 +64,7 @@ def shape(released: Mapping[str, Tensor]) -> tuple[int, int]:
     return counts[0], counts[1]
 
 
-def renamed(released: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def student_weights(released: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The released tensors under the student's names.  expected: the student's own state dict.
 
     Raises ValueError, in one line, that names the first tensor that is missing, of another shape, or not expected.
