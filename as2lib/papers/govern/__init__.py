@@ -1,0 +1,1 @@
+"""GOVERN, 2024: teachers that vote on each sample."""
