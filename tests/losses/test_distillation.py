@@ -38,18 +38,18 @@ def kd_by_loop(student, teacher, labels, alpha, tau):
 @pytest.mark.parametrize("tau", [1, 3, 5])
 def test_kd_equals_the_equations_term_by_term(logits, alpha, tau):
     student, teacher, labels = logits[0][:, 0], logits[1][:, 0], logits[2]
-    found = kd(student, teacher, labels, alpha, tau)
-    assert tuple(part.item() for part in found) == pytest.approx(kd_by_loop(student, teacher, labels, alpha, tau))
+    loss = kd(student, teacher, labels, alpha, tau)
+    assert tuple(part.item() for part in loss) == pytest.approx(kd_by_loop(student, teacher, labels, alpha, tau))
 
 
 def test_kd_of_one_pair_worked_by_hand():
     # student (0, 0): q = (1/2, 1/2); teacher (ln 9, 0) / tau 2: p = (3/4, 1/4); label 0
-    found = kd(torch.zeros(1, 2), torch.tensor([[math.log(9), 0.0]]), torch.tensor([0]), alpha=0.25, tau=2)
+    loss = kd(torch.zeros(1, 2), torch.tensor([[math.log(9), 0.0]]), torch.tensor([0]), alpha=0.25, tau=2)
     hard, soft = math.log(2), 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
-    assert found.hard.item() == pytest.approx(hard)
-    assert found.soft.item() == pytest.approx(soft)
-    assert found.total.item() == pytest.approx(0.25 * hard + 0.75 * 4 * soft)
-    assert found.total.item() == pytest.approx(0.5657231, abs=1e-6)
+    assert loss.hard.item() == pytest.approx(hard)
+    assert loss.soft.item() == pytest.approx(soft)
+    assert loss.total.item() == pytest.approx(0.25 * hard + 0.75 * 4 * soft)
+    assert loss.total.item() == pytest.approx(0.5657231, abs=1e-6)
 
 
 def test_alpha_one_is_cross_entropy(logits):
@@ -67,13 +67,13 @@ def test_a_student_equal_to_its_teacher_has_no_soft_loss(logits):
 
 def test_heads_are_summed_not_averaged(logits):
     heads, teachers, labels = logits
-    found = per_head(heads, teachers, labels, 0.1, 5)
+    loss = per_head(heads, teachers, labels, 0.1, 5)
     singles = [kd(heads[:, i], teachers[:, i], labels, 0.1, 5) for i in range(K)]
-    assert_close(found.total, sum(single.total for single in singles))
-    assert_close(found.hard, torch.stack([single.hard for single in singles]))
-    assert_close(found.soft, torch.stack([single.soft for single in singles]))
-    assert found.hard.shape == found.soft.shape == (K,)
-    assert found.total.shape == ()
+    assert_close(loss.total, sum(single.total for single in singles))
+    assert_close(loss.hard, torch.stack([single.hard for single in singles]))
+    assert_close(loss.soft, torch.stack([single.soft for single in singles]))
+    assert loss.hard.shape == loss.soft.shape == (K,)
+    assert loss.total.shape == ()
 
 
 def test_teachers_get_no_gradient(logits):
@@ -95,24 +95,39 @@ def test_gradient_is_that_of_the_softened_probabilities(logits):
 
 def test_extreme_logits_stay_finite_in_float32():
     student = torch.tensor([[1e4, -1e4], [-1e4, 1e4]], requires_grad=True)
-    found = kd(student, torch.tensor([[-1e4, 1e4], [0.0, 0.0]]), torch.tensor([1, 1]), 0.5, 1)
-    found.total.backward()
-    assert all(part.isfinite() for part in found)
+    loss = kd(student, torch.tensor([[-1e4, 1e4], [0.0, 0.0]]), torch.tensor([1, 1]), 0.5, 1)
+    loss.total.backward()
+    assert all(part.isfinite() for part in loss)
     assert student.grad.isfinite().all()
-    assert found.soft.item() == pytest.approx((2e4 + 1e4 - math.log(2)) / 2)
+    assert loss.soft.item() == pytest.approx((2e4 + 1e4 - math.log(2)) / 2)
+
+
+def test_a_logit_of_minus_infinity_is_a_probability_of_zero_and_its_gradient_is_finite():
+    never = torch.tensor([[0.0, -math.inf], [0.0, -math.inf]])
+    student = torch.tensor([[1.0, -1.0], [0.0, -math.inf]], requires_grad=True)
+    loss = kd(student, never, torch.tensor([0, 0]), 0.5, 2)
+    loss.total.backward()
+    assert loss.soft.item() == pytest.approx(math.log1p(math.exp(-1)) / 2)  # −log softmax((1, −1) / 2)[0], and 0
+    assert student.grad.isfinite().all()
+
+
+def test_a_part_of_weight_zero_counts_nothing_even_where_it_is_infinite():
+    student = torch.tensor([[0.0, -math.inf]])
+    assert kd(student, student, torch.tensor([1]), alpha=0, tau=1).total.item() == 0
+    assert kd(student, torch.zeros(1, 2), torch.tensor([0]), alpha=1, tau=1).total.item() == 0
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_logits_give_a_float32_loss(logits, dtype):
     heads, teachers, labels = logits[0].to(dtype), logits[1].to(dtype), logits[2]
-    found = per_head(heads, teachers, labels, 0.5, 3)
-    assert found.total.dtype == torch.float32
-    assert_close(found.total, per_head(heads.float(), teachers.float(), labels, 0.5, 3).total)
+    loss = per_head(heads, teachers, labels, 0.5, 3)
+    assert loss.total.dtype == torch.float32
+    assert_close(loss.total, per_head(heads.float(), teachers.float(), labels, 0.5, 3).total)
 
 
 def test_int8_labels_are_those_of_the_pair_table(logits):
-    found, expected = (per_head(*logits[:2], labels, 0.5, 3) for labels in (logits[2].to(torch.int8), logits[2]))
-    assert_close(found.total, expected.total)
+    loss, expected = (per_head(*logits[:2], labels, 0.5, 3) for labels in (logits[2].to(torch.int8), logits[2]))
+    assert_close(loss.total, expected.total)
 
 
 @pytest.mark.parametrize(
@@ -145,9 +160,9 @@ def test_kd_refuses_a_teacher_of_another_shape_and_an_empty_batch():
 
 def test_without_teachers_every_head_has_its_own_hard_loss_and_logits_without_heads_are_refused(logits):
     heads, _, labels = logits
-    found = cross_entropy_per_head(heads, labels)
+    loss = cross_entropy_per_head(heads, labels)
     each = [cross_entropy(heads[:, i], labels).total for i in range(K)]
-    assert_close(found.hard, torch.stack(each))
-    assert_close(found.total, sum(each))
+    assert_close(loss.hard, torch.stack(each))
+    assert_close(loss.total, sum(each))
     with pytest.raises(ValueError, match=r"\(b, k, c\), none of them 0; got \(6, 2\)"):
         cross_entropy_per_head(logits[0][:, 0], logits[2])

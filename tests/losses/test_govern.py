@@ -13,8 +13,8 @@ PROBABILITIES = st.one_of(st.floats(0, 1, width=32), st.sampled_from([0.0, 0.25,
 
 
 def tensors(student, teachers, labels=None):
-    found = [torch.tensor(student, dtype=torch.float64), torch.tensor(teachers, dtype=torch.float64)]
-    return [*found, torch.tensor(labels)] if labels is not None else found
+    batch = [torch.tensor(student, dtype=torch.float64), torch.tensor(teachers, dtype=torch.float64)]
+    return [*batch, torch.tensor(labels)] if labels is not None else batch
 
 
 @st.composite
@@ -61,12 +61,12 @@ def means(rows):
 
 
 def test_a_majority_teaches_alone_a_drawn_vote_counts_every_teacher_and_an_equal_one_abstains():
-    found = govern(*tensors([0.5], [[0.7, 0.9, 0.1]]))
-    assert found.total.item() == pytest.approx((0.04 + 0.16) / 2)
-    assert (found.no_majority.item(), found.followed.item()) == (0, 2)
-    found = govern(*tensors([0.5], [[0.6, 0.1]]))
-    assert found.total.item() == pytest.approx((0.01 + 0.16) / 2)
-    assert (found.no_majority.item(), found.followed.item()) == (1, 2)
+    loss = govern(*tensors([0.5], [[0.7, 0.9, 0.1]]))
+    assert loss.total.item() == pytest.approx((0.04 + 0.16) / 2)
+    assert (loss.no_majority.item(), loss.followed.item()) == (0, 2)
+    loss = govern(*tensors([0.5], [[0.6, 0.1]]))
+    assert loss.total.item() == pytest.approx((0.01 + 0.16) / 2)
+    assert (loss.no_majority.item(), loss.followed.item()) == (1, 2)
     assert govern(*tensors([0.5], [[0.5, 0.7, 0.9]])).total.item() == pytest.approx((0.04 + 0.16) / 2)
     drawn = govern(*tensors([0.5], [[0.5, 0.7, 0.3]]))
     assert drawn.total.item() == pytest.approx((0 + 0.04 + 0.04) / 3)
@@ -77,30 +77,30 @@ def test_a_majority_teaches_alone_a_drawn_vote_counts_every_teacher_and_an_equal
 
 
 def test_the_teachers_on_the_labels_side_teach_by_their_confidence_and_without_one_the_label():
-    found = govern_ca(*tensors([0.5], [[0.8, 0.6, 0.2]], [1]))
+    loss = govern_ca(*tensors([0.5], [[0.8, 0.6, 0.2]], [1]))
     cost = (1 / 0.8, 1 / 0.6)
     weights = [1 - c / sum(cost) for c in cost]
     assert weights[0] == pytest.approx(4 / 7)
-    assert found.total.item() == pytest.approx(4 / 7 * 0.09 + 3 / 7 * 0.01)
-    assert (found.no_teacher.item(), found.followed.item()) == (0, 2)
-    found = govern_ca(*tensors([0.5], [[0.4, 0.2]], [1]))
-    assert found.total.item() == pytest.approx(0.25)
-    assert (found.no_teacher.item(), found.followed.item()) == (1, 0)
+    assert loss.total.item() == pytest.approx(4 / 7 * 0.09 + 3 / 7 * 0.01)
+    assert (loss.no_teacher.item(), loss.followed.item()) == (0, 2)
+    loss = govern_ca(*tensors([0.5], [[0.4, 0.2]], [1]))
+    assert loss.total.item() == pytest.approx(0.25)
+    assert (loss.no_teacher.item(), loss.followed.item()) == (1, 0)
 
 
 def test_without_its_cross_entropy_ca_mkd_is_govern_ca_where_all_teachers_are_on_the_labels_side():
     batch = tensors([0.5, 0.4], [[0.8, 0.7], [0.1, 0.3]], [1, 0])
-    found = ca_mkd(*batch, weight=0.0)
-    assert found.total.item() == pytest.approx(govern_ca(*batch).total.item())
-    assert found.total.item() == pytest.approx(found.soft.item())
+    loss = ca_mkd(*batch, weight=0.0)
+    assert loss.total.item() == pytest.approx(govern_ca(*batch).total.item())
+    assert loss.total.item() == pytest.approx(loss.soft.item())
 
 
 def test_ca_mkd_adds_the_cross_entropy_of_the_student():
-    found = ca_mkd(*tensors([0.5], [[0.8, 0.2]], [1]))
+    loss = ca_mkd(*tensors([0.5], [[0.8, 0.2]], [1]))
     cost = (1 / 0.8, 1 / 0.2)
-    assert found.soft.item() == pytest.approx(0.09 * (cost[1] + cost[0]) / sum(cost))
-    assert found.hard.item() == pytest.approx(math.log(2))
-    assert found.total.item() == pytest.approx(found.hard.item() + found.soft.item())
+    assert loss.soft.item() == pytest.approx(0.09 * (cost[1] + cost[0]) / sum(cost))
+    assert loss.hard.item() == pytest.approx(math.log(2))
+    assert loss.total.item() == pytest.approx(loss.hard.item() + loss.soft.item())
 
 
 @pytest.mark.parametrize("certain", [0.0, 1.0])
@@ -121,10 +121,10 @@ def test_certain_teachers_are_clamped(certain, label):
 def test_every_loss_equals_a_naive_loop(batch):
     student, teachers, labels = batch
     rows = list(zip(student.tolist(), teachers.tolist(), labels.tolist(), strict=True))
-    found, expected = govern(student, teachers), means([naive_govern(s, f) for s, f, _ in rows])
-    assert list(map(float, found)) == pytest.approx(expected, abs=1e-9)
-    found, expected = govern_ca(*batch), means([naive_govern_ca(s, f, y) for s, f, y in rows])
-    assert list(map(float, found)) == pytest.approx(expected, abs=1e-9)
+    loss, expected = govern(student, teachers), means([naive_govern(s, f) for s, f, _ in rows])
+    assert list(map(float, loss)) == pytest.approx(expected, abs=1e-9)
+    loss, expected = govern_ca(*batch), means([naive_govern_ca(s, f, y) for s, f, y in rows])
+    assert list(map(float, loss)) == pytest.approx(expected, abs=1e-9)
     soft = [sum(w * (s - t) ** 2 for w, t in zip(naive_weights(f, y), f, strict=True)) for s, f, y in rows]
     assert ca_mkd(student, teachers, labels).soft.item() == pytest.approx(sum(soft) / len(soft), abs=1e-9)
     mean = [(s - sum(f) / len(f)) ** 2 for s, f, _ in rows]

@@ -1,3 +1,5 @@
+"""Facts about `as2lib.losses.listwise`, against scipy, by hand, and in its limits."""
+
 import numpy
 import pytest
 import torch
@@ -28,8 +30,8 @@ def test_it_is_scipys_relative_entropy_averaged_over_answered_questions(question
         scores[row, len(s) :], labels[row, len(s) :] = 99.0, 1.0  # under no mask: must not matter
         if y.sum():
             expected.append(rel_entr(y / y.sum(), softmax(s)).sum())
-    found = listwise_kl(scores, labels, mask).total.item()
-    assert found == pytest.approx(numpy.mean(expected) if expected else 0.0, abs=1e-9)
+    loss = listwise_kl(scores, labels, mask).total.item()
+    assert loss == pytest.approx(numpy.mean(expected) if expected else 0.0, abs=1e-9)
 
 
 def test_the_gradient_is_softmax_minus_labels_and_zero_beyond_the_mask():
@@ -49,9 +51,24 @@ def test_without_an_answered_question_the_loss_is_zero_and_can_be_followed_back(
     assert scores.grad.abs().max() == 0
 
 
+def test_an_empty_list_and_a_score_of_minus_infinity_leave_the_gradient_finite():
+    scores = torch.tensor([[1.0, -torch.inf, 0.0], [0.0, 0.0, 0.0]], requires_grad=True)
+    mask = torch.tensor([[True, True, True], [False, False, False]])
+    total = listwise_kl(scores, torch.tensor([[1, 0, 0], [0, 0, 0]]), mask).total
+    total.backward()
+    assert total.item() == pytest.approx(numpy.log1p(numpy.exp(-1)))
+    assert scores.grad.isfinite().all()
+
+
+def test_half_precision_is_raised():
+    scores = torch.zeros(1, 2, dtype=torch.bfloat16)
+    assert listwise_kl(scores, torch.tensor([[1, 0]]), torch.ones(1, 2)).total.dtype == torch.float32
+    assert bce(scores[0], torch.tensor([1, 0])).total.dtype == torch.float32
+
+
 def test_binary_cross_entropy_by_hand():
-    found = bce(torch.tensor([0.0, 2.0]), torch.tensor([1, 0])).total.item()
-    assert found == pytest.approx((numpy.log(2) + numpy.log1p(numpy.exp(2))) / 2)
+    loss = bce(torch.tensor([0.0, 2.0]), torch.tensor([1, 0])).total.item()
+    assert loss == pytest.approx((numpy.log(2) + numpy.log1p(numpy.exp(2))) / 2)
 
 
 def test_other_shapes_are_refused():
