@@ -1,0 +1,191 @@
+"""The systems of the Cascade Transformer paper: a cascade, models of one depth, and how a cascade can be trained."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from as2lib.papers.building import budget, splits, transferred
+from as2lib.study.run import Notebook, Run, System
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+    from as2lib.study.params import Pairs
+
+PAPER_EXITS = (4, 6, 8, 10, 12)
+
+
+class Scheme(NamedTuple):
+    """A way to rank a question's candidates with the models of this paper.
+
+    method: "MT", one model; "SR", models in sequence; "CT", the cascade.  layers: of the model, or of the exit that has
+    the last word.  alpha: which share of the candidates each exit before it drops; None for MT, and where none is.
+    """
+
+    method: str
+    layers: int
+    alpha: float | None = None
+
+    @property
+    def label(self) -> str:
+        if self.method == "MT":
+            return f"one model of {self.layers} layer{'s' * (self.layers != 1)}"
+        if self.method == "SR":
+            return f"models in sequence, {self.alpha:.0%} dropped"
+        if not self.alpha:
+            return f"cascade, exit at layer {self.layers}"
+        return f"cascade, {self.alpha:.0%} dropped"
+
+    def runs(self, study: "Study", where: str) -> list[str]:
+        """The names of the systems that it is made from, on one of `sets`; of a sequence, the models in a row."""
+        if self.method == "CT":
+            return [f"cascade/{where}"]
+        depths = [self.layers] if self.method == "MT" else [n for n in study.cascade.exits if n <= self.layers]
+        return [f"monolith/{n}/{where}" for n in depths]
+
+
+class Recipe(NamedTuple):
+    """A way to train a cascade: its system's first name, its label, what it changes of the spec and of the cascade."""
+
+    name: str
+    label: str
+    spec: dict[str, Any]
+    shape: dict[str, Any]
+
+
+RECIPES = (  # sections 4.3 and 4.3.1
+    Recipe("cascade", "as the paper: a random exit a step, gradient to the embeddings, mean of tokens", {}, {}),
+    Recipe("cascade-round_robin", "exits in turn", {"schedule": "round_robin"}, {}),
+    Recipe("cascade-early", "early exits more often at first", {"schedule": "early"}, {}),
+    Recipe("cascade-stopped", "gradient stopped at the previous exit", {}, {"stop_gradient": True}),
+    Recipe("cascade-first", "first token instead of the mean", {}, {"pooling": "first"}),
+)
+
+
+def systems(study: "Study") -> list[System]:
+    """Every system of this paper; none where the study has no section for it."""
+    if study.cascade is None:
+        return []
+    return [*trivial(study), *cascades(study), *monoliths(study)]
+
+
+def notebooks(study: "Study") -> list[Notebook]:
+    if study.cascade is None:
+        return []
+    question = "Can one encoder prune its own candidates?"
+    return [Notebook("08_cascade", question, "Cascade Transformer, Tables 1 to 3 and Figure 2", tuple(systems(study)))]
+
+
+def wide(study: "Study") -> "Pairs":
+    """The set with many candidates on which the cascade is trained first, and where pruning matters."""
+    return study.cascade.transfer or study.data.transfer
+
+
+def sets(study: "Study") -> dict[str, "Pairs"]:
+    """The sets by name: the one with many candidates, the target, and those of `cascade.targets`."""
+    return {"wide": wide(study), "target": study.data.target, **study.cascade.targets}
+
+
+def schemes(study: "Study", where: str = "wide") -> list[Scheme]:
+    """The rows of Table 3; of Table 2 on a target, where nothing is dropped."""
+    exits, alphas = study.cascade.exits, study.cascade.alphas
+    models = [Scheme("MT", layers) for layers in exits]
+    if where != "wide":
+        return models + [Scheme("CT", layers) for layers in exits]
+    ends = [Scheme("CT", layers, 0.0) for layers in exits]
+    sequences = [Scheme("SR", exits[-1], alpha) for alpha in alphas]
+    pruning = [Scheme("CT", exits[-1], alpha) for alpha in alphas]
+    return [*models, *sequences, *ends, *pruning]
+
+
+def trivial(study: "Study") -> list[System]:
+    """The trivial baseline on the set with many candidates and on each further target."""
+    return [
+        System(name := f"{where}/overlap_then_rank", f"WO+RR on {where}", "trivial", partial(_trivial, name, pairs))
+        for where, pairs in sets(study).items()
+        if where != "target"
+    ]
+
+
+def _trivial(name: str, pairs: "Pairs", seed: int) -> Run:
+    data = splits(pairs.model_copy(update={"train": []}))
+    return Run(name, "lexical", {"scorer": "overlap_then_rank"}, data, seed, "lexical")
+
+
+def recipes(study: "Study") -> tuple[Recipe, ...]:
+    """The paper's way first, then those that the study tries beside it."""
+    return RECIPES if study.cascade.ablations else RECIPES[:1]
+
+
+def cascades(study: "Study") -> list[System]:
+    """CT, trained on the set with many candidates (Table 3), then adapted to the target and to others (Table 2).
+
+    The other recipes, one seed each, are trained on the first set only.
+    """
+    found = []
+    for recipe in recipes(study):
+        shape = {"cascade": {"exits": study.cascade.exits, **recipe.shape}, **recipe.spec}
+        adapts = recipe.name == "cascade"
+        label = "cascade" if adapts else f"cascade, {recipe.label}"
+        found += _steps(study, recipe.name, label, shape, study.cascade.exits[-1], _seeds(study) if adapts else ())
+    return found
+
+
+def monoliths(study: "Study") -> list[System]:
+    """An independent model of each exit's depth, in the same two steps: the rows MT, and the members of SR.
+
+    The full depth, what all is compared with, has every seed.  One of `mean` is a cascade of a single exit.
+    """
+    found = []
+    for depth in study.cascade.exits:
+        shape = {"cascade": {"exits": [depth]}} if depth in study.cascade.mean else {}
+        seeds = _seeds(study) if depth == study.cascade.exits[-1] else tuple(study.grid_seeds)
+        found += _steps(study, f"monolith/{depth}", Scheme("MT", depth).label, shape, depth, seeds)
+    return found
+
+
+def _seeds(study: "Study") -> tuple[int, ...]:
+    return tuple(study.cascade.seeds or study.seeds)
+
+
+def _steps(
+    study: "Study", name: str, label: str, shape: dict[str, Any], depth: int, seeds: tuple[int, ...]
+) -> list[System]:
+    """A system on the wide set, and where there are `seeds` one on the target with them and on each further set."""
+    found = [System(f"{name}/wide", f"{label}, wide set", "cascade", partial(first_step, study, name, shape, depth))]
+    if seeds:
+        targets = {"target": (study.data.target, seeds)}
+        targets |= {where: (pairs, seeds[:1]) for where, pairs in study.cascade.targets.items()}
+        for where, (pairs, repeats) in targets.items():
+            make = partial(second_step, study, name, shape, depth, where, pairs)
+            behind = "" if where == "target" else f", {where}"
+            found.append(System(f"{name}/{where}", f"{label}{behind}", "cascade", make, repeats))
+    return found
+
+
+def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, seed: int = 0) -> Run:
+    """A fit on the wide set, from the first layers of a pretrained encoder, or of the one after the transfer step."""
+    settings = study.cascade
+    backbone = getattr(study.backbones[settings.family], settings.size)
+    start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}
+    if backbone.config is not None:
+        start, parents = {"layers": depth}, {"start": (transferred(study, settings.family, settings.size),)}
+    joint = name.startswith("cascade") and settings.fit.joint
+    training = joint or settings.fit.transfer
+    spec = {**start, "loss": "ce", **shape, **budget(study, training)}
+    chosen = training.evaluate_every or name == "cascade"  # a cascade's drop ratios are chosen on dev
+    return Run(f"{name}/wide/seed-0", "fit", spec, _data(wide(study), chosen), 0, "cascade", parents)
+
+
+def second_step(
+    study: "Study", name: str, shape: dict[str, Any], depth: int, where: str, pairs: "Pairs", seed: int
+) -> Run:
+    """The fit that follows, on the target or a further set."""
+    training = study.cascade.fit.adapt
+    spec = {"loss": "ce", **shape, **budget(study, training)}
+    parents = {"start": (first_step(study, name, shape, depth),)}
+    data = _data(pairs, training.evaluate_every)
+    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents)
+
+
+def _data(pairs: "Pairs", dev: Any) -> dict[str, tuple[str, ...]]:
+    """Dev only where something is chosen on it."""
+    return splits(pairs if dev else pairs.model_copy(update={"dev": []}))
