@@ -19,9 +19,7 @@ def kd_sum(student_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha
     """
     if student_logits.dim() != 2 or teacher_logits.dim() != 3 or teacher_logits.shape[1] == 0:
         shapes = f"{tuple(student_logits.shape)} and {tuple(teacher_logits.shape)}"
-        raise ValueError(
-            f"student_logits and teacher_logits must have shapes (b, c) and (b, k, c), k from 1; got {shapes}"
-        )
+        raise ValueError(f"expected student_logits (b, c) and teacher_logits (b, k, c), k from 1; got {shapes}")
     repeated = student_logits.unsqueeze(1).expand(-1, teacher_logits.shape[1], -1)  # (b, k, c)
     total, hard, soft = per_head(repeated, teacher_logits, labels, alpha, tau)
     return Distillation(total, hard.sum(), soft.sum())

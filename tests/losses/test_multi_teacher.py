@@ -36,9 +36,7 @@ def test_teachers_take_turns():
 
 def test_teachers_without_a_place_are_refused():
     student, teachers, labels = drawn()
-    with pytest.raises(
-        ValueError, match=r"\(b, c\) and teacher_logits \(b, k, c\), k from 1; got \(5, 2\) and \(5, 2\)"
-    ):
+    with pytest.raises(ValueError, match=r"teacher_logits \(b, k, c\), k from 1; got \(5, 2\) and \(5, 2\)"):
         kd_sum(student, teachers[:, 0], labels, 0.5, 1)
     for step, several in ((0, teachers[:, :0]), (-1, teachers)):
         with pytest.raises(ValueError, match=r"a step from 0 .* k from 1"):
