@@ -17,6 +17,7 @@ class Run:
     spec: what is asked of it.  data: role ("train", "dev", "test", "vocabulary") → `source:split` parts.
     parents: role ("start", whose weights it continues; "teachers"; "members"; "settings"; "model") → runs.
     group: fits of one group share a process.
+    precision: what its fit computes in, where its section says so; none: as the study.
     """
 
     name: str
@@ -26,18 +27,28 @@ class Run:
     seed: int
     group: str
     parents: dict[str, tuple["Run", ...]] = field(default_factory=dict)
+    precision: str | None = None
 
     @property
     def system(self) -> str:
         """The name of its system: "mhs/3h1"."""
         return self.name.rsplit("/seed-", 1)[0]
 
+    def parent_runs(self) -> list["Run"]:
+        """The runs that it is made from directly, in the order of their roles."""
+        return [parent for runs in self.parents.values() for parent in runs]
+
     def ancestors(self) -> Iterator["Run"]:
         """Every run that it is made from, parents before children; one may come several times."""
-        for runs in self.parents.values():
-            for parent in runs:
-                yield from parent.ancestors()
-                yield parent
+        for parent in self.parent_runs():
+            yield from parent.ancestors()
+            yield parent
+
+    def content(self) -> tuple[Any, ...]:
+        """What two runs of one name have to agree in."""
+        parents = {role: [run.name for run in runs] for role, runs in self.parents.items()}
+        data = {role: list(parts) for role, parts in self.data.items()}
+        return self.kind, self.spec, data, self.seed, self.precision, parents
 
 
 @dataclass(frozen=True)
@@ -75,10 +86,24 @@ class Notebook:
 
 
 def plan(systems: Iterable[System]) -> dict[str, Run]:
-    """Name → run, of these systems and of all that they are made from, parents before children."""
+    """Name → run, of these systems and of all that they are made from, parents before children.
+
+    Raises ValueError where two runs of one name differ.
+    """
     runs: dict[str, Run] = {}
+
+    def add(run: Run) -> None:
+        known = runs.get(run.name)
+        if known is run:
+            return
+        for parent in run.parent_runs():
+            add(parent)
+        if known is None:
+            runs[run.name] = run
+        elif known.content() != run.content():
+            raise ValueError(f"{run.name}: expected one run of that name, got two that differ; rename one of them")
+
     for system in systems:
         for run in system.runs():
-            for one in (*run.ancestors(), run):
-                runs.setdefault(one.name, one)
+            add(run)
     return runs

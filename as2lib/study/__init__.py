@@ -1,0 +1,1 @@
+"""A study: its parameters, its runs and where they are kept, and what their scores say."""
