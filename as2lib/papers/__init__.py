@@ -1,0 +1,33 @@
+"""The papers, a room each: which systems their tables compare, and what the papers published; trains nothing."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+    from as2lib.study.run import Notebook, System
+
+
+def systems(study: "Study") -> "list[System]":
+    """Every system of the study, in the order of the papers' tables; a section that it lacks leaves its paper out."""
+    from as2lib.papers import own
+    from as2lib.papers.cascade import systems as cascade
+    from as2lib.papers.cerberus import systems as cerberus
+    from as2lib.papers.cosinet import systems as cosinet
+    from as2lib.papers.govern import systems as govern
+
+    return [system for room in (cerberus, cascade, cosinet, govern, own) for system in room.systems(study)]
+
+
+def notebooks(study: "Study") -> "list[Notebook]":
+    """The study's notebooks in reading order, each with the systems that it reads."""
+    from as2lib.papers import across, frontier, serving
+    from as2lib.papers.cascade import systems as cascade
+    from as2lib.papers.cerberus import systems as cerberus
+    from as2lib.papers.cosinet import systems as cosinet
+    from as2lib.papers.govern import systems as govern
+    from as2lib.study.run import Notebook
+
+    rooms = (cerberus, cascade, cosinet, govern, frontier, serving, across)
+    others = [notebook for room in rooms for notebook in room.notebooks(study)]
+    first = Notebook("00_overview", "What did the study find, and can I trust it?", "the index page")
+    return [first, *others]
