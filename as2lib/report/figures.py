@@ -201,7 +201,17 @@ def heatmaps(tables: dict[str, pandas.DataFrame], x_label: str, y_label: str) ->
     figure, places = pyplot.subplots(lines, across, figsize=size, layout="constrained", squeeze=False)
     for number, (axes, (title, table)) in enumerate(zip(places.flat, tables.items(), strict=False)):
         first = number % across == 0
-        seaborn.heatmap(table, annot=True, fmt=".2f", cmap="Blues", cbar=False, linewidths=0.5, ax=axes)
+        known = table.notna().any(axis=None)  # of a table without any value there is no range of colours
+        seaborn.heatmap(
+            table if known else table.fillna(0),
+            mask=table.isna(),
+            annot=True,
+            fmt=".2f",
+            cmap="Blues",
+            cbar=False,
+            linewidths=0.5,
+            ax=axes,
+        )
         axes.set(xlabel=x_label if number >= len(tables) - across else "", ylabel=y_label if first else "")
         axes.set_title(title, fontsize=12)
         axes.set_yticks(axes.get_yticks(), _wrapped(table.index) if first else [""] * rows, rotation=0)

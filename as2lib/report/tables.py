@@ -5,6 +5,7 @@ from html import escape
 from numbers import Integral, Number
 from typing import Any
 
+import numpy
 import pandas
 
 MISSING, MINUS = "–", "\u2212"
@@ -51,7 +52,7 @@ def cell(value: Any, column: str, digits: int = 1) -> str:
     """One value as its column wants it."""
     if value is None or (isinstance(value, Number) and pandas.isna(value)) or value is pandas.NA:
         return MISSING
-    if isinstance(value, bool) or type(value).__name__ == "bool_":
+    if isinstance(value, bool | numpy.bool_):
         return "yes" if value else "no"
     if not isinstance(value, Number):
         return str(value)

@@ -1,0 +1,44 @@
+import re
+
+import pandas
+import pytest
+
+from as2lib.report import figures
+
+
+def differences() -> pandas.DataFrame:
+    columns = {"difference": [1.0, -2.0], "low": [0.2, -3.5], "high": [1.8, -0.5], "published": [1.7, float("nan")]}
+    return pandas.DataFrame(columns, index=["MHS − base", "MHS − teacher"])
+
+
+def test_the_same_figure_is_the_same_bytes():
+    drawings = []
+    for _ in range(2):
+        figure = figures.forest(differences(), "Differences", "points of MAP", mark="published")
+        drawings.append((figures.as_svg(figure, "figure-1", "Figure 1", "a caption"), figures.as_png(figure)))
+        figures.pyplot.close(figure)
+    assert drawings[0] == drawings[1]
+
+
+def test_an_svg_says_what_it_is_and_holds_no_date():
+    figure = figures.forest(differences(), "Differences", "points of MAP")
+    svg = figures.as_svg(figure, "figure-1", "Figure 1", "low < high & so on")
+    figures.pyplot.close(figure)
+    assert "<title id=" in svg
+    assert "low &lt; high &amp; so on" in svg
+    assert not re.search(r"20\d\d-\d\d-\d\d", svg)
+
+
+@pytest.mark.parametrize("spread", [float("nan"), 0.4])
+def test_a_system_with_one_seed_is_drawn_too(spread):
+    table = pandas.DataFrame({"MAP": [70.0], "MAP ±": [spread], "group": ["student"]}, index=["MHS"])
+    figure = figures.dots(table, "MAP", "group", "Systems", "MAP (%)", ("WO+RR", 60.0))
+    assert figures.as_png(figure).startswith(b"\x89PNG")
+    figures.pyplot.close(figure)
+
+
+def test_a_heatmap_shows_undefined_values_as_gaps():
+    table = pandas.DataFrame({"a": [1.0, float("nan")], "b": [0.5, 0.2]}, index=["head 1", "head 2"])
+    figure = figures.heatmaps({"ours": table, "none": table * float("nan")}, "teacher", "head")
+    assert figures.as_png(figure).startswith(b"\x89PNG")
+    figures.pyplot.close(figure)
