@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-import numpy
 import pandas
 
 from as2lib.metrics import ranking, significance
@@ -43,6 +42,16 @@ def load(
     scores = pandas.concat(frames, ignore_index=True)[COLUMNS] if frames else pandas.DataFrame(columns=COLUMNS)
     scores.attrs["parameters"] = parameters
     return scores
+
+
+def frame(tables: Mapping[str, Sequence[pandas.DataFrame]], questions: str = "answered") -> pandas.DataFrame:
+    """SCORES of scored pairs that no run holds, such as rankers in a row: system → a table a seed, numbered from 0."""
+    frames = [
+        of_questions(table, questions).assign(system=system, seed=seed)
+        for system, seeds in tables.items()
+        for seed, table in enumerate(seeds)
+    ]
+    return pandas.concat(frames, ignore_index=True)[COLUMNS]
 
 
 def of_questions(table: pandas.DataFrame, questions: str = "answered") -> pandas.DataFrame:
@@ -80,7 +89,7 @@ def table(
     published: pandas.DataFrame | None = None,
     study: "Study | None" = None,
 ) -> pandas.DataFrame:
-    """One row a system, index its label: P@1, MAP, MRR in percent, mean over seeds, " ±" (sample standard deviation),
+    """One row a system, index `run`, the name of its runs: P@1, MAP, MRR in percent, mean over seeds, " ±" (sample standard deviation),
     `seeds`, `parameters`, and "published P@1", "published MAP", "published MRR" where there are any.
 
     scores: SCORES.  A system without scores has a row of NaN.  published: indexed by run, columns P@1, MAP, MRR.
@@ -101,7 +110,7 @@ def table(
         if row["parameters"] is None and study is not None:
             row["parameters"] = study.run(system.runs()[0].name).facts.get("parameters")
         rows.append(row)
-    index = pandas.Index([system.label for system in systems], name="system")
+    index = pandas.Index([system.run for system in systems], name="run")
     columns = [*(name for metric in METRICS for name in (metric, f"{metric} ±")), "seeds", "parameters"]
     result = pandas.DataFrame(rows, index=index, columns=columns)
     result["parameters"] = result["parameters"].astype("Float64").astype("Int64")
@@ -119,6 +128,13 @@ def by_seed(scores: pandas.DataFrame) -> pandas.DataFrame:
     # fsum: the mean does not depend on the order of the questions, to the last bit
     means = groups.agg(lambda values: 100 * math.fsum(values) / len(values)).set_axis(list(MEASURES), axis=1)
     return means.reset_index("seed")
+
+
+def mean_and_spread(scores: pandas.DataFrame) -> pandas.DataFrame:
+    """One row a system: each metric in percent, mean over its seeds, and " ±", the sample standard deviation."""
+    groups = by_seed(scores).drop(columns="seed").groupby(level="system", sort=False)
+    means, spreads = groups.mean(), groups.std(ddof=1).add_suffix(" ±")
+    return means.join(spreads)[[name for metric in MEASURES for name in (metric, f"{metric} ±")]]
 
 
 def over_seeds(scores: pandas.DataFrame, system: str, measure: str = "MAP") -> pandas.Series:
@@ -162,11 +178,8 @@ def pooled(
     """
     tests = []
     for a, b in pairs:
-        ours = [over_seeds(scores, a, measure) for scores in scores_by_target.values()]
-        theirs = [over_seeds(scores, b, measure) for scores in scores_by_target.values()]
-        strata = numpy.repeat(numpy.arange(len(ours)), [len(values) for values in ours])
-        joined = [pandas.concat(values, keys=list(scores_by_target)) for values in (ours, theirs)]
-        tests.append(significance.compare(*joined, resamples=resamples, strata=strata))
+        targets = [(over_seeds(one, a, measure), over_seeds(one, b, measure)) for one in scores_by_target.values()]
+        tests.append(significance.pooled(targets, resamples=resamples))
     return _comparisons(tests, pairs, None, measure)
 
 

@@ -1,13 +1,13 @@
 """Where a run lives: its identity, its folder, its published scores; knows how runs are found, not how they are made.
 
-A run's folder, `work/runs/<identity>`: spec.json, model/, scores/<split>.parquet, log.jsonl, and done.json, written last.
+A run's folder, `work/runs/<identity>`: spec.json, model/, scores/<split>.parquet, log.jsonl, and done.json, the last.
 A run's published files, in `reports/<study>/runs/`: <name>.parquet with its scores, <name>.jsonl with its log, both by
 their SHA-256 in index.json; sources.json has the identities of the data and encoders that they were made from.
 """
 
 import json
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
@@ -191,7 +191,7 @@ class Store:
         return run.precision or self.study.precision
 
     def learnt_from(self, run: Run) -> str:
-        """What names the set of pairs that a run learns from, found without loading them: a teacher's logits go by it."""
+        """The name of the pairs that a run learns from, found without loading them: a teacher's logits go by it."""
         content = {"data": [self._data(part) for part in run.data["train"]]}
         content |= {key: run.spec[key] for key in ("unlabelled", "leave_out") if key in run.spec}
         return json_sha256(content)[:24]
@@ -340,8 +340,6 @@ class Store:
 
 
 def _renamed(run: Run, name: str) -> Run:
-    from dataclasses import replace
-
     return replace(run, name=name)
 
 
