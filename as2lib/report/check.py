@@ -5,7 +5,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from as2lib.paths import find_root, params_file, write_whole
+from as2lib.paths import find_root
+from as2lib.study.store import write_json
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -38,9 +39,13 @@ def flat(numbers: dict[str, Any]) -> dict[str, Any]:
     return pairs
 
 
+def expected_file(study: "Study") -> Path:
+    return find_root() / "params" / "expected" / f"{study.study}.json"
+
+
 def expected(study: "Study") -> dict[str, dict[str, dict[str, float]]]:
     """Notebook number → name → `value` and `tolerance`; empty where the study has no such file."""
-    path = params_file(f"expected/{study.study}.json")
+    path = expected_file(study)
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
@@ -55,9 +60,8 @@ def write_expected(study: "Study") -> Path:
             if number != "00" and type(value) in (int, float):
                 tolerance = 0 if type(value) is int else NEAR
                 rows.setdefault(number, {})[name] = {"value": round(value, 3), "tolerance": tolerance}
-    path = find_root() / "params" / "expected" / f"{study.study}.json"
-    path.parent.mkdir(exist_ok=True)
-    write_whole(path, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    path = expected_file(study)
+    write_json(path, rows)
     return path
 
 
@@ -83,5 +87,5 @@ def write_manifest(study: "Study") -> dict[str, Any]:
         "tables": {path.name: sha256(path.read_bytes()).hexdigest() for path in tables},
         "runs": {name: study.store.identity(run) for name, run in study.plan.items()},
     }
-    write_whole(folder / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    write_json(folder / "manifest.json", manifest)
     return manifest

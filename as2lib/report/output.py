@@ -16,9 +16,10 @@ from IPython.display import HTML, Markdown, display
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from as2lib.paths import find_root, write_whole
+from as2lib.paths import find_root
 from as2lib.report import figures, tables
 from as2lib.study import findings
+from as2lib.study.store import write_json
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -116,7 +117,7 @@ class Report:
                 kept[name] = kept.get(name, {}) | {c: v for c, v in values.items() if isinstance(v, (int, float, str))}
         kept |= {name: _plain(value) for name, value in numbers.items()}
         path = self._folder("metrics") / f"{self.number}{'.timing' * timing}.json"
-        write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        write_json(path, kept)
 
     def findings(self) -> HTML:
         """What a person found in this notebook's numbers, filled in; in red where its condition no longer holds."""
@@ -142,7 +143,7 @@ class Report:
         if kept.get("question") != json.loads(json.dumps(question)):
             kept = {"machine": machine(), "question": question, "times": measure()}
             if kept["times"] is not None:
-                write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+                write_json(path, kept)
         return kept["times"], kept["machine"]
 
     def provenance(self) -> Markdown:
