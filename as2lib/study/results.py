@@ -89,8 +89,8 @@ def table(
     published: pandas.DataFrame | None = None,
     study: "Study | None" = None,
 ) -> pandas.DataFrame:
-    """One row a system, index `run`, the name of its runs: P@1, MAP, MRR in percent, mean over seeds, " ±" (sample standard deviation),
-    `seeds`, `parameters`, and "published P@1", "published MAP", "published MRR" where there are any.
+    """One row a system, index `run`: P@1, MAP, MRR in percent, mean over seeds, each with " ±" (sample standard
+    deviation), `seeds`, `parameters`, and "published P@1", "published MAP", "published MRR" where there are any.
 
     scores: SCORES.  A system without scores has a row of NaN.  published: indexed by run, columns P@1, MAP, MRR.
     study: where parameters come from if `scores` was put together by hand.
