@@ -1,6 +1,8 @@
 """What every paper's systems are made of: how a run is described, as plain values and the runs before it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from as2lib.study.run import Run
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
 SIZES = ("large", "base")
 LOSSES = {"pointwise": "ce", "listwise": "listwise_kl", "pairwise": "ranknet"}  # a backbone's objective → its loss
+OF_TRAINING = ("learning_rate", "batch_size")  # what a grid may vary of a fit's length; the rest is of its objective
 
 
 def splits(pairs: "Pairs") -> dict[str, tuple[str, ...]]:
@@ -81,8 +84,13 @@ def from_encoder(
 
 def transferred(study: "Study", family: str, size: str, seed: int = 0) -> Run:
     """The first step of transfer-then-adapt (TANDA): an encoder fine-tuned on the transfer set."""
-    name = f"transfer/{family}-{size}/seed-{seed}"
-    return from_encoder(study, name, family, size, study.fit.transfer, "transfer", "transfer", seed)
+    runs = [
+        from_encoder(
+            study, f"transfer/{family}-{size}/seed-{n}", family, size, study.fit.transfer, "transfer", "transfer", n
+        )
+        for n in (seed, 0)
+    ]
+    return searched(study, *runs)
 
 
 def adapted(
@@ -102,6 +110,32 @@ def adapted(
     if teachers := tuple(teachers):
         parents["teachers"] = teachers
     return Run(f"{system}/seed-{seed}", "fit", spec, splits(study.data.target), seed, group, parents)
+
+
+def searched(study: "Study", run: Run, first: Run) -> Run:
+    """The run with the search for its settings before it, where the study's `grid` has points for what it is made of.
+
+    first: of its system's first seed: `select/<system>` picks on dev among `grid/<system>/0`, `grid/<system>/1`, …,
+    which are that run at each point, and every seed takes the settings that it picks.  Source: CERBERUS, appendix D.
+    """
+    grid = {name: values for name, values in study.grid.model_dump().items() if values}
+    names = [name for name in grid if name in run.spec or name in OF_TRAINING]
+    points = [dict(zip(names, values, strict=True)) for values in product(*(grid[name] for name in names))]
+    if len(points) < 2 or "dev" not in run.data:
+        return run
+    trials = tuple(
+        replace(first, name=f"grid/{run.system}/{i}", spec=with_settings(first.spec, point))
+        for i, point in enumerate(points)
+    )
+    select = Run(f"select/{run.system}", "select", {"points": points}, {}, 0, run.group, {"members": trials})
+    return replace(run, parents={**run.parents, "settings": (select,)})
+
+
+def with_settings(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:
+    """A spec with the settings of one point of a grid."""
+    objective = {name: value for name, value in point.items() if name not in OF_TRAINING}
+    training = {name: value for name, value in point.items() if name in OF_TRAINING}
+    return {**spec, **objective, "training": {**spec["training"], **training}}
 
 
 def combined(

@@ -1,0 +1,454 @@
+"""The systems of CERBERUS: every row of its tables, what a person calls it, and how it is made.
+
+A family ("electra", "roberta", "albert") is a teacher's place in the paper's tables; a study's file says which encoder
+stands there.  Seed i of a student learns from seed i of its teachers.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from as2lib.papers.building import (
+    FAMILIES,
+    SIZES,
+    adapted,
+    adapting,
+    combined,
+    distilling,
+    from_encoder,
+    lexical,
+    searched,
+)
+from as2lib.study.run import Notebook, Run, System
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+STUDENT = FAMILIES[0]  # every distilled row but 7 and 8 starts from its base model
+HEADS = len(FAMILIES)  # one for each teacher
+PAPER_DEPTH = 12  # layers of ELECTRA-BASE
+HEAD_DEPTHS = (1, 2, 4, 6)  # Table 4: the layers of a head, of those 12
+WORD_TEACHERS = ("ca/birnn", "cosinet/birnn")  # the best list-wise model of each encoder in Cosinet's Table 4
+# Named in advance: permutation tests, Holm over the six.  The best teacher is the large model of the student's family,
+# the paper's best on IAS2 and ASNQ.
+HEADLINE = (
+    ("mhs/3h1", "base/electra"),
+    ("mhs/3h1", "kd/electra"),
+    ("mhs/3h1", "hydra/3h1"),
+    ("mhs/3h1", "ensemble/distilled"),
+    ("mhs/3h1", "teacher/electra"),
+    ("kd/electra", "base/electra"),
+)
+
+
+def systems(study: "Study") -> list[System]:
+    """Every system of this paper, each once, in the order of the paper's tables."""
+    rows = [*trivial(study), *table2(study), *table3(study), *table4(study), *number_of_heads(study)]
+    rows += [*direct(study), *of_kinds(study)]
+    return list({row.run: row for row in rows}.values())
+
+
+def notebooks(study: "Study") -> list[Notebook]:
+    """Notebooks 01 to 07, each with the systems that it reads."""
+    models = [*trivial(study), *teachers(study), *untaught(study)]
+    found = [
+        Notebook(
+            "01_data",
+            "What do the data look like, do the splits leak, and how far do trivial rankers get?",
+            "CERBERUS Table 1, Cosinet Table 2, Cascade Transformer Table 1",
+            tuple(trivial(study)),
+        ),
+        Notebook(
+            "02_teachers",
+            "How good are the teachers, and what does transfer-then-adapt add?",
+            "CERBERUS Table 2, rows 1–6",
+            (*models, *direct(study)),
+        ),
+        Notebook(
+            "03_distillation",
+            "Does one model with k heads match the ensemble?",
+            "CERBERUS Table 2, rows 7–14, and Table 3",
+            (*trivial(study), *table2(study), *table3(study), *of_kinds(study)),
+        ),
+        Notebook(
+            "04_mhs_configs",
+            "How many layers should a head have?",
+            "CERBERUS Table 4",
+            (*trivial(study), *untaught(study)[-1:], *table4(study), *number_of_heads(study)),
+            timed=study.latency is not None,
+        ),
+    ]
+    if study.latency:
+        found.append(Notebook("05_latency", "What does each model cost to run?", "CERBERUS Table 5", timed=True))
+    found += [
+        Notebook(
+            "06_head_teacher_agreement",
+            "Do heads resemble their teachers?",
+            "CERBERUS Figure 3 and its majority-vote analysis",
+            (*models, *students(study)[-1:]),
+        ),
+        Notebook(
+            "07_significance",
+            "Which differences are real?",
+            "the tests named in CERBERUS Table 2",
+            tuple(systems(study)),
+        ),
+    ]
+    return found
+
+
+# ---------------------------------------------------------------- the paper's tables, row by row
+
+
+def trivial(study: "Study") -> list[System]:
+    """What every table shows as a baseline: rankers that learn nothing (Cosinet, section 2.1)."""
+    labels = {
+        "reciprocal_rank": "original order (RR)",
+        "word_overlap": "word overlap (WO)",
+        "overlap_then_rank": "word overlap, then order (WO+RR)",
+    }
+    return [
+        System(f"lexical/{scorer}", label, "trivial", lambda seed, scorer=scorer: lexical(study, scorer))
+        for scorer, label in labels.items()
+    ]
+
+
+def table2(study: "Study") -> list[System]:
+    """Rows 1 to 14; before the ensembles the members of row 12 and, beyond the paper, the mean of the teachers."""
+    return [*teachers(study), *untaught(study), *students(study)]
+
+
+def teachers(study: "Study") -> list[System]:
+    """Rows 1-3: the large models, adapted to the target set.  They teach."""
+    return [
+        System(
+            f"teacher/{family}",
+            f"best teacher ({name_of(study, family)})" if family == STUDENT else f"{name_of(study, family)} teacher",
+            "teacher",
+            partial(teacher, study, family),
+            tuple(study.seeds),
+        )
+        for family in reversed(FAMILIES)
+    ]
+
+
+def untaught(study: "Study") -> list[System]:
+    """Rows 4-6: the base models, adapted without a teacher."""
+    return [
+        System(
+            f"base/{family}",
+            "untaught base" if family == STUDENT else f"untaught base ({name_of(study, family)})",
+            "untaught",
+            partial(base, study, family),
+            tuple(study.seeds),
+        )
+        for family in reversed(FAMILIES)
+    ]
+
+
+def students(study: "Study") -> list[System]:
+    """Rows 7-14: one teacher, the members of row 12, the ensembles, Hydra, and MHS, which is the last."""
+    seeds = tuple(study.seeds)
+    own = [
+        System(
+            f"kd/{family}",
+            "one teacher" if family == STUDENT else f"one teacher ({name_of(study, family)} base)",
+            "one teacher",
+            partial(student, study, family, family),
+            seeds,
+        )
+        for family in reversed(FAMILIES)
+    ]
+    others = [
+        System(
+            f"kd/{STUDENT}-from-{family}",
+            f"taught by {name_of(study, family)}",
+            "one teacher",
+            partial(student, study, STUDENT, family),
+            seeds,
+        )
+        for family in FAMILIES[1:]
+    ]
+    ensembles = {
+        "teachers": "mean of the teachers",
+        "base": "ensemble of three untaught",
+        "kd": "ensemble of three families",
+        "distilled": "ensemble of three",
+    }
+    return [
+        *own,
+        *others,
+        *(
+            System(f"ensemble/{n}", text, "ensemble", partial(ensemble, study, n), seeds)
+            for n, text in ensembles.items()
+        ),
+        System("hydra/3h1", "Hydra", "heads", partial(hydra, study), seeds),
+        System("mhs/3h1", "MHS", "heads", partial(mhs, study, "mhs/3h1"), seeds),
+    ]
+
+
+def table3(study: "Study") -> list[System]:
+    """Table 3: four uses of teachers for one model, and four for the model with heads; some are rows of Table 2."""
+    known = {row.run: row for row in table2(study)}
+    new = {
+        f"kd/{STUDENT}-sum": ("three teachers, summed", "one model"),
+        f"kd/{STUDENT}-robin": ("three teachers, in turn", "one model"),
+        "mhs/3h1-no-teacher": ("MHS without a teacher", "heads"),
+        "mhs/3h1-one-teacher": ("MHS, one teacher", "heads"),
+        f"kd/{STUDENT}-from-ensemble": ("taught by the mean", "one model"),  # section 3.2
+    }
+    seeds = tuple(study.grid_seeds)
+    made = {run: System(run, *texts, partial(strategy, study, run), seeds) for run, texts in new.items()}
+    order = [
+        f"base/{STUDENT}",
+        f"kd/{STUDENT}",
+        *list(new)[:2],
+        *list(new)[2:4],
+        "hydra/3h1",
+        "mhs/3h1",
+        *list(new)[4:],
+    ]
+    return [made.get(run) or known[run] for run in order]
+
+
+def table4(study: "Study") -> list[System]:
+    """Table 4: heads of more layers, on a body of the others; the leanest, MHS itself, first."""
+    deeper = [
+        System(
+            f"mhs/{HEADS}h{layers}",
+            f"MHS, heads of {layers} layers",
+            "heads",
+            partial(mhs, study, f"mhs/{HEADS}h{layers}", layers=layers),
+            tuple(study.seeds),
+        )
+        for layers in head_depths(study)
+        if layers > 1
+    ]
+    return [students(study)[-1], *deeper]
+
+
+def number_of_heads(study: "Study") -> list[System]:
+    """Beyond the paper: other numbers of heads, each of one layer; head i learns from teacher i modulo three."""
+    return [
+        System(
+            f"mhs/{heads}h1",
+            f"MHS, {heads} head{'s' * (heads > 1)}",
+            "heads",
+            partial(mhs, study, f"mhs/{heads}h1", heads=heads),
+            tuple(study.grid_seeds),
+        )
+        for heads in sorted({*study.mhs.heads} - {HEADS})
+    ]
+
+
+def direct(study: "Study") -> list[System]:
+    """Rows 1-6 without the transfer step: what the transfer adds is measured against these."""
+    return [
+        System(
+            f"direct/{family}-{size}",
+            f"{name_of(study, family)} {size}, no transfer",
+            "no transfer",
+            partial(without_transfer, study, family, size),
+            tuple(study.grid_seeds),
+        )
+        for size in SIZES
+        for family in reversed(FAMILIES)
+    ]
+
+
+def of_kinds(study: "Study") -> list[System]:
+    """Students taught by three kinds of teachers: the best teacher, and two list-wise models over words.
+
+    None where the study has no Cosinet, whose models these are.  Section 5.2: are heterogeneous teachers better?
+    """
+    labels = {
+        "mhs/3h1": ("MHS, teachers of three kinds", "heads"),
+        f"kd/{STUDENT}-sum": ("three kinds, summed", "one model"),
+        f"kd/{STUDENT}-robin": ("three kinds, in turn", "one model"),
+    }
+    if not study.cosinet:
+        return []
+    seeds = tuple(study.grid_seeds)
+    return [System(f"{run}-of-kinds", *texts, partial(of_kind, study, run), seeds) for run, texts in labels.items()]
+
+
+def twins_of_kinds(study: "Study") -> list[tuple[str, str]]:
+    """(taught by three kinds, by three of one kind): the same student but for its teachers."""
+    return [(system.run, system.run.removesuffix("-of-kinds")) for system in of_kinds(study)]
+
+
+def name_of(study: "Study", family: str) -> str:
+    return study.backbones[family].name
+
+
+def head_depths(study: "Study") -> list[int]:
+    """The layers of a head in this study's configurations: the paper's, scaled, and those of `mhs.bodies`."""
+    depth = study.mhs.body + 1
+    return sorted({scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies})
+
+
+def stands_for(study: "Study") -> dict[str, str]:
+    """This study's configurations of Table 4 → the paper's; the leanest where several of those fall on one."""
+    depth = study.mhs.body + 1
+    return {f"mhs/{HEADS}h{scaled(layers, depth)}": f"mhs/{HEADS}h{layers}" for layers in reversed(HEAD_DEPTHS)}
+
+
+def scaled(layers: int, depth: int) -> int:
+    """A head of so many of the paper's 12 layers, in a model of `depth` layers."""
+    return max(1, round(layers * depth / PAPER_DEPTH))
+
+
+# ---------------------------------------------------------------- how each is made
+
+
+def with_search(study: "Study", make: Callable[[int], Run], seed: int, first: int) -> Run:
+    """The run of a seed, whose settings were searched with the first one, where the study has a grid."""
+    run = make(seed)
+    return searched(study, run, run if seed == first else make(first))
+
+
+def teacher(study: "Study", family: str, seed: int) -> Run:
+    return adapted_alone(study, f"teacher/{family}", family, "large", seed)
+
+
+def base(study: "Study", family: str, seed: int) -> Run:
+    return adapted_alone(study, f"base/{family}", family, "base", seed)
+
+
+def adapted_alone(study: "Study", system: str, family: str, size: str, seed: int) -> Run:
+    """An encoder after both steps, of transfer and of adaptation, with no teacher."""
+    objective = adapting(getattr(study.backbones[family], size))
+
+    def make(seed: int) -> Run:
+        return adapted(study, system, family, size, objective, seed, "teachers")
+
+    return with_search(study, make, seed, study.seeds[0])
+
+
+def without_transfer(study: "Study", family: str, size: str, seed: int) -> Run:
+    """An encoder adapted to the target set alone."""
+    system, training = f"direct/{family}-{size}", study.fit.direct
+
+    def make(seed: int) -> Run:
+        return from_encoder(study, f"{system}/seed-{seed}", family, size, training, "target", "direct", seed)
+
+    return with_search(study, make, seed, study.grid_seeds[0])
+
+
+def student(study: "Study", family: str, by: str, seed: int) -> Run:
+    """A base model after the transfer step that learns from one teacher, its own family's or another's."""
+    system = f"kd/{family}" if by == family else f"kd/{family}-from-{by}"
+    objective = distilling(study, "kd")
+    return taught(study, system, objective, partial(one_of, study, by), "students", seed, study.seeds[0], family)
+
+
+def one_of(study: "Study", family: str, seed: int) -> list[Run]:
+    return [teacher(study, family, seed)]
+
+
+def three(study: "Study", seed: int) -> list[Run]:
+    """The three teachers, one a head."""
+    return [teacher(study, family, seed) for family in FAMILIES]
+
+
+def taught(
+    study: "Study",
+    system: str,
+    objective: dict[str, Any],
+    teachers_of: Callable[[int], Sequence[Run]],
+    group: str,
+    seed: int,
+    first: int,
+    family: str = STUDENT,
+) -> Run:
+    """A base model for which distillation takes the place of the adapt step.
+
+    teachers_of: seed → the runs that teach it.  first: of the seeds, for the search of its settings.
+    """
+
+    def make(seed: int) -> Run:
+        return adapted(study, system, family, "base", objective, seed, group, teachers_of(seed))
+
+    return with_search(study, make, seed, first)
+
+
+def shape(study: "Study", layers: int = 1, heads: int = HEADS) -> dict[str, Any]:
+    """Of a model with heads: each has so many of its layers, the body has the others."""
+    return {"body": study.mhs.body + 1 - layers, "heads": heads, "combine": study.mhs.combine}
+
+
+def mhs(study: "Study", system: str, seed: int, layers: int = 1, heads: int = HEADS) -> Run:
+    """The multiple-heads student: head i learns from teacher i, in turn where there are more heads than teachers."""
+
+    def teachers_of(seed: int) -> list[Run]:
+        every = three(study, seed)
+        return [every[i % len(every)] for i in range(heads)]
+
+    objective = {**distilling(study, "per_head"), "mhs": shape(study, layers, heads)}
+    return taught(study, system, objective, teachers_of, "students", seed, study.seeds[0])
+
+
+def hydra(study: "Study", seed: int) -> Run:
+    """Row 13: the model with heads, taught by untaught base models of its own family that differ by seed."""
+    objective = {**distilling(study, "per_head"), "mhs": shape(study)}
+    alike = hydra_teachers(study)
+    return taught(study, "hydra/3h1", objective, lambda _: alike, "students", seed, study.seeds[0])
+
+
+def hydra_teachers(study: "Study") -> list[Run]:
+    """Those of row 6, and where the study has fewer seeds than heads, more of them."""
+    further = range(max(study.seeds) + 1, max(study.seeds) + HEADS)
+    seeds = [*study.seeds, *further][:HEADS]
+    systems_ = [f"base/{STUDENT}" if seed in study.seeds else f"hydra-teacher/{STUDENT}" for seed in seeds]
+    return [adapted_alone(study, system, STUDENT, "base", seed) for system, seed in zip(systems_, seeds, strict=True)]
+
+
+def ensemble(study: "Study", name: str, seed: int) -> Run:
+    """Rows 10-12, whose weights are tuned on dev; and the plain mean of the three teachers."""
+    if name == "teachers":
+        return combined(study, "ensemble/teachers", three(study, seed), seed, "teachers", {"combine": "mean"})
+    members = {
+        "base": [base(study, family, seed) for family in FAMILIES],
+        "kd": [student(study, family, family, seed) for family in FAMILIES],
+        "distilled": [student(study, STUDENT, family, seed) for family in FAMILIES],
+    }
+    return combined(study, f"ensemble/{name}", members[name], seed, "students")
+
+
+def strategy(study: "Study", system: str, seed: int) -> Run:
+    """The rows of Table 3 that are not in Table 2, and the student of the teachers' mean (section 3.2)."""
+    heads = {"mhs": {**shape(study), "perturb": study.mhs.perturb}}  # equal heads of one loss would stay equal
+    objectives = {
+        f"kd/{STUDENT}-sum": distilling(study, "kd_sum"),
+        f"kd/{STUDENT}-robin": distilling(study, "kd_round_robin"),
+        f"kd/{STUDENT}-from-ensemble": distilling(study, "kd"),
+        "mhs/3h1-no-teacher": {"loss": "ce_per_head", **heads},
+        "mhs/3h1-one-teacher": {**distilling(study, "per_head"), **heads},
+    }
+
+    def teachers_of(seed: int) -> list[Run]:
+        if system == "mhs/3h1-no-teacher":
+            return []
+        if system == "mhs/3h1-one-teacher":
+            return one_of(study, STUDENT, seed) * HEADS
+        if system.endswith("-from-ensemble"):
+            return [ensemble(study, "teachers", seed)]
+        return three(study, seed)
+
+    return taught(study, system, objectives[system], teachers_of, "strategies", seed, study.grid_seeds[0])
+
+
+def of_kind(study: "Study", twin: str, seed: int) -> Run:
+    """The twin, taught by a transformer and two list-wise models over words, whose scores are calibrated first."""
+    from as2lib.papers.cosinet import systems as cosinet
+
+    losses = {"mhs/3h1": "per_head", f"kd/{STUDENT}-sum": "kd_sum", f"kd/{STUDENT}-robin": "kd_round_robin"}
+    objective = {**distilling(study, losses[twin]), "calibration": "platt"}
+    if twin == "mhs/3h1":
+        objective["mhs"] = shape(study)
+
+    def teachers_of(seed: int) -> list[Run]:
+        words = [cosinet.fit(study, *system.split("/"), seed) for system in WORD_TEACHERS]
+        return [teacher(study, STUDENT, seed), *words]
+
+    return taught(study, f"{twin}-of-kinds", objective, teachers_of, "kinds", seed, study.grid_seeds[0])
