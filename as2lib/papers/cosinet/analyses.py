@@ -1,6 +1,7 @@
 """What is special to the Cosinet paper: the sets it counts, and a cheap ranker before an expensive one."""
 
 from collections.abc import Sequence
+from importlib.resources import files
 from itertools import product
 
 import numpy
@@ -43,3 +44,10 @@ def two_stages(
         means = 100 * pandas.DataFrame(values)[["P@1", "MAP", "MRR"]].mean()
         rows[keep] = {**means, "candidates left %": 100 * left, "cost %": 100 * (relative_cost + left)}
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("kept")
+
+
+def published_systems(table: str) -> pandas.DataFrame:
+    """Published results of others, "table3", "table5" or "table6", index the system; nothing here is ours."""
+    path = files("as2lib.papers.cosinet").joinpath("published", f"{table}.csv")
+    with path.open(encoding="utf-8") as file:
+        return pandas.read_csv(file).drop(columns="run").set_index("system")
