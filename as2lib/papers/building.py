@@ -1,6 +1,6 @@
 """What every paper's systems are made of: how a run is described, as plain values and the runs before it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -84,13 +84,13 @@ def from_encoder(
 
 def transferred(study: "Study", family: str, size: str, seed: int = 0) -> Run:
     """The first step of transfer-then-adapt (TANDA): an encoder fine-tuned on the transfer set."""
-    runs = [
-        from_encoder(
-            study, f"transfer/{family}-{size}/seed-{n}", family, size, study.fit.transfer, "transfer", "transfer", n
-        )
-        for n in (seed, 0)
-    ]
-    return searched(study, *runs)
+    system = f"transfer/{family}-{size}"
+
+    def make(seed: int) -> Run:
+        name = f"{system}/seed-{seed}"
+        return from_encoder(study, name, family, size, study.fit.transfer, "transfer", "transfer", seed)
+
+    return with_search(study, system, make, seed)
 
 
 def adapted(
@@ -112,23 +112,39 @@ def adapted(
     return Run(f"{system}/seed-{seed}", "fit", spec, splits(study.data.target), seed, group, parents)
 
 
-def searched(study: "Study", run: Run, first: Run) -> Run:
-    """The run with the search for its settings before it, where the study's `grid` has points for what it is made of.
+def with_search(study: "Study", system: str, make: Callable[[int], Run], seed: int, first: int = 0) -> Run:
+    """A system's run of a seed, with the search for its settings before it where the study's `grid` has points for it.
 
-    first: of its system's first seed: `select/<system>` picks on dev among `grid/<system>/0`, `grid/<system>/1`, …,
-    which are that run at each point, and every seed takes the settings that it picks.  Source: CERBERUS, appendix D.
+    make: seed → the run.  first: of the system's seeds: `select/<system>` picks on dev among `grid/<system>/0`,
+    `grid/<system>/1`, …, which are that seed's run at each point, and every seed takes the settings that it picks.
+    A run is described once a study, as it may be the parent of hundreds.  Source of the search: CERBERUS, appendix D.
     """
-    grid = {name: values for name, values in study.grid.model_dump().items() if values}
-    names = [name for name in grid if name in run.spec or name in OF_TRAINING]
-    points = [dict(zip(names, values, strict=True)) for values in product(*(grid[name] for name in names))]
-    if len(points) < 2 or "dev" not in run.data:
-        return run
-    trials = tuple(
-        replace(first, name=f"grid/{run.system}/{i}", spec=with_settings(first.spec, point))
-        for i, point in enumerate(points)
-    )
-    select = Run(f"select/{run.system}", "select", {"points": points}, {}, 0, run.group, {"members": trials})
-    return replace(run, parents={**run.parents, "settings": (select,)})
+    described = vars(study).setdefault("described", {})
+    name = f"{system}/seed-{seed}"
+    if name not in described:
+        run = make(seed)
+        if search := settings_of(study, system, run if seed == first else make(first)):
+            run = replace(run, parents={**run.parents, "settings": (search,)})
+        described[name] = run
+    return described[name]
+
+
+def settings_of(study: "Study", system: str, first: Run) -> Run | None:
+    """The run that picks a system's settings on dev; None where there is nothing to choose."""
+    described = vars(study).setdefault("described", {})
+    name = f"select/{system}"
+    if name not in described:
+        grid = {key: values for key, values in study.grid.model_dump().items() if values}
+        keys = [key for key in grid if key in first.spec or key in OF_TRAINING]
+        points = [dict(zip(keys, values, strict=True)) for values in product(*(grid[key] for key in keys))]
+        if len(points) < 2 or "dev" not in first.data:
+            return None
+        trials = tuple(
+            replace(first, name=f"grid/{system}/{i}", spec=with_settings(first.spec, point))
+            for i, point in enumerate(points)
+        )
+        described[name] = Run(name, "select", {"points": points}, {}, 0, first.group, {"members": trials})
+    return described[name]
 
 
 def with_settings(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from as2lib.papers.building import (
     distilling,
     from_encoder,
     lexical,
-    searched,
+    with_search,
 )
 from as2lib.study.run import Notebook, Run, System
 
@@ -301,12 +301,6 @@ def scaled(layers: int, depth: int) -> int:
 # ---------------------------------------------------------------- how each is made
 
 
-def with_search(study: "Study", make: Callable[[int], Run], seed: int, first: int) -> Run:
-    """The run of a seed, whose settings were searched with the first one, where the study has a grid."""
-    run = make(seed)
-    return searched(study, run, run if seed == first else make(first))
-
-
 def teacher(study: "Study", family: str, seed: int) -> Run:
     return adapted_alone(study, f"teacher/{family}", family, "large", seed)
 
@@ -322,7 +316,7 @@ def adapted_alone(study: "Study", system: str, family: str, size: str, seed: int
     def make(seed: int) -> Run:
         return adapted(study, system, family, size, objective, seed, "teachers")
 
-    return with_search(study, make, seed, study.seeds[0])
+    return with_search(study, system, make, seed, study.seeds[0])
 
 
 def without_transfer(study: "Study", family: str, size: str, seed: int) -> Run:
@@ -332,7 +326,7 @@ def without_transfer(study: "Study", family: str, size: str, seed: int) -> Run:
     def make(seed: int) -> Run:
         return from_encoder(study, f"{system}/seed-{seed}", family, size, training, "target", "direct", seed)
 
-    return with_search(study, make, seed, study.grid_seeds[0])
+    return with_search(study, system, make, seed, study.grid_seeds[0])
 
 
 def student(study: "Study", family: str, by: str, seed: int) -> Run:
@@ -369,7 +363,7 @@ def taught(
     def make(seed: int) -> Run:
         return adapted(study, system, family, "base", objective, seed, group, teachers_of(seed))
 
-    return with_search(study, make, seed, first)
+    return with_search(study, system, make, seed, first)
 
 
 def shape(study: "Study", layers: int = 1, heads: int = HEADS) -> dict[str, Any]:
