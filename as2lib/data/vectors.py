@@ -8,15 +8,14 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from as2lib.data.words import unknown_id, words_of
-from as2lib.intact import keep_within_bound, seal, sealed
-from as2lib.paths import find_root, model_origin, work_folder, written_whole
+from as2lib.paths import find_root, model_origin, whole_file, work_folder
 
 WINDOW = 5  # words on either side that count as near
 _BATCH = 512
@@ -33,29 +32,26 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
     """The vectors of a corpus's words, from `work/vectors/` where they were made before.
 
     source: `{"source": "file" | "encoder" | "ppmi", "name": path or model, "dimensions": d}`.
-    identity: of the source and of our version, as JSON values (`store.vectors_identity`).  words: the corpus's.
-    texts: what "ppmi" learns from.
+    identity: of the source and of our version, as JSON values.  words: the corpus's.  texts: what "ppmi" learns from.
     A word that the source does not know has the vector of `unknown_vector`.
     Raises what the source's function raises.
     """
     words, kind = sorted(set(words)), source["source"]
-    told = hashlib.sha256(json.dumps([source, identity], sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([source, identity], sort_keys=True).encode())
     for part in (words, texts if kind == "ppmi" else ()):
-        told.update(hashlib.sha256("\n".join(part).encode()).digest())
-    path = work_folder() / "vectors" / f"{told.hexdigest()}.npy"
-    if not sealed(path):
+        digest.update(hashlib.sha256("\n".join(part).encode()).digest())
+    path = work_folder() / "vectors" / f"{digest.hexdigest()}.npy"
+    if not path.exists():
         if kind == "file":
-            found = read_vectors(find_root() / source["name"], words, source.get("dimensions"))
+            vector_of = read_vectors(find_root() / source["name"], words, source.get("dimensions"))
         elif kind == "encoder":
-            found = dict(zip(words, encoder_vectors(source["name"], words, source["dimensions"]), strict=True))
+            vector_of = dict(zip(words, encoder_vectors(source["name"], words, source["dimensions"]), strict=True))
         else:
-            found = dict(zip(*ppmi_vectors(words_of(texts), source["dimensions"]), strict=True))
-        dimensions = len(next(iter(found.values())))
-        made = [found[word] if word in found else unknown_vector(word, dimensions) for word in words]
-        with written_whole(path) as temporary:
-            np.save(temporary, np.stack(made).astype(np.float16))
-            seal(temporary)
-        keep_within_bound(path)
+            vector_of = dict(zip(*ppmi_vectors(words_of(texts), source["dimensions"]), strict=True))
+        dimensions = len(next(iter(vector_of.values())))
+        rows = [vector_of[word] if word in vector_of else unknown_vector(word, dimensions) for word in words]
+        with whole_file(path) as temporary, temporary.open("wb") as stream:
+            np.save(stream, np.stack(rows).astype(np.float16))
     return Embeddings(words, np.load(path, mmap_mode="r"))
 
 
@@ -65,50 +61,77 @@ def unknown_vector(key: str | int, dimensions: int) -> np.ndarray:
     key: the word, or its `unknown_id`.  Returns (d,) float32.
     """
     seed = unknown_id(key) if isinstance(key, str) else key
-    made = np.random.default_rng(-seed).standard_normal(dimensions)
-    return (made / np.linalg.norm(made)).astype(np.float32)
+    vector = np.random.default_rng(-seed).standard_normal(dimensions)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
 def read_vectors(path: str | Path, words: Iterable[str], dimensions: int | None = None) -> dict[str, np.ndarray]:
-    """The vectors of those words in a text file: GloVe, Numberbatch or word2vec's text format, also gzipped.
+    """The vectors of those words in a file: GloVe, Numberbatch or word2vec's text format, or its binary one (`.bin`).
 
-    One word a line with its numbers, after a line "words dimensions" in all but GloVe. Numberbatch's words may be
-    written /c/en/word, and have # for each digit of a number of two or more.
-    Returns word → (d,) float32 for the words that it has; it reads the file once, a line at a time.
+    Also gzipped. In the text formats a line is a word with its numbers, after a line "words dimensions" in all but
+    GloVe. Numberbatch's words may be written /c/en/word, and have # for each digit of a number of two or more.
+    Returns word → (d,) float32 for the words that it has; it reads the file once, a word at a time.
     Raises ValueError with the line's number for a line of another length, what is no number, a word that comes twice,
     a wrong dimension; and where none of the words is there.
     """
-    path, found, seen = Path(path), {}, set()
-    wanted: dict[str, list[str]] = {}
+    path, vector_of, seen = Path(path), {}, set()
+    spellings: dict[str, list[str]] = {}  # as a file may write them → our words
     for word in dict.fromkeys(words):
         for spelling in dict.fromkeys((word, re.sub(r"\d(?=\d)|(?<=\d)\d", "#", word))):
-            wanted.setdefault(spelling, []).append(word)
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8", newline="\n") as stream:
+            spellings.setdefault(spelling, []).append(word)
+    binary = path.name.removesuffix(".gz").endswith(".bin")
+    for where, word, values in (_binary_lines if binary else _text_lines)(path, dimensions):
+        word = word.removeprefix("/c/en/")
+        if word in seen:
+            raise ValueError(f"{where}: expected each word once, got {word!r} again")
+        seen.add(word)
+        for corpus_word in spellings.get(word, ()):
+            if corpus_word in vector_of and corpus_word != word:
+                continue  # a word's own spelling goes before the one with #
+            try:
+                vector_of[corpus_word] = np.array(values, dtype=np.float32)
+            except ValueError:
+                raise ValueError(f"{where}: expected numbers after {word!r}, got other text") from None
+            if not np.isfinite(vector_of[corpus_word]).all():
+                raise ValueError(f"{where}: expected finite numbers after {word!r}, got nan or inf")
+    if not vector_of:
+        raise ValueError(f"{path.name}: expected vectors of the corpus's words, got none of them in {len(seen)} lines")
+    return vector_of
+
+
+def _text_lines(path: Path, dimensions: int | None) -> Iterator[tuple[str, str, Sequence]]:
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="\n") as stream:
         for number, line in enumerate(stream, start=1):
             word, *values = line.rstrip("\r\n").rstrip(" ").split(" ")
             if number == 1 and len(values) == 1 and word.isdigit() and values[0].isdigit():
                 continue  # the header
-            where, word = f"{path.name}, line {number}", word.removeprefix("/c/en/")
+            where = f"{path.name}, line {number}"
             dimensions = dimensions or len(values)
             if not word or not values or len(values) != dimensions:
                 raise ValueError(
                     f"{where}: expected a word and {dimensions or 'its'} numbers, got {len(values)} numbers"
                 )
-            if word in seen:
-                raise ValueError(f"{where}: expected each word once, got {word!r} again")
-            seen.add(word)
-            for own in wanted.get(word, ()):
-                if own not in found or own == word:  # a word's own spelling goes before the one with #
-                    try:
-                        found[own] = np.array(values, dtype=np.float32)
-                    except ValueError:
-                        raise ValueError(f"{where}: expected numbers after {word!r}, got other text") from None
-                    if not np.isfinite(found[own]).all():
-                        raise ValueError(f"{where}: expected finite numbers after {word!r}, got nan or inf")
-    if not found:
-        raise ValueError(f"{path.name}: expected vectors of the corpus's words, got none of them in {len(seen)} lines")
-    return found
+            yield where, word, values
+
+
+def _binary_lines(path: Path, dimensions: int | None) -> Iterator[tuple[str, str, Sequence]]:
+    """word2vec's binary format: "words dimensions", a line; then each word, a blank, and its little-endian float32."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
+        header = re.fullmatch(rb"(\d+) (\d+)\r?\n", stream.readline(64))
+        if header is None:
+            raise ValueError(f"{path.name}: expected word2vec's header, its words and dimensions, got something else")
+        count, width = int(header[1]), int(header[2])
+        if dimensions not in (None, width):
+            raise ValueError(f"{path.name}: expected vectors of {dimensions} dimensions, got {width}")
+        for number in range(1, count + 1):
+            word = bytearray()
+            while (character := stream.read(1)) not in (b" ", b""):
+                word += character
+            values = stream.read(4 * width)
+            if len(values) < 4 * width:
+                raise ValueError(f"{path.name}, word {number}: expected {width} numbers, got the end of the file")
+            text = word.lstrip(b"\n").decode("utf-8", errors="replace")
+            yield f"{path.name}, word {number}", text, np.frombuffer(values, "<f4")
 
 
 def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:
@@ -162,7 +185,7 @@ def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> 
     if min(len(words), model.config.hidden_size) < dimensions:
         got = f"{len(words)} words and {model.config.hidden_size} hidden units"
         raise ValueError(f"dimensions: expected at most the number of words and of hidden units, {got}; {dimensions}")
-    made = np.empty((len(words), model.config.hidden_size), np.float32)
+    means = np.empty((len(words), model.config.hidden_size), np.float32)
     order = sorted(range(len(words)), key=lambda i: (len(words[i]), words[i]))  # little padding
     with torch.inference_mode():
         for start in range(0, len(order), _BATCH):
@@ -170,8 +193,8 @@ def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> 
             batch = tokenizer([words[i] for i in chosen], padding=True, truncation=True, return_tensors="pt")
             hidden = model(**batch).last_hidden_state
             mask = batch["attention_mask"][:, :, None].float()
-            made[chosen] = ((hidden * mask).sum(1) / mask.sum(1)).numpy()
-    return _unit(PCA(dimensions, svd_solver="covariance_eigh").fit_transform(made))
+            means[chosen] = ((hidden * mask).sum(1) / mask.sum(1)).numpy()
+    return _unit(PCA(dimensions, svd_solver="covariance_eigh").fit_transform(means))
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
