@@ -76,6 +76,8 @@ class Notebook:
     """One question, the systems that answer it, and what it reproduces.
 
     name: such as "03_distillation".  timed: it measures time, so nothing may run beside it.
+    files: what it reads beside runs, from the project's root ("reports/bench.json", or a pattern); it is run again
+        where their content changes.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Notebook:
     reproduces: str
     systems: tuple[System, ...] = ()
     timed: bool = False
+    files: tuple[str, ...] = ()
 
 
 def plan(systems: Iterable[System]) -> dict[str, Run]:

@@ -186,6 +186,14 @@ class Store:
             content["own"] = {path: imported.source(path) for path in own}
         return content
 
+    def sources(self, name: str) -> dict[str, Any]:
+        """The identities of the data and encoders that a run names, for who has them not (`sources.json`)."""
+        run = self.planned(name)
+        identities = {part: self._data(part) for parts in run.data.values() for part in parts}
+        vectors = run.spec.get("words", {}).get("vectors", {})
+        encoders = [run.spec.get("backbone", {}).get("name"), vectors.get("source") == "encoder" and vectors["name"]]
+        return identities | {encoder: self._encoder(encoder) for encoder in encoders if encoder}
+
     def precision(self, run: Run) -> str:
         """What a run's fit computes in: float32 or bf16."""
         return run.precision or self.study.precision
