@@ -1,0 +1,78 @@
+"""The premise of GOVERN's proof: does a vote of teachers beat their mean, and do they err independently?
+
+The proof (section 3.1.2) takes Condorcet's jury theorem, which needs voters that err independently: measured here.
+Letters: m pairs · n teachers.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binom
+
+Values = Sequence[float] | np.ndarray | pd.Series
+
+
+def premise(label: Values, teachers: Sequence[Values], student: Values | float = 0.5) -> pd.Series:
+    """How often teachers, their vote and their mean pull a student to the label's side.
+
+    o_i = sign(f_i - f_s), right where it is sign(y - f_s);  vote: sign(sum_i o_i);  mean: sign(mean_i f_i - f_s)
+    Each share is taken within a label first, since most pairs are wrong: a constant teacher gets 1/2.
+
+    label: (m,) 0 or 1, both present.  teachers: n arrays (m,) of P(correct).  student: (m,), or 1/2: undecided.
+    Returns shares of pairs, each the mean over the two labels: `teacher` (one teacher is right, mean over teachers),
+    `condorcet` (a majority of n as accurate would be, did they err independently), `vote` (the majority is right; where
+    the vote is drawn, the mean decides), `mean`, `vote alone` (the mean is wrong), `mean alone`, `drawn`; and the
+    `correlation` of two teachers' being right, mean over pairs of teachers, nan where it is not defined.
+    Source: GOVERN, section 3.1.2.  What the loss does with a vote: `as2lib.losses.govern`.
+    """
+    label, scores = np.asarray(label), np.array([np.asarray(one, dtype=np.float64) for one in teachers])
+    student = np.asarray(student, dtype=np.float64)
+    wanted, pulls = np.sign(label - student), np.sign(scores - student)  # (m,), (n, m)
+    verdict = np.sign(pulls.sum(axis=0))
+    mean = np.sign(scores.mean(axis=0) - student) == wanted
+    vote = np.where(verdict == 0, mean, verdict == wanted)
+    by_label = []
+    for of_label in (label == 0, label == 1):
+        right = (pulls == wanted)[:, of_label]
+        teacher = right.mean()
+        shares = pd.DataFrame(
+            {
+                "vote": vote,
+                "mean": mean,
+                "vote alone": vote & ~mean,
+                "mean alone": mean & ~vote,
+                "drawn": verdict == 0,
+            }
+        )[of_label].mean()
+        independent = {"correlation": _correlation(right), "condorcet": condorcet(len(right), teacher)}
+        by_label.append({"teacher": teacher, **independent, **shares})
+    return pd.DataFrame(by_label).mean()  # a correlation that only one label has is that label's
+
+
+def condorcet(voters: int, accuracy: float) -> float:
+    """P(the majority of independent voters of one accuracy is right); a draw counts one half."""
+    half = voters / 2
+    drawn = binom.pmf(half, voters, accuracy) if voters % 2 == 0 else 0.0
+    return float(binom.sf(half, voters, accuracy) + drawn / 2)
+
+
+def _correlation(right: np.ndarray) -> float:
+    """The mean over pairs of teachers of the correlation between their being right (n, m); nan without such a pair."""
+    varied = right[right.std(axis=1) > 0]
+    return np.corrcoef(varied)[np.triu_indices(len(varied), 1)].mean() if len(varied) > 1 else np.nan
+
+
+def groups(teachers: Mapping[str, pd.DataFrame], student: Values | float = 0.5, size: int = 3) -> pd.DataFrame:
+    """`premise` of every three teachers, in percent, seen from a student's scores, or from an undecided one.
+
+    teachers: short name → scored pairs.  One row a group; `lead`: that of the vote over the mean, in points; the
+    correlation stays within [-1, 1].
+    """
+    rows = {}
+    for names in combinations(teachers, min(size, len(teachers))):
+        tables = [teachers[name] for name in names]
+        rows[" + ".join(names)] = premise(tables[0]["label"], [table["score"] for table in tables], student)
+    table = 100 * pd.DataFrame(rows).T.rename_axis("teachers")
+    return table.assign(correlation=table["correlation"] / 100, lead=table["vote"] - table["mean"])
