@@ -183,6 +183,11 @@ def pooled(
     return _comparisons(tests, pairs, None, measure)
 
 
+def holm(p_values: Sequence[float]) -> "numpy.ndarray":
+    """p values corrected for so many tests (Holm)."""
+    return significance.holm(p_values)
+
+
 def _comparisons(
     tests: Sequence["significance.Comparison"],
     pairs: Sequence[tuple[str, str]],
