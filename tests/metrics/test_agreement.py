@@ -35,27 +35,27 @@ def rankers(draw, columns=3):
 
 def test_shared_choices_and_kappas_are_those_worked_by_hand():
     head, teacher = choosing(0, 1, 0, 1), choosing(0, 0, 2, 0)  # correct: head in p, q; teacher in p, r, s
-    found = agreement(head[:, None], teacher[:, None], LABELS, QUESTIONS)
-    assert found.shared.item() == 1 / 2  # both in p
+    result = agreement(head[:, None], teacher[:, None], LABELS, QUESTIONS)
+    assert result.shared.item() == 1 / 2  # both in p
     back = agreement(teacher[:, None], head[:, None], LABELS, QUESTIONS)
     assert back.shared.item() == 1 / 3
     # places: the head 0 1 0 1, the teacher 0 0 2 0: equal in 1/4; by chance 2/4 * 3/4 + 2/4 * 0 + 0 * 1/4 = 3/8
-    assert found.kappa.item() == pytest.approx((1 / 4 - 3 / 8) / (1 - 3 / 8))
+    assert result.kappa.item() == pytest.approx((1 / 4 - 3 / 8) / (1 - 3 / 8))
     # correct: the head 1 1 0 0, the teacher 1 0 1 1: equal in 1/4; by chance 2/4 * 3/4 + 2/4 * 1/4 = 1/2
-    assert found.kappa_correct.item() == pytest.approx((1 / 4 - 1 / 2) / (1 - 1 / 2))
+    assert result.kappa_correct.item() == pytest.approx((1 / 4 - 1 / 2) / (1 - 1 / 2))
 
 
 def test_a_perfect_teacher_shares_every_correct_choice_of_a_poor_head_and_no_kappa_is_defined():
     perfect, poor = choosing(0, 1, 2, 0), choosing(0, 0, 0, 1)
-    found = agreement(poor[:, None], perfect[:, None], LABELS, QUESTIONS)
-    assert found.shared.item() == 1
-    assert found.kappa_correct.item() == 0
+    result = agreement(poor[:, None], perfect[:, None], LABELS, QUESTIONS)
+    assert result.shared.item() == 1
+    assert result.kappa_correct.item() == 0
     assert np.isnan(agreement(perfect[:, None], perfect[:, None], LABELS, QUESTIONS).kappa_correct.item())
 
 
 def test_tied_scores_count_as_an_incorrect_choice():
-    found = agreement(np.zeros(12), choosing(0, 1, 2, 0), LABELS, QUESTIONS)
-    assert np.isnan(found.shared.item())
+    result = agreement(np.zeros(12), choosing(0, 1, 2, 0), LABELS, QUESTIONS)
+    assert np.isnan(result.shared.item())
 
 
 def test_unanswered_questions_change_nothing():
@@ -72,20 +72,20 @@ def test_unanswered_questions_change_nothing():
 def test_rank_correlation_is_that_of_scipy_in_each_question(data):
     scores, _, question = data
     a, b = scores[:, 0], scores[:, 1]
-    found = rank_correlation(a, b, question)
+    result = rank_correlation(a, b, question)
     for code in np.unique(question):
         rows = question == code
         constant = np.ptp(a[rows]) == 0 or np.ptp(b[rows]) == 0
         expected = np.nan if constant else stats.spearmanr(a[rows], b[rows]).statistic
-        assert found[code] == pytest.approx(expected, nan_ok=True)
+        assert result[code] == pytest.approx(expected, nan_ok=True)
 
 
 @settings(max_examples=60, deadline=None)
 @given(rankers(4))
 def test_every_question_falls_in_exactly_one_cell_and_one_case(data):
     scores, label, question = data
-    found = majority(scores[:, 0], scores[:, 1:], label, question)
-    by_question, cells = found.by_question, found.cells
+    result = majority(scores[:, 0], scores[:, 1:], label, question)
+    by_question, cells = result.by_question, result.cells
     right = [ranking.per_question(question, label, column)["P@1"] for column in scores.T]
     assert cells.to_numpy().sum() == len(by_question) == question.max() + 1
     assert cells["right"].sum() == right[0].sum()
@@ -99,10 +99,10 @@ def test_every_question_falls_in_exactly_one_cell_and_one_case(data):
 
 def test_the_cells_and_confidences_are_those_worked_by_hand():
     teachers = np.stack([choosing(0, 1, 0, 1), choosing(0, 0, 2, 1), choosing(0, 1, 0, 1)], axis=1)
-    found = majority(choosing(0, 1, 2, 1), teachers, LABELS, QUESTIONS)
-    assert found.cells.to_dict() == {"right": {3: 1, 2: 1, 1: 1, 0: 0}, "wrong": {3: 0, 2: 0, 1: 0, 0: 1}}
-    assert found.by_question["case"].to_dict() == {"p": "all right", "q": "follows", "r": "overrides", "s": "rest"}
-    assert found.by_question.loc["r", [f"confidence {j}" for j in range(3)]].tolist() == [1.2, 1.0, 1.2]
+    result = majority(choosing(0, 1, 2, 1), teachers, LABELS, QUESTIONS)
+    assert result.cells.to_dict() == {"right": {3: 1, 2: 1, 1: 1, 0: 0}, "wrong": {3: 0, 2: 0, 1: 0, 0: 1}}
+    assert result.by_question["case"].to_dict() == {"p": "all right", "q": "follows", "r": "overrides", "s": "rest"}
+    assert result.by_question.loc["r", [f"confidence {j}" for j in range(3)]].tolist() == [1.2, 1.0, 1.2]
 
 
 @pytest.mark.parametrize(("right", "case"), [(2, "all right"), (1, "overrides"), (0, "overrides")])
@@ -117,7 +117,7 @@ def test_half_of_the_teachers_is_no_majority(right, case):
         ({"label": LABELS * 2}, "label must be 0 or 1; row 0 has 2"),
         ({"label": LABELS * 0}, "at least one question with a correct candidate"),
         ({"question_id": QUESTIONS[:5]}, "same length; got 12, 12, 12, 5"),
-        ({"teacher_scores": np.full((12, 2), np.nan)}, "score must be finite; row 0"),
+        ({"teacher_scores": np.full((12, 2), np.nan)}, "score must be a number; row 0"),
     ],
 )
 def test_what_no_metric_accepts_is_refused(change, message):

@@ -1,4 +1,4 @@
-"""Facts about `as2lib.metrics.cost`, against counts worked by hand."""
+"""Facts about `as2lib.metrics.cost`, against counts worked by hand and those of torch on real modules."""
 
 from types import SimpleNamespace
 
@@ -7,12 +7,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
-from transformers import AutoConfig
+from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from as2lib.kernels import replacing
 from as2lib.metrics import cost
 from as2lib.metrics.cost import (
     cascade_cost,
+    encoder_flops,
     forward_flops,
     latency,
     parameters,
@@ -20,7 +20,7 @@ from as2lib.metrics.cost import (
     survivors,
     weight_bytes,
 )
-from as2lib.models.cross_encoder import build
+from as2lib.models import first_token
 from as2lib.models.mhs import MHSForSequenceClassification
 
 # b pairs in a batch · n tokens · d hidden units · f feed-forward units · c = 2 classes
@@ -38,7 +38,7 @@ def encoder(attention="eager", **changes):
     )
     config = AutoConfig.for_model(**fields)
     config._attn_implementation = attention
-    return build(config)
+    return AutoModelForSequenceClassification.from_config(config)
 
 
 def batch(device="cpu"):
@@ -98,12 +98,63 @@ def test_operations_can_be_counted_without_weights():
     assert forward_flops(model, {"input_ids": batch("meta")["input_ids"]}) == LAYERS * LAYER + CLASSIFIER
 
 
+ENCODERS = [
+    {"model_type": "electra"},
+    {"model_type": "electra", "embedding_size": 12},
+    {"model_type": "bert"},
+    {"model_type": "roberta", "max_position_embeddings": N + 2},
+    {"model_type": "xlm-roberta", "max_position_embeddings": N + 2},
+    {"model_type": "albert"},
+    {"model_type": "albert", "embedding_size": 8},
+    {"model_type": "bert", "num_labels": 1},
+]
+
+
+@pytest.mark.parametrize("changes", ENCODERS, ids=lambda changes: "-".join(map(str, changes.values())))
+def test_the_formula_counts_what_torch_counts_whether_the_last_layer_computes_every_token_or_one(changes):
+    model = encoder(**changes)
+    assert encoder_flops(model.config, N, B, first_token=False) == forward_flops(model, batch())
+    one_token = forward_flops(first_token.reading(model), batch())
+    assert encoder_flops(model.config, N, B) == encoder_flops(model.config.to_dict(), N, B) == one_token
+
+
+@pytest.mark.parametrize("family", ["electra", "bert", "roberta", "albert"])
 @pytest.mark.parametrize(("body", "heads"), [(2, 1), (2, 3), (1, 2)])
-def test_a_multiple_heads_student_pays_its_body_once_and_each_head(body, heads):
-    student = MHSForSequenceClassification.from_backbone(encoder(), body, heads)
-    layers = body + heads * (LAYERS - body)
-    with replacing({head: head.reading_all for head in student.heads}):
-        assert forward_flops(student, batch()) == layers * LAYER + heads * CLASSIFIER
+def test_a_multiple_heads_student_pays_its_body_once_and_each_head_whose_last_layer_computes_one_token(
+    family, body, heads
+):
+    backbone = encoder(model_type=family, max_position_embeddings=N + 2)
+    student = MHSForSequenceClassification.from_backbone(backbone, body, heads)
+    assert encoder_flops(backbone.config, N, B, body=body, heads=heads) == forward_flops(student, batch())
+
+
+def test_three_heads_of_a_layer_cost_as_much_as_their_base():
+    base = {"model_type": "electra", "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12}
+    base |= {"num_attention_heads": 12, "embedding_size": 768}
+    share = encoder_flops(base, 128, body=11, heads=3) / encoder_flops(base, 128)
+    assert 1 < share < 1.02
+    every_token = encoder_flops(base, 128, first_token=False, body=11, heads=3)
+    assert every_token / encoder_flops(base, 128, first_token=False) == pytest.approx(14 / 12, abs=0.001)
+
+
+def test_another_family_computes_every_token():
+    config = {**FIELDS, "model_type": "deberta-v2"}
+    assert encoder_flops(config, N) == encoder_flops(config, N, first_token=False)
+
+
+@pytest.mark.parametrize("wrong", [{"body": 3}, {"heads": 0}, {"tokens": 0}, {"pairs": 0}])
+def test_what_is_no_ranker_has_no_cost(wrong):
+    with pytest.raises(ValueError, match=r"expected a body below the last layer.* of 3 layers"):
+        encoder_flops(FIELDS, **{"tokens": N} | wrong)
+    with pytest.raises(ValueError, match="config: expected an encoder's sizes; it has no hidden_size"):
+        encoder_flops({}, N)
+
+
+def test_a_module_that_reads_its_weights_as_tokens_can_be_counted():
+    fields = {"model_type": "deberta-v2", "relative_attention": True, "position_buckets": 4, "share_att_key": True}
+    model = encoder(**fields, pos_att_type=["c2p", "p2c"])
+    assert forward_flops(model, batch()) > LAYERS * LAYER
+    assert all(weight.requires_grad for weight in model.parameters())
 
 
 def test_shared_layers_cost_their_parameters_once_and_their_operations_each_time():
@@ -120,10 +171,10 @@ def test_counting_leaves_the_mode_and_no_gradient():
 
 
 def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up_in_eval_mode(clock):
-    found = latency(Sleeper(clock, 9, 1, 2, 3), {"input_ids": torch.zeros(4, 6)}, repeats=3, warmup=1)
-    assert (found.mean, found.deviation) == (2, 1)
-    assert (found.batch, found.tokens, found.repeats, found.device) == (4, 6, 3, "cpu")
-    assert found.threads == torch.get_num_threads()
+    timing = latency(Sleeper(clock, 9, 1, 2, 3), {"input_ids": torch.zeros(4, 6)}, repeats=3, warmup=1)
+    assert (timing.mean, timing.deviation) == (2, 1)
+    assert (timing.batch, timing.tokens, timing.repeats, timing.device) == (4, 6, 3, "cpu")
+    assert timing.threads == torch.get_num_threads()
     model = Sleeper(clock, 1, 1, 1).train()
     latency(model, {"input_ids": torch.zeros(1, 1)}, repeats=2)
     assert model.modes == [False] * 3

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 from as2lib.metrics.ranking import per_question
-from as2lib.metrics.threshold import gsb, pair_pr_auc, pair_recall_at_precision, question_recall_at_precision
+from as2lib.metrics.threshold import (
+    gsb,
+    pair_pr_auc,
+    pair_recall_at_precision,
+    question_recall_at_precision,
+    resampled,
+)
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 1), st.sampled_from([0.1, 0.3, 0.5, 0.9, 1.0])), min_size=1, max_size=24
@@ -67,10 +73,34 @@ def test_a_threshold_takes_all_equal_scores_or_none_and_a_tie_at_the_top_counts_
     assert question_recall_at_precision(["a", "a"], [1, 0], [0.5, 0.5]) == 0
 
 
+def test_an_order_is_all_that_is_read_of_scores():
+    question, label, score = list("aabbcc"), [1, 0, 0, 1, 1, 0], [5, 1, 4, 3, 3, 2]
+    stretched = {5: numpy.inf, 4: 1e300, 3: 0.0, 2: -1e-300, 1: -numpy.inf}
+    other = [stretched[value] for value in score]
+    assert pair_pr_auc(label, other) == pair_pr_auc(label, score)
+    for precision in (0.5, 0.7, 0.9):
+        assert pair_recall_at_precision(label, other, precision) == pair_recall_at_precision(label, score, precision)
+        expected = question_recall_at_precision(question, label, score, precision)
+        assert question_recall_at_precision(question, label, other, precision) == expected
+    assert question_recall_at_precision(["a", "b"], [1, 0], [numpy.inf, numpy.inf]) == 0
+
+
+def test_measures_of_resampled_questions_are_those_of_the_questions_drawn():
+    question, label, score = list("aabbcc"), [1, 0, 0, 1, 1, 0], [5, 1, 4, 3, 3, 2]
+    drawn = [("a", 1, 5), ("a", 0, 1), ("x", 1, 5), ("x", 0, 1), ("c", 1, 3), ("c", 0, 2)]  # a twice, b never
+    counts = numpy.array([[1, 1, 1], [2, 0, 1]])
+    for measure, whole in (("qp R@P", pair_recall_at_precision), ("qp prAUC", pair_pr_auc)):
+        values = resampled(question, label, score, counts, measure)
+        assert values[0] == pytest.approx(whole(label, score))
+        assert values[1] == pytest.approx(whole(*columns(drawn)[1:]))
+    values = resampled(question, label, score, counts, "q R@P")
+    assert values[1] == pytest.approx(question_recall_at_precision(*columns(drawn)))
+
+
 @given(ROWS, st.sampled_from([0.5, 0.75, 0.9, 1.0]))
 def test_question_recall_equals_a_naive_loop(rows, precision):
-    found = question_recall_at_precision(*columns(rows), precision=precision)
-    assert found == pytest.approx(naive_question_recall(rows, precision))
+    recall = question_recall_at_precision(*columns(rows), precision=precision)
+    assert recall == pytest.approx(naive_question_recall(rows, precision))
 
 
 def test_pr_auc_is_average_precision_and_a_constant_scorer_gets_the_share_of_correct_pairs():
@@ -80,10 +110,10 @@ def test_pr_auc_is_average_precision_and_a_constant_scorer_gets_the_share_of_cor
 
 
 def test_the_published_27_364_9_is_a_gain_of_four_and_a_half_percent():
-    found = gsb([0] * 27 + [1] * 9 + [0] * 364, [1] * 27 + [0] * 9 + [0] * 364)
-    assert found[:3] == (27, 364, 9)
-    assert found.gain == pytest.approx(0.045)
-    assert found.p == pytest.approx(0.003933, abs=1e-6)  # 2 * P(X <= 9), X ~ B(36, 1/2)
+    counts = gsb([0] * 27 + [1] * 9 + [0] * 364, [1] * 27 + [0] * 9 + [0] * 364)
+    assert counts[:3] == (27, 364, 9)
+    assert counts.gain == pytest.approx(0.045)
+    assert counts.p == pytest.approx(0.003933, abs=1e-6)  # 2 * P(X <= 9), X ~ B(36, 1/2)
 
 
 def test_two_wrong_candidates_are_the_same():
