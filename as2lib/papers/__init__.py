@@ -8,14 +8,24 @@ if TYPE_CHECKING:
 
 
 def systems(study: "Study") -> "list[System]":
-    """Every system of the study, in the order of the papers' tables; a section that it lacks leaves its paper out."""
+    """Every system of the study, in the order of the papers' tables; a section that it lacks leaves its paper out.
+
+    Raises ValueError where `rows` names a system that the study has not.
+    """
+    from dataclasses import replace
+
     from as2lib.papers import own
     from as2lib.papers.cascade import systems as cascade
     from as2lib.papers.cerberus import systems as cerberus
     from as2lib.papers.cosinet import systems as cosinet
     from as2lib.papers.govern import systems as govern
 
-    return [system for room in (cerberus, cascade, cosinet, govern, own) for system in room.systems(study)]
+    rooms = (cerberus, cascade, cosinet, govern, own)
+    found = {system.run: system for room in rooms for system in room.systems(study)}
+    if unknown := [name for name in study.rows if name not in found]:
+        raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; `as2 plan {study.name}` lists them")
+    found |= {name: replace(found[name], seeds=tuple(seeds)) for name, seeds in study.rows.items()}
+    return list(found.values())
 
 
 def notebooks(study: "Study") -> "list[Notebook]":

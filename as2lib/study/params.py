@@ -446,6 +446,7 @@ class Params(Strict):
     cascade: Cascade | None = Field(None, description="none: no Cascade Transformer, and no notebook of it")
     cosinet: Cosinet | None = Field(None, description="none: no Cosinet, and no notebook of it")
     govern: Govern | None = Field(None, description="none: no GOVERN, and no notebook of it")
+    rows: dict[str, Seeds] = Field({}, description="seeds of single systems that have other ones; []: not run")
     across: Points[str] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
     own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
 

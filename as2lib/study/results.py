@@ -32,6 +32,7 @@ def load(
     Returns a DataFrame, systems in the order given; `attrs["parameters"]` has those of each system's models.
     """
     systems = list(systems.values()) if isinstance(systems, Mapping) else list(systems)
+    systems = [study.systems.get(system.run, system) for system in systems]  # with the seeds that the study gives it
     study.add(systems)
     frames, parameters = [], {}
     for system in systems:
@@ -183,7 +184,7 @@ def pooled(
     return _comparisons(tests, pairs, None, measure)
 
 
-def holm(p_values: Sequence[float]) -> "numpy.ndarray":
+def holm(p_values: Sequence[float]) -> Sequence[float]:
     """p values corrected for so many tests (Holm)."""
     return significance.holm(p_values)
 

@@ -172,7 +172,9 @@ def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, see
     training = joint or settings.fit.transfer
     spec = {**start, "loss": "ce", **shape, **budget(study, training)}
     chosen = training.evaluate_every or name == "cascade"  # a cascade's drop ratios are chosen on dev
-    return Run(f"{name}/wide/seed-0", "fit", spec, _data(wide(study), chosen), 0, "cascade", parents)
+    return Run(
+        f"{name}/wide/seed-0", "fit", spec, _data(wide(study), chosen), 0, "cascade", parents, settings.precision
+    )
 
 
 def second_step(
@@ -183,7 +185,8 @@ def second_step(
     spec = {"loss": "ce", **shape, **budget(study, training)}
     parents = {"start": (first_step(study, name, shape, depth),)}
     data = _data(pairs, training.evaluate_every)
-    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents)
+    precision = study.cascade.precision
+    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, precision)
 
 
 def _data(pairs: "Pairs", dev: Any) -> dict[str, tuple[str, ...]]:

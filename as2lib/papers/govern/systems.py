@@ -144,9 +144,9 @@ def student(study: "Study", name: str, seed: int) -> Run:
 def adapted(study: "Study", name: str, seed: int) -> Run:
     """A student that goes on from "GOVERN on unlabelled data", with labels."""
     loss = name.replace("-", "_")
-    spec = {"loss": loss, **budget(study, study.govern.labelled_fit)}
+    spec, precision = {"loss": loss, **budget(study, study.govern.labelled_fit)}, study.govern.precision
     parents = {"start": (student(study, "govern", seed),), "teachers": tuple(teachers_of(study))}
-    return Run(f"govern/{name}/seed-{seed}", "fit", spec, splits(study.data.target), seed, STUDENTS, parents)
+    return Run(f"govern/{name}/seed-{seed}", "fit", spec, splits(study.data.target), seed, STUDENTS, parents, precision)
 
 
 def hearing(study: "Study", name: str, loss: str, teachers: int, seed: int) -> Run:
@@ -173,7 +173,8 @@ def headed(study: "Study", name: str, seed: int) -> Run:
 def _taught(study: "Study", name: str, encoder: "Encoder", left_out: int, group: str) -> Run:
     spec, data, parents = _start(study, encoder)
     spec |= {"loss": "ce", "leave_out": [left_out, FOLDS], **budget(study, study.govern.teacher_fit)}
-    return Run(f"{name}/seed-0", "fit", spec, data | splits(study.data.target), 0, group, parents)
+    data |= splits(study.data.target)
+    return Run(f"{name}/seed-0", "fit", spec, data, 0, group, parents, study.govern.precision)
 
 
 def _of_pool(
@@ -192,7 +193,8 @@ def _of_pool(
     spec = {**start, "loss": loss, "unlabelled": True, **(more or {}), **budget(study, training)}
     data |= {"train": tuple(study.govern.unlabelled)}
     data |= scored(study) if training.evaluate_every else {"test": tuple(study.data.target.test)}
-    return Run(f"govern/{name}/seed-{seed}", "fit", spec, data, seed, group, parents | {"teachers": tuple(by)})
+    parents |= {"teachers": tuple(by)}
+    return Run(f"govern/{name}/seed-{seed}", "fit", spec, data, seed, group, parents, study.govern.precision)
 
 
 def _start(study: "Study", encoder: "Encoder") -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -208,8 +210,8 @@ def transfer(study: "Study", of: str) -> Run:
     family, size = of.split("-")
     spec, data = _origin(study, getattr(study.backbones[family], size))
     spec |= {"loss": "ce", **budget(study, study.govern.transfer_fit or study.fit.transfer)}
-    name = f"govern/transfer-{of}/seed-0"
-    return Run(name, "fit", spec, data | splits(study.govern.transfer), 0, TEACHERS)
+    name, data = f"govern/transfer-{of}/seed-0", data | splits(study.govern.transfer)
+    return Run(name, "fit", spec, data, 0, TEACHERS, {}, study.govern.precision)
 
 
 def _backbone(study: "Study", encoder: "Encoder") -> tuple[dict[str, Any], dict[str, Any]]:
