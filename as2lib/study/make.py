@@ -1,6 +1,6 @@
 """Makes what is missing: parents first, one run once, also when two processes want it; and publishes what was made.
 
-A run is written to <folder>.partial and renamed whole, done.json last: a kill loses the steps since the last checkpoint.
+A run is written to <folder>.partial and renamed whole, done.json last: a kill loses the steps since its checkpoint.
 """
 
 import os
@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,10 +154,11 @@ def gpus() -> list[str]:
     return [str(number) for number in range(len(list(Path("/proc/driver/nvidia/gpus").glob("*"))))]
 
 
+@cache
 def take_gpu() -> FileLock | None:
-    """Leaves this process one of its GPUs that no other fit has, and returns the lock on it; waits while all are taken.
+    """Leaves this process, until it ends, one of its GPUs that no other fit has; waits while all are taken.
 
-    To be called before CUDA starts.  None where there is at most one, as in a job of a cluster.
+    To be called before CUDA starts.  Nothing happens where there is at most one, as in a job of a cluster.
     """
     names = gpus()
     while len(names) > 1:
@@ -226,12 +228,14 @@ def _select(job: Job) -> dict[str, Any]:
 
 
 def _fit(job: Job) -> dict[str, Any]:
+    take_gpu()
     from as2lib.study.fitting import fit
 
     return fit(job)
 
 
 def _shuffled(job: Job) -> dict[str, Any]:
+    take_gpu()
     from as2lib.study.fitting import score_shuffled
 
     return score_shuffled(job)
