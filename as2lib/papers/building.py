@@ -22,6 +22,11 @@ def splits(pairs: "Pairs") -> dict[str, tuple[str, ...]]:
     return {role: tuple(parts) for role, parts in pairs.model_dump().items() if parts}
 
 
+def target_of(study: "Study", backbone: "Backbone") -> "Pairs":
+    """The target set, with what this encoder learns it from."""
+    return study.data.target.model_copy(update={"train": backbone.train}) if backbone.train else study.data.target
+
+
 def scored(study: "Study") -> dict[str, tuple[str, ...]]:
     """What a run that trains nothing is scored on: the target's dev and test."""
     return {"dev": tuple(study.data.target.dev), "test": tuple(study.data.target.test)}
@@ -29,7 +34,8 @@ def scored(study: "Study") -> dict[str, tuple[str, ...]]:
 
 def vocabulary(study: "Study") -> tuple[str, ...]:
     """The parts whose words an encoder that starts from nothing, or vectors made of text, know: each once."""
-    return tuple(dict.fromkeys([*study.data.transfer.train, *study.data.target.train]))
+    first = study.data.transfer.train if study.data.transfer else []
+    return tuple(dict.fromkeys([*first, *study.data.target.train]))
 
 
 def budget(study: "Study", training: "Training", changes: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -72,7 +78,7 @@ def from_encoder(
     objective: the loss and its settings; default: cross entropy.
     """
     backbone = getattr(study.backbones[family], size)
-    pairs = (backbone.transfer or study.data.transfer) if onto == "transfer" else study.data.target
+    pairs = (backbone.transfer or study.data.transfer) if onto == "transfer" else target_of(study, backbone)
     changes = backbone.transfer_fit if onto == "transfer" else backbone.adapt_fit
     data = splits(pairs)
     if backbone.config is not None:
@@ -103,13 +109,16 @@ def adapted(
     group: str,
     teachers: Iterable[Run] = (),
 ) -> Run:
-    """The second step, on the target set, of an encoder after the transfer step."""
+    """The second step, on the target set, of an encoder after the transfer step; the only one where there is none."""
+    teachers, name = tuple(teachers), f"{system}/seed-{seed}"
+    if study.data.transfer is None:
+        return from_encoder(study, name, family, size, study.fit.adapt, "target", group, seed, objective, teachers)
     backbone = getattr(study.backbones[family], size)
     spec = {**objective, **budget(study, study.fit.adapt, backbone.adapt_fit)}
     parents = {"start": (transferred(study, family, size),)}
-    if teachers := tuple(teachers):
+    if teachers:
         parents["teachers"] = teachers
-    return Run(f"{system}/seed-{seed}", "fit", spec, splits(study.data.target), seed, group, parents)
+    return Run(name, "fit", spec, splits(target_of(study, backbone)), seed, group, parents)
 
 
 def with_search(study: "Study", system: str, make: Callable[[int], Run], seed: int, first: int = 0) -> Run:

@@ -76,7 +76,7 @@ class Pairs(Strict):
 
 class Data(Strict):
     target: Pairs = Field(description="what is ranked")
-    transfer: Pairs = Field(description="what is learnt first")
+    transfer: Pairs | None = Field(None, description="what is learnt first; none: nothing is transferred")
     max_length: int = Field(gt=4, le=2**15, description="tokens of question and candidate together")
     describe: list[str] = Field([], description="further known sets whose statistics stand in 01_data")
     allow_shared_questions: bool = Field(False, description="whether train, dev and test may have questions in common")
@@ -110,9 +110,9 @@ class Training(Strict):
 
 
 class Fit(Strict):
-    transfer: Training = Field(description="the first step, on the transfer set")
-    adapt: Training = Field(description="the second step, on the target set")
-    direct: Training = Field(description="on the target set, with no transfer step before")
+    transfer: Training | None = Field(None, description="the first step, on the transfer set, where there is one")
+    adapt: Training = Field(description="on the target set")
+    direct: Training | None = Field(None, description="on the target set with no transfer step before, beside those")
 
 
 class Distillation(Strict):
@@ -215,6 +215,9 @@ class Backbone(Strict):
     config: Annotated[dict[str, Any], AfterValidator(_checked)] | None = None
     label: str = Field(description="what it is, in the tables")
     objective: Literal["pointwise", "listwise", "pairwise"] = Field("pointwise", description="loss of its adapt step")
+    train: Parts | None = Field(
+        None, min_length=1, description="what it learns the target from; default: data.target's"
+    )
     transfer: Pairs | None = Field(None, description="its own transfer set; default: data.transfer")
     transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
     adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt and fit.direct")
@@ -475,6 +478,8 @@ class Params(Strict):
             raise ValueError(f"backbones: expected {', '.join(FAMILIES)}; missing: {', '.join(missing)}")
         if not (self.data.target.dev and self.data.target.test):
             raise ValueError("data.target: expected train, dev and test")
+        if (self.data.transfer is None) != (self.fit.transfer is None):
+            raise ValueError("fit.transfer: expected with data.transfer, and not without it")
         unknown = [seed for seed in self.grid_seeds if seed not in self.seeds]
         if unknown:
             raise ValueError(f"grid_seeds: expected some of seeds, {self.seeds}; got {unknown}")
@@ -488,7 +493,7 @@ class Params(Strict):
     @model_validator(mode="after")
     def _sections_fit(self) -> Self:
         if self.cascade:
-            if not (self.wide.dev and self.wide.test):
+            if self.wide is None or not (self.wide.dev and self.wide.test):
                 raise ValueError("cascade.transfer: expected train, dev and test")
             depth = getattr(self.backbones[self.cascade.family], self.cascade.size).depth
             if depth is not None and self.cascade.exits[-1] > depth:
@@ -503,6 +508,8 @@ class Params(Strict):
     def _encoders_fit(self) -> Self:
         for key, backbone in self.encoders.items():
             for changes, step in (("transfer_fit", "transfer"), ("adapt_fit", "adapt"), ("adapt_fit", "direct")):
+                if getattr(self.fit, step) is None:
+                    continue
                 merged = getattr(self.fit, step).model_dump(exclude_none=True) | getattr(backbone, changes)
                 try:
                     Training.model_validate(merged)
