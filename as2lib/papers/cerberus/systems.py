@@ -242,7 +242,7 @@ def number_of_heads(study: "Study") -> list[System]:
 
 
 def direct(study: "Study") -> list[System]:
-    """Rows 1-6 without the transfer step: what the transfer adds is measured against these; none where there is none."""
+    """Rows 1-6 without the transfer step: what it adds is measured against these; none where there is none."""
     if study.fit.direct is None:
         return []
     return [
