@@ -1,8 +1,17 @@
-"""Models that score pairs, one a module.
+"""Models that score pairs, one a module; importing this alone costs nothing.
 
-`load(name)` opens any of them, and any sequence classifier of transformers.
+After `import as2lib.models.auto`, transformers' auto classes open the folders of these models; `load` does without.
 """
 
-from as2lib.models.cross_encoder import load
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["load"]
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+def load(name: str | Path) -> "PreTrainedModel":
+    """Any model of this library, or any sequence classifier of transformers: `cross_encoder.load`."""
+    from as2lib.models import cross_encoder
+
+    return cross_encoder.load(name)

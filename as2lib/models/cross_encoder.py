@@ -73,6 +73,8 @@ def load(name: str | Path) -> PreTrainedModel:
     Raises ValueError, in one line, that names the folder and the first tensor that is missing, of another shape or not
     finite; and where a model has more than two labels.
     """
+    from as2lib.models import auto  # noqa: F401  (here: it imports this module)
+
     origin, revision = model_origin(name)
     if Path(origin).is_dir():
         for names in (("config.json",), WEIGHTS):

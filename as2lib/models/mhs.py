@@ -257,4 +257,4 @@ def _perturb(heads: nn.ModuleList, scale: float, seed: int) -> None:
 
 
 AutoConfig.register("mhs", MHSConfig, exist_ok=True)
-AutoModelForSequenceClassification.register(MHSConfig, MHSForSequenceClassification)
+AutoModelForSequenceClassification.register(MHSConfig, MHSForSequenceClassification, exist_ok=True)
