@@ -15,8 +15,6 @@ from as2lib.metrics import ranking, significance
 from as2lib.study.run import System
 
 if TYPE_CHECKING:
-    import numpy
-
     from as2lib.study.study import Study
 
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean → what it is the mean of

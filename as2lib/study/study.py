@@ -45,6 +45,8 @@ class Study(params.Params):
         """
         if isinstance(study, Study):
             content = study.model_dump(exclude_unset=True)
+            if study.grid_seeds == study.seeds[:1]:
+                del content["grid_seeds"]  # as where a file says none
             return cls._checked(study.study, content, overrides) if overrides else study
         path = Path(study)
         if path.suffix not in STUDY_FILES:

@@ -1,0 +1,6 @@
+"""`python -m as2lib …` is `as2 …`."""
+
+from as2lib.cli import main
+
+if __name__ == "__main__":
+    main()
