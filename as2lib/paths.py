@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -64,7 +65,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     """A temporary name beside `path` to write to, renamed in the end: the file appears whole or not at all."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
+    temporary = path.with_name(f".{os.getpid()}-{threading.get_ident()}.{path.name}")
     try:
         yield temporary
         os.replace(temporary, path)

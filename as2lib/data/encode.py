@@ -6,7 +6,6 @@ b pairs in a batch · n tokens of the longest of them
 import copy
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import pairwise
@@ -20,7 +19,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 from transformers.utils import cached_file
 
 from as2lib.data import words
-from as2lib.data.sets import note
+from as2lib.data.sets import note, whole_text
 from as2lib.data.words import WordEncoder
 from as2lib.paths import model_origin
 
@@ -44,7 +43,6 @@ _AFTER_PADDING = (
     "longformer",
 )
 _SPECIALS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-_LONE = re.compile("[\ud800-\udfff]")
 
 
 class PairEncoder:
@@ -152,7 +150,7 @@ def _encoded(backend: Tokenizer, questions: Sequence[str], answers: Sequence[str
         for text in (text for pair in pairs for text in pair):
             if not isinstance(text, str):
                 raise TypeError(f"expected texts, got {type(text).__name__}: {text!r:.60}") from None
-        whole = [tuple(_LONE.sub("\ufffd", text) for text in pair) for pair in pairs]  # half a character of two
+        whole = [tuple(whole_text(text) for text in pair) for pair in pairs]
         return backend.encode_batch_fast(whole)
 
 
@@ -192,7 +190,7 @@ def positions(config: Any) -> int | None:
     """The tokens that an encoder has positions for, by its configuration (or its dict); None: any number."""
     fields = config if isinstance(config, Mapping) else config.to_dict()
     most = fields.get("max_position_embeddings")
-    if most is None or fields.get("position_biased_input") is False or fields.get("rope_theta"):
+    if most is None or fields.get("position_biased_input") is False:  # DeBERTa's positions are relative
         return None
     if fields.get("model_type") in _AFTER_PADDING:
         padding = fields.get("pad_token_id")

@@ -122,6 +122,14 @@ def shorten(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
+def whole_text(text: str) -> str:
+    """A text whose half characters (one surrogate of two) are replaced: what no file and no tokenizer takes."""
+    return _LONE.sub("\ufffd", text)
+
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
 def split_part(part: str) -> tuple[str, str | None]:
     """What a study writes as `source:split`, or `source` for a file without splits, as (source, split)."""
     source, _, split = part.rpartition(":")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from as2lib.data.sets import note
+from as2lib.data.sets import note, whole_text
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
     from datasets import Dataset
@@ -34,7 +34,7 @@ def words_of(texts: Iterable[str]) -> list[list[str]]:
     A text that is mostly Chinese or Japanese has no blanks between its words: there each character is a word.
     Source: Cosinet, section 5.1 (lower-cased, spaCy tokens).
     """
-    texts = list(texts)
+    texts = [whole_text(text) for text in texts]
     documents = _splitter().pipe(texts)
     words = [[token.lower_ for token in document if not token.is_space] for document in documents]
     return [_characters(line) if _has_no_blanks(text) else line for text, line in zip(texts, words, strict=True)]
@@ -62,7 +62,7 @@ def _splitter() -> Any:
 @lru_cache(maxsize=1 << 16)
 def unknown_id(word: str) -> int:
     """The number of a word outside a vocabulary: negative, and made of the word's SHA-256."""
-    return -1 - (int.from_bytes(hashlib.sha256(word.encode(errors="replace")).digest()[:8], "big") >> 2)
+    return -1 - (int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big") >> 2)
 
 
 class WordEncoder:
