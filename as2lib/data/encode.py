@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from transformers.utils import cached_file
 
@@ -302,14 +302,18 @@ def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
 def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizerFast:
     """A tokenizer whose vocabulary is the lower-cased words of some texts; the same texts give the same bytes.
 
-    Words are split as BERT does, at blanks and punctuation, and numbered by (−count, word) after the five special
-    tokens; other words are unknown. A pair becomes `[CLS] question [SEP] answer [SEP]`.
+    Words are split as BERT does, at blanks and punctuation, each Chinese or Japanese character alone; they are numbered
+    by (−count, word) after the five special tokens. Other words are unknown. A pair becomes
+    `[CLS] question [SEP] answer [SEP]`.
     max_length: the `model_max_length` that is saved with it.
     Raises ValueError where the texts hold no word.
     """
     lower, split = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
+    times_of = Counter(texts)  # a question stands before each of its candidates
+    if any(words.HAN.search(text) for text in times_of if not text.isascii()):
+        split = pre_tokenizers.Sequence([split, pre_tokenizers.Split(Regex(words.HAN.pattern), "isolated")])
     counts: Counter[str] = Counter()
-    for text, times in Counter(texts).items():  # a question stands before each of its candidates
+    for text, times in times_of.items():
         for word, _ in split.pre_tokenize_str(lower.normalize_str(text)):
             counts[word] += times
     if not counts:

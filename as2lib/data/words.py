@@ -23,8 +23,9 @@ if TYPE_CHECKING:  # a second of imports, which ranking does without
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 FILE = "vocabulary.json"
 UNITS = ("question", "pair")
-_HAN = r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
-_CHARACTER = re.compile(f"[{_HAN}]")
+# Characters of scripts without blanks between words: kana and Chinese characters.
+_HAN = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+HAN = re.compile(f"[{_HAN}]")
 _PARTS = re.compile(f"[{_HAN}]|[^{_HAN}]+")
 
 
@@ -43,7 +44,7 @@ def words_of(texts: Iterable[str]) -> list[list[str]]:
 def _has_no_blanks(text: str) -> bool:
     if text.isascii():
         return False
-    return 2 * len(_CHARACTER.findall(text)) > sum(map(str.isalnum, text))
+    return 2 * len(HAN.findall(text)) > sum(map(str.isalnum, text))
 
 
 def _characters(words: list[str]) -> list[str]:
