@@ -30,6 +30,7 @@ PAPERS = {  # our name of a set → the papers'
     "nq-la": "NQ-LA",
     "selqa": "SelQA",
 }
+BESIDE = {"asnq": "ASNQ", "ias2": "IAS2", "selqa": "ASNQ"}  # target → the set of CERBERUS whose numbers stand beside
 COUNTS = ["questions", "pairs", "correct"]
 RATES = ["candidates a question", "correct a question"]
 CASCADE = [f"Cascade {name}" for name in ("questions", *RATES)]
@@ -50,9 +51,11 @@ def set_of(part: str) -> str:
 
 
 def published_set(study: "Study") -> str:
-    """The set whose published numbers stand beside a study's: that of its target, WikiQA where no paper has that."""
-    name = PAPERS.get(set_of(study.data.target.test[0]), "WikiQA")
-    return name if name in ("ASNQ", "IAS2", "WikiQA") else "WikiQA"
+    """The set whose published numbers stand beside a study's: that of its target, WikiQA where no paper has that.
+
+    On SelQA nothing is transferred, as on ASNQ.
+    """
+    return BESIDE.get(set_of(study.data.target.test[0]), "WikiQA")
 
 
 # ---------------------------------------------------------------- the study's own sets
@@ -63,7 +66,7 @@ def of_study(study: "Study") -> dict[str, Dataset]:
 
     One whose texts are not here has question_id and label alone, or is left out.
     """
-    roles = {"target": study.data.target, "transfer": study.data.transfer}
+    roles = {"target": study.data.target} | ({"transfer": study.data.transfer} if study.data.transfer else {})
     parts = {
         f"{role} {split}": names
         for role, pairs in roles.items()
@@ -244,7 +247,7 @@ def _published(title: str, split: str) -> dict[str, dict[str, float | str]]:
 def described(study: "Study") -> list[str]:
     """The known sources that a study learns from, is tested on, or describes beside (`data.describe`)."""
     transfers = [backbone.transfer for backbone in study.encoders.values()]
-    used = [study.data.target, study.data.transfer, *filter(None, transfers)]
+    used = [study.data.target, *filter(None, [study.data.transfer, *transfers])]
     known = [set_of(part) for pairs in used for split in sets.SPLITS for part in getattr(pairs, split)]
     return list(dict.fromkeys([*(name for name in known if name in PAPERS), *study.data.describe]))
 

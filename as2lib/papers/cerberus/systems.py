@@ -4,8 +4,9 @@ A family ("electra", "roberta", "albert") is a teacher's place in the paper's ta
 stands there.  Seed i of a student learns from seed i of its teachers.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from as2lib.papers.building import (
@@ -97,9 +98,28 @@ def notebooks(study: "Study") -> list[Notebook]:
     return found
 
 
+def run_here(study: "Study", pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs of which the study runs both systems."""
+    return [pair for pair in pairs if all(name in study.systems and study.systems[name].seeds for name in pair)]
+
+
 # ---------------------------------------------------------------- the paper's tables, row by row
 
 
+def with_own_seeds(rows: "Callable[[Study], list[System]]") -> "Callable[[Study], list[System]]":
+    """Systems with the seeds that the study's `rows` gives them; one that is not run has none."""
+
+    @wraps(rows)
+    def systems_of(study: "Study") -> list[System]:
+        return [
+            replace(system, seeds=tuple(study.rows[system.run])) if system.run in study.rows else system
+            for system in rows(study)
+        ]
+
+    return systems_of
+
+
+@with_own_seeds
 def trivial(study: "Study") -> list[System]:
     """What every table shows as a baseline: rankers that learn nothing (Cosinet, section 2.1)."""
     labels = {
@@ -118,6 +138,7 @@ def table2(study: "Study") -> list[System]:
     return [*teachers(study), *untaught(study), *students(study)]
 
 
+@with_own_seeds
 def teachers(study: "Study") -> list[System]:
     """Rows 1-3: the large models, adapted to the target set.  They teach."""
     return [
@@ -132,6 +153,7 @@ def teachers(study: "Study") -> list[System]:
     ]
 
 
+@with_own_seeds
 def untaught(study: "Study") -> list[System]:
     """Rows 4-6: the base models, adapted without a teacher."""
     return [
@@ -146,6 +168,7 @@ def untaught(study: "Study") -> list[System]:
     ]
 
 
+@with_own_seeds
 def students(study: "Study") -> list[System]:
     """Rows 7-14: one teacher, the members of row 12, the ensembles, Hydra, and MHS, which is the last."""
     seeds = tuple(study.seeds)
@@ -170,7 +193,7 @@ def students(study: "Study") -> list[System]:
         for family in FAMILIES[1:]
     ]
     ensembles = {
-        "teachers": "mean of the teachers",
+        "teachers": "ensemble of teachers",
         "base": "ensemble of three untaught",
         "kd": "ensemble of three families",
         "distilled": "ensemble of three",
@@ -187,6 +210,7 @@ def students(study: "Study") -> list[System]:
     ]
 
 
+@with_own_seeds
 def table3(study: "Study") -> list[System]:
     """Table 3: four uses of teachers for one model, and four for the model with heads; some are rows of Table 2."""
     known = {row.run: row for row in table2(study)}
@@ -195,7 +219,7 @@ def table3(study: "Study") -> list[System]:
         f"kd/{STUDENT}-robin": ("three teachers, in turn", "one model"),
         "mhs/3h1-no-teacher": ("MHS without a teacher", "heads"),
         "mhs/3h1-one-teacher": ("MHS, one teacher", "heads"),
-        f"kd/{STUDENT}-from-ensemble": ("taught by the mean", "one model"),  # section 3.2
+        f"kd/{STUDENT}-from-ensemble": ("taught by the ensemble of teachers", "one model"),  # section 3.2
     }
     seeds = tuple(study.grid_seeds)
     made = {run: System(run, *texts, partial(strategy, study, run), seeds) for run, texts in new.items()}
@@ -211,6 +235,7 @@ def table3(study: "Study") -> list[System]:
     return [made.get(run) or known[run] for run in order]
 
 
+@with_own_seeds
 def table4(study: "Study") -> list[System]:
     """Table 4: heads of more layers, on a body of the others; the leanest, MHS itself, first."""
     deeper = [
@@ -227,6 +252,7 @@ def table4(study: "Study") -> list[System]:
     return [students(study)[-1], *deeper]
 
 
+@with_own_seeds
 def number_of_heads(study: "Study") -> list[System]:
     """Beyond the paper: other numbers of heads, each of one layer; head i learns from teacher i modulo three."""
     return [
@@ -241,6 +267,7 @@ def number_of_heads(study: "Study") -> list[System]:
     ]
 
 
+@with_own_seeds
 def direct(study: "Study") -> list[System]:
     """Rows 1-6 without the transfer step: what it adds is measured against these; none where there is none."""
     if study.fit.direct is None:
@@ -258,6 +285,7 @@ def direct(study: "Study") -> list[System]:
     ]
 
 
+@with_own_seeds
 def of_kinds(study: "Study") -> list[System]:
     """Students taught by three kinds of teachers: the best teacher, and two list-wise models over words.
 
@@ -276,7 +304,7 @@ def of_kinds(study: "Study") -> list[System]:
 
 def twins_of_kinds(study: "Study") -> list[tuple[str, str]]:
     """(taught by three kinds, by three of one kind): the same student but for its teachers."""
-    return [(system.run, system.run.removesuffix("-of-kinds")) for system in of_kinds(study)]
+    return run_here(study, [(system.run, system.run.removesuffix("-of-kinds")) for system in of_kinds(study)])
 
 
 def name_of(study: "Study", family: str) -> str:

@@ -1,0 +1,234 @@
+"""What the papers claim of pairs of systems, and what a study's runs say of it, by one rule; trains nothing.
+
+A claim is a pair (a, b) of which a paper says that a is better than b, equal to it, or either.  It is judged by the
+95 % interval over questions of our difference a − b.  A number that can be counted is no claim: see `fidelity`.
+"""
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+import pandas
+
+from as2lib.metrics import significance, threshold
+from as2lib.papers.cascade import analyses as cascade
+from as2lib.papers.cascade.systems import PAPER_EXITS, Scheme
+from as2lib.papers.cerberus import systems as cerberus
+from as2lib.papers.cerberus.pair_sets import published_set
+from as2lib.study import results
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
+SIGNS = {"better": ">", "equal": "=", "equal or better": "≥"}
+REPRODUCED, UNDECIDED, NOT_SEEN, CONTRADICTED = "reproduced", "undecided", "not seen", "contradicted"
+SMALLER, LARGER = "same direction, smaller", "same direction, larger"
+SAME_DIRECTION, NOT_TESTABLE = "same direction", "not testable here"  # the first where the paper prints no difference
+VERDICTS = (REPRODUCED, SMALLER, LARGER, SAME_DIRECTION, UNDECIDED, NOT_SEEN, CONTRADICTED, NOT_TESTABLE)
+SAMPLES = 1000  # bootstrap samples of the questions, for measures that are no mean over questions
+SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target|TREC-QA)")  # the paper's layers, and alpha
+OF_THE_SIZE = "teacher of the student's size"  # which of GOVERN's that is depends on the study
+OTHER_FAMILY = re.compile(r"(teacher|base|kd)/(albert|roberta)|ensemble/(base|kd)")  # where two families, or all, stand
+ONE_ENCODER = "one encoder stands behind the families' names"
+JUDGES = "people judged two live systems"
+
+
+class Interval(NamedTuple):
+    """Of a difference a − b, in points, over questions."""
+
+    difference: float
+    low: float
+    high: float
+
+
+# ---------------------------------------------------------------- the claims
+
+
+def listed() -> pandas.DataFrame:
+    """Every claim of the four papers about a pair, a row each, as their `claims.csv` have them, with `paper` before."""
+    tables = [results.published(paper, "claims").assign(paper=name) for paper, name in PAPERS.items()]
+    table = pandas.concat(tables, ignore_index=True)
+    columns = ["paper", "a", "b", "claim", "metric", "set", "published", "test", "source"]
+    return table[columns].fillna({"test": "none named"})
+
+
+def table(study: "Study") -> pandas.DataFrame:
+    """Every claim with its verdict here, index `paper`: claim, set, metric, published, difference, low, high, verdict,
+    reason, test, source, a, b.
+
+    difference, low, high: points, a − b, mean over the seeds of either; the interval is over questions.  reason: why a
+    claim is not testable here.  set: the paper's; a claim of a set that no study here has is judged on the target.
+    """
+    claims = listed()
+    scores = Scores(study)
+    rows = []
+    for claim in claims.itertuples():
+        a, b = scores.name(claim.a), scores.name(claim.b)
+        reason = why_not(study, claims, claim, scores)
+        interval = None if reason else scores.interval(a, b, claim.metric)
+        row = {
+            "paper": claim.paper,
+            "claim": f"{scores.label(claim.a)} {SIGNS[claim.claim]} {scores.label(claim.b)}",
+            "set": claim.set,
+            "metric": claim.metric,
+            "published": claim.published,
+            **(interval._asdict() if interval else dict.fromkeys(Interval._fields, numpy.nan)),
+            "verdict": verdict(claim.claim, interval, claim.published) if interval else NOT_TESTABLE,
+            "reason": reason,
+            "test": claim.test,
+            "source": claim.source,
+            "a": a,
+            "b": b,
+        }
+        rows.append(row)
+    return pandas.DataFrame(rows).set_index("paper")
+
+
+def counts(table: pandas.DataFrame) -> pandas.DataFrame:
+    """How many claims of each paper got each verdict, and all together."""
+    by_paper = pandas.crosstab(table.index, table["verdict"])
+    by_paper = by_paper.reindex(index=PAPERS.values(), columns=VERDICTS, fill_value=0)
+    by_paper.loc["all"] = by_paper.sum()
+    return by_paper.rename_axis("paper").rename_axis(None, axis=1)
+
+
+def verdict(claim: str, interval: Interval, published: float) -> str:
+    """What our interval says of a claim.
+
+    better: `significance.verdict` of the published difference; a paper that prints none, or one against its own claim,
+    leaves the direction alone to be judged.  equal, equal or better: an interval cannot show equality, so without zero
+    inside it is contradicted (or, of "equal or better", reproduced), else undecided.
+    """
+    above, below = interval.low > 0, interval.high < 0
+    if claim == "better" and published > 0:
+        return significance.verdict(interval.low, interval.high, published)
+    if claim == "better":
+        return SAME_DIRECTION if above else CONTRADICTED if below else UNDECIDED
+    if claim == "equal or better" and above:
+        return REPRODUCED
+    return CONTRADICTED if above or below else UNDECIDED
+
+
+# ---------------------------------------------------------------- what can be tested
+
+
+def why_not(study: "Study", claims: pandas.DataFrame, claim, scores: "Scores") -> str:
+    """Why a claim cannot be tested in this study; empty where it can."""
+    if claim.test == "judges":
+        return JUDGES
+    same = (claims["a"] == claim.a) & (claims["b"] == claim.b) & (claims["metric"] == claim.metric)
+    beside = published_set(study)
+    if claim.set != beside and beside in set(claims[same & (claims["claim"] == claim.claim)]["set"]):
+        return f"about {claim.set}: this study's target stands beside {beside}"
+    if one_encoder(study) and (OTHER_FAMILY.fullmatch(claim.a) or OTHER_FAMILY.fullmatch(claim.b)):
+        return ONE_ENCODER
+    for name in (claim.a, claim.b):
+        if missing := scores.missing(scores.name(name)):
+            return missing
+    return ""
+
+
+def one_encoder(study: "Study") -> bool:
+    """Whether the large models of all families are one encoder: then no claim about a family can be tested."""
+    names = {family.large.name for family in study.backbones.values()}
+    return len(names) == 1 and None not in names
+
+
+class Scores:
+    """The scores behind the systems of claims: runs of a system, or a scheme of the cascade over its exits.
+
+    Every number is of stored runs: nothing is made.
+    """
+
+    def __init__(self, study: "Study"):
+        self.study = study
+        self._tables: dict[str, list[pandas.DataFrame]] = {}
+        self._values: dict[tuple[str, str], pandas.Series] = {}
+        self._ours: dict[str, str] = {}
+        depths = {theirs: ours for ours, theirs in cerberus.stands_for(study).items()}
+        for layers in cerberus.HEAD_DEPTHS:
+            theirs = f"mhs/{cerberus.HEADS}h{layers}"
+            self._ours[theirs] = depths.get(theirs, f"heads of {layers} of {cerberus.PAPER_DEPTH} layers")
+        if study.govern:
+            places = [n for n, one in enumerate(study.govern.teachers, 1) if one == study.govern.student]
+            self._ours[OF_THE_SIZE] = f"govern/teacher-{places[0]}" if places else OF_THE_SIZE
+
+    def name(self, name: str) -> str:
+        """What stands in this study for a system of the papers: a head of as large a share of the layers."""
+        return self._ours.get(name, name)
+
+    def label(self, name: str) -> str:
+        """What a reader calls a system of the papers; a scheme of the cascade with this study's layers."""
+        scheme, where = self.scheme(name)
+        if scheme is not None:
+            return scheme.label + (f" on {where}" if where == "TREC-QA" else "")
+        name = self.name(name)
+        system = self.study.systems.get(name)
+        return system.label if system else name
+
+    def scheme(self, name: str) -> tuple[Scheme | None, str]:
+        """The cascade's scheme of that name, with this study's exits in the place of the paper's, the full depth alike.
+
+        None for what is no scheme, or has no such exit here.
+        """
+        match = SCHEME.fullmatch(name)
+        if not match or not self.study.cascade:
+            return None, ""
+        method, layers, alpha, where = match.groups()
+        exits = dict(zip(PAPER_EXITS[::-1], self.study.cascade.exits[::-1], strict=False))
+        if int(layers) not in exits:
+            return None, where
+        drop = float(alpha) if alpha else 0.0 if method == "CT" else None
+        return Scheme(method, exits[int(layers)], drop), where
+
+    def missing(self, name: str) -> str:
+        """Why a system has no scores here; empty where it has."""
+        scheme, where = self.scheme(name)
+        systems = scheme.runs(self.study, where) if scheme else [name]
+        for system in systems:
+            known = self.study.systems.get(system)
+            if known is None or not known.seeds:
+                return f"the study runs no {name}"
+            if not all(self.study.store.find(run.name) for run in known.runs()):
+                return f"{known.label} is not run yet"
+        return ""
+
+    def tables(self, name: str) -> list[pandas.DataFrame]:
+        """question_id, label and score on the test set, a table a seed."""
+        if name not in self._tables:
+            scheme, where = self.scheme(name)
+            if scheme:
+                self._tables[name] = cascade.scored(self.study, scheme, where)
+            else:
+                self._tables[name] = [run.scores() for run in self.study.runs(name)]
+        return self._tables[name]
+
+    def interval(self, a: str, b: str, metric: str) -> Interval:
+        """Our difference with its interval, in points."""
+        if metric in results.MEASURES:
+            test = significance.compare(self.values(a, metric), self.values(b, metric))
+            return Interval(100 * test.difference, 100 * test.low, 100 * test.high)
+        return self.over_thresholds(a, b, metric)
+
+    def values(self, name: str, metric: str) -> pandas.Series:
+        """Each answered question's mean over seeds, in [0, 1]."""
+        if (name, metric) not in self._values:
+            scores = results.frame({name: self.tables(name)})
+            self._values[name, metric] = results.over_seeds(scores, name, metric)
+        return self._values[name, metric]
+
+    def over_thresholds(self, a: str, b: str, metric: str) -> Interval:
+        """Of "q R@P", "qp R@P" (at the study's last precision) and "qp prAUC", which are no means over questions."""
+        precision = self.study.govern.precisions[-1]
+        questions = self.tables(a)[0]["question_id"].nunique()
+        drawn = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), size=SAMPLES)
+        counts = numpy.vstack([numpy.ones(questions, dtype=drawn.dtype), drawn])  # first the questions themselves
+        means = []
+        for name in (a, b):
+            columns = [(table["question_id"], table["label"], table["score"]) for table in self.tables(name)]
+            values = [threshold.resampled(*one, counts, metric, precision) for one in columns]
+            means.append(numpy.mean(values, axis=0))
+        gaps = 100 * (means[0] - means[1])
+        low, high = numpy.percentile(gaps[1:], [2.5, 97.5])
+        return Interval(float(gaps[0]), float(low), float(high))

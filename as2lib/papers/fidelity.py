@@ -1,0 +1,221 @@
+"""The papers' checkable numbers beside what we compute of them: counts, costs, sizes and the sums of their own tables.
+
+`published/fidelity.csv` of each paper says a number, where it stands, and by which function of `COMPUTED`, from which
+argument, it is computed.  Where a set's texts are not at hand, published scores say what they can of it; what they
+cannot is "not here".  Nothing is fetched, and nothing is trained.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy
+import pandas
+
+from as2lib.data import sets
+from as2lib.metrics import ranking
+from as2lib.metrics.cost import cascade_cost, sequential_cost
+from as2lib.metrics.pruning import survivors
+from as2lib.papers.cascade.systems import PAPER_EXITS as EXITS
+from as2lib.papers.cerberus import pair_sets, true_sizes
+from as2lib.papers.claims import PAPERS
+from as2lib.paths import local_folder
+from as2lib.study import results
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+    from as2lib.study import Study
+
+AGREES, DIFFERS, NOT_HERE = STATES = ("agrees", "differs", "not here")
+DEPTH = EXITS[-1]
+NEAR = 0.01  # a relative difference of a size up to this agrees: how a vocabulary is counted is not printed
+TOKENS = 128  # of a pair, in counts of operations
+NO_SHARE = ("year", "TFLOP/s")  # a date and a limit, from which no percentage leads to what is computed
+# Questions, pairs and correct candidates of training sets, which no run scores: of the pairs that have
+# `sets.FINGERPRINTS`.
+TRAINING = {"wikiqa train answered": (873, 8672, 1040), "trecqa train all": (93, 4718, 348)}
+WORDS, PLACES = 50265, 514  # the vocabulary and positions of RoBERTa, which the teachers of GOVERN are taken to have
+
+
+def table(study: "Study") -> pandas.DataFrame:
+    """One row a number, index `paper`: quantity, published, computed, difference %, state, note, source.
+
+    state: "agrees" within half a unit of the last printed digit, sizes and operations of models also within 1 %, or
+    within the row's own tolerance; "differs"; "not here" where it needs a set that is not.  Those that differ first.
+    """
+    tables = [results.published(paper, "fidelity").assign(paper=name) for paper, name in PAPERS.items()]
+    rows = pandas.concat(tables, ignore_index=True).fillna({"note": ""})
+    rows["computed"] = [computed(study, row.by, str(row.of)) for row in rows.itertuples()]
+    share = 100 * (rows["computed"] / rows["published"] - 1)
+    rows["difference %"] = share.where(~rows["by"].isin(NO_SHARE))
+    rows["state"] = [state(row) for row in rows.itertuples()]
+    columns = ["quantity", "published", "computed", "difference %", "state", "note", "source"]
+    order = {DIFFERS: 0, AGREES: 1, NOT_HERE: 2}
+    return rows.set_index("paper")[columns].sort_values("state", key=lambda states: states.map(order), kind="stable")
+
+
+def state(row) -> str:
+    """Of a row with published, computed, digits, by and tolerance (percent)."""
+    if pandas.isna(row.computed):
+        return NOT_HERE
+    half = 0.5 * 10.0 ** -int(row.digits) + 1e-9
+    near = NEAR * abs(row.published) if row.by in SIZES else 0.0
+    tolerance = 0.0 if pandas.isna(row.tolerance) else row.tolerance / 100 * abs(row.published)
+    return AGREES if abs(row.computed - row.published) <= max(half, near, tolerance) else DIFFERS
+
+
+def counts(table: pandas.DataFrame) -> pandas.DataFrame:
+    """How many numbers of each paper agree, differ or are not here.  table: from `table`."""
+    by_paper = pandas.crosstab(table.index, table["state"])
+    by_paper = by_paper.reindex(index=PAPERS.values(), columns=STATES, fill_value=0)
+    return by_paper.rename_axis("paper").rename_axis(None, axis=1)
+
+
+def computed(study: "Study", by: str, of: str) -> float:
+    """What `COMPUTED[by]` gives for the words of `of`, or `OF_PAIRS[by]` from the study; nan without its pairs."""
+    if by == ARITHMETIC:
+        return float(pandas.eval(of))
+    try:
+        return float(OF_PAIRS[by](study, of) if by in OF_PAIRS else COMPUTED[by](*map(argument, of.split())))
+    except FileNotFoundError:
+        return numpy.nan
+
+
+def argument(word: str) -> float | str:
+    try:
+        return float(word)
+    except ValueError:
+        return word  # the name of a row
+
+
+# ---------------------------------------------------------------- sizes and operations
+
+
+@cache
+def size(name: str) -> int:
+    """Trainable parameters of a row of CERBERUS's or Cosinet's tables at its true size; "bert": ELECTRA-BASE, alike."""
+    encoder, _, shape = name.partition("/")
+    if encoder not in ("cosinet", "ca"):
+        return true_sizes.parameters("base/electra" if name == "bert" else name)
+    import torch
+
+    from as2lib.metrics.cost import parameters
+    from as2lib.models.compare_aggregate import CompareAggregate
+    from as2lib.models.cosinet import Cosinet
+    from as2lib.papers.cosinet.systems import SHAPES
+
+    _, _, rank_rnn, bidirectional = SHAPES[shape]
+    model = {"cosinet": Cosinet, "ca": CompareAggregate}[encoder]
+    return parameters(model(torch.zeros(1, 300).numpy(), rank_rnn=rank_rnn, bidirectional=bidirectional))
+
+
+@cache
+def operations(row: str) -> float:
+    """Of a pair, with last layers that compute every token, as the papers draw and time them."""
+    return true_sizes.operations(row, TOKENS, first_token=False)
+
+
+def encoder_size(layers: float, width: float) -> float:
+    """Millions of parameters of such an encoder with RoBERTa's vocabulary and positions."""
+    return (layers * (12 * width**2 + 13 * width) + (WORDS + PLACES + 3) * width) / 1e6
+
+
+# ---------------------------------------------------------------- the cascade
+
+
+def cascade_percent(method: str, number: float) -> float:
+    """CT or SR at an alpha, or MT of so many layers: layers computed, in percent more (+) or fewer (−) than by all."""
+    if method == "MT":
+        return 100 * (number / DEPTH - 1)
+    return 100 * ({"CT": cascade_cost, "SR": sequential_cost}[method](DEPTH, EXITS, number) - 1)
+
+
+def average_batch(candidates: float, alpha: float) -> float:
+    return candidates * cascade_cost(DEPTH, EXITS, alpha, candidates)
+
+
+def throughput(candidates: float, alpha: float, largest: float) -> float:
+    """Percent more candidates than the largest batch, where the average batch of a layer fits."""
+    return 100 * (candidates / largest - 1) if average_batch(candidates, alpha) <= largest else 0.0
+
+
+# ---------------------------------------------------------------- data
+
+
+@cache
+def mapped(source: str, split: str) -> "Dataset | None":
+    """Every pair of a known set that is mapped to a local folder; nothing is fetched."""
+    from as2lib.data import load_pairs
+
+    here = source in sets.HUB_SETS and local_folder(sets.HUB_SETS[source].name)
+    return load_pairs(source, split, "all") if here else None
+
+
+def at_hand(study: "Study", source: str, split: str) -> "Dataset | None":
+    """The pairs of a split: mapped to a folder, or as the baseline's published scores have them."""
+    from datasets import Dataset
+
+    pairs = mapped(source, split)
+    if pairs is None:
+        scores = pair_sets.baseline_scores(study, [f"{source}:{split}"])
+        if scores is not None:
+            pairs = Dataset.from_pandas(scores[["question_id", "label"]], preserve_index=False)
+    return pairs
+
+
+def of_set(study: "Study", of: str) -> float:
+    """of: "wikiqa test answered | candidates a question"; nan of what the pairs at hand do not say."""
+    where, _, quantity = of.partition(" | ")
+    source, split, policy = where.split()
+    pairs = at_hand(study, source, split)
+    if pairs is not None:
+        statistics = pair_sets.statistics(pairs)
+        answered = 100 * statistics["questions"]["answered"] / statistics["questions"]["all"]
+        return {**statistics.loc[policy], "answered %": answered}.get(quantity, numpy.nan)
+    if where not in TRAINING:
+        return numpy.nan
+    questions, *others = TRAINING[where]
+    known = dict(zip(pair_sets.COUNTS, TRAINING[where], strict=True))
+    known |= {rate: count / questions for rate, count in zip(pair_sets.RATES, others, strict=True)}
+    return known.get(quantity, numpy.nan)
+
+
+def of_ranker(study: "Study", of: str) -> float:
+    """of: "wikiqa test word_overlap MAP"; without texts from what the ranker's run scored."""
+    from as2lib.models import lexical
+
+    source, split, ranker, metric = of.split()
+    if ranker == "random":
+        pairs = at_hand(study, source, split)
+        return numpy.nan if pairs is None else 100 * lexical.expected_random(pairs)[metric]
+    pairs = mapped(source, split)
+    if pairs is not None:
+        scores = pairs.to_pandas().assign(score=getattr(lexical, ranker)(pairs))
+    else:
+        scores = pair_sets.baseline_scores(study, [f"{source}:{split}"], ranker)
+    return numpy.nan if scores is None else 100 * ranking.summary(*(scores[c] for c in COLUMNS))[metric]
+
+
+COLUMNS = ("question_id", "label", "score")
+SIZES: dict[str, Callable[..., float]] = {
+    "parameters M": lambda name: size(name) / 1e6,
+    "parameters saved %": lambda row, other: 100 * (1 - size(row) / size(other)),
+    "parameters ×": lambda row, other: size(row) / size(other),
+    "operations saved %": lambda row, other: 100 * (1 - operations(row) / operations(other)),
+    "operations ×": lambda *rows: numpy.mean([*map(operations, rows[:-1])]) / operations(rows[-1]),  # their mean
+    "encoder M": encoder_size,
+    "TFLOP/s": lambda row, seconds: operations(row) / seconds / 1e12,  # of one pair in that time
+}
+COMPUTED: dict[str, Callable[..., float]] = SIZES | {
+    "cascade cost %": cascade_percent,
+    "cascade ×": lambda alpha: sequential_cost(DEPTH, EXITS, alpha) / cascade_cost(DEPTH, EXITS, alpha),
+    # of so many candidates, those that the exit in that place, from 0, scores
+    "left": lambda candidates, alpha, place: survivors(len(EXITS), alpha, candidates)[int(place)],
+    "average batch": average_batch,
+    "throughput %": throughput,
+    "year": float,
+    "gsb": lambda good, same, bad: 100 * (good - bad) / (good + same + bad),  # the gain in percent
+}
+OF_PAIRS: dict[str, Callable[["Study", str], float]] = {"set": of_set, "ranker": of_ranker}
+ARITHMETIC = "arithmetic"  # a sum of the paper's own printed numbers
