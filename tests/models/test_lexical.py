@@ -12,7 +12,7 @@ from datasets import Dataset
 from as2lib.metrics.ranking import summary
 from as2lib.models import lexical
 
-WIKIQA = Path(__file__).parents[1].parent / "shared" / "data" / "wikiqa" / "WikiQA-test.tsv"
+WIKIQA = Path(__file__).parents[2].parent / "shared" / "data" / "wikiqa" / "WikiQA-test.tsv"
 needs_wikiqa = pytest.mark.skipif(not WIKIQA.exists(), reason="WikiQA is not here")
 
 
@@ -59,6 +59,28 @@ def test_overlap_counts_distinct_lower_cased_tokens():
     np.testing.assert_array_equal(lexical.word_overlap(pairs), [2, 0, 0, 7])
 
 
+def test_bm25_is_its_formula_worked_by_hand():
+    pairs = make_pairs("aaa", question=["red red boat"] * 3, answer=["red car", "a red red boat now", "green"])
+    # N 3, mean length 8 / 3; df of red 2, of boat 1
+    red, boat = np.log(1 + 1.5 / 2.5), np.log(1 + 2.5 / 1.5)
+    norm_2, norm_5 = (1.2 * (0.25 + 0.75 * length / (8 / 3)) for length in (2, 5))
+    first = 2 * red * 2.2 / (1 + norm_2)
+    second = 2 * red * 2 * 2.2 / (2 + norm_5) + boat * 2.2 / (1 + norm_5)
+    np.testing.assert_allclose(lexical.bm25(pairs), [first, second, 0], rtol=1e-12)
+
+
+def test_bm25_counts_over_the_collection_that_it_is_given_and_k1_0_counts_a_word_once():
+    pairs = make_pairs("aa", question=["red boat"] * 2, answer=["red red red", "boat"])
+    rare_boat = lexical.bm25(pairs, ["red"] * 9 + ["boat"])
+    assert rare_boat[1] > rare_boat[0]
+    once = lexical.bm25(pairs, ["red", "boat"], k1=0)
+    assert once[0] == once[1]
+    with pytest.raises(ValueError, match="collection: expected at least one text"):
+        lexical.bm25(pairs, [])
+    with pytest.raises(ValueError, match="b in"):
+        lexical.bm25(pairs, b=2)
+
+
 def test_reciprocal_rank_counts_positions_within_the_question():
     np.testing.assert_array_equal(lexical.reciprocal_rank(make_pairs("bbbaa")), [1, 1 / 2, 1 / 3, 1, 1 / 2])
 
@@ -87,7 +109,7 @@ def test_a_missing_column_is_named():
         lexical.expected_random(make_pairs("a").remove_columns("label"))
 
 
-@pytest.mark.parametrize("labels", [(1,), (0, 1), (1, 1), (0, 0, 1), (0, 1, 1), (0, 0, 0, 0, 1), (0, 1, 0, 1, 1, 0)])
+@pytest.mark.parametrize("labels", [(1,), (0, 1), (1, 1), (0, 0, 1), (0, 1, 1), (0, 0, 0, 0, 1), (0, 1, 0, 1, 1)])
 def test_chance_equals_the_mean_over_every_order(labels):
     n = len(labels)
     orders = [summary(["q"] * n, labels, order) for order in permutations(range(n))]

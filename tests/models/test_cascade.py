@@ -21,6 +21,13 @@ def cascade(family="roberta", exits=(1, 2, 4, 5), **settings):
     return CascadeTransformer.from_backbone(backbone(family), exits, **settings)
 
 
+def plain(model):
+    """The same weights as transformers itself computes with them: every token in every layer."""
+    copy = type(model)(model.config).eval()
+    copy.load_state_dict(model.state_dict())
+    return copy
+
+
 def exit_scores(model, inputs):
     with torch.no_grad():
         logits = model(**inputs).exit_logits.double()
@@ -33,7 +40,7 @@ def test_an_exit_reads_the_mean_of_the_real_tokens_of_its_layer(family):
     model = CascadeTransformer.from_backbone(whole, (2, 5))
     inputs = batch(13)
     with torch.no_grad():
-        hidden = whole.base_model(**inputs, output_hidden_states=True).hidden_states
+        hidden = plain(whole).base_model(**inputs, output_hidden_states=True).hidden_states
         for number, layer in enumerate((2, 5)):
             for row in (1, 2):
                 real = hidden[layer][row][inputs["attention_mask"][row] == 1]  # (n, d)
@@ -117,6 +124,9 @@ def test_order_is_a_permutation_and_equals_the_replay_of_stored_scores(candidate
     model, inputs = MODEL, batch(candidates, seed=seed)
     ranking = model.rank(inputs, alpha)
     assert sorted(ranking.order.tolist()) == list(range(candidates))
+    falling = ranking.scores[ranking.order]
+    assert (falling.diff() <= 0).all()
+    assert ((falling >= 0) & (falling <= 1)).all()
     assert all(before >= after >= 1 for before, after in zip(ranking.survivors, ranking.survivors[1:], strict=False))
     found = replay([0] * candidates, exit_scores(model, inputs).numpy(), alpha)
     assert found.position[ranking.order.numpy()].tolist() == list(range(candidates))
@@ -163,6 +173,31 @@ def test_ranking_leaves_the_model_in_its_mode_and_uses_no_dropout():
     model = CascadeTransformer.from_backbone(backbone(hidden_dropout_prob=0.5), (1, 2)).train()
     assert torch.equal(model.rank(batch(13), 0.3).scores, model.rank(batch(13), 0.3).scores)
     assert model.training
+
+
+def test_a_survivors_score_is_the_last_exits_probability_and_a_dropped_candidates_is_below():
+    model, inputs = cascade(), batch(13)
+    ranking, every = model.rank(inputs, 0.5), exit_scores(model, inputs)
+    kept, dropped = ranking.order[: ranking.survivors[-1]], ranking.order[ranking.survivors[-1] :]
+    torch.testing.assert_close(ranking.scores[kept], every[kept, -1], atol=1e-6, rtol=0)
+    assert ranking.scores[dropped].max() < ranking.scores[kept].min()
+    rows = torch.arange(13)
+    torch.testing.assert_close(ranking.stage_scores, every[rows, ranking.stages], atol=1e-6, rtol=0)
+
+
+def test_the_loss_is_the_sum_of_the_exits_cross_entropies():
+    model, labels = cascade(), torch.tensor([0, 1] * 6 + [1])
+    output = model(**batch(13), labels=labels)
+    entropy = -output.exit_logits.log_softmax(-1)[torch.arange(13), :, labels]  # (b, e)
+    torch.testing.assert_close(output.loss, entropy.mean(0).sum())
+    torch.testing.assert_close(model(**batch(13), labels=labels, only_exit=1).loss, entropy.mean(0)[1])
+    with pytest.raises(TypeError, match="label"):
+        model(**batch(13), label=labels)
+
+
+def test_under_bf16_the_exits_compute_in_float32():
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        assert cascade()(**batch(13)).exit_logits.dtype == torch.float32
 
 
 def test_a_batch_without_a_mask_has_no_padding():

@@ -2,7 +2,6 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from as2lib.kernels.first_token import reading_first_token
 from as2lib.models import cross_encoder
 from as2lib.models.mhs import MHSForSequenceClassification
 from tests.encoders import FAMILIES, batch
@@ -21,7 +20,7 @@ def test_equal_heads_give_the_backbones_scores(family, body, heads, how):
         {"input_ids": batch()["input_ids"][:2]},
     )
     for inputs in (padded, unpadded, maskless):
-        with torch.no_grad(), reading_first_token(whole):  # as heads do by themselves: equal to the bit
+        with torch.no_grad():
             expected, found = whole(**inputs).logits, student(**inputs)
         assert found.head_logits.shape == (len(inputs["input_ids"]), heads, 2)
         torch.testing.assert_close(found.logits.softmax(-1), expected.softmax(-1), atol=1e-6, rtol=0)
@@ -34,7 +33,7 @@ def test_equal_heads_give_the_backbones_scores(family, body, heads, how):
 def test_token_types_reach_the_body(family, type_vocab_size):
     whole = backbone(family, type_vocab_size=type_vocab_size)
     inputs = batch() | {"token_type_ids": (torch.arange(11) > 5).long().expand(6, 11) * (type_vocab_size - 1)}
-    with torch.no_grad(), reading_first_token(whole):
+    with torch.no_grad():
         found = MHSForSequenceClassification.from_backbone(whole, 2, 2)(**inputs).head_logits[:, 1]
         assert torch.equal(found, whole(**inputs).logits)
         assert torch.equal(found, whole(**batch()).logits) == (type_vocab_size == 1)
@@ -106,6 +105,37 @@ def test_a_perturbation_tells_heads_apart_and_its_seed_repeats_it():
         assert not torch.equal(first[name], first[weights[i - 1]])
     fewer = student(heads=2, perturb=0.1, seed=4)
     assert all(torch.equal(first[name], value) for name, value in fewer.items())
+
+
+def test_the_loss_is_the_sum_of_the_heads_cross_entropies_and_an_unknown_input_is_an_error():
+    student = MHSForSequenceClassification.from_backbone(backbone(), 3, 3, perturb=0.5)
+    labels = torch.tensor([0, 1, 1, 0, 0, 1])
+    output = student(**batch(), labels=labels)
+    entropy = -output.head_logits.log_softmax(-1)[torch.arange(6), :, labels]  # (b, k)
+    torch.testing.assert_close(output.loss, entropy.mean(0).sum())
+    assert student(**batch()).loss is None
+    with pytest.raises(TypeError, match="label"):
+        student(**batch(), label=labels)
+
+
+def test_under_bf16_every_heads_classifier_computes_in_float32():
+    student = MHSForSequenceClassification.from_backbone(backbone(), 3, 2, perturb=0.5)
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        assert student(**batch()).head_logits.dtype == torch.float32
+
+
+def test_a_student_of_a_half_precision_backbone_is_in_float32(tmp_path):
+    whole = backbone("bert").half()
+    whole.save_pretrained(tmp_path)
+    student = MHSForSequenceClassification.from_backbone(tmp_path, 3, 2)
+    assert {weights.dtype for weights in student.parameters()} == {torch.float32}
+    of_half = MHSForSequenceClassification.from_backbone(whole, 3, 2)
+    assert {weights.dtype for weights in of_half.parameters()} == {torch.float32}
+
+
+def test_a_one_label_backbone_is_refused_in_a_line_that_says_what_to_do():
+    with pytest.raises(ValueError, match="expected 2 labels, got 1; cross_encoder"):
+        MHSForSequenceClassification.from_backbone(cross_encoder.one_label(backbone()), 3, 2)
 
 
 def test_a_negative_perturbation_an_unsupported_family_and_an_albert_of_several_groups_are_refused_by_name():

@@ -5,17 +5,13 @@ import random
 import re
 from io import BytesIO
 from math import erf, sqrt
-from pathlib import Path
 
 import pytest
 import torch
 from torch.nn.functional import layer_norm
 
-from as2lib.__main__ import main
-from as2lib.data.encode import word_tokenizer
-from as2lib.models import cross_encoder
+from as2lib.models import cerberus, cross_encoder
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.ranker import Ranker
 
 EPS, HEADS, PADDING = 1e-12, 4, 1
 CONFIG = {
@@ -156,7 +152,7 @@ MISSING = "cerberus_heads.1.layer.0.attention.self.key.weight"
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({MISSING: None}, f"{MISSING}: expected shape (24, 24), got no such tensor"),
         ({MISSING: torch.zeros(24, 23)}, f"{MISSING}: expected shape (24, 24), got shape (24, 23)"),
@@ -169,22 +165,22 @@ MISSING = "cerberus_heads.1.layer.0.attention.self.key.weight"
         ({"embeddings.LayerNorm.bias": None}, "embeddings.LayerNorm.bias: expected shape (24,), got no such tensor"),
     ],
 )
-def test_a_tensor_that_is_missing_or_extra_or_of_another_shape_is_named(tmp_path, change, said):
+def test_a_tensor_that_is_missing_or_extra_or_of_another_shape_is_named(tmp_path, change, message):
     weights = {name: value for name, value in (released() | change).items() if value is not None}
-    with pytest.raises(ValueError, match=re.escape(said) + "$") as raised:
+    with pytest.raises(ValueError, match=re.escape(message) + "$") as raised:
         imported(tmp_path, weights, 3, 3)
     assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("body", "heads", "said"),
+    ("body", "heads", "message"),
     [
         (3, 2, r"cerberus_heads\.2\.layer\.0\..* expected no such tensor, got shape \(24, 24\)"),
         (2, 3, r"cerberus_heads\.0\.layer\.1\..* expected shape \(24, 24\), got no such tensor"),
     ],
 )
-def test_a_shape_that_is_not_the_files_is_refused(tmp_path, body, heads, said):
-    with pytest.raises(ValueError, match=said + r" \(and \d+ more tensors differ\)"):
+def test_a_shape_that_is_not_the_files_is_refused(tmp_path, body, heads, message):
+    with pytest.raises(ValueError, match=message + r" \(and \d+ more tensors differ\)"):
         imported(tmp_path, released(body=3, heads=3), body, heads)
 
 
@@ -200,40 +196,6 @@ class Opens:
 
     def __reduce__(self):
         return (open, ("run.txt", "w"))
-
-
-@pytest.fixture
-def local_backbone(tmp_path, monkeypatch):
-    """A root whose local.yaml maps a hub name to a tiny encoder's folder."""
-    texts = ["where is the red boat ?", "the boat is here", "the hill is green"]
-    tokenizer = word_tokenizer(texts, 512)
-    torch.manual_seed(0)
-    fields = {"model_type": "electra", **CONFIG, "vocab_size": 50, "embedding_size": 24}
-    cross_encoder.build(fields).save_pretrained(tmp_path / "weights")
-    tokenizer.save_pretrained(tmp_path / "weights")
-    (tmp_path / "params").mkdir()
-    (tmp_path / "params" / "local.yaml").write_text("local: {google/electra-base-discriminator: weights}\n")
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    torch.save(released(), tmp_path / "cerberus_model.pt")
-    return tmp_path
-
-
-@pytest.mark.parametrize("shape", [[], ["--body", "3", "--heads", "3"]])
-def test_an_imported_file_is_an_ordinary_model_folder(local_backbone, capsys, shape):
-    file, out = str(local_backbone / "cerberus_model.pt"), local_backbone / "released"
-    name = "google/electra-base-discriminator"
-    assert main(["import-cerberus", file, "--backbone", name, *shape, str(out)]) == 0
-    assert "body 3, 3 heads" in capsys.readouterr().out
-    assert {"README.md", "config.json", "model.safetensors", "tokenizer.json"} <= {path.name for path in out.iterdir()}
-    ranker = Ranker.load(out)
-    assert ranker.encoder.max_length == 128
-    ids = ranker.encoder.tokenizer("where is the boat ?", "the boat is here", return_tensors="pt")
-    assert ids["token_type_ids"].any()
-    expected = plain_forward(released(), "electra", 3, 1, 3, **{name: ids[name] for name in batch()})[0, 1]
-    ranked = ranker.rank("where is the boat ?", ["the boat is here"])
-    assert ranked[0].score == pytest.approx(expected.item(), abs=1e-5)
-    assert f"base_model: {name}" in (out / "README.md").read_text()
-    assert str(local_backbone) not in (out / "README.md").read_text()
 
 
 def saved(content, **options):
@@ -266,22 +228,19 @@ GARBAGE = {  # what a file holds, words of what is said of it
 
 
 @pytest.mark.parametrize(("content", "words"), GARBAGE.values(), ids=GARBAGE)
-def test_a_file_that_is_no_released_model_is_one_line_that_names_it_whatever_the_hub_says(
-    tmp_path, monkeypatch, capsys, content, words, recwarn
+def test_a_file_that_is_no_released_model_is_one_line_that_names_it_and_nothing_in_it_runs(
+    tmp_path, monkeypatch, content, words, recwarn
 ):
     monkeypatch.chdir(tmp_path)
-    Path("odd.pt").write_bytes(content)
-    assert main(["import-cerberus", "odd.pt", "out", "--backbone", "no/such-encoder"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("as2 import-cerberus: odd.pt: expected ")
-    assert words in said
-    assert (said.count("\n"), len(recwarn), [path.name for path in tmp_path.iterdir()]) == (1, 0, ["odd.pt"])
+    (tmp_path / "odd.pt").write_bytes(content)
+    with pytest.raises(ValueError, match=r"^odd\.pt: expected ") as raised:
+        cerberus.read("odd.pt")
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert not recwarn
+    assert [path.name for path in tmp_path.iterdir()] == ["odd.pt"]
 
 
-def test_an_import_that_fails_is_one_line_and_writes_nothing(local_backbone, capsys):
-    file, out = str(local_backbone / "cerberus_model.pt"), local_backbone / "released"
-    command = ["import-cerberus", file, "--backbone", "google/electra-base-discriminator", str(out)]
-    assert main([*command, "--heads", "2"]) == 2
-    assert main([command[0], str(local_backbone / "none.pt"), *command[2:]]) == 2
-    assert capsys.readouterr().err.count("\n") == 2
-    assert not out.exists()
+def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        cerberus.read(tmp_path / "none.pt")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from as2lib.metrics import cost, pruning
 from as2lib.metrics.cascade import replay
 from as2lib.models import lexical
-from as2lib.models.sequential import SequentialReranker
+from as2lib.models.sequential import SequentialReranker, falling_scores
 
 
 def reading(*columns):
@@ -20,7 +20,10 @@ def test_the_rule_worked_by_hand_where_those_dropped_later_stand_before_those_dr
     scores = {"cheap": [0.9, 0.1, 0.5, 0.7, 0.3], "dear": [0.2, 0.99, 0.8, 0.6, 0.95]}
     ranking = reading("cheap", "dear").rank(scores, 0.4)  # drops floor(0.4 · 5) = 2: candidates 4 and 1
     assert ranking.order.tolist() == [2, 3, 0, 4, 1]
-    assert ranking.scores.tolist() == [0.2, 0.1, 0.8, 0.6, 0.3]
+    assert ranking.stage_scores.tolist() == [0.2, 0.1, 0.8, 0.6, 0.3]
+    assert ranking.stages.tolist() == [1, 0, 1, 1, 0]
+    # 0.2 is the lowest that was kept: 0.3 and 0.1, which fell before, go 0.1 down together, and the gap
+    assert ranking.scores.tolist() == pytest.approx([0.2, -1e-6, 0.8, 0.6, 0.2 - 1e-6], abs=1e-12)
     assert ranking.survivors == (5, 3)
     scores = {"a": [4, 3, 2, 1], "b": [1, 2, 9, 9], "c": [5, 5, 5, 5]}
     assert reading("a", "b", "c").rank(scores, [0.25, 0.4]).order.tolist() == [1, 2, 0, 3]
@@ -58,7 +61,7 @@ def test_questions_are_pruned_each_on_its_own_in_first_seen_order():
     assert first.survivors == second.survivors == (3, 2)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_order_is_that_of_a_naive_loop_and_the_replay_of_stored_scores_agrees(data):
     stages = data.draw(st.integers(1, 4))
@@ -79,6 +82,23 @@ def test_order_is_that_of_a_naive_loop_and_the_replay_of_stored_scores_agrees(da
         assert found.position[own][ranking.order.numpy()].tolist() == list(range(len(own)))
         assert ranking.survivors == tuple(int((found.last[own] >= stage).sum()) for stage in range(stages))
         assert ranking.survivors == tuple(cost.survivors(stages, alpha, len(own)))
+        falling, by_stage = ranking.scores[ranking.order], ranking.stages[ranking.order]
+        assert (falling.diff() <= 0).all()
+        assert (falling.diff()[by_stage.diff() < 0] < 0).all()  # a dropped candidate is below every kept one
+        last = ranking.stages == stages - 1
+        assert torch.equal(ranking.scores[last], ranking.stage_scores[last])
+
+
+def test_scores_that_fall_already_are_left_as_they_are():
+    scores, stages = numpy.array([5.0, 4.0, 1.0, 0.5]), numpy.array([1, 1, 0, 0])
+    assert falling_scores(scores, stages, numpy.zeros(4, int)).tolist() == scores.tolist()
+
+
+def test_each_question_is_shifted_by_itself():
+    scores, stages, question = [0.0, 3.0, 0.0, -3.0], numpy.array([1, 0, 1, 0]), [0, 0, 1, 1]
+    falling = falling_scores(scores, stages, question)
+    assert falling[1] < falling[0] == 0
+    assert falling[3] == -3
 
 
 @pytest.mark.parametrize(
