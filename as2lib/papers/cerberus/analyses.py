@@ -268,3 +268,50 @@ def alikeness(tables: Mapping[str, pandas.DataFrame]) -> float:
     for a, b in combinations(tables.values(), 2):
         correlations.append(rank_correlation(a["score"], b["score"], a["question_id"]).mean())
     return float(numpy.mean(correlations))
+
+
+# ---------------------------------------------------------------- the paper's tests (notebook 07)
+
+
+def headline(
+    scores: pandas.DataFrame, pairs: Sequence[tuple[str, str]], published: pandas.DataFrame
+) -> pandas.DataFrame:
+    """`results.compare` of the pairs named in advance, with `p Holm`: their permutation tests corrected together."""
+    tests = results.compare(scores, pairs, published)
+    tests.insert(4, "p Holm", significance.holm(tests["p"]))
+    return tests
+
+
+def papers_tests(scores: pandas.DataFrame, pairs: Sequence[tuple[str, str]]) -> pandas.DataFrame:
+    """The tests named under Table 2, of each question's AP (mean over seeds): one row a pair, index (a, b).
+
+    Wilcoxon p: signed-rank, Pratt; effect: matched-pairs rank-biserial correlation; Spearman, Spearman p: of the two
+    systems' values over questions, from which the paper reads equality.  Both p are corrected for the pairs (Holm).
+    """
+    tests = [significance.compare(results.over_seeds(scores, a), results.over_seeds(scores, b)) for a, b in pairs]
+    rows = [
+        {
+            "difference": 100 * test.difference,
+            "Wilcoxon p": test.wilcoxon_p,
+            "effect": test.effect,
+            "Spearman": test.spearman,
+            "Spearman p": test.spearman_p,
+        }
+        for test in tests
+    ]
+    table = pandas.DataFrame(rows, index=pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]))
+    corrected = {name: significance.holm(table[name]) for name in ("Wilcoxon p", "Spearman p")}
+    return table.assign(**corrected)
+
+
+def questions_needed(scores: pandas.DataFrame, tests: pandas.DataFrame) -> pandas.Series:
+    """For each pair of `results.compare`: how many questions it takes to tell zero from the published.
+
+    NaN where the paper has no difference, or one of 0.
+    """
+    needed = {}
+    for (a, b), published in tests["published"].items():
+        values = results.over_seeds(scores, a), results.over_seeds(scores, b)
+        known = not pandas.isna(published) and published != 0
+        needed[a, b] = significance.questions_to_decide(*values, published / 100) if known else numpy.nan
+    return pandas.Series(needed, dtype="Float64").astype("Int64")
