@@ -54,15 +54,17 @@ def fit(
     group: Annotated[str | None, typer.Option(help="all runs of a group")] = None,
 ) -> None:
     """Make runs: fits and what is derived from them, with what they are made from."""
-    from as2lib.study.make import make_all
+    from as2lib.study.make import make_all, make_group
 
     loaded = Study.load(study)
-    names = list(runs or [])
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+
     if group is not None:
-        if group not in loaded.store.groups:
-            raise KeyError(f"no group {group!r}; there are {', '.join(loaded.store.groups)}")
-        names += loaded.store.groups[group]
-    make_all(loaded, names or list(loaded.plan), model=bool(runs), say=lambda line: print(line, flush=True))
+        make_group(loaded, group, say)
+    if runs or group is None:
+        make_all(loaded, list(runs or loaded.plan), model=bool(runs), say=say)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -78,8 +80,8 @@ def study(
     loaded, root = Study.load(study), find_root()
     if not (root / "Snakefile").exists():
         raise FileNotFoundError(
-            f"{root}: expected the repository's Snakefile and notebooks, got none: pages are made in a clone (cd there, "
-            f"or AS2_ROOT=CLONE); `as2 fit {loaded.name}` makes the runs alone, anywhere"
+            f"{root}: expected the repository's Snakefile and notebooks, got none: pages are made in a clone (cd "
+            f"there, or AS2_ROOT=CLONE); `as2 fit {loaded.name}` makes the runs alone, anywhere"
         )
     _hold_lock(loaded.name)
     literal = os.environ.get(AUTO) or computed_in("auto")
@@ -164,9 +166,10 @@ def check(
         from as2lib.report import check
 
         lines = [f"moved: {line}" for line in check.moved(loaded)] + findings.broken(loaded)
-        check.write_manifest(loaded)
     for line in lines:
         print(line, file=sys.stderr)
+    if not (store or lines):
+        check.write_manifest(loaded)
     if marker and not lines:
         graph.mark(marker, [])
     raise typer.Exit(int(bool(lines)))

@@ -77,6 +77,17 @@ def make_all(
     return made
 
 
+def make_group(study: "Study", group: str, say: Callable[[str], None] | None = None) -> None:
+    """Make those runs of a group that the study misses: their weights too, where other runs are made from them."""
+    store = study.store
+    if group not in store.groups:
+        raise KeyError(f"no group {group!r}; there are {', '.join(store.groups)}")
+    needed = store.needed(list(study.plan))
+    for weights in (True, False):
+        names = [name for name in store.groups[group] if needed.get(name) is weights]
+        make_all(study, names, model=weights, say=say)
+
+
 def _bar(names: list[str], say: Callable[[str], None] | None) -> Any:
     if say or not names:
         return names

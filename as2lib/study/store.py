@@ -152,8 +152,9 @@ class Store:
 
     # ------------------------------------------------------------ identities
 
-    def identity(self, name: str) -> str:
+    def identity(self, run: Run | str) -> str:
         """SHA-256 over everything that was asked of the run; the same wherever its data and weights are the same."""
+        name = run.name if isinstance(run, Run) else run
         if name not in self._identities:
             self._identities[name] = json_sha256(self.ingredients(name))
         return self._identities[name]
@@ -274,7 +275,12 @@ class Store:
 
     def missing(self, names: list[str], model: bool = False) -> list[str]:
         """What has to be made for these scores, or models, parents first; parents only where a child needs them."""
-        wanted: dict[str, bool] = {}  # name → whether its weights are needed
+        wanted = self.needed(names, model)
+        return [name for name in self.plan if name in wanted]
+
+    def needed(self, names: list[str], model: bool = False) -> dict[str, bool]:
+        """The runs that are missing for these scores, or models → whether their weights are needed."""
+        wanted: dict[str, bool] = {}
 
         def visit(run: Run, weights: bool) -> None:
             if wanted.get(run.name, -1) >= weights or self.find(run.name, weights):
@@ -289,7 +295,7 @@ class Store:
 
         for name in names:
             visit(self.planned(name), model)
-        return [name for name in self.plan if name in wanted]
+        return wanted
 
     def _needs_weights(self, run: Run, role: str, parent: Run, weights: bool) -> bool:
         """Whether a run is made from a parent's weights, not from its scores or facts alone."""
