@@ -18,10 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from as2lib.data import sets
-from as2lib.data.sets import shorten
+from as2lib.data.sets import COLUMNS, shorten
 from as2lib.paths import file_sha256
 
-COLUMNS = ("question_id", "question", "answer", "label")
 _BATCH = 8192
 DEV_SHARE = 10  # one in so many training questions is dev
 
@@ -63,7 +62,7 @@ def squad_sentences(records: Iterable[tuple[str, Record]]) -> Iterator[Row]:
         with _in_format(where, "SQuAD"):
             if record["context"] != context:  # the questions of a paragraph come one after the other
                 context = record["context"]
-                spans = ((one.start_char, one.end_char, one.text.strip()) for one in splitter(context).sents)
+                spans = ((sent.start_char, sent.end_char, sent.text.strip()) for sent in splitter(context).sents)
                 sentences = [span for span in spans if span[2]]
             starts, texts = record["answers"]["answer_start"], record["answers"]["text"]
             first, last = (starts[0], starts[0] + len(texts[0])) if len(starts) else (-1, -1)
@@ -89,10 +88,10 @@ def natural_paragraphs(records: Iterable[tuple[str, Record]]) -> Iterator[Row]:
             candidates, annotations = record["long_answer_candidates"], record["annotations"]
             if isinstance(candidates, dict):  # as on the hub
                 ranges = zip(candidates["start_token"], candidates["end_token"], candidates["top_level"], strict=True)
-                chosen = {one["candidate_index"] for one in annotations["long_answer"]}
+                chosen = {answer["candidate_index"] for answer in annotations["long_answer"]}
             else:
-                ranges = [(one["start_token"], one["end_token"], one["top_level"]) for one in candidates]
-                chosen = {one["long_answer"]["candidate_index"] for one in annotations}
+                ranges = [(part["start_token"], part["end_token"], part["top_level"]) for part in candidates]
+                chosen = {annotation["long_answer"]["candidate_index"] for annotation in annotations}
             paragraphs = []
             for number, (start, end, top_level) in enumerate(ranges):
                 if top_level and start < len(tokens) and tokens[start].upper() == "<P>":
@@ -175,12 +174,14 @@ def _json_records(path: Path) -> Iterator[tuple[str, Record]]:
 def _squad_json(name: str, content: Record) -> Iterator[tuple[str, Record]]:
     with _in_format(name, "SQuAD"):
         paragraphs = [paragraph for article in content["data"] for paragraph in article["paragraphs"]]
-        asked = [(paragraph["context"], one, one["id"]) for paragraph in paragraphs for one in paragraph["qas"]]
-    for context, one, identifier in asked:
+        questions = [
+            (paragraph["context"], entry, entry["id"]) for paragraph in paragraphs for entry in paragraph["qas"]
+        ]
+    for context, entry, identifier in questions:
         where = f"{name}, question {identifier}"
         with _in_format(where, "SQuAD"):
-            answers = {key: [answer[key] for answer in one["answers"]] for key in ("text", "answer_start")}
-            record = {"id": identifier, "question": one["question"], "context": context, "answers": answers}
+            answers = {key: [answer[key] for answer in entry["answers"]] for key in ("text", "answer_start")}
+            record = {"id": identifier, "question": entry["question"], "context": context, "answers": answers}
         yield where, record
 
 
@@ -206,8 +207,8 @@ def _in_format(where: str, format: str) -> Iterator[None]:
     try:
         yield
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        told = f"none with {error}" if isinstance(error, KeyError) else shorten(str(error))
-        raise ValueError(f"{where}: expected a record of {format}, got {told}") from None
+        problem = f"none with {error}" if isinstance(error, KeyError) else shorten(str(error))
+        raise ValueError(f"{where}: expected a record of {format}, got {problem}") from None
 
 
 def _asnq_lines(path: Path) -> Iterator[tuple[str, str, str, str]]:

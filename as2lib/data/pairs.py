@@ -26,12 +26,11 @@ import pyarrow.parquet as parquet
 from datasets import Dataset, DatasetInfo, Features, Value
 
 from as2lib.data import builders, sample, sets
-from as2lib.data.sets import SPLITS, note, shorten
+from as2lib.data.sets import COLUMNS, SPLITS, note, shorten
 from as2lib.data.tables import NAMES, Table, checked, in_memory, read, run_starts, selected, together
 from as2lib.metrics.ranking import POLICIES
 from as2lib.paths import whole_file, work_folder
 
-COLUMNS = ("question_id", "question", "answer", "label")
 FEATURES = Features({name: Value("int8" if name == "label" else "string") for name in NAMES})
 LARGE = 64 << 20  # bytes of text past which pairs are kept on disk
 SHARES = {"dev": 0.1, "test": 0.2}  # of the questions; the others are for training
@@ -260,10 +259,9 @@ class Leaks(NamedTuple):
 def leaks(a: Dataset, b: Dataset) -> Leaks:
     """The questions, and the pairs, of `a` that are in `b` as well; texts are compared by `plain`."""
     first, second = (_plain_pairs(pairs) for pairs in (a, b))
-    asked = {question for question, _ in second.values()}
-    questions = dict.fromkeys(text for (text, _), (question, _) in first.items() if question in asked)
-    known = set(second.values())
-    return Leaks(list(questions), [texts for texts, same in first.items() if same in known])
+    second_questions, second_pairs = {question for question, _ in second.values()}, set(second.values())
+    questions = dict.fromkeys(text for (text, _), (question, _) in first.items() if question in second_questions)
+    return Leaks(list(questions), [texts for texts, compared in first.items() if compared in second_pairs])
 
 
 def plain(text: str) -> str:

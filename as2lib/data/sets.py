@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from as2lib.data import sample
 from as2lib.paths import file_sha256, find_root, local_folder
 
+COLUMNS = ("question_id", "question", "answer", "label")
 SPLITS = ("train", "dev", "test")
 SUFFIXES = ("tsv", "csv", "jsonl", "parquet")
 SAMPLES = {**{name: tuple(mix.questions) for name, mix in sorted(sample.MIXES.items())}, sample.UNLABELLED: SPLITS[:1]}

@@ -47,8 +47,7 @@ def checked(
     gets `<run_ids>-1`, …; None: equal questions get one id, a hash of their text that no file's own ids are.
     Raises ValueError in one line that says where, what was expected and what came.
     """
-    begun: dict[str, tuple[str, str]] = {}  # question_id → (its question, the row that it begins at)
-    last, runs, empty = None, 0, True
+    questions, empty = _Questions(apart, run_ids), True
     for file, first, table in tables:
         if not len(table):
             continue
@@ -58,40 +57,58 @@ def checked(
             return f"{file}, row {first + row + 1}"
 
         columns = {key: _text(table[key], key, where) for key in NAMES if key != "label" and key in table.column_names}
-        begins = run_starts(columns["question"])
-        if "question_id" in columns:
-            begins |= run_starts(columns["question_id"])
-        starts = np.flatnonzero(begins)
-        questions = columns["question"].take(pa.array(starts)).to_pylist()
-        names: list[str | None] = [None] * len(starts)
-        if "question_id" in columns:
-            names = columns["question_id"].take(pa.array(starts)).to_pylist()
-        for number, (row, question) in enumerate(zip(starts.tolist(), questions, strict=True)):
-            going_on = row == 0 and last is not None and question == last[1] and names[number] in (None, last[0])
-            if names[number] is None:
-                runs += not going_on
-                digest = hashlib.sha256(question.encode()).hexdigest()
-                names[number] = f"{run_ids}-{runs}" if run_ids else f"q-{digest[:12]}"
-            last = (names[number], question)
-            asked, at = begun.setdefault(names[number], (question, where(row)))
-            if asked != question:
-                raise ValueError(
-                    f"{where(row)}: expected one question a question_id, got {shorten(names[number])} for "
-                    f"{shorten(question)}, after {shorten(asked)} in {at}; give each its own id"
-                )
-            if not (apart or going_on) and at != where(row):
-                raise ValueError(
-                    f"{where(row)}: expected the rows of a question together, got question_id {shorten(names[number])} "
-                    f"again, first in {at}; sort the rows by question"
-                )
-        if "question_id" not in columns:
-            sizes = np.diff(np.append(starts, len(table)))
-            columns["question_id"] = pa.chunked_array([np.repeat(np.array(names, object), sizes)], pa.string())
+        columns["question_id"] = questions.ids(columns.get("question_id"), columns["question"], where)
         if labelled:
             columns["label"] = _labels(table["label"], where)
         yield pa.table({key: columns[key] for key in NAMES if key in columns})
     if empty:
         raise ValueError(f"{name}: expected at least one row, got none")
+
+
+class _Questions:
+    """The questions of a set, table by table: the id of each, and the row that it begins at."""
+
+    def __init__(self, apart: bool, run_ids: str | None):
+        self.apart, self.run_ids = apart, run_ids
+        self.first: dict[str, tuple[str, str]] = {}  # question_id → (its text, its first row)
+        self.last: tuple[str, str] | None = None  # question_id and text of the row before
+        self.runs = 0
+
+    def ids(self, ids: pa.ChunkedArray | None, texts: pa.ChunkedArray, where: Callable[[int], str]) -> pa.ChunkedArray:
+        """The ids of a table's rows, as they are, or else new ones.  Raises ValueError as `checked` does."""
+        begins = run_starts(texts) if ids is None else run_starts(texts) | run_starts(ids)
+        rows = np.flatnonzero(begins)
+        starts = pa.array(rows)
+        run_texts = texts.take(starts).to_pylist()
+        run_ids = [None] * len(rows) if ids is None else ids.take(starts).to_pylist()
+        for run, (row, text) in enumerate(zip(rows.tolist(), run_texts, strict=True)):
+            run_ids[run] = run_ids[run] or self._new_id(text)
+            if (run_ids[run], text) != self.last:
+                self._begin(run_ids[run], text, where(row))
+            self.last = (run_ids[run], text)
+        if ids is not None:
+            return ids
+        sizes = np.diff(np.append(rows, len(texts)))
+        return pa.chunked_array([np.repeat(np.array(run_ids, object), sizes)], pa.string())
+
+    def _new_id(self, text: str) -> str:
+        if self.run_ids is None:
+            return f"q-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        self.runs += self.last is None or text != self.last[1]
+        return f"{self.run_ids}-{self.runs}"
+
+    def _begin(self, question_id: str, text: str, row: str) -> None:
+        first_text, first_row = self.first.setdefault(question_id, (text, row))
+        if first_text != text:
+            raise ValueError(
+                f"{row}: expected one question a question_id, got {shorten(question_id)} for {shorten(text)}, after "
+                f"{shorten(first_text)} in {first_row}; give each its own id"
+            )
+        if first_row != row and not self.apart:
+            raise ValueError(
+                f"{row}: expected the rows of a question together, got question_id {shorten(question_id)} again, "
+                f"first in {first_row}; sort the rows by question"
+            )
 
 
 def _text(column: pa.ChunkedArray, key: str, where: Callable[[int], str]) -> pa.ChunkedArray:
@@ -355,15 +372,15 @@ def _columns(names: Sequence[Any], name: str, labelled: bool) -> dict[str, Any]:
     for their in names:
         theirs.setdefault(re.sub(r"[^a-z0-9]", "", str(their).lower()), their)
     columns = {}
-    for ours, called in NAMES.items():
-        their = next((theirs[word] for word in called.split() if word in theirs), None)
+    for ours, words in NAMES.items():
+        their = next((theirs[word] for word in words.split() if word in theirs), None)
         if their is not None and (labelled or ours != "label"):
             columns[ours] = their
     missing = [ours for ours in ("question", "answer", "label")[: 3 if labelled else 2] if ours not in columns]
     if missing:
-        called = "; ".join(f"{ours} ({', '.join(NAMES[ours].split()[:4])}, …)" for ours in missing)
+        wanted = "; ".join(f"{ours} ({', '.join(NAMES[ours].split()[:4])}, …)" for ours in missing)
         error = NoLabels if missing == ["label"] else ValueError
-        raise error(f"{name}: expected a column for {called}; got {_listed(names) or 'none'}")
+        raise error(f"{name}: expected a column for {wanted}; got {_listed(names) or 'none'}")
     if twice := [their for their in columns.values() if list(names).count(their) > 1]:
         raise ValueError(f"{name}: expected each column once, got {_listed(twice)} again")
     silent = _SILENT if labelled else {*_SILENT, *NAMES["label"].split()}

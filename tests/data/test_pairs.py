@@ -7,7 +7,16 @@ import pandas as pd
 import pytest
 from datasets import Dataset
 
-from as2lib.data import leaks, load_pairs, load_splits, load_unlabelled, order_means_something, pairs, save_pairs
+from as2lib.data import (
+    leaks,
+    load_pairs,
+    load_splits,
+    load_unlabelled,
+    order_means_something,
+    pairs,
+    save_pairs,
+    tables,
+)
 from as2lib.data.pairs import (
     COLUMNS,
     concatenate,
@@ -260,6 +269,17 @@ def test_a_set_whose_order_means_nothing_is_laid_by_hash_and_old_positions_are_k
 
 
 # Known sets
+
+
+@pytest.mark.usefixtures("any_content")
+def test_ids_of_selqa_are_its_runs_of_equal_questions_wherever_a_batch_ends(tmp_path, root, monkeypatch):
+    texts = ["Who?", "Who?", "When?", "When?", "When?", "Who?"]
+    rows = pd.DataFrame({"question": texts, "candidate": list("abcdef"), "label": 1})
+    rows.to_csv(tmp_path / "test.tsv", sep="\t", index=False)
+    (root / "params" / "local.yaml").write_text(f"local: {{selqa: {tmp_path}}}")
+    for batch in (1, 2, 3, 8192):
+        monkeypatch.setattr(tables, "_BATCH", batch)
+        assert load_pairs("selqa", "test")["question_id"][:] == [f"test-{n}" for n in (1, 1, 2, 2, 2, 3)]
 
 
 def test_the_embedded_corpus_is_loaded_by_its_name_with_a_seed():
