@@ -159,10 +159,9 @@ def print_metrics(
 
 
 def print_values(name: str, values: pd.DataFrame, note: str) -> None:
-    means = "   ".join(
-        f"{ranking.MEANS.get(measure, measure)} {100 * values[measure].mean():.2f}" for measure in values
-    )
-    print(f"{name:<9} {means}   ({len(values)} questions, {note})", flush=True)
+    means = {ranking.MEANS.get(measure, measure): 100 * values[measure].mean() for measure in values}
+    line = "   ".join(f"{measure} {mean:.2f}" for measure, mean in means.items())
+    print(f"{name:<9} {line}   ({len(values)} questions, {note})", flush=True)
 
 
 # ---------------------------------------------------------------- runs under judgements
@@ -193,10 +192,8 @@ def read_judgements(source: str, run: pd.DataFrame, split: str | None = None) ->
         ids = {"question_id": table["question_id"].map(trec.field), "candidate_id": names.map(trec.field)}
         return pd.DataFrame({**ids, "grade": table["label"]})
 
-    numbered, by_id = (
-        named(candidate_names(table.drop(columns="candidate_id", errors="ignore"))),
-        named(candidate_names(table)),
-    )
+    numbered = named(candidate_names(table.drop(columns="candidate_id", errors="ignore")))
+    by_id = named(candidate_names(table))
     matches = [judgements["candidate_id"].isin(known).sum() for judgements in (numbered, by_id)]
     return by_id if matches[1] >= matches[0] else numbered
 
@@ -215,14 +212,14 @@ def print_coverage(run: pd.DataFrame, judgements: pd.DataFrame) -> None:
     """What the two do not have in common, a line for each count that is not 0."""
     coverage = trec.coverage(run, judgements)
     lines = {
-        f"{coverage.unjudged_questions} questions of the run have no judgement: not counted": coverage.unjudged_questions,
-        f"{coverage.missing_questions} judged questions are not in the run: counted as 0": coverage.missing_questions,
-        f"{coverage.unjudged_candidates} candidates have no judgement: incorrect": coverage.unjudged_candidates,
-        f"{coverage.missing_candidates} correct candidates are not in the run: not found": coverage.missing_candidates,
+        "questions of the run have no judgement: not counted": coverage.unjudged_questions,
+        "judged questions are not in the run: counted as 0": coverage.missing_questions,
+        "candidates have no judgement: incorrect": coverage.unjudged_candidates,
+        "correct candidates are not in the run: not found": coverage.missing_candidates,
     }
     for line, count in lines.items():
         if count:
-            print(f"as2: {line}", file=sys.stderr)
+            print(f"as2: {count} {line}", file=sys.stderr)
 
 
 def evaluate(

@@ -1,4 +1,4 @@
-"""`as2 init`: a study of one's own pairs, a file that reads from top to bottom, its sizes and budgets fitted to them."""
+"""`as2 init`: a study of one's own pairs: a file that reads from top to bottom, its budgets fitted to them."""
 
 import math
 import re
@@ -25,8 +25,8 @@ RATES = (3e-5, 4e-5, 6e-5)  # of the three teachers, where they are one encoder
 ABOVE = {  # what stands above a section of the file
     "data": "Pair sets as a file, or as source:split.",
     "backbones": "The teachers' places in the papers: large is the teacher, base the student's size.",
-    "fit": "steps of batch_size pairs; warmup: their share with a rising rate; evaluate_every: steps between evaluations "
-    "on dev,\n# whose best weights are kept; patience: evaluations without a better dev MAP before a fit stops.",
+    "fit": "steps of batch_size pairs; warmup: their share with a rising rate; evaluate_every: steps between evaluations\n"
+    "# on dev, whose best weights are kept; patience: evaluations without a better dev MAP before a fit stops.",
     "distillation": "alpha: weight of the hard loss; tau: temperature.",
     "mhs": "The student with heads.  body: layers that they share.",
     "seeds": "Of the headline rows; grid_seeds are those of ablations.",

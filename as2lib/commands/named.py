@@ -37,7 +37,7 @@ def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> "Ranker":
 
 
 def model_folder(name: str, load_study: LoadStudy) -> str | Path:
-    """Where the weights of a name are: its folder, that of a study's run, which is made where it is missing, or itself."""
+    """Where the weights of a name are: its folder, that of a study's run, made where it is missing; or itself."""
     if (folder := on_disk(name)) is not None:
         return folder
     if is_lexical(name):

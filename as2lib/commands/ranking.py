@@ -138,15 +138,14 @@ def lines_of_questions(lines: Iterable[str], name: str) -> Iterator[Question]:
             content = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{name}, row {row}: expected a JSON object, got {shorten(str(error))}") from None
-        candidates = (
-            next((content[key] for key in LISTS if key in content), None) if isinstance(content, dict) else None
-        )
-        text = content.get("question", content.get("query")) if isinstance(content, dict) else None
+        fields = content if isinstance(content, dict) else {}
+        text = fields.get("question", fields.get("query"))
+        candidates = next((fields[key] for key in LISTS if key in fields), None)
         texts = [text, *candidates] if isinstance(candidates, list) else [None]
         if len(texts) < 2 or not all(isinstance(text, str) and text.strip() for text in texts):
             expected = 'expected a "question" and a list of "candidates", texts, none empty'
             raise ValueError(f"{name}, row {row}: {expected}; got {shorten(content)}")
-        identity = next((content[key] for key in ("question_id", "id", "qid") if key in content), row)
+        identity = next((fields[key] for key in ("question_id", "id", "qid") if key in fields), row)
         yield Question(str(identity), text, candidates)
 
 
