@@ -187,10 +187,11 @@ def own_teacher(agreements: Mapping[str, pandas.DataFrame]) -> pandas.DataFrame:
     return pandas.DataFrame.from_dict(rows, orient="index").assign(teachers=k).rename_axis("measure")
 
 
-def own_teacher_test(seeds: Sequence[Seed]) -> significance.Comparison:
+def own_teacher_test(seeds: Sequence[Seed]) -> pandas.DataFrame:
     """Paired over answered questions: a head's rank correlation with its own teacher against the other heads' with it.
 
     Each question's value is the mean over teachers and seeds; one where a score is constant for some pair is left out.
+    Returns one row `own teacher`: difference, low, high, p (permutation of the mean), questions.
     """
     own, others = [], []
     for seed in seeds:
@@ -200,7 +201,9 @@ def own_teacher_test(seeds: Sequence[Seed]) -> significance.Comparison:
                 (own if i == j else others).append(correlation)
     means = [pandas.concat(part, axis=1).mean(axis=1, skipna=False) for part in (own, others)]
     both = pandas.concat(means, axis=1).dropna()
-    return significance.compare(both[0], both[1])
+    test = significance.compare(both[0], both[1])
+    row = {"difference": test.difference, "low": test.low, "high": test.high, "p": test.p, "questions": test.n}
+    return pandas.DataFrame([row], index=["own teacher"])
 
 
 def majorities(seeds: Sequence[Seed]) -> pandas.DataFrame:
