@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 import torch
+from datasets import Dataset
 from torch import nn
 from tqdm import tqdm
 from transformers import set_seed
@@ -26,9 +27,6 @@ from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
 from as2lib.paths import whole_file
 from as2lib.score import autocast, score
-
-if TYPE_CHECKING:
-    from datasets import Dataset
 
 LOG, CHECKPOINT = "log.jsonl", "checkpoint"  # in a fit's folder
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
@@ -175,30 +173,30 @@ def train(
         exits = len(getattr(getattr(model, "config", None), "exits", ()))
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
         state = Progress()
-        asked = {
-            "pairs": fingerprint(pairs),
-            "dev": dev and fingerprint(dev),
-            "loss": loss if isinstance(loss, str) else getattr(loss, "__qualname__", type(loss).__name__),
-            "teachers": None if logits is None else sha256(logits).hexdigest(),
-            "seed": seed,
-            "steps": steps,
-            "learning_rate": learning_rate,
-            "batch_size": batch_size,
-            "batch_tokens": batch_tokens,
-            "accumulate": accumulate,
-            "warmup": warmup,
-            "ratio": ratio,
-            "evaluate_every": every,
-            "alpha": alpha,
-            "tau": tau,
-            "settings": str(settings),
-            "unit": unit,
-            "candidates": candidates,
-            "schedule": schedule,
-            "precision": precision,
-        }
         if folder is not None:
             folder = Path(folder)
+            asked = {
+                "pairs": fingerprint(pairs),
+                "dev": dev and fingerprint(dev),
+                "loss": loss if isinstance(loss, str) else getattr(loss, "__qualname__", type(loss).__name__),
+                "teachers": None if logits is None else sha256(logits).hexdigest(),
+                "seed": seed,
+                "steps": steps,
+                "learning_rate": learning_rate,
+                "batch_size": batch_size,
+                "batch_tokens": batch_tokens,
+                "accumulate": accumulate,
+                "warmup": warmup,
+                "ratio": ratio,
+                "evaluate_every": every,
+                "alpha": alpha,
+                "tau": tau,
+                "settings": str(settings),
+                "unit": unit,
+                "candidates": candidates,
+                "schedule": schedule,
+                "precision": precision,
+            }
             state = read_checkpoint(folder / CHECKPOINT, asked, model, optimizer)
         saved = time.perf_counter()
         started = time.perf_counter() - state.seconds
@@ -224,9 +222,8 @@ def train(
             if state.step % every == 0 or state.step == steps:
                 entry = {"step": state.step, **means(state)}
                 if dev is not None:
-                    metrics = summary(
-                        dev["question_id"][:], dev["label"][:], score(model, dev, encoder, precision).score
-                    )
+                    scores = score(model, dev, encoder, precision).score
+                    metrics = summary(dev["question_id"][:], dev["label"][:], scores)
                     entry |= {"dev_MAP": metrics["MAP"], "dev_P@1": metrics["P@1"]}
                     keep_best(state, entry, model)
                     state.over = patience is not None and state.waited >= patience
@@ -284,9 +281,9 @@ def _check_rates(learning_rate: float, warmup: float) -> None:
         raise ValueError(f"warmup: expected a share of the steps, from 0 and below 1, got {warmup}")
 
 
-def _pairs(pairs: Any) -> "Dataset":
+def _pairs(pairs: Any) -> Dataset:
     """A pair table as it is, or read from what `load_pairs` takes.  Raises ValueError where it has no row."""
-    if not hasattr(pairs, "column_names"):
+    if not isinstance(pairs, Dataset):
         pairs = load_pairs(pairs)
     if len(pairs) == 0:
         raise ValueError("pairs: expected at least one, got none")
@@ -304,7 +301,7 @@ def _batches(examples: Examples, unit: str, batch_size, batch_tokens, candidates
     return QuestionBatches(examples.question, examples.labels, examples.length, size, seed, candidates)
 
 
-def share_cut(pairs: "Dataset", encoder: Any, length: numpy.ndarray, most: int = 10_000) -> float:
+def share_cut(pairs: Dataset, encoder: Any, length: numpy.ndarray, most: int = 10_000) -> float:
     """The share of pairs that an encoder cuts at its `max_length`, by `most` of those that are as long as they can be.
 
     length: (m,) tokens after the cut; of an encoder of words, whose items may be questions, all pairs are looked at.

@@ -138,6 +138,13 @@ def test_a_folder_is_a_model_with_its_encoder(tmp_path):
     torch.testing.assert_close(tiny.weights(load(tmp_path / "model")), tiny.weights(first.model))
 
 
+def test_a_student_with_heads_goes_on_from_its_folder(tmp_path):
+    first = fit(tiny.student(2, 0.02), "per_head", tiny.logits(PAIRS, 2))
+    first.save(tmp_path / "student")
+    again = train(PAIRS, tmp_path / "student", "ce_per_head", steps=1, learning_rate=1e-9, dev=DEV)
+    assert again.facts["dev_MAP"] == first.facts["dev_MAP"]
+
+
 def test_pairs_may_be_rows_in_memory():
     assert same(train(PAIRS.to_list(), tiny.classifier(), encoder=ENCODER, **SHORT), fit(tiny.classifier(), dev=None))
 
