@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import pandas
 import torch
+import transformers
 from transformers import set_seed
 
 from as2lib import fit as fitting
@@ -35,6 +36,9 @@ from as2lib.study.store import StoredRun, require_known_tensors, write_parquet, 
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()  # of a model's one file, written in no time
 
 WORD_MODELS = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}
 OF_LOSS = ("alpha", "tau", "settings", "unit", "schedule")  # of a spec, as `fit.train` takes them
@@ -158,7 +162,7 @@ def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndar
     if len(table) != len(pairs):
         expected, came = f"{len(pairs):,} pairs", f"{len(table):,}"
         raise ValueError(f"{teacher.name}: expected logits of {expected}, got {came}; remove its folder's logits/")
-    return table.to_numpy(dtype=numpy.float32)
+    return numpy.ascontiguousarray(table.to_numpy(dtype=numpy.float32))
 
 
 # ---------------------------------------------------------------- what a run starts from
