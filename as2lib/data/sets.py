@@ -157,6 +157,16 @@ def canonical(part: str) -> str:
     return f"{name}:{split}" if split else name
 
 
+def order_means_something(part: str) -> bool:
+    """Whether a ranker may read the order of a part's candidates, by the set's name: no where that says so.
+
+    Of anybody's own pairs yes, unseen; `pairs.order_means_something` looks at them.
+    """
+    source = split_part(part)[0]
+    short = None if on_disk(source) else SHORT.get(source.partition("@")[0])
+    return short is None or HUB_SETS[short].order is not None
+
+
 def resolve(source: str | Path, split: str | None = None) -> Location:
     """Where the pairs of a source and split are, without reading them.
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from as2lib.data import sets
 from as2lib.study.run import Run
 
 if TYPE_CHECKING:
@@ -169,6 +170,15 @@ def combined(
     """An ensemble of runs: of weights tuned on dev, or as `spec` says ({"combine": "mean"})."""
     spec = spec or {"combine": "weighted", "trials": study.ensemble.trials}
     return Run(f"{system}/seed-{seed}", "ensemble", spec, scored(study), seed, group, {"members": tuple(members)})
+
+
+def best_trivial(pairs: "Pairs") -> str:
+    """The scorer of the best ranker that learns nothing: ties of word overlap are broken by the candidates' order.
+
+    Plain word overlap where the order of a set means nothing, or gives the labels away.
+    """
+    parts = [*pairs.dev, *pairs.test]
+    return "overlap_then_rank" if all(map(sets.order_means_something, parts)) else "word_overlap"
 
 
 def lexical(study: "Study", scorer: str, system: str | None = None, data: dict | None = None) -> Run:

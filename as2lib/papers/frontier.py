@@ -14,6 +14,7 @@ import numpy
 import pandas
 
 from as2lib.metrics.pruning import dropped
+from as2lib.papers.building import best_trivial
 from as2lib.papers.cascade.systems import schemes
 from as2lib.papers.costs import Work, lengths, work
 from as2lib.study import results
@@ -22,8 +23,12 @@ from as2lib.study.run import Notebook, System
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-BASELINE, BASE, HEADS, LARGE = "lexical/overlap_then_rank", "base/electra", "mhs/3h1", "teacher/electra"
-FIRSTS = {"WO+RR": BASELINE, "Cosinet": "cosinet/birnn", "Compare-Aggregate": "ca/birnn"}  # cheap, before a dear one
+BASE, HEADS, LARGE = "base/electra", "mhs/3h1", "teacher/electra"
+FIRSTS = {  # cheap, before a dear one
+    "WO+RR": "lexical/overlap_then_rank",
+    "Cosinet": "cosinet/birnn",
+    "Compare-Aggregate": "ca/birnn",
+}
 LASTS = {"MHS": HEADS, "the large model": LARGE, "the teachers": "ensemble/teachers"}
 KEEPS = (2, 3, 5, 10)  # candidates of a question that a ranker leaves to the next one
 TRIVIAL, WORDS, ENCODER, ENSEMBLE, HEADED, CASCADE = KINDS = (
@@ -70,6 +75,11 @@ class Pipeline:
 def notebooks(study: "Study") -> list[Notebook]:
     systems = tuple(ranked(study).values())
     return [Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", systems)]
+
+
+def baseline(study: "Study") -> str:
+    """The system that learns nothing: CERBERUS's trivial baseline."""
+    return f"lexical/{best_trivial(study.data.target)}"
 
 
 def ranked(study: "Study") -> dict[str, System]:
@@ -159,7 +169,7 @@ def before_heads(study: "Study", alone: dict[str, Stage], beside: str) -> Iterat
 def in_a_row(study: "Study", alone: dict[str, Stage], known: dict[str, System]) -> Iterator[Pipeline]:
     """A cheap ranker leaves its best candidates to a dear one."""
     firsts = {name: system for name, system in FIRSTS.items() if system in alone}
-    longest = study.run(BASELINE).scores().groupby("question_id").size().max()
+    longest = study.run(baseline(study)).scores().groupby("question_id").size().max()
     keeps = [keep for keep in KEEPS if keep < longest]
     for (first, a), (last, b), keep in product(firsts.items(), LASTS.items(), keeps):
         label = f"{first} keeps {keep}, then {last}"

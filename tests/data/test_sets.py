@@ -151,3 +151,13 @@ def test_a_hub_that_does_not_answer_is_said_with_the_way_around_it(monkeypatch):
     monkeypatch.setattr(sets, "hub_answers", lambda: False)
     with pytest.raises(NotHere, match='add "microsoft/wiki_qa: that/folder" under "local:"'):
         load_pairs("wikiqa", "dev")
+
+
+@pytest.mark.parametrize("part", ["trecqa:test", "selqa:dev", "selqa:test>=15", "community-datasets/selqa:test"])
+def test_no_ranker_reads_an_order_that_means_nothing(part):
+    assert not sets.order_means_something(part)
+
+
+@pytest.mark.parametrize("part", ["wikiqa:test", "sample:dev", "sample@7:dev", "own/pairs.tsv", "some/set@main:test"])
+def test_the_order_of_documents_and_of_own_pairs_may_be_read(part):
+    assert sets.order_means_something(part)

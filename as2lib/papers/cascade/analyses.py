@@ -14,7 +14,7 @@ import pandas
 from as2lib.metrics import cascade
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cascade.systems import PAPER_EXITS, Scheme, recipes, schemes, sets, wide
+from as2lib.papers.cascade.systems import PAPER_EXITS, SHORT, Scheme, recipes, schemes, sets, trivial_on, wide
 from as2lib.study import results
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ METRICS = ["P@1", "MAP", "MRR", "nDCG@10"]
 
 def scores(study: "Study", where: str) -> dict[str, list[pandas.DataFrame]]:
     """What the rows of a set's table scored on it, by their labels, a table a seed; the trivial baseline first."""
-    trivial = "lexical/overlap_then_rank" if where == "target" else f"{where}/overlap_then_rank"
-    tables = {"WO+RR": [run.scores() for run in study.runs(trivial)]}
+    trivial = trivial_on(study, where)
+    tables = {SHORT[trivial.split("/")[1]]: [run.scores() for run in study.runs(trivial)]}
     return tables | {scheme.label: scored(study, scheme, where) for scheme in schemes(study, where)}
 
 
@@ -66,7 +66,7 @@ def counts(study: "Study") -> pandas.DataFrame:
             except FileNotFoundError:
                 table = None
             if table is None and split == "test":
-                table = scores(study, name)["WO+RR"][0]
+                table = study.runs(trivial_on(study, name))[0].scores()
                 table = table[table.groupby("question_id")["label"].transform("max") == 1]
             if table is not None and parts:
                 questions = table["question_id"].nunique()
@@ -104,7 +104,7 @@ def by_ratio(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> panda
     cost %: layers computed, by the formula, against the model of all layers.  floors %: with floor(alpha · m) dropped
     of m, over the answered questions.
     """
-    labels = tables["WO+RR"][0].groupby("question_id", sort=False)["label"]
+    labels = next(iter(tables.values()))[0].groupby("question_id", sort=False)["label"]
     costs = relative_costs(study, labels.size()[labels.max() > 0].to_numpy())
     table = results.mean_and_spread(results.frame(tables))[METRICS].join(costs)
     paper, rows = _published("table3"), {}

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from as2lib.papers.building import budget, splits, transferred
+from as2lib.papers.building import best_trivial, budget, splits, transferred
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from as2lib.study.params import Pairs
 
 PAPER_EXITS = (4, 6, 8, 10, 12)
+SHORT = {"overlap_then_rank": "WO+RR", "word_overlap": "WO"}
 
 
 class Scheme(NamedTuple):
@@ -99,15 +100,21 @@ def schemes(study: "Study", where: str = "wide") -> list[Scheme]:
 def trivial(study: "Study") -> list[System]:
     """The trivial baseline on the set with many candidates and on each further target."""
     return [
-        System(name := f"{where}/overlap_then_rank", f"WO+RR on {where}", "trivial", partial(_trivial, name, pairs))
+        System(trivial_on(study, where), f"{SHORT[best_trivial(pairs)]} on {where}", "trivial", make)
         for where, pairs in sets(study).items()
         if where != "target"
+        for make in [partial(_trivial, trivial_on(study, where), pairs)]
     ]
+
+
+def trivial_on(study: "Study", where: str) -> str:
+    """The system of the trivial baseline on one of `sets`: plain word overlap where the set's order means nothing."""
+    return f"{'lexical' if where == 'target' else where}/{best_trivial(sets(study)[where])}"
 
 
 def _trivial(name: str, pairs: "Pairs", seed: int) -> Run:
     data = splits(pairs.model_copy(update={"train": []}))
-    return Run(name, "lexical", {"scorer": "overlap_then_rank"}, data, seed, "lexical")
+    return Run(name, "lexical", {"scorer": best_trivial(pairs)}, data, seed, "lexical")
 
 
 def recipes(study: "Study") -> tuple[Recipe, ...]:

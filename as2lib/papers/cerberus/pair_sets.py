@@ -35,7 +35,6 @@ COUNTS = ["questions", "pairs", "correct"]
 RATES = ["candidates a question", "correct a question"]
 CASCADE = [f"Cascade {name}" for name in ("questions", *RATES)]
 TEXTS = {"question": "words a question", "answer": "words a candidate"}
-BASELINE = "overlap_then_rank"
 # Table, policy, paper, in the order in which they count: of two that count alike the later comes first.
 PUBLISHED = (
     ("cosinet", "statistics", "all", "Cosinet"),
@@ -87,11 +86,15 @@ def pairs_of(study: "Study", parts: Sequence[str]) -> Dataset | None:
         return None if scores is None else Dataset.from_pandas(scores[["question_id", "label"]], preserve_index=False)
 
 
-def baseline_scores(study: "Study", parts: Sequence[str], scorer: str = BASELINE) -> pandas.DataFrame | None:
-    """What a ranker that learns nothing scored on some parts; None where no run of it is here."""
+def baseline_scores(study: "Study", parts: Sequence[str], scorer: str | None = None) -> pandas.DataFrame | None:
+    """What a ranker that learns nothing scored on some parts; None where no run of it is here.
+
+    scorer: which one; any that is here, where it is None.
+    """
     for name, run in study.plan.items():
         for split in ("dev", "test"):
-            if run.spec.get("scorer") == scorer and tuple(run.data.get(split, ())) == tuple(parts):
+            ranks = run.kind == "lexical" and scorer in (None, run.spec["scorer"])
+            if ranks and tuple(run.data.get(split, ())) == tuple(parts):
                 stored = study.store.find(name)
                 if stored is not None:
                     return stored.scores(split)

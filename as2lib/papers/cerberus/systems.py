@@ -14,6 +14,7 @@ from as2lib.papers.building import (
     SIZES,
     adapted,
     adapting,
+    best_trivial,
     combined,
     distilling,
     from_encoder,
@@ -121,12 +122,17 @@ def with_own_seeds(rows: "Callable[[Study], list[System]]") -> "Callable[[Study]
 
 @with_own_seeds
 def trivial(study: "Study") -> list[System]:
-    """What every table shows as a baseline: rankers that learn nothing (Cosinet, section 2.1)."""
+    """What every table shows as a baseline: rankers that learn nothing (Cosinet, section 2.1), the best one last.
+
+    Those that read the order of the candidates are left out where it means nothing.
+    """
     labels = {
         "reciprocal_rank": "original order (RR)",
         "word_overlap": "word overlap (WO)",
         "overlap_then_rank": "word overlap, then order (WO+RR)",
     }
+    if best_trivial(study.data.target) == "word_overlap":
+        labels = {"word_overlap": labels["word_overlap"]}
     return [
         System(f"lexical/{scorer}", label, "trivial", lambda seed, scorer=scorer: lexical(study, scorer))
         for scorer, label in labels.items()

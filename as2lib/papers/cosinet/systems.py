@@ -120,7 +120,7 @@ def fit(study: "Study", encoder: str, shape: str, seed: int, related: bool = Tru
     if vectors["source"] == "ppmi":
         data["vocabulary"] = vocabulary(study)
     name = f"{encoder}/{shape}{'' if related else '-unrelated'}/seed-{seed}"
-    return Run(name, "fit", spec, data, seed, "cosinet" if encoder == "cosinet" else "ca")
+    return Run(name, "fit", spec, data, seed, encoder, precision=settings.precision)
 
 
 def over_shuffled(study: "Study", run: str, seed: int) -> Run:

@@ -7,7 +7,7 @@ import pandas
 from scipy.stats import binomtest
 
 from as2lib.metrics import ranking, threshold
-from as2lib.papers.govern.systems import ALIKE, BASELINE, TABLE_4
+from as2lib.papers.govern.systems import ALIKE, TABLE_4, baseline
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -36,7 +36,7 @@ def counts(study: "Study") -> pandas.DataFrame:
             if split == "train":
                 rows[split] = {"pairs": study.runs("govern/ca-mkd")[0].facts.get("pairs")}
             else:
-                table = study.run(BASELINE).scores(split)
+                table = study.run(baseline(study)).scores(split)
                 rows[split] = {"questions": table["question_id"].nunique(), "pairs": len(table)}
     table = pandas.DataFrame.from_dict(rows, orient="index", columns=["questions", "pairs"])
     paper = _published("table1").set_index("dataset")[["questions", "pairs"]].add_prefix("published ")
@@ -95,7 +95,7 @@ def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
 
 def single_teacher(study: "Study") -> pandas.DataFrame:
     """Table 4: five teachers of one size, then one of them replaced; and the three teachers by themselves."""
-    names = [BASELINE, f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse"]
+    names = [baseline(study), f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse"]
     names += [f"govern/fold-{TABLE_4}", f"govern/teacher-{len(study.govern.teachers)}", "govern/worse-teacher"]
     rows = table(study, [study.systems[name] for name in names], "table4")
     return rows[["seeds", "parameters", AUC, f"{AUC} ±", *rows.filter(like=f"published {AUC}")]]
