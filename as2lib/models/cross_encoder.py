@@ -198,7 +198,9 @@ def configuration(name: str | Path) -> PretrainedConfig:
     """The configuration of a hub name or a folder, with two classes."""
     origin, revision = model_origin(name)
     with _one_line(origin):
-        return AutoConfig.from_pretrained(origin, revision=revision, num_labels=CLASSES)
+        config = AutoConfig.from_pretrained(origin, revision=revision)
+    config.num_labels = CLASSES
+    return config
 
 
 def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:

@@ -15,6 +15,7 @@ from transformers import (
     RobertaForSequenceClassification,
     XLMRobertaForSequenceClassification,
 )
+from transformers.modeling_outputs import BaseModelOutput
 
 FAMILIES = ("albert", "bert", "electra", "roberta", "xlm-roberta")
 CLASSIFIERS = (  # whose classifier reads nothing but the first token
@@ -72,9 +73,7 @@ class FirstTokenAlbert(nn.Module):
         self.embedding_hidden_mapping_in = encoder.embedding_hidden_mapping_in
         self.albert_layer_groups = encoder.albert_layer_groups
 
-    def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, **_: Any):
-        from transformers.modeling_outputs import BaseModelOutput
-
+    def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, **_: Any) -> BaseModelOutput:
         hidden = self.embedding_hidden_mapping_in(hidden)
         depth, groups = self.config.num_hidden_layers, self.albert_layer_groups
         layers = [layer for i in range(depth) for layer in groups[i * len(groups) // depth].albert_layers]

@@ -1,7 +1,7 @@
 """A convolution over the words of each text, and its greatest value a filter: what Cosinet and its rival read with.
 
 It computes what `nn.Conv1d(padding="same")`, a maximum over the words and ReLU compute, and its parameters are those of
-`nn.Conv1d`; a step of Cosinet takes a fifth of the time that it takes with that (`python -m bench cosinet`).
+`nn.Conv1d`; a step of Cosinet over twelve questions takes a fifth of the time that it takes with that.
 Cosinet's paper names no activation: ReLU is ours.
 
 U distinct words · N words of q texts, one after the other · n of the longest · b pairs · d dimensions · f filters
@@ -73,11 +73,9 @@ class _Greatest(torch.autograd.Function):
             values = sums.new_full((*mask.shape, f), -torch.inf)
             values[mask] = sums  # (q, n, f)
             if text is not None:
-                values = (
-                    values[text]
-                    if channel is None
-                    else torch.baddbmm(values[text], channel, pair.T.expand(len(text), k, f))
-                )
+                values = values[text]  # (b, n, f)
+                if channel is not None:
+                    values.baddbmm_(channel, pair.T.expand(len(text), k, f))
         greatest, place = values.max(dim=1)  # (b, f) each
         ctx.save_for_backward(weight, table, windows, text, place, channel)
         return greatest
