@@ -12,14 +12,13 @@ if "precision" in config:
     os.environ[AUTO] = config["precision"]  # what `precision: auto` means, on every machine of this study
 GIVEN = str(config.get("study", "sample"))  # a name, or a file: Snakemake reads a study's name "nan" as a number
 study = Study.load(GIVEN)
-NAME, REPORTS = study.name, f"reports/{study.variant}"
+REPORTS = f"reports/{study.variant}"
 NOTEBOOKS = {notebook.name: notebook for notebook in notebooks(study)}
 FIRST, *OTHERS = NOTEBOOKS  # 00_overview reads what the others recorded
-GROUPS = {graph.group_marker(study, group): group for group in study.store.groups}
 MARKERS = {name: graph.notebook_marker(study, notebook) for name, notebook in NOTEBOOKS.items()}
-EXPECTED = [f"params/expected/{NAME}.json", f"params/findings/{NAME}.yaml"]
-MARKERS[FIRST] = graph.joint_marker(study, FIRST, list(MARKERS.values()), EXPECTED)
-CHECK = graph.joint_marker(study, "check", list(MARKERS.values()), EXPECTED)
+AUTHORED = [f"params/{kind}/{study.name}.{suffix}" for kind, suffix in (("expected", "json"), ("findings", "yaml"))]
+MARKERS[FIRST] = graph.joint_marker(study, FIRST, list(MARKERS.values()), AUTHORED)
+CHECK = graph.joint_marker(study, "check", list(MARKERS.values()), AUTHORED)
 MEASURED = Path(REPORTS, "runs/times").exists()  # times are kept, and measured again only where they are removed
 
 if workflow.is_main_process:
@@ -31,15 +30,13 @@ localrules: all, check
 rule all:
     input: CHECK
 
-for marker, group in GROUPS.items():
-    rule:
-        name: f"fit_{group}"
-        input: graph.group_parents(study, group)
-        output: touch(marker)
-        threads: study.threads
-        resources: gpu=int(bool(gpus()))  # one fit a GPU: `as2 study` says how many there are
-        params: group=group
-        shell: "as2 fit {GIVEN:q} --group {params.group:q}"
+rule fit:
+    input: lambda wildcards: graph.group_parents(study, wildcards.group)
+    output: touch(f"work/graph/{study.variant}/fit/{{group}}.{{identity}}")
+    wildcard_constraints: identity="[0-9a-f]{16}"
+    threads: study.threads
+    resources: gpu=int(bool(gpus()))  # one fit a GPU: `as2 study` says how many there are
+    shell: "as2 fit {GIVEN:q} --group {wildcards.group:q}"
 
 for name, notebook in NOTEBOOKS.items():
     rule:
@@ -60,4 +57,4 @@ rule check:
     shell: "as2 check {GIVEN:q} --marker {output:q}"
 
 onsuccess:
-    print(f"study {NAME}: {REPORTS}/index.html")
+    print(f"study {study.name}: {REPORTS}/index.html")

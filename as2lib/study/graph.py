@@ -27,7 +27,7 @@ READ = ("papers/*/published/*.csv", "report/template/*")  # by modules, from the
 def group_marker(study: "Study", group: str) -> str:
     """The file that says that a group's runs are made, from the project's root."""
     store = study.store
-    return _marker(study, group, [store.identity(name) for name in store.groups[group]])
+    return _marker(study, f"fit/{group}", [store.identity(name) for name in store.groups[group]])
 
 
 def group_parents(study: "Study", group: str) -> list[str]:
@@ -90,8 +90,10 @@ def refresh(study: "Study", markers: list[str]) -> None:
         if (root / marker).exists() and not _as_it_came_out(root / marker):
             (root / marker).unlink()
     now = time.time()
-    for path in (root / _folder(study)).glob("*"):
-        if path.stat().st_mtime > now:  # of a clock that was ahead: Snakemake refuses inputs of the future
+    for path in (root / _folder(study)).rglob("*"):
+        if (
+            path.is_file() and path.stat().st_mtime > now
+        ):  # of a clock that was ahead: Snakemake refuses inputs of the future
             os.utime(path)
 
 
