@@ -5,6 +5,7 @@ A claim is a pair (a, b) of which a paper says that a is better than b, equal to
 """
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
@@ -53,14 +54,15 @@ def listed() -> pandas.DataFrame:
     return table[columns].fillna({"test": "none named"})
 
 
-def table(study: "Study") -> pandas.DataFrame:
-    """Every claim with its verdict here, index `paper`: claim, set, metric, published, difference, low, high, verdict,
-    reason, test, source, a, b.
+def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> pandas.DataFrame:
+    """Every claim of some papers with its verdict here, index `paper`: claim, set, metric, published, difference, low,
+    high, verdict, reason, test, source, a, b.
 
     difference, low, high: points, a − b, mean over the seeds of either; the interval is over questions.  reason: why a
     claim is not testable here.  set: the paper's; a claim of a set that no study here has is judged on the target.
     """
     claims = listed()
+    claims = claims[claims["paper"].isin(papers)]
     scores = Scores(study)
     rows = []
     for claim in claims.itertuples():

@@ -108,7 +108,7 @@ class InventedRun:
         generator = numpy.random.default_rng(sum(map(ord, self.name + split)))
         table = pairs[["question_id", "label"]].copy()
         table.insert(1, "position", pairs.groupby("question_id", sort=False).cumcount())
-        strength = 0.35 + 0.3 * generator.random()
+        strength = 0.1 + 0.25 * generator.random()
         noise = generator.random(len(pairs))
         heads = self.run.spec.get("mhs", {}).get("heads", 0)
         for head in range(heads):

@@ -220,7 +220,7 @@ def majorities(seeds: Sequence[Seed]) -> pandas.DataFrame:
     table = 100 * means / seeds[0].question_id.nunique()
     table = table.assign(published=100 * published / total)
     table.insert(0, "questions", means[STUDENT])
-    return table.assign(**{"published questions": published}).rename(index=CASES).rename_axis("case")
+    return table.assign(**{"published questions": published.astype(int)}).rename(index=CASES).rename_axis("case")
 
 
 def teachers_right(seeds: Sequence[Seed]) -> pandas.DataFrame:

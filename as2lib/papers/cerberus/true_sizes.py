@@ -124,11 +124,11 @@ def counted(table: str, tokens: float) -> pandas.DataFrame:
     """
     paper = results.published("cerberus", table)
     paper.columns = paper.columns.get_level_values(0)
-    rows = []
+    names, rows = model_names(), []
     for run, row in paper.iterrows():
         ours = parameters(run)
         values = {
-            "model": row["model"] if "model" in row else row["configuration"],
+            "model": names[run],
             "parameters": ours,
             "published parameters": 1e6 * row["parameters_M"],
             "more %": 100 * (ours / 1e6 / row["parameters_M"] - 1),
@@ -139,6 +139,12 @@ def counted(table: str, tokens: float) -> pandas.DataFrame:
         }
         rows.append(values)
     return pandas.DataFrame(rows, index=paper.index.rename("run"))
+
+
+def model_names() -> dict[str, str]:
+    """Row → what the paper calls it: "ELECTRA-BASE", or of Table 4 its shape, "B10 3H2"."""
+    shapes = results.published("cerberus", "table4")
+    return {**dict(shapes["configuration"]), **dict(results.published("cerberus", "table5")["model"])}
 
 
 def published_times() -> pandas.DataFrame:
@@ -214,14 +220,15 @@ def times_table(times: Times) -> pandas.DataFrame:
         table[f"{name} ±"] = (turns.quantile(0.75) - turns.quantile(0.25)) / 2
     tokens = {row: time["tokens"] for row, time in times.items()}
     counts = {row: operations(row, n) / operations(REFERENCE, n) for row, n in tokens.items()}
-    return pandas.DataFrame(table).assign(**{"operations ×": pandas.Series(counts)}).rename_axis("run")
+    times_ = pandas.DataFrame(table).assign(**{"operations ×": pandas.Series(counts)}).rename_axis("run")
+    times_.insert(0, "model", [model_names()[row] for row in times_.index])
+    return times_
 
 
 def table5(times: Times) -> pandas.DataFrame:
     """`times_table` beside the published times, in the paper's order; a row that did not run has no time."""
     paper = published_times()
-    table = times_table(times).reindex(paper.index)
-    table.insert(0, "model", paper["model"])
+    table = times_table(times).reindex(paper.index).assign(model=paper["model"])
     tokens = next(iter(times.values()))["tokens"]
     base = operations(REFERENCE, tokens)
     table["operations ×"] = [operations(run, tokens) / base for run in paper.index]
