@@ -79,13 +79,20 @@ def outputs(
     precision: str = "float32",
     batch_tokens: int | None = None,
     progress: bool = False,
+    batch_size: int | None = None,
 ) -> dict[str, numpy.ndarray]:
     """What a model returns for items, by the name in `OUTPUTS`: a row a pair, (m, …) float32, in order.
 
-    take: the items of some rows.  length: tokens of each.  sizes: pairs in each, None where an item is a pair.
+    model: in evaluation mode.  take: the items of some rows.  length: tokens of each.
+    sizes: pairs in each, None where an item is a pair.  batch_size: items of a batch, instead of `batch_tokens`.
     """
-    device = next(model.parameters()).device
-    batches = by_length(numpy.asarray(length), batch_tokens or BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"])
+    device = model.device if hasattr(model, "device") else next(model.parameters()).device
+    length = numpy.asarray(length)
+    if batch_size is None:
+        batches = by_length(length, batch_tokens or default_tokens(device))
+    else:
+        order = numpy.argsort(-length, kind="stable")
+        batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
     ends = None if sizes is None else numpy.cumsum(sizes)
     total = len(length) if ends is None else int(ends[-1]) if len(ends) else 0
     values: dict[str, numpy.ndarray] = {"logits": numpy.empty((total, 2), dtype=numpy.float32)}
@@ -104,6 +111,11 @@ def outputs(
     return values
 
 
+def default_tokens(device: torch.device) -> int:
+    """Tokens of a batch on a device."""
+    return BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
+
+
 def on_gpu(model: nn.Module) -> nn.Module:
     """The model, moved to the GPU where there is one: `score` computes where a model is."""
     return model.to("cuda") if torch.cuda.is_available() else model
@@ -111,14 +123,19 @@ def on_gpu(model: nn.Module) -> nn.Module:
 
 def probability(logits: numpy.ndarray) -> numpy.ndarray:
     """P(correct) of (…, c = 2) logits, in float64.  Of tensors, with a gradient: `fit.objectives.probability`."""
-    with numpy.errstate(over="ignore"):  # of a margin below -709, whose probability is 0
-        return 1.0 / (1.0 + numpy.exp(-log_odds(logits)))
+    return sigmoid(log_odds(logits))
 
 
 def log_odds(logits: numpy.ndarray) -> numpy.ndarray:
     """The difference of (…, c = 2) logits, in float64: what ranks, where probabilities would tie at 1."""
     wide = logits.astype(numpy.float64)
     return wide[..., 1] - wide[..., 0]
+
+
+def sigmoid(odds: numpy.ndarray) -> numpy.ndarray:
+    """P(correct) of log odds."""
+    with numpy.errstate(over="ignore"):  # below -709, where the probability is 0
+        return 1.0 / (1.0 + numpy.exp(-odds))
 
 
 def autocast(device: str, precision: str):
