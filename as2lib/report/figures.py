@@ -210,6 +210,8 @@ def heatmaps(tables: dict[str, pandas.DataFrame], x_label: str, y_label: str) ->
             cmap="Blues",
             cbar=False,
             linewidths=0.5,
+            xticklabels=1,  # every one, however long
+            yticklabels=1,
             ax=axes,
         )
         axes.set(xlabel=x_label if number >= len(tables) - across else "", ylabel=y_label if first else "")

@@ -7,6 +7,8 @@ import pytest
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus.analyses import Seed
 
+CONTROLS = ["base/electra", "lexical/overlap_then_rank"]
+
 
 def stored(**columns):
     table = pandas.DataFrame({"question_id": ["q"] * 3 + ["r"] * 3, "label": [1, 0, 0, 0, 1, 0], **columns})
@@ -52,11 +54,9 @@ def seed(heads, teachers, label, question):
     names = ["teacher/electra", "teacher/roberta", "teacher/albert"]
     frames = [
         pandas.DataFrame(dict(zip(columns, values, strict=True)), index)
-        for columns, values in (([*analyses.HEADS, *analyses.UNTAUGHT], [*heads, *heads[:2]]), (names, teachers))
+        for columns, values in (([*analyses.HEADS, *CONTROLS], [*heads, *heads[:2]]), (names, teachers))
     ]
-    rankers = frames[0][[*analyses.UNTAUGHT]].assign(**{analyses.STUDENT: heads[0]})[
-        [analyses.STUDENT, *analyses.UNTAUGHT]
-    ]
+    rankers = frames[0][[*CONTROLS]].assign(**{analyses.STUDENT: heads[0]})[[analyses.STUDENT, *CONTROLS]]
     return Seed(0, *frames, rankers, pandas.Series(label, index), index.get_level_values("question_id"))
 
 

@@ -42,3 +42,11 @@ def test_a_heatmap_shows_undefined_values_as_gaps():
     figure = figures.heatmaps({"ours": table, "none": table * float("nan")}, "teacher", "head")
     assert figures.as_png(figure).startswith(b"\x89PNG")
     figures.pyplot.close(figure)
+
+
+def test_a_heatmap_names_every_row_and_column_however_long():
+    names = [f"a teacher with quite a long name of its own, number {i}" for i in range(3)]
+    table = pandas.DataFrame(0.5, names, names)
+    figure = figures.heatmaps({"one": table, "two": table}, "teacher", "head")
+    assert [len(axes.get_xticklabels()) for axes in figure.axes] == [3, 3]
+    figures.pyplot.close(figure)

@@ -13,6 +13,7 @@ import pandas
 from as2lib.metrics import ranking, significance
 from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
 from as2lib.papers.building import FAMILIES
+from as2lib.papers.cerberus.systems import trivial
 from as2lib.study import results
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from as2lib.study.store import StoredRun
 
 STUDENT = "mhs/3h1"
-UNTAUGHT = ("base/electra", "lexical/overlap_then_rank")  # rankers that no teacher taught, as controls
 HEADS = [f"head_{i}" for i in range(len(FAMILIES))]
 MEASURES = {  # of `metrics.agreement` → what a figure calls them
     "shared": "correct top candidates shared\n(Figure 3)",
@@ -133,10 +133,12 @@ class Seed(NamedTuple):
 def by_seed(study: "Study") -> list[Seed]:
     """The test scores of each seed of the student, its teachers and the controls, which may have fewer seeds.
 
+    Controls are rankers that no teacher taught: the untaught base, and one that learns nothing.
     Columns are run names, and `head_i` for a head.
     """
     pair, teachers = ["question_id", "position"], [f"teacher/{family}" for family in FAMILIES]
-    others = {system: study.runs(system) for system in (*teachers, *UNTAUGHT)}
+    controls = ["base/electra", trivial(study)[-1].run]
+    others = {system: study.runs(system) for system in (*teachers, *controls)}
     seeds = []
     for i, run in enumerate(study.runs(STUDENT)):
         student = answered(run.scores("test")).set_index(pair)
@@ -145,7 +147,7 @@ def by_seed(study: "Study") -> list[Seed]:
         for system, runs in others.items():
             columns[system] = runs[i % len(runs)].scores("test").set_index(pair)["score"].reindex(student.index)
         table = pandas.DataFrame(columns)
-        parts = [table[names] for names in ([*HEADS, *UNTAUGHT], teachers, [STUDENT, *UNTAUGHT])]
+        parts = [table[names] for names in ([*HEADS, *controls], teachers, [STUDENT, *controls])]
         seeds.append(Seed(run.run.seed, *parts, table["label"], table.index.get_level_values("question_id")))
     return seeds
 
