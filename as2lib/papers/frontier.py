@@ -83,13 +83,11 @@ def baseline(study: "Study") -> str:
 
 
 def ranked(study: "Study") -> dict[str, System]:
-    """The systems that rank the target's test set, in the order in which its candidates come."""
+    """The systems that rank the target's test set, in the order in which its candidates come; those that are run."""
     test = tuple(study.data.target.test)
-    return {
-        name: system
-        for name, system in study.systems.items()
-        if (run := system.make(system.seeds[0])).kind != "shuffled" and run.data.get("test") == test
-    }
+    runs = {name: system.make(system.seeds[0]) for name, system in study.systems.items() if system.seeds}
+    on_target = [name for name, run in runs.items() if run.kind != "shuffled" and run.data.get("test") == test]
+    return {name: study.systems[name] for name in on_target}
 
 
 def kind(system: System, run) -> str:
@@ -168,10 +166,10 @@ def before_heads(study: "Study", alone: dict[str, Stage], beside: str) -> Iterat
 
 def in_a_row(study: "Study", alone: dict[str, Stage], known: dict[str, System]) -> Iterator[Pipeline]:
     """A cheap ranker leaves its best candidates to a dear one."""
-    firsts = {name: system for name, system in FIRSTS.items() if system in alone}
+    firsts, lasts = ({name: system for name, system in names.items() if system in alone} for names in (FIRSTS, LASTS))
     longest = study.run(baseline(study)).scores().groupby("question_id").size().max()
     keeps = [keep for keep in KEEPS if keep < longest]
-    for (first, a), (last, b), keep in product(firsts.items(), LASTS.items(), keeps):
+    for (first, a), (last, b), keep in product(firsts.items(), lasts.items(), keeps):
         label = f"{first} keeps {keep}, then {last}"
         yield Pipeline(label, TWO, (alone[a], alone[b]), (keep,), known[b].label)
 

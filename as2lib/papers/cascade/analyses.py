@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import torch
 
     from as2lib.study import Study
+    from as2lib.study.store import StoredRun
 
 METRICS = ["P@1", "MAP", "MRR", "nDCG@10"]
 
@@ -218,23 +219,24 @@ def models_measured(study: "Study") -> list[str]:
 
 
 def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, Any] | None:
-    """What each row of Table 3 takes over the first wide test questions; None where a model of them is not here.
+    """What each row of Table 3 takes over the first wide test questions; None where their texts are not here.
+
+    A model whose weights are not here stands there with random ones: what is counted does not depend on them.
 
     `work`: columns "M FLOPs a question", which any machine counts alike, "ms a question", the median over `rounds` with
     the systems taking turns, and each relative to the model of all layers.  `sizes`: candidates of these questions.
     """
     import torch
 
-    from as2lib import models
-    from as2lib.data.encode import load_encoder
     from as2lib.metrics.cost import flops
     from as2lib.score import on_threads
 
-    folders = [study.run(name).model_folder for name in models_measured(study)]
-    if None in folders:
+    runs = [study.run(name) for name in models_measured(study)]
+    try:
+        batches = question_batches(study, encoder_of(runs[0]), questions)
+    except FileNotFoundError:
         return None
-    found = [models.load(folder).eval() for folder in folders]
-    batches = question_batches(study, load_encoder(folders[0]), questions)
+    found = [model_of(run) for run in runs]
     calls = {scheme.label: _call(study, scheme, found, batches) for scheme in schemes(study)}
     with on_threads(study.threads), torch.inference_mode():
         operations = pandas.Series({name: flops(call) for name, call in calls.items()})
@@ -247,6 +249,39 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, An
         "time %": 100 * (seconds / seconds[full] - 1),
     }
     return {"work": pandas.DataFrame(columns).to_dict(), "sizes": [len(batch["input_ids"]) for batch in batches]}
+
+
+def model_of(run: "StoredRun") -> "torch.nn.Module":
+    """A run's model; where its weights are not here, one of its sizes."""
+    from as2lib import models
+    from as2lib.models import cross_encoder
+    from as2lib.models.cascade import CascadeTransformer
+
+    if run.model_folder:
+        return models.load(run.model_folder).eval()
+    model, shape = cross_encoder.build(run.facts["encoder"]), run.run.spec.get("cascade")
+    return (CascadeTransformer.from_backbone(model, **shape) if shape else model).eval()
+
+
+def encoder_of(run: "StoredRun") -> Any:
+    """What encodes a run's pairs: its own, or that of the pretrained encoder which it started from.
+
+    Raises FileNotFoundError where neither is here.
+    """
+    from as2lib.data.encode import PairEncoder, load_encoder
+    from as2lib.models import cross_encoder
+    from as2lib.study.fitting import require_encoder
+
+    if run.model_folder:
+        return load_encoder(run.model_folder)
+    first = next(iter(run.run.ancestors()), run.run)
+    name = first.spec["backbone"].get("name")
+    if name is None:
+        raise FileNotFoundError(
+            f"{run.name}: expected its folder, which has the words that its encoder knows; got none"
+        )
+    require_encoder(first)
+    return PairEncoder(cross_encoder.tokenizer(name), run.run.spec["max_length"])
 
 
 def question_batches(study: "Study", encoder: Any, questions: int) -> "list[dict[str, torch.Tensor]]":

@@ -20,7 +20,7 @@ ARCHITECTURE = {"layers": "layers", "hidden": "hidden units", "heads": "attentio
 
 def counts(study: "Study") -> pandas.DataFrame:
     """Table 1: questions and pairs of the pool and of each split; where texts are not here, the pairs a run learnt."""
-    from as2lib.data import load_parts, load_unlabelled_parts
+    from as2lib.data.pairs import load_parts, load_unlabelled_parts
 
     rows: dict[str, dict[str, Any]] = {}
     try:
