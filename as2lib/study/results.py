@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import pandas
 
-from as2lib.metrics import ranking, significance
+from as2lib.metrics import ranking
 from as2lib.study.run import System
 
 if TYPE_CHECKING:
+    from as2lib.metrics.significance import Comparison
     from as2lib.study.study import Study
 
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean → what it is the mean of
@@ -160,6 +161,8 @@ def compare(
     questions differ), `Wilcoxon p`, `wins`, `losses`, `ties`, and with `published` the paper's difference `published`,
     `zero inside`, `published inside` (booleans) and `verdict` (metrics.significance.verdict).
     """
+    from as2lib.metrics import significance  # and scipy with it, which naming a study's notebooks does without
+
     tests = [
         significance.compare(over_seeds(scores, a, measure), over_seeds(scores, b, measure), resamples=resamples)
         for a, b in pairs
@@ -177,6 +180,8 @@ def pooled(
 
     scores_by_target: target → SCORES.  Raises KeyError where a target has no scores of a system.
     """
+    from as2lib.metrics import significance  # and scipy with it, which naming a study's notebooks does without
+
     tests = []
     for a, b in pairs:
         targets = [(over_seeds(one, a, measure), over_seeds(one, b, measure)) for one in scores_by_target.values()]
@@ -186,15 +191,19 @@ def pooled(
 
 def holm(p_values: Sequence[float]) -> Sequence[float]:
     """p values corrected for so many tests (Holm)."""
+    from as2lib.metrics import significance  # and scipy with it, which naming a study's notebooks does without
+
     return significance.holm(p_values)
 
 
 def _comparisons(
-    tests: Sequence["significance.Comparison"],
+    tests: Sequence["Comparison"],
     pairs: Sequence[tuple[str, str]],
     published: pandas.DataFrame | None,
     measure: str,
 ) -> pandas.DataFrame:
+    from as2lib.metrics import significance  # and scipy with it, which naming a study's notebooks does without
+
     rows = []
     for test, (a, b) in zip(tests, pairs, strict=True):
         row = {"difference": 100 * test.difference, "low": 100 * test.low, "high": 100 * test.high}

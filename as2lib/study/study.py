@@ -91,7 +91,7 @@ class Study(params.Params):
         except ValidationError as error:
             raise ValueError(f"{where}: {params.problems(error)}") from None
 
-    @property
+    @cached_property
     def variant(self) -> str:
         """The study's name, and a hash behind it where its parameters are not what its file says."""
         if not self.overridden():

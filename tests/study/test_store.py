@@ -127,14 +127,20 @@ def test_two_runs_of_one_name_that_differ_are_refused(root):
         plan(systems)
 
 
-def test_a_plan_needs_neither_torch_nor_scipy(root):
+def test_a_plan_and_a_graph_need_neither_torch_nor_scipy(root):
     import subprocess
     import sys
 
-    code = (
-        "import sys; from as2lib import Study; study = Study.load('sample'); study.store.missing(list(study.plan)); "
-        "import as2lib.study.graph; print(sorted({'torch', 'scipy', 'transformers', 'datasets'} & set(sys.modules)))"
-    )
+    code = """
+import sys
+import as2lib.study.graph
+from as2lib import Study
+from as2lib.papers import notebooks
+study = Study.load("sample")
+study.store.missing(list(study.plan))
+notebooks(study)
+print(sorted({"torch", "scipy", "transformers", "datasets"} & set(sys.modules)))
+"""
     environment = {key: value for key, value in os.environ.items() if key != "AS2_ROOT"}
     shown = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=os.getcwd(), check=True
