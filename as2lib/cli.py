@@ -468,15 +468,14 @@ def export(
     to: Annotated[Literal["openvino", "onnx", "sentence-transformers"], typer.Option()] = "openvino",
     int8: Annotated[bool, typer.Option("--int8", help="static int8 (default: float32)")] = False,
     pairs: Annotated[str | None, typer.Option(help="what int8 is calibrated on (default: a run's own)")] = None,
-    alpha: Annotated[float, typer.Option(min=0, max=1, help="what each stage of a cascade drops")] = 0.3,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
     changes: Changes = None,
 ) -> None:
-    """Write a model as graphs that rank without torch, or as sentence-transformers opens rerankers."""
+    """Write a model for ONNX Runtime or OpenVINO, or with one label, as sentence-transformers opens rerankers."""
     from as2lib.commands import exporting
 
-    exporting.export(model, partial(_load, study, changes), out, to, int8, pairs, alpha, max_length)
+    exporting.export(model, partial(_load, study, changes), out, to, int8, pairs, max_length)
 
 
 @app.command()

@@ -16,6 +16,8 @@ def prepare() -> None:
     for library in ("TRANSFORMERS", "HF_HUB"):  # what they warn of, a command has seen to or says itself
         os.environ.setdefault(f"{library}_VERBOSITY", "error")
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    if not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DISABLE", "1")  # a log holds lines
     give_home()
 
 

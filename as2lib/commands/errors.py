@@ -31,6 +31,8 @@ def line_of(error: BaseException) -> str | None:
 def first_line(error: BaseException) -> str:
     """An error's text on one line, with the file that an OSError names."""
     text = error.args[0] if isinstance(error, KeyError) and error.args else error
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"{error.filename}: {error.strerror}"
     line = " ".join(str(text).split())
     return line or type(error).__name__
 

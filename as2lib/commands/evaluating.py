@@ -161,7 +161,7 @@ def print_metrics(
 def print_values(name: str, values: pd.DataFrame, note: str) -> None:
     means = {ranking.MEANS.get(measure, measure): 100 * values[measure].mean() for measure in values}
     line = "   ".join(f"{measure} {mean:.2f}" for measure, mean in means.items())
-    print(f"{name:<9} {line}   ({len(values)} questions, {note})", flush=True)
+    print(f"{name}   {line}   ({len(values)} questions, {note})", flush=True)
 
 
 # ---------------------------------------------------------------- runs under judgements
@@ -278,8 +278,8 @@ def compare(
         label = ranking.MEANS.get(name, name)
         print(
             f"{label:<9} {100 * test.mean_a:.2f} − {100 * test.mean_b:.2f} = {100 * test.difference:+.2f}   "
-            f"95 % interval {100 * test.low:+.2f} to {100 * test.high:+.2f}   p {test.p:.4f} (permutation)   "
-            f"{test.wilcoxon_p:.4f} (Wilcoxon)   {test.wins} better, {test.losses} worse, {test.ties} equal"
+            f"95 % interval {100 * test.low:+.2f} to {100 * test.high:+.2f}   p {test.p:.2g} (permutation), "
+            f"{test.wilcoxon_p:.2g} (Wilcoxon)   {test.wins} better, {test.losses} worse, {test.ties} equal"
         )
     first = next(iter(result.tests.values()))
     print(f"{first.n} questions, policy {questions}, {AS_TREC}; a difference above 0 speaks for {Path(run1).name}")

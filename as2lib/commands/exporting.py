@@ -18,7 +18,6 @@ def export(
     to: str,
     int8: bool = False,
     pairs: str | None = None,
-    alpha: float = 0.3,
     max_length: int | None = None,
 ) -> None:
     """Write a model for another runtime, into a folder that appears whole.
@@ -37,7 +36,7 @@ def export(
     calibration = calibration_pairs(name, load_study, pairs) if int8 else None
     folder = model_folder(name, load_study)
     with whole_folder(out) as partial:
-        write(folder, partial, to, calibration, alpha, max_length)
+        write(folder, partial, to, calibration, max_length)
         size = sum(path.stat().st_size for path in partial.iterdir() if path.is_file()) / 2**20
     opened = "sentence_transformers.CrossEncoder" if to == "sentence-transformers" else "Ranker.load"
     print(f"written to {out}, {size:.1f} MiB; open it: {opened}({str(out)!r})")

@@ -25,8 +25,8 @@ RATES = (3e-5, 4e-5, 6e-5)  # of the three teachers, where they are one encoder
 ABOVE = {  # what stands above a section of the file
     "data": "Pair sets as a file, or as source:split.",
     "backbones": "The teachers' places in the papers: large is the teacher, base the student's size.",
-    "fit": "steps of batch_size pairs; warmup: their share with a rising rate; evaluate_every: steps between evaluations\n"
-    "# on dev, whose best weights are kept; patience: evaluations without a better dev MAP before a fit stops.",
+    "fit": "steps of batch_size pairs; warmup: their share with a rising rate; evaluate_every: steps between looks at\n"
+    "# dev, whose best weights are kept; patience: looks without a better dev MAP before a fit stops.",
     "distillation": "alpha: weight of the hard loss; tau: temperature.",
     "mhs": "The student with heads.  body: layers that they share.",
     "seeds": "Of the headline rows; grid_seeds are those of ablations.",
@@ -62,6 +62,7 @@ def init(
     if file.exists() and not force:
         raise ValueError(f"params/{name}.yaml is there already: --force writes it anew, --name OTHER another one")
     encoder_name, why = starting_encoder(NOTHING if quick and encoder is None else encoder)
+    encoder_name = place_of(encoder_name)
     splits = load_splits(source)
     require_apart(source, splits)
     drawn = {split: draw_questions(part, QUICK[split]) for split, part in splits.items()} if quick else splits
@@ -96,6 +97,14 @@ def study_name(source: str) -> str:
     if not name or name == "local":
         raise ValueError(f"{source}: no name for a study can be made of it; say --name")
     return name
+
+
+def place_of(encoder: str) -> str:
+    """An encoder as the file names it: a folder from the root, where it is inside, else by its whole path."""
+    folder, root = Path(encoder).expanduser().resolve(), find_root()
+    if encoder == NOTHING or not folder.is_dir():
+        return encoder
+    return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
 
 
 # ---------------------------------------------------------------- data

@@ -9,6 +9,7 @@ from as2lib.data.sets import note
 if TYPE_CHECKING:
     from as2lib.ranker import Ranker
     from as2lib.study import Study
+    from as2lib.study.run import Run
 
 LoadStudy = Callable[[], "Study"]
 
@@ -30,7 +31,7 @@ def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> "Ranker":
     study = load_study()
     if not is_run(study, name):
         return Ranker.load(name, **settings)
-    planned = study.store.planned(name)
+    planned = planned_run(study, name)
     if planned.kind in ("lexical", "ensemble"):
         return study.ranker(name, settings.get("alpha"), settings.get("precision", "float32"))
     return Ranker.load(study.run(name, model=True).model_folder, **settings)
@@ -43,7 +44,7 @@ def model_folder(name: str, load_study: LoadStudy) -> str | Path:
     if is_lexical(name):
         raise ValueError(f"{name}: expected a model with weights, got a ranker that counts words")
     study = load_study()
-    return study.run(name, model=True).model_folder if is_run(study, name) else name
+    return study.run(planned_run(study, name).name, model=True).model_folder if is_run(study, name) else name
 
 
 def on_disk(name: str) -> Path | None:
@@ -68,6 +69,14 @@ def is_run(study: "Study", name: str) -> bool:
     """Whether a name is that of a run, or looks like one: its first part is that of the study's runs."""
     kinds = {planned.partition("/")[0] for planned in study.plan}
     return name in study.plan or name.count("/") != 1 or name.partition("/")[0] in kinds
+
+
+def planned_run(study: "Study", name: str) -> "Run":
+    """The run of that name.  Raises FileNotFoundError where there is none, nor a folder."""
+    try:
+        return study.store.planned(name)
+    except KeyError as error:
+        raise FileNotFoundError(f"{name}: no folder of that name, and {error.args[0]}") from None
 
 
 # ---------------------------------------------------------------- what a fit starts from

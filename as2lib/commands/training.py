@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -176,6 +177,7 @@ def fitted(
         module = MHSForSequenceClassification.from_backbone(module, depth - 1, len(teachers))
     line = f"training: loss {loss}, {settings['precision']}, learning rate {settings['learning_rate']:g}, seed {seed}"
     print(line, flush=True)
+    looks_on = sys.stderr.isatty()
     result = fit.train(
         pairs["train"],
         module,
@@ -185,11 +187,17 @@ def fitted(
         encoder=encoder,
         seed=seed,
         folder=folder,
-        progress=True,
+        progress=looks_on,
+        callbacks=[] if looks_on else [print_entry],
         **settings,
     )
     shutil.rmtree(folder)
     return result
+
+
+def print_entry(entry: dict[str, Any], model: Any) -> None:
+    """A line of what the fit's log says, where no bar is shown."""
+    print(f"step {entry['step']}: loss {entry['total']:.4f}, dev MAP {100 * entry['dev_MAP']:.1f}", flush=True)
 
 
 def print_results(folder: Path, splits: "dict[str, Dataset]") -> float:
