@@ -45,8 +45,10 @@ def test_a_heatmap_shows_undefined_values_as_gaps():
 
 
 def test_a_heatmap_names_every_row_and_column_however_long():
-    names = [f"a teacher with quite a long name of its own, number {i}" for i in range(3)]
-    table = pandas.DataFrame(0.5, names, names)
-    figure = figures.heatmaps({"one": table, "two": table}, "teacher", "head")
-    assert [len(axes.get_xticklabels()) for axes in figure.axes] == [3, 3]
+    teachers = ["best teacher (MiniLM-SelQA-TREC)", "MiniLM-SelQA teacher", "MiniLM-SelQA-WikiQA teacher"]
+    heads = [f"head taught by the {teacher}" for teacher in teachers] + ["untaught base", "word overlap (WO)"]
+    table = pandas.DataFrame(0.5, heads, teachers)
+    titles = ["correct top candidates shared\n(Figure 3)", "top candidates:\nCohen's kappa", "a", "b"]
+    figure = figures.heatmaps(dict.fromkeys(titles, table), "teacher", "")
+    assert [len(axes.get_xticklabels()) for axes in figure.axes] == [3] * 4
     figures.pyplot.close(figure)
