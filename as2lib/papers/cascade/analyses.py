@@ -54,7 +54,7 @@ def scored(study: "Study", scheme: Scheme, where: str, split: str = "test") -> l
 def counts(study: "Study") -> pandas.DataFrame:
     """Table 1: answered questions, candidates and correct answers a question, ours before the published ones.
 
-    A test set is counted in stored scores, other splits in their texts; missing where those are not here.
+    Where the texts are not here, dev and test are counted in stored scores, and train is missing.
     """
     from as2lib.data import load_parts
 
@@ -66,8 +66,8 @@ def counts(study: "Study") -> pandas.DataFrame:
                 table = load_parts(tuple(parts), "answered").select_columns(["question_id", "label"]).to_pandas()
             except FileNotFoundError:
                 table = None
-            if table is None and split == "test":
-                table = study.runs(trivial_on(study, name))[0].scores()
+            if table is None and split != "train":
+                table = study.runs(trivial_on(study, name))[0].scores(split)
                 table = table[table.groupby("question_id")["label"].transform("max") == 1]
             if table is not None and parts:
                 questions = table["question_id"].nunique()
@@ -99,8 +99,27 @@ def published_by_depth(study: "Study", dataset: str = "WikiQA") -> pandas.DataFr
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("system")
 
 
+def on_targets(study: "Study") -> pandas.DataFrame:
+    """Table 2 whole: `by_depth` on the target, MAP and MRR on each further one, and what the paper printed of each.
+
+    The paper's other systems come last, with published numbers alone.
+    """
+    paper = _published("table2")
+    columns = [by_depth(study), published_by_depth(study)]
+    others = paper[paper["kind"] == "other"].set_index("model")
+    names = {f"WikiQA {metric}": f"published {metric}" for metric in ("MAP", "MRR")}
+    for where in study.cascade.targets:
+        columns.append(by_depth(study, where)[["MAP", "MRR"]].add_prefix(f"{where} "))
+        if f"{where} MAP" in paper:
+            columns.append(published_by_depth(study, where).rename(columns=lambda name, where=where: f"{where} {name}"))
+            names |= {f"{where} {metric}": f"{where} published {metric}" for metric in ("MAP", "MRR")}
+    return pandas.concat([pandas.concat(columns, axis=1), others[list(names)].rename(columns=names)]).rename_axis(
+        "system"
+    )
+
+
 def by_ratio(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
-    """Table 3 on the wide set: P@1, MAP, MRR, nDCG@10 of `tables`, beside the cost and the paper's rows for ASNQ.
+    """Table 3 on the wide set: P@1, MAP, MRR, nDCG@10 of `tables`, beside the cost and the paper's rows.
 
     cost %: layers computed, by the formula, against the model of all layers.  floors %: with floor(alpha · m) dropped
     of m, over the answered questions.
@@ -118,7 +137,8 @@ def by_ratio(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> panda
         for scheme in own:
             if scheme.alpha and len(row := theirs[theirs["alpha"] == scheme.alpha]):
                 rows[scheme.label] = row.iloc[0]
-    names = {"cost": "published cost %", "ASNQ P@1": "published P@1", "ASNQ MAP": "published MAP"}
+    names = {"cost": "published cost %", **{f"ASNQ {metric}": f"published {metric}" for metric in METRICS}}
+    names |= {f"GPD {metric}": f"GPD published {metric}" for metric in METRICS}
     published = pandas.DataFrame(rows).T[list(names)].rename(columns=names).astype(float)
     return table.join(published).rename_axis("system")
 
