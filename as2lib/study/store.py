@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from as2lib import imported
 from as2lib.data import sets
-from as2lib.paths import file_sha256, find_root, model_origin, whole_file, work_folder
+from as2lib.paths import PACKAGE, file_sha256, find_root, model_origin, whole_file, work_folder
 from as2lib.study.run import VERSIONS, Run
 
 if TYPE_CHECKING:
@@ -521,6 +521,8 @@ def shown(path: Path) -> str:
 @cache
 def git_commit() -> str | None:
     """The commit of the sources at work; None where they are in no clone."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    if not (PACKAGE.parent / ".git").exists():  # installed, perhaps inside a clone of something else
+        return None
+    command = ["git", "-C", str(PACKAGE.parent), "rev-parse", "HEAD"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     return answer.stdout.strip() or None

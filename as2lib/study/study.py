@@ -167,7 +167,7 @@ class Study(params.Params):
 
         planned = self.store.planned(name)
         if planned.kind == "lexical":
-            return Ranker.load(planned.spec["scorer"], precision=precision, alpha=alpha)
+            return Ranker.load(f"lexical/{planned.spec['scorer']}")
         stored = self.run(name, model=True)
         if planned.kind == "ensemble":
             members = [self.ranker(member.name, precision=precision) for member in planned.parents["members"]]
