@@ -169,9 +169,7 @@ def headed(study: "Study", name: str, seed: int) -> Run:
     by, given = teachers_of(study), study.govern
     shape = {"mhs": {"body": study.mhs.body, "heads": len(by), "combine": study.mhs.combine}}
     loss = f"{name}_a_head"
-    return _of_pool(
-        study, f"heads-{name}", given.ablation.student, loss, by, given.unlabelled_fit, seed, STUDENTS, shape
-    )
+    return _of_pool(study, f"heads-{name}", given.student, loss, by, given.unlabelled_fit, seed, STUDENTS, shape)
 
 
 def _taught(study: "Study", name: str, encoder: "Encoder", left_out: int, group: str) -> Run:
