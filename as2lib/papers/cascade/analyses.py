@@ -239,7 +239,7 @@ def models_measured(study: "Study") -> list[str]:
 
 
 def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, Any] | None:
-    """What each row of Table 3 takes over the first wide test questions; None where their texts are not here.
+    """What each row of Table 3 takes over the first wide test questions; None where their texts, or the tokenizer, are not here.
 
     A model whose weights are not here stands there with random ones: what is counted does not depend on them.
 
@@ -254,7 +254,7 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, An
     runs = [study.run(name) for name in models_measured(study)]
     try:
         batches = question_batches(study, encoder_of(runs[0]), questions)
-    except FileNotFoundError:
+    except OSError:  # no texts, or no tokenizer
         return None
     found = [model_of(run) for run in runs]
     calls = {scheme.label: _call(study, scheme, found, batches) for scheme in schemes(study)}
