@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from as2lib import Study
 from as2lib.cli import main
 from as2lib.data import sets
 from tests.first_hour.hub_like import ROOT, public_model, write_pairs
@@ -112,8 +113,6 @@ def test_an_error_in_a_users_own_loss_shows_their_traceback(folder, capsys, monk
 
 
 def test_a_mistake_of_a_library_shows_its_traceback_and_ours_does_not(monkeypatch, capsys):
-    from as2lib.study.study import Study
-
     def fails(error):
         def load(*_):
             raise error
@@ -123,6 +122,13 @@ def test_a_mistake_of_a_library_shows_its_traceback_and_ours_does_not(monkeypatc
     monkeypatch.setattr(Study, "load", fails(TypeError("a mistake of ours")))
     assert main(["plan", "sample"]) == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("parameters", [7, {"study": 7}, {"study": "sample", "nope": 1}])
+def test_a_notebooks_parameter_that_cannot_be_is_one_line(parameters):
+    with pytest.raises(ValueError, match=r"study: expected a study's name|nope") as error:
+        Study.of_notebook(parameters)
+    assert "\n" not in str(error.value)
 
 
 # ---------------------------------------------------------------- files are left as they were

@@ -48,6 +48,8 @@ class Study(params.Params):
             if study.grid_seeds == study.seeds[:1]:
                 del content["grid_seeds"]  # as where a file says none
             return cls._checked(study.study, content, overrides) if overrides else study
+        if not isinstance(study, str | Path):  # papermill's -p makes a number of 007; its -r leaves it a text
+            raise ValueError(f"study: expected a study's name or file, a text, got {study!r}")
         path = Path(study)
         if path.suffix not in STUDY_FILES:
             path = params_file(f"{study}.yaml")
