@@ -239,7 +239,7 @@ def models_measured(study: "Study") -> list[str]:
 
 
 def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, Any] | None:
-    """What each row of Table 3 takes over the first wide test questions; None where their texts, or the tokenizer, are not here.
+    """What each row of Table 3 takes over the first wide test questions; None without texts or tokenizer.
 
     A model whose weights are not here stands there with random ones: what is counted does not depend on them.
 
