@@ -98,8 +98,8 @@ def score(
 
     load: gives the ranker, once pairs, measures and places of files are known to be good.
     """
-    require_out(out)
-    require_place(run_file)
+    require_out(out, source)
+    require_place(run_file, source)
     for name in measures:
         by_name.parse(name)
     pairs = read_pairs(source, split)
@@ -142,8 +142,8 @@ def write_scores(table: pd.DataFrame, out: str | None, run_file: str | None, tag
         print(f"wrote {out}", file=sys.stderr)
 
 
-def require_out(out: str | None) -> None:
-    require_place(out)
+def require_out(out: str | None, *inputs: str) -> None:
+    require_place(out, *inputs)
     if out and Path(out).suffix.lower() not in TABLES:
         raise ValueError(f"--out {out}: expected a file that ends in {', '.join(TABLES)}")
 
@@ -267,7 +267,7 @@ def compare(
 
     out: a csv file (or TSV, JSONL, Parquet) of every question's values in both runs and their difference.
     """
-    require_out(out)
+    require_out(out, run1, run2, judged)
     runs = [trec.read_run(path) for path in (run1, run2)]
     judgements = read_judgements(judged, runs[0], split)
     for run in runs:

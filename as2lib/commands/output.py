@@ -31,11 +31,16 @@ def cell(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
-def require_place(path: str | Path | None) -> None:
-    """Raises FileNotFoundError or ValueError where a file of that name can't be written, before any work is done."""
+def require_place(path: str | Path | None, *inputs: str | Path) -> None:
+    """Raises FileNotFoundError or ValueError where a file can't be written, before any work is done.
+
+    inputs: what the command reads, which it doesn't write over.
+    """
     if path is None:
         return
     path = Path(path).expanduser()
+    if path.exists() and any(Path(read).exists() and path.samefile(read) for read in inputs):
+        raise ValueError(f"{path}: expected another file than those that are read; name a new one")
     if path.is_dir():
         raise ValueError(f"{path}: expected the name of a file, got a folder")
     if not path.absolute().parent.is_dir():

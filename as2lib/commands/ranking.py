@@ -67,7 +67,7 @@ def rank_file(
     from tqdm import tqdm
 
     started = time.perf_counter()
-    require_place(out)
+    require_place(out, source)
     if source != "-" and not Path(source).expanduser().is_file():
         raise FileNotFoundError(f"{source}: no such file")
     layout = layout or layout_of(out)
