@@ -184,5 +184,7 @@ def commit() -> str | None:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: plain for name, item in value.items() if (plain := _plain(item)) is not None}
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -97,7 +97,7 @@ class InventedRun:
 
     def __init__(self, run: Run, study):
         self.run, self.study, self.name = run, study, run.name
-        self.facts = {"parameters": 1000 + len(run.name), "weights": [0.5, 0.5]}
+        self.facts = {"parameters": 1000 + len(run.name), "weights": [0.5, 0.5], "seconds": 1.0, "pairs": 10}
 
     def scores(self, split: str = "test") -> pandas.DataFrame:
         from as2lib.data import load_parts
@@ -113,13 +113,15 @@ class InventedRun:
         heads = self.run.spec.get("mhs", {}).get("heads", 0)
         for head in range(heads):
             table[f"head_{head}"] = strength * pairs["label"] + (1 - strength) * generator.random(len(pairs))
+        for layer in self.run.spec.get("cascade", {}).get("exits", ()):
+            table[f"exit_{layer}"] = strength * pairs["label"] + (1 - strength) * generator.random(len(pairs))
         table.insert(3, "score", strength * pairs["label"] + (1 - strength) * noise)
         return table
 
     def log(self) -> list[dict]:
         heads = self.run.spec.get("mhs", {}).get("heads")
         soft = [0.5] * heads if heads else 0.5
-        return [{"step": step, "dev_MAP": 0.5 + step / 100, "soft": soft} for step in (2, 4)]
+        return [{"step": step, "dev_MAP": 0.5 + step / 100, "soft": soft, "followed": 1.5} for step in (2, 4)]
 
 
 @pytest.fixture
