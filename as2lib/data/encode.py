@@ -19,9 +19,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 from transformers.utils import cached_file
 
 from as2lib.data import words
-from as2lib.data.sets import note, whole_text
+from as2lib.data.sets import loadable, note, whole_text
 from as2lib.data.words import WordEncoder
-from as2lib.paths import model_origin
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
     import pyarrow as pa
@@ -161,7 +160,7 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
     tokens at most. Where the model has fewer positions, they are the limit, and a line says so.
     Raises ValueError that names what is missing, or does not fit the model: it would be encoded, and ranked, as noise.
     """
-    origin, revision = model_origin(name)
+    origin, revision = loadable(name)
     folder = Path(origin)
     if not folder.is_dir():
         for file in ("config.json", words.FILE):  # to be had from the hub, or not there

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from as2lib.data import sample
-from as2lib.paths import file_sha256, find_root, local_folder
+from as2lib.paths import file_sha256, find_root, local_folder, model_origin
 
 COLUMNS = ("question_id", "question", "answer", "label")
 SPLITS = ("train", "dev", "test")
@@ -280,6 +280,20 @@ def hub_answers() -> bool:
     except Exception:  # no name, no route, a refusing proxy: each client has errors of its own
         return False
     return True
+
+
+def loadable(name: str | Path) -> tuple[Path | str, str]:
+    """`paths.model_origin`, of what loads at once: where the hub does not answer, the folder that its cache has.
+
+    A library asked for a hub name would try the hub again and again, for minutes, before it looked there.
+    """
+    origin, revision = model_origin(name)
+    if isinstance(origin, Path) or hub_answers():
+        return origin, revision
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(origin, "config.json", revision=revision)
+    return (Path(cached).parent, "main") if isinstance(cached, str) else (origin, revision)
 
 
 def is_known(source: str) -> bool:

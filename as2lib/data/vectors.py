@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from as2lib.data.sets import loadable
 from as2lib.data.words import unknown_id, words_of
-from as2lib.paths import find_root, model_origin, whole_file, work_folder
+from as2lib.paths import find_root, whole_file, work_folder
 
 WINDOW = 5  # words on either side that count as near
 _BATCH = 512
@@ -179,7 +180,7 @@ def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> 
     from sklearn.decomposition import PCA
     from transformers import AutoModel, AutoTokenizer
 
-    origin, revision = model_origin(name)
+    origin, revision = loadable(name)
     tokenizer = AutoTokenizer.from_pretrained(origin, revision=revision)
     model = AutoModel.from_pretrained(origin, revision=revision).float().eval()
     if min(len(words), model.config.hidden_size) < dimensions:

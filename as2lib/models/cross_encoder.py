@@ -23,8 +23,8 @@ from transformers import (
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
+from as2lib.data.sets import loadable
 from as2lib.models import first_token
-from as2lib.paths import model_origin
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -49,7 +49,7 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
         config = deepcopy(name_or_config)
         config.num_labels, config.dtype = CLASSES, torch.float32
         return for_ranking(AutoModelForSequenceClassification.from_config(config))
-    origin, revision = model_origin(name_or_config)
+    origin, revision = loadable(name_or_config)
     config = configuration(name_or_config)
     if layers is not None:
         if not 1 <= layers <= config.num_hidden_layers:
@@ -75,7 +75,7 @@ def load(name: str | Path) -> PreTrainedModel:
     """
     from as2lib.models import auto  # noqa: F401  (here: it imports this module)
 
-    origin, revision = model_origin(name)
+    origin, revision = loadable(name)
     if Path(origin).is_dir():
         for names in (("config.json",), WEIGHTS):
             if not any((Path(origin) / file).exists() for file in names):
@@ -196,7 +196,7 @@ class BackboneConfig(PretrainedConfig):
 
 def configuration(name: str | Path) -> PretrainedConfig:
     """The configuration of a hub name or a folder, with two classes."""
-    origin, revision = model_origin(name)
+    origin, revision = loadable(name)
     with _one_line(origin):
         config = AutoConfig.from_pretrained(origin, revision=revision)
     config.num_labels = CLASSES
@@ -205,7 +205,7 @@ def configuration(name: str | Path) -> PretrainedConfig:
 
 def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:
     """The tokenizer of a hub name or a folder."""
-    origin, revision = model_origin(name)
+    origin, revision = loadable(name)
     return AutoTokenizer.from_pretrained(origin, revision=revision)
 
 

@@ -434,7 +434,7 @@ def require_known_tensors(name: str) -> None:
         return
     from transformers.utils import cached_file
 
-    origin, revision = model_origin(name)
+    origin, revision = sets.loadable(name)
     came = tensors_fingerprint(cached_file(origin, "model.safetensors", revision=revision))
     if came != TENSORS[name]:
         raise ValueError(
