@@ -100,15 +100,15 @@ def test_an_error_names_the_file_that_is_not_there(folder, capsys):
 
 
 def test_an_error_in_a_users_own_loss_shows_their_traceback(folder, capsys, monkeypatch):
-    (folder / "mypackage.py").write_text(
+    (folder / "users_losses.py").write_text(
         "def loss(output, targets):\n    raise ValueError('what I did not expect')\n", encoding="utf-8"
     )
     monkeypatch.syspath_prepend(str(folder))
-    options = ["--model", "model", "--epochs", "1", "--loss", "mypackage:loss"]
+    options = ["--model", "model", "--epochs", "1", "--loss", "users_losses:loss"]
     assert main(["train", "my.tsv", *options, "--out", "mine"]) == 1
     error = capsys.readouterr().err
     assert "Traceback" in error
-    assert f'File "{folder}/mypackage.py", line 2, in loss' in error
+    assert f'File "{folder}/users_losses.py", line 2, in loss' in error
     assert not Path("mine").exists()
 
 
