@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
+from as2lib.papers import own
 from as2lib.papers.building import (
     FAMILIES,
     SIZES,
@@ -70,7 +71,7 @@ def notebooks(study: "Study") -> list[Notebook]:
             "03_distillation",
             "Does one model with k heads match the ensemble?",
             "CERBERUS Table 2, rows 7–14, and Table 3",
-            (*trivial(study), *table2(study), *table3(study), *of_kinds(study)),
+            (*trivial(study), *table2(study), *table3(study), *of_kinds(study), *own.systems(study)),
         ),
         Notebook(
             "04_mhs_configs",
