@@ -150,14 +150,16 @@ def test_a_killed_study_keeps_what_is_finished_and_two_at_once_wait(study_root):
     assert sorted(made(root)) == sorted(set(made(root)))  # what was finished is not made again
 
 
-def test_a_failing_notebook_fails_the_study_and_says_why(study_root):
+def test_a_notebook_s_job_trains_nothing_and_one_that_fails_fails_the_study_and_says_why(study_root):
     root, environment = study_root
-    write_notebook(root, "01_data", ['raise ValueError("no such table")'])
+    another = 'from as2lib import Study\nStudy.load("tiny", {"fit.adapt.steps": 5}).run("teacher/electra/seed-0")'
+    write_notebook(root, "01_data", [another])  # a run that the graph doesn't make, and that no notebook's job trains
     failed = as2(environment, "study", "tiny", "--cores", "2")
     assert failed.returncode == 1
-    assert "no such table" in failed.stderr
+    assert "FileNotFoundError: not made yet: " in failed.stderr
     assert "failed: 01_data" in failed.stderr
     assert (root / "reports" / "tiny" / "02_teachers.html").exists()
+    assert len(made(root)) == 3
 
 
 # ---------------------------------------------------------------- what decides a page
