@@ -10,7 +10,7 @@ import pandas
 import pytest
 import yaml
 
-from as2lib.study.run import Run
+from as2lib.study.run import Run, plan
 from as2lib.study.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -88,6 +88,9 @@ def root(tmp_path, monkeypatch) -> Path:
     return root
 
 
+READ: set[str] = set()  # the runs whose scores, logs or facts were read since a notebook began
+
+
 class InventedRun:
     """A stored run whose scores are better than chance, and other ones for each head and each seed."""
 
@@ -102,6 +105,7 @@ class InventedRun:
     def scores(self, split: str = "test") -> pandas.DataFrame:
         from as2lib.data import load_parts
 
+        READ.add(self.name)
         if split not in self.run.data:
             raise ValueError(f"{self.name} has no scores on {split!r}")
         pairs = load_parts(tuple(self.run.data[split]), "all").to_pandas()
@@ -119,6 +123,7 @@ class InventedRun:
         return table
 
     def log(self) -> list[dict]:
+        READ.add(self.name)
         heads = self.run.spec.get("mhs", {}).get("heads")
         soft = [0.5] * heads if heads else 0.5
         return [{"step": step, "dev_MAP": 0.5 + step / 100, "soft": soft, "followed": 1.5} for step in (2, 4)]
@@ -138,10 +143,22 @@ def run_notebook(name: str, study: str = "tiny", overrides: dict | None = None) 
     """What the code cells of a notebook leave behind, run in this process with other parameters."""
     notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", 4)
     space: dict = {"study": study, "overrides": overrides or {}}
+    READ.clear()
     for cell in notebook.cells:
         if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
             exec(compile(cell.source, f"{name}:{cell.id}", "exec"), space)
+    assert not undeclared(space["study"], name)
     return space
+
+
+def undeclared(study, name: str) -> set[str]:
+    """The runs that a notebook has read and does not name, so that a study's graph may run it before they are made."""
+    from as2lib.papers import notebooks
+
+    if name.startswith("00"):  # it comes last
+        return set()
+    [notebook] = [one for one in notebooks(study) if one.name == name]
+    return READ - set(plan(notebook.systems))
 
 
 def recorded(root: Path, number: str) -> dict:

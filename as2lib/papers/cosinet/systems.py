@@ -4,6 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from as2lib.papers.building import splits, vocabulary
+from as2lib.papers.cerberus.systems import trivial
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def notebooks(study: "Study") -> list[Notebook]:
     if not study.cosinet:
         return []
     question = "How far does a million parameters go?"
-    return [Notebook("09_cosinet", question, "Cosinet, Tables 2 to 6", tuple(systems(study)))]
+    others = [study.systems[name] for name in (*FINE_TUNED, SECOND) if name in study.systems]
+    return [Notebook("09_cosinet", question, "Cosinet, Tables 2 to 6", (*trivial(study), *systems(study), *others))]
 
 
 def table4(study: "Study") -> list[System]:

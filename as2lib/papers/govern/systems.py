@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from as2lib.papers.building import best_trivial, budget, scored, splits, transferred, vocabulary
+from as2lib.papers.cerberus.systems import trivial
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def notebooks(study: "Study") -> list[Notebook]:
     if study.govern is None:
         return []
     question = "Can teachers vote on each sample?"
-    return [Notebook("10_govern", question, "GOVERN, Tables 1 to 4 and Figure 2", tuple(systems(study)))]
+    reproduces = "GOVERN, Tables 1 to 4 and Figure 2"
+    return [Notebook("10_govern", question, reproduces, (*trivial(study), *systems(study)))]
 
 
 def table2(study: "Study") -> list[System]:
