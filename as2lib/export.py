@@ -194,6 +194,7 @@ class Exported:
     """A model of another runtime, called as a model of torch is: a batch of tokens in, logits out.
 
     exits: of a cascade, the layers behind which there is one.
+    probabilities: whether its score is P(correct), as of the model that it was made from.
     """
 
     device = torch.device("cpu")
@@ -207,6 +208,8 @@ class Exported:
             raise ValueError(f'{folder}: needs {PACKAGES[backend][0]}, not installed: pip install "as2lib[serve]"')
         self.precision = "int8" if self.facts["precision"] == "int8" else precision
         self.exits: list[int] = self.facts["exits"]
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        self.probabilities: bool = config.get("probabilities", True)
         self.graphs = [OPEN[backend](folder / graph, precision) for graph in self.facts["graphs"]]
 
     def __call__(self, **batch: Tensor) -> dict[str, Tensor]:

@@ -72,6 +72,8 @@ class Ranker:
     device: "cpu", "cuda", "cuda:1", …; None: the GPU where there is one.
     precision: "float32", "bf16", or "auto": bf16 where the device computes it natively.
     alpha: of a cascade: the share of candidates that each exit but the last drops; None: all exits score all.
+    Its `is_probability` says whether its scores are P(correct): those of a model that learnt from whole lists are not,
+    nor are a lexical ranker's.
     Any number of threads may call a ranker at once: nothing that they share changes in a call.  A ranker pickles as the
     name of its model and these settings.
     Raises ValueError for a precision that is not known, a device that is not there, and alpha without a cascade.
@@ -93,9 +95,11 @@ class Ranker:
             if not exits:
                 raise ValueError(f"alpha: expected a cascade to drop candidates, got {type(model).__name__}")
             drop_ratios(alpha, len(exits))
-        self.model, self.encoder, self.alpha, self.is_probability = model, encoder, alpha, True
+        self.model, self.encoder, self.alpha = model, encoder, alpha
+        self.is_probability, self._squashes = _scores_are_probabilities(model), True
         self._scorer: Scorer = self._by_model if alpha is None else self._by_cascade
         self._origin: dict[str, Any] | None = None
+        self._autocast = "float32" if exported else self.precision  # an exported model computes as it was opened
         if exported:
             self.precision = model.precision
         else:
@@ -164,6 +168,7 @@ class Ranker:
         rankers = list(rankers)
         drop_ratios(alpha, len(rankers))
         ranker = cls._of(_in_a_row(rankers, alpha), rankers[-1].precision, rankers[-1].is_probability)
+        ranker._squashes = rankers[-1]._squashes
         ranker._origin = {"sequence": rankers, "alpha": alpha}
         return ranker
 
@@ -173,7 +178,7 @@ class Ranker:
         ranker = cls.__new__(cls)
         ranker.model = ranker.encoder = ranker.alpha = None
         ranker.device, ranker.precision, ranker.is_probability = "cpu", precision, is_probability
-        ranker._scorer, ranker._origin = scorer, None
+        ranker._scorer, ranker._origin, ranker._squashes = scorer, None, is_probability
         return ranker
 
     def __getstate__(self) -> dict[str, Any]:
@@ -280,7 +285,7 @@ class Ranker:
                 lambda at, items=items: [items[i] for i in at],
                 [item["length"] for item in items],
                 [item["pairs"] for item in items] if "pairs" in items[0] else None,
-                self.precision,
+                self._autocast,
                 progress=options.progress,
                 batch_size=options.batch_size,
             )
@@ -310,7 +315,7 @@ class Ranker:
             tokens = default_tokens(device)
             if options.batch_size is not None:
                 tokens = options.batch_size * batch["attention_mask"].shape[1]
-            with torch.inference_mode(), autocast(device.type, "bf16" if self.precision == "bf16" else "float32"):
+            with torch.inference_mode(), autocast(device.type, self._autocast):
                 rankings = self.model.rank(batch, self.alpha, numbers, tokens)
             for ranking in rankings:
                 stages, own = ranking.stages.numpy(), ranking.stage_scores.numpy()
@@ -396,7 +401,7 @@ def _in_a_row(rankers: list[Ranker], alpha: Ratios) -> Scorer:
         scored, starts = [], numpy.cumsum([0, *sizes[:-1]])
         for start, size, ranking in zip(starts, sizes, rankings, strict=True):
             odds = ranking.scores.numpy()
-            scores = sigmoid(odds) if rankers[-1].is_probability else odds
+            scores = sigmoid(odds) if rankers[-1]._squashes else odds
             parts = {f"stage_{stage}": column[start : start + size] for stage, column in enumerate(columns)}
             scored.append(Scored(ranking.order.numpy(), scores, odds, parts))
         return scored
@@ -519,6 +524,11 @@ def _checked_precision(precision: str, device: str, known: Sequence[str]) -> str
     if resolved not in known:
         raise ValueError(f"precision: expected one of {', '.join(known)} or auto, got {precision!r}")
     return resolved
+
+
+def _scores_are_probabilities(model: Any) -> bool:
+    """Whether a model learnt P(correct), as its configuration or its export says, and not from whole lists."""
+    return getattr(getattr(model, "config", model), "probabilities", True)
 
 
 def _exits(model: Any) -> list[int]:

@@ -160,6 +160,7 @@ def train(
             raise ValueError("encoder: expected what encodes pairs for the model; load_encoder(folder) gives it")
         model = cross_encoder.for_ranking(model).to(device)
         objective = objectives.objective(loss, alpha, tau, settings)
+        say_what_is_learnt(model, loss)
         unit = unit or objectives.unit(loss)
         logits = stacked(teachers, pairs, encoder, precision, device)  # (m, k, c)
         examples = Examples(pairs, encoder, logits, question_numbers(pairs) if unit == "question" else None)
@@ -262,6 +263,14 @@ def train(
 
 
 # ---------------------------------------------------------------- before the first step
+
+
+def say_what_is_learnt(model: nn.Module, loss: str | Callable[..., Any]) -> None:
+    """Set `probabilities` in a model's configuration: False where its loss reads but differences within a question."""
+    learns = objectives.unit(loss) == "pair"
+    config = getattr(model, "config", None)
+    if config is not None and (not learns or hasattr(config, "probabilities")):
+        config.probabilities = learns
 
 
 def _check_counts(**counts: int | None) -> None:

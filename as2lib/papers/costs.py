@@ -1,7 +1,8 @@
 """Operations of a ranker from its sizes alone: multiply-adds of its matrix products; loads no model, reads no score.
 
 Letters: Q, A words of a question and of a candidate · n tokens of a pair · w hidden units · d dimensions of a word's
-vector · f filters.  A word counts as a token; look-ups, norms and classifiers are left out.
+vector · f filters.  A word counts as a token; look-ups and norms are left out, and the classifier of a model without a
+transformer.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple

@@ -2,6 +2,7 @@
 
 import pytest
 
+from as2lib.cli import main
 from as2lib.data.pairs import load_pairs
 from as2lib.ranker import Ranker
 from as2lib.score import score
@@ -96,3 +97,13 @@ def test_an_error_while_scoring_leaves_a_model_in_the_mode_it_came_in(model, tmp
     with pytest.raises(RuntimeError, match="out of memory"):
         score(own, pairs, ranker.encoder)
     assert own.training
+
+
+@pytest.mark.parametrize(("loss", "probable"), [("ce", True), ("listwise_kl", False), ("ranknet", False)])
+def test_a_model_that_learns_from_lists_says_that_its_score_is_no_probability(model, tmp_path, loss, probable):
+    options = ["--model", str(model), "--loss", loss, "--epochs", "1", "--out", str(tmp_path / loss)]
+    assert main(["train", str(write_pairs(tmp_path / "my.tsv")), *options]) == 0
+    ranker = Ranker.load(tmp_path / loss)
+    assert ranker.is_probability is probable
+    assert Ranker.ensemble([ranker, Ranker.load(model)]).is_probability is probable
+    assert Ranker.sequence([Ranker.load(model), ranker], 0.5).is_probability is probable
