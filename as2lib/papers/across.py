@@ -46,15 +46,19 @@ def present(study: "Study") -> list[System]:
 
 
 def table(found: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
-    """One row a system, index `run`: of each study MAP and P@1 with " ±", and the paper's MAP on its own set."""
+    """One row a system, index `run`: of each study MAP and P@1 with " ±", and the paper's on its own set.
+
+    Rankers that learn nothing come first, whichever of them a study has.
+    """
     paper = results.published("cerberus", "table2")
     columns = []
     for name, study in found.items():
         theirs = paper[COLUMNS[name]] if name in COLUMNS else None
         one = results.table(scores[name], present(study), theirs)
-        kept = [column for column in one if column.split(" ±")[0] in ("MAP", "P@1") or column == "published MAP"]
+        kept = [column for column in one if column.removeprefix("published ").split(" ±")[0] in ("MAP", "P@1")]
         columns.append(one[kept].add_prefix(f"{name} "))
-    return pandas.concat(columns, axis=1).rename_axis("run")
+    rows = pandas.concat(columns, axis=1).rename_axis("run")
+    return rows.sort_index(key=lambda runs: ~runs.str.startswith("lexical/"), kind="stable")
 
 
 def headline(found: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> dict[str, pandas.DataFrame]:

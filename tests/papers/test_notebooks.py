@@ -58,3 +58,13 @@ def test_rankers_that_are_not_run_stand_nowhere_on_the_frontier(invented, root):
     space = run_notebook("11_frontier", overrides={"rows": {"ensemble/teachers": [], "hydra/3h1": []}})
     labels = {space["study"].systems[name].label for name in ("ensemble/teachers", "hydra/3h1")}
     assert not labels & set(space["systems"].index)
+
+
+def test_rankers_that_learn_nothing_come_first_whichever_a_target_has():
+    from as2lib.papers import across
+    from as2lib.study import Study
+
+    found = {name: Study.load(name) for name in ("wikiqa", "selqa")}
+    rows = across.table(found, across.scores(found))
+    assert list(rows.index[:2]) == ["lexical/overlap_then_rank", "lexical/word_overlap"]
+    assert rows.loc["mhs/3h1", ["wikiqa published P@1", "selqa published P@1"]].notna().all()
