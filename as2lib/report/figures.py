@@ -28,7 +28,8 @@ LINE, MUTED = "#1f4e79", "#767676"
 PALETTE, MARKERS, DASHES = seaborn.color_palette("colorblind", 10), "os^DvPX*<>", ("-", "--", "-.", ":")
 WIDTH = 6.0  # inches
 COLOURS = 256  # of a PNG file
-AROUND = [(x, y) for y in (0, 0.8, -0.8) for x in (1, -1)]  # where a label stands, seen from its point
+AROUND = [(x, y) for y in (0, 0.8, -0.8) for x in (1, -1, 0) if x or y]  # where a label stands, seen from its point
+ALIGNED = {1: "left", -1: "right", 0: "center"}
 Level = tuple[str, float]  # a line's name, and where it stands
 NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # said of itself by a file: nothing
 
@@ -147,12 +148,12 @@ def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
     for own, row in zip(places[named], points[named].itertuples(), strict=True):
         others = places[numpy.abs(places - own).max(axis=1) > 1]  # pixels
         style = {"arrowprops": {"arrowstyle": "-", "color": MUTED}, "fontsize": 9, "zorder": 5, "va": "center"}
-        note = axes.annotate(row.label, (row.cost, row.value), (0, 0), textcoords="offset points", **style)
+        note = axes.annotate(fill(row.label, 28), (row.cost, row.value), (0, 0), textcoords="offset points", **style)
         note.set_in_layout(False)
         tried = []
         for distance, (x, y) in product((14, 28, 45, 65, 90, 120), AROUND):
             note.xyann = distance * x, distance * y
-            note.set_horizontalalignment("left" if x > 0 else "right")
+            note.set_horizontalalignment(ALIGNED[x])
             note.get_window_extent()  # moves the text; what it returns has the arrow, too
             box = Text.get_window_extent(note).padded(4)
             outside = not (frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1))
@@ -162,7 +163,7 @@ def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
             hidden += 100 * box.count_overlaps(taken) + 1000 * outside + distance // 45
             tried.append((hidden, distance, note.xyann, box))
         *_, note.xyann, box = min(tried, key=lambda one: one[:2])
-        note.set_horizontalalignment("left" if note.xyann[0] > 0 else "right")
+        note.set_horizontalalignment(ALIGNED[int(numpy.sign(note.xyann[0]))])
         taken.append(box)
 
 

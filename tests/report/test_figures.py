@@ -2,6 +2,7 @@ import re
 
 import pandas
 import pytest
+from matplotlib.text import Text
 
 from as2lib.report import figures
 
@@ -51,4 +52,19 @@ def test_a_heatmap_names_every_row_and_column_however_long():
     titles = ["correct top candidates shared\n(Figure 3)", "top candidates:\nCohen's kappa", "a", "b"]
     figure = figures.heatmaps(dict.fromkeys(titles, table), "teacher", "")
     assert [len(axes.get_xticklabels()) for axes in figure.axes] == [3] * 4
+    figures.pyplot.close(figure)
+
+
+def test_long_names_of_points_stay_within_the_axes():
+    costs = [0.5, 0.75, 1.0, 2.0]
+    labels = ["", "Compare-Aggregate keeps 3, then the large model", "untaught base", "best teacher (MiniLM-SelQA)"]
+    points = pandas.DataFrame({"cost": costs, "value": [70.0, 80.0, 76.0, 81.0], "label": labels})
+    points = points.assign(kind="one encoder", front=True, share=50.0)
+    figure = figures.frontier(points, {"one encoder": "s"}, ("nothing learnt", 68.0), "Title", "cost", "MAP (%)")
+    [axes] = figure.axes
+    frame = axes.get_window_extent()
+    for note in axes.texts:
+        box = Text.get_window_extent(note)
+        assert frame.contains(box.x0, box.y0), note.get_text()
+        assert frame.contains(box.x1, box.y1), note.get_text()
     figures.pyplot.close(figure)
