@@ -75,6 +75,7 @@ def test_a_claim_runs_in_a_small_form(name):
 
 
 def test_steps_of_a_fit_are_measured_against_the_trainers(pairs):
+    pytest.importorskip("accelerate")  # which transformers' Trainer wants, and nothing here
     from bench import finetuning
 
     row = finetuning.main(steps=2, rounds=1)["float32"]
