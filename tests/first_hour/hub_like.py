@@ -1,14 +1,17 @@
 """What a user has in the first hour: a file of pairs, a public encoder or reranker, and the commands."""
 
+import io
 import os
 import random
 import subprocess
-import sys
-import tomllib
+from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 import torch
 from transformers import BertConfig, BertForSequenceClassification, BertModel, BertTokenizerFast
+
+from as2lib.cli import main
 
 ROOT = Path(__file__).parents[2]
 WORDS = "red blue green north south river hill stone maple cedar lamp boat".split()
@@ -24,17 +27,21 @@ SIZES = {
 
 
 def as2(*arguments, folder: Path, check: bool = True) -> subprocess.CompletedProcess:
-    """The command `as2` of this checkout, run in a folder."""
-    script = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["as2"]
-    module, function = script.split(":")
-    code = f"import sys; from {module} import {function}; sys.exit({function}())"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "AS2_ROOT": str(folder), "OMP_NUM_THREADS": "1"}
-    environment |= {"HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+    """What the command `as2` does and prints in a folder, in this process."""
+    streams = {name: io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for name in ("stdout", "stderr")}
+    environment = {"AS2_ROOT": str(folder), "HF_HUB_OFFLINE": "1"}
+    with ExitStack() as stack:
+        stack.enter_context(patch.dict(os.environ, environment))
+        stack.enter_context(chdir(folder))
+        stack.enter_context(redirect_stdout(streams["stdout"]))
+        stack.enter_context(redirect_stderr(streams["stderr"]))
+        code = main(list(map(str, arguments)))
+        for stream in streams.values():
+            stream.flush()
+    printed = {name: stream.buffer.getvalue().decode() for name, stream in streams.items()}
     if check:
-        assert result.returncode == 0, result.stderr
-    return result
+        assert code == 0, printed["stderr"]
+    return subprocess.CompletedProcess(arguments, code, **printed)
 
 
 def write_pairs(path: Path, questions: int = 30, header="question_id question answer label", labels="01") -> Path:
