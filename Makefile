@@ -7,7 +7,7 @@ export STUDY CORES
 BIN := .venv/bin
 PIP = $(BIN)/pip -qq --disable-pip-version-check
 
-.PHONY: setup study test lab bench docs faults
+.PHONY: setup study test lab bench docs
 
 study: setup  ## train what is missing, run the notebooks, write reports/$(STUDY)/index.html
 	$(BIN)/as2 study "$$STUDY" --cores "$$CORES"
@@ -29,9 +29,6 @@ docs: work/docs/bin/mkdocs  ## the pages of docs/, in work/site
 work/docs/bin/mkdocs: docs/requirements.txt
 	@$(PYTHON) -m venv --clear work/docs
 	@work/docs/bin/pip install -qq --disable-pip-version-check -r docs/requirements.txt
-
-faults: setup  ## kill fits, studies and nodes, and see that the next study ends with the same bytes (half an hour)
-	$(BIN)/python tests/faults.py
 
 setup: .venv/ready
 

@@ -1,78 +1,60 @@
-# The graph of one study: fits → notebooks and their pages → check.  `as2 study` calls it with the lock held.
-import sys
+# The graph of one study: groups of fits → notebooks and their pages → check.  `as2 study` becomes this, its lock held.
+# What a marker in work/graph/ stands for is compared by content (as2lib/study/graph.py): no file's time decides.
+import os
 from pathlib import Path
 
-from as2lib import Study
 from as2lib.papers import notebooks
-from as2lib.report.dependencies import modules
-from as2lib.runs.estimate import estimate, needs_gpu
-from as2lib.runs.gpu import gpus
-from as2lib.runs.make import graph_state
-from as2lib.study import STUDY_FILES
+from as2lib.study import graph
+from as2lib.study.make import MAKE_NOTHING, gpus
+from as2lib.study.study import AUTO, Study
 
+if "precision" in config:
+    os.environ[AUTO] = config["precision"]  # what `precision: auto` means, on every machine of this study
 GIVEN = str(config.get("study", "sample"))  # a name, or a file: Snakemake reads a study's name "nan" as a number
 study = Study.load(GIVEN)
-STUDY = study.study
-PARAMS = GIVEN if Path(GIVEN).suffix in STUDY_FILES else f"params/{STUDY}.yaml"
-REPORTS = f"reports/{STUDY}"
-store = study.store
-NOTEBOOKS = {notebook.name[:2]: notebook for notebook in notebooks(study)}
-PAGES = {number: "index" if number == "00" else notebook.name for number, notebook in NOTEBOOKS.items()}
-EXPECTED = [path for path in [f"params/expected/{STUDY}.json"] if Path(path).exists()]
-LOCAL = [path for path in ["params/local.yaml"] if Path(path).exists()]
-MEASURED = Path(f"{REPORTS}/runs/times").exists()  # times are kept, and measured again only where they are removed
-STATE = graph_state(store) if workflow.is_main_process else store.graph_file  # jobs of a cluster change nothing
-CODE = str(STATE.relative_to(Path.cwd()))  # what other code made, which every page says
-READ = [str(path) for kind in ("published/*.csv", "template/*") for path in sorted(Path("as2lib").rglob(kind))]
-SHOW_LOG = "|| (tail -n 25 {log:q} >&2; exit 1)"
+REPORTS = f"reports/{study.variant}"
+NOTEBOOKS = {notebook.name: notebook for notebook in notebooks(study)}
+FIRST, *OTHERS = NOTEBOOKS  # 00_overview reads what the others recorded
+MARKERS = {name: graph.notebook_marker(study, notebook) for name, notebook in NOTEBOOKS.items()}
+AUTHORED = [f"params/{kind}/{study.name}.{suffix}" for kind, suffix in (("expected", "json"), ("findings", "yaml"))]
+MARKERS[FIRST] = graph.joint_marker(study, FIRST, list(MARKERS.values()), AUTHORED)
+CHECK = graph.joint_marker(study, "check", list(MARKERS.values()), AUTHORED)
+MEASURED = Path(REPORTS, "runs/times").exists()  # times are kept, and measured again only where they are removed
 
-
-def fitted(names):
-    """The markers of the groups that hold these runs."""
-    groups = dict.fromkeys(store.planned(name).group for name in names)
-    return [str(store.marker(group).relative_to(Path.cwd())) for group in groups]
-
-
-def group_parents(wildcards):
-    members = store.group(wildcards.group)
-    return fitted(parent for name in members for parent in store.planned(name).parent_names if parent not in members)
+if workflow.is_main_process:
+    graph.refresh(study, [*MARKERS.values(), CHECK])
 
 
 localrules: all, check
 
 rule all:
-    input:
-        expand(f"{REPORTS}/{{page}}.html", page=PAGES.values()),
-        f"{REPORTS}/manifest.json",
+    input: CHECK
 
 rule fit:
-    input: group_parents
-    output: touch(f"work/fitted/{STUDY}/{{group}}.{{identity}}")
-    log: f"work/logs/{STUDY}/{{group}}.{{identity}}.log"
+    input: lambda wildcards: graph.group_parents(study, wildcards.group)
+    output: touch(f"work/graph/{study.variant}/fit/{{group}}.{{identity}}")
+    wildcard_constraints: identity="[0-9a-f]{16}"
     threads: study.threads
-    resources: gpu=int(needs_gpu(store) or len(gpus()) > 1)  # one fit a GPU: `as2 study` says how many there are
-    priority: lambda w: round(sum(estimate(store, name) for name in store.group(w.group)))  # the longest first
-    shell: "as2 fit {GIVEN:q} --group {wildcards.group:q} --quiet 2> {log:q} " + SHOW_LOG
+    resources: gpu=int(bool(gpus()))  # one fit a GPU: `as2 study` says how many there are
+    shell: "as2 fit {GIVEN:q} --group {wildcards.group:q}"
 
-for number, notebook in NOTEBOOKS.items():
+for name, notebook in NOTEBOOKS.items():
     rule:
-        name: f"notebook_{number}"
-        input:
-            PARAMS, LOCAL, READ,
-            f"notebooks/{notebook.name}.ipynb",
-            map(str, modules(Path(f"notebooks/{notebook.name}.ipynb"))),
-            fitted(notebook.runs), notebook.files, CODE,
-            [f"{REPORTS}/metrics/{other}.json" for other in NOTEBOOKS if other != "00"] + EXPECTED if number == "00" else [],
-        output: f"{REPORTS}/metrics/{number}.json", f"{REPORTS}/{PAGES[number]}.html"
-        log: f"{REPORTS}/executed/{number}.ipynb"
-        params: errors=f"{REPORTS}/executed/{number}.log", notebook=notebook.name
+        name: f"notebook_{name}"
+        input: [MARKERS[other] for other in OTHERS] if name == FIRST else graph.notebook_parents(study, notebook)
+        output: MARKERS[name]
         threads: lambda w, timed=notebook.timed and not MEASURED: workflow.cores if timed else 1
+        params: name=name, log=f"{REPORTS}/executed/{name[:2]}.log"
         shell:
-            "as2 notebook {GIVEN:q} {params.notebook:q} > {params.errors:q} 2>&1"
-            " || (tail -n 25 {params.errors:q} >&2; echo 'failed: {params.notebook}; see {log}' >&2; exit 1)"
-            "; echo 'notebook {params.notebook}'"
+            "mkdir -p $(dirname {params.log:q}); {MAKE_NOTHING}=1 as2 notebook {GIVEN:q} {params.name:q}"
+            " --marker {output:q} > {params.log:q} 2>&1"
+            " || (tail -n 25 {params.log:q} >&2; echo 'failed: {params.name}; see {params.log}' >&2; exit 1)"
+            "; echo 'notebook {params.name}'"
 
 rule check:
-    input: EXPECTED, expand(f"{REPORTS}/metrics/{{number}}.json", number=NOTEBOOKS)
-    output: f"{REPORTS}/manifest.json"
-    shell: "as2 check {GIVEN:q}"
+    input: MARKERS.values()
+    output: CHECK
+    shell: "as2 check {GIVEN:q} --marker {output:q}"
+
+onsuccess:
+    print(f"study {study.name}: {REPORTS}/index.html")

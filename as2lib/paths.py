@@ -1,49 +1,40 @@
-"""Where the study lives on disk, and what `params/local.yaml` maps; knows nothing of studies, data or models."""
+"""Where a project lives on disk, and what `params/local.yaml` maps; knows nothing of studies, data or models."""
 
+import hashlib
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-from as2lib import yaml_file
-
-SHIPPED = Path(__file__).parent / "params"
+PACKAGE = Path(__file__).resolve().parent
 
 
 def find_root(start: str | Path | None = None) -> Path:
-    """The nearest folder, upwards from `start` (default: the working directory), that holds a `params/` folder.
+    """The root of a project: the nearest folder, upwards from `start`, that holds `params/*.yaml`; else `start` itself.
 
-    Without one it is the clone whose sources these are, or where they are installed, the folder to start from.
-    `AS2_ROOT` overrides all.
+    start: the working directory, where it is None.  The environment's AS2_ROOT overrides all.
     """
     if "AS2_ROOT" in os.environ:
         return Path(os.environ["AS2_ROOT"]).resolve()
     here = Path(start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
-        if (folder / "params").is_dir() and (folder / "as2lib").is_dir():
+        if folder != PACKAGE and any((folder / "params").glob("*.yaml")):
             return folder
-    sources = Path(__file__).resolve().parent.parent
-    return sources if (sources / "params").is_dir() else here
+    return here
 
 
-def params_file(name: str) -> Path:
-    """A file of `params/` by its name: the root's, or else the one that comes with the library."""
-    own = find_root() / "params" / name
-    return own if own.exists() else SHIPPED / name
-
-
-def known_studies() -> list[str]:
-    """The names of the studies in the root's `params/`; where it has none, of those that come with the library."""
-    own, shipped = ([path.stem for path in folder.glob("*.yaml")] for folder in (find_root() / "params", SHIPPED))
-    return sorted({*(own or shipped)} - {"local"})
+def work_folder() -> Path:
+    """The git-ignored folder of runs, caches and checkpoints."""
+    return find_root() / "work"
 
 
 def model_origin(name: str | Path) -> tuple[Path | str, str]:
     """Where an encoder's files are: (its folder, or its hub name; its revision).
 
     name: a folder, absolute, from the project's root or from here; or a hub name, `name@revision`, which local.yaml may
-    map.
+    map to a folder.  Raises what `local_folder` raises.
     """
     for folder in (find_root() / name, Path(name).expanduser().resolve()):
         if folder.is_dir():
@@ -52,46 +43,59 @@ def model_origin(name: str | Path) -> tuple[Path | str, str]:
     return local_folder(hub_name) or hub_name, revision or "main"
 
 
-def work_folder() -> Path:
-    """The git-ignored folder of runs, caches and checkpoints."""
-    return find_root() / "work"
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path` to write to, renamed in the end: the file appears whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@lru_cache(maxsize=8)
-def _local_map(path: Path, modified: int) -> dict[str, str]:
-    content = yaml_file.read(path, empty=True)
-    mapping = content.get("local") or {}
-    texts = isinstance(mapping, dict) and all(isinstance(text, str) for pair in mapping.items() for text in pair)
-    if set(content) - {"local"} or not texts:
-        raise ValueError(f'{path.name}: expected one key "local" that maps hub names to folders, got {content!r:.60}')
-    return mapping
-
-
 def local_folder(hub_name: str) -> Path | None:
-    """The local folder that `params/local.yaml` gives for a hub name, or None; relative to the project's root.
+    """The folder that `params/local.yaml` gives for a hub name, or None; relative to the project's root.
 
-    Raises FileNotFoundError where the mapping names a folder that is not there.
+    Raises ValueError where that file is no `local:` map, FileNotFoundError where it names a folder that is not there.
     """
-    root = find_root()
-    mapping = root / "params" / "local.yaml"
+    mapping = find_root() / "params" / "local.yaml"
     if not mapping.exists():
         return None
     folder = _local_map(mapping, mapping.stat().st_mtime_ns).get(hub_name)
     if folder is None:
         return None
-    resolved = (root / Path(folder).expanduser()).resolve()
+    resolved = (find_root() / Path(folder).expanduser()).resolve()
     if not resolved.exists():
         raise FileNotFoundError(f"params/local.yaml maps {hub_name} to {folder}, which is not there")
     return resolved
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """A temporary name beside `path` to write to, renamed in the end: the file appears whole or not at all."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{os.getpid()}-{threading.get_ident()}.{path.name}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def file_sha256(path: str | Path) -> str:
+    """The SHA-256 of a file's bytes; a process reads a file again only where its size or time changed."""
+    status = os.stat(path)
+    return _sha256(os.path.abspath(path), status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _sha256(path: str, size: int, modified: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@lru_cache(maxsize=8)
+def _local_map(path: Path, modified: int) -> dict[str, str]:
+    import yaml
+
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name}: expected YAML, got {' '.join(str(error).split())}") from None
+    content = content or {}
+    mapping = content.get("local") or {} if isinstance(content, dict) else None
+    texts = isinstance(mapping, dict) and all(isinstance(text, str) for pair in mapping.items() for text in pair)
+    if not texts or set(content) - {"local"}:
+        raise ValueError(f'{path.name}: expected one key "local" that maps hub names to folders, got {content!r:.60}')
+    return mapping

@@ -1,168 +1,427 @@
 """What a user deploys: any model here ranks candidates, in memory; writes nothing to disk, knows no study and no run.
 
-n candidates of a question
+m pairs · n candidates of a question · e members or stages
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 
-from as2lib import serve
-from as2lib.data.batches import whole_questions
-from as2lib.metrics.pruning import Ratios
-from as2lib.models import ensemble
-from as2lib.precision import computed_in
+from as2lib.data.sets import hub_answers, shorten, whole_text
+from as2lib.metrics.pruning import Ratios, drop_ratios
+from as2lib.paths import model_origin
+from as2lib.precision import computed_in, computing_on
 
-if TYPE_CHECKING:  # an exported model ranks without torch
-    import torch
-
+LEXICAL = ("word_overlap", "reciprocal_rank", "overlap_then_rank", "bm25")
+PART = 16_384  # pairs of which a call holds the tokens at once
 HELD = 1024  # pairs of a cascade whose hidden states are held at once
-LEXICAL = ("word_overlap", "reciprocal_rank", "overlap_then_rank")
+TEXTS = ("text", "answer", "candidate", "sentence", "passage", "document")  # what a row may call its text
+IDS = ("id", "candidate_id", "docid", "doc_id", "pid", "_id")  # … and its id
 
 
 class Ranked(NamedTuple):
-    """A candidate, its score, its place in the list that was given (from 0), and what its score is made of.
+    """A candidate and its score, which falls from the first of a ranking to the last.
 
-    score: P(correct); of a lexical ranker, what it counts.  parts: the scores of each head (`head_0`), exit (`exit_4`:
-    behind four layers), member of an ensemble (`member_0`) or stage of a sequence (`stage_0`) that read the candidate.
+    candidate: its text.  position: its place in the list that was given, from 0.
+    score: P(correct).  Of a model that learnt from whole lists, it orders the candidates of one question and is no
+    probability; of a lexical ranker it is what that counts.  Candidates that a cascade or a sequence dropped have
+    scores below those that it kept.
+    parts: what the score is made of: P(correct) of each head (`head_0`), exit (`exit_4`: behind four layers), member of
+    an ensemble (`member_0`) or stage of a sequence (`stage_0`) that read the candidate.
+    id: as it was given, None without one.  row: the candidate as it was given, where that was a row with fields.
     """
 
     candidate: str
     score: float
     position: int
     parts: Mapping[str, float]
+    id: Any = None
+    row: Mapping[str, Any] | None = None
 
 
 class Scored(NamedTuple):
-    """One question's candidates.  order: (n,), positions, best first.  scores: (n,).  parts: name → (n,), NaN where
-    a candidate was not read."""
+    """One question's candidates.  order: (n,) positions, best first.  scores: (n,), falling along `order`.
+
+    odds: (n,) the log odds of the scores, where these are probabilities, else the scores: they tell apart what as a
+    probability is 1.  parts: name → (n,), NaN where a candidate was not read.
+    """
 
     order: numpy.ndarray
     scores: numpy.ndarray
+    odds: numpy.ndarray
     parts: dict[str, numpy.ndarray]
 
 
-Scorer = Callable[[list[str], list[list[str]]], list[Scored]]  # of questions and the candidates of each
+class Options(NamedTuple):
+    """What a call of `Ranker.rank` may ask of whatever scores."""
+
+    batch_size: int | None = None
+    progress: bool = False
+
+
+Scorer = Callable[[list[str], list[list[str]], Options], list[Scored]]  # of questions, and the candidates of each
 
 
 class Ranker:
-    """Ranks candidate sentences with any model of the study: `Ranker.load(folder).rank(question, candidates)`.
+    """Ranks candidate sentences with any model: `Ranker.load(folder).rank(question, candidates)`.
 
-    model, encoder: a model with what encodes its pairs; or a `Scorer` alone.  The model is the ranker's from here on.
-    precision: "float32", "bf16", or "auto": bf16 where the machine computes it natively.
+    model, encoder: a model with what encodes its pairs; it is the ranker's from here on, in evaluation mode.
+    device: "cpu", "cuda", "cuda:1", …; None: the GPU where there is one.
+    precision: "float32", "bf16", or "auto": bf16 where the device computes it natively.
     alpha: of a cascade: the share of candidates that each exit but the last drops; None: all exits score all.
+    Its `is_probability` says whether its scores are P(correct): those of a model that learnt from whole lists are not,
+    nor are a lexical ranker's.
+    Any number of threads may call a ranker at once: nothing that they share changes in a call.  A ranker pickles as the
+    name of its model and these settings.
+    Raises ValueError for a precision that is not known, a device that is not there, and alpha without a cascade.
     """
 
-    def __init__(self, model: Any, encoder: Any = None, precision: str = "float32", alpha: Ratios | None = None):
-        if alpha is not None and not hasattr(model, "rank"):
-            raise ValueError(f"alpha: expected a cascade to drop candidates, got {type(model).__name__}")
-        self.model, self.encoder, self.precision = model, encoder, computed_in(precision)
-        self._score: Scorer = model if encoder is None else self._by_model if alpha is None else self._by_cascade
-        self._alpha, self._kernels = alpha, ExitStack()
-        if encoder is not None:
-            from as2lib.score import prepared
+    def __init__(
+        self,
+        model: Any,
+        encoder: Any,
+        device: str | None = None,
+        precision: str = "float32",
+        alpha: Ratios | None = None,
+    ):
+        exported = not hasattr(model, "parameters")
+        self.device = _processor(device) if exported else computing_on(device)
+        self.precision = _checked_precision(precision, self.device, ("float32", "bf16"))
+        if alpha is not None:
+            exits = _exits(model)
+            if not exits:
+                raise ValueError(f"alpha: expected a cascade to drop candidates, got {type(model).__name__}")
+            drop_ratios(alpha, len(exits))
+        self.model, self.encoder, self.alpha = model, encoder, alpha
+        self.is_probability, self._squashes = _scores_are_probabilities(model), True
+        self._scorer: Scorer = self._by_model if alpha is None else self._by_cascade
+        self._origin: dict[str, Any] | None = None
+        self._autocast = "float32" if exported else self.precision  # an exported model computes as it was opened
+        if exported:
+            self.precision = model.precision
+        else:
+            from as2lib.models.cross_encoder import for_ranking
 
-            self._kernels.enter_context(prepared(model))
+            for_ranking(model).eval().to(self.device)
 
     @classmethod
     def load(
         cls,
-        model: str | Path,
-        max_length: int | None = None,
+        name: str | Path,
+        device: str | None = None,
         precision: str = "float32",
-        alpha: Ratios | None = None,
         backend: str | None = None,
+        alpha: Ratios | None = None,
+        max_length: int | None = None,
     ) -> "Ranker":
-        """A ranker from a model folder (`save_pretrained` with its tokenizer), a hub name, or `lexical/word_overlap`;
-        or from what `as2 export` wrote of a model.
+        """A ranker from a model's folder, its name on the hub, or `lexical/word_overlap`; or from what was exported.
 
-        max_length: tokens of question and candidate together; default: what the tokenizer was saved with.
-        backend: "torch", "openvino" or "onnx"; default: an exported model's own, else the first of `serve.BACKENDS`
-        that is installed and whose export lies in the folder under that name, else torch: `python -m bench serving`
-        measures their speed.  A model not yet exported is, in float32, where its backend is asked for.
+        name: a folder is looked for first.  backend: "torch", "onnx" or "openvino"; None: what an exported folder was
+        exported for, torch for any other.  With onnx or openvino a model computes on the processor, by its export in
+        `<folder>/<backend>`, or by one that is made now and kept.
+        max_length: tokens of question and candidate together; default: what the tokenizer was saved with, and at most
+        what the model has positions for.
+        Raises FileNotFoundError where there is no such folder and no such model to be had; ValueError as the class, for
+        a model of more than two labels, and for an export that is out of date.
         """
-        scorer = str(model).removeprefix("lexical/")
-        if scorer in LEXICAL and not Path(model).is_dir():
-            return cls(partial(_count, scorer), precision=precision)
-        if exported := serve.find(Path(model), backend, max_length):
-            from as2lib.serve.runtime import Served
+        from as2lib import export
 
-            served = Served(exported, precision)
-            ranker = cls(partial(_by_graph, served, alpha), precision=served.precision)
-            ranker.model = served
+        settings = {"device": device, "precision": precision, "backend": backend, "alpha": alpha}
+        settings |= {"max_length": max_length}
+        if _is_lexical(name):
+            _checked_precision(precision, "cpu", ("float32", "bf16"))
+            if alpha is not None:
+                raise ValueError(f"alpha: expected a cascade to drop candidates, got {name}")
+            ranker = cls._of(_lexical(str(name).removeprefix("lexical/")), "float32", is_probability=False)
+            ranker._origin = {"name": str(name), **settings}
             return ranker
+        _require_at_hand(name)
+        folder = export.find(name, backend)
+        to = export.read_facts(folder)["to"] if folder else "torch"
+        place = _processor(device) if folder else computing_on(device)
+        precision = _checked_precision(precision, place, export.PRECISIONS[to])  # before anything is loaded
         from as2lib import models
         from as2lib.data.encode import load_encoder
 
-        return cls(models.load(model), load_encoder(model, max_length), precision, alpha)
+        model = export.Exported(folder, precision) if folder else models.load(name)
+        ranker = cls(model, load_encoder(folder or name, max_length), place, precision, alpha)
+        ranker._origin = {"name": str(Path(name).resolve()) if Path(name).is_dir() else str(name), **settings}
+        return ranker
 
     @classmethod
     def ensemble(
         cls, rankers: Sequence["Ranker"], weights: Sequence[float] | None = None, intercept: float | None = None
     ) -> "Ranker":
         """The (weighted) mean of several rankers' scores; with an intercept, a logistic regression over them."""
-        return cls(partial(_together, list(rankers), weights, intercept), precision=rankers[0].precision)
+        rankers = list(rankers)
+        probable = intercept is not None or all(ranker.is_probability for ranker in rankers)
+        ranker = cls._of(_together(rankers, weights, intercept), rankers[0].precision, probable)
+        ranker._origin = {"ensemble": rankers, "weights": weights, "intercept": intercept}
+        return ranker
 
     @classmethod
     def sequence(cls, rankers: Sequence["Ranker"], alpha: Ratios) -> "Ranker":
         """Rankers in a row, the cheapest first: each but the last drops the share `alpha` of what reaches it."""
-        return cls(partial(_in_a_row, list(rankers), alpha), precision=rankers[-1].precision)
+        rankers = list(rankers)
+        drop_ratios(alpha, len(rankers))
+        ranker = cls._of(_in_a_row(rankers, alpha), rankers[-1].precision, rankers[-1].is_probability)
+        ranker._squashes = rankers[-1]._squashes
+        ranker._origin = {"sequence": rankers, "alpha": alpha}
+        return ranker
+
+    @classmethod
+    def _of(cls, scorer: Scorer, precision: str, is_probability: bool) -> "Ranker":
+        """A ranker without a model of its own."""
+        ranker = cls.__new__(cls)
+        ranker.model = ranker.encoder = ranker.alpha = None
+        ranker.device, ranker.precision, ranker.is_probability = "cpu", precision, is_probability
+        ranker._scorer, ranker._origin, ranker._squashes = scorer, None, is_probability
+        return ranker
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"origin": self._origin} if self._origin is not None else {**vars(self), "_scorer": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "origin" not in state:
+            vars(self).update(state)
+            self._scorer = self._by_model if self.alpha is None else self._by_cascade
+            return
+        origin = dict(state["origin"])
+        for kind in ("ensemble", "sequence"):
+            if kind in origin:
+                vars(self).update(vars(getattr(type(self), kind)(origin.pop(kind), **origin)))
+                return
+        vars(self).update(vars(type(self).load(**origin)))
+        if self.encoder is not None:
+            self._scorer = self._by_model if self.alpha is None else self._by_cascade
 
     def rank(
-        self, question: str | Sequence[str], candidates: Sequence[Any], top: int | None = None
+        self,
+        question: str | Iterable[str],
+        candidates: Iterable[Any],
+        top: int | None = None,
+        *,
+        ids: Iterable[Any] | None = None,
+        batch_size: int | None = None,
+        progress: bool = False,
     ) -> list[Ranked] | list[list[Ranked]]:
         """The candidates, best first; equal scores keep the order that was given.
 
-        question: one, with a list of its candidates; or several, with a list for each of them: the result is then a
-        list for each.  top: how many are returned; default: all.
-        Raises ValueError where a text is empty or no text, there is no candidate, or lists do not fit.
+        question: one, with its candidates; or several, with candidates for each of them: the result is then a list for
+        each.  candidates: any iterable of texts (a list, a Series, an array, a generator, an Arrow column), or of rows
+        with a text under one of `TEXTS` and perhaps an id under one of `IDS`, which come back with the ranking.
+        top: how many are returned; default: all.  ids: of the candidates, in the same shape.
+        batch_size: pairs in a batch; default: as many as fit a number of tokens.  progress: whether a bar is shown.
+        An empty list gives an empty ranking; an empty text is scored as empty; half characters are replaced.
+        Raises ValueError, naming the candidate, for what is no text, for one text or a set or a mapping in place of
+        candidates, and where lists do not fit.
         """
-        one = isinstance(question, str)
-        questions, lists = ([question], [candidates]) if one else (list(question), list(candidates))
-        _check(questions, lists, top)
-        scored = self._score(questions, [list(texts) for texts in lists]) if questions else []
-        found = [_ranked(texts, each, top) for texts, each in zip(lists, scored, strict=True)]
-        return found[0] if one else found
+        _check_count("top", top)
+        _check_count("batch_size", batch_size)
+        single = isinstance(question, str)
+        questions = [question] if single else _listed(question, "questions")
+        lists = [candidates] if single else _listed(candidates, "candidates, a list for each question")
+        names = (
+            [ids] if single else ([None] * len(lists) if ids is None else _listed(ids, "ids, a list for each question"))
+        )
+        if len(questions) != len(lists) or len(names) != len(lists):
+            raise ValueError(f"expected candidates (and ids) for each of {len(questions)} questions, got {len(lists)}")
+        texts = [_text(value, f"question {number}") for number, value in enumerate(questions, start=1)]
+        rows = [_listed(values, "candidates") for values in lists]
+        candidate_texts = [[_text_of(row, place) for place, row in enumerate(values, start=1)] for values in rows]
+        identities = [_ids_of(values, named) for values, named in zip(rows, names, strict=True)]
+        scored = self._score(texts, candidate_texts, Options(batch_size, progress))
+        rankings = [_ranking(*columns, top) for columns in zip(candidate_texts, rows, identities, scored, strict=True)]
+        return rankings[0] if single else rankings
 
-    def _by_model(self, questions: list[str], lists: list[list[str]]) -> list[Scored]:
-        from as2lib.score import outputs, probability
+    def predict(
+        self, pairs: Iterable[tuple[str, str]], *, batch_size: int | None = None, progress: bool = False
+    ) -> numpy.ndarray:
+        """The score of each pair (question, candidate), in order: (m,) float64.
 
-        ids, answers, sizes = _flat(lists)
-        items = self.encoder.items([questions[i] for i in ids], answers, ids)
-        pairs = [item["pairs"] for item in items] if "pairs" in items[0] else None
-        length = [item["length"] for item in items]
-        take = lambda rows: [items[row] for row in rows]  # noqa: E731
-        found = outputs(self.model, self.encoder, take, length, pairs, self.precision)
-        columns = {"score": probability(found["logits"])}
-        if "head_logits" in found:
-            columns |= {f"head_{i}": values for i, values in enumerate(probability(found["head_logits"]).T)}
-        if "exit_logits" in found:
-            columns |= dict(zip(self._exits, probability(found["exit_logits"]).T, strict=True))
-        split = {name: numpy.split(values, numpy.cumsum(sizes)[:-1]) for name, values in columns.items()}
-        scores = split.pop("score")
-        return [_by_score(scores[i], {name: values[i] for name, values in split.items()}) for i in range(len(lists))]
+        Consecutive pairs of one question are its list, for models that read lists.
+        Raises ValueError, naming the pair, for what is no pair of texts.
+        """
+        _check_count("batch_size", batch_size)
+        questions: list[str] = []
+        lists: list[list[str]] = []
+        for number, pair in enumerate(_listed(pairs, "pairs"), start=1):
+            if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+                raise ValueError(f"pair {number}: expected a question and a candidate, got {shorten(pair)}")
+            question, candidate = (_text(text, f"pair {number}") for text in pair)
+            if not questions or questions[-1] != question:
+                questions.append(question)
+                lists.append([])
+            lists[-1].append(candidate)
+        scored = self._score(questions, lists, Options(batch_size, progress))
+        return numpy.concatenate([question.scores for question in scored]) if scored else numpy.empty(0)
 
-    def _by_cascade(self, questions: list[str], lists: list[list[str]]) -> list[Scored]:
-        from as2lib.score import cascaded
+    def _score(self, questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
+        """Of whatever lists; a scorer sees none that is empty."""
+        nothing = numpy.empty(0)
+        scored = [Scored(nothing.astype(int), nothing, nothing, {})] * len(lists)
+        some = [number for number, texts in enumerate(lists) if texts]
+        if some:
+            found = self._scorer([questions[i] for i in some], [lists[i] for i in some], options)
+            for number, each in zip(some, found, strict=True):
+                scored[number] = each
+        return scored
 
-        (ids, answers, _), found = _flat(lists), []
-        for rows in whole_questions(ids, HELD):
-            items = self.encoder.items([questions[ids[i]] for i in rows], [answers[i] for i in rows], ids[rows])
-            for ranking in cascaded(self.model, self.encoder.collate(items), self._alpha, ids[rows], self.precision):
-                order, scores = ranking.order.numpy(), ranking.scores.numpy()
-                last = numpy.empty(len(order), dtype=int)  # the exit that read a candidate last; the best come first
-                last[order] = [sum(i < reached for reached in ranking.survivors) - 1 for i in range(len(order))]
-                parts = {name: numpy.where(last == i, scores, numpy.nan) for i, name in enumerate(self._exits)}
-                found.append(Scored(order, scores, parts))
-        return found
+    def _by_model(self, questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
+        from as2lib.data.encode import whole_questions
+        from as2lib.score import log_odds, outputs, probability
+
+        question, answers, _ = _flat(lists)
+        scored = []
+        for rows in whole_questions(question, PART):
+            numbers = question[rows]
+            items = self.encoder.items([questions[i] for i in numbers], [answers[i] for i in rows], numbers)
+            values = outputs(
+                self.model,
+                self.encoder,
+                lambda at, items=items: [items[i] for i in at],
+                [item["length"] for item in items],
+                [item["pairs"] for item in items] if "pairs" in items[0] else None,
+                self._autocast,
+                progress=options.progress,
+                batch_size=options.batch_size,
+            )
+            parts = {}
+            if "head_logits" in values:
+                parts |= {f"head_{i}": column for i, column in enumerate(probability(values["head_logits"]).T)}
+            if "exit_logits" in values:
+                parts |= dict(zip(self._exit_names, probability(values["exit_logits"]).T, strict=True))
+            odds = log_odds(values["logits"])
+            for start, end in _runs(numbers):
+                own = {name: column[start:end] for name, column in parts.items()}
+                scored.append(_by_odds(odds[start:end], own))
+        return scored
+
+    def _by_cascade(self, questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
+        import torch
+
+        from as2lib.data.encode import whole_questions
+        from as2lib.score import autocast, default_tokens
+
+        (question, answers, _), scored = _flat(lists), []
+        device = torch.device(self.device)
+        for rows in whole_questions(question, HELD):
+            numbers = question[rows]
+            items = self.encoder.items([questions[i] for i in numbers], [answers[i] for i in rows], numbers)
+            batch = {name: values.to(device) for name, values in self.encoder.collate(items).items()}
+            tokens = default_tokens(device)
+            if options.batch_size is not None:
+                tokens = options.batch_size * batch["attention_mask"].shape[1]
+            with torch.inference_mode(), autocast(device.type, self._autocast):
+                rankings = self.model.rank(batch, self.alpha, numbers, tokens)
+            for ranking in rankings:
+                stages, own = ranking.stages.numpy(), ranking.stage_scores.numpy()
+                parts = {name: numpy.where(stages == i, own, numpy.nan) for i, name in enumerate(self._exit_names)}
+                scores = ranking.scores.numpy()
+                scored.append(Scored(ranking.order.numpy(), scores, _odds_of(scores), parts))
+        return scored
 
     @property
-    def _exits(self) -> list[str]:
-        return [f"exit_{layers}" for layers in self.model.config.exits]
+    def _exit_names(self) -> list[str]:
+        return [f"exit_{layers}" for layers in _exits(self.model)]
+
+
+# ---------------------------------------------------------------- scorers without a model of their own
+
+
+def _lexical(name: str) -> Scorer:
+    def score(questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
+        from datasets import Dataset
+
+        from as2lib.models import lexical
+
+        question, answers, _ = _flat(lists)
+        columns = {"question_id": [str(i) for i in question], "question": [questions[i] for i in question]}
+        counts = getattr(lexical, name)(Dataset.from_dict({**columns, "answer": answers}))
+        return [_by_count(counts[start:end]) for start, end in _runs(question)]
+
+    return score
+
+
+def _together(rankers: list[Ranker], weights: Sequence[float] | None, intercept: float | None) -> Scorer:
+    from as2lib.models import ensemble
+
+    ensemble.mean([[0.0]] * len(rankers), None if intercept is not None else weights)  # raises for what does not fit
+
+    def score(questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
+        scored = []
+        for members in zip(*(ranker._score(questions, lists, options) for ranker in rankers), strict=True):
+            scores = [member.scores for member in members]
+            parts = {f"member_{i}": column for i, column in enumerate(scores)}
+            if intercept is not None:
+                scored.append(_by_odds(ensemble.weigh({"weights": weights, "intercept": intercept}, scores), parts))
+            elif all(ranker.is_probability for ranker in rankers):
+                scored.append(_by_odds(_mean_odds([member.odds for member in members], weights), parts))
+            else:
+                scored.append(_by_count(ensemble.mean(scores, weights), parts))
+        return scored
+
+    return score
+
+
+def _mean_odds(odds: Sequence[numpy.ndarray], weights: Sequence[float] | None) -> numpy.ndarray:
+    """The log odds of the (weighted) mean of probabilities, from their log odds: exact where these round to 1."""
+    share = numpy.ones(len(odds)) if weights is None else numpy.asarray(weights, dtype=float)
+    with numpy.errstate(divide="ignore"):
+        log_share = numpy.log(share / share.sum())[:, None]  # (e, 1)
+    columns = numpy.stack(odds)  # (e, n)
+    correct = numpy.logaddexp.reduce(log_share - numpy.logaddexp(0, -columns), axis=0)
+    incorrect = numpy.logaddexp.reduce(log_share - numpy.logaddexp(0, columns), axis=0)
+    return correct - incorrect
+
+
+def _in_a_row(rankers: list[Ranker], alpha: Ratios) -> Scorer:
+    def score(questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
+        import torch
+
+        from as2lib.models.sequential import rank_by_stages
+        from as2lib.score import sigmoid
+
+        question, answers, sizes = _flat(lists)
+        columns = numpy.full((len(rankers), len(question)), numpy.nan)
+
+        def stage_odds(stage: int, rows: "torch.Tensor") -> "torch.Tensor":
+            """A stage's log odds of the rows that are left, of all questions at once."""
+            left = rows.numpy()
+            runs = [left[start:end] for start, end in _runs(question[left])]
+            asked = [questions[question[run[0]]] for run in runs]
+            scored = rankers[stage]._score(asked, [[answers[row] for row in run] for run in runs], options)
+            columns[stage, left] = numpy.concatenate([each.scores for each in scored])
+            return torch.from_numpy(numpy.concatenate([each.odds for each in scored]))
+
+        rankings = rank_by_stages(stage_odds, len(rankers), len(question), alpha, question)
+        scored, starts = [], numpy.cumsum([0, *sizes[:-1]])
+        for start, size, ranking in zip(starts, sizes, rankings, strict=True):
+            odds = ranking.scores.numpy()
+            scores = sigmoid(odds) if rankers[-1]._squashes else odds
+            parts = {f"stage_{stage}": column[start : start + size] for stage, column in enumerate(columns)}
+            scored.append(Scored(ranking.order.numpy(), scores, odds, parts))
+        return scored
+
+    return score
+
+
+def _by_odds(odds: numpy.ndarray, parts: dict[str, numpy.ndarray]) -> Scored:
+    from as2lib.score import sigmoid
+
+    return Scored(numpy.argsort(-odds, kind="stable"), sigmoid(odds), odds, parts)
+
+
+def _by_count(scores: numpy.ndarray, parts: dict[str, numpy.ndarray] | None = None) -> Scored:
+    return Scored(numpy.argsort(-scores, kind="stable"), scores, scores, parts or {})
+
+
+def _odds_of(scores: numpy.ndarray) -> numpy.ndarray:
+    inside = numpy.clip(scores, 1e-300, 1 - 1e-16)
+    return numpy.log(inside) - numpy.log1p(-inside)
 
 
 def _flat(lists: list[list[str]]) -> tuple[numpy.ndarray, list[str], list[int]]:
@@ -171,75 +430,114 @@ def _flat(lists: list[list[str]]) -> tuple[numpy.ndarray, list[str], list[int]]:
     return numpy.repeat(numpy.arange(len(lists)), sizes), [text for texts in lists for text in texts], sizes
 
 
-def _by_graph(served, alpha: Ratios | None, questions: list[str], lists: list[list[str]]) -> list[Scored]:
-    ids, answers, sizes = _flat(lists)
-    ranking = served.rank([(questions[i], text) for i, text in zip(ids, answers, strict=True)], ids, alpha)
-    starts = numpy.cumsum([0, *sizes[:-1]])
-    split = zip(*(numpy.split(column, starts[1:]) for column in (ranking.order, ranking.scores)), strict=True)
-    return [Scored(order - start, scores, {}) for start, (order, scores) in zip(starts, split, strict=True)]
+def _runs(question: numpy.ndarray) -> list[tuple[int, int]]:
+    """Where the rows of each question begin and end."""
+    starts = numpy.flatnonzero(numpy.diff(question, prepend=-1))
+    return list(zip(starts.tolist(), [*starts[1:].tolist(), len(question)], strict=True))
 
 
-def _count(scorer: str, questions: list[str], lists: list[list[str]]) -> list[Scored]:
-    from datasets import Dataset
-
-    from as2lib.models import lexical
-
-    ids, answers, sizes = _flat(lists)
-    columns = {"question_id": [str(i) for i in ids], "question": [questions[i] for i in ids], "answer": answers}
-    pairs = Dataset.from_dict(columns)
-    scores = getattr(lexical, scorer)(pairs)
-    return [_by_score(each, {}) for each in numpy.split(scores, numpy.cumsum(sizes)[:-1])]
+# ---------------------------------------------------------------- what is given, and what is returned
 
 
-def _together(rankers, weights, intercept, questions: list[str], lists: list[list[str]]) -> list[Scored]:
-    found = []
-    for members in zip(*(ranker._score(questions, lists) for ranker in rankers), strict=True):
-        scores = [member.scores for member in members]
-        if intercept is None:
-            together = ensemble.mean(scores, weights)
-        else:
-            together = 1 / (1 + numpy.exp(-ensemble.weigh({"weights": weights, "intercept": intercept}, scores)))
-        found.append(_by_score(together, {f"member_{i}": values for i, values in enumerate(scores)}))
-    return found
+def _listed(values: Any, what: str) -> list[Any]:
+    """An iterable as a list, made once.  Raises ValueError for one text, a mapping, a set, or what is no iterable."""
+    if isinstance(values, str | bytes | Mapping | AbstractSet) or not isinstance(values, Iterable):
+        raise ValueError(f"{what}: expected a list, got {type(values).__name__} {shorten(values)}")
+    if hasattr(values, "to_pylist"):  # Arrow
+        return values.to_pylist()
+    if hasattr(values, "columns") and hasattr(values, "to_dict"):  # a pandas table
+        return values.to_dict("records")
+    return list(values)
 
 
-def _in_a_row(rankers, alpha: Ratios, questions: list[str], lists: list[list[str]]) -> list[Scored]:
-    import torch
-
-    from as2lib.models.sequential import rank_by_stages
-
-    found = []
-    for question, texts in zip(questions, lists, strict=True):
-        parts = {f"stage_{stage}": numpy.full(len(texts), numpy.nan) for stage in range(len(rankers))}
-
-        def score(stage: int, rows: "torch.Tensor", question=question, texts=texts, parts=parts) -> "torch.Tensor":
-            scores = rankers[stage]._score([question], [[texts[row] for row in rows.tolist()]])[0].scores
-            parts[f"stage_{stage}"][rows.numpy()] = scores
-            return torch.from_numpy(scores)
-
-        ranking = rank_by_stages(score, len(rankers), len(texts), alpha)
-        found.append(Scored(ranking.order.numpy(), ranking.scores.numpy(), parts))
-    return found
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{where}: expected a text, got {type(value).__name__} {shorten(value)}")
+    return value if value.isascii() else whole_text(value)
 
 
-def _by_score(scores: numpy.ndarray, parts: dict[str, numpy.ndarray]) -> Scored:
-    return Scored(numpy.argsort(-scores, kind="stable"), scores, parts)
+def _text_of(row: Any, place: int) -> str:
+    """The text of a candidate, or of a row that has one."""
+    if not isinstance(row, Mapping):
+        return _text(row, f"candidate {place}")
+    name = next((name for name in TEXTS if name in row), None)
+    if name is None:
+        came = ", ".join(map(str, row)) or "no field"
+        raise ValueError(f"candidate {place}: expected a field {', '.join(TEXTS[:-1])} or {TEXTS[-1]}, got {came}")
+    return _text(row[name], f"candidate {place}, {name}")
 
 
-def _ranked(texts: Sequence[str], scored: Scored, top: int | None) -> list[Ranked]:
-    def parts(i: int) -> dict[str, float]:
-        return {name: float(values[i]) for name, values in scored.parts.items() if values[i] == values[i]}
+def _ids_of(rows: list[Any], ids: Any) -> list[Any]:
+    if ids is None:
+        return [
+            next((row[name] for name in IDS if name in row), None) if isinstance(row, Mapping) else None for row in rows
+        ]
+    ids = _listed(ids, "ids")
+    if len(ids) != len(rows):
+        raise ValueError(f"ids: expected one for each of {len(rows)} candidates, got {len(ids)}")
+    return ids
 
-    return [Ranked(texts[i], float(scored.scores[i]), i, parts(i)) for i in scored.order[:top].tolist()]
+
+def _ranking(texts: list[str], rows: list[Any], ids: list[Any], scored: Scored, top: int | None) -> list[Ranked]:
+    ranking = []
+    for i in scored.order[:top].tolist():
+        parts = {name: float(values[i]) for name, values in scored.parts.items() if values[i] == values[i]}
+        row = rows[i] if isinstance(rows[i], Mapping) else None
+        ranking.append(Ranked(texts[i], float(scored.scores[i]), i, parts, ids[i], row))
+    return ranking
 
 
-def _check(questions: list[Any], lists: list[Any], top: int | None) -> None:
-    if len(questions) != len(lists):
-        raise ValueError(f"expected a list of candidates for each of {len(questions)} questions, got {len(lists)}")
-    for question, texts in zip(questions, lists, strict=True):
-        if isinstance(texts, str):
-            raise ValueError(f"expected a list of candidates, got one text, {texts[:60]!r}")
-        if not all(isinstance(text, str) and text.strip() for text in (question, *texts)) or not len(texts):
-            raise ValueError(f"expected a question and one or more candidates, texts, none empty; got {len(texts)}")
-    if top is not None and top < 1:
-        raise ValueError(f"top: expected at least 1, got {top}")
+# ---------------------------------------------------------------- names and settings
+
+
+def _is_lexical(name: str | Path) -> bool:
+    return str(name).removeprefix("lexical/") in LEXICAL and not Path(name).is_dir()
+
+
+def _require_at_hand(name: str | Path) -> None:
+    """Raises FileNotFoundError where a model is no folder here, is in no cache, and can't come from the hub."""
+    from huggingface_hub import constants, try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    origin, revision = model_origin(name)
+    if Path(origin).is_dir():
+        return
+    try:
+        cached = try_to_load_from_cache(str(origin), "config.json", revision=revision)
+    except HFValidationError:
+        raise FileNotFoundError(f"{name}: no folder of that name, and no name that the hub could have") from None
+    if not isinstance(cached, str) and (constants.HF_HUB_OFFLINE or not hub_answers()):
+        away = "is not asked (HF_HUB_OFFLINE)" if constants.HF_HUB_OFFLINE else "does not answer"
+        raise FileNotFoundError(f"{name}: no folder of that name, not in the hub's cache, and the hub {away}")
+
+
+def _processor(device: str | None) -> str:
+    if device not in (None, "cpu"):
+        raise ValueError(f"device: expected cpu, where exported models compute, got {device!r}")
+    return "cpu"
+
+
+def _checked_precision(precision: str, device: str, known: Sequence[str]) -> str:
+    if precision == "auto" and "bf16" not in known:
+        return "float32"
+    resolved = computed_in(precision, device)
+    if resolved not in known:
+        raise ValueError(f"precision: expected one of {', '.join(known)} or auto, got {precision!r}")
+    return resolved
+
+
+def _scores_are_probabilities(model: Any) -> bool:
+    """Whether a model learnt P(correct), as its configuration or its export says, and not from whole lists."""
+    return getattr(getattr(model, "config", model), "probabilities", True)
+
+
+def _exits(model: Any) -> list[int]:
+    """The layers behind which a cascade has an exit; none of another model."""
+    if hasattr(model, "exits") and hasattr(model, "rank"):
+        return list(model.exits if isinstance(model.exits, list) else model.config.exits)
+    return []
+
+
+def _check_count(name: str, value: int | None) -> None:
+    if value is not None and (value != int(value) or value < 1):
+        raise ValueError(f"{name}: expected a whole number from 1, got {value}")

@@ -1,7 +1,6 @@
 """Every benchmark, a line a row: `make bench`, or `python -m bench NAME …`.  Seconds are this machine's; quote ratios.
 
-A claim is measured in a process of its own, on two threads, in a root folder of its own: no runs, and no caches
-but that of word vectors.
+A claim is measured in a process of its own, on one thread, in a root folder of its own: no runs and no caches.
 """
 
 import argparse
@@ -25,7 +24,7 @@ import bench
 from as2lib.paths import find_root
 from as2lib.precision import machine
 
-THREADS = 2
+THREADS = 1
 SECONDS = 600  # past which a claim is given up
 
 
@@ -40,13 +39,13 @@ def main() -> int:
         return 0
     if wrong := set(options.names) - set(known()):
         parser.error(f"expected some of {', '.join(known())}, got {', '.join(sorted(wrong))}")
-    found = {}
+    claims = {}
     for name in options.names or known():
-        found[name] = in_own_process(name, options.full)
-        print_claim(name, found[name])
-    path = write(found)
+        claims[name] = in_own_process(name, options.full)
+        print_claim(name, claims[name])
+    path = write(claims)
     print(f"written to {path}")
-    return int(any(claim["state"] == "failed" for claim in found.values()))
+    return int(any(claim["state"] == "failed" for claim in claims.values()))
 
 
 def known() -> list[str]:
@@ -64,8 +63,10 @@ def run(name: str, full: bool) -> dict[str, Any]:
         rows = module.main(full=full) if takes_full else module.main()
     except bench.NotRun as reason:
         return {**claim, "state": "not run", "reason": str(reason)}
-    nested, on = rows if all(isinstance(row, dict) for row in rows.values()) else {name: rows}, device()
-    return {**claim, "state": "run", "device": on, "rows": {key: {**row, "device": on} for key, row in nested.items()}}
+    nested = rows if all(isinstance(row, dict) for row in rows.values()) else {name: rows}
+    place = device()
+    rows = {key: {**row, "device": place} for key, row in nested.items()}
+    return {**claim, "state": "run", "device": place, "rows": rows}
 
 
 def in_own_process(name: str, full: bool) -> dict[str, Any]:
@@ -87,12 +88,8 @@ def in_own_process(name: str, full: bool) -> dict[str, Any]:
 
 
 def own_root(folder: Path) -> Path:
-    """A root with this one's studies and word vectors, no runs and other caches; hub names mean what they mean here."""
+    """A root with this one's studies, no runs and no caches; hub names mean what they mean here."""
     shutil.copytree(find_root() / "params", folder / "params")
-    vectors = find_root() / "work" / "vectors"  # a minute to embed again, and no claim is about it
-    vectors.mkdir(parents=True, exist_ok=True)
-    (folder / "work").mkdir()
-    (folder / "work" / "vectors").symlink_to(vectors.resolve())
     mapping = find_root() / "params" / "local.yaml"
     local = (yaml.safe_load(mapping.read_text()) or {}).get("local") or {} if mapping.exists() else {}
     absolute = {name: str((find_root() / Path(path).expanduser()).resolve()) for name, path in local.items()}
@@ -119,18 +116,19 @@ def print_claim(name: str, claim: dict[str, Any]) -> None:
         print(fill(f"  {row}: {'   '.join(pairs)}", width, subsequent_indent="      "), flush=True)
 
 
-def write(found: dict[str, Any]) -> Path:
+def write(claims: dict[str, Any]) -> Path:
     """Into `reports/bench.json`, or that of the GPU; a claim or row that was not run keeps what stands there."""
-    gpu = next((claim["device"] for claim in found.values() if not claim.get("device", "cpu").startswith("cpu")), None)
+    devices = [claim.get("device", "cpu") for claim in claims.values()]
+    gpu = next((name for name in devices if not name.startswith("cpu")), None)
     suffix = "" if gpu is None else "-" + re.sub(r"\W+", "-", gpu.lower()).strip("-")
     path = Path("reports") / f"bench{suffix}.json"
     path.parent.mkdir(exist_ok=True)
     before = json.loads(path.read_text()) if path.exists() else {}
-    new = {name: claim for name, claim in found.items() if claim["state"] != "not run" or name not in before}
+    new = {name: claim for name, claim in claims.items() if claim["state"] != "not run" or name not in before}
     for name in new.keys() & before.keys():  # rows that only `--full` measures, or other processors, stay
         if "rows" in new[name]:
-            of, kept = {"device": before[name].get("device")}, before[name].get("rows", {})
-            new[name]["rows"] = {row: of | values for row, values in kept.items()} | new[name]["rows"]
+            device, rows = {"device": before[name].get("device")}, before[name].get("rows", {})
+            new[name]["rows"] = {row: device | values for row, values in rows.items()} | new[name]["rows"]
     path.write_text(json.dumps(dict(sorted({**before, **new}.items())), indent=1, ensure_ascii=False) + "\n")
     return path
 

@@ -1,97 +1,78 @@
-"""A fit against `CrossEncoderTrainer` with its defaults: one epoch over WikiQA train questions, MiniLM-L6."""
+"""Steps of `fit.train` against transformers' plain `Trainer`: WikiQA's training pairs, MiniLM-L6, 32 pairs a step."""
 
-import math
 import tempfile
 from functools import partial
 from pathlib import Path
 
-import torch
+import transformers
 from datasets import Dataset
-from transformers import PrinterCallback, set_seed
 
-from as2lib import models
 from as2lib.data.encode import load_encoder
-from as2lib.metrics.ranking import summary
-from as2lib.score import probability, score
+from as2lib.fit import train
 from bench import wikiqa
-from bench.making import fit
-from bench.timing import DEVICE, ROUNDS, compared, measure
+from bench.measuring import DEVICE, PRECISIONS, compared, measure
 
-TARGET = "whole epochs: ≥ 5 in bf16, ≥ 2 in float32, dev MAP no worse beyond seed noise"
-PAIRS, PAIRS_ON_GPU = 96, 8_672  # of whole questions, about; all of WikiQA's train pairs
-SEEDS = range(3)  # of whole epochs
-SETTINGS = {"learning_rate": 5e-5, "batch_size": 32, "warmup": 0.1}  # those of the study `wikiqa`
+TARGET = "no slower in float32"
+STEPS, STEPS_ON_GPU, BATCH, ROUNDS = 4, 200, 32, 3
+RATE = 5e-5
 
 
-def main(limit: int | None = None, rounds: int = ROUNDS, full: bool = False) -> dict[str, dict]:
-    """limit: how many pairs an epoch has.  full: whole epochs as well, for dev MAP over seeds."""
-    package, train = wikiqa.sentence_transformers(), wikiqa.pairs("train")
-    limit = limit or (PAIRS if DEVICE == "cpu" else PAIRS_ON_GPU)
-    some = train.select(range(min(limit, len(train))))
-    settings = {"pairs": len(some), "against": f"sentence-transformers {package.__version__}, float32"}
+def main(steps: int | None = None, rounds: int = ROUNDS) -> dict[str, dict]:
+    """Both start from the texts and end with the weights; neither looks at dev nor writes a checkpoint."""
+    steps = steps or (STEPS if DEVICE == "cpu" else STEPS_ON_GPU)
+    pairs = wikiqa.pairs("train")
+    pairs = pairs.select(range(min(steps * BATCH, len(pairs))))
     with wikiqa.classifier_folder() as folder:
-        functions = {"theirs": lambda: theirs(package, folder, some, 0)}
-        functions |= {precision: partial(ours, folder, some, 0, precision) for precision in wikiqa.ROWS}
-        found = measure(functions, rounds)
-        rows = {
-            row: {**compared(found["theirs"], found[precision]), "precision": precision, **settings}
-            for precision, row in wikiqa.ROWS.items()
-        }
-        return rows | (quality(package, folder, train) if full else {})
+        functions = {"theirs": partial(theirs, folder, pairs, steps)}
+        functions |= {precision: partial(ours, folder, pairs, steps, precision) for precision in PRECISIONS}
+        turns = measure(functions, rounds)
+    settings = {"pairs a step": BATCH, "steps": steps, "against": f"transformers {transformers.__version__}, float32"}
+    return {
+        precision: {**compared(turns["theirs"], turns[precision]), "precision": precision, **settings}
+        for precision in PRECISIONS
+    }
 
 
-def quality(package, folder: Path, train: Dataset) -> dict[str, dict]:
-    """Whole epochs, one a seed: median seconds, and dev MAP of both."""
-    dev = wikiqa.pairs("dev")
-    texts = list(zip(dev["question"], dev["answer"], strict=True))
-
-    def dev_map(scores) -> float:
-        return summary(dev["question_id"], dev["label"], scores)["MAP"]
-
-    models: dict[str, list] = {which: [] for which in ("theirs", *wikiqa.ROWS)}
-
-    def keep(which: str) -> None:
-        seed = len(models[which])
-        given = folder, train, seed
-        models[which].append(theirs(package, *given) if which == "theirs" else ours(*given, which))
-
-    found = measure({which: partial(keep, which) for which in models}, len(SEEDS), warmup=False)
-    peer, rows = [dev_map(probability(model.predict(texts))) for model in models["theirs"]], {}
-    for precision, row in wikiqa.ROWS.items():
-        maps = [dev_map(score(model, dev, load_encoder(folder), precision).score) for model in models[precision]]
-        settings = {"precision": precision, "pairs": len(train), "dev MAP, theirs": peer, "dev MAP, ours": maps}
-        rows[f"whole epochs, {row}"] = compared(found["theirs"], found[precision]) | settings
-    return rows
-
-
-def ours(folder: Path, pairs: Dataset, seed: int, precision: str = "float32") -> torch.nn.Module:
-    """A model fitted for one epoch as a run of a study is."""
+def ours(folder: Path, pairs: Dataset, steps: int, precision: str) -> None:
     wikiqa.forget_tokens()
-    set_seed(seed)
-    steps = math.ceil(len(pairs) / SETTINGS["batch_size"])
-    spec, model = {"loss": "ce", "training": {"steps": steps, **SETTINGS}}, models.load(folder)
-    fit(model, load_encoder(folder), pairs, spec, precision, seed)
-    return model
+    encoder = load_encoder(folder)
+    train(
+        pairs,
+        folder,
+        encoder=encoder,
+        steps=steps,
+        batch_size=BATCH,
+        learning_rate=RATE,
+        evaluate_every=steps,
+        precision=precision,
+        device=DEVICE,
+    )
 
 
-def theirs(package, folder: Path, pairs: Dataset, seed: int):
-    """A CrossEncoder fitted for one epoch with default arguments."""
-    from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
-    from sentence_transformers.cross_encoder.losses import CrossEntropyLoss
+def theirs(folder: Path, pairs: Dataset, steps: int) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
 
-    model = package.CrossEncoder(str(folder), device=DEVICE)
+    def tokens(rows: dict) -> dict:
+        settings = {"truncation": True, "max_length": wikiqa.MAX_LENGTH}
+        return {**tokenizer(rows["question"], rows["answer"], **settings), "labels": rows["label"]}
+
     with tempfile.TemporaryDirectory() as scratch:
-        arguments = CrossEncoderTrainingArguments(
+        arguments = transformers.TrainingArguments(
             output_dir=scratch,
-            num_train_epochs=1,
-            seed=seed,
-            save_strategy="no",  # nor do we write a checkpoint
+            max_steps=steps,
+            per_device_train_batch_size=BATCH,
+            learning_rate=RATE,
+            seed=0,
+            use_cpu=DEVICE == "cpu",
+            save_strategy="no",
+            logging_strategy="no",
             report_to="none",
             disable_tqdm=True,
-            dataloader_pin_memory=DEVICE == "cuda",  # else it only warns
+            dataloader_pin_memory=DEVICE == "cuda",
         )
-        columns = pairs.select_columns(["question", "answer", "label"])
-        trainer = CrossEncoderTrainer(model, arguments, train_dataset=columns, loss=CrossEntropyLoss(model))
-        trainer.remove_callback(PrinterCallback)
+        items = Dataset.from_dict(tokens(pairs[:]))
+        collator = transformers.DataCollatorWithPadding(tokenizer)
+        trainer = transformers.Trainer(model, arguments, collator, train_dataset=items)
+        trainer.remove_callback(transformers.PrinterCallback)
         trainer.train()
-    return model

@@ -1,75 +1,39 @@
-"""Peak memory of a function: what this process and its children hold of their own, and what torch has on a GPU.
+"""One `Ranker` that eight threads call some thousand times: the memory that the process holds stays flat."""
 
-Pages of files mapped into memory are not counted: the system takes them back where memory is short.
-"""
-
-import os
+import random
 import threading
-import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
 
-INTERVAL = 0.02  # seconds between two looks
+from as2lib.ranker import Ranker
+from bench.measuring import held
+from bench.small import WORDS, small_model
 
-
-class Watched(NamedTuple):
-    """gib: of this machine's memory.  gpu_gib: of the GPU's, 0 without one."""
-
-    result: Any
-    seconds: float
-    gib: float
-    gpu_gib: float
+TARGET = "the second half of the calls adds less than 10 MiB"
+CALLS, THREADS = 4_000, 8
 
 
-def watched(function: Callable[[], Any]) -> Watched:
-    """A function's result, its wall-clock seconds and its peak memory while it ran."""
-    import torch
-
-    gpu = torch.cuda.is_available()
-    if gpu:
-        torch.cuda.synchronize()
-        torch.cuda.reset_peak_memory_stats()
-    peak, done = [held()], threading.Event()
-
-    def watch() -> None:
-        while not done.wait(INTERVAL):
-            peak[0] = max(peak[0], held())
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    started = time.perf_counter()
-    try:
-        result = function()
-        if gpu:
-            torch.cuda.synchronize()
-        seconds = time.perf_counter() - started
-    finally:
-        done.set()
-        watcher.join()
-    gpu_gib = torch.cuda.max_memory_allocated() / 2**30 if gpu else 0.0
-    return Watched(result, seconds, max(peak[0], held()) / 2**20, gpu_gib)
+def main(calls: int = CALLS, threads: int = THREADS) -> dict[str, float | str]:
+    """MiB that each half of the calls added; candidates differ in number and length from call to call."""
+    ranker = Ranker(*small_model())
+    added = []
+    for half in range(2):
+        before = held()
+        work = [threading.Thread(target=call, args=(ranker, calls // 2 // threads, (half, n))) for n in range(threads)]
+        for thread in work:
+            thread.start()
+        for thread in work:
+            thread.join()
+        added.append((held() - before) / 1024)
+    return {
+        "MiB, first half": added[0],
+        "MiB, second half": added[1],
+        "calls": calls,
+        "threads": threads,
+        "precision": "float32",
+    }
 
 
-def held() -> int:
-    """KiB of anonymous memory of this process and its children."""
-    return sum(status(process, "RssAnon") for process in [os.getpid(), *_children(os.getpid())])
-
-
-def status(process: int, key: str) -> int:
-    """A line of /proc/<process>/status, in KiB; 0 where the process has ended, or there is no such file system."""
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith(f"{key}:")), 0)
-
-
-def _children(process: int) -> list[int]:
-    children = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        try:
-            children += map(int, task.read_text().split())
-        except OSError:
-            continue
-    return children
+def call(ranker: Ranker, times: int, seed: tuple[int, int]) -> None:
+    draw = random.Random(str(seed))
+    for _ in range(times):
+        candidates = [" ".join(draw.choices(WORDS, k=draw.randint(1, 25))) for _ in range(draw.randint(1, 30))]
+        ranker.rank("what about w1 ?", candidates)

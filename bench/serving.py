@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -21,10 +22,10 @@ import numpy
 import pandas
 import torch
 
+from as2lib.export import PACKAGES, export
 from as2lib.metrics.ranking import summary
 from as2lib.precision import machine
 from as2lib.ranker import Ranker
-from as2lib.serve import BACKENDS, installed
 from bench import NotRun, wikiqa
 from bench.serving_models import MODELS, fitted, new
 
@@ -40,8 +41,8 @@ Ask = Callable[[Pairs, int], tuple[list[float], float]]  # pairs, how often → 
 
 def main(full: bool = False, names: tuple[str, ...] = MODELS, questions: int = 20, rounds: int = 3) -> dict[str, dict]:
     """full: fitted models and all questions of the test set, for MAP; else new classifiers over the same encoder."""
-    if not any(installed(backend) for backend in BACKENDS):
-        raise NotRun('neither OpenVINO nor ONNX Runtime is installed: pip install "as2lib[serve]"')
+    if not installed():
+        raise NotRun('neither OpenVINO nor ONNX Runtime is installed with nncf: pip install ".[serve]" in the clone')
     pairs = wikiqa.pairs("test").to_pandas()
     kept = pairs["question_id"].unique()[: None if full else questions]
     pairs = pairs[pairs["question_id"].isin(kept)]
@@ -92,9 +93,9 @@ def measured(systems: dict[str, Ask], texts: Pairs, rounds: int) -> tuple[pandas
                 times.append((name, count, seconds))
             scores[name] += scored  # the last are those of all pairs
     table = pandas.DataFrame(times, columns=["system", "count", "seconds"])
-    found = table.pivot_table("seconds", "system", "count", "median", sort=False)
-    found[ALL] = table[table["count"] == ALL].groupby("system")["seconds"].sum()
-    return found, {name: numpy.array(each) for name, each in scores.items()}
+    seconds = table.pivot_table("seconds", "system", "count", "median", sort=False)
+    seconds[ALL] = table[table["count"] == ALL].groupby("system")["seconds"].sum()
+    return seconds, {name: numpy.array(each) for name, each in scores.items()}
 
 
 def timed(score: Callable[[Pairs], list[float]]) -> Ask:
@@ -103,41 +104,44 @@ def timed(score: Callable[[Pairs], list[float]]) -> Ask:
     def ask(pairs: Pairs, repeats: int) -> tuple[list[float], float]:
         start = time.process_time()
         for _ in range(repeats):
-            found = score(pairs)
-        return found, (time.process_time() - start) / repeats
+            scores = score(pairs)
+        return scores, (time.process_time() - start) / repeats
 
     return ask
 
 
 def ours(folders: dict[str, Path], scratch: Path) -> tuple[dict[str, Ask], dict[str, float]]:
     """Each model with each backend and precision, by name; and their sizes in MiB.  A cascade prunes with each."""
-    from as2lib.serve.export import export
-
     systems, sizes = {}, {}
     train = wikiqa.pairs("train")
     for model, folder in folders.items():
         name, alpha = PLAIN.format(model), ALPHA if model == "cascade" else None
         systems[name] = timed(by_question(Ranker.load(folder, backend="torch", alpha=alpha)))
         sizes[name] = megabytes(folder)
-        for backend in filter(installed, BACKENDS):
+        for backend in installed():
             for precision, calibration in (("float32", None), ("int8", train)):
                 name = f"{model}: {backend}, {precision}"
                 out = scratch / f"{folder.name}-{backend}-{precision}"
-                export(folder, out, backend, calibration, alpha or ALPHA)
-                systems[name], sizes[name] = timed(by_question(Ranker.load(out))), megabytes(out)
+                export(folder, out, backend, calibration)
+                systems[name], sizes[name] = timed(by_question(Ranker.load(out, alpha=alpha))), megabytes(out)
     return systems, sizes
+
+
+def installed() -> list[str]:
+    """The backends that a model can be exported to here, int8 included."""
+    return [name for name, packages in PACKAGES.items() if all(map(find_spec, (*packages, "nncf")))]
 
 
 def by_question(ranker: Ranker) -> Callable[[Pairs], list[float]]:
     """The places of pairs in their question, from 0 downwards: a pruned candidate stands below all that were not."""
 
     def score(pairs: Pairs) -> list[float]:
-        asked = [(question, [answer for _, answer in own]) for question, own in groupby(pairs, itemgetter(0))]
-        found = []
-        for ranked in ranker.rank(*map(list, zip(*asked, strict=True))):
-            places = {one.position: -float(place) for place, one in enumerate(ranked)}
-            found += [places[position] for position in range(len(places))]
-        return found
+        lists = [(question, [answer for _, answer in own]) for question, own in groupby(pairs, itemgetter(0))]
+        scores = []
+        for ranking in ranker.rank(*map(list, zip(*lists, strict=True))):
+            places = {ranked.position: -float(place) for place, ranked in enumerate(ranking)}
+            scores += [places[position] for position in range(len(places))]
+        return scores
 
     return score
 

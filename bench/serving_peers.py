@@ -21,21 +21,21 @@ def load(which: str, folder: str, scratch: Path) -> dict[str, tuple]:
         return {f"{version}: torch, float32": (CrossEncoder(folder, device="cpu"), size)}
     import onnxruntime
 
-    found, options = {}, onnxruntime.SessionOptions()
+    models, options = {}, onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # OpenVINO counts the cores that the process may use, ONNX Runtime all
     for backend, suffix in (("onnx", "onnx"), ("openvino", "bin")):
         kept, settings = scratch / backend, {"session_options": options} if backend == "onnx" else {}
         model = CrossEncoder(folder, backend=backend, device="cpu", model_kwargs={"export": True, **settings})
         model.save_pretrained(str(kept))
-        found[f"{version}: {backend}, float32"] = (model, file_size(kept, f"**/*model.{suffix}"))
+        models[f"{version}: {backend}, float32"] = (model, file_size(kept, f"**/*model.{suffix}"))
         try:
             name = quantized(model, backend, kept)
-            one = CrossEncoder(str(kept), backend=backend, device="cpu", model_kwargs={"file_name": name, **settings})
+            small = CrossEncoder(str(kept), backend=backend, device="cpu", model_kwargs={"file_name": name, **settings})
             stem = Path(name).stem
-            found[f"{version}: {backend}, {HOW[backend]}"] = (one, file_size(kept, f"**/{stem}.{suffix}"))
+            models[f"{version}: {backend}, {HOW[backend]}"] = (small, file_size(kept, f"**/{stem}.{suffix}"))
         except Exception as error:
             print(f"{backend} int8: {error}", file=sys.stderr)
-    return found
+    return models
 
 
 HOW = {"onnx": "dynamic int8 (avx2)", "openvino": "static int8"}

@@ -1,4 +1,4 @@
-"""What comparisons with sentence-transformers share: WikiQA and MiniLM-L6 with two classes, or why they are absent."""
+"""What comparisons with other libraries share: WikiQA and MiniLM-L6 with two classes, or why they are absent."""
 
 import shutil
 import tempfile
@@ -16,12 +16,9 @@ from as2lib.data.pairs import load_pairs
 from as2lib.models import cross_encoder
 from as2lib.paths import work_folder
 from bench import NotRun
-from bench.timing import PRECISIONS
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 MAX_LENGTH = 128
-# Precision of ours → what its rows are called: float32, as theirs, and bf16 where that is native.
-ROWS = dict(zip(PRECISIONS, ("equal precision", "native precision"), strict=False))
 
 
 def pairs(split: str) -> Dataset:
@@ -34,7 +31,7 @@ def pairs(split: str) -> Dataset:
 
 @contextmanager
 def classifier_folder() -> Iterator[Path]:
-    """A folder with MiniLM-L6, a new classifier of two classes and its tokenizer, as both libraries load it."""
+    """A folder with MiniLM-L6, a new classifier of two classes and its tokenizer, as every library loads it."""
     torch.manual_seed(0)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -59,5 +56,5 @@ def sentence_transformers() -> ModuleType:
 
 
 def forget_tokens() -> None:
-    """So that a second call tokenizes again; the root is a benchmark's own (see `__main__`)."""
+    """So that a second fit tokenizes again; the root is a benchmark's own (see `__main__`)."""
     shutil.rmtree(work_folder() / "encoded", ignore_errors=True)

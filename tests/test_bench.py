@@ -1,6 +1,8 @@
+"""Each claim of speed runs in a small form; what was not run keeps its rows; the texts quote what was measured."""
+
 import json
 import re
-import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import numpy
@@ -9,7 +11,83 @@ import yaml
 
 import bench
 from bench import __main__ as command
-from bench import growth, memory, timing
+from bench import measuring, small
+
+ROOT = Path(__file__).parents[1]
+SHAPE = {
+    "model_type": "roberta",
+    "vocab_size": 60,
+    "hidden_size": 16,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 140,
+}
+TINY = {  # claims that need no data → what makes them small, and a row
+    "cascade": ({"candidates": 6, "rounds": 1, "shape": SHAPE, "exits": (2, 4)}, "alpha 0.5, ordinary"),
+    "metrics": ({"pairs": 2_000, "questions": 20, "rounds": 1}, "metrics"),
+    "streaming": ({"few": 40, "many": 80}, "streaming"),
+    "memory": ({"calls": 16, "threads": 2}, "memory"),
+}
+
+
+@pytest.fixture(autouse=True)
+def own_root(tmp_path, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+
+
+@pytest.fixture
+def pairs(monkeypatch):
+    """Stands in for WikiQA and its encoder: generated pairs and a tiny model."""
+    from contextlib import contextmanager
+
+    from as2lib.data.pairs import load_pairs
+    from bench import wikiqa
+
+    @contextmanager
+    def classifier_folder():
+        model, encoder = small.small_model()
+        folder = Path(command.find_root()) / "model"
+        model.save_pretrained(folder)
+        encoder.save(folder)
+        yield folder
+
+    monkeypatch.setattr(wikiqa, "pairs", lambda split: load_pairs(list(small.rows(80)), questions="answered"))
+    monkeypatch.setattr(wikiqa, "classifier_folder", classifier_folder)
+
+
+def test_every_claim_says_what_it_measures_and_what_it_aims_at():
+    assert set(command.known()) >= {*TINY, "heads", "predicting", "finetuning", "commands", "serving", "study"}
+    for name in command.known():
+        module = import_module(f"bench.{name}")
+        assert module.__doc__
+        assert module.TARGET
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_claim_runs_in_a_small_form(name):
+    settings, row = TINY[name]
+    if name == "metrics":
+        pytest.importorskip("pytrec_eval")
+    rows = import_module(f"bench.{name}").main(**settings)
+    row = rows if row == name else rows[row]
+    assert all(isinstance(value, int | float | str) for value in row.values())
+
+
+def test_steps_of_a_fit_are_measured_against_the_trainers(pairs):
+    pytest.importorskip("accelerate")  # which transformers' Trainer wants, and nothing here
+    from bench import finetuning
+
+    row = finetuning.main(steps=2, rounds=1)["float32"]
+    assert row["ratio"] == row["slow"] / row["fast"]
+
+
+def test_predictions_of_both_libraries_are_the_same(pairs):
+    pytest.importorskip("sentence_transformers")
+    from bench import predicting
+
+    row = predicting.main(pairs=40, rounds=1)["float32, 40 pairs"]
+    assert row["largest difference"] < 1e-5
 
 
 def test_what_is_absent_is_not_run_with_the_reason_and_one_row_is_named_by_its_claim(monkeypatch):
@@ -19,8 +97,8 @@ def test_what_is_absent_is_not_run_with_the_reason_and_one_row_is_named_by_its_c
         raise bench.NotRun("pytrec_eval is not here")
 
     monkeypatch.setattr(metrics, "main", absent)
-    found = command.run("metrics", full=False)
-    assert (found["state"], found["reason"]) == ("not run", "pytrec_eval is not here")
+    claim = command.run("metrics", full=False)
+    assert (claim["state"], claim["reason"]) == ("not run", "pytrec_eval is not here")
     monkeypatch.setattr(metrics, "main", lambda: {"ratio": 12.0})
     assert command.run("metrics", full=False)["rows"] == {"metrics": {"ratio": 12.0, "device": command.device()}}
 
@@ -33,54 +111,53 @@ def test_a_claim_that_was_not_run_this_time_keeps_its_results(tmp_path, monkeypa
     command.write({"a": {"state": "run", "device": "cpu, old", "rows": {"full": {"ratio": 2}, "short": {"ratio": 3}}}})
     command.write({"a": {"state": "run", "device": "cpu, new", "rows": {"short": {"ratio": 4, "device": "cpu, new"}}}})
     assert path.name == "bench.json"
-    assert json.loads(path.read_text())["a"]["rows"] == {
+    claims = json.loads(path.read_text())
+    assert claims["a"]["rows"] == {
         "full": {"ratio": 2, "device": "cpu, old"},
         "short": {"ratio": 4, "device": "cpu, new"},
     }
-    found = json.loads(path.read_text())
-    assert {name: claim["state"] for name, claim in found.items()} == {"a": "run", "b": "failed"}
+    assert {name: claim["state"] for name, claim in claims.items()} == {"a": "run", "b": "failed"}
     assert command.write({"a": {"state": "run", "device": "NVIDIA H100 80GB"}}).name == "bench-nvidia-h100-80gb.json"
 
 
-def test_the_root_of_a_benchmark_has_its_studies_local_folders_and_vectors_and_nothing_else(root, tmp_path):
+def test_the_root_of_a_benchmark_has_its_studies_and_local_folders_and_nothing_else(tmp_path, monkeypatch):
+    root = tmp_path / "root"
+    (root / "params").mkdir(parents=True)
+    (root / "params" / "tiny.yaml").write_text("study: tiny\n")
     (root / "params" / "local.yaml").write_text("local: {some/set: ../set}\n")
+    (root / "work").mkdir()
+    monkeypatch.setenv("AS2_ROOT", str(root))
     own = command.own_root(tmp_path / "own")
     mapped = yaml.safe_load((own / "params" / "local.yaml").read_text())
     assert mapped == {"local": {"some/set": str((root / "../set").resolve())}}
-    assert sorted(path.name for path in own.rglob("*")) == ["local.yaml", "params", "tiny.yaml", "vectors", "work"]
-    assert (own / "work" / "vectors").resolve() == (root / "work" / "vectors").resolve()
+    assert sorted(path.name for path in own.rglob("*")) == ["local.yaml", "params", "tiny.yaml"]
 
 
-def test_the_readme_quotes_what_was_measured():
-    """A quote is a table row: what, `module`: row, the number with its unit, target."""
-    unit_of = {"×": "ratio", "%": "saved %", "s": "seconds", "MiB": "MiB, projected to a million", "s cold": "cold"}
-    unit_of |= {"s of a processor": "processor seconds", "ms": "ms", "pairs a second": "pairs a second"}
-    root = Path(__file__).parents[1]
-    path = "reports/bench.json"  # as committed, for `make bench` writes that of this machine
-    committed = subprocess.run(["git", "show", f"HEAD:{path}"], cwd=root, capture_output=True, text=True)
-    claims = json.loads(committed.stdout or (root / path).read_text())
-    quotes = re.findall(r"\| `(\w+)`: (.+?) \| ([\d.]+) (.+?) \|", (root / "README.md").read_text(encoding="utf-8"))
-    modules = {module for module, *_ in quotes}
-    assert {"heads", "predicting", "finetuning", "cascade", "cosinet", "metrics", "distilling"} <= modules
-    for module, row, number, unit in quotes:
-        measured = claims[module]["rows"][row][unit_of[unit]]
+@pytest.mark.parametrize("page", ["README.md", "bench/README.md"])
+def test_a_page_quotes_what_was_measured(page):
+    """A quote is a table row with a cell `module`: row, and behind it the number and its key in that row."""
+    claims = json.loads((ROOT / "reports" / "bench.json").read_text(encoding="utf-8"))
+    text = (ROOT / page).read_text(encoding="utf-8")
+    quotes = re.findall(r"\| `(\w+)`: (.+?) \| ([\d.]+) (.+?) \|", text)
+    assert quotes
+    for module, row, number, key in quotes:
+        measured = claims[module]["rows"][row][UNITS.get(key, key)]
         decimals = len(number.partition(".")[2])
         assert round(measured, decimals) == float(number), (module, row)
 
 
+UNITS = {"×": "ratio", "%": "saved %", "MiB": "MiB, projected to a million", "MiB more": "MiB, second half"}
+UNITS |= {"s": "seconds", "s cold": "cold"}
+
+
 def test_functions_take_turns_and_the_warm_up_is_not_timed():
     calls = []
-    found = timing.measure({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=2)
+    turns = measuring.measure({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=2)
     assert calls == ["a", "b"] * 3
-    assert found["a"].seconds >= 0
+    assert turns["a"].seconds >= 0
 
 
 def test_the_peak_of_a_function_is_seen_after_it_has_freed_it():
-    watched = memory.watched(lambda: numpy.ones(30_000_000).sum())  # 229 MiB
+    watched = measuring.watched(lambda: numpy.ones(30_000_000).sum())  # 229 MiB
     assert watched.result == 30_000_000
-    assert watched.gib - memory.held() / 2**20 > 0.1
-
-
-def test_an_exponent_is_that_of_the_largest_sizes():
-    assert growth.exponent({1: 100.0, 10: 100.0, 100: 2.0, 1_000: 40.0, 10_000: 800.0}) == pytest.approx(1.30103)
-    assert growth.exponent({size: 3.0 * size for size in (10, 20, 40)}) == pytest.approx(1)
+    assert watched.gib - measuring.held() / 2**20 > 0.1

@@ -1,11 +1,19 @@
-import os
+import pickle
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
 
 import numpy
+import pandas
+import pyarrow
 import pytest
 import torch
 from datasets import Dataset
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.data.words import WordEncoder
@@ -20,63 +28,151 @@ from tests.encoders import classifier
 
 QUESTIONS = ["where is the red ?", "who sank the boat ?"]
 LISTS = [["the red is here", "the blue is here", "a hill", "the boat is red"], ["ada sank it", "the boat sank"]]
-WORDS = sorted({word for text in (*QUESTIONS, *LISTS[0], *LISTS[1]) for word in text.split()})
+TEXTS = [*QUESTIONS, *LISTS[0], *LISTS[1]]
+WORDS = sorted({word for text in TEXTS for word in text.split()})
+KINDS = ["electra", "albert", "mhs", "cascade", "cosinet", "compare_aggregate"]
 
 
-def model(kind):
-    """A model of that kind, its encoder, and what its parts are called."""
+@pytest.fixture(autouse=True)
+def own_root(tmp_path, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+
+
+def model(kind, **changes):
+    """A model of that kind, and what encodes its pairs."""
     torch.manual_seed(1)
     if kind in ("cosinet", "compare_aggregate"):
         vectors = numpy.random.default_rng(0).standard_normal((len(WORDS), 8)).astype("float16")
-        made = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}[kind](vectors, hidden=6, rank_rnn="rnn")
-        return made, WordEncoder(WORDS), []
-    encoder = PairEncoder(word_tokenizer([*QUESTIONS, *LISTS[0], *LISTS[1]], 24), 24)
+        build = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}[kind]
+        return build(vectors, hidden=6, rank_rnn="rnn"), WordEncoder(WORDS)
+    encoder = PairEncoder(word_tokenizer(TEXTS, 24), 24)
     if kind == "mhs":
-        made = MHSForSequenceClassification.from_backbone(classifier(), 3, 2, perturb=0.5)
-        return made, encoder, ["head_0", "head_1"]
+        return MHSForSequenceClassification.from_backbone(classifier(**changes), 3, 2, perturb=0.5), encoder
     if kind == "cascade":
-        return CascadeTransformer.from_backbone(classifier("roberta"), [2, 4]), encoder, ["exit_2", "exit_4"]
-    return classifier(kind), encoder, []
+        return CascadeTransformer.from_backbone(classifier("roberta", **changes), [2, 4]), encoder
+    return classifier(kind, **changes), encoder
 
 
-@pytest.mark.parametrize("kind", ["electra", "albert", "mhs", "cascade", "cosinet", "compare_aggregate"])
-def test_every_kind_of_model_ranks_many_questions_a_call_as_score_does_by_folder_too(kind, tmp_path):
-    made, encoder, parts = model(kind)
-    made.save_pretrained(tmp_path)
-    encoder.save(tmp_path)
+def saved(kind, folder, **changes):
+    folder.mkdir(exist_ok=True)
+    built, encoder = model(kind, **changes)
+    built.save_pretrained(folder)
+    encoder.save(folder)
+    return folder
+
+
+def with_one_label(folder):
+    """As public rerankers are: one label, saved by transformers."""
+    built, encoder = model("electra")
+    built.config.num_labels = 1
+    single = type(built)(built.config)
+    single.save_pretrained(folder)
+    encoder.save(folder)
+    return folder
+
+
+# ---------------------------------------------------------------- scores
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_model_ranks_many_questions_a_call_as_score_does(kind, tmp_path):
+    folder = saved(kind, tmp_path)
     columns = [(str(i), QUESTIONS[i], text) for i, texts in enumerate(LISTS) for text in texts]
     pairs = Dataset.from_dict(dict(zip(("question_id", "question", "answer"), zip(*columns, strict=True), strict=True)))
-    scored = score(made, pairs, encoder)
-    for ranker in (Ranker(made, encoder), Ranker.load(tmp_path)):
+    built, encoder = model(kind)
+    scores = score(built, pairs, encoder)
+    parts = scores.head_logits if kind == "mhs" else scores.exit_logits
+    names = {"mhs": ["head_0", "head_1"], "cascade": ["exit_2", "exit_4"]}.get(kind, [])
+    for ranker in (Ranker(*model(kind)), Ranker.load(folder)):
         first, second = ranker.rank(QUESTIONS, LISTS)
-        assert sorted(one.position for one in first) == [0, 1, 2, 3]
-        found = {one.candidate: one for one in (*first, *second)}
-        for i, (_, _, text) in enumerate(columns):
-            assert found[text].score == pytest.approx(scored.score[i], abs=1e-6)
-            several = scored.head_logits if kind == "mhs" else scored.exit_logits
-            expected = {} if several is None else dict(zip(parts, probability(several[i]), strict=True))
-            assert found[text].parts == pytest.approx(expected, abs=1e-6)
-        (best,) = ranker.rank(QUESTIONS[0], LISTS[0], top=1)
-        assert best.position == first[0].position
+        assert sorted(ranked.position for ranked in first) == [0, 1, 2, 3]
+        by_text = {ranked.candidate: ranked for ranked in (*first, *second)}
+        for row, (_, _, text) in enumerate(columns):
+            assert by_text[text].score == pytest.approx(scores.score[row], abs=1e-6)
+            expected = dict(zip(names, probability(parts[row]), strict=True)) if names else {}
+            assert by_text[text].parts == pytest.approx(expected, abs=1e-6)
+        assert ranker.rank(QUESTIONS[0], LISTS[0], top=1) == [first[0]]
+        pairs_of_texts = [(question, text) for _, question, text in columns]
+        numpy.testing.assert_allclose(ranker.predict(pairs_of_texts), scores.score, atol=1e-6)
+
+
+@pytest.mark.parametrize("labels", [1, 2])
+def test_scores_are_those_of_transformers_and_of_sentence_transformers(tmp_path, labels):
+    from sentence_transformers import CrossEncoder
+
+    folder = with_one_label(tmp_path) if labels == 1 else saved("electra", tmp_path)
+    plain, words = (
+        AutoModelForSequenceClassification.from_pretrained(folder).eval(),
+        AutoTokenizer.from_pretrained(folder),
+    )
+    batch = words([QUESTIONS[0]] * 4, LISTS[0], padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        logits = plain(**batch).logits.double()
+    expected = logits[:, 0].sigmoid() if labels == 1 else logits.softmax(-1)[:, 1]
+    ranked = Ranker.load(folder).rank(QUESTIONS[0], LISTS[0])
+    assert [one.score for one in ranked] == pytest.approx(sorted(expected.tolist(), reverse=True), abs=1e-6)
+    if labels == 1:
+        theirs = CrossEncoder(str(folder), device="cpu").rank(QUESTIONS[0], LISTS[0])
+        assert [found["corpus_id"] for found in theirs] == [one.position for one in ranked]
+
+
+def test_probabilities_that_round_to_one_keep_the_order_of_their_log_odds(tmp_path):
+    built, encoder = model("electra")
+    layer = built.classifier.out_proj
+    layer.weight.data *= 100
+    layer.bias.data = torch.tensor([0.0, 4000.0])
+    together = Ranker.ensemble([Ranker(built, encoder), Ranker(*model("electra"))])
+    for ranker in (Ranker(built, encoder), together, Ranker.sequence([Ranker.load("word_overlap"), together], 0.0)):
+        ranked = ranker.rank(QUESTIONS[0], LISTS[0])
+        if ranker is not together:
+            continue
+        assert len({one.position for one in ranked}) == 4
+    ranked = Ranker(built, encoder).rank(QUESTIONS[0], LISTS[0])
+    assert {one.score for one in ranked} == {1.0}
+    pairs = [(QUESTIONS[0], text) for text in LISTS[0]]
+    logits = built(**encoder.collate(encoder.items(*zip(*pairs, strict=True), [0] * 4))).logits
+    assert [one.position for one in ranked] == (logits[:, 0] - logits[:, 1]).argsort(stable=True).tolist()
+
+
+def falls(ranked):
+    return all(first.score >= second.score for first, second in pairwise(ranked))
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.5])
+def test_scores_fall_with_rank_in_a_cascade_and_in_a_sequence(alpha):
+    dear, other, words = Ranker(*model("mhs")), Ranker(*model("electra")), Ranker.load("word_overlap")
+    members = [dear, other]
+    rankers = [
+        Ranker(*model("cascade"), alpha=alpha),
+        Ranker.sequence([words, dear], alpha),
+        Ranker.sequence([other, words], alpha),
+        Ranker.ensemble(members),
+        Ranker.ensemble(members, [3.0, 1.0]),
+        Ranker.ensemble(members, [2.0, -1.0], 0.5),
+        Ranker.sequence([words, other, Ranker.ensemble(members)], alpha),
+    ]
+    for ranker in rankers:
+        for ranked in ranker.rank(QUESTIONS, LISTS):
+            assert falls(ranked)
+            if ranker.is_probability:
+                assert all(0 <= one.score <= 1 for one in ranked)
+        scores = ranker.predict([(QUESTIONS[0], text) for text in LISTS[0]])
+        assert [scores[one.position] for one in ranker.rank(QUESTIONS[0], LISTS[0])] == sorted(scores, reverse=True)
 
 
 def test_a_cascade_drops_candidates_at_its_exits_and_says_which_one_read_each_last():
-    made, encoder, _ = model("cascade")
+    built, encoder = model("cascade")
     batch = encoder.collate(encoder.items([QUESTIONS[0]] * 4, LISTS[0], [0] * 4))
-    whole, expected = Ranker(made, encoder), made.eval().rank(batch, 0.5)
-    alone = {one.position: one for one in whole.rank(QUESTIONS[0], LISTS[0])}
-    ranked = Ranker(made, encoder, alpha=0.5).rank(QUESTIONS, LISTS)[0]
+    expected = built.eval().rank(batch, 0.5)
+    alone = {one.position: one for one in Ranker(built, encoder).rank(QUESTIONS[0], LISTS[0])}
+    ranked = Ranker(built, encoder, alpha=0.5).rank(QUESTIONS, LISTS)[0]
     assert [one.position for one in ranked] == expected.order.tolist()
-    last = [next(iter(one.parts)) for one in ranked]
-    assert last == ["exit_4"] * 2 + ["exit_2"] * 2 == sorted(last, reverse=True)
+    assert [next(iter(one.parts)) for one in ranked] == ["exit_4"] * 2 + ["exit_2"] * 2
     for one in ranked:
         assert one.parts == {name: pytest.approx(alone[one.position].parts[name], abs=1e-6) for name in one.parts}
-        assert [one.score] == list(one.parts.values())
-    with pytest.raises(ValueError, match="expected a cascade"):
-        Ranker(*model("electra")[:2], alpha=0.5)
 
 
-@pytest.mark.parametrize("name", ["lexical/word_overlap", "overlap_then_rank", "reciprocal_rank"])
+@pytest.mark.parametrize("name", ["lexical/word_overlap", "overlap_then_rank", "reciprocal_rank", "bm25"])
 def test_a_lexical_ranker_needs_no_model(name):
     ranked = Ranker.load(name).rank(QUESTIONS[0], LISTS[0])
     pairs = Dataset.from_dict({"question_id": ["0"] * 4, "question": [QUESTIONS[0]] * 4, "answer": LISTS[0]})
@@ -86,10 +182,9 @@ def test_a_lexical_ranker_needs_no_model(name):
 
 
 def test_an_ensemble_is_the_mean_of_its_members_and_a_sequence_drops_between_its_stages():
-    students, words = [Ranker(*model(kind)[:2]) for kind in ("mhs", "electra")], Ranker.load("word_overlap")
+    students, words = [Ranker(*model(kind)) for kind in ("mhs", "electra")], Ranker.load("word_overlap")
     for weights in (None, [3.0, 1.0]):
-        ranked = Ranker.ensemble(students, weights).rank(QUESTIONS[0], LISTS[0])
-        for one in ranked:
+        for one in Ranker.ensemble(students, weights).rank(QUESTIONS[0], LISTS[0]):
             members = [one.parts["member_0"], one.parts["member_1"]]
             assert one.score == pytest.approx(numpy.average(members, weights=weights))
     logistic = Ranker.ensemble(students, [2.0, -1.0], 0.5).rank(QUESTIONS[0], LISTS[0])[0]
@@ -102,47 +197,219 @@ def test_an_ensemble_is_the_mean_of_its_members_and_a_sequence_drops_between_its
     assert min(one.parts["stage_0"] for one in ranked[:2]) >= max(one.parts["stage_0"] for one in ranked[2:])
 
 
-def test_ranking_writes_nothing_and_imports_neither_datasets_nor_pandas(folder, tmp_path):
+def test_the_dear_model_of_a_sequence_reads_all_questions_together():
+    dear = Ranker(*model("electra"))
+    sizes = []
+    dear.model.register_forward_pre_hook(
+        lambda _, args, kwargs: sizes.append(len(kwargs["input_ids"])), with_kwargs=True
+    )
+    questions, lists = QUESTIONS * 10, LISTS * 10
+    together = Ranker.sequence([Ranker.load("word_overlap"), dear], 0.5).rank(questions, lists)
+    assert len(sizes) == 1
+    for ranked, question, texts in zip(together, questions, lists, strict=True):
+        alone = Ranker.sequence([Ranker.load("word_overlap"), dear], 0.5).rank(question, texts)
+        assert [one.position for one in alone] == [one.position for one in ranked]
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("kind", ["electra", "cascade", "cosinet"])
+def test_batches_of_any_size_give_the_same_scores(kind, size, monkeypatch):
+    from as2lib import ranker as module
+
+    monkeypatch.setattr(module, "PART", 2)  # and parts of any size
+    ranker = Ranker(*model(kind), alpha=0.5 if kind == "cascade" else None)
+    whole, parts = ranker.rank(QUESTIONS, LISTS), ranker.rank(QUESTIONS, LISTS, batch_size=size)
+    for one, other in zip([*whole[0], *whole[1]], [*parts[0], *parts[1]], strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-6)
+
+
+# ---------------------------------------------------------------- what is given
+
+
+@pytest.fixture
+def ranker():
+    return Ranker(*model("electra"))
+
+
+@pytest.mark.parametrize(
+    "candidates",
+    [
+        tuple(LISTS[0]),
+        pandas.Series(LISTS[0], index=[7, 3, 9, 1]),
+        numpy.array(LISTS[0]),
+        pyarrow.chunked_array([LISTS[0][:1], LISTS[0][1:]]),
+        pyarrow.array(LISTS[0]),
+        dict.fromkeys(LISTS[0]).keys(),
+    ],
+)
+def test_any_iterable_of_texts_is_ranked(ranker, candidates):
+    if isinstance(candidates, type({}.keys())):
+        candidates = iter(candidates)
+    expected = ranker.rank(QUESTIONS[0], LISTS[0])
+    ranked = ranker.rank(QUESTIONS[0], candidates)
+    assert [(one.position, one.score) for one in ranked] == [(one.position, one.score) for one in expected]
+
+
+def test_a_generator_is_read_once_and_series_may_be_lists_of_many_questions(ranker):
+    expected = ranker.rank(QUESTIONS, LISTS)
+    assert ranker.rank(iter(QUESTIONS), (iter(texts) for texts in LISTS)) == expected
+    assert ranker.rank(pandas.Series(QUESTIONS, index=[5, 2]), pandas.Series(LISTS, index=["a", "b"])) == expected
+
+
+def test_ids_and_rows_come_back_with_the_ranking(ranker):
+    rows = [{"text": text, "id": f"d{place}", "url": place} for place, text in enumerate(LISTS[0])]
+    expected = ranker.rank(QUESTIONS[0], LISTS[0])
+    for given in (rows, pandas.DataFrame(rows)):
+        ranked = ranker.rank(QUESTIONS[0], given)
+        assert [one.position for one in ranked] == [one.position for one in expected]
+        assert all(one.id == f"d{one.position}" and one.row["url"] == one.position for one in ranked)
+        assert [one.candidate for one in ranked] == [one.candidate for one in expected]
+    ranked = ranker.rank(QUESTIONS, LISTS, ids=[[1, 2, 3, 4], "ab".split() * 2])
+    assert [one.id for one in ranked[0]] == [one.position + 1 for one in expected]
+    with pytest.raises(ValueError, match="ids: expected one for each of 4 candidates, got 1"):
+        ranker.rank(QUESTIONS[0], LISTS[0], ids=["d0"])
+
+
+def test_no_candidate_is_an_empty_ranking_and_an_empty_text_is_scored(ranker):
+    for each in (ranker, Ranker(*model("cosinet")), Ranker.load("bm25"), Ranker(*model("cascade"), alpha=0.5)):
+        assert each.rank(QUESTIONS[0], []) == []
+        assert each.rank([], []) == []
+        first, second, third = each.rank([QUESTIONS[0], "", QUESTIONS[1]], [[], LISTS[0], ["", "the boat"]])
+        assert (len(first), len(second), len(third)) == (0, 4, 2)
+    assert len(ranker.predict([])) == 0
+
+
+@pytest.mark.parametrize("kind", ["electra", "cosinet"])
+def test_half_characters_are_replaced(kind):
+    each = Ranker(*model(kind))
+    broken, mended = (
+        each.rank("the \ud83d ?", ["a \udc00 hill"] * 20),
+        each.rank("the \ufffd ?", ["a \ufffd hill"] * 20),
+    )
+    assert [one.score for one in broken] == [one.score for one in mended]
+
+
+@pytest.mark.parametrize(
+    ("question", "candidates", "message"),
+    [
+        ("q ?", "one text", "candidates: expected a list, got str 'one text'"),
+        ("q ?", {"a": 1}, "candidates: expected a list, got dict"),
+        ("q ?", {"a", "b"}, "candidates: expected a list, got set"),
+        ("q ?", None, "candidates: expected a list, got NoneType"),
+        ("q ?", ["a", None], "candidate 2: expected a text, got NoneType"),
+        ("q ?", ["a", float("nan")], "candidate 2: expected a text, got float nan"),
+        ("q ?", [{"body": "a"}], "candidate 1: expected a field text, .* got body"),
+        (["q ?", "r ?"], [["a"]], "each of 2 questions, got 1"),
+        (None, ["a"], "questions: expected a list, got NoneType"),
+        ([3], [["a"]], "question 1: expected a text, got int 3"),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused_in_one_line(ranker, question, candidates, message):
+    with pytest.raises(ValueError, match=message) as error:
+        ranker.rank(question, candidates)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("pairs", [["ab"], [("q",)], [("q", 3)], ("q", "c")])
+def test_what_is_no_pair_is_refused(ranker, pairs):
+    with pytest.raises(ValueError, match="pair 1: expected a"):
+        ranker.predict(pairs)
+
+
+@pytest.mark.parametrize("options", [{"top": 0}, {"batch_size": 0}])
+def test_counts_are_from_one(ranker, options):
+    with pytest.raises(ValueError, match="expected a whole number from 1, got 0"):
+        ranker.rank(QUESTIONS[0], LISTS[0], **options)
+
+
+# ---------------------------------------------------------------- loading
+
+
+@pytest.mark.parametrize("precision", ["fp16", "float16", "int4", ""])
+def test_a_precision_that_is_not_known_is_refused_when_a_model_is_loaded(tmp_path, precision):
+    folder = saved("electra", tmp_path)
+    for name in (folder, "word_overlap"):
+        with pytest.raises(ValueError, match="precision: expected one of float32, bf16 or auto"):
+            Ranker.load(name, precision=precision)
+
+
+@pytest.mark.parametrize("name", ["nope", "./no/such/folder", "nobody/no-such-model", Path("nope")])
+def test_a_model_that_is_nowhere_is_named_at_once(name, monkeypatch):
+    monkeypatch.setattr("as2lib.ranker.hub_answers", lambda: False)
+    start = time.perf_counter()
+    with pytest.raises(FileNotFoundError, match="no folder of that name") as error:
+        Ranker.load(name)
+    assert "\n" not in str(error.value)
+    assert time.perf_counter() - start < 5
+
+
+def test_alpha_without_a_cascade_is_refused(tmp_path):
+    for load in (lambda: Ranker(*model("electra"), alpha=0.5), lambda: Ranker.load("bm25", alpha=0.5)):
+        with pytest.raises(ValueError, match="alpha: expected a cascade"):
+            load()
+    with pytest.raises(ValueError, match="alpha: expected a share"):
+        Ranker(*model("cascade"), alpha=1.5)
+
+
+def test_half_precision_weights_are_computed_in_float32(tmp_path):
+    folder = saved("electra", tmp_path)
+    weights = {name: tensor.half() for name, tensor in load_file(folder / "model.safetensors").items()}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    ranker = Ranker.load(folder)
+    assert {tensor.dtype for tensor in ranker.model.parameters()} == {torch.float32}
+    assert len(ranker.rank(QUESTIONS[0], LISTS[0])) == 4
+
+
+def test_texts_longer_than_the_positions_of_a_model_are_cut(tmp_path):
+    folder = saved("electra", tmp_path, max_position_embeddings=12)
+    ranker = Ranker.load(folder, max_length=40)
+    assert ranker.encoder.max_length == 12
+    assert len(ranker.rank(QUESTIONS[0], ["the red boat " * 30, "a hill"])) == 2
+
+
+def test_max_length_cuts_what_is_read(tmp_path):
+    folder = saved("electra", tmp_path)
+    short, long = Ranker.load(folder, max_length=9), Ranker.load(folder)
+    candidates = ["the red is here a hill the boat is red", "the red is here a hill the blue is here"]
+    assert len({one.score for one in short.rank("who ?", [text[:15] + text[15:] for text in candidates])}) == 1
+    assert len({one.score for one in long.rank("who ?", candidates)}) == 2
+
+
+def test_a_ranker_pickles_as_its_name_and_settings(tmp_path):
+    loaded = Ranker.load(saved("cascade", tmp_path / "a"), alpha=0.5)
+    other = Ranker.load(saved("electra", tmp_path / "b"), max_length=12)
+    words = Ranker.load("word_overlap")
+    own = Ranker(*model("electra"))
+    for ranker in (
+        loaded,
+        other,
+        words,
+        own,
+        Ranker.ensemble([other, own], [1, 2]),
+        Ranker.sequence([words, other], 0.5),
+    ):
+        content = pickle.dumps(ranker)
+        assert pickle.loads(content).rank(QUESTIONS, LISTS) == ranker.rank(QUESTIONS, LISTS)
+    assert len(pickle.dumps(loaded)) < 1000
+
+
+def test_threads_get_the_scores_of_one(tmp_path):
+    for ranker in (Ranker(*model("mhs")), Ranker(*model("cosinet")), Ranker(*model("cascade"), alpha=0.5)):
+        work = [(QUESTIONS[i % 2], LISTS[i % 2] * (1 + i % 5)) for i in range(40)]
+        with ThreadPoolExecutor(8) as pool:
+            together = list(pool.map(lambda request, ranker=ranker: ranker.rank(*request), work))
+        assert together == [ranker.rank(*request) for request in work]
+
+
+def test_ranking_writes_nothing_and_imports_neither_datasets_nor_pandas(tmp_path):
+    folder = saved("mhs", tmp_path / "model")
     code = (
         "import sys; from as2lib.ranker import Ranker;"
         f"Ranker.load({str(folder)!r}).rank('where is the red ?', ['the red is here', 'a hill']);"
         "print(sorted({'datasets', 'pandas', 'pyarrow', 'spacy', 'sklearn', 'as2lib.study'} & set(sys.modules)))"
     )
-    (tmp_path / "params").mkdir()
-    (tmp_path / "as2lib").mkdir()
-    environment = {
-        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HOME": str(tmp_path),
-    }
-    run = [sys.executable, "-P", "-c", code]
-    found = subprocess.run(run, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path)
-    assert found.stdout.strip() == "[]"
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["as2lib", "params"]
-
-
-@pytest.fixture
-def folder(trained):
-    return trained.study.run("mhs/3h1/seed-0").model_folder
-
-
-def test_equal_candidates_keep_their_order(folder):
-    ranked = Ranker.load(folder).rank("where is the red ?", ["the boat is here"] * 3)
-    assert [one.position for one in ranked] == [0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("question", "candidates", "top", "said"),
-    [
-        ("", ["a"], None, "none empty"),
-        ("q ?", [], None, "none empty"),
-        ("q ?", ["a", " "], None, "none empty"),
-        ("q ?", ["a", None], None, "none empty"),
-        ("q ?", "one text", None, "expected a list of candidates, got one text, 'one text'"),
-        (["q ?", "r ?"], [["a"]], None, "for each of 2 questions, got 1"),
-        ("q ?", ["a"], 0, "top: expected at least 1, got 0"),
-    ],
-)
-def test_what_cannot_be_ranked_is_refused(question, candidates, top, said):
-    with pytest.raises(ValueError, match=said):
-        Ranker.load("word_overlap").rank(question, candidates, top)
+    (tmp_path / "empty").mkdir()
+    command = [sys.executable, "-P", "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path / "empty")
+    assert result.stdout.strip() == "[]"
+    assert not list((tmp_path / "empty").iterdir())

@@ -11,7 +11,8 @@ WORDS = "a b c d e f g h i j k l m n o p".split()
 
 
 @pytest.fixture
-def scorer(root):
+def scorer(tmp_path, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
     torch.manual_seed(0)
     tokenizer = word_tokenizer(WORDS, 24)
     fields = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}

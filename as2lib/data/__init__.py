@@ -2,11 +2,11 @@
 
 from typing import Any
 
-__all__ = ["load_pairs", "load_unlabelled"]
+__all__ = ["leaks", "load_pairs", "load_parts", "load_splits", "load_unlabelled", "order_means_something", "save_pairs"]
 
 
 def __getattr__(name: str) -> Any:
-    # PEP 562: the plan imports `as2lib.data.sources` and must not pay for `datasets`.
+    # PEP 562: the plan imports `as2lib.data.sets` and must not pay for `datasets`.
     if name in __all__:
         from as2lib.data import pairs
 

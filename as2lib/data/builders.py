@@ -6,6 +6,7 @@ what is made here in a file, and nothing else knows that it was made.
 
 import gzip
 import hashlib
+import json
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,8 +17,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from as2lib.data import sources
-from as2lib.data.formats import COLUMNS, parse_json, require_utf8, shorten
+from as2lib.data import sets
+from as2lib.data.sets import COLUMNS, shorten
+from as2lib.paths import file_sha256
 
 _BATCH = 8192
 DEV_SHARE = 10  # one in so many training questions is dev
@@ -26,7 +28,7 @@ Record = dict[str, Any]
 Row = tuple[str, str, str, int]
 
 
-def tables(location: sources.Location) -> Iterator[pa.Table]:
+def tables(location: sets.Location) -> Iterator[pa.Table]:
     """The pairs of a built set's split, some thousand rows a table, unchecked.
 
     Of SQuAD and Natural Questions, train and dev are the original training set, one question in `DEV_SHARE` (by the
@@ -60,7 +62,7 @@ def squad_sentences(records: Iterable[tuple[str, Record]]) -> Iterator[Row]:
         with _in_format(where, "SQuAD"):
             if record["context"] != context:  # the questions of a paragraph come one after the other
                 context = record["context"]
-                spans = ((one.start_char, one.end_char, one.text.strip()) for one in splitter(context).sents)
+                spans = ((sent.start_char, sent.end_char, sent.text.strip()) for sent in splitter(context).sents)
                 sentences = [span for span in spans if span[2]]
             starts, texts = record["answers"]["answer_start"], record["answers"]["text"]
             first, last = (starts[0], starts[0] + len(texts[0])) if len(starts) else (-1, -1)
@@ -70,10 +72,11 @@ def squad_sentences(records: Iterable[tuple[str, Record]]) -> Iterator[Row]:
 
 
 def natural_paragraphs(records: Iterable[tuple[str, Record]]) -> Iterator[Row]:
-    """One row a paragraph of a question's page: the long-answer candidates that are `<P>`, in the page's order.
+    """One row a paragraph of a question's page: the top-level long-answer candidates that are `<P>`, in its order.
 
     records: (what to call it, a record of Natural Questions, simplified, original or as on the hub).
-    Correct is a paragraph that any annotator chose. Tables and lists are left out, and paragraphs without a word.
+    Correct is a paragraph that any annotator chose. Tables and lists are left out, with the paragraphs nested in them,
+    and so are paragraphs without a word.
     Source: Cosinet, section 5.1.
     """
     for where, record in records:
@@ -84,20 +87,20 @@ def natural_paragraphs(records: Iterable[tuple[str, Record]]) -> Iterator[Row]:
             tokens, markup = _page(record)
             candidates, annotations = record["long_answer_candidates"], record["annotations"]
             if isinstance(candidates, dict):  # as on the hub
-                ranges = zip(candidates["start_token"], candidates["end_token"], strict=True)
-                chosen = {one["candidate_index"] for one in annotations["long_answer"]}
+                ranges = zip(candidates["start_token"], candidates["end_token"], candidates["top_level"], strict=True)
+                chosen = {answer["candidate_index"] for answer in annotations["long_answer"]}
             else:
-                ranges = [(one["start_token"], one["end_token"]) for one in candidates]
-                chosen = {one["long_answer"]["candidate_index"] for one in annotations}
+                ranges = [(part["start_token"], part["end_token"], part["top_level"]) for part in candidates]
+                chosen = {annotation["long_answer"]["candidate_index"] for annotation in annotations}
             paragraphs = []
-            for number, (start, end) in enumerate(ranges):
-                if start < len(tokens) and tokens[start].upper() == "<P>":
+            for number, (start, end, top_level) in enumerate(ranges):
+                if top_level and start < len(tokens) and tokens[start].upper() == "<P>":
                     words = " ".join(tokens[i] for i in range(start, end) if not markup[i])
                     paragraphs.append((start, words.strip(), int(number in chosen)))
         yield from ((identifier, question, text, label) for _, text, label in sorted(paragraphs) if text)
 
 
-def asnq_sentences(location: sources.Location) -> Iterator[Row]:
+def asnq_sentences(location: sets.Location) -> Iterator[Row]:
     """The rows of ASNQ's original files; of dev.tsv, those of the questions that the list of the split names.
 
     A line is question, sentence and label between tabs: 4 is a sentence of the long answer with the short one in it,
@@ -106,16 +109,16 @@ def asnq_sentences(location: sources.Location) -> Iterator[Row]:
     Sources: Garg et al. 2020 (TANDA); Soldaini and Moschitti 2020, section 5.1 (the lists that halve dev.tsv).
     """
     owner, names = _owners(location.lists), [path.name for path in location.lists]
-    prefix, run, last, empty = sources.file_sha256(location.files[0])[:8], 0, None, True
+    prefix, run, last, empty = file_sha256(location.files[0])[:8], 0, None, True
     for where, question, sentence, label in chain.from_iterable(map(_asnq_lines, location.files)):
         run, last = run + (question != last), question
         if owner and question.strip() not in owner:
             raise ValueError(f"{where}: question {shorten(question.strip())} is in neither {' nor '.join(names)}")
-        if not owner or owner[question.strip()].name == sources.LISTS[location.split]:
+        if not owner or owner[question.strip()].name == sets.LISTS[location.split]:
             empty = False
             yield f"{prefix}-{run}", question, sentence, int(label == "4")
     if owner and empty:
-        raise ValueError(f"{location.name}: no question of {sources.LISTS[location.split]} is in this file")
+        raise ValueError(f"{location.name}: no question of {sets.LISTS[location.split]} is in this file")
 
 
 def is_dev(question_id: str) -> bool:
@@ -134,11 +137,11 @@ def _page(record: Record) -> tuple[list[str], list[bool]]:
     return record["document"]["tokens"]["token"], record["document"]["tokens"]["is_html"]  # the hub
 
 
-def _of_hub(location: sources.Location) -> Iterator[tuple[str, Record]]:
+def _of_hub(location: sets.Location) -> Iterator[tuple[str, Record]]:
     import datasets
 
-    hub, split = sources.BUILT[location.builder], "validation" if location.split == "test" else "train"
-    with sources.hub_reached(hub, split, location.revision):
+    hub, split = sets.BUILT[location.builder], "validation" if location.split == "test" else "train"
+    with sets.hub_reached(hub, split, location.revision):
         stream = datasets.load_dataset(hub, revision=location.revision, split=split, streaming=True)
     for number, record in enumerate(stream, start=1):
         yield f"{hub}, record {number}", record
@@ -162,22 +165,40 @@ def _parquet_records(path: Path) -> Iterator[tuple[str, Record]]:
 def _json_records(path: Path) -> Iterator[tuple[str, Record]]:
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as stream:
         if ".jsonl" not in path.name:
-            yield from _squad_json(path.name, parse_json(path.name, stream.read()))
+            yield from _squad_json(path.name, _json(path.name, stream.read()))
             return
         for number, line in enumerate(stream, start=1):
-            yield f"{path.name}, line {number}", parse_json(f"{path.name}, line {number}", line)
+            yield f"{path.name}, line {number}", _json(f"{path.name}, line {number}", line)
 
 
 def _squad_json(name: str, content: Record) -> Iterator[tuple[str, Record]]:
     with _in_format(name, "SQuAD"):
         paragraphs = [paragraph for article in content["data"] for paragraph in article["paragraphs"]]
-        asked = [(paragraph["context"], one, one["id"]) for paragraph in paragraphs for one in paragraph["qas"]]
-    for context, one, identifier in asked:
+        questions = [
+            (paragraph["context"], entry, entry["id"]) for paragraph in paragraphs for entry in paragraph["qas"]
+        ]
+    for context, entry, identifier in questions:
         where = f"{name}, question {identifier}"
         with _in_format(where, "SQuAD"):
-            answers = {key: [answer[key] for answer in one["answers"]] for key in ("text", "answer_start")}
-            record = {"id": identifier, "question": one["question"], "context": context, "answers": answers}
+            answers = {key: [answer[key] for answer in entry["answers"]] for key in ("text", "answer_start")}
+            record = {"id": identifier, "question": entry["question"], "context": context, "answers": answers}
         yield where, record
+
+
+def _json(where: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where}: expected a JSON object, got {shorten(str(error))}") from None
+
+
+def _require_utf8(where: str, text: str) -> None:
+    """Raises ValueError where a text, decoded with "surrogateescape", has bytes that are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        byte = text[error.start].encode("utf-8", "surrogateescape").hex()
+        raise ValueError(f"{where}: expected UTF-8 text, got the byte 0x{byte}; save the file as UTF-8") from None
 
 
 @contextmanager
@@ -186,15 +207,15 @@ def _in_format(where: str, format: str) -> Iterator[None]:
     try:
         yield
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        told = f"none with {error}" if isinstance(error, KeyError) else shorten(str(error))
-        raise ValueError(f"{where}: expected a record of {format}, got {told}") from None
+        problem = f"none with {error}" if isinstance(error, KeyError) else shorten(str(error))
+        raise ValueError(f"{where}: expected a record of {format}, got {problem}") from None
 
 
 def _asnq_lines(path: Path) -> Iterator[tuple[str, str, str, str]]:
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as stream:
         for number, line in enumerate(stream, 1):
             where, fields = f"{path.name}, row {number} (line {number})", line.rstrip("\r\n").split("\t")
-            require_utf8(where, line)
+            _require_utf8(where, line)
             if len(fields) != 3 or not (fields[0].strip() and fields[1].strip() and fields[2] in ("1", "2", "3", "4")):
                 wanted = "expected 3 fields, a question, a sentence and a label from 1 to 4 (4 is correct), none empty"
                 raise ValueError(f"{where}: {wanted}; got {len(fields)}: {', '.join(map(shorten, fields))}")
@@ -209,7 +230,7 @@ def _owners(lists: tuple[Path, ...]) -> dict[str, Path]:
     owner: dict[str, Path] = {}
     for path in lists:
         for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="surrogateescape").split("\n"), 1):
-            require_utf8(f"{path.name}, line {number}", line)
+            _require_utf8(f"{path.name}, line {number}", line)
             if (question := line.strip()) and owner.setdefault(question, path) != path:
                 other = owner[question].name
                 raise ValueError(f"{path.name}, line {number}: question {shorten(question)} is also in {other}")

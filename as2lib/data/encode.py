@@ -3,27 +3,24 @@
 b pairs in a batch · n tokens of the longest of them
 """
 
+import copy
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from transformers.utils import cached_file
 
 from as2lib.data import words
+from as2lib.data.sets import loadable, note, whole_text
 from as2lib.data.words import WordEncoder
-from as2lib.intact import read_json
-from as2lib.paths import model_origin, work_folder
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
     import pyarrow as pa
@@ -32,17 +29,28 @@ if TYPE_CHECKING:  # a second of imports, which ranking does without
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 _BATCH = 4096
 _FEW = 16  # pairs that are not worth waking the tokenizer's threads
+MOST = 512  # tokens of a pair, where nothing else is said
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "spm.model", "sentencepiece.bpe.model")
-PAIRS_A_PROCESS = 500_000  # fewer are not worth a process, which takes seconds to start
+# Their first position is the one after the padding token's number.
+_AFTER_PADDING = (
+    "roberta",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+    "camembert",
+    "roberta-prelayernorm",
+    "mpnet",
+    "longformer",
+)
 _SPECIALS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 
 
 class PairEncoder:
     """Encodes question and candidate together, as cross-encoders read them.
 
-    tokenizer: a fast one; type ids are made if its `model_input_names` has them.
-    max_length: tokens of a pair at most; past that the longer of the two texts loses its end first, as in
-        Hugging Face's own cross-encoders, so that the question, usually the shorter, goes last.
+    tokenizer: a fast one, which stays as it is; type ids are made if its `model_input_names` has them.
+    max_length: tokens of a pair at most; past that the longer of the two texts is cut first, as in Hugging Face's own
+        cross-encoders, on the tokenizer's `truncation_side`: the question, usually the shorter, goes last.
+    Threads may share an encoder: what a call needs is set once, in a copy of the tokenizer that nobody else has.
     """
 
     unit = "pair"
@@ -56,13 +64,17 @@ class PairEncoder:
             raise ValueError(f"max_length must leave room for words beside the special tokens, got {max_length}")
         self.tokenizer, self.max_length = tokenizer, max_length
         self.has_token_types = "token_type_ids" in tokenizer.model_input_names
+        self._backend = copy.deepcopy(tokenizer.backend_tokenizer)
+        self._backend.no_padding()
+        self._backend.enable_truncation(max_length, strategy="longest_first", direction=tokenizer.truncation_side)
 
     def save(self, folder: str | Path) -> None:
         """Leave beside a model what `load_encoder` reads: who loads the folder truncates as this encoder does."""
-        self.tokenizer.model_max_length = self.max_length
-        self.tokenizer.backend_tokenizer.no_truncation()  # set by the last call, if any: the same file either way
-        self.tokenizer.backend_tokenizer.no_padding()
-        self.tokenizer.save_pretrained(folder)
+        tokenizer = copy.deepcopy(self.tokenizer)
+        tokenizer.model_max_length = self.max_length
+        tokenizer.backend_tokenizer.no_truncation()  # set by somebody's last call, if any: the same file either way
+        tokenizer.backend_tokenizer.no_padding()
+        tokenizer.save_pretrained(folder)
 
     def fingerprint(self, pairs: "Dataset") -> str:
         """The SHA-256 of all that decides the tokens: the pairs, the tokenizer, the length and our version."""
@@ -71,40 +83,35 @@ class PairEncoder:
         tokenizer = tokenizer_fingerprint(self.tokenizer)
         return _digest([_VERSION, pair_table.fingerprint(pairs), tokenizer, self.max_length, self.has_token_types])
 
-    def encode(self, pairs: "Dataset", processes: int | None = None) -> "Dataset":
+    def encode(self, pairs: "Dataset") -> "Dataset":
         """The tokens of each pair, memory-mapped from `work/encoded/`, where they are put the first time.
 
-        processes: how many do it; default: one for each half a million pairs, four at most.
         Returns a row for each pair, in order: `input_ids` (int32), `length` (int32) and, where the tokenizer has them,
         `token_type_ids` (int8).
         """
-        from datasets import Dataset, DatasetInfo, Features
+        import pyarrow as pa
 
-        from as2lib.data import disk
+        from as2lib.data.pairs import arrow_file
 
-        name = self.fingerprint(pairs)
-        processes = processes or min(len(pairs) // PAIRS_A_PROCESS, os.cpu_count() or 1, 4)
-        tokens = disk.kept(f"encoded/{name}", self._made(pairs, processes))
-        features = Features.from_arrow_schema(self._schema())
-        return Dataset(tokens, info=DatasetInfo(features=features), fingerprint=name[:32])
+        token_types = [("token_type_ids", pa.list_(pa.int8()))] if self.has_token_types else []
+        schema = pa.schema([("input_ids", pa.list_(pa.int32())), *token_types, ("length", pa.int32())])
 
-    def _made(self, pairs: "Dataset", processes: int) -> Iterator["pa.Table"]:
-        from datasets import Features
+        def tables() -> Iterator[pa.Table]:
+            for batch in pairs.select_columns(["question", "answer"]).with_format("arrow").iter(_BATCH):
+                yield pa.table(self._columns(batch["question"].to_pylist(), batch["answer"].to_pylist()), schema)
 
-        texts = pairs.with_format("arrow").select_columns(["question", "answer"])
-        if processes <= 1:
-            yield from map(self._tokens, texts.iter(_BATCH))
-            return
-        work_folder().mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".", dir=work_folder()) as scratch, _nothing_left_behind():
-            made = {"features": Features.from_arrow_schema(self._schema()), "remove_columns": texts.column_names}
-            made |= {"num_proc": processes, "cache_file_name": f"{scratch}/tokens.arrow"}
-            yield from texts.map(self._tokens, batched=True, batch_size=_BATCH, **made).iter(_BATCH)
+        return arrow_file(f"encoded/{self.fingerprint(pairs)}", tables)
 
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
         """What `encode` makes of some pairs, an item a pair, in memory.  ids: of the questions, which are not read."""
-        made = self._encoded(list(questions), list(candidates))
-        return [{name: values[i] for name, values in made.items()} for i in range(len(questions))]
+        columns = self._columns(list(questions), list(candidates))
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+    def lengths(self, questions: Sequence[str], candidates: Sequence[str]) -> np.ndarray:
+        """(b,) tokens of each pair, special tokens included, when none is cut."""
+        backend = copy.deepcopy(self._backend)
+        backend.no_truncation()
+        return np.array([len(pair.ids) for pair in _encoded(backend, questions, candidates)], dtype=np.int64)
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """A batch padded on the right to its longest pair.
@@ -124,63 +131,42 @@ class PairEncoder:
                 batch[name] = np.array([item[name] for item in items], dtype=kind)
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
-    def _schema(self) -> "pa.Schema":
-        import pyarrow as pa
-
-        token_types = [("token_type_ids", pa.list_(pa.int8()))] if self.has_token_types else []
-        return pa.schema([("input_ids", pa.list_(pa.int32())), *token_types, ("length", pa.int32())])
-
-    def _tokens(self, pairs: "pa.Table") -> "pa.Table":
-        encoded = self._encoded(pairs["question"].to_pylist(), pairs["answer"].to_pylist())
-        return type(pairs).from_pydict(encoded, self._schema())
-
-    def _encoded(self, questions: list[str], answers: list[str]) -> dict[str, list[Any]]:
+    def _columns(self, questions: list[str], answers: list[str]) -> dict[str, list[Any]]:
         """The columns of `encode`, as lists."""
-        backend = self.tokenizer.backend_tokenizer  # itself: two thirds of the time of the Python around it
-        backend.no_padding()
-        backend.enable_truncation(self.max_length, strategy="longest_first", direction=self.tokenizer.truncation_side)
-        pairs = list(zip(questions, answers, strict=True))
-        few = len(pairs) <= _FEW
-        encoded = [backend.encode(*pair) for pair in pairs] if few else backend.encode_batch_fast(pairs)
-        columns: dict[str, Any] = {"input_ids": [pair.ids for pair in encoded]}
+        encoded = _encoded(self._backend, questions, answers)
+        columns: dict[str, list[Any]] = {"input_ids": [pair.ids for pair in encoded]}
         if self.has_token_types:
             columns["token_type_ids"] = [pair.type_ids for pair in encoded]
         return columns | {"length": [len(ids) for ids in columns["input_ids"]]}
 
 
-@contextmanager
-def _nothing_left_behind() -> Iterator[None]:
-    """No progress bars, and the process's environment as it was: with processes, `Dataset.map` leaves a copy of it in
-    its place, which later changes of the true one do not reach."""
-    import datasets
-
-    shown, environment = not datasets.are_progress_bars_disabled(), os.environ
-    variables = dict(environment)
-    datasets.disable_progress_bars()
+def _encoded(backend: Tokenizer, questions: Sequence[str], answers: Sequence[str]) -> list[Any]:
+    """Pairs as the backend itself encodes them: two thirds of the time of the Python around it."""
+    pairs = list(zip(questions, answers, strict=True))
     try:
-        yield
-    finally:
-        os.environ = environment  # noqa: B003 (the same object again, which is what B003 asks for)
-        for name in environment.keys() - variables.keys():
-            del environment[name]
-        if shown:
-            datasets.enable_progress_bars()
+        return [backend.encode(*pair) for pair in pairs] if len(pairs) <= _FEW else backend.encode_batch_fast(pairs)
+    except TypeError:
+        for text in (text for pair in pairs for text in pair):
+            if not isinstance(text, str):
+                raise TypeError(f"expected texts, got {type(text).__name__}: {text!r:.60}") from None
+        whole = [tuple(whole_text(text) for text in pair) for pair in pairs]
+        return backend.encode_batch_fast(whole)
 
 
 def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder | WordEncoder:
     """What encodes the pairs of a model, by its folder or hub name: words where it has their vocabulary, else tokens.
 
     max_length: tokens of question and candidate together (or words of a text); default: what it was saved with, 512
-    tokens at most.
+    tokens at most. Where the model has fewer positions, they are the limit, and a line says so.
     Raises ValueError that names what is missing, or does not fit the model: it would be encoded, and ranked, as noise.
     """
-    origin, revision = model_origin(name)
+    origin, revision = loadable(name)
     folder = Path(origin)
     if not folder.is_dir():
         for file in ("config.json", words.FILE):  # to be had from the hub, or not there
-            if found := cached_file(origin, file, revision=revision, _raise_exceptions_for_missing_entries=False):
-                folder = Path(found).parent
-    config = read_json(folder / "config.json") if (folder / "config.json").exists() else {}
+            if cached := cached_file(origin, file, revision=revision, _raise_exceptions_for_missing_entries=False):
+                folder = Path(cached).parent
+    config = _json_object(folder / "config.json") if (folder / "config.json").exists() else {}
     if "words" in config or (folder / words.FILE).exists():
         _require_file(folder, words.FILE)
         encoder = WordEncoder.load(folder, max_length)
@@ -193,9 +179,61 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
         tokenizer = AutoTokenizer.from_pretrained(origin, revision=revision)
     except Exception as error:  # of any kind: libraries parse what is there
         raise ValueError(f"{origin}: its tokenizer can't be loaded: {str(error).partition(chr(10))[0]}") from None
-    vocabulary = config.get("vocab_size", config.get("backbone", {}).get("vocab_size"))
-    _require_fit(folder, tokenizer, vocabulary, padded=True)
-    return PairEncoder(tokenizer, max_length or min(tokenizer.model_max_length, 512))
+    backbone = config.get("backbone") or config
+    _require_fit(folder, tokenizer, config.get("vocab_size", backbone.get("vocab_size")), padded=True)
+    limit = max_length or min(tokenizer.model_max_length, MOST)
+    return PairEncoder(tokenizer, clipped(limit, backbone, folder.name))
+
+
+def positions(config: Any) -> int | None:
+    """The tokens that an encoder has positions for, by its configuration (or its dict); None: any number."""
+    fields = config if isinstance(config, Mapping) else config.to_dict()
+    most = fields.get("max_position_embeddings")
+    if most is None or fields.get("position_biased_input") is False:  # DeBERTa's positions are relative
+        return None
+    if fields.get("model_type") in _AFTER_PADDING:
+        padding = fields.get("pad_token_id")
+        most -= (1 if padding is None else padding) + 1
+    return most
+
+
+def clipped(max_length: int, config: Any, name: str = "the model") -> int:
+    """A length, or the encoder's positions where they are fewer, which a line says."""
+    most = positions(config)
+    if most is None or max_length <= most:
+        return max_length
+    note(f"{name} has positions for {most} tokens: pairs are cut there, not at {max_length}")
+    return most
+
+
+def cut_share(pairs: "Dataset", encoder: PairEncoder | WordEncoder) -> float:
+    """The share of pairs, in [0, 1], that an encoder cuts."""
+    if encoder.max_length is None or not len(pairs):
+        return 0.0
+    return float(np.mean(encoder.lengths(pairs["question"][:], pairs["answer"][:]) > encoder.max_length))
+
+
+def fitting_length(
+    pairs: "Dataset", tokenizer: PreTrainedTokenizerBase, config: Any = None, share: float = 0.99
+) -> int:
+    """The tokens that hold this share of some pairs whole, up to the next 16: a length for data of one's own.
+
+    config: of the encoder, for its positions.  At most what the tokenizer was made for, the encoder's positions, and
+    512.
+    """
+    limit = min(tokenizer.model_max_length, MOST, (config is not None and positions(config)) or MOST)
+    lengths = PairEncoder(tokenizer, limit).lengths(pairs["question"][:], pairs["answer"][:])
+    return int(min(limit, -(-np.quantile(lengths, share) // 16) * 16))
+
+
+def _json_object(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:  # also of bytes that are no text
+        content = None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: expected a JSON object, got something else")
+    return content
 
 
 def _require_file(folder: Path, *names: str) -> None:
@@ -227,10 +265,34 @@ def _values(column: "pa.Array") -> list[Any]:
     return [numbers[start:end] for start, end in pairwise(ends)]
 
 
+def by_length(length: np.ndarray, batch_tokens: int) -> list[np.ndarray]:
+    """Rows from the longest to the shortest, as many a batch as fit in `batch_tokens` with their padding."""
+    order = np.argsort(-length, kind="stable")
+    batches = []
+    while len(order):
+        size = max(1, batch_tokens // max(1, int(length[order[0]])))
+        batches.append(order[:size])
+        order = order[size:]
+    return batches
+
+
+def whole_questions(question: np.ndarray, pairs: int) -> Iterator[np.ndarray]:
+    """Rows in parts of at least so many pairs, none of which ends within a question.
+
+    question: (m,), the rows of a question together.
+    """
+    ends = np.append(np.flatnonzero(np.diff(question)) + 1, len(question))
+    start = 0
+    while start < len(question):
+        end = ends[min(np.searchsorted(ends, start + pairs), len(ends) - 1)]
+        yield np.arange(start, end)
+        start = end
+
+
 def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
     """The SHA-256 of what a fast tokenizer does to a text, whatever folder it was loaded from."""
     state = json.loads(tokenizer.backend_tokenizer.to_str())
-    # Both change with each call of the tokenizer, and the encoder sets both itself.
+    # Both change with each call of the tokenizer, and the encoder sets both in its copy.
     state["truncation"] = state["padding"] = None
     special = {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
     return _digest([type(tokenizer).__name__, state, special, tokenizer.truncation_side, tokenizer.model_input_names])
@@ -239,14 +301,18 @@ def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
 def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizerFast:
     """A tokenizer whose vocabulary is the lower-cased words of some texts; the same texts give the same bytes.
 
-    Words are split as BERT does, at blanks and punctuation, and numbered by (−count, word) after the five special
-    tokens; other words are unknown. A pair becomes `[CLS] question [SEP] answer [SEP]`.
+    Words are split as BERT does, at blanks and punctuation, each Chinese or Japanese character alone; they are numbered
+    by (−count, word) after the five special tokens. Other words are unknown. A pair becomes
+    `[CLS] question [SEP] answer [SEP]`.
     max_length: the `model_max_length` that is saved with it.
     Raises ValueError where the texts hold no word.
     """
     lower, split = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
+    times_of = Counter(texts)  # a question stands before each of its candidates
+    if any(words.HAN.search(text) for text in times_of if not text.isascii()):
+        split = pre_tokenizers.Sequence([split, pre_tokenizers.Split(Regex(words.HAN.pattern), "isolated")])
     counts: Counter[str] = Counter()
-    for text, times in Counter(texts).items():  # a question stands before each of its candidates
+    for text, times in times_of.items():
         for word, _ in split.pre_tokenize_str(lower.normalize_str(text)):
             counts[word] += times
     if not counts:

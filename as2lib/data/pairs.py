@@ -1,135 +1,178 @@
 """The pair table that everything reads: loads it, checks it, filters it by policy and fingerprints it; knows no model.
 
-One `datasets.Dataset` with exactly question_id, question, answer (text) and label (int8, 0 or 1). The rows of a
-question are contiguous and keep the order of their source, because some systems read it. What is generated or built,
-and past `disk.LARGE` bytes any table, is a file in `work/pairs/`, mapped into memory; every step reads it in batches:
-ASNQ has 23.7 M rows.
+One `datasets.Dataset` with question_id, question, answer (text), label (int8, 0 or 1) and, where the source has them,
+candidate_id (text). The rows of a question stand together. A table past `LARGE` bytes, and what is generated or built,
+is a file in `work/pairs/`, mapped into memory: ASNQ has 23.7 M rows.
 """
 
 import hashlib
 import json
-from bisect import bisect
-from collections.abc import Iterable, Iterator, Sequence
+import random
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
+from math import lgamma
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import datasets
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as parquet
 from datasets import Dataset, DatasetInfo, Features, Value
-from datasets.table import Table
 
-from as2lib import imported
-from as2lib.data import builders, disk, formats, sample, sources
-from as2lib.data.formats import COLUMNS, shorten
-from as2lib.data.rules import check, run_starts
-from as2lib.metrics.ranking import POLICIES, kept
+from as2lib.data import builders, sample, sets
+from as2lib.data.sets import COLUMNS, SPLITS, note, shorten
+from as2lib.data.tables import NAMES, Table, checked, in_memory, read, run_starts, selected, together
+from as2lib.metrics.ranking import POLICIES
+from as2lib.paths import whole_file, work_folder
 
-FEATURES = Features({**{name: Value("string") for name in COLUMNS[:3]}, "label": Value("int8")})
-_VERSION = 1  # raise it when the same files would give other pairs
-_generate, _generate_pool = (lru_cache(maxsize=2)(made) for made in (sample.generate, sample.generate_unlabelled))
+FEATURES = Features({name: Value("int8" if name == "label" else "string") for name in NAMES})
+LARGE = 64 << 20  # bytes of text past which pairs are kept on disk
+SHARES = {"dev": 0.1, "test": 0.2}  # of the questions; the others are for training
+LEAST = 20  # questions with a correct and an incorrect candidate: fewer say nothing of three splits
+IMPLAUSIBLE = 0.98  # MAP of the original order, past which somebody sorted by label
+_VERSION = 2  # raise it when the same files would give other pairs
 
 
-def load_pairs(source: str | Path, split: str | None = None, questions: str = "answered") -> Dataset:
+def load_pairs(source: Any, split: str | None = None, questions: str = "answered") -> Dataset:
     """The checked pairs of a source, restricted to the questions that a policy keeps.
 
-    source, split: see `sources.resolve`.  questions: "answered" keeps questions with a correct candidate, "mixed" those
-        with an incorrect one as well, "all" every question.
-    Returns the columns question_id, question, answer, label; the rows in the order of the source.
-    Raises ValueError that names file and row for data that break a rule (see `check`), where no question is left, and
-    where a known set has other pairs than `sources.FINGERPRINTS` says.
+    source: a known name, a path or a hub set, as `sets.resolve` has it; or a list of dicts, a pandas or Arrow table, a
+        `Dataset`, or a mapping of splits to these, in memory.  Columns are recognised by the `NAMES` that people use.
+    split: train, dev or test; None for what has no splits.
+    questions: "answered" keeps questions with a correct candidate, "mixed" those with an incorrect one as well, "all"
+        every question.
+    Returns the columns question_id, question, answer, label and, where the source has it, candidate_id; rows in the
+        order of the source, those of a question together. Where ids are missing, equal questions get one of their own.
+    Raises ValueError that names file, row (from 1) and column for data that break a rule; where no question is left;
+    and where a known set has other pairs than `sets.FINGERPRINTS` says.
     """
     _require_policy(questions)
-    location, known = sources.resolve(source, split), sources.known(source, split)
-    every = _dataset(_load(location, labelled=True))
-    if known and (came := fingerprint(every)) != known["pairs"]:
+    if not isinstance(source, str | Path):
+        name, pairs = "pairs", _dataset(in_memory(source, split, labelled=True))
+        _warn_of_order(name, pairs)
+        return _require_questions(filter_questions(pairs, questions), name, questions)
+    location, known = sets.resolve(source, split), sets.known(source, split)
+    every = _load(location, labelled=True)
+    if known and (digest := fingerprint(every)) != known["pairs"]:
         raise ValueError(
             f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other pairs "
-            f"({came[:12]}) from {location.name}; name another version by its path, or as name@revision"
+            f"({digest[:12]}) from {location.name}; name another version by its path, or as name@revision"
         )
-    pairs = filter_questions(_only(every, location.only), questions)
-    if len(pairs) == 0:
-        of = f" of {split}" if any(location.only) else ""
-        raise ValueError(
-            f'{location.name}: no question{of} is left under questions="{questions}"; "all" keeps every one'
-        )
-    return pairs
+    if location.order == "own":
+        _warn_of_order(location.name, every)
+    name = f"{location.name}: {split}" if any(location.only) else location.name
+    return _require_questions(filter_questions(_only(every, location.only), questions), name, questions)
 
 
-@lru_cache(maxsize=16)
-def load_parts(parts: tuple[str, ...], questions: str = "answered") -> Dataset:
-    """The pairs of `source:split` parts, one after the other; kept in memory, since the fits of a group share them."""
-    return concatenate([load_pairs(*sources.split_part(part), questions=questions) for part in parts])
-
-
-def at_hand(parts: tuple[str, ...], questions: str | None = "all") -> Dataset | None:
-    """What `load_parts` gives, or None where the texts of a known set are neither here nor on a hub that answers.
-
-    questions: the policy; None: without labels, as `load_unlabelled_parts`.
-    """
-    try:
-        return load_parts(parts, questions) if questions else load_unlabelled_parts(parts)
-    except sources.NotHere:
-        return None
-
-
-def load_unlabelled(source: str | Path, split: str | None = None) -> Dataset:
-    """The same table without `label`; no policy applies. Where ids are missing, each run of equal questions gets one.
-
-    Raises what `load_pairs` raises, except about labels.
-    """
+def load_unlabelled(source: Any, split: str | None = None) -> Dataset:
+    """The same table without `label`; no policy applies.  Raises what `load_pairs` raises, except about labels."""
+    if not isinstance(source, str | Path):
+        return _dataset(in_memory(source, split, labelled=False))
     # A known set has the fingerprint of its labelled pairs; unanswered questions are chosen by labels, all 0 then.
-    if sources.known(source, split) or sources.with_only(split)[1].unanswered:
+    if sets.known(source, split) or sets.with_only(split)[1].unanswered:
         return load_pairs(source, split, "all").remove_columns("label")
-    location = sources.resolve(source, split)
-    return _only(_dataset(_load(location, labelled=False)), location.only)
+    location = sets.resolve(source, split)
+    return _only(_load(location, labelled=False), location.only)
 
 
-@lru_cache(maxsize=4)
-def load_unlabelled_parts(parts: tuple[str, ...]) -> Dataset:
+def load_parts(parts: Sequence[str], questions: str = "answered") -> Dataset:
+    """The pairs of `source:split` parts, one after the other; kept in memory as long as their identities stay."""
+    return _parts(tuple(parts), _identities(parts), questions)
+
+
+def load_unlabelled_parts(parts: Sequence[str]) -> Dataset:
     """What `load_parts` does, without labels and without a policy."""
-    return concatenate([load_unlabelled(*sources.split_part(part)) for part in parts])
+    return _parts(tuple(parts), _identities(parts), None)
 
 
-def stream_pairs(path: str | Path) -> Iterator[pa.Table]:
+def load_splits(source: str | Path, seed: int = 0) -> dict[str, Dataset]:
+    """Every pair of a source as train, dev and test: those that it has, the others taken from train by `split_own`.
+
+    source: a file, a folder of splits, or a known set.
+    Raises what `load_pairs` raises, and ValueError where there is nothing to train on.
+    """
+    path = sets.on_disk(source)
+    if path and path.is_file():
+        return split_own(load_pairs(source, questions="all"), seed)
+    splits = {}
+    for split in SPLITS:
+        try:
+            splits[split] = load_pairs(source, split, "all")
+        except sets.NoSplit:
+            continue
+    if "train" not in splits:
+        raise ValueError(f"{source}: expected pairs to train on, got {' and '.join(splits)} only; bring a train file")
+    shares = {split: share for split, share in SHARES.items() if split not in splits}
+    return splits | (split_own(splits["train"], seed, shares) if shares else {})
+
+
+def split_own(pairs: Dataset, seed: int = 0, shares: Mapping[str, float] = SHARES) -> dict[str, Dataset]:
+    """Pairs in train and the splits of `shares`, by the text of a question: no two splits have one in common.
+
+    Questions with a correct and an incorrect candidate are shared out evenly, and so are the others.
+    Raises ValueError for fewer than `LEAST` questions with both.
+    """
+    table = pairs.to_pandas()
+    text = table["question"].map(plain)
+    mixed = table.groupby(text, sort=False)["label"].nunique() == 2
+    if mixed.sum() < LEAST:
+        raise ValueError(
+            f"expected at least {LEAST} questions with a correct and an incorrect candidate to split, got "
+            f"{mixed.sum()} of {len(mixed)}; bring more, or a folder with train, dev and test files"
+        )
+    split_of: dict[str, str] = {}
+    for group in (mixed.index[mixed], mixed.index[~mixed]):
+        order = random.Random(seed).sample(list(group), len(group))
+        for split, share in shares.items():
+            count = round(share * len(group))
+            split_of |= dict.fromkeys(order[:count], split)
+            order = order[count:]
+    split_of_row = text.map(split_of).fillna("train").to_numpy()
+    splits = {name: _dataset(_arrow(pairs).filter(pa.array(split_of_row == name))) for name in ("train", *shares)}
+    counts = ", ".join(f"{name} {len(part.unique('question_id')):,}" for name, part in splits.items())
+    note(f"splits: made by question, at random with seed {seed}: {counts} questions")
+    return splits
+
+
+def draw_questions(pairs: Dataset, most: int, seed: int = 0) -> Dataset:
+    """At most so many questions of labelled pairs, drawn at random, the answered ones first; rows in their order."""
+    answered = pairs.to_pandas().groupby("question_id", sort=False)["label"].max()
+    order = random.Random(seed).sample(list(answered.index), len(answered))
+    drawn = sorted(order, key=lambda name: not answered[name])[:most]
+    return _dataset(_arrow(pairs).filter(pc.is_in(_arrow(pairs)["question_id"], pa.array(drawn))))
+
+
+def save_pairs(pairs: Dataset, path: str | Path) -> None:
+    """Write pairs as Parquet or JSONL, whole or not at all: the formats that keep any text as it is."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in (".parquet", ".jsonl"):
+        raise ValueError(f"{path}: expected a file that ends in .parquet or .jsonl, got {path.suffix or 'none'}")
+    with whole_file(path) as temporary:
+        if suffix == ".parquet":
+            parquet.write_table(_arrow(pairs), temporary)
+        else:
+            rows = (json.dumps(row, ensure_ascii=False) + "\n" for row in pairs)
+            with temporary.open("w", encoding="utf-8", newline="\n") as stream:
+                stream.writelines(rows)
+
+
+def stream_unlabelled(path: str | Path) -> Iterator[pa.Table]:
     """The checked pairs of one file, without labels, some thousand rows at a time: memory does not grow with the file.
 
-    Raises what `load_unlabelled` raises, when it comes to the row.
+    Raises what `load_unlabelled` raises, when it comes to the row; also where the rows of a question lie apart.
     """
-    location = sources.resolve(path)
-    if location.builder:
-        return check(builders.tables(location), location.name, labelled=False)
-    return _from_files(location.files, location.name, labelled=False)
+    location = sets.resolve(Path(path))
+    return checked(_tables(location, labelled=False), location.name, labelled=False, apart=False)
 
 
-def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
-    """The pairs but those of one fold of the questions; question i, in first-seen order, is in fold i modulo `folds`.
-
-    Raises ValueError for a fold that there is not.
-    """
-    if not 0 <= fold < folds:
-        raise ValueError(f"fold: expected 0 to {folds - 1}, got {fold}")
-    table = _table(pairs)
-    question = np.cumsum(run_starts(table["question_id"])) - 1
-    return _dataset(table.filter(pa.array(question % folds != fold)))
-
-
-def from_rows(rows: Any, name: str = "rows") -> Dataset:
-    """Pairs from memory under the same rules: a list of dicts, a pandas or Arrow table, or a `Dataset`.
-
-    Raises ValueError that names the row, as `check` does.
-    """
-    if isinstance(rows, Sequence) and len(rows) > 0:
-        tables = formats.tables_of_rows(((f"{name}, row {i}", row) for i, row in enumerate(rows, 1)), name, True)
-    else:
-        table = _table(rows) if isinstance(rows, Dataset) else rows
-        table = pa.Table.from_pandas(rows, preserve_index=False) if isinstance(rows, pd.DataFrame) else table
-        if not isinstance(table, pa.Table):
-            raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset with rows, got {shorten(rows)}")
-        tables = [formats.select(table, name, labelled=True)]
-    return _dataset(pa.concat_tables(check(tables, name)))
+# Policies
 
 
 def filter_questions(pairs: Dataset, questions: str) -> Dataset:
@@ -142,63 +185,51 @@ def filter_questions(pairs: Dataset, questions: str) -> Dataset:
         raise ValueError("a policy needs labels: expected the column label, got none; load_unlabelled takes no policy")
     if questions == "all" or len(pairs) == 0:
         return pairs
-    sizes, correct = _counts(pairs)
-    return _of_questions(pairs, kept(sizes, correct, questions), sizes, questions)
+    sizes, correct = _counts(_arrow(pairs))
+    keep = correct > 0
+    if questions == "mixed":
+        keep &= correct < sizes
+    return _of_questions(pairs, keep, sizes, questions)
 
 
-def _only(pairs: Dataset, only: sources.Only) -> Dataset:
-    """The pairs of the questions that a split says it keeps."""
-    if not any(only) or len(pairs) == 0:
-        return pairs
-    sizes, correct = _counts(pairs)
-    if only.unanswered:
-        return _of_questions(pairs, correct == 0, sizes, "unanswered")
-    return _of_questions(pairs, sizes >= only.candidates, sizes, f"{only.candidates}-or-more")
+def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
+    """The pairs but those of one fold of the questions; question i, in first-seen order, is in fold i modulo `folds`.
 
-
-def _counts(pairs: Dataset) -> tuple[np.ndarray, np.ndarray | None]:
-    """How many candidates each question has, and how many of them are correct: None without labels."""
-    table = _table(pairs)
-    starts = np.flatnonzero(run_starts(table["question_id"]))
-    labels = table["label"].to_numpy() if "label" in table.column_names else None
-    correct = None if labels is None else np.add.reduceat(labels, starts, dtype=np.int64)
-    return np.diff(np.append(starts, table.num_rows)), correct
-
-
-def _of_questions(pairs: Dataset, keep: np.ndarray, sizes: np.ndarray, called: str) -> Dataset:
-    """The rows of the questions to keep; a large table in a file, named by it and by `called`."""
-    table = _table(pairs)
-    if keep.all():
-        return pairs
-    mask = pa.array(np.repeat(keep, sizes))
-    if table.nbytes <= disk.LARGE:
-        return _dataset(table.filter(mask))
-    marked = (pa.Table.from_batches([batch]) for batch in table.append_column("kept", mask).to_batches())
-    found = (batch.filter(batch["kept"]).drop_columns("kept") for batch in marked)
-    return _dataset(disk.kept(f"pairs/{fingerprint(table)}-{called}", found))
-
-
-def concatenate(sets: Iterable[Dataset]) -> Dataset:
-    """Several sets of pairs, one after another.
-
-    Raises ValueError where a question id is in two of them, or where their columns differ.
+    Raises ValueError for a fold that there is not.
     """
-    sets, owner = list(sets), {}
-    if len({tuple(pairs.column_names) for pairs in sets}) != 1:
-        got = "; ".join(", ".join(pairs.column_names) for pairs in sets) or "none"
-        raise ValueError(f"concatenate: expected sets of pairs with the same columns, got {got}")
-    for number, pairs in enumerate(sets, 1):
+    if not 0 <= fold < folds:
+        raise ValueError(f"fold: expected 0 to {folds - 1}, got {fold}")
+    table = _arrow(pairs)
+    question = np.cumsum(run_starts(table["question_id"])) - 1
+    return _dataset(table.filter(pa.array(question % folds != fold)))
+
+
+def concatenate(sets_of_pairs: Iterable[Dataset]) -> Dataset:
+    """Several sets of pairs, one after another; candidate_id where each has it.
+
+    Raises ValueError where a question id is in two of them, or where only some have labels.
+    """
+    sets_of_pairs = list(sets_of_pairs)
+    labelled = {"label" in pairs.column_names for pairs in sets_of_pairs}
+    if len(labelled) != 1:
+        came = "some with labels and some without" if labelled else "none"
+        raise ValueError(f"concatenate: expected sets of pairs with labels, or without; got {came}")
+    owner: dict[str, int] = {}
+    for number, pairs in enumerate(sets_of_pairs, 1):
         for name in pairs.unique("question_id"):
             if owner.setdefault(name, number) != number:
                 again = f"question_id {shorten(name)} is in set {owner[name]} and again in set {number}"
                 raise ValueError(f"concatenate: {again}; give each set ids of its own")
-    return datasets.concatenate_datasets(sets)
+    if len(sets_of_pairs) == 1:
+        return sets_of_pairs[0]
+    shared = [name for name in FEATURES if all(name in pairs.column_names for pairs in sets_of_pairs)]
+    return datasets.concatenate_datasets([pairs.select_columns(shared) for pairs in sets_of_pairs])
 
 
-def fingerprint(pairs: Dataset | pa.Table | Table) -> str:
-    """The SHA-256 of a set of pairs: of column names, rows and their order, not of how Arrow stores them."""
+def fingerprint(pairs: Dataset | pa.Table) -> str:
+    """The SHA-256 of a set of pairs: of our four columns, rows and their order, not of how Arrow stores them."""
     names = [name for name in COLUMNS if name in pairs.column_names]
-    table = _table(pairs) if isinstance(pairs, Dataset) else pairs
+    table = _arrow(pairs) if isinstance(pairs, Dataset) else pairs
     total = hashlib.sha256(repr((names, table.num_rows)).encode())
     for name in names:
         lengths, content = hashlib.sha256(), hashlib.sha256()
@@ -215,70 +246,233 @@ def fingerprint(pairs: Dataset | pa.Table | Table) -> str:
     return total.hexdigest()
 
 
+# Leaks
+
+
+class Leaks(NamedTuple):
+    """What two sets of pairs share, in the texts of the first: its questions, and its (question, answer) pairs."""
+
+    questions: list[str]
+    pairs: list[tuple[str, str]]
+
+
+def leaks(a: Dataset, b: Dataset) -> Leaks:
+    """The questions, and the pairs, of `a` that are in `b` as well; texts are compared by `plain`."""
+    first, second = (_plain_pairs(pairs) for pairs in (a, b))
+    second_questions, second_pairs = {question for question, _ in second.values()}, set(second.values())
+    questions = dict.fromkeys(text for (text, _), (question, _) in first.items() if question in second_questions)
+    return Leaks(list(questions), [texts for texts, compared in first.items() if compared in second_pairs])
+
+
+def plain(text: str) -> str:
+    """A text as it is compared: NFKC, case-folded, each run of blanks one blank."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _plain_pairs(pairs: Dataset) -> dict[tuple[str, str], tuple[str, str]]:
+    """The distinct (question, answer) of some pairs → the same as they are compared."""
+    plain_of = {question: plain(question) for question in pairs.unique("question")}
+    distinct = dict.fromkeys(zip(pairs["question"][:], pairs["answer"][:], strict=True))
+    return {(question, answer): (plain_of[question], plain(answer)) for question, answer in distinct}
+
+
+# The order of candidates
+
+
+def label_blind_order(pairs: Dataset | pa.Table) -> np.ndarray:
+    """(n,) row numbers: questions as they come, their candidates by the SHA-256 of question_id and text, stable.
+
+    What a set is read in whose own order means nothing, or gives the labels away.
+    """
+    table = _arrow(pairs) if isinstance(pairs, Dataset) else pairs
+    question = np.cumsum(run_starts(table["question_id"]))
+    texts = zip(table["question_id"].to_pylist(), table["answer"].to_pylist(), strict=True)
+    digests = (hashlib.sha256(f"{name}\0{answer}".encode()).digest()[:8] for name, answer in texts)
+    keys = np.frombuffer(b"".join(digests), dtype=">u8")
+    return np.lexsort((keys, question))
+
+
+def position_map(source: str | Path, split: str | None = None) -> pd.DataFrame:
+    """Where each candidate of a set without a meaning in its order stood in its source, and where it stands now.
+
+    With it, scores that were published in the source's order are laid anew: merge on question_id and `old`.
+    Returns columns question_id, `old` and `new` (positions from 0 within a question), rows as `load_pairs` gives "all".
+    """
+    table = _source_order(sets.resolve(source, split), labelled=True)
+    order = label_blind_order(table)
+    names = table["question_id"].to_pandas()
+    positions = names.groupby(names, sort=False).cumcount().to_numpy()
+    # Questions keep their rows, so that the new positions are the old ones as they were counted.
+    return pd.DataFrame({"question_id": names.to_numpy()[order], "old": positions[order], "new": positions})
+
+
+def order_means_something(pairs: Dataset | str) -> bool:
+    """Whether the order of a question's candidates may be read by a ranker.
+
+    pairs: pairs, or a `source:split` part.  It may not where a known set says so, where the candidates stand in
+    `label_blind_order`, or where it alone ranks implausibly well (`order_map`).
+    """
+    if isinstance(pairs, str):
+        source, split = sets.split_part(pairs)
+        location = sets.resolve(source, split)
+        if location.order != "own":
+            return location.order is not None
+        pairs = load_pairs(source, split, "all")
+    sizes, _ = _counts(_arrow(pairs))
+    by_chance = sum(map(lgamma, (sizes + 1).tolist()))  # log of one over the chance that they stand so
+    if by_chance > 14 and np.array_equal(label_blind_order(pairs), np.arange(len(pairs))):
+        return False
+    return "label" not in pairs.column_names or not order_map(pairs) > IMPLAUSIBLE
+
+
+def order_map(pairs: Dataset | pa.Table) -> float:
+    """The MAP, in [0, 1], of the original order over questions with both labels; NaN for fewer than `LEAST`."""
+    table = _arrow(pairs) if isinstance(pairs, Dataset) else pairs
+    sizes, correct = _counts(table)
+    mixed = (correct > 0) & (correct < sizes)
+    if mixed.sum() < LEAST:
+        return float("nan")
+    label = table["label"].to_numpy().astype(np.int64)
+    start = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    position = np.arange(len(label)) - start + 1
+    before = np.cumsum(label) - label
+    rank = before - before[start] + 1  # of a correct candidate among the correct ones of its question
+    precision = np.add.reduceat(label * rank / position, np.cumsum(sizes) - sizes)
+    return float(np.mean(precision[mixed] / correct[mixed]))
+
+
+def _warn_of_order(name: str, pairs: Dataset) -> None:
+    value = order_map(pairs)
+    if value > IMPLAUSIBLE:
+        note(
+            f"{name}: the order of the candidates alone has MAP {100 * value:.1f}: it gives the labels away; "
+            "believe no ranker that reads it, and shuffle each question's rows"
+        )
+
+
+# Loading
+
+
+def _identities(parts: Sequence[str]) -> str:
+    return json.dumps([sets.identity(*sets.split_part(part)) for part in parts], sort_keys=True)
+
+
+@lru_cache(maxsize=16)
+def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Dataset:
+    sources = [sets.split_part(part) for part in parts]
+    if questions is None:
+        return concatenate([load_unlabelled(*source) for source in sources])
+    return concatenate([load_pairs(*source, questions=questions) for source in sources])
+
+
+def _load(location: sets.Location, labelled: bool) -> Dataset:
+    """The checked pairs of a location: in a file of their own where they were made or are large."""
+    if location.order is None:
+        table = _source_order(location, labelled)
+        return _dataset(table.take(pa.array(label_blind_order(table))))
+    large = location.kind == "files" and sum(path.stat().st_size for path in location.files) > LARGE
+    if not (large or location.builder or location.kind == "sample"):
+        return _dataset(_source_order(location, labelled))
+    every = sets.content(replace(location, only=sets.ALL))
+    name = hashlib.sha256(json.dumps([_VERSION, every, labelled], sort_keys=True).encode()).hexdigest()
+    return arrow_file(
+        f"pairs/{name}", lambda: checked(_tables(location, labelled), location.name, labelled, apart=False)
+    )
+
+
+def _source_order(location: sets.Location, labelled: bool) -> pa.Table:
+    """The checked pairs of a location, in memory, in the order of their source."""
+    # SelQA has no ids on the hub: a run of equal questions is one.
+    run_ids = location.split if location.order is None else None
+    return together(checked(_tables(location, labelled), location.name, labelled, run_ids=run_ids), location.name)
+
+
+def _tables(location: sets.Location, labelled: bool) -> Iterator[Table]:
+    if location.kind == "sample":
+        corpora = _pool(location.seed) if location.name == sample.UNLABELLED else _corpora(location.seed)
+        table = pa.Table.from_pylist(corpora[location.name][location.split])
+        yield location.name, 0, selected(table, location.name, labelled)
+    elif location.builder:
+        for table in builders.tables(location):
+            yield location.name, 0, table
+    elif location.kind == "hub":
+        which = {"revision": location.revision, "split": location.hub_split}
+        with sets.hub_reached(location.name, **which):
+            hub_set = datasets.load_dataset(location.name, location.config, **which)
+        yield location.name, 0, selected(_arrow(hub_set), location.name, labelled)
+    else:
+        for path in location.files:
+            yield from ((path.name, *table) for table in read(path, labelled))
+
+
+_corpora, _pool = (lru_cache(maxsize=2)(generate) for generate in (sample.generate, sample.generate_unlabelled))
+
+
 def _require_policy(questions: str) -> None:
     if questions not in POLICIES:
-        raise ValueError(f"questions must be one of {', '.join(POLICIES)}, got {shorten(questions)}")
+        raise ValueError(f"questions must be one of {', '.join(POLICIES)}; got {shorten(questions)}")
 
 
-def _dataset(table: pa.Table | Table) -> Dataset:
+def _require_questions(pairs: Dataset, name: str, questions: str) -> Dataset:
+    if len(pairs) == 0:
+        raise ValueError(f'{name}: no question is left under questions="{questions}"; "all" keeps every one')
+    return pairs
+
+
+# Arrow
+
+
+def _only(pairs: Dataset, only: sets.Only) -> Dataset:
+    """The pairs of the questions that a split says it keeps."""
+    if not any(only) or len(pairs) == 0:
+        return pairs
+    sizes, correct = _counts(_arrow(pairs))
+    if only.unanswered:
+        return _of_questions(pairs, correct == 0, sizes, "unanswered")
+    return _of_questions(pairs, sizes >= only.candidates, sizes, f"{only.candidates}-or-more")
+
+
+def _counts(table: pa.Table) -> tuple[np.ndarray, np.ndarray | None]:
+    """How many candidates each question has, and how many of them are correct: None without labels."""
+    starts = np.flatnonzero(run_starts(table["question_id"]))
+    labels = table["label"].to_numpy() if "label" in table.column_names else None
+    correct = None if labels is None else np.add.reduceat(labels, starts, dtype=np.int64)
+    return np.diff(np.append(starts, table.num_rows)), correct
+
+
+def _of_questions(pairs: Dataset, keep: np.ndarray, sizes: np.ndarray, policy: str) -> Dataset:
+    """The rows of the questions to keep; a large table in a file, named by it and by the policy."""
+    if keep.all():
+        return pairs
+    table, mask = _arrow(pairs), pa.array(np.repeat(keep, sizes))
+    if table.nbytes <= LARGE:
+        return _dataset(table.filter(mask))
+    marked = (pa.Table.from_batches([batch]) for batch in table.append_column("keep", mask).to_batches())
+    kept = (part.filter(part["keep"]).drop_columns("keep") for part in marked)
+    return arrow_file(f"pairs/{fingerprint(table)}-{policy}", lambda: kept)
+
+
+def arrow_file(name: str, tables: Callable[[], Iterable[pa.Table]]) -> Dataset:
+    """Tables of one schema as `work/<name>.arrow`, mapped into memory; written, whole, where it is not there."""
+    path = work_folder() / f"{name}.arrow"
+    if not path.exists():
+        parts = iter(tables())
+        head = next(parts)
+        with (
+            whole_file(path) as temporary,
+            pa.OSFile(str(temporary), "wb") as sink,
+            pa.ipc.new_stream(sink, head.schema) as writer,
+        ):
+            for table in chain([head], parts):
+                writer.write_table(table, max_chunksize=1 << 16)
+    return Dataset.from_file(str(path))
+
+
+def _dataset(table: pa.Table) -> Dataset:
     features = Features({name: FEATURES[name] for name in table.column_names})
     # Without a fingerprint of its own, Dataset would pickle the whole table to make one.
     return Dataset(table, info=DatasetInfo(features=features), fingerprint=fingerprint(table))
 
 
-def _table(pairs: Dataset) -> pa.Table:
+def _arrow(pairs: Dataset) -> pa.Table:
     return pairs.with_format("arrow")[:]
-
-
-def _load(location: sources.Location, labelled: bool) -> pa.Table | Table:
-    """The checked pairs of a location: in a file of their own where they were made or are large."""
-    if location.kind == "own":
-        rows = _table(from_rows(imported.load(location.name)(location.split), f"{location.name}:{location.split}"))
-        return rows if labelled else rows.drop_columns("label")
-    if location.kind == "hub":
-        table = pa.concat_tables(_from_hub(location, labelled))
-        return table if table.nbytes <= disk.LARGE else disk.kept(f"pairs/{fingerprint(table)}", [table])
-    if location.kind == "sample":
-        tables = check(_generated(location, labelled), location.name, labelled)
-    elif location.builder:
-        tables = check(builders.tables(location), location.name, labelled)
-    else:
-        tables = _from_files(location.files, location.name, labelled)
-        if sum(path.stat().st_size for path in location.files) <= disk.LARGE:
-            return pa.concat_tables(tables)
-    made_from = json.dumps([_VERSION, sources.content(location), labelled], sort_keys=True)
-    return disk.kept(f"pairs/{hashlib.sha256(made_from.encode()).hexdigest()}", tables)
-
-
-def _from_hub(location: sources.Location, labelled: bool) -> Iterator[pa.Table]:
-    name, which = location.name, {"revision": location.revision, "split": location.split}
-    with sources.hub_reached(name, **which):
-        loaded = datasets.load_dataset(name, location.config, **which)
-    table = formats.select(_table(loaded), name, labelled, exact=False)
-    return check([table], name, labelled, ids=lambda: location.split)
-
-
-def _generated(location: sources.Location, labelled: bool) -> Iterator[pa.Table]:
-    if labelled and location.name == sample.UNLABELLED:
-        raise formats.NoLabels(f"{location.name} has no labels; load_unlabelled reads it")
-    corpora = _generate_pool(location.seed) if location.name == sample.UNLABELLED else _generate(location.seed)
-    yield pa.Table.from_pylist(corpora[location.name][location.split])
-
-
-def _from_files(paths: Sequence[Path], name: str, labelled: bool) -> Iterator[pa.Table]:
-    begins: list[int] = []  # the row that each file begins with
-
-    def tables() -> Iterator[pa.Table]:
-        rows = 0
-        for path in paths:
-            begins.append(rows)
-            for table in formats.read(path, labelled):
-                rows += len(table)
-                yield table
-
-    def locate(row: int) -> str:
-        number = bisect(begins, row) - 1
-        return formats.locate(paths[number], row - begins[number])
-
-    # Made ids are named by content, as identities are: no two files share one, and a moved file keeps its own.
-    return check(tables(), name, labelled, locate, ids=lambda: sources.file_sha256(paths[0])[:8])

@@ -5,6 +5,7 @@ q questions in a batch · b pairs in it · Q, N words of its questions and of it
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
@@ -14,28 +15,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from as2lib.intact import read_json
+from as2lib.data.sets import note, whole_text
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
-    import pyarrow as pa
     from datasets import Dataset
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 FILE = "vocabulary.json"
 UNITS = ("question", "pair")
+# Characters of scripts without blanks between words: kana and Chinese characters.
+_HAN = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+HAN = re.compile(f"[{_HAN}]")
+_PARTS = re.compile(f"[{_HAN}]|[^{_HAN}]+")
 
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
     """The lower-cased words of each text: spaCy's blank English tokenizer, white space left out.
 
+    A text that is mostly Chinese or Japanese has no blanks between its words: there each character is a word.
     Source: Cosinet, section 5.1 (lower-cased, spaCy tokens).
     """
-    documents = word_splitter().pipe(texts)
-    return [[token.lower_ for token in document if not token.is_space] for document in documents]
+    texts = [whole_text(text) for text in texts]
+    documents = _splitter().pipe(texts)
+    words = [[token.lower_ for token in document if not token.is_space] for document in documents]
+    return [_characters(line) if _has_no_blanks(text) else line for text, line in zip(texts, words, strict=True)]
+
+
+def _has_no_blanks(text: str) -> bool:
+    if text.isascii():
+        return False
+    return 2 * len(HAN.findall(text)) > sum(map(str.isalnum, text))
+
+
+def _characters(words: list[str]) -> list[str]:
+    note("texts without blanks between their words (Chinese, Japanese) are split by character")
+    return [part for word in words for part in _PARTS.findall(word)]
 
 
 @cache
-def word_splitter() -> Any:
+def _splitter() -> Any:
     """spaCy's blank English tokenizer."""
     import spacy  # most of a second, and only models over words ask for it
 
@@ -69,8 +87,16 @@ class WordEncoder:
     @classmethod
     def load(cls, folder: str | Path, max_length: int | None = None) -> "WordEncoder":
         """The encoder saved in a folder.  max_length: instead of the one it was saved with."""
-        content = read_json(Path(folder) / FILE)
+        content = json.loads((Path(folder) / FILE).read_text(encoding="utf-8"))
         return cls(content["words"], content["unit"], max_length or content["max_length"])
+
+    def fingerprint(self, pairs: "Dataset") -> str:
+        """The SHA-256 of all that decides the items: the pairs, the vocabulary, unit and length, and our version."""
+        from as2lib.data import pairs as pair_table
+
+        vocabulary = hashlib.sha256("\n".join(self.number).encode()).hexdigest()
+        made_from = [_VERSION, pair_table.fingerprint(pairs), vocabulary, self.unit, self.max_length]
+        return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
 
     def encode(self, pairs: "Dataset") -> "Dataset":
         """One row an item, in order, memory-mapped from `work/encoded/`, where it is put the first time.
@@ -78,15 +104,28 @@ class WordEncoder:
         Columns: `question` (word numbers), `candidates` (those of its candidates, one after the other), `sizes` (words
         of each candidate), `pairs` (how many candidates), `length` (words of all).
         """
-        from datasets import Dataset
+        import pyarrow as pa
 
-        from as2lib.data import disk
-        from as2lib.data.pairs import fingerprint
+        from as2lib.data.pairs import arrow_file
 
-        vocabulary = hashlib.sha256("\n".join(self.number).encode()).hexdigest()
-        made_from = [_VERSION, fingerprint(pairs), vocabulary, self.unit, self.max_length]
-        name = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
-        return Dataset(disk.kept(f"encoded/{name}", self._items(pairs)))
+        def tables() -> Iterator[pa.Table]:
+            lists = {
+                "question": pa.list_(pa.int64()),
+                "candidates": pa.list_(pa.int64()),
+                "sizes": pa.list_(pa.int32()),
+            }
+            schema = pa.schema(lists | {"pairs": pa.int32(), "length": pa.int32()})
+            items = self.items(pairs["question"][:], pairs["answer"][:], pairs["question_id"][:])
+            yield pa.Table.from_pylist(items, schema)
+
+        return arrow_file(f"encoded/{self.fingerprint(pairs)}", tables)
+
+    def lengths(self, questions: Sequence[str], candidates: Sequence[str]) -> np.ndarray:
+        """(b,) words of the longer text of each pair, when none is cut."""
+        distinct = list(dict.fromkeys((*questions, *candidates)))
+        length = {text: len(line) for text, line in zip(distinct, words_of(distinct), strict=True)}
+        pairs = zip(questions, candidates, strict=True)
+        return np.array([max(length[question], length[answer]) for question, answer in pairs], dtype=np.int64)
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """A batch without padding: the texts of all items, one after the other.
@@ -107,28 +146,24 @@ class WordEncoder:
 
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
         """What `encode` makes of some pairs, in memory.  ids: of the questions, those of an item together."""
+        if not len(questions):
+            return []
         ids = np.array(ids if self.unit == "question" else range(len(questions)))
         starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
-        said, asked = self._numbers(candidates), self._numbers([questions[start] for start in starts])
+        candidate_words = self._numbers(candidates)
+        question_words = self._numbers([questions[start] for start in starts])
         items = []
-        for question, start, end in zip(asked, starts, [*starts[1:], len(ids)], strict=True):
-            sizes = [len(candidate) for candidate in said[start:end]]
-            item = {"question": question, "candidates": [*chain(*said[start:end])], "sizes": sizes}
+        for question, start, end in zip(question_words, starts, [*starts[1:], len(ids)], strict=True):
+            words = candidate_words[start:end]
+            sizes = [len(candidate) for candidate in words]
+            item = {"question": question, "candidates": [*chain(*words)], "sizes": sizes}
             items.append(item | {"pairs": int(end - start), "length": len(question) + sum(sizes)})
         return items
 
-    def _items(self, pairs: "Dataset") -> Iterator["pa.Table"]:
-        import pyarrow as pa
-
-        lists = {"question": pa.list_(pa.int64()), "candidates": pa.list_(pa.int64()), "sizes": pa.list_(pa.int32())}
-        schema = pa.schema(lists | {"pairs": pa.int32(), "length": pa.int32()})
-        yield pa.Table.from_pylist(
-            self.items(pairs["question"][:], pairs["answer"][:], pairs["question_id"][:]), schema
-        )
-
     def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        known = {}  # each distinct text is split once
-        for text, words in zip(dict.fromkeys(texts), words_of(dict.fromkeys(texts)), strict=True):
+        distinct = list(dict.fromkeys(texts))  # each distinct text is split once
+        numbers = {}
+        for text, words in zip(distinct, words_of(distinct), strict=True):
             kept = words[: self.max_length]
-            known[text] = [self.number[word] if word in self.number else unknown_id(word) for word in kept]
-        return [known[text] for text in texts]
+            numbers[text] = [self.number[word] if word in self.number else unknown_id(word) for word in kept]
+        return [numbers[text] for text in texts]

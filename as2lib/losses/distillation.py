@@ -2,7 +2,6 @@
 
 Every loss is the mean over the batch and the sum over heads, and returns a NamedTuple: the scalar `total` to minimise,
 and its named parts to log. Half-precision logits are raised to float32 first; teachers get no gradient.
-Letters: b pairs in a batch · k heads, and as many teachers · c = 2 classes.
 """
 
 from typing import NamedTuple
@@ -10,6 +9,8 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+# b pairs in a batch · k heads, and as many teachers · c = 2 classes
 
 
 class Supervised(NamedTuple):
@@ -92,10 +93,17 @@ def _weigh(student: Tensor, teacher: Tensor, labels: Tensor, alpha: float, tau: 
     """Total, hard and soft loss of each head, (k,) each, from (b, k, c) logits."""
     student, teacher = _raise_precision(student), _raise_precision(teacher.detach())
     hard = _hard(student, labels)
-    softened = [F.log_softmax(logits / tau, dim=-1) for logits in (student, teacher)]
-    soft = F.kl_div(*softened, reduction="none", log_target=True).sum(dim=-1).mean(dim=0)
+    soft = _divergence(F.log_softmax(teacher / tau, dim=-1), F.log_softmax(student / tau, dim=-1)).mean(dim=0)
     # tau² keeps the soft gradients' size whatever the temperature
-    return alpha * hard + (1 - alpha) * tau**2 * soft, hard, soft
+    weighted = ((alpha, hard), ((1 - alpha) * tau**2, soft))
+    total = sum(weight * part for weight, part in weighted if weight)  # an infinite part of weight 0 counts nothing
+    return total, hard, soft
+
+
+def _divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """KL(p ‖ q) over the last dimension; a class with p = 0, whose logit is -inf, adds 0 log 0 = 0."""
+    p = log_p.exp()
+    return (p * (log_p - log_q).masked_fill(p == 0, 0.0)).sum(dim=-1)
 
 
 def _hard(logits: Tensor, labels: Tensor) -> Tensor:

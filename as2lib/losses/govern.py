@@ -2,7 +2,8 @@
 
 Every loss is the mean over the batch of a sum over teachers, and returns a NamedTuple of scalars: the `total` to
 minimise, and its named parts to log. D(a, b) = (a - b)². Who votes for what, and every weight, carries no gradient.
-Letters: b pairs in a batch · n teachers.
+Equations 3 and 7 to 25 have no formulas left in the text of the paper that we have: the prose around them is followed.
+What it does not settle (a drawn vote, no teacher on the label's side, the weights' form) is ours, or Zhang et al.'s.
 """
 
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+# b pairs in a batch · n teachers
 CLAMP = 1e-6  # a teacher that is certain and wrong has a finite cross entropy
 
 
@@ -43,7 +45,7 @@ def mean_ensemble(student: Tensor, teachers: Tensor) -> Mean:
 
     student: (b,) probabilities that a candidate is correct.  teachers: (b, n) those of n >= 1 teachers.
     Raises ValueError where the shapes do not fit, there is no teacher, or a value lies outside [0, 1].
-    Source: GOVERN eq. 3.  The majority alone: `govern`.
+    Source: GOVERN, section 3.1.1, the prose of eq. 3.  The majority alone: `govern`.
     """
     student, teachers = _read(student, teachers)
     return Mean((student - teachers.mean(dim=1)).square().mean())
@@ -56,7 +58,8 @@ def govern(student: Tensor, teachers: Tensor) -> Vote:
     over all teachers where V = 0
 
     Arguments and errors as in `mean_ensemble`.
-    Source: GOVERN eq. 7-15.  With labels: `govern_ca`.
+    Source: GOVERN, section 3.1.1, the prose of eq. 7-15; that all teach where the vote is drawn is ours.
+    With labels: `govern_ca`.
     """
     student, teachers = _read(student, teachers)
     orientation = _orientation(student, teachers)  # (b, n)
@@ -75,7 +78,8 @@ def govern_ca(student: Tensor, teachers: Tensor, labels: Tensor) -> Agreement:
     CE_i: the cross entropy of f_i, clamped to [1e-6, 1 - 1e-6], against y
 
     student, teachers: as in `mean_ensemble`, and its errors.  labels: (b,) integers, 0 or 1, else ValueError.
-    Source: GOVERN eq. 20-25.  All teachers, whatever their side: `ca_mkd`.
+    Source: GOVERN, section 3.2, the prose of eq. 20-25, with the weights of Zhang et al. 2022; the label alone where S
+    is empty is ours.  All teachers, whatever their side: `ca_mkd`.
     """
     student, teachers = _read(student, teachers)
     y = _targets(labels, student)
@@ -94,7 +98,7 @@ def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor, weight: float = 1.
 
     Arguments and errors as in `govern_ca`.  weight: of the label's part; 0 gives a loss that differs from `govern_ca`
     in whom it follows alone.
-    Source: Zhang et al. 2022, as GOVERN, section 4.4, compares with it.
+    Source: Zhang et al. 2022, without its loss on features, as GOVERN, section 4.4, compares with it.
     """
     student, teachers = _read(student, teachers)
     y = _targets(labels, student)
@@ -132,9 +136,9 @@ def _read(student: Tensor, teachers: Tensor) -> tuple[Tensor, Tensor]:
     wide = torch.promote_types(torch.promote_types(student.dtype, teachers.dtype), torch.float32)
     student, teachers = student.to(wide), teachers.detach().to(wide)
     for name, values in (("student", student), ("teachers", teachers)):
-        fine = (values >= 0) & (values <= 1)
-        if not fine.all():
-            raise ValueError(f"{name} must be probabilities in [0, 1]; got {values[~fine][0].item():g}")
+        valid = (values >= 0) & (values <= 1)
+        if not valid.all():
+            raise ValueError(f"{name} must be probabilities in [0, 1]; got {values[~valid][0].item():g}")
     return student, teachers
 
 

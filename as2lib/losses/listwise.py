@@ -1,13 +1,12 @@
-"""Losses over a question's candidates: functions of scores; knows no model.
-
-q questions · n candidates of the longest list · b pairs
-"""
+"""Losses over a question's candidates: functions of scores; knows no model."""
 
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+# q questions · n candidates of the longest list · b pairs
 
 
 class Listwise(NamedTuple):
@@ -24,19 +23,16 @@ def listwise_kl(scores: Tensor, labels: Tensor, mask: Tensor) -> Listwise:
     scores: (q, n) floats.  labels: (q, n), 0 or 1.  mask: (q, n), true at candidates; what else is there is ignored.
     A question without a correct candidate contributes nothing and is not counted; without any other the total is 0.
     Raises ValueError where the shapes differ.
-    Source: Cosinet, section 4.2, after Bian et al. 2017.  One pair at a time: `bce`.
+    Source: Cosinet, section 4.2, after Bian et al. 2017.  One pair at a time: `bce`; pairs of candidates: `ranknet`.
     """
-    if not scores.shape == labels.shape == mask.shape or scores.dim() != 2:
-        got = ", ".join(str(tuple(one.shape)) for one in (scores, labels, mask))
-        raise ValueError(f"expected scores, labels and mask of one shape (q, n), got {got}")
-    mask = mask.bool()
-    correct = labels.to(scores.dtype).masked_fill(~mask, 0.0)
+    scores, correct = read_lists(scores, labels, mask)
     count = correct.sum(dim=1, keepdim=True)  # (q, 1)
-    target = correct / count.clamp(min=1.0)
-    log_probability = scores.masked_fill(~mask, -torch.inf).log_softmax(dim=1).masked_fill(~mask, 0.0)  # (q, n)
-    divergence = (torch.special.xlogy(target, target) - target * log_probability).sum(dim=1)  # (q,)
-    answered = count.squeeze(1) > 0
-    return Listwise(divergence.masked_fill(~answered, 0.0).sum() / answered.sum().clamp(min=1))
+    target = correct.to(scores.dtype) / count.clamp(min=1)
+    lowest = torch.finfo(scores.dtype).min  # not -inf, whose softmax over an empty list has no gradient
+    log_probability = scores.masked_fill(~mask.bool(), lowest).log_softmax(dim=1)  # (q, n)
+    terms = torch.special.xlogy(target, target) - target * log_probability
+    divergence = terms.masked_fill(~correct, 0.0).sum(dim=1)  # (q,): 0 log 0 = 0
+    return Listwise(divergence.sum() / (count > 0).sum().clamp(min=1))
 
 
 def bce(scores: Tensor, labels: Tensor) -> Listwise:
@@ -45,10 +41,23 @@ def bce(scores: Tensor, labels: Tensor) -> Listwise:
     total = −mean over pairs of log σ(score) where the label is 1, log σ(−score) where it is 0
 
     scores: (b,) floats.  labels: (b,), 0 or 1.
-    Raises ValueError where the shapes differ.
+    Raises ValueError where the shapes differ or there is no pair.
     Source: Cosinet, section 5.4.  A question's candidates together: `listwise_kl`.
     """
-    if scores.shape != labels.shape:
-        got = f"{tuple(scores.shape)}, {tuple(labels.shape)}"
-        raise ValueError(f"expected scores and labels of one shape (b,), got {got}")
+    if scores.shape != labels.shape or scores.dim() != 1 or not len(scores):
+        shapes = f"{tuple(scores.shape)}, {tuple(labels.shape)}"
+        raise ValueError(f"expected scores and labels of one shape (b,), b from 1; got {shapes}")
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     return Listwise(functional.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype)))
+
+
+def read_lists(scores: Tensor, labels: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The scores in float32 or wider, 0 beyond the mask, and which candidates are correct: (q, n) each.
+
+    Raises ValueError where the shapes are not one (q, n).
+    """
+    if not scores.shape == labels.shape == mask.shape or scores.dim() != 2:
+        shapes = ", ".join(str(tuple(tensor.shape)) for tensor in (scores, labels, mask))
+        raise ValueError(f"expected scores, labels and mask of one shape (q, n); got {shapes}")
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    return scores.masked_fill(~mask.bool(), 0.0), (labels == 1) & mask.bool()

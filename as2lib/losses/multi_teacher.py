@@ -1,11 +1,10 @@
-"""Losses of one student, without heads, that learns from several teachers; knows tensors and no model.
-
-Letters: b pairs in a batch · k teachers · c = 2 classes.
-"""
+"""Losses of one student, without heads, that learns from several teachers; knows tensors and no model."""
 
 from torch import Tensor
 
 from as2lib.losses.distillation import Distillation, per_head
+
+# b pairs in a batch · k teachers · c = 2 classes
 
 
 def kd_sum(student_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha: float, tau: float) -> Distillation:
@@ -18,11 +17,12 @@ def kd_sum(student_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha
     Raises ValueError where `distillation.kd` does, or the teachers' shape is not the student's with k between.
     Source: KD_Sum of CERBERUS, section 5.2 and Table 3.  A teacher a batch: `round_robin`; a head each: `per_head`.
     """
-    if student_logits.dim() != 2 or teacher_logits.dim() != 3:
+    if student_logits.dim() != 2 or teacher_logits.dim() != 3 or teacher_logits.shape[1] == 0:
         shapes = f"{tuple(student_logits.shape)} and {tuple(teacher_logits.shape)}"
-        raise ValueError(f"student_logits and teacher_logits must have shapes (b, c) and (b, k, c); got {shapes}")
-    every = student_logits.unsqueeze(1).expand(-1, teacher_logits.shape[1], -1)  # (b, k, c)
-    return Distillation(*(part.sum() for part in per_head(every, teacher_logits, labels, alpha, tau)))
+        raise ValueError(f"expected student_logits (b, c) and teacher_logits (b, k, c), k from 1; got {shapes}")
+    repeated = student_logits.unsqueeze(1).expand(-1, teacher_logits.shape[1], -1)  # (b, k, c)
+    total, hard, soft = per_head(repeated, teacher_logits, labels, alpha, tau)
+    return Distillation(total, hard.sum(), soft.sum())
 
 
 def round_robin(step: int, teacher_logits: Tensor) -> Tensor:
@@ -33,6 +33,6 @@ def round_robin(step: int, teacher_logits: Tensor) -> Tensor:
     Source: KD_RR of CERBERUS, section 5.2 and Table 3.
     """
     if step < 0 or teacher_logits.dim() != 3 or teacher_logits.shape[1] == 0:
-        came = f"step {step} and shape {tuple(teacher_logits.shape)}"
-        raise ValueError(f"expected a step from 0 and teacher_logits of shape (b, k, c), k from 1; got {came}")
+        shape = tuple(teacher_logits.shape)
+        raise ValueError(f"expected a step from 0 and teacher_logits (b, k, c), k from 1; got step {step} and {shape}")
     return teacher_logits[:, step % teacher_logits.shape[1]]

@@ -1,7 +1,4 @@
-"""Whether a student's heads choose as their teachers do, and as their majority; knows arrays and no model.
-
-Letters: n rows (question and candidate) · q questions · k heads (or whole students) · t teachers.
-"""
+"""Whether a student's heads choose as their teachers do, and as their majority; knows arrays and no model."""
 
 import warnings
 from itertools import product
@@ -13,6 +10,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from as2lib.metrics import ranking
 from as2lib.metrics.ranking import Values
+
+# n rows (question and candidate) · q questions · k heads (or whole students) · t teachers
 
 
 class Agreement(NamedTuple):
@@ -42,27 +41,31 @@ def agreement(head_scores: Values, teacher_scores: Values, label: Values, questi
     They are nan where a habit leaves no doubt.  `correlation` compares whole lists; a question where one of the two
     scores all candidates alike is left out.
 
-    head_scores: (n, k), teacher_scores: (n, t) finite numbers.  label: (n,) 0 or 1.  question_id: (n,) any ids.
+    head_scores: (n, k), teacher_scores: (n, t) numbers, not nan.  label: (n,) 0 or 1.  question_id: (n,) any ids.
     Questions without a correct candidate are left out.  Top candidates under ties are those of `ranking.top`.
     Raises ValueError as `ranking.per_question`, and where no question has a correct candidate.
     Source: CERBERUS section 5.3 and Figure 3; Cohen 1960.
     """
     heads, teachers, label, question_id = _answered(head_scores, teacher_scores, label, question_id)
-    chosen = [zip(scores.T, _choices(scores, label, question_id), strict=True) for scores in (heads, teachers)]
     place = pd.Series(question_id).groupby(question_id, sort=False).cumcount().to_numpy()
-    found = []
-    for (by_head, head), (by_teacher, teacher) in product(*chosen):
-        right = label[head] == 1
-        shared = (right & (head == teacher)).sum() / right.sum() if right.any() else np.nan
-        kappas = _kappa(place[head], place[teacher]), _kappa(right, label[teacher] == 1)
-        found.append((shared, *kappas, rank_correlation(by_head, by_teacher, question_id).mean()))
-    return Agreement(*np.array(found, dtype=np.float64).T.reshape(4, heads.shape[1], teachers.shape[1]))
+    shape = heads.shape[1], teachers.shape[1]
+    shared, kappa, kappa_correct, correlation = (np.full(shape, np.nan) for _ in range(4))
+    by_head, by_teacher = (_choices(scores, label, question_id) for scores in (heads, teachers))
+    for i, j in product(*map(range, shape)):
+        head, teacher = by_head[i], by_teacher[j]
+        correct = label[head] == 1
+        if correct.any():
+            shared[i, j] = (correct & (head == teacher)).sum() / correct.sum()
+        kappa[i, j] = _kappa(place[head], place[teacher])
+        kappa_correct[i, j] = _kappa(correct, label[teacher] == 1)
+        correlation[i, j] = rank_correlation(heads[:, i], teachers[:, j], question_id).mean()
+    return Agreement(shared, kappa, kappa_correct, correlation)
 
 
 def rank_correlation(a: Values, b: Values, question_id: Values) -> pd.Series:
     """Spearman's correlation of two scores within each question, ties at their mean rank.
 
-    a, b: (n,) finite numbers.  Returns (q,), index `question_id`, first seen first; nan where a or b is constant.
+    a, b: (n,) numbers, not nan.  Returns (q,), index `question_id`, first seen first; nan where a or b is constant.
     """
     names, code = ranking.encode_ids(np.asarray(question_id))
     ranks = pd.DataFrame({"a": np.asarray(a), "b": np.asarray(b)}).groupby(code).rank()
@@ -80,14 +83,15 @@ def majority(student_scores: Values, teacher_scores: Values, label: Values, ques
     "all right": the student and every teacher are correct; "follows": the student and more than half of them, not all;
     "overrides": the student, and half of them or fewer; "rest": the student is not.  A choice is `ranking.top`.
 
-    student_scores: (n,), teacher_scores: (n, t) finite numbers.  label, question_id: as in `agreement`, and its errors.
+    student_scores: (n,), teacher_scores: (n, t) numbers, not nan.  label, question_id, errors: as in `agreement`.
     Source: CERBERUS section 5.3, which gives three counts and no definition; this reading is ours.
     """
     students, teachers, label, question_id = _answered(student_scores, teacher_scores, label, question_id)
-    names = ranking.top(question_id, label, students[:, 0]).index
-    (chosen,), by_teacher = _choices(students, label, question_id), np.array(_choices(teachers, label, question_id))
-    t, student, correct = len(by_teacher), label[chosen] == 1, (label[by_teacher] == 1).sum(axis=0)
-    table = pd.DataFrame({"teachers": correct, "student": student}, index=names)
+    questions, _ = ranking.encode_ids(question_id)
+    by_teacher = np.array(_choices(teachers, label, question_id))  # (t, q)
+    t, correct = len(by_teacher), (label[by_teacher] == 1).sum(axis=0)
+    student = label[_choices(students, label, question_id)[0]] == 1
+    table = pd.DataFrame({"teachers": correct, "student": student}, index=questions)
     for j, choices in enumerate(by_teacher):
         table[f"confidence {j}"] = teachers[choices, j]
     cases = [~student, correct == t, 2 * correct > t]
@@ -104,7 +108,8 @@ def _answered(*columns: Values) -> tuple[np.ndarray, ...]:
     if not len(first) == len(second) == len(label) == len(question_id):
         lengths = ", ".join(str(len(column)) for column in (first, second, label, question_id))
         raise ValueError(f"scores, label and question_id must have the same length; got {lengths}")
-    rows, *_ = [ranking.read(question_id, label, scores) for scores in (*first.T, *second.T)]
+    for scores in (*first.T, *second.T):
+        rows = ranking.read(question_id, label, scores)
     keep = (rows.hits > 0)[rows.question]
     if not keep.any():
         raise ValueError("expected at least one question with a correct candidate, got none")

@@ -2,7 +2,6 @@
 
 An exit's score of a candidate does not depend on the other candidates, so what `rank` does at any drop ratio follows
 from the scores that each exit gives to every candidate. The same holds for independent models in sequence.
-Letters: n rows (question and candidate) · e exits · v values of the ratio.
 """
 
 from collections.abc import Sequence
@@ -15,6 +14,8 @@ import pandas
 from as2lib.metrics.cost import cascade_cost
 from as2lib.metrics.pruning import Ratios, places, prune, staying
 from as2lib.metrics.ranking import encode_ids
+
+# n rows (question and candidate) · e exits · v values of the ratio
 
 
 class Replay(NamedTuple):
@@ -33,10 +34,10 @@ def replay(question_id: Sequence, exit_scores: numpy.ndarray, alpha: Ratios) -> 
     Raises ValueError where there is not one row of scores an id, or for an alpha that is no ratio.
     """
     scores, question = _read(question_id, exit_scores)
-    found = prune(lambda stage, rows: scores[rows, stage], scores.shape[1], question, alpha)
-    position = numpy.empty_like(found.order)
-    position[found.order] = places(question[found.order])
-    return Replay(position, found.last)
+    pruned = prune(lambda stage, rows: scores[rows, stage], scores.shape[1], question, alpha)
+    position = numpy.empty_like(pruned.order)
+    position[pruned.order] = places(question[pruned.order])
+    return Replay(position, pruned.last)
 
 
 def grid(
@@ -102,6 +103,6 @@ def _front(cost: numpy.ndarray, value: numpy.ndarray) -> numpy.ndarray:
 
 def _read(question_id: Sequence, exit_scores: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     scores, ids = numpy.asarray(exit_scores, dtype=numpy.float64), numpy.asarray(question_id)
-    if scores.ndim != 2 or len(scores) != len(ids) or not len(ids) or not numpy.isfinite(scores).all():
-        raise ValueError(f"exit_scores: expected finite numbers, ({len(ids)}, exits) of them, got shape {scores.shape}")
+    if scores.ndim != 2 or len(scores) != len(ids) or not len(ids) or numpy.isnan(scores).any():
+        raise ValueError(f"exit_scores: expected numbers, ({len(ids)}, exits) of them, got shape {scores.shape}")
     return scores, encode_ids(ids)[1]

@@ -1,20 +1,23 @@
-"""What a model costs to run: parameters, bytes, operations and time; knows no data set and no metric of quality."""
+"""What a model costs to run: parameters, bytes, operations and time; knows no data set and no metric of quality.
+
+torch is imported where a model is measured: a formula needs none.
+"""
 
 import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
-import torch
-from torch import nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode
 
 from as2lib.metrics.pruning import Ratios, survivors
 
-Batch = Mapping[str, torch.Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+# b pairs in a batch · n tokens · d hidden units · f feed-forward units · a attention heads
+FIRST_TOKEN = ("albert", "bert", "electra", "roberta", "xlm-roberta")  # whose last layer need not compute the others
 
 
 class Latency(NamedTuple):
@@ -29,26 +32,29 @@ class Latency(NamedTuple):
     threads: int  # of the processor
 
 
-def parameters(model: nn.Module) -> int:
+def parameters(model: "nn.Module") -> int:
     """Trainable parameters; one that several layers share counts once."""
     return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
 
 
-def weight_bytes(model: nn.Module) -> int:
+def weight_bytes(model: "nn.Module") -> int:
     """Bytes of the model's weights, trainable or not, in the type that they have; activations are not counted."""
     return sum(weight.numel() * weight.element_size() for weight in model.parameters())
 
 
-def forward_flops(model: nn.Module, batch: Batch) -> int:
+def forward_flops(model: "nn.Module", batch: "Mapping[str, Tensor]") -> int:
     """Floating point operations of one forward pass over the batch, without gradients: see `flops`.
 
     batch: the forward's arguments, where the model is.  The model is left in the mode, train or eval, it came in.
     """
-    training = model.training
-    model.eval()
-    counted = flops(lambda: model(**batch))
-    model.train(training)
-    return counted
+    training, trainable = model.training, [weight for weight in model.parameters() if weight.requires_grad]
+    model.eval().requires_grad_(False)  # the counter fails on a module whose input is a weight that is to learn
+    try:
+        return flops(lambda: model(**batch))
+    finally:
+        model.train(training)
+        for weight in trainable:
+            weight.requires_grad_(True)
 
 
 def flops(call: Callable[[], Any]) -> int:
@@ -58,12 +64,58 @@ def flops(call: Callable[[], Any]) -> int:
     normalisations, is left out, as is a fused recurrent layer.  On the meta device nothing is computed.
     Source: torch.utils.flop_counter, with attention as plain matrix products (it undercounts fused attention).
     """
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         call()
     return counter.get_total_flops()
 
 
-def latency(models: nn.Module | Sequence[nn.Module], batch: Batch, repeats: int, warmup: int = 1) -> Latency:
+def encoder_flops(
+    config: Any, tokens: float, pairs: int = 1, first_token: bool = True, body: int | None = None, heads: int = 1
+) -> float:
+    """Floating point operations of a ranker over an encoder, from its sizes alone: what `flops` counts, with no model.
+
+    2 · pairs · (E + Σ layers · L + heads · C),  L = n (4 d² + 2 d f) + 2 n² d  a layer,  C the classifier
+    a last layer that computes the first token alone:  4 d² + 2 d f + 2 a n d;  E: of embeddings of another width
+
+    config: of the encoder, an object or a mapping: hidden_size d, intermediate_size f, num_hidden_layers,
+        num_attention_heads a, embedding_size, num_labels (or id2label), model_type.
+    tokens: n of a pair, padding included; of pairs of several lengths, their mean.  pairs: how many.
+    first_token: whether the last layer computes the first token alone, as ours does where the family can
+        (`FIRST_TOKEN`); False counts every token, as the papers draw it.
+    body, heads: of a multiple-heads student, whose heads have the layers above the body and a classifier each; by
+        default a plain encoder.
+    Other families than BERT's, and attention to relative positions (DeBERTa), are counted as BERT.
+    Raises ValueError for a body that leaves no layer, or for fewer than one token, pair or head.
+    Source: CERBERUS, section 5.5, for what is compared.  Of any module: `forward_flops`.
+    """
+    field = config.get if isinstance(config, Mapping) else lambda name, default=None: getattr(config, name, default)
+    sizes = {
+        name: field(name) for name in ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+    }
+    missing = [name for name, size in sizes.items() if size is None]
+    if missing:
+        raise ValueError(f"config: expected an encoder's sizes; it has no {missing[0]}")
+    d, f, depth, a = sizes.values()
+    family, classes = field("model_type"), field("num_labels") or len(field("id2label") or (0, 1))
+    body = depth - 1 if body is None else body
+    if not 0 <= body < depth or min(heads, tokens, pairs) < 1:
+        values = f"body {body} of {depth} layers, heads {heads}, tokens {tokens}, pairs {pairs}"
+        raise ValueError(f"expected a body below the last layer, and 1 or more heads, tokens and pairs; got {values}")
+    layer = tokens * (4 * d**2 + 2 * d * f) + 2 * tokens**2 * d
+    last = 4 * d**2 + 2 * d * f + 2 * a * tokens * d if first_token and family in FIRST_TOKEN else layer
+    width = field("embedding_size", d)
+    embeddings = tokens * width * d if width != d or family == "albert" else 0
+    classifier = d**2 + d * classes
+    return 2 * pairs * (embeddings + body * layer + heads * ((depth - body - 1) * layer + last + classifier))
+
+
+def latency(
+    models: "nn.Module | Sequence[nn.Module]", batch: "Mapping[str, Tensor]", repeats: int, warmup: int = 1
+) -> Latency:
     """Wall-clock time of one forward pass over a batch that is on the device already; nothing is tokenised.
 
     models: one, or the members of an ensemble, which run one after another.  batch: tensors of shape (b, n), for each.
@@ -71,7 +123,9 @@ def latency(models: nn.Module | Sequence[nn.Module], batch: Batch, repeats: int,
     Raises ValueError for fewer than two repeats, which have no spread, or where there is no model.
     Source: CERBERUS section 5.5, which times batches of 128 on one GPU.
     """
-    members = [models] if isinstance(models, nn.Module) else list(models)
+    import torch
+
+    members = [models] if isinstance(models, torch.nn.Module) else list(models)
     if repeats < 2 or not members:
         raise ValueError(f"expected 2 or more repeats of 1 or more models, got {repeats} of {len(members)}")
     modes = [member.training for member in members]
@@ -85,7 +139,7 @@ def latency(models: nn.Module | Sequence[nn.Module], batch: Batch, repeats: int,
     return Latency(statistics.mean(seconds), statistics.stdev(seconds), *shape)
 
 
-def _seconds(members: Sequence[nn.Module], batch: Batch) -> float:
+def _seconds(members: "Sequence[nn.Module]", batch: "Mapping[str, Tensor]") -> float:
     _synchronise(batch)
     start = time.perf_counter()
     for member in members:
@@ -94,8 +148,10 @@ def _seconds(members: Sequence[nn.Module], batch: Batch) -> float:
     return time.perf_counter() - start
 
 
-def _synchronise(batch: Batch) -> None:
+def _synchronise(batch: "Mapping[str, Tensor]") -> None:
     if any(tensor.device.type not in ("cpu", "meta") for tensor in batch.values()):
+        import torch
+
         torch.accelerator.synchronize()
 
 

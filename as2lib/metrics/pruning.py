@@ -2,7 +2,6 @@
 
 Each stage but the last scores the m candidates of a question that are left and drops floor(alpha · m) of them, the
 lowest; among equal scores the later ones fall first.  Source: Cascade Transformer, sections 3.2 and 4.3.2.
-Letters: n candidates of all questions · q questions · e stages.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from typing import NamedTuple
 
 import numpy
 
+# n candidates of all questions · q questions · e stages
 Ratios = float | Sequence[float]  # the share that each stage but the last drops: a number, or one for each
 
 
@@ -74,9 +74,12 @@ def dropped(candidates: int | numpy.ndarray, ratio: float) -> numpy.ndarray:
 
 def drop_ratios(alpha: Ratios, exits: int) -> list[float]:
     """One ratio for each exit but the last.  Raises ValueError for more or fewer, or one outside [0, 1)."""
-    alike = isinstance(alpha, int | float)
-    given = [float(ratio) for ratio in ([alpha] if alike else alpha)]
-    ratios = given * (exits - 1) if alike else given
-    if len(ratios) != exits - 1 or not all(0 <= ratio < 1 for ratio in given):
+    if isinstance(alpha, int | float):
+        ratios = [float(alpha)] * (exits - 1)
+        valid = 0 <= alpha < 1
+    else:
+        ratios = [float(ratio) for ratio in alpha]
+        valid = len(ratios) == exits - 1 and all(0 <= ratio < 1 for ratio in ratios)
+    if not valid:
         raise ValueError(f"alpha: expected a share in [0, 1), or {exits - 1}, one an exit but the last; got {alpha}")
     return ratios

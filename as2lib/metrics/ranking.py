@@ -3,7 +3,8 @@
 Ties are broken against the system: among equal scores of a question the incorrect candidates come first. The rows of a
 question may stand anywhere. The policy `questions` says which questions count: those "answered" by at least one
 correct candidate (the default), those "mixed" with an incorrect one as well, or "all" (without a correct one: 0).
-Letters: n rows (question and candidate) · q questions, coded from 0 in first-seen order · m correct candidates.
+A score is any number, infinite ones too: an order is all that is read of it. Log odds keep apart what probabilities,
+1.0 above a margin of 37, do not.
 """
 
 import math
@@ -13,8 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from as2lib.metrics import measures as by_name
+
+# n rows (question and candidate) · q questions, coded from 0 in first-seen order · m correct candidates
 POLICIES = ("answered", "mixed", "all")
-MEANS = {"P@1": "P@1", "AP": "MAP", "RR": "MRR", "nDCG@10": "nDCG@10"}  # what the mean of each measure is called
+MEASURES = ("P@1", "AP", "RR", "nDCG@10")
+MEANS = {"AP": "MAP", "RR": "MRR"}  # what a measure's mean is called where it has a name of its own
 CUTOFF = 10
 
 Values = Sequence[Any] | np.ndarray | pd.Series
@@ -26,45 +31,63 @@ class Rows(NamedTuple):
     names: pd.Index  # (q,) question ids, first seen first
     question: np.ndarray  # (n,) codes into names
     correct: np.ndarray  # (n,) bool
-    score: np.ndarray  # (n,) finite float64
+    score: np.ndarray  # (n,) float64, none of them nan
     sizes: np.ndarray  # (q,) candidates
     hits: np.ndarray  # (q,) correct candidates
 
 
-def per_question(question_id: Values, label: Values, score: Values, questions: str = "answered") -> pd.DataFrame:
-    """P@1, average precision, reciprocal rank and nDCG@10 of each question.
+def per_question(
+    question_id: Values,
+    label: Values,
+    score: Values,
+    questions: str = "answered",
+    measures: Sequence[str] = MEASURES,
+) -> pd.DataFrame:
+    """P@1, average precision, reciprocal rank and nDCG@10 of each question, or other measures by name.
 
     AP = mean over the correct candidates of (how many correct ones stand at or above it) / rank;  RR = 1 / rank of the
     first;  nDCG@10 = sum over the correct ones in the first ten of 1 / log2(1 + rank), over its highest possible value
 
-    question_id: (n,) any ids.  label: (n,) 0 or 1.  score: (n,) finite numbers, higher is better.
-    Returns a table with index `question_id`, first seen first, and those four columns in [0, 1]; it has no rows where
-    the policy keeps no question.
-    Raises ValueError on empty input, lengths that differ, labels other than 0 and 1, scores that are not finite,
-    missing ids, or an unknown policy.
+    question_id: (n,) any ids.  label: (n,) 0 or 1.  score: (n,) numbers, not nan, higher is better.
+    measures: of these four, or any that ir_measures has ("R@100", "RR@10", "Success@5"), which then computes it from
+        the order that the tie rule gives.
+    Returns a table with index `question_id`, first seen first, and a column a measure; it has no rows where the policy
+    keeps no question.
+    Raises ValueError on empty input, lengths that differ, labels other than 0 and 1, a score that is nan or no number,
+    missing ids, an unknown policy, or an unknown measure.
     Source: trec_eval's P_1, map, recip_rank and ndcg_cut_10, but for ties.  Their means: `summary`.
     """
     rows = read(question_id, label, score)
     keep = kept(rows.sizes, rows.hits, questions)
-    values = _measure(*_rank_correct(rows), rows.hits)[:, keep]
-    return pd.DataFrame(dict(zip(MEANS, values, strict=True)), index=rows.names[keep])
+    values = dict(zip(MEASURES, _measure(*_rank_correct(rows), rows.hits)[:, keep], strict=True))
+    others = [name for name in measures if name not in values]
+    if others:
+        values |= _by_name(rows, keep, others)
+    return pd.DataFrame({name: values[name] for name in measures}, index=rows.names[keep])
 
 
-def summary(question_id: Values, label: Values, score: Values, questions: str = "answered") -> dict[str, float | int]:
+def summary(
+    question_id: Values,
+    label: Values,
+    score: Values,
+    questions: str = "answered",
+    measures: Sequence[str] = MEASURES,
+) -> dict[str, float | int]:
     """The mean of each measure over the questions that the policy keeps, and how many these are.
 
     Arguments as in `per_question`. The means do not depend on the order of the questions, to the last bit.
-    Returns P@1, MAP, MRR, nDCG@10, `questions`.  Raises as `per_question`, and where the policy keeps no question.
+    Returns P@1, MAP, MRR, nDCG@10 (or the names of other measures), `questions`.
+    Raises as `per_question`, and where the policy keeps no question.
     """
-    return average(per_question(question_id, label, score, questions), questions)
+    return average(per_question(question_id, label, score, questions, measures), questions)
 
 
-def average(measures: pd.DataFrame, questions: str = "answered") -> dict[str, float | int]:
+def average(values: pd.DataFrame, questions: str = "answered") -> dict[str, float | int]:
     """The dictionary that `summary` returns, from the table that `per_question` returns."""
-    if measures.empty:
+    if values.empty:
         raise ValueError(f'expected at least one question to average over, got none under questions="{questions}"')
-    means = {mean: math.fsum(measures[name]) / len(measures) for name, mean in MEANS.items()}
-    return means | {"questions": len(measures)}
+    means = {MEANS.get(name, name): math.fsum(column) / len(values) for name, column in values.items()}
+    return means | {"questions": len(values)}
 
 
 def top(question_id: Values, label: Values, score: Values) -> pd.Series:
@@ -92,6 +115,11 @@ def top_ties(question_id: Values, label: Values, score: Values, questions: str =
     return float(np.mean(np.bincount(rows.question[_leaders(rows)])[keep] > 1))
 
 
+def against_the_system(question: np.ndarray, correct: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """The rows by question, in each the highest score first and, among equal scores, what is incorrect: (n,) rows."""
+    return np.lexsort((correct, -score, question))
+
+
 def kept(candidates: np.ndarray, correct: np.ndarray, questions: str) -> np.ndarray:
     """Which questions a policy keeps, (q,) bool, from the (q,) numbers of candidates and of correct ones."""
     if questions not in POLICIES:
@@ -111,8 +139,8 @@ def paired(a: Values, b: Values, *names: str) -> tuple[np.ndarray, np.ndarray]:
                 raise ValueError(f"the index of {name} must name each question once; it repeats {twice!r}")
         different = a.index.symmetric_difference(b.index)
         if len(different):
-            came = f"{len(different)} are in only one, such as {different[0]!r}"
-            raise ValueError(f"{' and '.join(names)} must be indexed by the same questions; {came}")
+            example = f"{len(different)} are in only one, such as {different[0]!r}"
+            raise ValueError(f"{' and '.join(names)} must be indexed by the same questions; {example}")
         b = b.reindex(a.index)
     return np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
 
@@ -154,6 +182,21 @@ def _measure(owner: np.ndarray, rank: np.ndarray, place: np.ndarray, hits: np.nd
     return np.stack([hit, precise / at_least_one, reciprocal, dcg / ideal[np.minimum(at_least_one, CUTOFF)]])
 
 
+def _by_name(rows: Rows, keep: np.ndarray, measures: Sequence[str]) -> dict[str, np.ndarray]:
+    """Measures of ir_measures for the questions that are kept, from scores without ties that keep our order."""
+    order = against_the_system(rows.question, rows.correct, rows.score)
+    ends = np.cumsum(rows.sizes)
+    judgements: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for code in np.flatnonzero(keep):
+        ranked = order[ends[code] - rows.sizes[code] : ends[code]]
+        candidates = [str(row) for row in ranked]
+        judgements[str(code)] = dict(zip(candidates, rows.correct[ranked].astype(int).tolist(), strict=True))
+        run[str(code)] = dict(zip(candidates, (-np.arange(float(len(ranked)))).tolist(), strict=True))
+    table = by_name.calculate(judgements, run, measures)
+    return {name: table[name].to_numpy() for name in measures}
+
+
 def _leaders(rows: Rows) -> np.ndarray:
     """The rows that hold the highest score of their question, ties included."""
     best = np.full(len(rows.names), -np.inf)
@@ -166,8 +209,8 @@ def read(question_id: Values, label: Values, score: Values) -> Rows:
     columns = {"question_id": question_id, "label": label, "score": score}
     columns = {name: _column(name, values) for name, values in columns.items()}
     if len({len(values) for values in columns.values()}) > 1:
-        found = ", ".join(f"{name} {len(values)}" for name, values in columns.items())
-        raise ValueError(f"question_id, label and score must have the same length; got {found}")
+        lengths = ", ".join(f"{name} {len(values)}" for name, values in columns.items())
+        raise ValueError(f"question_id, label and score must have the same length; got {lengths}")
     if not len(columns["label"]):
         raise ValueError("expected at least one row of question_id, label and score, got none")
     names, question = encode_ids(columns["question_id"])
@@ -177,8 +220,8 @@ def read(question_id: Values, label: Values, score: Values) -> Rows:
     try:
         score = np.asarray(columns["score"], dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"score must be finite numbers; got {error}") from None
-    _require(np.isfinite(score), "score must be finite", score)
+        raise ValueError(f"score must be numbers; got {error}") from None
+    _require(~np.isnan(score), "score must be a number", score)
     counts = np.bincount(question), np.bincount(question[correct], minlength=len(names))
     return Rows(names, question, correct, score, *counts)
 
@@ -191,8 +234,8 @@ def _column(name: str, values: Values) -> np.ndarray | pd.Series:
         return np.fromiter(values, dtype=object, count=len(values))
     values = values if isinstance(values, pd.Series) else np.asarray(values)
     if values.ndim != 1:
-        came = "None" if values.ndim == 0 and values.item() is None else f"an array of shape {values.shape}"
-        raise ValueError(f"{name} must be a sequence with one value a row; got {came}")
+        kind = "None" if values.ndim == 0 and values.item() is None else f"an array of shape {values.shape}"
+        raise ValueError(f"{name} must be a sequence with one value a row; got {kind}")
     return values
 
 
@@ -213,8 +256,8 @@ def encode_ids(question_id: np.ndarray | pd.Series) -> tuple[pd.Index, np.ndarra
     return pd.Index(names, name="question_id"), code
 
 
-def _require(fine: np.ndarray, rule: str, values: np.ndarray | pd.Series) -> None:
-    if not fine.all():
-        row = int(np.argmin(fine))
+def _require(valid: np.ndarray, rule: str, values: np.ndarray | pd.Series) -> None:
+    if not valid.all():
+        row = int(np.argmin(valid))
         value = values.iloc[row] if isinstance(values, pd.Series) else values[row]
         raise ValueError(f"{rule}; row {row} has {value.item() if isinstance(value, np.generic) else value!r}")

@@ -1,25 +1,30 @@
-"""Whether two systems differ on the same questions, or are equal; knows arrays of per-question values and no metric."""
+"""Whether two systems differ on the same questions, and what that says of a published difference; knows arrays of
+per-question values and no metric.
 
-from collections.abc import Iterator
+One rule everywhere: a difference of means, its 95 % interval over questions, and the permutation test of that mean.
+"""
+
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
-import pandas as pd
 from scipy import stats
-from statsmodels.stats.weightstats import ttost_paired
+from statsmodels.stats.multitest import multipletests
 
 from as2lib.metrics.ranking import Values, paired
 
+# n questions · s seeds
 DECIMALS = 12  # values are rounded to these: in a mean over seeds, 1e-17 must not turn a tie into a difference
+GRID = 2**40  # the largest difference in whole steps, so that sums of differences that are equal compare as equal
+REACHABLE = 2**17  # sums of signed differences that are enumerated: 18 differences, or any number of a few sizes
+EXACT_RANKS = 50  # questions that differ, up to which the signed-rank test is exact
 MEMORY = 2**22  # resampled values held at once
-
-Table = pd.DataFrame | np.ndarray
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found of systems a and b; positive differences and effects speak for a."""
+    """What `compare` says of systems a and b; positive differences and effects speak for a."""
 
     n: int
     mean_a: float
@@ -27,6 +32,7 @@ class Comparison:
     difference: float  # mean_a - mean_b
     low: float  # bootstrap interval of the difference
     high: float
+    p: float  # paired permutation test of the difference
     wins: int  # questions where a is better, b is better, and neither
     losses: int
     ties: int
@@ -35,147 +41,213 @@ class Comparison:
     effect: float  # matched-pairs rank-biserial correlation, in [-1, 1]
     spearman: float
     spearman_p: float
-    equivalence_p: float  # small: the difference lies within the margin
 
 
-def compare(
-    a: Values, b: Values, margin: float = 0.02, resamples: int = 2000, confidence: float = 0.95, seed: int = 0
-) -> Comparison:
-    """Paired comparison of two systems' values on the same questions; with several seeds pass each question's mean.
+def compare(a: Values, b: Values, resamples: int = 10_000, confidence: float = 0.95, seed: int = 0) -> Comparison:
+    """Paired comparison of two systems' values on the same questions; of several seeds, each question's mean counts.
 
-    difference = mean(a) - mean(b)
-    wilcoxon: signed-rank test, two-sided, zeros ranked but not counted (Pratt); p = 1 where all differences are zero
-    effect = (R+ - R-) / (R+ + R-) over the same ranks, 0 where all differences are zero
-    low, high: percentile bootstrap over questions;  spearman: nan where a or b is constant or n < 3
-    equivalence_p: two one-sided paired t tests of |difference| < margin
+    difference = mean(a) - mean(b);  low, high: percentile bootstrap over questions
+    p: two-sided permutation test of the difference, the sign of each question's difference drawn anew; exact where few
+        questions differ or their differences have few sizes, else from `resamples` draws and the one that is observed
+    wilcoxon: signed-rank test, two-sided, zeros ranked but not counted (Pratt); exact up to 50 questions that differ
+    effect = (R+ - R-) / (R+ + R-) over the same ranks;  spearman: nan where a or b is constant or n < 3
+    Without any difference both p are 1 and the effect 0.
 
-    a, b: (n,) finite numbers, n >= 2; two Series are paired by their index, in any order, anything else by position.
+    a, b: (n,) or (n, s) finite numbers, n >= 2; two Series or frames are paired by their index, else by position.
     Raises ValueError where lengths or indexes differ, a value is not finite, or a parameter is out of its range.
-    Source: the tests named under CERBERUS Table 2 (Wilcoxon, Spearman); Pratt 1959; Kerby 2014; Schuirmann 1987.
-    Many comparisons at once: `holm`.
+    Source: Fisher 1935 and Smucker et al. 2007 (permutation); the tests named under CERBERUS Table 2 (Wilcoxon,
+    Spearman); Pratt 1959; Kerby 2014.  Many comparisons at once: `holm`; several targets: `pooled`.
     """
-    if not (margin > 0 and 0 < confidence < 1 and resamples >= 1):
-        came = f"margin {margin}, confidence {confidence}, resamples {resamples}"
-        raise ValueError(f"expected margin > 0, 0 < confidence < 1 and resamples >= 1; got {came}")
-    a, b = _pair(a, b)
-    gap = np.round(a - b, DECIMALS)
-    constant = np.ptp(gap) == 0  # no variance: the difference is known
-    spearman = (np.nan, np.nan) if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0 else stats.spearmanr(a, b)
-    found = (  # as the fields of Comparison follow each other
-        *(a.mean(), b.mean(), gap.mean()),
-        *((gap.mean(), gap.mean()) if constant else _interval(gap, resamples, confidence, seed)),
-        *(int(np.sum(sign)) for sign in (gap > 0, gap < 0, gap == 0)),
-        *_signed_rank(gap),
-        *spearman,
-        abs(gap[0]) >= margin if constant else ttost_paired(a, b, -margin, margin)[0],
-    )
-    return Comparison(len(gap), *(value if isinstance(value, int) else float(value) for value in found))
+    return pooled([(a, b)], resamples, confidence, seed)
 
 
-def interval_over_seeds(
-    a: Table, b: Table, resamples: int = 2000, confidence: float = 0.95, seed: int = 0
-) -> tuple[float, float]:
-    """Percentile bootstrap interval of mean(a) - mean(b) over questions and seeds, both drawn anew each time.
+def pooled(
+    pairs: Sequence[tuple[Values, Values]], resamples: int = 10_000, confidence: float = 0.95, seed: int = 0
+) -> Comparison:
+    """`compare` over the questions of several targets together, stratified by target.
 
-    A seed is drawn for a and b together: seed i of a student learns from seed i of its teachers.  A system with one
-    column, which no seed changes, stands against every seed of the other.  With few seeds it is still too narrow.
-
-    a, b: (q, s) or (q, 1) finite numbers, q >= 2, a column a seed; two frames are paired by index, else by position.
-    Raises ValueError where the shapes do not fit, a value is not finite, or a parameter is out of its range.
-    Source: the bootstrap with two crossed factors (Owen 2007).  Over questions alone: `compare`.
+    pairs: the (a, b) of each target, as `compare` takes them, and its errors.
+    Every question counts the same, so a target counts by its number of questions. The bootstrap draws as many questions
+    of a target as it has; the permutation test signs each question by itself, so that no target's difference in
+    difficulty or in spread enters it.
     """
     if not (0 < confidence < 1 and resamples >= 1):
-        raise ValueError(f"expected 0 < confidence < 1 and resamples >= 1; got {confidence} and {resamples}")
-    gap = _gap_by_seed(a, b)
-    q, s = gap.shape
-    draws = _kept_draws if q * resamples <= MEMORY else _draws
-    means = [((questions @ gap) * seeds).sum(axis=1) / (q * s) for questions, seeds in draws(q, s, resamples, seed)]
-    tail = 50 * (1 - confidence)
-    low, high = np.percentile(np.concatenate(means), [tail, 100 - tail])
-    return float(low), float(high)
-
-
-def _draws(q: int, s: int, resamples: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """How often each question, (n, q), and each seed, (n, s), is drawn in n samples: parts of all the resamples."""
-    generator, step = np.random.default_rng(seed), max(1, MEMORY // q)
-    for start in range(0, resamples, step):
-        count = min(step, resamples - start)
-        questions, seeds = (generator.multinomial(n, np.full(n, 1 / n), size=count) for n in (q, s))
-        yield questions, seeds
-
-
-@lru_cache(maxsize=2)  # drawing costs more than all else, and many comparisons on one test set draw the same
-def _kept_draws(*asked: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    return list(_draws(*asked))
-
-
-def smallest_effect(a: Values, b: Values, alpha: float = 0.01, power: float = 0.8) -> float:
-    """The true difference that a two-sided paired test at `alpha` finds with probability `power`, on these questions.
-
-    (z(1 - alpha / 2) + z(power)) * s / sqrt(n),  s the sample standard deviation of the n paired differences
-
-    a, b: as in `compare`, and its errors.  alpha, power: in (0, 1), not corrected for other tests.
-    Source: Cohen 1988, the normal approximation; Wilcoxon's test on normal differences needs 2.3 % more.
-    """
-    if not (0 < alpha < 1 and 0 < power < 1):
-        raise ValueError(f"expected alpha and power in (0, 1); got {alpha} and {power}")
-    a, b = _pair(a, b)
-    return smallest_shown(float(np.std(a - b, ddof=1)) / len(a) ** 0.5, alpha, power)
-
-
-def smallest_shown(error: float, alpha: float = 0.01, power: float = 0.8) -> float:
-    """`smallest_effect` from the standard error of a difference."""
-    return float(stats.norm.ppf(1 - alpha / 2) + stats.norm.ppf(power)) * error
+        values = f"confidence {confidence}, resamples {resamples}"
+        raise ValueError(f"expected 0 < confidence < 1 and resamples >= 1; got {values}")
+    if not pairs:
+        raise ValueError("expected the values of at least one target, got none")
+    targets = [_pair(a, b) for a, b in pairs]
+    gaps = [np.round(a - b, DECIMALS) for a, b in targets]
+    a, b = (np.concatenate(values) for values in zip(*targets, strict=True))
+    gap = np.concatenate(gaps)
+    low, high = _interval(gaps, resamples, confidence, seed)
+    wilcoxon, wilcoxon_p, effect = _signed_rank(gap)
+    spearman, spearman_p = _spearman(a, b)
+    return Comparison(
+        n=len(gap),
+        mean_a=float(a.mean()),
+        mean_b=float(b.mean()),
+        difference=float(gap.mean()),
+        low=low,
+        high=high,
+        p=_permutation_p(gap, resamples, seed),
+        wins=int(np.sum(gap > 0)),
+        losses=int(np.sum(gap < 0)),
+        ties=int(np.sum(gap == 0)),
+        wilcoxon=wilcoxon,
+        wilcoxon_p=wilcoxon_p,
+        effect=effect,
+        spearman=spearman,
+        spearman_p=spearman_p,
+    )
 
 
 def holm(p_values: Values) -> np.ndarray:
-    """Holm's adjusted p values, in the order given; a nan stays nan and is not counted as a test.
+    """Holm's adjusted p values, in the order of the p values; a nan stays nan and is not counted as a test.
 
     p_values: (t,) numbers in [0, 1] or nan.  Returns (t,) float64.
     Raises ValueError where a value lies outside [0, 1].
-    Source: Holm 1979; as `statsmodels.stats.multitest.multipletests`, which collects garbage at each call.
+    Source: Holm 1979, by `statsmodels.stats.multitest.multipletests`.
     """
     p = np.asarray(p_values, dtype=np.float64)
     if ((p < 0) | (p > 1)).any():
         raise ValueError(f"p_values must lie in [0, 1]; got {p}")
     adjusted, known = np.full(len(p), np.nan), ~np.isnan(p)
-    order = np.flatnonzero(known)[np.argsort(p[known])]
-    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)).clip(max=1)
+    if known.any():
+        adjusted[known] = multipletests(p[known], method="holm")[1]
     return adjusted
 
 
+def verdict(low: float, high: float, published: float) -> str:
+    """What an interval of our difference says of a published difference.
+
+    | zero                      | published | verdict                             |
+    |---------------------------|-----------|-------------------------------------|
+    | outside, in its direction | inside    | reproduced                          |
+    | outside, in its direction | outside   | same direction, smaller (or larger) |
+    | inside                    | outside   | not seen                            |
+    | inside                    | inside    | undecided                           |
+    | outside, against it       | –         | contradicted                        |
+
+    low, high: the interval of our difference, its ends inside.  published: in the same units and the same order of the
+    two systems.  A published 0 has no direction: an interval without zero contradicts it.
+    Raises ValueError where a number is not finite or low > high.  Questions that would decide: `questions_to_decide`.
+    """
+    if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(published) and low <= high):
+        raise ValueError(f"expected finite low <= high and published; got {low}, {high} and {published}")
+    published_inside = low <= published <= high
+    if low <= 0 <= high:
+        return "undecided" if published_inside else "not seen"
+    if published == 0 or (published > 0) != (low > 0):  # both ends have one sign
+        return "contradicted"
+    if published_inside:
+        return "reproduced"
+    nearest = min(abs(low), abs(high))
+    return "same direction, " + ("larger" if nearest > abs(published) else "smaller")
+
+
+def questions_to_decide(a: Values, b: Values, published: float, confidence: float = 0.95) -> int:
+    """How many questions it takes until the interval of the difference can't hold both zero and a published difference.
+
+    The smallest n with 2 z s / sqrt(n) < |published|, z the normal quantile of the confidence, s the standard deviation
+    of the paired differences, supposed to stay what it is.
+
+    a, b: as in `compare`, and its errors.  published: not 0, in their units, else ValueError.
+    Source: the normal interval of a mean.
+    """
+    if not (math.isfinite(published) and published != 0 and 0 < confidence < 1):
+        raise ValueError(f"expected published, not 0, and 0 < confidence < 1; got {published} and {confidence}")
+    a, b = _pair(a, b)
+    deviation = float(np.std(np.round(a - b, DECIMALS), ddof=1))
+    width = 2 * float(stats.norm.ppf((1 + confidence) / 2)) * deviation
+    return max(2, math.floor((width / published) ** 2) + 1)
+
+
 def _pair(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
-    a, b = (np.round(values, DECIMALS) for values in paired(a, b, "a", "b"))
+    """The values of each question, (n,), of several seeds their mean, rounded."""
+    a, b = (values.mean(axis=1) if values.ndim == 2 else values for values in paired(a, b, "a", "b"))
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(f"a and b must have one value a question, for the same 2 or more; got {a.shape} and {b.shape}")
     for name, values in (("a", a), ("b", b)):
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             raise ValueError(f"{name} must be finite; value {wrong[0]} is {values[wrong[0]]}")
-    return a, b
+    return np.round(a, DECIMALS), np.round(b, DECIMALS)
 
 
-def _gap_by_seed(a: Table, b: Table) -> np.ndarray:
-    """a - b, (q, s), the questions paired."""
-    a, b = paired(a, b, "a", "b")
-    if a.ndim != 2 or b.ndim != 2 or len(a) != len(b) or len(a) < 2 or len({a.shape[1], b.shape[1]} - {1}) > 1:
-        raise ValueError(f"a and b must be (q, s) or (q, 1), q >= 2; got {a.shape} and {b.shape}")
-    if not np.isfinite(a - b).all():
-        raise ValueError("a and b must be finite")
-    return a - b
+def _interval(gaps: Sequence[np.ndarray], resamples: int, confidence: float, seed: int) -> tuple[float, float]:
+    """Percentile bootstrap of the mean over all questions, each target's questions drawn among themselves."""
+    generator = np.random.default_rng(seed)
+    n, sums = sum(len(gap) for gap in gaps), np.zeros(resamples)
+    for gap in gaps:
+        step = max(1, MEMORY // len(gap))
+        for start in range(0, resamples, step):
+            count = min(step, resamples - start)
+            draws = generator.integers(0, len(gap), (count, len(gap)), dtype=np.int32)
+            sums[start : start + count] += gap[draws].sum(axis=1)
+    tail = 50 * (1 - confidence)
+    low, high = np.round(np.percentile(sums / n, [tail, 100 - tail]), DECIMALS)
+    return float(low), float(high)
+
+
+def _permutation_p(gap: np.ndarray, resamples: int, seed: int) -> float:
+    """P(|sum of the differences, each under a random sign| >= |their sum|)."""
+    gap = gap[gap != 0]
+    if not len(gap):
+        return 1.0
+    steps = np.rint(gap / np.abs(gap).max() * GRID).astype(np.int64)
+    slack = len(steps)  # rounding moved either sum by half of it at most
+    exact = _exact_p(steps, slack)
+    if exact is not None:
+        return exact
+    signed = _signed_sums(steps, resamples, np.random.default_rng(seed))
+    extreme = int(np.sum(np.abs(signed) >= abs(int(steps.sum())) - slack))
+    return (extreme + 1) / (resamples + 1)
+
+
+def _signed_sums(steps: np.ndarray, resamples: int, generator: np.random.Generator) -> np.ndarray:
+    """Sums under random signs, (resamples,): a random byte signs eight differences, whose 256 sums are looked up."""
+    eights = np.pad(steps, (0, -len(steps) % 8)).reshape(-1, 8)
+    signs = 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64) - 1  # (256, 8)
+    table = eights @ signs.T  # (n / 8, 256)
+    draws = generator.integers(0, 256, (resamples, len(table)), dtype=np.uint8)
+    return np.take_along_axis(table.T, draws, axis=0).sum(axis=1)
+
+
+def _exact_p(steps: np.ndarray, slack: int = 0) -> float | None:
+    """The same, exactly, of whole numbers: every sum that signs can reach, with its chance; None where these are many.
+
+    The first sign stands for both, since the sums of the other are their mirror image.
+    """
+    sizes = np.sort(np.abs(steps))
+    sums, chance = sizes[:1], np.ones(1)
+    for size in sizes[1:]:
+        both = np.concatenate([sums - size, sums + size])
+        order = both.argsort(kind="stable")
+        both = both[order]
+        starts = np.flatnonzero(np.diff(both, prepend=both[0] - 1))
+        sums, chance = both[starts], np.add.reduceat(np.tile(chance / 2, 2)[order], starts)
+        if len(sums) > REACHABLE:
+            return None
+    return min(1.0, float(chance[np.abs(sums) >= abs(int(steps.sum())) - slack].sum()))
 
 
 def _signed_rank(gap: np.ndarray) -> tuple[float, float, float]:
     """The Wilcoxon statistic, its p value, and the rank-biserial correlation."""
     if not gap.any():
         return 0.0, 1.0, 0.0
-    test = stats.wilcoxon(gap, zero_method="pratt", alternative="two-sided")
     rank = stats.rankdata(np.abs(gap))  # Pratt: zeros take the lowest ranks, which then count for neither side
-    plus, minus = rank[gap > 0].sum(), rank[gap < 0].sum()
-    return test.statistic, test.pvalue, (plus - minus) / (plus + minus)
+    plus, minus = float(rank[gap > 0].sum()), float(rank[gap < 0].sum())
+    effect = (plus - minus) / (plus + minus)
+    signed = np.rint(2 * rank * np.sign(gap)).astype(np.int64)[gap != 0]  # twice a rank is whole, of ties too
+    p = _exact_p(signed) if len(signed) <= EXACT_RANKS else None
+    if p is None:
+        p = float(stats.wilcoxon(gap, zero_method="pratt", alternative="two-sided", method="asymptotic").pvalue)
+    return min(plus, minus), p, effect
 
 
-def _interval(gap: np.ndarray, resamples: int, confidence: float, seed: int) -> tuple[float, float]:
-    drawn = {"n_resamples": resamples, "batch": max(1, MEMORY // len(gap)), "rng": np.random.default_rng(seed)}
-    found = stats.bootstrap((gap,), np.mean, confidence_level=confidence, method="percentile", **drawn)
-    return tuple(found.confidence_interval)
+def _spearman(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return math.nan, math.nan
+    result = stats.spearmanr(a, b)
+    return float(result.statistic), float(result.pvalue)

@@ -2,7 +2,6 @@
 
 A threshold takes every equal score or none. A wrong answer to a question without a correct candidate counts, so these
 metrics are over all questions (policy "all"). Among equal scores of a question the incorrect candidates come first.
-Letters: n rows (question and candidate) · q questions.
 """
 
 from typing import NamedTuple
@@ -13,6 +12,8 @@ from scipy.stats import binomtest
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from as2lib.metrics.ranking import Values, paired, read, top
+
+# n rows (question and candidate) · q questions · r samples
 
 
 class Gsb(NamedTuple):
@@ -31,7 +32,7 @@ def question_recall_at_precision(question_id: Values, label: Values, score: Valu
     Only a question's top candidate is shown: TP where it is correct and reaches the threshold, FP where it is wrong and
     reaches it, FN where it does not and the question has a correct candidate.  recall = TP / (TP + FN)
 
-    question_id: (n,) any ids.  label: (n,) 0 or 1.  score: (n,) finite numbers, higher is better.
+    question_id: (n,) any ids.  label: (n,) 0 or 1.  score: (n,) numbers, not nan, higher is better.
     Raises ValueError as `ranking.per_question` does, and where the precision lies outside (0, 1].
     Source: GOVERN, section 4.3, "q R@P=90%".  Over all pairs: `pair_recall_at_precision`.
     """
@@ -43,8 +44,8 @@ def question_recall_at_precision(question_id: Values, label: Values, score: Valu
 def pair_recall_at_precision(label: Values, score: Values, precision: float = 0.9) -> float:
     """The largest recall of correct pairs among the thresholds that reach a precision; 0 where none does.
 
-    label: (n,) 0 or 1.  score: (n,) finite numbers, higher is better.
-    Raises ValueError where lengths differ, a label is not 0 or 1, a score is not finite, or no pair is correct.
+    label: (n,) 0 or 1.  score: (n,) numbers, not nan, higher is better.
+    Raises ValueError where lengths differ, a label is not 0 or 1, a score is nan, or no pair is correct.
     Source: GOVERN, section 4.3, "qp R@P=90%".  Of each question's top candidate: `question_recall_at_precision`.
     """
     _require_share(precision)
@@ -77,12 +78,15 @@ def resampled(
         possible = pd.Series(label).groupby(question).max().to_numpy()[question[rows]]
         question, label, score = question[rows], label[rows], score[rows]
     order = np.argsort(-score, kind="stable")
-    ends = np.flatnonzero(np.diff(-score[order], append=np.inf))  # a threshold takes every equal score
-    drawn = counts[:, question[order]]
-    taken, right, able = (np.cumsum(drawn * part[order], axis=1) for part in (np.ones(len(label)), label, possible))
-    missed = (able[:, -1:] - able)[:, ends]
-    precise = right[:, ends] / taken[:, ends].clip(min=1)
-    recall = right[:, ends] / (right[:, ends] + missed).clip(min=1)
+    ranked = score[order]
+    ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))  # a threshold takes every equal score
+    weights = counts[:, question[order]]
+    taken = np.cumsum(weights, axis=1)[:, ends]
+    correct = np.cumsum(weights * label[order], axis=1)[:, ends]
+    answerable = np.cumsum(weights * possible[order], axis=1)
+    missed = (answerable[:, -1:] - answerable)[:, ends]
+    precise = correct / taken.clip(min=1)
+    recall = correct / (correct + missed).clip(min=1)
     if measure == "qp prAUC":
         return (np.diff(recall, axis=1, prepend=0) * precise).sum(axis=1)
     return np.max(recall, axis=1, where=precise >= precision, initial=0.0)
@@ -110,10 +114,11 @@ def gsb(base: Values, new: Values) -> Gsb:
 
 
 def _read(label: Values, score: Values) -> tuple[np.ndarray, np.ndarray]:
+    """Labels, and scores by their rank, which is all that these measures read of them and always finite."""
     rows = read(np.zeros(len(label), dtype=int), label, score)
     if not rows.correct.any():
         raise ValueError(f"label: expected at least one correct pair, got none among {len(label)}")
-    return rows.correct.astype(int), rows.score
+    return rows.correct.astype(int), np.unique(rows.score, return_inverse=True)[1]
 
 
 def _require_share(precision: float) -> None:

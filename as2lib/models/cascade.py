@@ -1,9 +1,9 @@
 """The Cascade Transformer (CT): one encoder with a classifier at several depths that prunes its own candidates.
 
-Knows no loss.  Letters: b pairs in a batch · m of them left · n tokens · d hidden units · e exits · c = 2 classes.
+b pairs in a batch · m of them left · n tokens · d hidden units · e exits · c = 2 classes
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,15 @@ from typing import Any
 import numpy
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
 from transformers.initialization import xavier_uniform_
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
-from as2lib.data.batches import by_length
+from as2lib.data.encode import by_length
 from as2lib.metrics.pruning import Ratios
-from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
-from as2lib.models.pushing import upload_with_card
+from as2lib.models.cross_encoder import CLASSES, BackboneConfig, Float32Linear, build
 from as2lib.models.sequential import Questions, Ranking, rank_by_stages
 
 BACKBONES = ("electra", "bert", "roberta")
@@ -61,13 +61,17 @@ class CascadeConfig(BackboneConfig):
 
 @dataclass
 class CascadeOutput(ModelOutput):
-    """logits: (b, c), of the last exit, or of the one asked for.  exit_logits: (b, e, c), None for one exit alone."""
+    """loss: a scalar, where labels are given.  logits: (b, c), of the last exit, or of the one asked for.
 
+    exit_logits: (b, e, c), None for one exit alone.
+    """
+
+    loss: Tensor | None = None
     logits: Tensor | None = None
     exit_logits: Tensor | None = None
 
 
-class Dense(nn.Linear):
+class Dense(Float32Linear):
     """A dense layer of an exit, with Glorot's weights at first, made for tanh.
 
     An encoder's own small ones would shrink a signal, and the gradient that comes back, more than twice a layer.
@@ -104,7 +108,6 @@ class CascadeTransformer(PreTrainedModel):
     _supports_sdpa = True
     _supports_flash_attn = True
     _supports_attention_backend = True
-    _upload_modified_files = upload_with_card
 
     def __init__(self, config: CascadeConfig):
         super().__init__(config)
@@ -137,22 +140,33 @@ class CascadeTransformer(PreTrainedModel):
         return cascade.train(backbone.training)
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, only_exit: int | None = None, **inputs: Tensor
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        only_exit: int | None = None,
     ) -> CascadeOutput:
-        """input_ids, attention_mask (1 at real tokens), token_type_ids: (b, n).
+        """input_ids, attention_mask (1 at real tokens), token_type_ids: (b, n).  labels: (b,) int64, 0 or 1.
 
         only_exit: the number of one exit, counted from 0; no layer behind it is computed.
+        With labels a loss, the exits' cross-entropies: mean over the batch, sum over exits.
         """
         real = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        hidden, found = self._embed(input_ids, **inputs), []  # (b, n, d)
+        hidden = self._embed(input_ids, token_type_ids)  # (b, n, d)
         mask = self._attention_mask(hidden, real)
+        exit_logits = []
         for i in range(len(self.exits) if only_exit is None else only_exit + 1):
             if i and self.config.stop_gradient:
                 hidden = hidden.detach()
-            hidden = self._between(i, hidden, mask)
+            hidden = self._layers_up_to(i, hidden, mask)
             if only_exit in (None, i):
-                found.append(self.exits[i](hidden, real))
-        return CascadeOutput(logits=found[-1], exit_logits=torch.stack(found, dim=1) if only_exit is None else None)
+                exit_logits.append(self.exits[i](hidden, real))
+        loss = None
+        if labels is not None:
+            loss = sum(functional.cross_entropy(logits, labels) for logits in exit_logits)
+        every = torch.stack(exit_logits, dim=1) if only_exit is None else None
+        return CascadeOutput(loss=loss, logits=exit_logits[-1], exit_logits=every)
 
     @torch.inference_mode()
     def rank(
@@ -164,22 +178,64 @@ class CascadeTransformer(PreTrainedModel):
         drops, a number or one for each of them.  question_index: (b,) which question a row belongs to.
         batch_tokens: compute rows of like length together, at most so many tokens with their padding, which is on the
         right; default: all rows at once, as long as they are.
-        Returns a `Ranking`, or with `question_index` a list of them, a question each in first-seen order; scores are
-        P(correct).  Raises ValueError as `rank_by_stages`.  Source: Cascade Transformer, section 4.3.2.
+        Returns a `Ranking`, or with `question_index` a list of them, a question each in first-seen order. A survivor's
+        score is P(correct); those of dropped candidates are below, their logits shifted as `falling_scores` says.
+        Raises ValueError as `rank_by_stages`.  Source: Cascade Transformer, section 4.3.2.
         """
-        return rank_by_exits(self, len(self.exits), batch, alpha, question_index, batch_tokens)
+        real = batch["attention_mask"] if "attention_mask" in batch else torch.ones_like(batch["input_ids"])
+        groups: list[tuple[Tensor, Tensor, Tensor]] = []  # of the rows that are left: their numbers, mask, encodings
 
-    def _logits(self, stage: int, hidden: Tensor, real: Tensor) -> Tensor:
-        return self.exits[stage](hidden, real)
+        def score(stage: int, left: Tensor) -> Tensor:
+            """The logit of P(correct) of the rows that are left, (m,); the other rows are let go."""
+            nonlocal groups
+            stays = torch.zeros(len(real), dtype=torch.bool, device=real.device)
+            stays[left] = True
+            logits, survivors = torch.empty(len(real), dtype=torch.float64, device=real.device), []
+            for rows, mask, hidden in groups:
+                kept = stays[rows]
+                if not kept.all():
+                    rows, mask, hidden = rows[kept], mask[kept], hidden[kept]
+                if len(rows):
+                    hidden = self._layers_up_to(stage, hidden, self._attention_mask(hidden, mask))  # (m, n, d)
+                    pair_logits = self.exits[stage](hidden, mask).double()
+                    logits[rows] = pair_logits[:, 1] - pair_logits[:, 0]
+                    survivors.append((rows, mask, hidden))
+            groups = survivors
+            return logits[left]
 
-    def _embed(self, input_ids: Tensor, **inputs: Tensor) -> Tensor:
-        embedded = self.encoder.embeddings(input_ids=input_ids, **inputs)
+        training = self.training
+        self.eval()
+        try:
+            groups += self._groups(batch, real, batch_tokens)
+            rankings = rank_by_stages(score, len(self.exits), len(real), alpha, question_index)
+        finally:
+            self.train(training)
+        if isinstance(rankings, Ranking):
+            return rankings.as_probabilities()
+        return [ranking.as_probabilities() for ranking in rankings]
+
+    def _groups(
+        self, batch: dict[str, Tensor], real: Tensor, batch_tokens: int | None
+    ) -> list[tuple[Tensor, Tensor, Tensor]]:
+        """Rows that are computed together, (m,), their mask, (m, n), and their embeddings, (m, n, d)."""
+        length = real.sum(dim=1).cpu().numpy()
+        types = batch.get("token_type_ids")
+        groups = []
+        for numbers in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(real))]:
+            n = int(length[numbers].max()) if batch_tokens else real.shape[1]
+            rows = torch.from_numpy(numbers).to(real.device)
+            embedded = self._embed(batch["input_ids"][rows, :n], None if types is None else types[rows, :n])
+            groups.append((rows, real[rows, :n], embedded))
+        return groups
+
+    def _embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
+        embedded = self.encoder.embeddings(input_ids=input_ids, token_type_ids=token_type_ids)
         return self.encoder.embeddings_project(embedded) if hasattr(self.encoder, "embeddings_project") else embedded
 
     def _attention_mask(self, hidden: Tensor, real: Tensor) -> Tensor | None:
         return create_bidirectional_mask(self.encoder.config, inputs_embeds=hidden, attention_mask=real)
 
-    def _between(self, number: int, hidden: Tensor, mask: Tensor | None) -> Tensor:
+    def _layers_up_to(self, number: int, hidden: Tensor, mask: Tensor | None) -> Tensor:
         """The layers after the previous exit, up to exit `number`."""
         first = self.config.exits[number - 1] if number else 0
         for layer in self.encoder.encoder.layer[first : self.config.exits[number]]:
@@ -187,61 +243,5 @@ class CascadeTransformer(PreTrainedModel):
         return hidden
 
 
-def rank_by_exits(
-    model: PreTrainedModel,
-    stages: int,
-    batch: dict[str, Tensor],
-    alpha: Ratios,
-    question_index: Questions,
-    batch_tokens: int | None,
-) -> Ranking | list[Ranking]:
-    """What `CascadeTransformer.rank` returns, of any model that can be left at its exits.
-
-    model: computes `_embed`, `_attention_mask`, and for each of its stages `_between` and `_logits`.
-    """
-    many, training = question_index is not None, model.training
-    real = batch["attention_mask"] if "attention_mask" in batch else torch.ones_like(batch["input_ids"])
-    groups: list[tuple[Tensor, Tensor, Tensor]] = []  # of the rows that are left: their numbers, mask, encodings
-
-    def score(stage: int, left: Tensor) -> Tensor:
-        """The logit of P(correct) of the rows that are left, (m,); the other rows are let go."""
-        nonlocal groups
-        stays = torch.zeros(len(real), dtype=torch.bool, device=real.device)
-        stays[left] = True
-        margins, found = torch.empty(len(real), dtype=torch.float64, device=real.device), []
-        for rows, mask, hidden in groups:
-            if not (own := stays[rows]).all():
-                rows, mask, hidden = rows[own], mask[own], hidden[own]
-            if len(rows):
-                hidden = model._between(stage, hidden, model._attention_mask(hidden, mask))  # (m, n, d)
-                logits = model._logits(stage, hidden, mask).double()
-                margins[rows] = logits[:, 1] - logits[:, 0]  # no probability yet: rounding could part equal scores
-                found.append((rows, mask, hidden))
-        groups = found
-        return margins[left]
-
-    if training:  # walking through the modules takes as long as a small layer
-        model.eval()
-    try:
-        groups += _embedded(model, batch, real, batch_tokens)
-        ranked = rank_by_stages(score, stages, len(real), alpha, question_index)
-    finally:
-        if training:
-            model.train()
-    probable = [one._replace(scores=one.scores.sigmoid()) for one in (ranked if many else [ranked])]
-    return probable if many else probable[0]
-
-
-def _embedded(
-    model: PreTrainedModel, batch: dict[str, Tensor], real: Tensor, batch_tokens: int | None
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Rows that are computed together, their mask, (m, n), and their embeddings, (m, n, d)."""
-    length = real.sum(dim=1).cpu().numpy()
-    inputs = {name: values for name, values in batch.items() if name != "attention_mask"}
-    for rows in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(real))]:
-        longest, own = int(length[rows].max()) if batch_tokens else None, torch.from_numpy(rows).to(real.device)
-        yield own, real[own, :longest], model._embed(**{name: each[own, :longest] for name, each in inputs.items()})
-
-
 AutoConfig.register("cascade", CascadeConfig, exist_ok=True)
-AutoModelForSequenceClassification.register(CascadeConfig, CascadeTransformer)
+AutoModelForSequenceClassification.register(CascadeConfig, CascadeTransformer, exist_ok=True)

@@ -56,15 +56,15 @@ def shape(released: Mapping[str, Tensor]) -> tuple[int, int]:
     """(layers that the heads share, heads) of a released state dict; ValueError where it has none of one."""
     counts = []
     for pattern in (r"cerberus_shared_encoder\.layer\.(\d+)\.", r"cerberus_heads\.(\d+)\."):
-        found = {match[1] for name in released if (match := re.match(pattern, name))}
-        if not found:
+        numbers = {match[1] for name in released if (match := re.match(pattern, name))}
+        if not numbers:
             example, first = pattern.replace("\\", "").replace("(d+)", "0"), next(iter(released), "no tensor")
             raise ValueError(f"expected tensors named {example}*, got {first}")
-        counts.append(len(found))
+        counts.append(len(numbers))
     return counts[0], counts[1]
 
 
-def renamed(released: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def student_weights(released: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The released tensors under the student's names.  expected: the student's own state dict.
 
     Raises ValueError, in one line, that names the first tensor that is missing, of another shape, or not expected.

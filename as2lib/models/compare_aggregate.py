@@ -1,4 +1,4 @@
-"""Compare-Aggregate (Wang and Jiang 2016) as the Cosinet paper sizes it: attention over words, then a CNN; no loss.
+"""Compare-Aggregate (Wang and Jiang 2016) as the Cosinet paper sizes it: attention over words, a CNN for each text.
 
 b pairs · q questions · n, m words of the longest candidate and question · d dimensions · f filters a window size
 """
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from as2lib.models.cosinet import CosinetConfig, WordPairModel, repeat_texts
+from as2lib.models.cosinet import CosinetConfig, ListOutput, WordPairModel
 from as2lib.models.rank_rnn import by_question
 from as2lib.models.word_convolution import WordConvolution
 
@@ -28,7 +28,10 @@ class CompareAggregateConfig(CosinetConfig):
 class CompareAggregate(WordPairModel):
     """Compare-Aggregate, point-wise or with a rank RNN.  Source: Wang and Jiang 2016; Cosinet, section 5.2.
 
-    A rank RNN has 2 × hidden units of both directions together, whatever the windows: so the published counts.
+    The Cosinet paper says only that it takes the standard parameters. Three things are inferred from its 2.89 M
+    parameters, which they give exactly (Wang and Jiang have one CNN, over the candidate, and 150 units): attention in
+    both directions, a CNN for each text, and 300 units.  A rank RNN has 2 × hidden units of both directions together,
+    whatever the windows: so the published counts.
     """
 
     config_class = CompareAggregateConfig
@@ -37,23 +40,37 @@ class CompareAggregate(WordPairModel):
         super().__init__(embeddings, **fields)
         d, f, sizes = self.config.dimensions, self.config.hidden, self.config.windows
         self.gate, self.content = nn.Linear(d, f), nn.Linear(d, f)
-        self.question, self.candidate = WordConvolution(f, f, sizes), WordConvolution(f, f, sizes)
+        self.question = nn.ModuleList(WordConvolution(f, f, size) for size in sizes)
+        self.candidate = nn.ModuleList(WordConvolution(f, f, size) for size in sizes)
         self.add_ranking(len(sizes) * f, 2 * f)
         self.post_init()
 
-    def forward(self, question_words, question_lengths, candidate_words, candidate_lengths, candidates, **_: Any):
-        """A batch of `WordEncoder.collate`, tensors: the texts' words one after the other.  Returns a `ListOutput`."""
+    def forward(
+        self,
+        question_words: Tensor,
+        question_lengths: Tensor,
+        candidate_words: Tensor,
+        candidate_lengths: Tensor,
+        candidates: Tensor,
+        labels: Tensor | None = None,
+    ) -> ListOutput:
+        """As `Cosinet.forward`."""
         distinct, rows = torch.cat([question_words, candidate_words]).unique(return_inverse=True)
+        asks = torch.arange(len(candidates), device=candidates.device).repeat_interleave(candidates)  # (b,)
         with torch.autocast(rows.device.type, enabled=False):  # little work, in a size of its own for each batch
             vectors = unit_variance(self.lookup(distinct))
-            projected = torch.sigmoid(self.gate(vectors)) * torch.tanh(self.content(vectors))  # (U, f)
-            asked_rows, said_rows = rows.split([len(question_words), len(candidate_words)])
-            asked_rows, asked_lengths = repeat_texts(asked_rows, question_lengths, candidates)
-            asked, said = functional.embedding(asked_rows, projected), functional.embedding(said_rows, projected)
-            of_said, of_asked = attend(said, candidate_lengths, asked, asked_lengths)
-        question = self.question(asked * of_asked, asked_lengths)  # (b, 5 f)
-        candidate = self.candidate(said * of_said, candidate_lengths)
-        return self.score_pairs(question, candidate, candidates)
+            projected = torch.sigmoid(self.gate(vectors)) * torch.tanh(self.content(vectors))  # distinct words, f
+            question_rows, candidate_rows = rows.split([len(question_words), len(candidate_words)])
+            padded_questions, question_mask = by_question(question_rows, question_lengths)
+            padded_candidates, candidate_mask = by_question(candidate_rows, candidate_lengths)
+            question_mask, question_lengths = question_mask[asks], question_lengths[asks]
+            question = functional.embedding(padded_questions[asks], projected)  # (b, m, f)
+            candidate = functional.embedding(padded_candidates, projected)  # (b, n, f)
+            of_question, of_candidate = attend(question, question_mask, candidate, candidate_mask)
+            question, candidate = question * of_question, candidate * of_candidate
+        question = convolve(self.question, question[question_mask], question_lengths)  # (b, 5 f)
+        candidate = convolve(self.candidate, candidate[candidate_mask], candidate_lengths)
+        return self.score_pairs(question, candidate, candidates, labels)
 
 
 def unit_variance(vectors: Tensor) -> Tensor:
@@ -65,20 +82,25 @@ def unit_variance(vectors: Tensor) -> Tensor:
     return functional.normalize(vectors) * vectors.shape[1] ** 0.5
 
 
-def attend(said: Tensor, said_lengths: Tensor, asked: Tensor, asked_lengths: Tensor) -> tuple[Tensor, Tensor]:
+def attend(question: Tensor, question_mask: Tensor, candidate: Tensor, candidate_mask: Tensor) -> tuple[Tensor, Tensor]:
     """For each word, the mean of the other text's words under the softmax of its dot products with them.
 
-    said, asked: words of b texts one after the other, (…, d).  said_lengths, asked_lengths: (b,).
-    Returns what the words of `said` attend to in `asked`, and the other way round, in their shapes.
+    question: (b, m, f).  candidate: (b, n, f).  Masks: (b, m) and (b, n), true at words.
+    Returns what the words of the question attend to in the candidate, and the other way round, in their shapes.
     Source: Wang and Jiang 2016, equation 2, without its parameters.
     """
-    said, said_mask = by_question(said, said_lengths)  # (b, n, d)
-    asked, asked_mask = by_question(asked, asked_lengths)  # (b, m, d)
-    alike = said @ asked.transpose(1, 2)  # (b, n, m)
-    to_asked = alike.masked_fill(~asked_mask[:, None, :], -torch.inf).softmax(dim=2)
-    to_said = alike.masked_fill(~said_mask[:, :, None], -torch.inf).softmax(dim=1).transpose(1, 2)
-    return (to_asked @ asked)[said_mask], (to_said @ said)[asked_mask]
+    products = question @ candidate.transpose(1, 2)  # (b, m, n)
+    lowest = torch.finfo(products.dtype).min
+    to_candidate = products.masked_fill(~candidate_mask[:, None, :], lowest).softmax(dim=2)
+    to_question = products.masked_fill(~question_mask[:, :, None], lowest).softmax(dim=1)
+    return to_candidate @ candidate, to_question.transpose(1, 2) @ question
+
+
+def convolve(convolutions: nn.ModuleList, words: Tensor, lengths: Tensor) -> Tensor:
+    """words: (N, f), of b texts one after the other.  lengths: (b,).  Returns (b, 5 f), by window size."""
+    rows = torch.arange(len(words), device=words.device)
+    return torch.cat([convolution(words, rows, lengths) for convolution in convolutions], dim=1)
 
 
 AutoConfig.register("compare_aggregate", CompareAggregateConfig, exist_ok=True)
-AutoModelForSequenceClassification.register(CompareAggregateConfig, CompareAggregate)
+AutoModelForSequenceClassification.register(CompareAggregateConfig, CompareAggregate, exist_ok=True)

@@ -1,6 +1,7 @@
-"""Cosinet: static word vectors with their relatedness to the other text, a CNN for each text; knows no loss.
+"""Cosinet: static word vectors with their relatedness to the other text, a CNN for each text.
 
-b pairs · q questions · Q, N words of the questions and of the candidates · d dimensions of a vector · f filters
+b pairs · q questions · Q, N words of the questions and of the candidates · m, n words of the longest of each
+d dimensions of a vector · f filters
 """
 
 from dataclasses import dataclass
@@ -13,19 +14,20 @@ from torch.nn import functional
 from transformers import AutoConfig, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
 from transformers.utils import ModelOutput
 
-from as2lib.data.embeddings import unknown_vector
-from as2lib.models.pushing import upload_with_card
-from as2lib.models.rank_rnn import RankRNN
-from as2lib.models.word_convolution import FrozenWordConvolution
-
-Texts = tuple[Tensor, Tensor]  # the words of texts one after the other, and the length of each
+from as2lib.data.vectors import unknown_vector
+from as2lib.models.cross_encoder import Float32Linear, two_class_logits
+from as2lib.models.rank_rnn import RankRNN, by_question
+from as2lib.models.word_convolution import WordConvolution
 
 
 class CosinetConfig(PretrainedConfig):
     """words, dimensions: of the static vectors.  hidden: filters.  kernel: words of a window.
 
-    rank_rnn: None, "rnn" or "lstm".  bidirectional: of the rank RNN.  dropout: on the pair vectors.
+    rank_rnn: None, "rnn" or "lstm".  bidirectional: of the rank RNN.
+    dropout: on the pair vectors; the paper names none, and the 0.2 of the study is ours.
     related: False leaves the relatedness out (an ablation).
+    probabilities: whether a score is P(correct); False for a model that learns list-wise, whose scores only order the
+    candidates of one question.  Default: True without a rank RNN.
     """
 
     model_type = "cosinet"
@@ -40,20 +42,26 @@ class CosinetConfig(PretrainedConfig):
         bidirectional: bool = False,
         dropout: float = 0.0,
         related: bool = True,
+        probabilities: bool | None = None,
         **kwargs: Any,
     ):
-        self.related = related
         self.words, self.dimensions, self.hidden, self.kernel = words, dimensions, hidden, kernel
         self.rank_rnn, self.bidirectional, self.dropout = rank_rnn, bidirectional, dropout
+        self.related = related
+        self.probabilities = rank_rnn is None if probabilities is None else probabilities
         super().__init__(**{"num_labels": 2, **kwargs})
 
 
 @dataclass
 class ListOutput(ModelOutput):
-    """logits: (b, 2), of which the first is 0.  candidates: (q,), pairs of each question, whose rows stand together."""
+    """loss: a scalar, where labels are given.  logits: (b, 2), of which the first is 0.
 
-    logits: torch.Tensor | None = None
-    candidates: torch.Tensor | None = None
+    candidates: (q,), pairs of each question, whose rows stand together.
+    """
+
+    loss: Tensor | None = None
+    logits: Tensor | None = None
+    candidates: Tensor | None = None
 
 
 class WordPairModel(PreTrainedModel):
@@ -62,8 +70,6 @@ class WordPairModel(PreTrainedModel):
     embeddings: the static vectors, (words, dimensions), or a configuration, which `from_pretrained` gives.
     fields: the other fields of the configuration.
     """
-
-    _upload_modified_files = upload_with_card
 
     def __init__(self, embeddings: Any, **fields: Any):
         if isinstance(embeddings, PretrainedConfig):
@@ -81,26 +87,36 @@ class WordPairModel(PreTrainedModel):
         self.rank = None
         if config.rank_rnn is not None:
             self.rank = RankRNN(2 * width, rank_hidden, config.rank_rnn, config.bidirectional)
-        self.classifier = nn.Linear(rank_hidden if self.rank else 2 * width, 1)
+        self.classifier = Float32Linear(rank_hidden if self.rank else 2 * width, 1)
 
     def _init_weights(self, module: nn.Module) -> None:
         """Torch's own initialisation stays."""
 
     def lookup(self, words: Tensor) -> Tensor:
-        """The vectors of word numbers, (m,) → (m, d) float32; a negative number is an unknown word's."""
-        found = functional.embedding(words.clamp(min=0), self.vectors).float()
-        for row in (words < 0).nonzero().flatten().tolist():
-            made = unknown_vector(int(words[row]), found.shape[1]).astype(numpy.float16)
-            found[row] = torch.from_numpy(made).to(found)
-        return found
+        """The vectors of word numbers, (m,) → (m, d) float32.
 
-    def score_pairs(self, question: Tensor, candidate: Tensor, candidates: Tensor) -> ListOutput:
-        """question, candidate: (b, w), a pair's two vectors.  candidates: (q,).  Source: section 4.1.2 and 4.2."""
+        A word that no vector is known of has a negative number, and a random vector seeded with it: the paper says
+        nothing of such words.
+        """
+        vectors = functional.embedding(words.clamp(min=0), self.vectors).float()
+        for row in (words < 0).nonzero().flatten().tolist():
+            vector = unknown_vector(int(words[row]), vectors.shape[1]).astype(numpy.float16)
+            vectors[row] = torch.from_numpy(vector).to(vectors)
+        return vectors
+
+    def score_pairs(
+        self, question: Tensor, candidate: Tensor, candidates: Tensor, labels: Tensor | None = None
+    ) -> ListOutput:
+        """question, candidate: (b, w), a pair's two vectors.  candidates: (q,).  labels: (b,) int64, 0 or 1.
+
+        The loss is the point-wise binary cross-entropy, mean over the pairs.  Source: Cosinet, section 4.1.2 and 4.2.
+        """
         pairs = self.dropout(torch.cat([question * candidate, question - candidate], dim=1))  # (b, 2 w)
         if self.rank is not None:
             pairs = self.rank(pairs, candidates)
-        score = self.classifier(pairs)  # (b, 1)
-        return ListOutput(logits=torch.cat([torch.zeros_like(score), score], dim=1), candidates=candidates)
+        logits = two_class_logits(self.classifier(pairs))  # (b, 2)
+        loss = None if labels is None else functional.cross_entropy(logits, labels)
+        return ListOutput(loss=loss, logits=logits, candidates=candidates)
 
 
 class Cosinet(WordPairModel):
@@ -115,57 +131,54 @@ class Cosinet(WordPairModel):
     def __init__(self, embeddings: Any, **fields: Any):
         super().__init__(embeddings, **fields)
         config = self.config
-        self.question = FrozenWordConvolution(config.dimensions, config.hidden, config.kernel)
-        self.candidate = FrozenWordConvolution(config.dimensions, config.hidden, config.kernel)
+        self.question = WordConvolution(config.dimensions, config.hidden, config.kernel, pair_channel=True)
+        self.candidate = WordConvolution(config.dimensions, config.hidden, config.kernel, pair_channel=True)
         self.add_ranking(config.hidden, config.hidden)
         self.post_init()
 
-    def forward(self, question_words, question_lengths, candidate_words, candidate_lengths, candidates, **_: Any):
-        """A batch of `WordEncoder.collate`, tensors: the texts' words one after the other.  Returns a `ListOutput`."""
-        asked, asked_rows = question_words.unique(return_inverse=True)
-        said, said_rows = candidate_words.unique(return_inverse=True)
-        asked, said = self.lookup(asked), self.lookup(said)  # (U, d)
-        rows, lengths = repeat_texts(asked_rows, question_lengths, candidates)  # of each pair's question
-        with torch.no_grad(), torch.autocast(asked.device.type, enabled=False):
-            similar = functional.normalize(said) @ functional.normalize(asked).T  # (U said, U asked)
-            texts = (said_rows, candidate_lengths), (asked_rows, question_lengths)
-            of_asked, of_said = relatedness(similar, *texts, candidates)
+    def forward(
+        self,
+        question_words: Tensor,
+        question_lengths: Tensor,
+        candidate_words: Tensor,
+        candidate_lengths: Tensor,
+        candidates: Tensor,
+        labels: Tensor | None = None,
+    ) -> ListOutput:
+        """A batch of `WordEncoder.collate`, tensors: the texts' words one after the other.
+
+        question_words: (Q,).  question_lengths: (q,).  candidate_words: (N,).  candidate_lengths: (b,).
+        candidates: (q,), how many each question has.  labels: (b,) int64, 0 or 1.
+        """
+        question_ids, question_rows = question_words.unique(return_inverse=True)
+        candidate_ids, candidate_rows = candidate_words.unique(return_inverse=True)
+        question_table, candidate_table = self.lookup(question_ids), self.lookup(candidate_ids)  # distinct words, d
+        asks = torch.arange(len(candidates), device=candidates.device).repeat_interleave(candidates)  # (b,)
+        with torch.no_grad(), torch.autocast(candidates.device.type, enabled=False):
+            cosines = functional.normalize(candidate_table) @ functional.normalize(question_table).T
+            padded_questions, question_mask = by_question(question_rows, question_lengths)  # (q, m)
+            padded_candidates, candidate_mask = by_question(candidate_rows, candidate_lengths)  # (b, n)
+            cosines = cosines[padded_candidates[:, :, None], padded_questions[asks][:, None, :]]  # (b, n, m)
+            of_question, of_candidate = relatedness(cosines, question_mask[asks], candidate_mask)
             if not self.config.related:
-                of_asked, of_said = torch.zeros_like(of_asked), torch.zeros_like(of_said)
-        question = self.question(asked, rows, of_asked, lengths)  # (b, f)
-        candidate = self.candidate(said, said_rows, of_said, candidate_lengths)
-        return self.score_pairs(question, candidate, candidates)
+                of_question, of_candidate = torch.zeros_like(of_question), torch.zeros_like(of_candidate)
+        question = self.question(question_table, question_rows, question_lengths, asks, of_question)  # (b, f)
+        candidate = self.candidate(candidate_table, candidate_rows, candidate_lengths, None, of_candidate)
+        return self.score_pairs(question, candidate, candidates, labels)
 
 
-def relatedness(similar: Tensor, said: Texts, asked: Texts, candidates: Tensor) -> tuple[Tensor, Tensor]:
+def relatedness(cosines: Tensor, question_mask: Tensor, candidate_mask: Tensor) -> tuple[Tensor, Tensor]:
     """Each word's greatest cosine with the words of the other text of its pair.
 
-    similar: (U said, U asked), cosines of distinct words.  said: the candidates' words as its rows, (N,), and their
-    lengths, (b,).  asked: the questions' words as its columns, (Q,), and their lengths, (q,).
-    candidates: (q,), pairs of each question.
-    Returns one value for each word of the pairs' questions, and (N,).  Source: section 4.1.1.
+    cosines: (b, n, m), of each candidate's words with its question's.  Masks: (b, m) and (b, n), true at words.
+    Returns (b, m) of the questions and (b, n) of the candidates, 0 behind a text's end.  Source: section 4.1.1.
     """
-    question = torch.arange(len(candidates), device=similar.device).repeat_interleave(candidates)  # (b,), of each pair
-    to_question = greatest_rows(similar.T.contiguous(), *asked)  # (q, U said)
-    to_candidate = greatest_rows(similar, *said)  # (b, U asked)
-    rows, lengths = repeat_texts(*asked, candidates)
-    pair = torch.arange(len(lengths), device=similar.device).repeat_interleave(lengths)
-    return to_candidate[pair, rows], to_question[question.repeat_interleave(said[1]), said[0]]
-
-
-def greatest_rows(table: Tensor, rows: Tensor, lengths: Tensor) -> Tensor:
-    """The greatest value of each column over each text's words, which are rows of a table: (U, c) → (b, c)."""
-    return functional.embedding_bag(rows, table, lengths.cumsum(0) - lengths, mode="max")
-
-
-def repeat_texts(rows: Tensor, lengths: Tensor, times: Tensor) -> tuple[Tensor, Tensor]:
-    """Texts that stand one after the other, each as often as `times` says.
-
-    rows: words of all texts.  lengths, times: one a text.  Returns the words of the repeated texts and their lengths.
-    """
-    repeated = [text.repeat(count) for text, count in zip(rows.split(lengths.tolist()), times.tolist(), strict=True)]
-    return torch.cat(repeated), lengths.repeat_interleave(times)
+    both = candidate_mask[:, :, None] & question_mask[:, None, :]
+    cosines = cosines.masked_fill(~both, -torch.inf)
+    of_question = cosines.amax(dim=1).masked_fill(~question_mask, 0.0)
+    of_candidate = cosines.amax(dim=2).masked_fill(~candidate_mask, 0.0)
+    return of_question, of_candidate
 
 
 AutoConfig.register("cosinet", CosinetConfig, exist_ok=True)
-AutoModelForSequenceClassification.register(CosinetConfig, Cosinet)
+AutoModelForSequenceClassification.register(CosinetConfig, Cosinet, exist_ok=True)

@@ -1,9 +1,18 @@
-"""A transformer that reads question and candidate together: an ordinary Hugging Face sequence classifier."""
+"""A transformer that reads question and candidate together: any sequence classifier of transformers; knows no loss.
 
+b pairs · c = 2 classes
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
 from transformers import (
     AutoConfig,
     AutoModelForSequenceClassification,
@@ -12,13 +21,161 @@ from transformers import (
     PreTrainedModel,
 )
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
-from transformers.utils import logging
+from transformers.utils import logging as transformers_logging
 
-from as2lib.paths import model_origin
+from as2lib.data.sets import loadable
+from as2lib.models import first_token
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
-STARTS_NEW = ("classifier.", "pooler.")  # what a pretrained encoder need not have
+log = logging.getLogger(__name__)
+
+
+def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers: int | None = None) -> PreTrainedModel:
+    """A cross-encoder with two classes, the start of a fit; a new classifier comes from torch's global generator.
+
+    name_or_config: a hub name (`name@revision` pins one, `params/local.yaml` may map it to a folder), a local folder,
+    or a configuration (an object, or its fields with `model_type`) to start from nothing; of any family that
+    `AutoModelForSequenceClassification` knows.  layers: keep only the first layers of the pretrained encoder.
+    The last layer of a model with one label starts anew with two, which the log says.
+    Raises ValueError, in one line, where a configuration names no model type, where more layers are asked for than
+    there are, where a model has more than two labels, and as `load`.
+    """
+    if isinstance(name_or_config, dict):
+        if "model_type" not in name_or_config:
+            raise ValueError(f'config: expected a "model_type", got the keys {", ".join(name_or_config)}')
+        name_or_config = AutoConfig.for_model(**name_or_config)
+    if isinstance(name_or_config, PretrainedConfig):
+        config = deepcopy(name_or_config)
+        config.num_labels, config.dtype = CLASSES, torch.float32
+        return for_ranking(AutoModelForSequenceClassification.from_config(config))
+    origin, revision = loadable(name_or_config)
+    config = configuration(name_or_config)
+    if layers is not None:
+        if not 1 <= layers <= config.num_hidden_layers:
+            raise ValueError(f"layers: expected 1 to {config.num_hidden_layers}, what {origin} has; got {layers}")
+        config.num_hidden_layers = layers
+    model, report = _from_pretrained(origin, revision, config)
+    for name, (came, wanted) in report["mismatched"].items():
+        if not _is_new(model, name) or len(came) == 0 or came[0] not in (1, CLASSES):
+            raise ValueError(f"{origin}: {name}: expected shape {wanted}, or one of 1 or 2 labels, got {came}")
+    _check(origin, model, {name for name in report["missing"] if not _is_new(model, name)})
+    if report["mismatched"]:
+        names = ", ".join(report["mismatched"])
+        log.warning("%s scores with one label: a new classifier of two classes replaces %s", origin, names)
+    return for_ranking(model)
+
+
+def load(name: str | Path) -> PreTrainedModel:
+    """A classifier of one or two labels, or any model of this library, as it was saved, in float32.
+
+    name: a folder that `save_pretrained` left, or a hub name.
+    Raises ValueError, in one line, that names the folder and the first tensor that is missing, of another shape or not
+    finite; and where a model has more than two labels.
+    """
+    from as2lib.models import auto  # noqa: F401  (here: it imports this module)
+
+    origin, revision = loadable(name)
+    if Path(origin).is_dir():
+        for names in (("config.json",), WEIGHTS):
+            if not any((Path(origin) / file).exists() for file in names):
+                raise ValueError(f"{origin}: expected a model's {' or '.join(names)}, got no such file")
+    model, report = _from_pretrained(origin, revision)
+    for tensor, (came, wanted) in report["mismatched"].items():
+        raise ValueError(f"{origin}: {tensor}: expected shape {wanted}, got {came}")
+    _check(origin, model, report["missing"])
+    if report["unexpected"]:
+        line = f"{origin}: {min(report['unexpected'])}: got a tensor that the configuration does not ask for"
+        if type(model).__module__.startswith("as2lib."):
+            raise ValueError(line)
+        log.info(line)  # old poolers and buffers, of which many public models have some
+    return for_ranking(model)
+
+
+def two_class_logits(logits: Tensor) -> Tensor:
+    """(b, c = 2) logits of any ranker: those of one label, (b, 1), are z, and become (0, z).
+
+    So P(correct) = softmax(0, z)_1 = sigmoid(z), and a one-label teacher is distilled as any other.
+    """
+    return torch.cat([torch.zeros_like(logits), logits], dim=-1) if logits.shape[-1] == 1 else logits
+
+
+@torch.no_grad()
+def one_label(model: PreTrainedModel) -> PreTrainedModel:
+    """A copy of a two-label classifier with one label, z = logit 1 − logit 0, which sentence-transformers opens.
+
+    P(correct) is sigmoid(z), so it ranks the same.  The final layer has to be linear, the last one of the model, as
+    those of the classifiers of transformers are.
+    Raises ValueError where the model has not two labels, or no such layer.
+    """
+    if model.config.num_labels != CLASSES:
+        raise ValueError(f"expected a model of {CLASSES} labels, got one of {model.config.num_labels}")
+    outputs = [name for name, part in _outside(model) if isinstance(part, nn.Linear) and part.out_features == CLASSES]
+    if len(outputs) != 1:
+        family, came = model.config.model_type, ", ".join(outputs) or "none"
+        raise ValueError(f"{family}: expected one final linear layer of {CLASSES} labels, got {came}")
+    config = deepcopy(model.config)
+    config.num_labels = 1
+    weights = model.state_dict()
+    for name in (f"{outputs[0]}.weight", f"{outputs[0]}.bias"):
+        if name in weights:
+            weights[name] = weights[name][1:] - weights[name][:1]
+    converted = type(model)(config)
+    converted.load_state_dict(weights)
+    return for_ranking(converted).to(model.device).train(model.training)
+
+
+# --- what scoring and training change once, when a model is loaded
+
+
+class Float32Linear(nn.Linear):
+    """A linear layer that computes in float32 under autocast too: in bf16 one question in eight would have ties."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        with torch.autocast(features.device.type, enabled=False):
+            bias = None if self.bias is None else self.bias.float()
+            return functional.linear(features.float(), self.weight.float(), bias)
+
+
+def for_ranking(model: nn.Module) -> nn.Module:
+    """The same model, whose last layer computes the first token alone, and whose classifier computes in float32.
+
+    Tensors and their names stay. To be called once, before scoring or training, for a model that neither `build` nor
+    `load` gave; a second call changes nothing.
+    """
+    for name, part in list(_outside(model)):
+        if type(part) is nn.Linear:
+            model.set_submodule(name, float32_linear(part))
+    return first_token.reading(model)
+
+
+def float32_classifier(classifier: nn.Module) -> nn.Module:
+    """A classifier, a linear layer or a module of several, all of which compute in float32."""
+    if type(classifier) is nn.Linear:
+        return float32_linear(classifier)
+    for name, part in list(classifier.named_modules()):
+        if type(part) is nn.Linear:
+            classifier.set_submodule(name, float32_linear(part))
+    return classifier
+
+
+def float32_linear(linear: nn.Linear) -> Float32Linear:
+    """The same weights in a layer that computes in float32."""
+    layer = Float32Linear(linear.in_features, linear.out_features, bias=linear.bias is not None, device="meta")
+    layer.weight, layer.bias = linear.weight, linear.bias
+    return layer.train(linear.training)
+
+
+def _outside(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """The modules of a classifier of transformers that are not its encoder's; none of any other model."""
+    prefix = getattr(model, "base_model_prefix", "")
+    if prefix and hasattr(model, prefix) and not type(model).__module__.startswith("as2lib."):
+        for name, part in model.named_modules():
+            if name.partition(".")[0] != prefix:
+                yield name, part
+
+
+# --- configurations and files
 
 
 class BackboneConfig(PretrainedConfig):
@@ -30,97 +187,86 @@ class BackboneConfig(PretrainedConfig):
         if isinstance(backbone, PretrainedConfig):
             backbone = backbone.to_dict()
         fields = backbone or AutoConfig.for_model(self.family).to_dict()
-        self.backbone = {name: value for name, value in fields.items() if name != "_name_or_path"}  # a folder here
+        not_kept = ("_name_or_path", "dtype")  # a folder here; the precision of a file
+        self.backbone = {name: value for name, value in fields.items() if name not in not_kept}
         self.initializer_range = self.backbone.get("initializer_range", 0.02)
         self.hidden_size = self.backbone.get("hidden_size")
         super().__init__(**{"num_labels": CLASSES, "pad_token_id": self.backbone.get("pad_token_id"), **kwargs})
 
 
-def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers: int | None = None) -> PreTrainedModel:
-    """A cross-encoder with two classes; a new classifier is initialised from torch's global generator.
-
-    name_or_config: a hub name (`name@revision` pins one, `params/local.yaml` may map it to a folder), a local folder,
-    or a configuration (an object, or its fields with `model_type`) to start from nothing.
-    layers: keep only the first layers of the pretrained encoder.
-    Raises ValueError where a configuration names no model type, or more layers are asked for than there are.
-    """
-    if isinstance(name_or_config, dict):
-        if "model_type" not in name_or_config:
-            raise ValueError(f'config: expected a "model_type", got the keys {", ".join(name_or_config)}')
-        name_or_config = AutoConfig.for_model(**name_or_config)
-    if isinstance(name_or_config, PretrainedConfig):
-        config = deepcopy(name_or_config)
-        config.num_labels = CLASSES
-        return AutoModelForSequenceClassification.from_config(config)
-    origin, revision = model_origin(name_or_config)
-    config = configuration(name_or_config)
-    if layers is not None:
-        if not 1 <= layers <= config.num_hidden_layers:
-            raise ValueError(f"layers: expected 1 to {config.num_hidden_layers}, what {origin} has; got {layers}")
-        config.num_hidden_layers = layers
-    return loaded(origin, revision, config, from_encoder=True)
-
-
-def loaded(
-    origin: str | Path, revision: str = "main", config: PretrainedConfig | None = None, from_encoder: bool = False
-) -> PreTrainedModel:
-    """The classifier in a folder, or of a hub name, with every tensor that its configuration asks for, and no other.
-
-    config: default: the folder's own.  from_encoder: its classifier may be missing, and starts at random; what the file
-    holds beyond (other heads, layers that `config` leaves out) is passed over.
-    Raises ValueError, in one line, that names the file or the first tensor that is missing, not expected, of another
-    shape or not finite; and where there are not two classes.
-    """
-    if Path(origin).is_dir():
-        for names in (("config.json",), WEIGHTS):
-            if not any((Path(origin) / name).exists() for name in names):
-                raise ValueError(f"{origin}: expected a model's {' or '.join(names)}, got no such file")
-    verbosity, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity(logging.CRITICAL)  # its own report of what does not fit says less, in a table
-    logging.disable_progress_bar()  # there would be one a model, gone in a moment
-    try:
-        if config is None:
-            fields, _ = PretrainedConfig.get_config_dict(origin, revision=revision)
-            if (labels := len(fields.get("id2label") or range(fields.get("num_labels", CLASSES)))) != CLASSES:
-                raise ValueError(f"expected a model of {CLASSES} labels, got one of {labels}")
-            config = AutoConfig.from_pretrained(origin, revision=revision)
-        model, found = AutoModelForSequenceClassification.from_pretrained(
-            origin, revision=revision, config=config, output_loading_info=True, ignore_mismatched_sizes=True
-        )
-    except Exception as error:  # of any kind: libraries parse what is there
-        raise ValueError(f"{origin}: can't be loaded: {str(error).strip().partition(chr(10))[0]}") from None
-    finally:
-        logging.set_verbosity(verbosity)
-        if bar:
-            logging.enable_progress_bar()
-    if wrong := _first_wrong(model, found, from_encoder):
-        raise ValueError(f"{origin}: {wrong}, which the configuration asks for; it would score at random")
-    return model
-
-
-def _first_wrong(model: PreTrainedModel, found: dict[str, Any], from_encoder: bool) -> str | None:
-    """What is wrong with the first tensor that does not fit a model, in its order; None where all do."""
-    shapes, prefix = {name: (came, asked) for name, came, asked in found["mismatched_keys"]}, model.base_model_prefix
-    for name, tensor in model.state_dict().items():
-        if name in shapes:
-            return f"{name}: expected shape {tuple(shapes[name][1])}, got {tuple(shapes[name][0])}"
-        starts_new = from_encoder and name.removeprefix(f"{prefix}.").startswith(STARTS_NEW)
-        if name in found["missing_keys"] and not starts_new:
-            return f"{name}: expected a tensor of shape {tuple(tensor.shape)}, got none"
-        if tensor.is_floating_point() and not tensor.isfinite().all():
-            return f"{name}: expected finite numbers, got nan or inf"
-    if found["unexpected_keys"] and not from_encoder:
-        return f"{min(found['unexpected_keys'])}: got a tensor beyond those"
-    return found["error_msgs"][0] if found["error_msgs"] else None
-
-
 def configuration(name: str | Path) -> PretrainedConfig:
     """The configuration of a hub name or a folder, with two classes."""
-    origin, revision = model_origin(name)
-    return AutoConfig.from_pretrained(origin, revision=revision, num_labels=CLASSES)
+    origin, revision = loadable(name)
+    with _one_line(origin):
+        config = AutoConfig.from_pretrained(origin, revision=revision)
+    config.num_labels = CLASSES
+    return config
 
 
 def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:
     """The tokenizer of a hub name or a folder."""
-    origin, revision = model_origin(name)
+    origin, revision = loadable(name)
     return AutoTokenizer.from_pretrained(origin, revision=revision)
+
+
+def _from_pretrained(origin: str | Path, revision: str, config: PretrainedConfig | None = None):
+    """(model in float32, names of tensors by what is wrong with them).  config: default: the folder's own."""
+    with _one_line(origin), _quiet():
+        if config is None:
+            config = AutoConfig.from_pretrained(origin, revision=revision)
+            if config.num_labels > CLASSES:
+                raise ValueError(f"expected a model of 1 or {CLASSES} labels, got one of {config.num_labels}")
+        model, report = AutoModelForSequenceClassification.from_pretrained(
+            origin,
+            revision=revision,
+            config=config,
+            dtype=torch.float32,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+        )
+        if report["error_msgs"]:
+            raise ValueError(report["error_msgs"][0])
+    shapes = {name: (tuple(came), tuple(wanted)) for name, came, wanted in report["mismatched_keys"]}
+    return model, {
+        "mismatched": shapes,
+        "missing": set(report["missing_keys"]),
+        "unexpected": set(report["unexpected_keys"]),
+    }
+
+
+def _is_new(model: PreTrainedModel, name: str) -> bool:
+    """Whether a tensor is part of what a pretrained encoder need not have: its classifier, and a pooler before it."""
+    part, _, rest = name.partition(".")
+    return part != model.base_model_prefix or "pooler" in rest.split(".")
+
+
+def _check(origin: str | Path, model: PreTrainedModel, missing: set[str]) -> None:
+    for name, tensor in model.state_dict().items():
+        if name in missing:
+            wanted = f"expected a tensor of shape {tuple(tensor.shape)}, got none"
+            raise ValueError(f"{origin}: {name}: {wanted}; the model would score at random")
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            raise ValueError(f"{origin}: {name}: expected finite numbers, got nan or inf")
+
+
+@contextmanager
+def _one_line(origin: str | Path) -> Iterator[None]:
+    """Whatever a library says of a file, the error is a ValueError of one line that names it."""
+    try:
+        yield
+    except Exception as error:  # of any kind: libraries parse what is there
+        raise ValueError(f"{origin}: can't be loaded: {str(error).strip().partition(chr(10))[0]}") from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' table of what does not fit, of which we say one line, and its bar a model."""
+    verbosity, bar = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity(transformers_logging.CRITICAL)
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        if bar:
+            transformers_logging.enable_progress_bar()

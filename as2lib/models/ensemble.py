@@ -1,6 +1,6 @@
 """Several scorers made one: functions of their scores or logits; knows no model.
 
-Letters: m pairs · e members · c = 2 classes.
+m pairs · e members · c = 2 classes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,9 @@ def mean_logits(logits: Sequence[numpy.ndarray], weights: Sequence[float] | None
     return numpy.log(mean(numpy.exp(log_softmax), weights).clip(numpy.finfo("float32").tiny)).astype(numpy.float32)
 
 
-def tuned_weights(scores: Sequence[Sequence[float]], value: Callable[[numpy.ndarray], float], trials: int, seed: int):
+def tuned_weights(
+    scores: Sequence[Sequence[float]], value: Callable[[numpy.ndarray], float], trials: int, seed: int
+) -> list[float]:
     """The weights, (e,) that sum to 1, for which `value` of the weighted mean is highest.
 
     value: what is measured of the combined scores, such as MAP on dev.  trials: weights that are tried, equal ones
@@ -47,13 +49,13 @@ def tuned_weights(scores: Sequence[Sequence[float]], value: Callable[[numpy.ndar
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     names = [f"weight {i}" for i in range(len(scores))]
 
-    def tried(trial) -> float:
+    def objective(trial) -> float:
         weights = [trial.suggest_float(name, 0.0, 1.0) for name in names]
         return value(mean(scores, weights)) if sum(weights) else 0.0
 
     search = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
     search.enqueue_trial(dict.fromkeys(names, 0.5))
-    search.optimize(tried, n_trials=trials)
+    search.optimize(objective, n_trials=trials)
     best = max(search.trials, key=lambda trial: (trial.value, -trial.number))
     weights = numpy.array([best.params[name] for name in names])
     return (weights / weights.sum()).tolist()
@@ -67,8 +69,8 @@ def fit_logistic(scores: Sequence[Sequence[float]], label: Sequence[int]) -> dic
     """
     from sklearn.linear_model import LogisticRegression
 
-    found = LogisticRegression().fit(numpy.stack(scores, axis=1).astype(numpy.float64), numpy.asarray(label))
-    return {"weights": found.coef_[0].tolist(), "intercept": float(found.intercept_[0])}
+    regression = LogisticRegression().fit(numpy.stack(scores, axis=1).astype(numpy.float64), numpy.asarray(label))
+    return {"weights": regression.coef_[0].tolist(), "intercept": float(regression.intercept_[0])}
 
 
 def weigh(fitted: Mapping[str, Any], scores: Sequence[Sequence[float]]) -> numpy.ndarray:

@@ -1,31 +1,113 @@
-"""What a transformer's last layer makes of the first token, all that a ranker's classifier reads; knows no model.
+"""A transformer's last layer for the first token alone, all that a ranker's classifier reads; knows no loss.
 
-b pairs in a batch · n tokens · d hidden units · a attention heads
+A layer here takes over the parts of the one it stands for, under their names: a state dict does not change.
+b pairs · n tokens · d hidden units · a attention heads
 """
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers import (
+    AlbertForSequenceClassification,
+    BertForSequenceClassification,
+    ElectraForSequenceClassification,
+    RobertaForSequenceClassification,
+    XLMRobertaForSequenceClassification,
+)
+from transformers.modeling_outputs import BaseModelOutput
 
-FAMILIES = ("bert", "electra", "roberta")  # whose layers these are; ALBERT applies one again and again
+FAMILIES = ("albert", "bert", "electra", "roberta", "xlm-roberta")
+CLASSIFIERS = (  # whose classifier reads nothing but the first token
+    AlbertForSequenceClassification,
+    BertForSequenceClassification,
+    ElectraForSequenceClassification,
+    RobertaForSequenceClassification,
+    XLMRobertaForSequenceClassification,
+)
 
 
-def first_token(layer: nn.Module, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-    """What a layer of one of `FAMILIES` makes of (b, n, d) for the first token: (b, 1, d).
+def reading(model: nn.Module) -> nn.Module:
+    """The same model, whose last layer computes one token from now on, in scoring and in training.
 
-    No key or value is computed either. With q = W_q h_0, the score q (W_k h_j) is (q W_k) h_j, and the sum over tokens
-    of p_j (W_v h_j) is W_v times the sum of p_j h_j: two products with d x d weights a pair instead of two a token.
+    Logits and gradients are those of the plain model but for rounding; dropout draws fewer numbers. The last hidden
+    state is (b, 1, d).  A classifier of another kind, and one that is changed already, is left as it is.
+    """
+    if type(model) in CLASSIFIERS:
+        base = model.base_model
+        base.encoder = reading_encoder(base.encoder, model.config.model_type)
+    return model
+
+
+def reading_encoder(encoder: nn.Module, family: str) -> nn.Module:
+    """The encoder of one of `FAMILIES`, whose last layer computes one token; any other encoder as it is."""
+    if family == "albert":
+        return encoder if isinstance(encoder, FirstTokenAlbert) else FirstTokenAlbert(encoder)
+    if family in FAMILIES:
+        last = encoder.layer[-1]
+        if not (isinstance(last, FirstTokenLayer) or last.is_decoder):
+            encoder.layer[-1] = FirstTokenLayer(last)
+    return encoder
+
+
+class FirstTokenLayer(nn.Module):
+    """The last layer of a BERT, ELECTRA or RoBERTa, for one token: (b, n, d) → (b, 1, d)."""
+
+    def __init__(self, layer: nn.Module):
+        super().__init__()
+        self.attention, self.intermediate, self.output = layer.attention, layer.intermediate, layer.output
+
+    def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
+        attention = self.attention.self
+        mixed = attend(hidden, attention_mask, attention, attention.dropout)  # (b, 1, d)
+        attended = self.attention.output(mixed, hidden[:, :1])
+        return self.output(self.intermediate(attended), attended)
+
+
+class FirstTokenAlbert(nn.Module):
+    """ALBERT's encoder, one layer again and again, the last time for one token: (b, n, d) → (b, 1, d)."""
+
+    def __init__(self, encoder: nn.Module):
+        super().__init__()
+        self.config = encoder.config
+        self.embedding_hidden_mapping_in = encoder.embedding_hidden_mapping_in
+        self.albert_layer_groups = encoder.albert_layer_groups
+
+    def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, **_: Any) -> BaseModelOutput:
+        hidden = self.embedding_hidden_mapping_in(hidden)
+        depth, groups = self.config.num_hidden_layers, self.albert_layer_groups
+        layers = [layer for i in range(depth) for layer in groups[i * len(groups) // depth].albert_layers]
+        for layer in layers[:-1]:
+            hidden = layer(hidden, attention_mask)
+        return BaseModelOutput(last_hidden_state=self.last(layers[-1], hidden, attention_mask))
+
+    @staticmethod
+    def last(layer: nn.Module, hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
+        attention = layer.attention
+        mixed = attend(hidden, attention_mask, attention, attention.attention_dropout)
+        attended = attention.LayerNorm(hidden[:, :1] + attention.output_dropout(attention.dense(mixed)))
+        return layer.full_layer_layer_norm(layer.ff_chunk(attended) + attended)
+
+
+def attend(hidden: Tensor, attention_mask: Tensor | None, attention: nn.Module, dropout: nn.Module) -> Tensor:
+    """Self-attention's result for the first token, before its output layer: (b, n, d) → (b, 1, d).
+
+    No key or value is computed. With q = W_q h_0, the score q (W_k h_j) is (q W_k) h_j, and the sum over tokens of
+    p_j (W_v h_j) is W_v times the sum of p_j h_j: two products with d x d weights a pair instead of two a token.
+    attention: its `query`, `key` and `value`, linear layers, and `num_attention_heads`.
     attention_mask: as transformers makes it, (b, 1, 1 or n, n), boolean or added to the attention scores; or (b, n),
     1 at real tokens, which flash attention takes.
     """
-    attention, first = layer.attention.self, hidden[:, :1]  # (b, 1, d)
-    query = attention.query(first).view(len(hidden), attention.num_attention_heads, -1)  # (b, a, d / a)
-    to_key, to_value = (linear.weight.view(*query.shape[1:], -1) for linear in (attention.key, attention.value))
-    asked = torch.einsum("bah,ahd->bad", query, to_key)
-    scores = (asked @ hidden.mT).float() * query.shape[-1] ** -0.5  # (b, a, n); a key's bias adds the same to each
+    query = attention.query(hidden[:, :1]).view(len(hidden), attention.num_attention_heads, -1)  # (b, a, d / a)
+    to_key = attention.key.weight.view(*query.shape[1:], -1)  # (a, d / a, d)
+    to_value = attention.value.weight.view(*query.shape[1:], -1)
+    over_hidden = torch.einsum("bah,ahd->bad", query, to_key)
+    scores = (over_hidden @ hidden.mT).float() * query.shape[-1] ** -0.5  # (b, a, n); a key's bias adds one number
     if attention_mask is not None:
         mask = attention_mask[:, 0, :1] if attention_mask.dim() == 4 else attention_mask[:, None].bool()  # (b, 1, n)
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
-    shares = attention.dropout(scores.softmax(-1)).to(hidden.dtype)
+    shares = dropout(scores.softmax(-1)).to(hidden.dtype)
     mixed = torch.einsum("bad,ahd->bah", shares @ hidden, to_value)
-    mixed = mixed + shares.sum(-1, keepdim=True) * attention.value.bias.view(query.shape[1:])  # dropped shares count 0
-    return layer.feed_forward_chunk(layer.attention.output(mixed.flatten(1)[:, None], first))
+    bias = attention.value.bias.view(query.shape[1:])
+    mixed = mixed + shares.sum(-1, keepdim=True) * bias  # the sum is not 1 where shares are dropped
+    return mixed.flatten(1)[:, None]

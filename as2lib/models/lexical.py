@@ -1,22 +1,25 @@
-"""Rankers that learn nothing, the floor under every table: shared words, first sentences, and chance.
+"""Rankers that learn nothing, the floor under every table: shared words, first sentences, BM25, and chance.
 
 Each takes the pair table (`question_id`, `question`, `answer`, and where it says so `label`) and gives one float64
 score a row, which `metrics.ranking` takes as it would a model's. Knows no loss and loads no data.
 Letters: q questions · n candidates of a question · m correct ones · r a rank from 1.
 """
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from datasets import Dataset
 
-from as2lib.data.words import word_splitter
+from as2lib.data.words import words_of
 from as2lib.metrics.ranking import CUTOFF, kept
 
 
 def word_overlap(pairs: Dataset) -> np.ndarray:
     """The number of distinct lower-cased words that question and answer share.
 
-    Words are the tokens of spaCy's blank English tokenizer, punctuation included, nothing removed.
+    Words are the tokens of spaCy's blank English tokenizer, punctuation included, nothing removed but white space.
 
     pairs: n rows with columns `question` and `answer`.  Returns (n,) float64.
     Raises ValueError where a column is missing.
@@ -25,8 +28,9 @@ def word_overlap(pairs: Dataset) -> np.ndarray:
     table = _columns(pairs, "question", "answer")
     question, questions = pd.factorize(table["question"])
     answer, answers = pd.factorize(table["answer"])  # each distinct text is tokenised once
-    asked, said = _words(questions), _words(answers)
-    shared = (len(asked[i] & said[j]) for i, j in zip(question, answer, strict=True))
+    question_words = [frozenset(words) for words in words_of(questions)]
+    answer_words = [frozenset(words) for words in words_of(answers)]
+    shared = (len(question_words[i] & answer_words[j]) for i, j in zip(question, answer, strict=True))
     return np.fromiter(shared, dtype=np.float64, count=len(table))
 
 
@@ -50,6 +54,44 @@ def overlap_then_rank(pairs: Dataset) -> np.ndarray:
     Source: the WO+RR baseline of the Cosinet paper.
     """
     return word_overlap(pairs) + 1 / (1 + _positions(pairs))
+
+
+def bm25(pairs: Dataset, collection: Sequence[str] | None = None, k1: float = 1.2, b: float = 0.75) -> np.ndarray:
+    """Okapi BM25 of each answer for its question, with Lucene's idf, which is never negative.
+
+    score = sum over the question's words w of idf(w) * tf (k1 + 1) / (tf + k1 (1 - b + b * length / mean length))
+    idf(w) = ln(1 + (N - df + 1/2) / (df + 1/2)),  tf: how often w stands in the answer,  df: in how many of N texts
+
+    pairs: n rows with columns `question` and `answer`.  collection: the texts that N, df and the mean length are
+    counted over; default: the distinct answers of the pairs.  Words are those of `word_overlap`.
+    Returns (n,) float64, at least 0.
+    Raises ValueError where a column is missing, the collection is empty, k1 < 0, or b is outside [0, 1].
+    Source: Robertson and Zaragoza 2009.
+    """
+    if k1 < 0 or not 0 <= b <= 1:
+        raise ValueError(f"expected k1 of 0 or more and b in [0, 1], got k1 {k1} and b {b}")
+    table = _columns(pairs, "question", "answer")
+    question, questions = pd.factorize(table["question"])
+    answer, answers = pd.factorize(table["answer"])
+    answer_counts = [Counter(words) for words in words_of(answers)]
+    texts = answer_counts if collection is None else [Counter(words) for words in words_of(collection)]
+    if not texts:
+        raise ValueError("collection: expected at least one text, got none")
+    frequency = Counter(word for text in texts for word in text)
+    mean_length = sum(text.total() for text in texts) / len(texts)
+    question_words = words_of(questions)
+
+    def score(words: list[str], counts: Counter[str]) -> float:
+        norm = k1 * (1 - b + b * counts.total() / mean_length) if mean_length else 0.0
+        total = 0.0
+        for word in words:
+            if tf := counts[word]:
+                idf = np.log1p((len(texts) - frequency[word] + 0.5) / (frequency[word] + 0.5))
+                total += idf * tf * (k1 + 1) / (tf + norm)
+        return total
+
+    rows = zip(question, answer, strict=True)
+    return np.array([score(question_words[i], answer_counts[j]) for i, j in rows], dtype=np.float64)
 
 
 def expected_random(pairs: Dataset, questions: str = "answered") -> dict[str, float | int]:
@@ -109,8 +151,3 @@ def _positions(pairs: Dataset) -> np.ndarray:
         came = f"row {again[0]} returns to question {ids[again[0]]!r}"
         raise ValueError(f"the rows of a question must stand together; {came}")
     return ids.groupby(ids, sort=False).cumcount().to_numpy() + 1
-
-
-def _words(texts: pd.Index) -> list[frozenset[int]]:
-    """The distinct words of each text, as spaCy's 64-bit hashes of their lower-cased forms."""
-    return [frozenset(document.to_array("LOWER").tolist()) for document in word_splitter().pipe(texts)]

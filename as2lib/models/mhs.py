@@ -1,18 +1,19 @@
-"""CERBERUS, the multiple-heads student (MHS): one encoder body, k ranking heads; knows no loss and no teacher."""
+"""CERBERUS, the multiple-heads student (MHS): one encoder body, k ranking heads; knows no teacher."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
 from as2lib.models import cerberus, first_token
-from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
-from as2lib.models.pushing import upload_with_card
+from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build, float32_classifier
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
 BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2")
@@ -29,7 +30,7 @@ class MHSConfig(BackboneConfig):
 
     body: layers shared by the heads.  heads: how many; each has the backbone's other layers and a classifier. ALBERT's
         layers are one layer's weights again and again: here the body has them once, and each head once.
-    combine: "probability" averages the heads' softmaxes, "logit" their logits.
+    combine: "probability" averages the heads' softmaxes, "logit" their logits: see `combine`.
     """
 
     model_type = "mhs"
@@ -66,10 +67,11 @@ class MHSConfig(BackboneConfig):
 
 @dataclass
 class MHSOutput(ModelOutput):
-    """logits: (b, c), the heads combined.  head_logits: (b, k, c)."""
+    """loss: a scalar, where labels are given.  logits: (b, c), the heads combined.  head_logits: (b, k, c)."""
 
-    logits: torch.Tensor | None = None
-    head_logits: torch.Tensor | None = None
+    loss: Tensor | None = None
+    logits: Tensor | None = None
+    head_logits: Tensor | None = None
 
 
 class FirstTokenPooler(nn.Module):
@@ -79,7 +81,7 @@ class FirstTokenPooler(nn.Module):
         super().__init__()
         self.dense = dense
 
-    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+    def forward(self, hidden: Tensor) -> Tensor:
         return torch.tanh(self.dense(hidden[:, 0]))  # (b, n, d) → (b, d)
 
 
@@ -89,35 +91,24 @@ class RankingHead(nn.Module):
     def __init__(self, config: PretrainedConfig):
         super().__init__()
         whole = AutoModelForSequenceClassification.from_config(config)
-        self.encoder = whole.base_model.encoder
+        encoder = whole.base_model.encoder
         if config.model_type == "albert":
-            self.encoder.embedding_hidden_mapping_in = nn.Identity()  # the body has applied it
+            encoder.embedding_hidden_mapping_in = nn.Identity()  # the body has applied it
+        self.encoder = first_token.reading_encoder(encoder, config.model_type)
         self.pooler = _pooler(whole)
         self.dropout = whole.dropout if self.pooler is not None else nn.Identity()
-        self.classifier = whole.classifier
-        self.reads_first = config.model_type in first_token.FAMILIES
+        self.classifier = float32_classifier(whole.classifier)
 
-    def forward(self, shared: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
-        if not self.reads_first:
-            return self.reading_all(shared, attention_mask)
-        *before, last = self.encoder.layer
-        for layer in before:
-            shared = layer(shared, attention_mask)  # (b, n, d)
-        return self.classify(first_token.first_token(last, shared, attention_mask))
-
-    def reading_all(self, shared: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
-        """The same logits from a last layer that computes every token, as the paper draws it."""
-        return self.classify(self.encoder(shared, attention_mask=attention_mask).last_hidden_state)
-
-    def classify(self, hidden: torch.Tensor) -> torch.Tensor:
-        """hidden: (b, n, d), of which the first token is read.  Returns (b, c)."""
+    def forward(self, shared: Tensor, attention_mask: Tensor | None) -> Tensor:
+        """shared: (b, n, d), of the body.  attention_mask: as the encoder's layers take it.  Returns (b, c)."""
+        hidden = self.encoder(shared, attention_mask=attention_mask).last_hidden_state  # (b, 1 or n, d)
         if self.pooler is not None:
             hidden = self.dropout(self.pooler(hidden))  # (b, d)
         return self.classifier(hidden)  # (b, c)
 
 
 class MHSForSequenceClassification(PreTrainedModel):
-    """A multiple-heads student.  Source: CERBERUS, section 3.3, equation 5."""
+    """A multiple-heads student.  Source: CERBERUS, section 3.3, equation 5 and Figure 2."""
 
     config_class = MHSConfig
     base_model_prefix = "body"
@@ -125,7 +116,6 @@ class MHSForSequenceClassification(PreTrainedModel):
     _supports_flash_attn = True
     _supports_attention_backend = True
     model_tags = ["answer-sentence-selection", "cerberus"]  # noqa: RUF012  (of the card that push_to_hub writes)
-    _upload_modified_files = upload_with_card
 
     def __init__(self, config: MHSConfig):
         super().__init__(config)
@@ -151,11 +141,15 @@ class MHSForSequenceClassification(PreTrainedModel):
         model_or_name: a sequence classifier, or what `cross_encoder.build` takes.
         perturb: noise on each head's weights, in standard deviations of the tensor it is put on: heads that start equal
             and see one loss, without dropout, would stay equal.  seed: of that noise.
-        Raises ValueError for an unsupported family, a body that leaves no layer to the heads, or perturb < 0.
+        Raises ValueError for an unsupported family, another number of labels than two, a body that leaves no layer to
+        the heads, or perturb < 0.
         """
         if perturb < 0:
             raise ValueError(f"perturb: expected 0 (heads start equal) or more, got {perturb}")
         backbone = model_or_name if isinstance(model_or_name, PreTrainedModel) else build(model_or_name)
+        if backbone.config.num_labels != CLASSES:
+            advice = "cross_encoder.build(name) gives it a new classifier"
+            raise ValueError(f"backbone: expected {CLASSES} labels, got {backbone.config.num_labels}; {advice}")
         student = cls(MHSConfig(backbone.config, body, heads, combine))
         student.body.load_state_dict(_layers(backbone.base_model, range(body), HEAD_ONLY))
         parts = {"encoder": backbone.base_model.encoder, "classifier": backbone.classifier, "pooler": _pooler(backbone)}
@@ -182,41 +176,53 @@ class MHSForSequenceClassification(PreTrainedModel):
         Raises ValueError that names the file, and the first tensor that is missing, unexpected or of another shape.
         """
         weights = cerberus.read(state_dict_file)
-        found_body, found_heads = cerberus.shape(weights)
-        shape = (found_body if body is None else body, found_heads if heads is None else heads)
-        config = MHSConfig(backbone_config, *shape)
+        file_body, file_heads = cerberus.shape(weights)
+        config = MHSConfig(backbone_config, file_body if body is None else body, file_heads if heads is None else heads)
         if (family := config.backbone["model_type"]) not in cerberus.BACKBONES:
             raise ValueError(f"backbone: expected one of {', '.join(cerberus.BACKBONES)}, got {family}")
         student = cls(config)
         try:
-            student.load_state_dict(cerberus.renamed(weights, student.state_dict()))
+            student.load_state_dict(cerberus.student_weights(weights, student.state_dict()))
         except ValueError as error:
             raise ValueError(f"{state_dict_file}: {error}") from None
         return student.eval()
 
     def forward(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **inputs: torch.Tensor
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        labels: Tensor | None = None,
     ) -> MHSOutput:
-        """input_ids, attention_mask (1 at real tokens), token_type_ids: (b, n).  Returns (b, c) and (b, k, c)."""
-        shared = self.body(input_ids, attention_mask=attention_mask, **inputs).last_hidden_state  # (b, n, d)
+        """input_ids, attention_mask (1 at real tokens), token_type_ids: (b, n).  labels: (b,) int64, 0 or 1.
+
+        Returns logits (b, c) and head_logits (b, k, c); with labels a loss, the heads' cross-entropies: mean over the
+        batch, sum over heads.
+        """
+        types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
+        shared = self.body(input_ids, attention_mask=attention_mask, **types).last_hidden_state  # (b, n, d)
         if self.body.config.model_type == "deberta-v2":  # its encoder makes of (b, n) what it needs
             mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         else:
             mask = create_bidirectional_mask(self.body.config, inputs_embeds=shared, attention_mask=attention_mask)
         head_logits = torch.stack([head(shared, mask) for head in self.heads], dim=1)  # (b, k, c)
-        return MHSOutput(logits=combine(head_logits, self.config.combine), head_logits=head_logits)
+        loss = None
+        if labels is not None:
+            loss = sum(functional.cross_entropy(logits, labels) for logits in head_logits.unbind(dim=1))
+        return MHSOutput(loss=loss, logits=combine(head_logits, self.config.combine), head_logits=head_logits)
 
 
-def combine(head_logits: torch.Tensor, how: str) -> torch.Tensor:
+def combine(head_logits: Tensor, how: str) -> Tensor:
     """One score from the heads: (b, k, c) → (b, c).
 
-    "probability": log of the mean softmax, so that softmax(logits) is that mean, as in the released models.
-    "logit": the mean logit, the letter of CERBERUS equation 5.
+    "probability": log of the mean softmax, so that softmax(logits) is that mean.  "logit": the mean logit.
+    CERBERUS equation 5 averages what the heads return, and Figure 2 draws a softmax inside each head, before the
+    average: "probability" is what the paper says, and what the released models are read with.  "logit" is a variant.
     """
     if how == "logit":
         return head_logits.mean(dim=1)
     k = head_logits.shape[1]
-    return torch.logsumexp(head_logits.log_softmax(dim=-1), dim=1) - torch.log(torch.tensor(float(k)))
+    return torch.logsumexp(head_logits.log_softmax(dim=-1), dim=1) - math.log(k)
 
 
 def _pooler(classifier: PreTrainedModel) -> nn.Module | None:
@@ -226,7 +232,7 @@ def _pooler(classifier: PreTrainedModel) -> nn.Module | None:
     return FirstTokenPooler(pooler) if isinstance(pooler, nn.Linear) else pooler
 
 
-def _layers(module: nn.Module, layers: range, without: tuple[str, ...]) -> dict[str, torch.Tensor]:
+def _layers(module: nn.Module, layers: range, without: tuple[str, ...]) -> dict[str, Tensor]:
     """A module's weights, of whose encoder's layers only `layers` are kept and counted from 0."""
     kept, prefix = {}, "encoder.layer."
     for name, value in module.state_dict().items():
@@ -251,4 +257,4 @@ def _perturb(heads: nn.ModuleList, scale: float, seed: int) -> None:
 
 
 AutoConfig.register("mhs", MHSConfig, exist_ok=True)
-AutoModelForSequenceClassification.register(MHSConfig, MHSForSequenceClassification)
+AutoModelForSequenceClassification.register(MHSConfig, MHSForSequenceClassification, exist_ok=True)

@@ -37,9 +37,8 @@ class RankRNN(nn.Module):
     def forward(self, pairs: Tensor, candidates: Tensor) -> Tensor:
         """pairs: (b, w), the pairs of a question together.  candidates: (q,).  Returns (b, h)."""
         with torch.autocast(pairs.device.type, enabled=False):
-            pairs = pairs.float()
+            padded, mask = by_question(pairs.float(), candidates)  # (q, n, w)
             if len(candidates) == 1:
-                return self.rnn(pairs[None])[0][0]
-            padded, mask = by_question(pairs, candidates)  # (q, n, w)
+                return self.rnn(padded)[0][0]
             packed = pack_padded_sequence(padded, candidates.cpu(), batch_first=True, enforce_sorted=False)
             return pad_packed_sequence(self.rnn(packed)[0], batch_first=True)[0][mask]  # (b, h)

@@ -1,6 +1,6 @@
 """Rankers that drop candidates on the way: the rule of `metrics.pruning` over any scoring functions.
 
-Letters: n candidates · m of them left · e stages.
+n candidates · m of them left · q questions · e stages
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,19 +13,28 @@ from torch import Tensor
 from as2lib.metrics.pruning import Ratios, prune
 
 Questions = Tensor | Sequence[int] | None
+GAP = 1e-6  # between the lowest score that was kept and the highest that was dropped
 
 
 class Ranking(NamedTuple):
     """One question's candidates, ranked.
 
-    order: (n,) int64, the candidates' positions in the order of `pruning.Pruned`.  scores: (n,) float64 in input order,
-    each from the last stage that saw the candidate: not comparable across stages.
+    order: (n,) int64, the candidates' positions: survivors first, then the dropped, those dropped later before those
+    dropped earlier.  scores: (n,) float64 in input order, which fall along `order`: see `falling_scores`.
     survivors: how many candidates each stage scored.
+    stages: (n,) int64, the last stage that scored each candidate.  stage_scores: (n,) float64, what that stage said,
+    not comparable across stages.
     """
 
     order: Tensor
     scores: Tensor
     survivors: tuple[int, ...]
+    stages: Tensor
+    stage_scores: Tensor
+
+    def as_probabilities(self) -> "Ranking":
+        """The same ranking, whose scores are logits here, with their sigmoid."""
+        return self._replace(scores=self.scores.sigmoid(), stage_scores=self.stage_scores.sigmoid())
 
 
 def rank_by_stages(
@@ -51,21 +60,47 @@ def rank_by_stages(
         raise ValueError(f"question_index: expected one for each of {candidates} candidates, got {len(index)}")
 
     def checked(stage: int, rows: numpy.ndarray) -> numpy.ndarray:
-        found = score(stage, torch.from_numpy(rows))
-        if found.shape != rows.shape or not found.isfinite().all():
-            came = f"got {tuple(found.shape)}"
+        scores = score(stage, torch.from_numpy(rows))
+        if scores.shape != rows.shape or not scores.isfinite().all():
+            came = f"got {tuple(scores.shape)}"
             raise ValueError(f"stage {stage}: expected {len(rows)} finite scores, one a candidate, {came}")
-        return found.double().cpu().numpy()
+        return scores.double().cpu().numpy()
 
     _, first, question = numpy.unique(index, return_index=True, return_inverse=True)
     question = first.argsort().argsort()[question]  # numbered in first-seen order
-    pruned, rankings = prune(checked, stages, question, alpha), []
-    for name in range(question.max() + 1):
-        own = numpy.flatnonzero(question == name)
-        order = numpy.searchsorted(own, pruned.order[question[pruned.order] == name])
-        reached = tuple(int((pruned.last[own] >= stage).sum()) for stage in range(stages))
-        rankings.append(Ranking(torch.from_numpy(order), torch.from_numpy(pruned.scores[own]), reached))
+    pruned = prune(checked, stages, question, alpha)
+    falling = falling_scores(pruned.scores, pruned.last, question)
+    rankings = []
+    for number in range(question.max() + 1):
+        rows = numpy.flatnonzero(question == number)
+        order = numpy.searchsorted(rows, pruned.order[question[pruned.order] == number])
+        reached = tuple(int((pruned.last[rows] >= stage).sum()) for stage in range(stages))
+        columns = [torch.from_numpy(column[rows]) for column in (falling, pruned.last, pruned.scores)]
+        rankings.append(Ranking(torch.from_numpy(order), columns[0], reached, columns[1], columns[2]))
     return rankings[0] if question_index is None else rankings
+
+
+def falling_scores(scores: numpy.ndarray, stages: numpy.ndarray, question: numpy.ndarray) -> numpy.ndarray:
+    """One score a candidate, by which a cascade's candidates stand in its order: (n,) float64.
+
+    Survivors keep the last stage's score. The candidates that a stage dropped keep their order and their distances,
+    and are shifted together, as far as it takes, below the lowest score of those that it kept.  Where scores are
+    probabilities, pass their logits and take the sigmoid of the result, which stay between 0 and 1.
+    scores: (n,) of the last stage that saw a candidate.  stages: (n,) the number of that stage.
+    question: (n,) codes from 0 to q − 1.
+    """
+    scores, question = numpy.asarray(scores, dtype=numpy.float64), numpy.asarray(question)
+    falling = scores.copy()
+    lowest = numpy.full(question.max() + 1, numpy.inf)  # (q,), of the stages behind
+    for stage in numpy.unique(stages)[::-1]:
+        rows = numpy.flatnonzero(stages == stage)
+        highest = numpy.full(len(lowest), -numpy.inf)
+        numpy.maximum.at(highest, question[rows], scores[rows])
+        ceiling = lowest - GAP * numpy.maximum(1.0, numpy.abs(numpy.where(numpy.isinf(lowest), 0.0, lowest)))
+        shift = numpy.minimum(0.0, ceiling[question[rows]] - highest[question[rows]])
+        falling[rows] = numpy.minimum(scores[rows] + shift, ceiling[question[rows]])
+        numpy.minimum.at(lowest, question[rows], falling[rows])
+    return falling
 
 
 class SequentialReranker:
@@ -88,8 +123,8 @@ class SequentialReranker:
         """
 
         def score(stage: int, rows: Tensor) -> Tensor:
-            found = self.scorers[stage](_select(batch, rows))
-            return found if isinstance(found, Tensor) else torch.from_numpy(numpy.asarray(found))
+            scores = self.scorers[stage](_select(batch, rows))
+            return scores if isinstance(scores, Tensor) else torch.from_numpy(numpy.asarray(scores))
 
         count = len(next(iter(batch.values()), ())) if isinstance(batch, Mapping) else len(batch)
         return rank_by_stages(score, len(self.scorers), count, alpha, question_index)

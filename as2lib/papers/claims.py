@@ -1,254 +1,236 @@
-"""What the four papers claim, and what a study's runs say of it: every claim, by one rule; trains nothing.
+"""What the papers claim of pairs of systems, and what a study's runs say of it, by one rule; trains nothing.
 
-A claim is about a pair of systems, or about a size that can be counted (`fidelity.COMPUTED`). The tests of one paper's
-claims are corrected (Holm) within a `family`, the claims that one notebook tests together, and a metric.  A pair one
-of whose models has not learnt, being nowhere better than the trivial baseline, shows nothing.
-As a reader sees them: `verdicts`.
+A claim is a pair (a, b) of which a paper says that a is better than b, equal to it, or either.  It is judged by the
+95 % interval over questions of our difference a − b.  A number that can be counted is no claim: see `fidelity`.
 """
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 import pandas
-from scipy.stats import norm
 
 from as2lib.metrics import significance, threshold
-from as2lib.papers import fidelity
-from as2lib.papers.cascade import systems as cascade_systems
-from as2lib.papers.cascade import tables as cascade_tables
-from as2lib.papers.cerberus import longer
-from as2lib.papers.cerberus import systems as cerberus_systems
-from as2lib.papers.cosinet import systems as cosinet_systems
-from as2lib.papers.govern import systems as govern_systems
-from as2lib.papers.kinds import plan as kinds
-from as2lib.runs.results import by_question, compare, frame, mean_and_spread, published
-from as2lib.runs.run import of_systems, prefix_of
-from as2lib.runs.wording import number
+from as2lib.papers.cascade import analyses as cascade
+from as2lib.papers.cascade.systems import PAPER_EXITS, Scheme
+from as2lib.papers.cerberus import systems as cerberus
+from as2lib.papers.cerberus.pair_sets import published_set
+from as2lib.study import results
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-VERDICTS = ("reproduced", "contradicted", "within the margin", "inconclusive", "not testable here")
+PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
 SIGNS = {"better": ">", "equal": "=", "equal or better": "≥"}
-POWER, SAMPLES = 0.8, 200  # of the smallest effect; bootstrap samples of questions
+REPRODUCED, UNDECIDED, NOT_SEEN, CONTRADICTED = "reproduced", "undecided", "not seen", "contradicted"
+SMALLER, LARGER = "same direction, smaller", "same direction, larger"
+SAME_DIRECTION, NOT_TESTABLE = "same direction", "not testable here"  # the first where the paper prints no difference
+VERDICTS = (REPRODUCED, SMALLER, LARGER, SAME_DIRECTION, UNDECIDED, NOT_SEEN, CONTRADICTED, NOT_TESTABLE)
+SAMPLES = 1000  # bootstrap samples of the questions, for measures that are no mean over questions
 SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target|TREC-QA)")  # the paper's layers, and alpha
-TESTED = ["seeds", "difference", "low", "high", "p Holm", "p equal", "smallest effect"]
-BASELINE = "overlap_then_rank"  # the scorer of WO+RR
-NOT_LEARNT = "has not learnt"
-LEARNT = (
-    "Where a trained model of a pair (any of SR's, of a cascade its last exit) is above the trivial baseline WO+RR "
-    "neither on the dev set nor on the test set (MAP, mean over seeds), it has not learnt, and the verdict is "
-    "inconclusive whatever the tests say."
-)
-EFFECT = "Smallest effect: what one uncorrected test finds with a power of 0.8 on these questions."
-BUDGETS = (
-    "A system that was also trained longer (13_budget, 10_govern) is judged by those longer fits, except beside one of "
-    "the same paper that has only the short ones: then both have the short budget."
-)
+OF_THE_SIZE = "teacher of the student's size"  # which of GOVERN's that is depends on the study
+OTHER_FAMILY = re.compile(r"(teacher|base|kd)/(albert|roberta)|ensemble/(base|kd)")  # where two families, or all, stand
+ONE_ENCODER = "one encoder stands behind the families' names"
+JUDGES = "people judged two live systems"
+
+
+class Interval(NamedTuple):
+    """Of a difference a − b, in points, over questions."""
+
+    difference: float
+    low: float
+    high: float
+
+
+# ---------------------------------------------------------------- the claims
 
 
 def listed() -> pandas.DataFrame:
-    """Every claim, one a row, as the papers' `claims.csv` have them, with `paper` before."""
-    return pandas.concat(
-        [published(f"{paper}_claims").assign(paper=paper) for paper in fidelity.NAMES], ignore_index=True
-    ).fillna({"test": "", "b": "", "set": "", "metric": "", "says": ""})
+    """Every claim of the four papers about a pair, a row each, as their `claims.csv` have them, with `paper` before."""
+    tables = [results.published(paper, "claims").assign(paper=name) for paper, name in PAPERS.items()]
+    table = pandas.concat(tables, ignore_index=True)
+    columns = ["paper", "a", "b", "claim", "metric", "set", "published", "test", "source"]
+    return table[columns].fillna({"test": "none named"})
 
 
-def verdict(claim: str, difference: float, p_different: float, p_equal: float, alpha: float) -> str:
-    """What the tests of a pair say of a claim, "better", "equal" or "equal or better": one of `VERDICTS`.
+def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> pandas.DataFrame:
+    """Every claim of some papers with its verdict here, index `paper`: claim, set, metric, published, difference, low,
+    high, verdict, reason, test, source, a, b.
 
-    Different is a small p of a difference, equal a small p of equality within the margin.  "within the margin": equal,
-    where better is claimed; "contradicted": a real difference the other way, or any where equality is claimed.
+    difference, low, high: points, a − b, mean over the seeds of either; the interval is over questions.  reason: why a
+    claim is not testable here.  set: the paper's; a claim of a set that no study here has is judged on the target.
     """
-    different, equal = bool(p_different < alpha), bool(p_equal < alpha)
-    better = different and difference > 0
-    if {"better": better, "equal": equal, "equal or better": equal or better}[claim]:
-        return "reproduced"
-    if equal:
-        return "within the margin"
-    return "contradicted" if different else "inconclusive"
+    claims = listed()
+    claims = claims[claims["paper"].isin(papers)]
+    scores = Scores(study)
+    rows = []
+    for claim in claims.itertuples():
+        a, b = scores.name(claim.a), scores.name(claim.b)
+        reason = why_not(study, claims, claim, scores)
+        interval = None if reason else scores.interval(a, b, claim.metric)
+        row = {
+            "paper": claim.paper,
+            "claim": f"{scores.label(claim.a)} {SIGNS[claim.claim]} {scores.label(claim.b)}",
+            "set": claim.set,
+            "metric": claim.metric,
+            "published": claim.published,
+            **(interval._asdict() if interval else dict.fromkeys(Interval._fields, numpy.nan)),
+            "verdict": verdict(claim.claim, interval, claim.published) if interval else NOT_TESTABLE,
+            "reason": reason,
+            "test": claim.test,
+            "source": claim.source,
+            "a": a,
+            "b": b,
+        }
+        rows.append(row)
+    return pandas.DataFrame(rows).set_index("paper")
 
 
-def examined(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
-    """Claims as `listed` has them, with this study's systems, what `tested` finds of each pair, `verdict`, `reason`."""
-    table = at_the_larger_budget(study, in_this_study(study, table))
-    table["reason"] = [reason(study, row) for row in table.itertuples()]
-    counted = table["claim"] == "counted"
-    ready = table[~counted & (table["reason"] == "")]
-    groups = ready.groupby(["paper", "family", "metric"], sort=False)
-    tests = [tested(study, rows, metric) for (_, _, metric), rows in groups]
-    table = table.join(pandas.concat(tests)) if tests else table.assign(**dict.fromkeys(TESTED, numpy.nan))
-    table.loc[counted, "difference"] = [fidelity.computed(study, row.a, row.b) for row in table[counted].itertuples()]
-    table["verdict"] = [_verdict(row, study.significance.alpha) for _, row in table.iterrows()]
-    for place in table.index[table["verdict"].isin(VERDICTS[:3]) & ~counted]:
-        if why := not_learnt(study, table.loc[place, "a"], table.loc[place, "b"]):
-            table.loc[place, ["verdict", "reason"]] = "inconclusive", why
-    return table
+def counts(table: pandas.DataFrame) -> pandas.DataFrame:
+    """How many claims of each paper got each verdict, and all together."""
+    by_paper = pandas.crosstab(table.index, table["verdict"])
+    by_paper = by_paper.reindex(index=PAPERS.values(), columns=VERDICTS, fill_value=0)
+    by_paper.loc["all"] = by_paper.sum()
+    return by_paper.rename_axis("paper").rename_axis(None, axis=1)
 
 
-def in_this_study(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
-    """The same with what this study calls the systems of a second target, and those that depend on its own depths."""
-    here = {cerberus_systems.SECOND + row: prefix for prefix, row in cerberus_systems.rows_on_second(study).items()}
-    ours = {row: prefix for prefix, row in cerberus_systems.stands_for(study).items()}
-    for layers in cerberus_systems.HEAD_DEPTHS:
-        row = f"mhs/{cerberus_systems.HEADS}h{layers}"
-        here[row] = ours.get(row, f"MHS {row[4:].upper()} of {cerberus_systems.PAPER_DEPTH} layers")
-    if study.govern and (teacher := govern_systems.teacher_of_the_size(study)):
-        here[govern_systems.OF_THE_SIZE] = teacher
-    return table.assign(**{name: table[name].replace(here) for name in ("a", "b")})
+def verdict(claim: str, interval: Interval, published: float) -> str:
+    """What our interval says of a claim.
 
-
-def at_the_larger_budget(study: "Study", table: pandas.DataFrame) -> pandas.DataFrame:
-    """The claims of systems that were trained longer, about those, the better evidence.
-
-    A claim of two systems with the short budget of one paper moves only where both were.
+    better: `significance.verdict` of the published difference; a paper that prints none, or one against its own claim,
+    leaves the direction alone to be judged.  equal, equal or better: an interval cannot show equality, so without zero
+    inside it is contradicted (or, of "equal or better", reproduced), else undecided.
     """
-    trained = longer.called(study).keys() | kinds.called(study).keys()
-    longest = {prefix.removeprefix(longer.BEFORE): prefix for prefix in trained}
-    short = {prefix for prefix, system in cerberus_systems.systems(study).items() if system.kind != "trivial"}
-    if study.govern:
-        longest |= govern_systems.trained_longer(study)
-        short |= set(govern_systems.students(study))
-    moves = [*longest, *({prefix_of(run) for run in study.plan} - short)]
-    fair = table["a"].isin(moves) & table["b"].isin(moves)
-    return table.assign(**{name: table[name].mask(fair, table[name].replace(longest)) for name in ("a", "b")})
+    above, below = interval.low > 0, interval.high < 0
+    if claim == "better" and published > 0:
+        return significance.verdict(interval.low, interval.high, published)
+    if claim == "better":
+        return SAME_DIRECTION if above else CONTRADICTED if below else UNDECIDED
+    if claim == "equal or better" and above:
+        return REPRODUCED
+    return CONTRADICTED if above or below else UNDECIDED
 
 
-def _verdict(row: pandas.Series, alpha: float) -> str:
-    if row["reason"]:
-        return "not testable here"
-    if row["claim"] == "counted":
-        apart = abs(row["difference"] - row["published"])
-        return "reproduced" if apart <= row["tolerance"] / 100 * abs(row["published"]) else "contradicted"
-    return verdict(row["claim"], row["difference"], row["p Holm"], row["p equal"], alpha)
+# ---------------------------------------------------------------- what can be tested
 
 
-def names_of(study: "Study") -> dict[str, str]:
-    """What the catalogues call the systems; those of the cascade's depths are told by `verdicts.called`."""
-    rooms = {govern_systems: study.govern, cosinet_systems: study.cosinet, cerberus_systems: True}  # room → is there
-    catalogues = [room.systems(study) for room, section in rooms.items() if section]
-    catalogues += [longer.called(study), kinds.called(study)]
-    found = {prefix: system.name for rows in catalogues for prefix, system in rows.items()}
-    recipes = cascade_systems.RECIPES.values()
-    found |= {f"{one.prefix}/wide": f"cascade, {one.label.split(':')[0]}" for one in recipes}
-    for one in cerberus_systems.direct(study):  # whose short names leave out the model
-        found |= {one.prefix: one.label, longer.BEFORE + one.prefix: one.label + longer.ADDED}
-    return found
+def why_not(study: "Study", claims: pandas.DataFrame, claim, scores: "Scores") -> str:
+    """Why a claim cannot be tested in this study; empty where it can."""
+    if claim.test == "judges":
+        return JUDGES
+    same = (claims["a"] == claim.a) & (claims["b"] == claim.b) & (claims["metric"] == claim.metric)
+    beside = published_set(study)
+    if claim.set != beside and beside in set(claims[same & (claims["claim"] == claim.claim)]["set"]):
+        return f"about {claim.set}: this study's target stands beside {beside}"
+    if one_encoder(study) and (OTHER_FAMILY.fullmatch(claim.a) or OTHER_FAMILY.fullmatch(claim.b)):
+        return ONE_ENCODER
+    for name in (claim.a, claim.b):
+        if missing := scores.missing(scores.name(name)):
+            return missing
+    return ""
 
 
-def reason(study: "Study", row) -> str:
-    """Why a claim cannot be tested here; empty where it can."""
-    if row.claim == "counted":
+def one_encoder(study: "Study") -> bool:
+    """Whether the large models of all families are one encoder: then no claim about a family can be tested."""
+    names = {family.large.name for family in study.backbones.values()}
+    return len(names) == 1 and None not in names
+
+
+class Scores:
+    """The scores behind the systems of claims: runs of a system, or a scheme of the cascade over its exits.
+
+    Every number is of stored runs: nothing is made.
+    """
+
+    def __init__(self, study: "Study"):
+        self.study = study
+        self._tables: dict[str, list[pandas.DataFrame]] = {}
+        self._values: dict[tuple[str, str], pandas.Series] = {}
+        self._ours: dict[str, str] = {}
+        depths = {theirs: ours for ours, theirs in cerberus.stands_for(study).items()}
+        for layers in cerberus.HEAD_DEPTHS:
+            theirs = f"mhs/{cerberus.HEADS}h{layers}"
+            self._ours[theirs] = depths.get(theirs, f"heads of {layers} of {cerberus.PAPER_DEPTH} layers")
+        if study.govern:
+            places = [n for n, one in enumerate(study.govern.teachers, 1) if one == study.govern.student]
+            self._ours[OF_THE_SIZE] = f"govern/teacher-{places[0]}" if places else OF_THE_SIZE
+
+    def name(self, name: str) -> str:
+        """What stands in this study for a system of the papers: a head of as large a share of the layers."""
+        return self._ours.get(name, name)
+
+    def label(self, name: str) -> str:
+        """What a reader calls a system of the papers; a scheme of the cascade with this study's layers."""
+        scheme, where = self.scheme(name)
+        if scheme is not None:
+            return scheme.label + (f" on {where}" if where == "TREC-QA" else "")
+        name = self.name(name)
+        system = self.study.systems.get(name)
+        return system.label if system else name
+
+    def scheme(self, name: str) -> tuple[Scheme | None, str]:
+        """The cascade's scheme of that name, with this study's exits in the place of the paper's, the full depth alike.
+
+        None for what is no scheme, or has no such exit here.
+        """
+        match = SCHEME.fullmatch(name)
+        if not match or not self.study.cascade:
+            return None, ""
+        method, layers, alpha, where = match.groups()
+        exits = dict(zip(PAPER_EXITS[::-1], self.study.cascade.exits[::-1], strict=False))
+        if int(layers) not in exits:
+            return None, where
+        drop = float(alpha) if alpha else 0.0 if method == "CT" else None
+        return Scheme(method, exits[int(layers)], drop), where
+
+    def missing(self, name: str) -> str:
+        """Why a system has no scores here; empty where it has."""
+        scheme, where = self.scheme(name)
+        systems = scheme.runs(self.study, where) if scheme else [name]
+        for system in systems:
+            known = self.study.systems.get(system)
+            if known is None or not known.seeds:
+                return f"the study runs no {name}"
+            if not all(self.study.store.find(run.name) for run in known.runs()):
+                return f"{known.label} is not run yet"
         return ""
-    if row.test == "judges":
-        return "people judged two live systems"
-    for name in (row.a, row.b):
-        needed = runs_of(study, name)
-        if not needed:
-            return f"the study has no {name}"
-        if study.store.missing(needed):
-            return f"{name} is planned, not run"
-    return ""
 
+    def tables(self, name: str) -> list[pandas.DataFrame]:
+        """question_id, label and score on the test set, a table a seed."""
+        if name not in self._tables:
+            scheme, where = self.scheme(name)
+            if scheme:
+                self._tables[name] = cascade.scored(self.study, scheme, where)
+            else:
+                self._tables[name] = [run.scores() for run in self.study.runs(name)]
+        return self._tables[name]
 
-def not_learnt(study: "Study", a: str, b: str) -> str:
-    """Which trained model of a pair is above the trivial baseline on neither of the sets that it is scored on.
+    def interval(self, a: str, b: str, metric: str) -> Interval:
+        """Our difference with its interval, in points."""
+        if metric in results.MEASURES:
+            test = significance.compare(self.values(a, metric), self.values(b, metric))
+            return Interval(100 * test.difference, 100 * test.low, 100 * test.high)
+        return self.over_thresholds(a, b, metric)
 
-    Dev alone would be another corpus for some, the test set alone a knife's edge.  Empty where all have learnt, or
-    where the study ranks neither set by the trivial baseline.
-    """
-    baselines = [run for run in study.plan.values() if run.spec.get("scorer") == BASELINE]
-    for who, system in (("the rival", b), ("the system itself", a)):
-        for name in _learners(study, system):
-            run, below = study.plan[runs_of(study, name)[0]], []
-            for split, called in (("dev", "dev"), ("test", "the test set")):
-                trivial = [one.name for one in baselines if one.data.get(split) == run.data.get(split, "")]
-                if trivial and run.kind != "lexical":
-                    scores = {"own": scores_of(study, name, split), "trivial": scores_of(study, trivial[0], split)}
-                    found = mean_and_spread(frame(scores))["MAP"]
-                    said = f"MAP {number(found['own'])}, WO+RR {number(found['trivial'])} on {called}"
-                    below.append(said if found["own"] <= found["trivial"] else "")
-            if below and all(below):
-                return f"{who} {NOT_LEARNT}: {'; '.join(below)}"
-    return ""
+    def values(self, name: str, metric: str) -> pandas.Series:
+        """Each answered question's mean over seeds, in [0, 1]."""
+        if (name, metric) not in self._values:
+            scores = results.frame({name: self.tables(name)})
+            self._values[name, metric] = results.over_seeds(scores, name, metric)
+        return self._values[name, metric]
 
-
-def _learners(study: "Study", name: str) -> list[str]:
-    """The systems that have to have learnt where this one is judged."""
-    if not (found := SCHEME.fullmatch(name)) or found[1] == "MT":
-        return [name]
-    if found[1] == "CT":
-        return [f"CT-{cascade_systems.PAPER_EXITS[-1]}/{found[4]}"]
-    models = [f"MT-{n}/{found[4]}" for n in cascade_systems.PAPER_EXITS if n <= int(found[2])]
-    return [model for model in models if runs_of(study, model)]
-
-
-def runs_of(study: "Study", name: str) -> list[str]:
-    """The runs behind a system of a claim; none where the study plans none."""
-    scheme, where = scheme_of(study, name)
-    return of_systems(study, scheme.prefixes(study, where) if scheme else [name])
-
-
-def scheme_of(study: "Study", name: str) -> tuple[cascade_systems.Scheme | None, str]:
-    """The cascade's scheme of that name, with this study's exits in the place of the paper's, the full depth alike.
-
-    None for what is no scheme, or has no such exit here.
-    """
-    if not (found := SCHEME.fullmatch(name)):
-        return None, ""
-    method, layers, alpha, where = found.groups()
-    ours = study.cascade.exits[::-1] if study.cascade else []
-    layers = dict(zip(cascade_systems.PAPER_EXITS[::-1], ours, strict=False)).get(int(layers))
-    alpha = float(alpha) if alpha else 0.0 if method == "CT" else None
-    return (cascade_systems.Scheme(method, layers, alpha) if layers else None), where
-
-
-def scores_of(study: "Study", name: str, split: str = "test") -> list[pandas.DataFrame]:
-    """What a system of a claim scored on a set, a table a seed."""
-    scheme, where = scheme_of(study, name)
-    if scheme:
-        return cascade_tables.scored(study, scheme, where, split)
-    return [study.run(run).scores(split) for run in runs_of(study, name)]
-
-
-def tested(study: "Study", rows: pandas.DataFrame, metric: str) -> pandas.DataFrame:
-    """`TESTED` of a family's claims, in points: differences, their tests, and the smallest effect to be seen.
-
-    Of means over questions also what else `results.compare` gives.
-    """
-    pairs = list(zip(rows["a"], rows["b"], strict=True))
-    scores = {name: scores_of(study, name) for name in dict.fromkeys(name for pair in pairs for name in pair)}
-    counts = [f"{len(scores[a])} and {len(scores[b])}" for a, b in pairs]
-    if metric in ("MAP", "P@1"):
-        tests = compare(study, scores, pairs, metric, draw_seeds=True)
-        values = {name: table.mean(axis=1) for name, table in by_question(frame(scores), metric).items()}
-        alpha = study.significance.alpha
-        sizes = [100 * significance.smallest_effect(values[a], values[b], alpha, POWER) for a, b in tests.index]
-        tests = tests.assign(**{"smallest effect": sizes})
-    else:
-        tests = over_thresholds(study, scores, pairs, metric)
-    return tests.loc[pairs].set_axis(rows.index).assign(seeds=counts)
-
-
-def over_thresholds(study: "Study", scores: dict, pairs: list[tuple[str, str]], metric: str) -> pandas.DataFrame:
-    """As `results.compare` for "q R@P", "qp R@P" (at the study's last precision) and "qp prAUC", which are no means.
-
-    The standard error of a difference comes from bootstrap samples of questions, seeds' means in each; p of a
-    difference and of equality are those of a normal test.
-    """
-    precision, margin = study.govern.precisions[-1], study.significance.margin
-    values, generator = {}, numpy.random.default_rng(0)
-    questions = scores[pairs[0][0]][0]["question_id"].nunique()
-    drawn = generator.multinomial(questions, numpy.full(questions, 1 / questions), size=SAMPLES)
-    counts = numpy.vstack([numpy.ones(questions), drawn])  # first the questions themselves
-    for name, tables in scores.items():
-        columns = [(one["question_id"], one["label"], one["score"]) for one in tables]
-        values[name] = numpy.mean([threshold.resampled(*one, counts, metric, precision) for one in columns], axis=0)
-    gaps = pandas.DataFrame({(a, b): values[a] - values[b] for a, b in pairs})
-    gap, error = gaps.iloc[0], gaps.iloc[1:].std()
-    found = {"difference": gap, "low": gap - 1.96 * error, "high": gap + 1.96 * error}
-    found["smallest effect"] = significance.smallest_shown(error, study.significance.alpha, POWER)
-    size, sure = gap.abs(), error.clip(lower=1e-12)
-    tests = {"p Holm": 2 * norm.sf(size / sure), "p equal": norm.sf((margin - size) / sure)}
-    return (100 * pandas.DataFrame(found)).assign(**{name: significance.holm(p) for name, p in tests.items()})
+    def over_thresholds(self, a: str, b: str, metric: str) -> Interval:
+        """Of "q R@P", "qp R@P" (at the study's last precision) and "qp prAUC", which are no means over questions."""
+        precision = self.study.govern.precisions[-1]
+        questions = self.tables(a)[0]["question_id"].nunique()
+        drawn = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), size=SAMPLES)
+        counts = numpy.vstack([numpy.ones(questions, dtype=drawn.dtype), drawn])  # first the questions themselves
+        means = []
+        for name in (a, b):
+            columns = [(table["question_id"], table["label"], table["score"]) for table in self.tables(name)]
+            values = [threshold.resampled(*one, counts, metric, precision) for one in columns]
+            means.append(numpy.mean(values, axis=0))
+        gaps = 100 * (means[0] - means[1])
+        low, high = numpy.percentile(gaps[1:], [2.5, 97.5])
+        return Interval(float(gaps[0]), float(low), float(high))

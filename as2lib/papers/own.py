@@ -1,22 +1,25 @@
-"""Systems of one's own, beside those of the papers: the section `own` of a study's file, a run a seed."""
+"""Systems of one's own, beside those of the papers: the section `own` of a study's file."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from as2lib.runs.params import FAMILIES
-from as2lib.runs.run import Run, adapt
+from as2lib.papers.building import FAMILIES, adapted
+from as2lib.study.run import Run, System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
 
-def runs(study: "Study") -> list[Run]:
-    """`own/<name>/seed-N`: an encoder after the transfer step, fine-tuned on the target with what is passed."""
-    found = []
-    for name, system in study.own.items():
-        given = {"loss": system.loss, "model": system.model, "settings": system.settings}
-        objective = {key: value for key, value in given.items() if value}
-        for seed in study.seeds:
-            teachers = [f"teacher/{family}/seed-{seed}" for family in system.teachers]
-            family, size = system.family or FAMILIES[0], system.size
-            found.append(adapt(study, f"own/{name}", family, size, objective, seed, f"own-{name}", teachers))
-    return found
+def systems(study: "Study") -> list[System]:
+    """`own/<name>`, a run a seed; they stand in 03's table of one's own and on the frontier."""
+    return [System(f"own/{name}", name, "own", partial(fit, study, name), tuple(study.seeds)) for name in study.own]
+
+
+def fit(study: "Study", name: str, seed: int) -> Run:
+    """An encoder after the transfer step, fine-tuned on the target with what the section passes."""
+    settings = study.own[name]
+    objective = {"loss": settings.loss, "model": settings.model, "settings": settings.settings}
+    objective = {key: value for key, value in objective.items() if value}
+    family = settings.family or FAMILIES[0]
+    teachers = [study.systems[f"teacher/{teacher}"].make(seed) for teacher in settings.teachers]
+    return adapted(study, f"own/{name}", family, settings.size, objective, seed, "own", teachers)

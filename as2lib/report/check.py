@@ -1,12 +1,12 @@
-"""Whether a study gave the numbers it is expected to give, and what exactly it gave; runs nothing."""
+"""Whether a study gave the numbers it is expected to give, and what exactly it gave; only reads, and runs nothing."""
 
+import json
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from as2lib.intact import Damaged, note, read_json
-from as2lib.paths import find_root, params_file
-from as2lib.runs.files import write_json
+from as2lib.paths import find_root
+from as2lib.study.store import write_json
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -17,22 +17,36 @@ NEAR = 0.02  # what another processor or library may change of a number from the
 def measured(study: "Study") -> dict[str, dict[str, Any]]:
     """The numbers that each notebook recorded, by the notebook's number; a notebook that was not run is missing.
 
-    A damaged file is named and removed: the study then runs its notebook again.
+    Raises ValueError that names a file that can't be read.
     """
-    found = {}
+    numbers = {}
     for path in sorted((find_root() / "reports" / study.variant / "metrics").glob("[0-9][0-9].json")):
         try:
-            found[path.stem] = read_json(path)
-        except Damaged as error:
-            note(f"{error}; it is removed, and the study runs its notebook again")
-            path.unlink()
-    return found
+            numbers[path.stem] = json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, OSError) as error:
+            raise ValueError(f"{path}: expected the numbers that a notebook recorded, got {error}") from None
+    return numbers
+
+
+def flat(numbers: dict[str, Any]) -> dict[str, Any]:
+    """ "mhs/3h1" → {"MAP": …} as "mhs/3h1 MAP" → …"""
+    pairs = {}
+    for name, value in numbers.items():
+        columns = (
+            {f"{name} {column}": one for column, one in value.items()} if isinstance(value, dict) else {name: value}
+        )
+        pairs |= columns
+    return pairs
+
+
+def expected_file(study: "Study") -> Path:
+    return find_root() / "params" / "expected" / f"{study.study}.json"
 
 
 def expected(study: "Study") -> dict[str, dict[str, dict[str, float]]]:
     """Notebook number → name → `value` and `tolerance`; empty where the study has no such file."""
-    path = params_file(f"expected/{study.study}.json")
-    return read_json(path) if path.exists() else {}
+    path = expected_file(study)
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def write_expected(study: "Study") -> Path:
@@ -40,23 +54,23 @@ def write_expected(study: "Study") -> Path:
 
     For a study whose scores are published: counts must be the same, other numbers within `NEAR`.
     """
-    found, near = {}, {int: 0, float: NEAR}
-    for number, names in measured(study).items():
-        kept = {name: value for name, value in names.items() if type(value) in (int, float)}
-        rows = {name: {"value": round(value, 3), "tolerance": near[type(value)]} for name, value in kept.items()}
-        found |= {number: rows} if rows and number != "00" else {}
-    path = find_root() / "params" / "expected" / f"{study.study}.json"
-    path.parent.mkdir(exist_ok=True)
-    write_json(path, found)
+    rows: dict[str, dict[str, dict[str, float]]] = {}
+    for number, numbers in measured(study).items():
+        for name, value in flat(numbers).items():
+            if number != "00" and type(value) in (int, float):
+                tolerance = 0 if type(value) is int else NEAR
+                rows.setdefault(number, {})[name] = {"value": round(value, 3), "tolerance": tolerance}
+    path = expected_file(study)
+    write_json(path, rows)
     return path
 
 
 def moved(study: "Study") -> list[str]:
     """One line for each number that is missing or further from its expected value than its tolerance."""
-    found, lines = measured(study), []
+    numbers, lines = {number: flat(values) for number, values in measured(study).items()}, []
     for number, names in expected(study).items():
         for name, wanted in names.items():
-            value = found.get(number, {}).get(name)
+            value = numbers.get(number, {}).get(name)
             if value is None:
                 lines.append(f"{number}: {name}: expected {wanted['value']:g}, not measured")
             elif not abs(value - wanted["value"]) <= wanted["tolerance"]:
@@ -71,8 +85,7 @@ def write_manifest(study: "Study") -> dict[str, Any]:
     manifest = {
         "study": study.study,
         "tables": {path.name: sha256(path.read_bytes()).hexdigest() for path in tables},
-        **({"overridden": changed} if (changed := study.overridden()) else {}),
-        "runs": {name: study.store.identity(name) for name in study.plan},
+        "runs": {name: study.store.identity(run) for name, run in study.plan.items()},
     }
     write_json(folder / "manifest.json", manifest)
     return manifest

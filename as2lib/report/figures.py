@@ -7,6 +7,7 @@ labels: the title, then what the x axis says, and the y axis.
 import io
 import re
 from collections.abc import Iterable
+from html import escape as html
 from itertools import product
 from textwrap import fill
 
@@ -20,8 +21,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
-from as2lib.escape import html
-
 matplotlib.rcParams["svg.hashsalt"] = "as2lib"
 matplotlib.rcParams["text.parse_math"] = False  # a label is text: "$" is a dollar
 seaborn.set_theme(style="whitegrid", context="notebook", palette="colorblind")
@@ -29,7 +28,8 @@ LINE, MUTED = "#1f4e79", "#767676"
 PALETTE, MARKERS, DASHES = seaborn.color_palette("colorblind", 10), "os^DvPX*<>", ("-", "--", "-.", ":")
 WIDTH = 6.0  # inches
 COLOURS = 256  # of a PNG file
-AROUND = [(x, y) for y in (0, 0.8, -0.8) for x in (1, -1)]  # where a label stands, seen from its point
+AROUND = [(x, y) for y in (0, 0.8, -0.8) for x in (1, -1, 0) if x or y]  # where a label stands, seen from its point
+ALIGNED = {1: "left", -1: "right", 0: "center"}
 Level = tuple[str, float]  # a line's name, and where it stands
 NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # said of itself by a file: nothing
 
@@ -61,15 +61,19 @@ def dots(
     return _finished(figure, axes, title, axis, handles=handles)
 
 
-def forest(table: pandas.DataFrame, title: str, axis: str, margin: float | None = None) -> Figure:
-    """Differences with their intervals: columns difference, low, high; zero and the equivalence margin are marked."""
+def forest(table: pandas.DataFrame, title: str, axis: str, mark: str | None = None) -> Figure:
+    """Differences with their intervals: columns difference, low, high; zero is marked.
+
+    mark: a column of further values, such as the published differences, drawn as diamonds beside ours.
+    """
     figure, axes = _rows(table.index)
     errors = [table["difference"] - table["low"], table["high"] - table["difference"]]
-    heights = range(len(table))
-    axes.errorbar(table["difference"], heights, xerr=errors, fmt="o", color=LINE, capsize=3, markersize=7)
+    heights = numpy.arange(len(table))
+    style = {"fmt": "o", "color": LINE, "capsize": 3, "markersize": 7}
+    axes.errorbar(table["difference"], heights, xerr=errors, label="ours, 95 % interval", **style)
     axes.axvline(0, color="black", linewidth=1)
-    if margin is not None:
-        axes.axvspan(-margin, margin, color=MUTED, alpha=0.2, label=f"counts as equal (±{margin:g})")
+    if mark is not None and table[mark].notna().any():
+        axes.scatter(table[mark], heights + 0.22, marker="D", s=40, color=PALETTE[1], label=mark, zorder=3)
     return _finished(figure, axes, title, axis)
 
 
@@ -144,12 +148,12 @@ def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
     for own, row in zip(places[named], points[named].itertuples(), strict=True):
         others = places[numpy.abs(places - own).max(axis=1) > 1]  # pixels
         style = {"arrowprops": {"arrowstyle": "-", "color": MUTED}, "fontsize": 9, "zorder": 5, "va": "center"}
-        note = axes.annotate(row.label, (row.cost, row.value), (0, 0), textcoords="offset points", **style)
+        note = axes.annotate(fill(row.label, 28), (row.cost, row.value), (0, 0), textcoords="offset points", **style)
         note.set_in_layout(False)
         tried = []
         for distance, (x, y) in product((14, 28, 45, 65, 90, 120), AROUND):
             note.xyann = distance * x, distance * y
-            note.set_horizontalalignment("left" if x > 0 else "right")
+            note.set_horizontalalignment(ALIGNED[x])
             note.get_window_extent()  # moves the text; what it returns has the arrow, too
             box = Text.get_window_extent(note).padded(4)
             outside = not (frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1))
@@ -159,7 +163,7 @@ def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
             hidden += 100 * box.count_overlaps(taken) + 1000 * outside + distance // 45
             tried.append((hidden, distance, note.xyann, box))
         *_, note.xyann, box = min(tried, key=lambda one: one[:2])
-        note.set_horizontalalignment("left" if note.xyann[0] > 0 else "right")
+        note.set_horizontalalignment(ALIGNED[int(numpy.sign(note.xyann[0]))])
         taken.append(box)
 
 
@@ -198,7 +202,19 @@ def heatmaps(tables: dict[str, pandas.DataFrame], x_label: str, y_label: str) ->
     figure, places = pyplot.subplots(lines, across, figsize=size, layout="constrained", squeeze=False)
     for number, (axes, (title, table)) in enumerate(zip(places.flat, tables.items(), strict=False)):
         first = number % across == 0
-        seaborn.heatmap(table, annot=True, fmt=".2f", cmap="Blues", cbar=False, linewidths=0.5, ax=axes)
+        known = table.notna().any(axis=None)  # of a table without any value there is no range of colours
+        seaborn.heatmap(
+            table if known else table.fillna(0),
+            mask=table.isna(),
+            annot=True,
+            fmt=".2f",
+            cmap="Blues",
+            cbar=False,
+            linewidths=0.5,
+            xticklabels=1,  # every one, however long
+            yticklabels=1,
+            ax=axes,
+        )
         axes.set(xlabel=x_label if number >= len(tables) - across else "", ylabel=y_label if first else "")
         axes.set_title(title, fontsize=12)
         axes.set_yticks(axes.get_yticks(), _wrapped(table.index) if first else [""] * rows, rotation=0)

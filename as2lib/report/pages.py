@@ -1,14 +1,13 @@
 """Runs notebooks and makes HTML pages of them: contents beside the text, code one switch away, tables to sort."""
 
 import re
-import sys
 from base64 import b64encode
 from hashlib import sha256
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import nbformat
-from jupyter_client.manager import AsyncKernelManager
 from nbconvert import HTMLExporter
 from papermill import execute_notebook
 from pygments.formatters import HtmlFormatter
@@ -22,29 +21,11 @@ LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 
 
-class Kernel(AsyncKernelManager):
-    """This interpreter's kernel, forked where a study forks."""
-
-    def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
-        return [sys.executable, "-m", "as2lib.report.kernel", "-f", self.connection_file, "--log-level=ERROR"]
-
-
-def execute(notebook: Path, executed: Path, study: str) -> Path:
-    """Run a notebook on a study (name or file), in its folder; where a cell fails, `executed` holds what was run."""
+def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
+    """Run a notebook in its folder with some parameters; where a cell fails, `executed` holds what was run."""
     executed.parent.mkdir(parents=True, exist_ok=True)
-    kernel = {"cwd": str(notebook.parent), "kernel_manager_class": Kernel}
-    execute_notebook(str(notebook), str(executed), {"study": study}, progress_bar=False, **kernel)
-    saved = nbformat.read(executed, as_version=4)
-    for cell in saved.cells:
-        if cell.cell_type == "code":
-            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
-    nbformat.write(saved, executed)
+    execute_notebook(str(notebook), str(executed), parameters, progress_bar=False, cwd=str(notebook.parent))
     return executed
-
-
-def _is_progress(output: nbformat.NotebookNode) -> bool:
-    """Whether an output is what a progress bar left: lines written over each other, or an emptied place."""
-    return "\r" in output.get("text", "") or output.get("data", {}).get("text/plain") == ""
 
 
 def render(executed: Path, page: Path, names: list[str]) -> Path:
@@ -58,16 +39,25 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
         cell["id"] = str(number)  # papermill gives its own cell another one each time
         if cell.cell_type == "markdown":
             cell.source = LINK.sub(lambda link: _to_page(link[1], link[2], names), cell.source)
+        else:
+            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
     pages, place = [None, *map(page_name, names), None], names.index(name) + 1
-    neighbours = {"previous": pages[place - 1], "next": pages[place + 1]}
-    folders = [str(TEMPLATE.parent)]
-    settings = {"config": Config(), "exclude_input_prompt": True}
-    exporter = HTMLExporter(template_name="template", extra_template_basedirs=folders, **settings)
     script = (TEMPLATE / "report.js").read_text(encoding="utf-8")
-    digest = b64encode(sha256(script.encode()).digest()).decode()  # a page runs this script and no other
-    title = unescape(notebook.cells[0].source.splitlines()[0].lstrip("# ").strip())
-    given = {"title": title, "css": _css(), "js": script, "js_hash": f"sha256-{digest}", **neighbours}
-    body, _ = exporter.from_notebook_node(notebook, resources={"as2": given})
+    resources = {
+        "title": unescape(notebook.cells[0].source.splitlines()[0].lstrip("# ").strip()),
+        "css": _css(),
+        "js": script,
+        "js_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",  # a page runs this script alone
+        "previous": pages[place - 1],
+        "next": pages[place + 1],
+    }
+    exporter = HTMLExporter(
+        template_name="template",
+        extra_template_basedirs=[str(TEMPLATE.parent)],
+        config=Config(),
+        exclude_input_prompt=True,
+    )
+    body, _ = exporter.from_notebook_node(notebook, resources={"as2": resources})
     contents = "\n".join(f'<li><a href="#{anchor}">{title}</a></li>' for anchor, title in HEADING.findall(body))
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(body.replace(CONTENTS, contents, 1), encoding="utf-8")
@@ -76,6 +66,11 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
 
 def page_name(name: str) -> str:
     return "index" if name == INDEX else name
+
+
+def _is_progress(output: nbformat.NotebookNode) -> bool:
+    """Whether an output is what a progress bar left: lines written over each other, or anything on stderr."""
+    return "\r" in output.get("text", "") or output.get("name") == "stderr"
 
 
 def _to_page(text: str, name: str, names: list[str]) -> str:

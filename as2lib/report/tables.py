@@ -1,106 +1,103 @@
-"""A table as a reader sees it: strings, as HTML, LaTeX and Markdown; writes nothing."""
+"""A table as a reader sees it: labels, one decimal, spreads beside their means; as HTML and LaTeX. Writes nothing."""
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from numbers import Integral, Number
 from typing import Any
 
+import numpy
 import pandas
 
-from as2lib import escape
-from as2lib.runs.wording import number, p_cell
-
-MISSING = "–"
-SHORT = 24  # letters of a cell up to which a column of words needs little room
-COUNTED = ("questions", "pairs", "correct", "parameters", "layers", "units", "heads", "seconds", "row", "seeds")
+MISSING, MINUS = "–", "\u2212"
+COUNTED = ("seeds", "questions", "pairs", "correct", "layers", "heads", "units", "wins", "losses", "ties", "row")
 
 
-def formatted(table: pandas.DataFrame, digits: int = 1) -> pandas.DataFrame:
-    """Strings: the index becomes the first column; `run` and empty columns go; `MAP` and `MAP ±` become "61.2 ± 0.4".
+def formatted(
+    table: pandas.DataFrame, labels: Mapping[str, str], columns: Sequence[str] | None = None, digits: int = 1
+) -> pandas.DataFrame:
+    """Strings, the index as the first column: run names as `labels` has them, "MAP" and "MAP ±" as "61.2 ± 0.4".
 
-    Whole numbers and counts stay whole, others get `digits` decimals; p values as `wording.p_cell` has them; what is
-    missing is a dash.
+    labels: run name → label; a pair of runs in the index becomes "A − B".
+    columns: those to show, in this order; default: all but `run`, and those without any value.
+    Parameters are given in millions; p values to three places; what is missing or undefined is a dash.
     """
-    flat = table.reset_index() if table.index.name else table.reset_index(drop=True)
-    flat = flat.drop(columns=[name for name in flat if name == "run" or flat[name].isna().all()])
-    shown = {}
-    for name in flat:
+    index = [_name(key, labels) for key in table.index]
+    if columns is None:
+        columns = [name for name in table if name != "run" and not table[name].isna().all()]
+    shown = {table.index.name if table.index.name not in (None, "run") else "system": index}
+    for name in columns:
         if name.endswith(" ±"):
             continue
-        places = 0 if _counts(flat, name) else digits
-        is_p = name == "p" or name.startswith("p ")
-        cells = [p_cell(value, MISSING) if is_p else _cell(value, places) for value in flat[name]]
-        if f"{name} ±" in flat:
-            spread = [_cell(value, digits) for value in flat[f"{name} ±"]]
-            cells = [cell if s == MISSING else f"{cell} ± {s}" for cell, s in zip(cells, spread, strict=True)]
+        cells = [cell(value, name, digits) for value in table[name]]
+        if f"{name} ±" in table:
+            spreads = [cell(value, f"{name} ±", digits) for value in table[f"{name} ±"]]
+            cells = [
+                mean if spread == MISSING else f"{mean} ± {spread}" for mean, spread in zip(cells, spreads, strict=True)
+            ]
         shown[name] = cells
     return pandas.DataFrame(shown)
 
 
-def texts(table: pandas.DataFrame, shown: pandas.DataFrame) -> list[str]:
-    """The columns that hold words."""
-    return [name for name in shown if not (name in table and pandas.api.types.is_numeric_dtype(table[name]))]
+def labelled(table: pandas.DataFrame, labels: Mapping[str, str]) -> pandas.DataFrame:
+    """The same, its index as a reader knows it, as figures want it."""
+    return table.set_axis([_name(key, labels) for key in table.index])
 
 
-def as_html(shown: pandas.DataFrame, left: Sequence[str], name: str, leads_to: Mapping[str, str]) -> str:
-    """The first column is each row's heading, a link where it is in `leads_to`.
+def _name(key: Any, labels: Mapping[str, str]) -> str:
+    parts = key if isinstance(key, tuple) else (key,)
+    return f" {MINUS} ".join(str(labels.get(part, part)) for part in parts)
 
-    left: columns of words.  name: an id of the table.
+
+def cell(value: Any, column: str, digits: int = 1) -> str:
+    """One value as its column wants it."""
+    if value is None or (isinstance(value, Number) and pandas.isna(value)) or value is pandas.NA:
+        return MISSING
+    if isinstance(value, bool | numpy.bool_):
+        return "yes" if value else "no"
+    if not isinstance(value, Number):
+        return str(value)
+    if column.endswith("parameters"):
+        return number(value / 1e6, 1 if value else 0) + (" M" if value else "")
+    if column == "p" or column.endswith(" p") or column.startswith("p "):
+        return "< 0.001" if value < 0.001 else number(value, 3)
+    whole = isinstance(value, Integral) or (column in COUNTED and float(value).is_integer())
+    return number(value, 0 if whole else digits)
+
+
+def number(value: float, digits: int = 1) -> str:
+    """ "61.2", "−0.4", "1,234.5"; "0.0" also for what rounds to it from below."""
+    text = f"{value:,.{digits}f}"
+    return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", MINUS)
+
+
+def as_html(shown: pandas.DataFrame, name: str, links: Mapping[str, str] | None = None) -> str:
+    """A table whose first column is each row's heading.
+
+    name: an id of the table.  links: what a cell of the first column says → the page that it leads to.
     """
-    longest = shown.map(len).max()
-    kinds = {column: "short words" if longest[column] <= SHORT else "words" for column in left}
-    style = {column: f' class="{kinds[column]}"' if column in kinds else "" for column in shown}
-    head = "".join(f'<th scope="col"{style[column]}>{escape.html(column)}</th>' for column in shown)
+    words = [column for column in shown if not shown[column].map(_is_number).all()]
+    style = {column: ' class="words"' if column in words else "" for column in shown}
+    head = "".join(f'<th scope="col"{style[column]}>{escape(str(column))}</th>' for column in shown)
     rows = []
     for first, *others in shown.itertuples(index=False, name=None):
-        heading, *behind = style.values()
-        cells = "".join(f"<td{css}>{escape.html(cell)}</td>" for css, cell in zip(behind, others, strict=True))
-        said = escape.html(first)
-        said = f'<a href="{escape.html(leads_to[first])}">{said}</a>' if first in leads_to else said
-        rows.append(f'<tr><th scope="row"{heading}>{said}</th>{cells}</tr>')
+        text, target = escape(first), (links or {}).get(first)
+        heading = f'<a href="{escape(target)}">{text}</a>' if target else text
+        cells = "".join(
+            f"<td{style[c]}>{escape(value)}</td>" for c, value in zip(shown.columns[1:], others, strict=True)
+        )
+        rows.append(f'<tr><th scope="row" class="words">{heading}</th>{cells}</tr>')
     body = "\n".join(rows)
     return f'<table id="{name}">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'
 
 
-def commands(runs: Mapping[str, Sequence[str]], study: str) -> str:
-    """Folded away: the command that makes the runs of each row, to copy.  runs: row → names of runs."""
-    fits = {escape.html(row): f"as2 fit {study} {' '.join(names)}" for row, names in runs.items()}
-    lines = "\n".join(f"<dt>{row}</dt><dd><code>{fit}</code></dd>" for row, fit in fits.items())
-    return f'<details class="made"><summary>made by: a command for each row</summary>\n<dl>{lines}</dl></details>'
+def _is_number(text: str) -> bool:
+    return text == MISSING or text[:1].isdigit() or text[:1] in MINUS + "+<"
 
 
-def as_latex(shown: pandas.DataFrame, left: Sequence[str], caption: str, name: str) -> str:
-    columns = "".join("l" if column in left else "r" for column in shown)
-    escaped = shown.style.hide(axis="index").format(escape.latex).format_index(escape.latex, axis="columns")
-    return escaped.to_latex(hrules=True, column_format=columns, caption=escape.latex(caption), label=f"tab:{name}")
-
-
-def for_spreadsheets(table: pandas.DataFrame) -> pandas.DataFrame:
-    """The same without formulas: see `escape.spreadsheet`."""
-    found, words = table.copy(), table.select_dtypes(exclude="number")
-    found[words.columns] = words.map(escape.spreadsheet)
-    return found.rename(index=escape.spreadsheet, columns=escape.spreadsheet)
-
-
-def as_markdown(table: pandas.DataFrame, digits: int = 1) -> str:
-    """With the cells that a page shows; words stand left, numbers right."""
-    shown = formatted(table, digits)
-    words = texts(table, shown)
-    rows = [[escape.markdown(cell) for cell in row] for row in (shown, *shown.to_numpy().tolist())]
-    rows.insert(1, [":--" if name in words else "--:" for name in shown])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _counts(flat: pandas.DataFrame, name: str) -> bool:
-    """Whether a column counts something, though in floats, since some are missing."""
-    if flat[name].dtype.kind != "f" or f"{name} ±" in flat or "%" in name or not any(one in name for one in COUNTED):
-        return False
-    known = flat[name].dropna()
-    return bool((known == known.round()).all())
-
-
-def _cell(value: Any, digits: int) -> str:
-    if pandas.isna(value):
-        return MISSING
-    if isinstance(value, bool) or not isinstance(value, Number):
-        return str(value)
-    return number(value, 0 if isinstance(value, Integral) else digits)
+def as_latex(shown: pandas.DataFrame, caption: str, name: str) -> str:
+    """A table environment with its caption and label, for `booktabs`."""
+    kinds = "".join("l" if not shown[column].map(_is_number).all() else "r" for column in shown)
+    plain = shown.map(lambda text: text.replace(MINUS, "-").replace(MISSING, "--"))
+    latex = plain.to_latex(index=False, escape=True, column_format=kinds, caption="CAPTION", label=f"tab:{name}")
+    escaped = "".join(f"\\{c}" if c in "%&#_$" else c for c in caption.replace(MINUS, "-"))
+    return latex.replace("CAPTION", escaped, 1)

@@ -1,57 +1,90 @@
-"""The catalogue of the Cascade Transformer paper: what ranks, what tables call it, and how a cascade can be trained."""
+"""The systems of the Cascade Transformer paper: a cascade, models of one depth, and how a cascade can be trained."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from as2lib.runs.params import Pairs
+from as2lib.papers.building import best_trivial, budget, splits, transferred
+from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
+    from as2lib.study.params import Pairs
 
-TRIVIAL_LABEL = "WO+RR (trivial baseline)"
 PAPER_EXITS = (4, 6, 8, 10, 12)
+SHORT = {"overlap_then_rank": "WO+RR", "word_overlap": "WO"}
 
 
 class Scheme(NamedTuple):
-    """A way to rank a question's candidates, and its label.
+    """A way to rank a question's candidates with the models of this paper.
 
-    method: MT, a monolithic model; SR, such models in sequence; CT, the cascade.  layers: of the model, or of the exit
-    that has the last word.  alpha: which share of the candidates each exit before it drops; None for MT and in Table 2.
+    method: "MT", one model; "SR", models in sequence; "CT", the cascade.  layers: of the model, or of the exit that has
+    the last word.  alpha: which share of the candidates each exit before it drops; None for MT, and where none is.
     """
 
     method: str
     layers: int
     alpha: float | None = None
 
-    def __str__(self) -> str:
+    @property
+    def label(self) -> str:
         if self.method == "MT":
-            return f"MT of {self.layers} layer{'s' * (self.layers != 1)}"
-        if self.alpha is None:
-            return f"CT, exit at layer {self.layers}"
-        return f"{'SR' if self.method == 'SR' else f'CT to layer {self.layers}'}, alpha {self.alpha:g}"
+            return f"one model of {self.layers} layer{'s' * (self.layers != 1)}"
+        if self.method == "SR":
+            return f"models in sequence, {self.alpha:.0%} dropped"
+        if not self.alpha:
+            return f"cascade, exit at layer {self.layers}"
+        return f"cascade, {self.alpha:.0%} dropped"
 
-    def prefixes(self, study: "Study", where: str) -> list[str]:
-        """Those of the runs that it is made from, on one of `sets`; of SR, the models in a row."""
+    def runs(self, study: "Study", where: str) -> list[str]:
+        """The names of the systems that it is made from, on one of `sets`; of a sequence, the models in a row."""
         if self.method == "CT":
             return [f"cascade/{where}"]
         depths = [self.layers] if self.method == "MT" else [n for n in study.cascade.exits if n <= self.layers]
         return [f"monolith/{n}/{where}" for n in depths]
 
 
-def sets(study: "Study") -> dict[str, Pairs]:
+class Recipe(NamedTuple):
+    """A way to train a cascade: its system's first name, its label, what it changes of the spec and of the cascade."""
+
+    name: str
+    label: str
+    spec: dict[str, Any]
+    shape: dict[str, Any]
+
+
+RECIPES = (  # sections 4.3 and 4.3.1
+    Recipe("cascade", "as the paper: a random exit a step, gradient to the embeddings, mean of tokens", {}, {}),
+    Recipe("cascade-round_robin", "exits in turn", {"schedule": "round_robin"}, {}),
+    Recipe("cascade-early", "early exits more often at first", {"schedule": "early"}, {}),
+    Recipe("cascade-stopped", "gradient stopped at the previous exit", {}, {"stop_gradient": True}),
+    Recipe("cascade-first", "first token instead of the mean", {}, {"pooling": "first"}),
+)
+
+
+def systems(study: "Study") -> list[System]:
+    """Every system of this paper; none where the study has no section for it."""
+    if study.cascade is None:
+        return []
+    return [*trivial(study), *cascades(study), *monoliths(study)]
+
+
+def notebooks(study: "Study") -> list[Notebook]:
+    if study.cascade is None:
+        return []
+    question = "Can one encoder prune its own candidates?"
+    reproduces = "Cascade Transformer, Tables 1 to 3 and Figure 2"
+    read = (study.systems[trivial_on(study, "target")], *systems(study))
+    return [Notebook("08_cascade", question, reproduces, read)]
+
+
+def wide(study: "Study") -> "Pairs":
+    """The set with many candidates on which the cascade is trained first, and where pruning matters."""
+    return study.cascade.transfer or study.data.transfer
+
+
+def sets(study: "Study") -> dict[str, "Pairs"]:
     """The sets by name: the one with many candidates, the target, and those of `cascade.targets`."""
-    return {"wide": study.wide, "target": study.data.target, **study.cascade.targets}
-
-
-def trivial_on(where: str) -> str:
-    """The run of the trivial baseline on one of `sets`."""
-    return "lexical/overlap_then_rank" if where == "target" else f"{where}/overlap_then_rank"
-
-
-def behind(study: "Study", where: str) -> dict[str, list[str]]:
-    """Row of the table of a set → the prefixes of the runs that it is made from."""
-    return {TRIVIAL_LABEL: [trivial_on(where)]} | {
-        str(row): row.prefixes(study, where) for row in schemes(study, where)
-    }
+    return {"wide": wide(study), "target": study.data.target, **study.cascade.targets}
 
 
 def schemes(study: "Study", where: str = "wide") -> list[Scheme]:
@@ -61,45 +94,110 @@ def schemes(study: "Study", where: str = "wide") -> list[Scheme]:
     if where != "wide":
         return models + [Scheme("CT", layers) for layers in exits]
     ends = [Scheme("CT", layers, 0.0) for layers in exits]
-    sequences, cascades = ([Scheme(method, exits[-1], alpha) for alpha in alphas] for method in ("SR", "CT"))
-    return [*models, *sequences, *ends, *cascades]
+    sequences = [Scheme("SR", exits[-1], alpha) for alpha in alphas]
+    pruning = [Scheme("CT", exits[-1], alpha) for alpha in alphas]
+    return [*models, *sequences, *ends, *pruning]
 
 
-class Recipe(NamedTuple):
-    """A way to train a cascade: its runs' prefix, its label, what it changes of their spec and of their `cascade`."""
-
-    prefix: str
-    label: str
-    spec: dict[str, Any]
-    shape: dict[str, Any]
-
-
-RECIPES = {  # sections 4.3 and 4.3.1
-    "": Recipe("cascade", "as the paper: exits drawn uniformly, gradient to the embeddings, mean of tokens", {}, {}),
-    "round_robin": Recipe("cascade-round_robin", "exits in turn", {"schedule": "round_robin"}, {}),
-    "early": Recipe("cascade-early", "early exits more often at first", {"schedule": "early"}, {}),
-    "stopped": Recipe("cascade-stopped", "gradient stopped at the previous exit", {}, {"stop_gradient": True}),
-    "first": Recipe("cascade-first", "first token instead of the mean", {}, {"pooling": "first"}),
-}
+def trivial(study: "Study") -> list[System]:
+    """The trivial baseline on the set with many candidates and on each further target."""
+    return [
+        System(trivial_on(study, where), f"{SHORT[best_trivial(pairs)]} on {where}", "trivial", make)
+        for where, pairs in sets(study).items()
+        if where != "target"
+        for make in [partial(_trivial, trivial_on(study, where), pairs)]
+    ]
 
 
-def recipes(study: "Study") -> dict[str, Recipe]:
+def trivial_on(study: "Study", where: str) -> str:
+    """The system of the trivial baseline on one of `sets`: plain word overlap where the set's order means nothing."""
+    return f"{'lexical' if where == 'target' else where}/{best_trivial(sets(study)[where])}"
+
+
+def _trivial(name: str, pairs: "Pairs", seed: int) -> Run:
+    data = splits(pairs.model_copy(update={"train": []}))
+    return Run(name, "lexical", {"scorer": best_trivial(pairs)}, data, seed, "lexical")
+
+
+def recipes(study: "Study") -> tuple[Recipe, ...]:
     """The paper's way first, then those that the study tries beside it."""
-    return RECIPES if study.cascade.ablations else {"": RECIPES[""]}
+    return RECIPES if study.cascade.ablations else RECIPES[:1]
 
 
-def sentences_budgets(study: "Study") -> list[str]:
-    """What a cascade has beside the models of one depth, where they differ; the study's note."""
-    fits, mean, said = study.cascade.fit, study.cascade.mean, []
-    if fits.joint is not None:
-        said.append(
-            f"On the wide set the cascade, one of whose exits learns a step, had {fits.joint.said()}; every other "
-            f"model {fits.transfer.said()}."
-        )
-    if mean:
-        if set(mean) == set(study.cascade.exits):
-            depths, others = "every depth", "TANDA, which the paper's are, the first token"
-        else:
-            depths, others = f"depth {', '.join(map(str, mean))}", "the others the first token"
-        said.append(f"MT of {depths} read the mean of their tokens, as exits do; {others}.")
-    return [*said, *filter(None, [study.cascade.note])]
+def cascades(study: "Study") -> list[System]:
+    """CT, trained on the set with many candidates (Table 3), then adapted to the target and to others (Table 2).
+
+    The other recipes, one seed each, are trained on the first set only.
+    """
+    found = []
+    for recipe in recipes(study):
+        shape = {"cascade": {"exits": study.cascade.exits, **recipe.shape}, **recipe.spec}
+        adapts = recipe.name == "cascade"
+        label = "cascade" if adapts else f"cascade, {recipe.label}"
+        found += _steps(study, recipe.name, label, shape, study.cascade.exits[-1], _seeds(study) if adapts else ())
+    return found
+
+
+def monoliths(study: "Study") -> list[System]:
+    """An independent model of each exit's depth, in the same two steps: the rows MT, and the members of SR.
+
+    The full depth, what all is compared with, has every seed.  One of `mean` is a cascade of a single exit.
+    """
+    found = []
+    for depth in study.cascade.exits:
+        shape = {"cascade": {"exits": [depth]}} if depth in study.cascade.mean else {}
+        seeds = _seeds(study) if depth == study.cascade.exits[-1] else tuple(study.grid_seeds)
+        found += _steps(study, f"monolith/{depth}", Scheme("MT", depth).label, shape, depth, seeds)
+    return found
+
+
+def _seeds(study: "Study") -> tuple[int, ...]:
+    return tuple(study.cascade.seeds or study.seeds)
+
+
+def _steps(
+    study: "Study", name: str, label: str, shape: dict[str, Any], depth: int, seeds: tuple[int, ...]
+) -> list[System]:
+    """A system on the wide set, and where there are `seeds` one on the target with them and on each further set."""
+    found = [System(f"{name}/wide", f"{label}, wide set", "cascade", partial(first_step, study, name, shape, depth))]
+    if seeds:
+        targets = {"target": (study.data.target, seeds)}
+        targets |= {where: (pairs, seeds[:1]) for where, pairs in study.cascade.targets.items()}
+        for where, (pairs, repeats) in targets.items():
+            make = partial(second_step, study, name, shape, depth, where, pairs)
+            behind = "" if where == "target" else f", {where}"
+            found.append(System(f"{name}/{where}", f"{label}{behind}", "cascade", make, repeats))
+    return found
+
+
+def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, seed: int = 0) -> Run:
+    """A fit on the wide set, from the first layers of a pretrained encoder, or of the one after the transfer step."""
+    settings = study.cascade
+    backbone = getattr(study.backbones[settings.family], settings.size)
+    start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}
+    if backbone.config is not None:
+        start, parents = {"layers": depth}, {"start": (transferred(study, settings.family, settings.size),)}
+    joint = name.startswith("cascade") and settings.fit.joint
+    training = joint or settings.fit.transfer
+    spec = {**start, "loss": "ce", **shape, **budget(study, training)}
+    chosen = training.evaluate_every or name == "cascade"  # a cascade's drop ratios are chosen on dev
+    return Run(
+        f"{name}/wide/seed-0", "fit", spec, _data(wide(study), chosen), 0, "cascade", parents, settings.precision
+    )
+
+
+def second_step(
+    study: "Study", name: str, shape: dict[str, Any], depth: int, where: str, pairs: "Pairs", seed: int
+) -> Run:
+    """The fit that follows, on the target or a further set."""
+    training = study.cascade.fit.adapt
+    spec = {"loss": "ce", **shape, **budget(study, training)}
+    parents = {"start": (first_step(study, name, shape, depth),)}
+    data = _data(pairs, training.evaluate_every)
+    precision = study.cascade.precision
+    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, precision)
+
+
+def _data(pairs: "Pairs", dev: Any) -> dict[str, tuple[str, ...]]:
+    """Dev only where something is chosen on it."""
+    return splits(pairs if dev else pairs.model_copy(update={"dev": []}))

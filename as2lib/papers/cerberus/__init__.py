@@ -1,1 +1,1 @@
-"""Matsubara et al., Findings of EMNLP 2022: one encoder with k heads, each taught by another large model."""
+"""CERBERUS: one encoder body with a ranking head for each teacher (Matsubara et al. 2022)."""

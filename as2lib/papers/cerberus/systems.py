@@ -1,154 +1,321 @@
-"""The catalogue of CERBERUS: its systems by the prefix of their runs, and what tables, figures and claims call them."""
+"""The systems of CERBERUS: every row of its tables, what a person calls it, and how it is made.
 
-from collections.abc import Callable
+A family ("electra", "roberta", "albert") is a teacher's place in the paper's tables; a study's file says which encoder
+stands there.  Seed i of a student learns from seed i of its teachers.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from as2lib.runs.params import FAMILIES, SIZES, Pairs
-from as2lib.runs.run import System
+from as2lib.papers import own
+from as2lib.papers.building import (
+    FAMILIES,
+    SIZES,
+    adapted,
+    adapting,
+    best_trivial,
+    combined,
+    distilling,
+    from_encoder,
+    lexical,
+    with_search,
+)
+from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-STUDENT = FAMILIES[0]  # the student's family: every distilled row but 7 and 8 starts from its base model
-ROLES = {"large": "teacher", "base": "base"}  # size → first part of a run's name
-KINDS = {"large": "teachers", "base": "base size"}
+STUDENT = FAMILIES[0]  # every distilled row but 7 and 8 starts from its base model
 HEADS = len(FAMILIES)  # one for each teacher
-SECOND, LONGER = "second/", "longer/"  # of the names of runs on a second target, and at a larger budget
-HEAD_DEPTHS, PAPER_DEPTH = (1, 2, 4, 6), 12  # Table 4: the layers of a head, of the 12 of ELECTRA base
-TRIVIAL = [  # as Cosinet's Table 2 calls them (section 2.1)
-    System("lexical/reciprocal_rank", "original order (RR)", "trivial"),
-    System("lexical/word_overlap", "word overlap (WO)", "trivial"),
-    System("lexical/overlap_then_rank", "WO, ties by order (WO+RR)", "trivial"),
-]
-BASELINE = System(TRIVIAL[-1].prefix, "WO+RR (trivial baseline)", "trivial")  # as every table shows it
+PAPER_DEPTH = 12  # layers of ELECTRA-BASE
+HEAD_DEPTHS = (1, 2, 4, 6)  # Table 4: the layers of a head, of those 12
+WORD_TEACHERS = ("ca/birnn", "cosinet/birnn")  # the best list-wise model of each encoder in Cosinet's Table 4
+# Named in advance: permutation tests, Holm over the six.  The best teacher is the large model of the student's family,
+# the paper's best on IAS2 and ASNQ.
+HEADLINE = (
+    ("mhs/3h1", "base/electra"),
+    ("mhs/3h1", "kd/electra"),
+    ("mhs/3h1", "hydra/3h1"),
+    ("mhs/3h1", "ensemble/distilled"),
+    ("mhs/3h1", "teacher/electra"),
+    ("kd/electra", "base/electra"),
+)
 
 
-def systems(study: "Study") -> dict[str, System]:
-    """Run prefix → system, of every row of notebooks 01 to 07; also rows that the study does not run.
+def systems(study: "Study") -> list[System]:
+    """Every system of this paper, each once, in the order of the paper's tables."""
+    rows = [*trivial(study), *table2(study), *table3(study), *table4(study), *number_of_heads(study)]
+    rows += [*direct(study), *of_kinds(study)]
+    return list({row.run: row for row in rows}.values())
 
-    label: in tables of results; short: in comparisons and legends; kind: trivial, teachers, base size, ensemble
-    or heads.
+
+def notebooks(study: "Study") -> list[Notebook]:
+    """Notebooks 01 to 07, each with the systems that it reads."""
+    models = [*trivial(study), *teachers(study), *untaught(study)]
+    found = [
+        Notebook(
+            "01_data",
+            "What do the data look like, do the splits leak, and how far do trivial rankers get?",
+            "CERBERUS Table 1, Cosinet Table 2, Cascade Transformer Table 1",
+            tuple(trivial(study)),
+        ),
+        Notebook(
+            "02_teachers",
+            "How good are the teachers, and what does transfer-then-adapt add?",
+            "CERBERUS Table 2, rows 1–6",
+            (*models, *direct(study)),
+        ),
+        Notebook(
+            "03_distillation",
+            "Does one model with k heads match the ensemble?",
+            "CERBERUS Table 2, rows 7–14, and Table 3",
+            (*trivial(study), *table2(study), *table3(study), *of_kinds(study), *own.systems(study)),
+        ),
+        Notebook(
+            "04_mhs_configs",
+            "How many layers should a head have?",
+            "CERBERUS Table 4",
+            (*trivial(study), *untaught(study)[-1:], *table4(study), *number_of_heads(study)),
+            timed=study.latency is not None,
+        ),
+    ]
+    if study.latency:
+        found.append(Notebook("05_latency", "What does each model cost to run?", "CERBERUS Table 5", timed=True))
+    found += [
+        Notebook(
+            "06_head_teacher_agreement",
+            "Do heads resemble their teachers?",
+            "CERBERUS Figure 3 and its majority-vote analysis",
+            (*models, *students(study)[-1:]),
+        ),
+        Notebook(
+            "07_significance",
+            "Which differences are real?",
+            "the tests named in CERBERUS Table 2",
+            tuple(systems(study)),
+        ),
+    ]
+    return found
+
+
+def run_here(study: "Study", pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs of which the study runs both systems."""
+    return [pair for pair in pairs if all(name in study.systems and study.systems[name].seeds for name in pair)]
+
+
+# ---------------------------------------------------------------- the paper's tables, row by row
+
+
+def with_own_seeds(rows: "Callable[[Study], list[System]]") -> "Callable[[Study], list[System]]":
+    """Systems with the seeds that the study's `rows` gives them; one that is not run has none."""
+
+    @wraps(rows)
+    def systems_of(study: "Study") -> list[System]:
+        return [
+            replace(system, seeds=tuple(study.rows[system.run])) if system.run in study.rows else system
+            for system in rows(study)
+        ]
+
+    return systems_of
+
+
+@with_own_seeds
+def trivial(study: "Study") -> list[System]:
+    """What every table shows as a baseline: rankers that learn nothing (Cosinet, section 2.1), the best one last.
+
+    Those that read the order of the candidates are left out where it means nothing.
     """
-    trained = [*models(study), *direct(study), *students(study), *strategies(study), *configurations(study)]
-    there = [replace(row, short=f"{row.name}, second target") for row in on_second(study)]  # a name may be both's
-    return {system.prefix: system for system in [*TRIVIAL[:2], BASELINE, *trained, *there]}
-
-
-def models(study: "Study") -> list[System]:
-    """Table 2, rows 1-6, in the paper's order: the large teachers and the base models."""
+    labels = {
+        "reciprocal_rank": "original order (RR)",
+        "word_overlap": "word overlap (WO)",
+        "overlap_then_rank": "word overlap, then order (WO+RR)",
+    }
+    if best_trivial(study.data.target) == "word_overlap":
+        labels = {"word_overlap": labels["word_overlap"]}
     return [
-        System(f"{role}/{family}", study.label(family, size), KINDS[size])
-        for size, role in ROLES.items()
+        System(f"lexical/{scorer}", label, "trivial", lambda seed, scorer=scorer: lexical(study, scorer))
+        for scorer, label in labels.items()
+    ]
+
+
+def table2(study: "Study") -> list[System]:
+    """Rows 1 to 14; before the ensembles the members of row 12 and, beyond the paper, the mean of the teachers."""
+    return [*teachers(study), *untaught(study), *students(study)]
+
+
+@with_own_seeds
+def teachers(study: "Study") -> list[System]:
+    """Rows 1-3: the large models, adapted to the target set.  They teach."""
+    return [
+        System(
+            f"teacher/{family}",
+            f"best teacher ({name_of(study, family)})" if family == STUDENT else f"{name_of(study, family)} teacher",
+            "teacher",
+            partial(teacher, study, family),
+            tuple(study.seeds),
+        )
         for family in reversed(FAMILIES)
     ]
 
 
-def direct(study: "Study") -> list[System]:
-    """Rows 1-6 without the transfer step."""
+@with_own_seeds
+def untaught(study: "Study") -> list[System]:
+    """Rows 4-6: the base models, adapted without a teacher."""
     return [
         System(
-            f"direct/{family}-{size}", f"{study.label(family, size)}, without transfer", KINDS[size], "without transfer"
+            f"base/{family}",
+            "untaught base" if family == STUDENT else f"untaught base ({name_of(study, family)})",
+            "untaught",
+            partial(base, study, family),
+            tuple(study.seeds),
+        )
+        for family in reversed(FAMILIES)
+    ]
+
+
+@with_own_seeds
+def students(study: "Study") -> list[System]:
+    """Rows 7-14: one teacher, the members of row 12, the ensembles, Hydra, and MHS, which is the last."""
+    seeds = tuple(study.seeds)
+    own = [
+        System(
+            f"kd/{family}",
+            "one teacher" if family == STUDENT else f"one teacher ({name_of(study, family)} base)",
+            "one teacher",
+            partial(student, study, family, family),
+            seeds,
+        )
+        for family in reversed(FAMILIES)
+    ]
+    others = [
+        System(
+            f"kd/{STUDENT}-from-{family}",
+            f"taught by {name_of(study, family)}",
+            "one teacher",
+            partial(student, study, STUDENT, family),
+            seeds,
+        )
+        for family in FAMILIES[1:]
+    ]
+    ensembles = {
+        "teachers": "ensemble of teachers",
+        "base": "ensemble of three untaught",
+        "kd": "ensemble of three families",
+        "distilled": "ensemble of three",
+    }
+    return [
+        *own,
+        *others,
+        *(
+            System(f"ensemble/{n}", text, "ensemble", partial(ensemble, study, n), seeds)
+            for n, text in ensembles.items()
+        ),
+        System("hydra/3h1", "Hydra", "heads", partial(hydra, study), seeds),
+        System("mhs/3h1", "MHS", "heads", partial(mhs, study, "mhs/3h1"), seeds),
+    ]
+
+
+@with_own_seeds
+def table3(study: "Study") -> list[System]:
+    """Table 3: four uses of teachers for one model, and four for the model with heads; some are rows of Table 2."""
+    known = {row.run: row for row in table2(study)}
+    new = {
+        f"kd/{STUDENT}-sum": ("three teachers, summed", "one model"),
+        f"kd/{STUDENT}-robin": ("three teachers, in turn", "one model"),
+        "mhs/3h1-no-teacher": ("MHS without a teacher", "heads"),
+        "mhs/3h1-one-teacher": ("MHS, one teacher", "heads"),
+        f"kd/{STUDENT}-from-ensemble": ("taught by the ensemble of teachers", "one model"),  # section 3.2
+    }
+    seeds = tuple(study.grid_seeds)
+    made = {run: System(run, *texts, partial(strategy, study, run), seeds) for run, texts in new.items()}
+    order = [
+        f"base/{STUDENT}",
+        f"kd/{STUDENT}",
+        *list(new)[:2],
+        *list(new)[2:4],
+        "hydra/3h1",
+        "mhs/3h1",
+        *list(new)[4:],
+    ]
+    return [made.get(run) or known[run] for run in order]
+
+
+@with_own_seeds
+def table4(study: "Study") -> list[System]:
+    """Table 4: heads of more layers, on a body of the others; the leanest, MHS itself, first."""
+    deeper = [
+        System(
+            f"mhs/{HEADS}h{layers}",
+            f"MHS, heads of {layers} layers",
+            "heads",
+            partial(mhs, study, f"mhs/{HEADS}h{layers}", layers=layers),
+            tuple(study.seeds),
+        )
+        for layers in head_depths(study)
+        if layers > 1
+    ]
+    return [students(study)[-1], *deeper]
+
+
+@with_own_seeds
+def number_of_heads(study: "Study") -> list[System]:
+    """Beyond the paper: other numbers of heads, each of one layer; head i learns from teacher i modulo three."""
+    return [
+        System(
+            f"mhs/{heads}h1",
+            f"MHS, {heads} head{'s' * (heads > 1)}",
+            "heads",
+            partial(mhs, study, f"mhs/{heads}h1", heads=heads),
+            tuple(study.grid_seeds),
+        )
+        for heads in sorted({*study.mhs.heads} - {HEADS})
+    ]
+
+
+@with_own_seeds
+def direct(study: "Study") -> list[System]:
+    """Rows 1-6 without the transfer step: what it adds is measured against these; none where there is none."""
+    if study.fit.direct is None:
+        return []
+    return [
+        System(
+            f"direct/{family}-{size}",
+            f"{name_of(study, family)} {size}, no transfer",
+            "no transfer",
+            partial(without_transfer, study, family, size),
+            tuple(study.grid_seeds),
         )
         for size in SIZES
         for family in reversed(FAMILIES)
     ]
 
 
-def students(study: "Study") -> list[System]:
-    """Table 2, rows 7-14, and the mean of the three teachers themselves."""
-    name, mhs = {family: f"{study.backbones[family].name} base" for family in FAMILIES}, mhs_label(study)
-    found = [
-        System(f"kd/{family}", f"one teacher, {name[family]}", "base size", f"{name[family]}, distilled")
-        for family in reversed(FAMILIES)
-    ]
-    return [
-        System("ensemble/teachers", "mean of the 3 teachers", "teachers"),
-        *found,
-        System("ensemble/base", "3 base models, no teacher", "ensemble", "ensemble of 3 base"),
-        System("ensemble/kd", "3 distilled of three families", "ensemble", "ensemble of 3 distilled of three families"),
-        System("ensemble/distilled", "3 distilled of one family", "ensemble", "ensemble of 3 distilled of one family"),
-        System("hydra/3h1", f"Hydra ({mhs}, 3 base teachers)", "heads"),
-        System("mhs/3h1", f"{mhs} (one teacher a head)", "heads", "MHS"),
-    ]
+@with_own_seeds
+def of_kinds(study: "Study") -> list[System]:
+    """Students taught by three kinds of teachers: the best teacher, and two list-wise models over words.
 
-
-def strategies(study: "Study") -> list[System]:
-    """The rows of Table 3 that are not in Table 2, and the student of the mean of the teachers."""
-    base, mhs = f"{study.backbones[STUDENT].name} base", mhs_label(study)
-    return [
-        System("kd/electra-sum", f"{base}, sum of the losses", "base size", "KD_Sum"),
-        System("kd/electra-robin", f"{base}, in turn", "base size", "KD_RR"),
-        System("kd/electra-from-ensemble", f"{base} from the mean of 3 teachers", "base size"),
-        System("mhs/3h1-no-teacher", f"{mhs}, no teacher", "heads", "MHS, no teacher"),
-        System("mhs/3h1-one-teacher", f"{mhs}, one teacher for all heads", "heads", "MHS, one teacher"),
-    ]
-
-
-def configurations(study: "Study") -> list[System]:
-    """Table 4: heads of more layers, as many as the paper's and this study's; beyond it: other numbers of heads."""
-    deeper = sorted({*head_depths(study), *HEAD_DEPTHS} - {1})
-    found = [System(f"mhs/{HEADS}h{n}", mhs_label(study, n), "heads", f"MHS {HEADS}H{n}") for n in deeper]
-    for heads in sorted({*study.mhs.heads} - {HEADS}):
-        found.append(System(f"mhs/{heads}h1", "1 head" if heads == 1 else f"{heads} heads", "heads", f"MHS {heads}H1"))
-    return found
-
-
-def on_second(study: "Study") -> list[System]:
-    """Table 2 on a second target (the paper's ASNQ columns): the transfer set, or `second`; none where neither is one.
-
-    On either nothing is transferred.
+    None where the study has no Cosinet, whose models these are.  Section 5.2: are heterogeneous teachers better?
     """
-    other = with_second(study) if study.second else study
-    called = {system.prefix: system for system in [BASELINE, *models(other), *students(other)]}
-    for family in FAMILIES:
-        base = called[f"base/{family}"]
-        called[base.prefix] = replace(base, label=f"no teacher, {base.name}", short=base.name)
-    return [replace(called[row], prefix=prefix) for prefix, row in rows_on_second(study).items()]
+    labels = {
+        "mhs/3h1": ("MHS, teachers of three kinds", "heads"),
+        f"kd/{STUDENT}-sum": ("three kinds, summed", "one model"),
+        f"kd/{STUDENT}-robin": ("three kinds, in turn", "one model"),
+    }
+    if not study.cosinet:
+        return []
+    seeds = tuple(study.grid_seeds)
+    return [System(f"{run}-of-kinds", *texts, partial(of_kind, study, run), seeds) for run, texts in labels.items()]
 
 
-def rows_on_second(study: "Study") -> dict[str, str]:
-    """Run prefixes on the second target → those of the same rows on the target set; none where there is none."""
-    rows = rows_on_transfer(study)
-    if study.second:
-        return {SECOND + row: row for row in rows.values() if row in study.second.rows}
-    return rows if has_transfer_target(study) else {}
+def twins_of_kinds(study: "Study") -> list[tuple[str, str]]:
+    """(taught by three kinds, by three of one kind): the same student but for its teachers."""
+    return run_here(study, [(system.run, system.run.removesuffix("-of-kinds")) for system in of_kinds(study)])
 
 
-def rows_on_transfer(study: "Study") -> dict[str, str]:
-    """Run prefixes on the transfer set, where that is a target → those of the same rows on the target set."""
-    found = {f"transfer/{family}-{size}": f"{role}/{family}" for family in FAMILIES for size, role in ROLES.items()}
-    same = [BASELINE.prefix, *(system.prefix for system in students(study)[1:])]  # but for the mean of the teachers
-    return found | {f"transfer-{prefix}": prefix for prefix in same}
-
-
-def has_transfer_target(study: "Study") -> bool:
-    """Whether systems can be compared on the transfer set: it has dev and test splits, the same for all encoders."""
-    backbones = [getattr(family, size) for family in study.backbones.values() for size in SIZES]
-    sets = [backbone.transfer or study.data.transfer for backbone in backbones]
-    return all(one.dev and one.test and (one.dev, one.test) == (sets[0].dev, sets[0].test) for one in sets)
-
-
-def with_second(study: "Study") -> "Study":
-    """The same study with `second` as its transfer set, from which each family learns by its own part."""
-    given = study.second
-    pairs = {family: Pairs(train=given.train[family], dev=given.dev, test=given.test) for family in FAMILIES}
-    fits = {"large": {}, "base": given.base_fit.model_dump() if given.base_fit else {}}
-    other = with_encoders(study, lambda family, size: {"transfer": pairs[family], "transfer_fit": fits[size]})
-    named = {name: family.model_copy(update={"name": given.names[name]}) for name, family in other.backbones.items()}
-    data = study.data.model_copy(update={"transfer": pairs[STUDENT]})
-    return other.model_copy(
-        update={"data": data, "backbones": named, "fit": study.fit.model_copy(update={"transfer": given.fit})}
-    )
-
-
-def with_encoders(study: "Study", changes: Callable[[str, str], dict[str, Any]]) -> "Study":
-    """The same study with other fields of its encoders, by family and size."""
-    found = {}
-    for name, family in study.backbones.items():
-        sizes = {size: getattr(family, size).model_copy(update=changes(name, size)) for size in SIZES}
-        found[name] = family.model_copy(update=sizes)
-    return study.model_copy(update={"backbones": found})
+def name_of(study: "Study", family: str) -> str:
+    return study.backbones[family].name
 
 
 def head_depths(study: "Study") -> list[int]:
@@ -164,11 +331,155 @@ def stands_for(study: "Study") -> dict[str, str]:
 
 
 def scaled(layers: int, depth: int) -> int:
-    """A head of that many of the paper's 12 layers, in a model of `depth` layers."""
+    """A head of so many of the paper's 12 layers, in a model of `depth` layers."""
     return max(1, round(layers * depth / PAPER_DEPTH))
 
 
-def mhs_label(study: "Study", layers: int = 1) -> str:
-    """Such as MHS B11 3H1: a body of 11 layers, and three heads of one; without the body where none is left."""
-    body = study.mhs.body + 1 - layers
-    return f"MHS B{body} {HEADS}H{layers}" if body > 0 else f"MHS {HEADS}H{layers}"
+# ---------------------------------------------------------------- how each is made
+
+
+def teacher(study: "Study", family: str, seed: int) -> Run:
+    return adapted_alone(study, f"teacher/{family}", family, "large", seed)
+
+
+def base(study: "Study", family: str, seed: int) -> Run:
+    return adapted_alone(study, f"base/{family}", family, "base", seed)
+
+
+def adapted_alone(study: "Study", system: str, family: str, size: str, seed: int) -> Run:
+    """An encoder after both steps, of transfer and of adaptation, with no teacher."""
+    objective = adapting(getattr(study.backbones[family], size))
+
+    def make(seed: int) -> Run:
+        return adapted(study, system, family, size, objective, seed, "teachers")
+
+    return with_search(study, system, make, seed, study.seeds[0])
+
+
+def without_transfer(study: "Study", family: str, size: str, seed: int) -> Run:
+    """An encoder adapted to the target set alone."""
+    system, training = f"direct/{family}-{size}", study.fit.direct
+
+    def make(seed: int) -> Run:
+        return from_encoder(study, f"{system}/seed-{seed}", family, size, training, "target", "direct", seed)
+
+    return with_search(study, system, make, seed, study.grid_seeds[0])
+
+
+def student(study: "Study", family: str, by: str, seed: int) -> Run:
+    """A base model after the transfer step that learns from one teacher, its own family's or another's."""
+    system = f"kd/{family}" if by == family else f"kd/{family}-from-{by}"
+    objective = distilling(study, "kd")
+    return taught(study, system, objective, partial(one_of, study, by), "students", seed, study.seeds[0], family)
+
+
+def one_of(study: "Study", family: str, seed: int) -> list[Run]:
+    return [teacher(study, family, seed)]
+
+
+def three(study: "Study", seed: int) -> list[Run]:
+    """The three teachers, one a head."""
+    return [teacher(study, family, seed) for family in FAMILIES]
+
+
+def taught(
+    study: "Study",
+    system: str,
+    objective: dict[str, Any],
+    teachers_of: Callable[[int], Sequence[Run]],
+    group: str,
+    seed: int,
+    first: int,
+    family: str = STUDENT,
+) -> Run:
+    """A base model for which distillation takes the place of the adapt step.
+
+    teachers_of: seed → the runs that teach it.  first: of the seeds, for the search of its settings.
+    """
+
+    def make(seed: int) -> Run:
+        return adapted(study, system, family, "base", objective, seed, group, teachers_of(seed))
+
+    return with_search(study, system, make, seed, first)
+
+
+def shape(study: "Study", layers: int = 1, heads: int = HEADS) -> dict[str, Any]:
+    """Of a model with heads: each has so many of its layers, the body has the others."""
+    return {"body": study.mhs.body + 1 - layers, "heads": heads, "combine": study.mhs.combine}
+
+
+def mhs(study: "Study", system: str, seed: int, layers: int = 1, heads: int = HEADS) -> Run:
+    """The multiple-heads student: head i learns from teacher i, in turn where there are more heads than teachers."""
+
+    def teachers_of(seed: int) -> list[Run]:
+        every = three(study, seed)
+        return [every[i % len(every)] for i in range(heads)]
+
+    objective = {**distilling(study, "per_head"), "mhs": shape(study, layers, heads)}
+    return taught(study, system, objective, teachers_of, "students", seed, study.seeds[0])
+
+
+def hydra(study: "Study", seed: int) -> Run:
+    """Row 13: the model with heads, taught by untaught base models of its own family that differ by seed."""
+    objective = {**distilling(study, "per_head"), "mhs": shape(study)}
+    alike = hydra_teachers(study)
+    return taught(study, "hydra/3h1", objective, lambda _: alike, "students", seed, study.seeds[0])
+
+
+def hydra_teachers(study: "Study") -> list[Run]:
+    """Those of row 6, and where the study has fewer seeds than heads, more of them."""
+    further = range(max(study.seeds) + 1, max(study.seeds) + HEADS)
+    seeds = [*study.seeds, *further][:HEADS]
+    systems_ = [f"base/{STUDENT}" if seed in study.seeds else f"hydra-teacher/{STUDENT}" for seed in seeds]
+    return [adapted_alone(study, system, STUDENT, "base", seed) for system, seed in zip(systems_, seeds, strict=True)]
+
+
+def ensemble(study: "Study", name: str, seed: int) -> Run:
+    """Rows 10-12, whose weights are tuned on dev; and the plain mean of the three teachers."""
+    if name == "teachers":
+        return combined(study, "ensemble/teachers", three(study, seed), seed, "teachers", {"combine": "mean"})
+    members = {
+        "base": [base(study, family, seed) for family in FAMILIES],
+        "kd": [student(study, family, family, seed) for family in FAMILIES],
+        "distilled": [student(study, STUDENT, family, seed) for family in FAMILIES],
+    }
+    return combined(study, f"ensemble/{name}", members[name], seed, "students")
+
+
+def strategy(study: "Study", system: str, seed: int) -> Run:
+    """The rows of Table 3 that are not in Table 2, and the student of the teachers' mean (section 3.2)."""
+    heads = {"mhs": {**shape(study), "perturb": study.mhs.perturb}}  # equal heads of one loss would stay equal
+    objectives = {
+        f"kd/{STUDENT}-sum": distilling(study, "kd_sum"),
+        f"kd/{STUDENT}-robin": distilling(study, "kd_round_robin"),
+        f"kd/{STUDENT}-from-ensemble": distilling(study, "kd"),
+        "mhs/3h1-no-teacher": {"loss": "ce_per_head", **heads},
+        "mhs/3h1-one-teacher": {**distilling(study, "per_head"), **heads},
+    }
+
+    def teachers_of(seed: int) -> list[Run]:
+        if system == "mhs/3h1-no-teacher":
+            return []
+        if system == "mhs/3h1-one-teacher":
+            return one_of(study, STUDENT, seed) * HEADS
+        if system.endswith("-from-ensemble"):
+            return [ensemble(study, "teachers", seed)]
+        return three(study, seed)
+
+    return taught(study, system, objectives[system], teachers_of, "strategies", seed, study.grid_seeds[0])
+
+
+def of_kind(study: "Study", twin: str, seed: int) -> Run:
+    """The twin, taught by a transformer and two list-wise models over words, whose scores are calibrated first."""
+    from as2lib.papers.cosinet import systems as cosinet
+
+    losses = {"mhs/3h1": "per_head", f"kd/{STUDENT}-sum": "kd_sum", f"kd/{STUDENT}-robin": "kd_round_robin"}
+    objective = {**distilling(study, losses[twin]), "calibration": "platt"}
+    if twin == "mhs/3h1":
+        objective["mhs"] = shape(study)
+
+    def teachers_of(seed: int) -> list[Run]:
+        words = [cosinet.fit(study, *system.split("/"), seed) for system in WORD_TEACHERS]
+        return [teacher(study, STUDENT, seed), *words]
+
+    return taught(study, f"{twin}-of-kinds", objective, teachers_of, "kinds", seed, study.grid_seeds[0])

@@ -1,22 +1,32 @@
-"""The encoders of the CERBERUS paper at their true sizes, with random weights; knows no data and no study."""
+"""The rows of Tables 4 and 5 at the paper's true sizes, with random weights: parameters and operations, counted, and
+measured time.  Knows no data, no scores and no run.
+"""
 
 import re
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
-import torch
-from transformers import AutoConfig, PretrainedConfig, PreTrainedModel
-from transformers.initialization import no_init_weights
+import numpy
+import pandas
 
-from as2lib.models.cross_encoder import build
-from as2lib.models.mhs import MHSConfig
+from as2lib.metrics import cost
+from as2lib.study import results
 
-# The fields of the published checkpoints' configurations: ELECTRA discriminators, RoBERTa, ALBERT v2.
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel
+
+    from as2lib.study.params import Latency
+
+# The fields of the published checkpoints' configurations: ELECTRA discriminators, RoBERTa, ALBERT v2 (large: XXLARGE).
 ENCODERS = {
     ("electra", "base"): {"hidden_size": 768, "embedding_size": 768, "num_hidden_layers": 12},
     ("electra", "large"): {"hidden_size": 1024, "embedding_size": 1024, "num_hidden_layers": 24},
     ("roberta", "base"): {"hidden_size": 768, "num_hidden_layers": 12},
     ("roberta", "large"): {"hidden_size": 1024, "num_hidden_layers": 24},
     ("albert", "base"): {"hidden_size": 768, "embedding_size": 128, "num_hidden_layers": 12},
-    ("albert", "large"): {"hidden_size": 4096, "embedding_size": 128, "num_hidden_layers": 12},  # XXLARGE
+    ("albert", "large"): {"hidden_size": 4096, "embedding_size": 128, "num_hidden_layers": 12},
 }
 VOCABULARY = {
     "electra": {"vocab_size": 30522, "max_position_embeddings": 512, "type_vocab_size": 2},
@@ -28,9 +38,14 @@ WEIGHT = 0.03  # at most, about as wide as the encoders' own initial range
 STUDENT = ("electra", "base")
 ONE_EACH = [(family, "base") for family in VOCABULARY]
 ENSEMBLES = {"ensemble/base": ONE_EACH, "ensemble/kd": ONE_EACH, "ensemble/distilled": [STUDENT] * 3}
+REFERENCE = "base/electra"  # ratios are to this row, the student's own base model
+TWIN = "base/roberta"  # a model of its shape: what sets their times apart is noise
+Times = dict[
+    str, dict[str, Any]
+]  # row → `seconds`, a batch in each turn, and where: the other fields of `cost.Latency`
 
 
-def members(row: str) -> list[PretrainedConfig]:
+def members(row: str) -> "list[PretrainedConfig]":
     """The models that run, one after another, for a row of the paper's tables, by the name of its runs.
 
     row: such as `teacher/albert` (large), `base/albert`, `kd/albert`, `ensemble/distilled`, or `mhs/3h2`: three heads
@@ -39,6 +54,8 @@ def members(row: str) -> list[PretrainedConfig]:
     if row in ENSEMBLES:
         return [encoder(*member) for member in ENSEMBLES[row]]
     if shape := re.fullmatch(r"(?:mhs|hydra)/(\d+)h(\d+)", row):
+        from as2lib.models.mhs import MHSConfig
+
         heads, depth = map(int, shape.groups())
         backbone = encoder(*STUDENT)
         return [MHSConfig(backbone, backbone.num_hidden_layers - depth, heads)]
@@ -49,18 +66,25 @@ def members(row: str) -> list[PretrainedConfig]:
     return [encoder(family, size)]
 
 
-def encoder(family: str, size: str) -> PretrainedConfig:
+def encoder(family: str, size: str) -> "PretrainedConfig":
     """A published encoder's configuration, by family and by size, base or large."""
+    from transformers import AutoConfig
+
     width = ENCODERS[family, size]["hidden_size"]
     fields = {"intermediate_size": 4 * width, "num_attention_heads": width // HEAD_UNITS}
     return AutoConfig.for_model(family, **VOCABULARY[family], **ENCODERS[family, size], **fields)
 
 
-def build_members(row: str, device: str) -> list[PreTrainedModel]:
+def build_members(row: str, device: str) -> "list[PreTrainedModel]":
     """The models of a row; on the device "meta" they have shapes and no weights.
 
     Every weight takes the same uniform random numbers: an initialisation of its own would take longer than some passes.
     """
+    import torch
+    from transformers.initialization import no_init_weights
+
+    from as2lib.models.cross_encoder import build
+
     with torch.device(device), no_init_weights():
         models = [build(config).eval() for config in members(row)]
     weights = [weight.detach() for model in models for weight in model.parameters()]
@@ -68,3 +92,144 @@ def build_members(row: str, device: str) -> list[PreTrainedModel]:
     for weight in weights:
         weight.copy_(noise[: weight.numel()].view_as(weight))
     return models
+
+
+# ---------------------------------------------------------------- counted
+
+
+@cache
+def parameters(row: str) -> int:
+    """Of all the models of a row."""
+    return sum(map(cost.parameters, build_members(row, "meta")))
+
+
+def operations(row: str, tokens: float, first_token: bool = True) -> float:
+    """Floating point operations of one pair, in all the models of a row, from their sizes.
+
+    first_token: whether last layers compute the first token alone, as ours do, or every token, as the paper draws them.
+    """
+    total = 0.0
+    for config in members(row):
+        heads, body = getattr(config, "heads", 1), getattr(config, "body", None)
+        sizes = config.backbone if hasattr(config, "heads") else config
+        total += cost.encoder_flops(sizes, tokens, first_token=first_token, body=body, heads=heads)
+    return total
+
+
+def counted(table: str, tokens: float) -> pandas.DataFrame:
+    """One row a row of "table4" or "table5", index its run: what it costs, beside the published parameters.
+
+    more %: our parameters over the published ones.  ×: operations over those of ELECTRA-BASE with the same last layers;
+    of every token: with last layers as the paper draws them.
+    """
+    paper = results.published("cerberus", table)
+    paper.columns = paper.columns.get_level_values(0)
+    names, rows = model_names(), []
+    for run, row in paper.iterrows():
+        ours = parameters(run)
+        values = {
+            "model": names[run],
+            "parameters": ours,
+            "published parameters": 1e6 * row["parameters_M"],
+            "more %": 100 * (ours / 1e6 / row["parameters_M"] - 1),
+            "weights MB": 4 * ours / 2**20,
+            "GFLOPs a pair": operations(run, tokens) / 1e9,
+            "operations ×": operations(run, tokens) / operations(REFERENCE, tokens),
+            "of every token ×": operations(run, tokens, False) / operations(REFERENCE, tokens, False),
+        }
+        rows.append(values)
+    return pandas.DataFrame(rows, index=paper.index.rename("run"))
+
+
+def model_names() -> dict[str, str]:
+    """Row → what the paper calls it: "ELECTRA-BASE", or of Table 4 its shape, "B10 3H2"."""
+    shapes = results.published("cerberus", "table4")
+    return {**dict(shapes["configuration"]), **dict(results.published("cerberus", "table5")["model"])}
+
+
+def published_times() -> pandas.DataFrame:
+    """Table 5 by run: `latency` in the paper's unit, " ±", and `published ×`, as a ratio to ELECTRA-BASE."""
+    table = results.published("cerberus", "table5")
+    return table.assign(**{"published ×": table["latency"] / table.loc[REFERENCE, "latency"]})
+
+
+def implied_speed(tokens: float) -> pandas.DataFrame:
+    """Table 5's times as TFLOP/s, if their unit were microseconds, as printed, or milliseconds, a pair.  index: run."""
+    paper = results.published("cerberus", "table5")
+    each = pandas.Series({run: operations(run, tokens, False) for run in paper.index})
+    columns = {"model": paper["model"], "published": paper["latency"], "published ±": paper["latency ±"]}
+    columns |= {"TFLOP/s if µs": each / (1e-6 * paper["latency"]) / 1e12}
+    columns |= {"TFLOP/s if ms": each / (1e-3 * paper["latency"]) / 1e12}
+    return pandas.DataFrame(columns)
+
+
+# ---------------------------------------------------------------- measured
+
+
+def measure(settings: "Latency", rows: Sequence[str] = ()) -> Times:
+    """The time of a forward pass for each of the rows (default: those of the settings), on the GPU if there is one.
+
+    Rows take turns, so that a busy minute falls on all of them: each repeat builds every row once, lets it warm up and
+    takes the mean of two passes.  One row at a time is in memory.
+    Weights are random, in float32; token ids are too, from a fixed seed, and are on the device before the clock starts.
+    Raises ValueError for a row that the paper's Tables 4 and 5 do not have.
+    """
+    import torch
+
+    known = {*results.published("cerberus", "table4").index, *results.published("cerberus", "table5").index}
+    rows = rows or settings.rows
+    if wrong := sorted({*rows} - known):
+        raise ValueError(f"latency.rows: expected some of {', '.join(sorted(known))}; got {', '.join(wrong)}")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    times: Times = {row: {"seconds": []} for row in rows}
+    generator = torch.Generator().manual_seed(0)
+    smallest = min(fields["vocab_size"] for fields in VOCABULARY.values())
+    ids = torch.randint(5, smallest, (settings.batch, settings.tokens), generator=generator).to(device)
+    for _, row in product(range(settings.repeats), rows):
+        with torch.random.fork_rng():
+            models = build_members(row, device)
+        time = cost.latency(models, {"input_ids": ids}, repeats=2)._asdict()
+        times[row]["seconds"].append(time["mean"])
+        times[row] |= {name: time[name] for name in ("batch", "tokens", "device", "threads")}
+        del models
+    return times
+
+
+def measure_single(settings: "Latency") -> Times:
+    """The time of a single request, one pair a pass, for ELECTRA-BASE, its twin and the shapes of Table 4."""
+    rows = [REFERENCE, TWIN, *results.published("cerberus", "table4").index]
+    return measure(settings.model_copy(update={"batch": 1}), rows)
+
+
+def question(settings: "Latency") -> dict[str, Any]:
+    """What decides a measurement, so that one that was made otherwise is made anew."""
+    return {**settings.model_dump(), "order": "rows take turns", "last layer": "first token"}
+
+
+def times_table(times: Times) -> pandas.DataFrame:
+    """Milliseconds a pair of each measured row, and time and operations as ratios to ELECTRA-BASE, index run.
+
+    Times are medians over turns, those of "time ×" of the ratio within a turn; " ±": half the interquartile range.
+    """
+    seconds = pandas.DataFrame({row: time["seconds"] for row, time in times.items()})  # a row a turn
+    each = 1000 * seconds / [time["batch"] for time in times.values()]
+    ratio = each.div(each.get(REFERENCE, pandas.Series(numpy.nan, each.index)), axis=0)
+    table = {}
+    for name, turns in {"ms a pair": each, "time ×": ratio}.items():
+        table[name] = turns.median()
+        table[f"{name} ±"] = (turns.quantile(0.75) - turns.quantile(0.25)) / 2
+    tokens = {row: time["tokens"] for row, time in times.items()}
+    counts = {row: operations(row, n) / operations(REFERENCE, n) for row, n in tokens.items()}
+    times_ = pandas.DataFrame(table).assign(**{"operations ×": pandas.Series(counts)}).rename_axis("run")
+    times_.insert(0, "model", [model_names()[row] for row in times_.index])
+    return times_
+
+
+def table5(times: Times) -> pandas.DataFrame:
+    """`times_table` beside the published times, in the paper's order; a row that did not run has no time."""
+    paper = published_times()
+    table = times_table(times).reindex(paper.index).assign(model=paper["model"])
+    tokens = next(iter(times.values()))["tokens"]
+    base = operations(REFERENCE, tokens)
+    table["operations ×"] = [operations(run, tokens) / base for run in paper.index]
+    return table.assign(published=paper["latency"], **{"published ×": paper["published ×"]}).rename_axis("run")

@@ -1,11 +1,11 @@
-"""The catalogue of the Cosinet paper: every system of its tables, said once; their runs are in `plan`."""
+"""The systems of the Cosinet paper: two encoders of words, six ways to learn from a list, and what order is worth."""
 
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from as2lib.papers.cerberus import longer
-from as2lib.papers.cerberus.systems import TRIVIAL
-from as2lib.runs.run import System
+from as2lib.papers.building import splits, vocabulary
+from as2lib.papers.cerberus.systems import trivial
+from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -13,49 +13,120 @@ if TYPE_CHECKING:
 # Row of Table 4 → (its label behind the encoder's, unit of a batch, rank RNN, bidirectional)
 SHAPES = {
     "point": ("", "pair", None, False),
-    "list": (" list", "question", None, False),
-    "rnn": (" list + RNN", "question", "rnn", False),
-    "birnn": (" list + BiRNN", "question", "rnn", True),
-    "lstm": (" list + LSTM", "question", "lstm", False),
-    "bilstm": (" list + BiLSTM", "question", "lstm", True),
+    "list": (" list-wise", "question", None, False),
+    "rnn": (" + RNN", "question", "rnn", False),
+    "birnn": (" + BiRNN", "question", "rnn", True),
+    "lstm": (" + LSTM", "question", "lstm", False),
+    "bilstm": (" + BiLSTM", "question", "lstm", True),
 }
-ENCODERS = {  # label in tables, name in figures, model in a run's spec
-    "cosinet": ("Cosinet", "Cosinet", "cosinet"),
-    "ca": ("CA", "Compare-Aggregate", "compare_aggregate"),
-}
+ENCODERS = {"cosinet": ("Cosinet", "cosinet"), "ca": ("Compare-Aggregate", "compare_aggregate")}  # label, model
 UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
 SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
 FIRST, SECOND = "cosinet/birnn", "mhs/3h1"  # a cheap ranker before an expensive one
-UPPER = "base/electra"  # the encoder transferred and fine-tuned
-PLAIN = "direct/electra-base"  # the encoder only fine-tuned, as the paper's BERT
-MODELS = [
-    System(f"{encoder}/{shape}", label + behind, name)
-    for encoder, (label, name, _) in ENCODERS.items()
-    for shape, (behind, *_) in SHAPES.items()
-]
+FINE_TUNED = (
+    "base/electra",
+    "direct/electra-base",
+)  # the encoder with a transfer step, and without, as the paper's BERT
 # A model, and the same without a piece: the list-wise loss, relatedness, the rank RNN, its direction, gate and encoder.
-PIECES = [("cosinet/list", "cosinet/point"), *((prefix, f"{prefix}-unrelated") for prefix in UNRELATED)]
-PIECES += [(f"{encoder}/birnn", f"{encoder}/{other}") for encoder in ENCODERS for other in ("list", "rnn")]
-PIECES += [*((f"{encoder}/lstm", f"{encoder}/rnn") for encoder in ENCODERS), ("cosinet/birnn", "ca/birnn")]
+PIECES = [
+    ("cosinet/list", "cosinet/point"),
+    ("cosinet/list", "cosinet/list-unrelated"),
+    ("cosinet/birnn", "cosinet/birnn-unrelated"),
+    ("cosinet/birnn", "cosinet/list"),
+    ("cosinet/birnn", "cosinet/rnn"),
+    ("ca/birnn", "ca/list"),
+    ("ca/birnn", "ca/rnn"),
+    ("cosinet/lstm", "cosinet/rnn"),
+    ("ca/lstm", "ca/rnn"),
+    ("cosinet/birnn", "ca/birnn"),
+]
 
 
-def fine_tuned(study: "Study") -> list[System]:
-    """The encoder, with a transfer step and without; then the same trained longer, where the study has them."""
-    upper = System(UPPER, f"fine-tuned {study.label('electra', 'base')}")
-    found = [upper, System(PLAIN, f"{upper.label}, without transfer")]
-    trained = [replace(one, prefix=longer.BEFORE + one.prefix, label=one.label + longer.ADDED) for one in found]
-    return found + [one for one in trained if one.prefix in longer.called(study)]
+def systems(study: "Study") -> list[System]:
+    """Every system of this paper; none where the study has no section for it."""
+    if not study.cosinet:
+        return []
+    return [*table4(study), *unrelated(study), *shuffled(study)]
 
 
-def two(study: "Study") -> list[str]:
-    """A cheap ranker and the expensive one behind it, which is trained longer where the study has it so."""
-    return [FIRST, longer.twin(study, SECOND)]
+def notebooks(study: "Study") -> list[Notebook]:
+    if not study.cosinet:
+        return []
+    question = "How far does a million parameters go?"
+    others = [study.systems[name] for name in (*FINE_TUNED, SECOND) if name in study.systems]
+    return [Notebook("09_cosinet", question, "Cosinet, Tables 2 to 6", (*trivial(study), *systems(study), *others))]
 
 
-def systems(study: "Study") -> dict[str, System]:
-    """Run prefix → system: Table 4's rows from the trivial rankers to the fine-tuned encoder, and what others add."""
-    rows = {system.prefix: system for system in [*TRIVIAL, *MODELS, *fine_tuned(study)]}
-    added = [System(f"{prefix}-unrelated", f"{rows[prefix].label}, no relatedness") for prefix in UNRELATED]
-    added += [System(f"shuffled/{prefix}", f"{rows[prefix].label}, random order") for prefix in SHUFFLED]
-    added += [System(two(study)[-1], "multiple-heads student", short="MHS")]
-    return rows | {system.prefix: system for system in added}
+def table4(study: "Study") -> list[System]:
+    """The twelve models of Table 4."""
+    return [
+        System(f"{encoder}/{shape}", label + SHAPES[shape][0], encoder, partial(fit, study, encoder, shape), seeds)
+        for encoder, (label, _) in ENCODERS.items()
+        for shape in SHAPES
+        if (seeds := seeds_of(study, encoder))
+    ]
+
+
+def unrelated(study: "Study") -> list[System]:
+    """Cosinet without its relatedness features, one seed each."""
+    labels = {system.run: system.label for system in table4(study)}
+    found = []
+    for run in UNRELATED:
+        encoder, shape = run.split("/")
+        make = partial(fit, study, encoder, shape, related=False)
+        label = f"{labels[run]}, no relatedness"
+        found.append(System(f"{run}-unrelated", label, encoder, make, tuple(study.grid_seeds)))
+    return found
+
+
+def shuffled(study: "Study") -> list[System]:
+    """The same trained models where the candidates come in a random order: what they lose is what order told them."""
+    labels = {system.run: system.label for system in table4(study)}
+    return [
+        System(
+            f"shuffled/{run}",
+            f"{labels[run]}, random order",
+            run.split("/")[0],
+            partial(over_shuffled, study, run),
+            seeds_of(study, run.split("/")[0]),
+        )
+        for run in SHUFFLED
+    ]
+
+
+def seeds_of(study: "Study", encoder: str) -> tuple[int, ...]:
+    """Compare-Aggregate may have fewer: it takes several times as long."""
+    return tuple((encoder == "ca" and study.cosinet.ca_seeds) or study.cosinet.seeds)
+
+
+def fit(study: "Study", encoder: str, shape: str, seed: int, related: bool = True) -> Run:
+    """One cell of Table 4, `cosinet/birnn/seed-0`; without relatedness, `cosinet/birnn-unrelated/seed-0`."""
+    settings = study.cosinet
+    _, unit, rank_rnn, bidirectional = SHAPES[shape]
+    listwise = (encoder == "ca" and settings.ca_listwise) or settings.listwise
+    training = settings.pointwise if unit == "pair" else listwise
+    vectors = settings.vectors.model_dump(exclude_none=True)
+    words = {
+        "vectors": vectors,
+        "type": ENCODERS[encoder][1],
+        "hidden": settings.hidden,
+        "dropout": settings.dropout,
+        "rank_rnn": rank_rnn,
+        "bidirectional": bidirectional,
+    }
+    if not related:
+        words["related"] = False
+    loss = "bce" if unit == "pair" else "listwise_kl"
+    spec = {"loss": loss, "unit": unit, "words": words, "training": training.model_dump(exclude_none=True)}
+    data = splits(study.data.target)
+    if vectors["source"] == "ppmi":
+        data["vocabulary"] = vocabulary(study)
+    name = f"{encoder}/{shape}{'' if related else '-unrelated'}/seed-{seed}"
+    return Run(name, "fit", spec, data, seed, encoder, precision=settings.precision)
+
+
+def over_shuffled(study: "Study", run: str, seed: int) -> Run:
+    encoder, shape = run.split("/")
+    model = fit(study, encoder, shape, seed)
+    data = {"test": tuple(study.data.target.test)}
+    return Run(f"shuffled/{model.name}", "shuffled", {}, data, seed, model.group, {"model": (model,)})

@@ -4,22 +4,14 @@ The proof (section 3.1.2) takes Condorcet's jury theorem, which needs voters tha
 Letters: m pairs · n teachers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from as2lib.metrics.ranking import Values
-from as2lib.papers.govern.systems import systems
-from as2lib.runs.wording import number, signed, some
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
-
-WEAK = 0.3  # a rank correlation below says no direction: groups overlap, and of 13 teachers one has an error of 0.29
+Values = Sequence[float] | np.ndarray | pd.Series
 
 
 def premise(label: Values, teachers: Sequence[Values], student: Values | float = 0.5) -> pd.Series:
@@ -42,12 +34,19 @@ def premise(label: Values, teachers: Sequence[Values], student: Values | float =
     mean = np.sign(scores.mean(axis=0) - student) == wanted
     vote = np.where(verdict == 0, mean, verdict == wanted)
     by_label = []
-    for own in (label == 0, label == 1):
-        right = (pulls == wanted)[:, own]
+    for of_label in (label == 0, label == 1):
+        right = (pulls == wanted)[:, of_label]
         teacher = right.mean()
+        shares = pd.DataFrame(
+            {
+                "vote": vote,
+                "mean": mean,
+                "vote alone": vote & ~mean,
+                "mean alone": mean & ~vote,
+                "drawn": verdict == 0,
+            }
+        )[of_label].mean()
         independent = {"correlation": _correlation(right), "condorcet": condorcet(len(right), teacher)}
-        shares = {"vote": vote, "mean": mean, "vote alone": vote & ~mean, "mean alone": mean & ~vote}
-        shares = pd.DataFrame(shares | {"drawn": verdict == 0})[own].mean()
         by_label.append({"teacher": teacher, **independent, **shares})
     return pd.DataFrame(by_label).mean()  # a correlation that only one label has is that label's
 
@@ -65,50 +64,15 @@ def _correlation(right: np.ndarray) -> float:
     return np.corrcoef(varied)[np.triu_indices(len(varied), 1)].mean() if len(varied) > 1 else np.nan
 
 
-def premises(study: "Study", kinds: Sequence[str], student: Values | float = 0.5) -> pd.DataFrame:
-    """`premise` of every three teachers of these kinds, in percent, seen from a student's scores, or an undecided one.
+def groups(teachers: Mapping[str, pd.DataFrame], student: Values | float = 0.5, size: int = 3) -> pd.DataFrame:
+    """`premise` of every three teachers, in percent, seen from a student's scores, or from an undecided one.
 
-    A run that is there under two names counts once.  One row a group; `lead`: that of the vote over the mean, in
-    points; the correlation stays within [-1, 1].
+    teachers: short name → scored pairs.  One row a group; `lead`: that of the vote over the mean, in points; the
+    correlation stays within [-1, 1].
     """
-    jury = {}
-    for system in (one for one in systems(study).values() if one.kind in kinds):
-        run = study.runs(system.prefix)[0]
-        jury.setdefault(run.identity, (system.short, run.scores()))
-    found = {}
-    for group in combinations(jury.values(), min(3, len(jury))):
-        called, scores = zip(*group, strict=True)
-        found[" + ".join(called)] = premise(scores[0]["label"], [one["score"] for one in scores], student)
-    found = 100 * pd.DataFrame(found).T.rename_axis("teachers")
-    return found.assign(correlation=found["correlation"] / 100, lead=found["vote"] - found["mean"])
-
-
-def votes(study: "Study") -> pd.DataFrame:
-    """`premises` of the teachers of growing size, seen from an undecided student and from the student of the mean."""
-    seen = {"an undecided student": 0.5, "the student of the mean": study.runs("govern/mean")[0].scores()["score"]}
-    found = pd.concat({of: premises(study, ["teacher"], one) for of, one in seen.items()}, names=["seen from"])
-    return found.reset_index("seen from").drop(columns=["drawn", "lead"])
-
-
-def sentences_premise(groups: pd.DataFrame) -> list[str]:
-    """Where the vote leads the mean, and what its lead goes along with.  groups: one row a group of teachers."""
-    mean, ahead = groups.mean(), (groups["lead"] > 0).sum()
-    alike, accurate = groups.rank().corr().loc["lead", ["correlation", "teacher"]]
-    found = [
-        f"Whether one teacher is right correlates at {number(mean['correlation'], 2)} with whether another is "
-        f"(independent teachers: 0). Right on the pairs: the vote of three {number(mean['vote'])} %, their mean "
-        f"{number(mean['mean'])} %, a single one of them {number(mean['teacher'])} %, that of three independent ones "
-        f"as accurate {number(mean['condorcet'])} %.",
-        f"The vote is right where the mean is wrong on {number(mean['vote alone'], 2)} % of the pairs, the mean where "
-        f"the vote is wrong on {number(mean['mean alone'], 2)} %; the vote is ahead in "
-        f"{some(ahead, len(groups), 'groups of three')}.",
-        f"The vote's lead over the mean {_moves(alike)} as teachers become more alike (rank correlation "
-        f"{signed(alike, 2)}), and {_moves(accurate)} as they become more accurate ({signed(accurate, 2)}).",
-    ]
-    return found if len(groups) > 9 else found[:2]  # fewer groups share too many teachers for a correlation
-
-
-def _moves(correlation: float) -> str:
-    if pd.isna(correlation):
-        return "is not known to move"
-    return "hardly changes" if abs(correlation) < WEAK else "grows" if correlation > 0 else "shrinks"
+    rows = {}
+    for names in combinations(teachers, min(size, len(teachers))):
+        tables = [teachers[name] for name in names]
+        rows[" + ".join(names)] = premise(tables[0]["label"], [table["score"] for table in tables], student)
+    table = 100 * pd.DataFrame(rows).T.rename_axis("teachers")
+    return table.assign(correlation=table["correlation"] / 100, lead=table["vote"] - table["mean"])

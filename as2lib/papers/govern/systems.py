@@ -1,67 +1,237 @@
-"""GOVERN's catalogue: every system of its notebook by the prefix of its runs, and what tables and figures call it."""
+"""GOVERN's systems: teachers of growing size, their ensembles, and students that hear a mean or a vote of them."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from as2lib.runs.run import System
+from as2lib.papers.building import best_trivial, budget, scored, splits, transferred, vocabulary
+from as2lib.papers.cerberus.systems import trivial
+from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
+    from as2lib.study.params import Encoder, Training
 
-BASELINE = "lexical/overlap_then_rank"
-OF_THE_SIZE = "teacher of the student's size"  # what claims call it: which of them it is depends on the study
+FOLDS = 10  # every teacher learns from nine of ten folds of the labelled questions (sections 4.2 and 4.6)
 TABLE_4 = 5  # its number of teachers
 ALIKE = 2  # up to so many teachers the vote is the mean: two that agree both count, and so do two that do not
-NO_LABELS = "student, no labels"
-TABLE_2 = ("trivial", "teacher", "ensemble", NO_LABELS, "then labels")  # its kinds of systems
-STUDENTS = {"mean": "the mean", "lr": "the logistic regression", "govern": "GOVERN"}  # without labels: name → of whom
-AGAIN, LONGER = ("mean", "govern"), "-longer"  # those that may learn for longer too; the end of their names
+TEACHERS, STUDENTS, ABLATION = "govern-teachers", "govern", "govern"  # groups of fits
 
 
-def systems(study: "Study") -> dict[str, System]:
-    """Run prefix → system, in the order of Table 2; then those of the ablation, where the study has one.
+def systems(study: "Study") -> list[System]:
+    """Every system of this paper; none where the study has no section for it."""
+    if study.govern is None:
+        return []
+    return [*table2(study), *ablation(study), *heads(study)]
 
-    Short names of teachers: T1, T2, … of growing size, and F1, F2, … that differ by fold.
+
+def notebooks(study: "Study") -> list[Notebook]:
+    if study.govern is None:
+        return []
+    question = "Can teachers vote on each sample?"
+    reproduces = "GOVERN, Tables 1 to 4 and Figure 2"
+    return [Notebook("10_govern", question, reproduces, (*trivial(study), *systems(study)))]
+
+
+def table2(study: "Study") -> list[System]:
+    """Table 2: teachers, ensembles, students without labels, and students that go on with them.
+
+    Beyond it CA-MKD without its cross entropy, which GOVERN-CA has not either.
     """
-    given, ablation = study.govern, study.govern.ablation
-    sizes = [encoder.label(study) for encoder in given.teachers]
-    again, length = (AGAIN, f", {given.longer_fit.length}") if given.longer_fit else ((), "")
-    found = [
-        System(BASELINE, "WO+RR (trivial baseline)", "trivial"),
-        *(System(f"govern/teacher-{n}", f"teacher {n}: {size}", "teacher", f"T{n}") for n, size in enumerate(sizes, 1)),
-        System("govern/mean-ensemble", "mean of the teachers", "ensemble"),
-        System("govern/lr-ensemble", "logistic regression of the teachers", "ensemble"),
-        *(System(f"govern/{name}", f"student of {whom}", NO_LABELS) for name, whom in STUDENTS.items()),
-        *(System(f"govern/{name}{LONGER}", f"student of {STUDENTS[name]}{length}", NO_LABELS) for name in again),
-        System("govern/ca-mkd", "GOVERN, then CA-MKD on labels", "then labels"),
-        System("govern/govern-ca", "GOVERN, then GOVERN-CA on labels", "then labels"),
-        System("govern/ca-mkd-without-ce", "GOVERN, then CA-MKD without its cross entropy", "then labels"),
+    seeds = tuple(study.govern.seeds or study.seeds)
+    students = {
+        "mean": "student of the mean",
+        "lr": "student of the logistic regression",
+        "govern": "student of the vote (GOVERN)",
+    }
+    labelled = {
+        "ca-mkd": "GOVERN, then CA-MKD on labels",
+        "govern-ca": "GOVERN, then GOVERN-CA on labels",
+        "ca-mkd-without-ce": "GOVERN, then CA-MKD without cross entropy",
+    }
+    teachers = [
+        System(f"govern/teacher-{n}", f"teacher {n}: {label(study, encoder)}", "teacher", partial(teacher, study, n))
+        for n, encoder in enumerate(study.govern.teachers, 1)
     ]
-    if ablation:
-        folds, points = range(1, max(*ablation.teachers, TABLE_4) + 1), sorted({*ablation.teachers, TABLE_4})
-        found += [
-            *(System(f"govern/fold-{n}", "the replaced teacher", "fold", f"F{n}") for n in folds),
-            System("govern/worse-teacher", "the worse teacher", "worse"),
-            *(System(f"govern/mean-of-{n}", f"mean of {n} teachers", "mean") for n in ablation.teachers),
-            *(System(f"govern/govern-of-{n}", f"GOVERN with {n} teachers", "GOVERN") for n in points if n > ALIKE),
-            System("govern/one-better", "one replaced by a much better one", "one replaced"),
-            System("govern/one-worse", "one replaced by a much worse one", "one replaced"),
-            System("govern/heads-teacher", "a teacher a head", "heads"),
-            System("govern/heads-govern", "a vote a head", "heads"),
-        ]
-    return {system.prefix: system for system in found}
+    return [
+        *teachers,
+        System("govern/mean-ensemble", "mean of the teachers", "ensemble", partial(ensemble, study, "mean")),
+        System("govern/lr-ensemble", "logistic regression of the teachers", "ensemble", partial(ensemble, study, "lr")),
+        *(System(f"govern/{n}", text, "no labels", partial(student, study, n), seeds) for n, text in students.items()),
+        *(System(f"govern/{n}", text, "labels", partial(adapted, study, n), seeds) for n, text in labelled.items()),
+    ]
 
 
-def trained_longer(study: "Study") -> dict[str, str]:
-    """The prefixes of the students that learn from the pool for longer, too → those of their longer fits."""
-    return {f"govern/{name}": f"govern/{name}{LONGER}" for name in AGAIN} if study.govern.longer_fit else {}
+def ablation(study: "Study") -> list[System]:
+    """Figure 2 and Table 4: teachers of one size on nine folds of ten, and students that hear 1 to 10 of them."""
+    if (given := study.govern.ablation) is None:
+        return []
+    seeds = tuple(study.govern.seeds or study.seeds)
+    found = [
+        System(f"govern/fold-{n}", f"teacher without fold {n}", "fold", partial(fold, study, n))
+        for n in range(1, max(*given.teachers, TABLE_4) + 1)
+    ]
+    found.append(System("govern/worse-teacher", "the worse teacher", "worse", partial(worse, study)))
+    for n in given.teachers:
+        make = partial(hearing, study, f"mean-of-{n}", "mean_ensemble", n)
+        found.append(System(f"govern/mean-of-{n}", f"mean of {n} teachers", "mean", make, seeds))
+    for n in sorted({*given.teachers, TABLE_4}):
+        if n > ALIKE:  # up to there the student of the mean serves both
+            make = partial(hearing, study, f"govern-of-{n}", "govern", n)
+            found.append(System(f"govern/govern-of-{n}", f"vote of {n} teachers", "vote", make, seeds))
+    for name in ("better", "worse"):
+        make = partial(hearing, study, f"one-{name}", "govern", TABLE_4)
+        label_ = f"one replaced by a much {name} one"
+        found.append(System(f"govern/one-{name}", label_, "one replaced", make, seeds))
+    return found
 
 
-def students(study: "Study") -> list[str]:
-    """The prefixes of the students of Table 2, those that learn from labels, too, among them."""
-    return [prefix for prefix, system in systems(study).items() if system.kind in TABLE_2[3:]]
+def heads(study: "Study") -> list[System]:
+    """Beyond the paper: a head for each teacher, which learns from it alone, or from the vote of the others."""
+    if not study.govern.ablation:
+        return []
+    seeds = tuple(study.grid_seeds)
+    return [
+        System("govern/heads-teacher", "a teacher a head", "heads", partial(headed, study, "teacher"), seeds),
+        System("govern/heads-govern", "a vote a head", "heads", partial(headed, study, "govern"), seeds),
+    ]
 
 
-def teacher_of_the_size(study: "Study") -> str | None:
-    """The first teacher with the student's encoder, by the prefix of its run; none where there is none."""
-    places = [n for n, encoder in enumerate(study.govern.teachers, 1) if encoder == study.govern.student]
-    return f"govern/teacher-{places[0]}" if places else None
+def baseline(study: "Study") -> str:
+    """The system that learns nothing: CERBERUS's trivial baseline."""
+    return f"lexical/{best_trivial(study.data.target)}"
+
+
+def label(study: "Study", encoder: "Encoder") -> str:
+    """An encoder by its layers, or by the study's name of it."""
+    if encoder.layers:
+        return f"{encoder.layers} layers"
+    if encoder.of is None:
+        return encoder.name.rsplit("/", 1)[-1]
+    family, size = encoder.of.split("-")
+    return getattr(study.backbones[family], size).label
+
+
+def teachers_of(study: "Study") -> list[Run]:
+    return [teacher(study, n) for n in range(1, len(study.govern.teachers) + 1)]
+
+
+def teacher(study: "Study", number: int, seed: int = 0) -> Run:
+    """A teacher of Table 2: cross entropy, each on its own 90 % of the labelled data."""
+    return _taught(study, f"govern/teacher-{number}", study.govern.teachers[number - 1], number - 1, TEACHERS)
+
+
+def fold(study: "Study", number: int, seed: int = 0) -> Run:
+    """A teacher of Figure 2."""
+    return _taught(study, f"govern/fold-{number}", study.govern.ablation.teacher, number - 1, ABLATION)
+
+
+def worse(study: "Study", seed: int = 0) -> Run:
+    """The much worse teacher of Table 4."""
+    given = study.govern.ablation
+    return _taught(study, "govern/worse-teacher", given.worse or given.student, TABLE_4 - 1, ABLATION)
+
+
+def ensemble(study: "Study", name: str, seed: int = 0) -> Run:
+    """The mean of the teachers, or a logistic regression over their scores, fitted on dev."""
+    spec = {"combine": {"mean": "mean", "lr": "logistic"}[name]}
+    members = {"members": tuple(teachers_of(study))}
+    return Run(f"govern/{name}-ensemble/seed-0", "ensemble", spec, scored(study), 0, TEACHERS, members)
+
+
+def student(study: "Study", name: str, seed: int) -> Run:
+    """A student of Table 2 without labels; an ensemble by logistic regression is one teacher."""
+    by = [ensemble(study, "lr")] if name == "lr" else teachers_of(study)
+    loss = "govern" if name == "govern" else "mean_ensemble"
+    given = study.govern
+    return _of_pool(study, name, given.student, loss, by, given.unlabelled_fit, seed, STUDENTS)
+
+
+def adapted(study: "Study", name: str, seed: int) -> Run:
+    """A student that goes on from "GOVERN on unlabelled data", with labels."""
+    loss = name.replace("-", "_")
+    spec, precision = {"loss": loss, **budget(study, study.govern.labelled_fit)}, study.govern.precision
+    parents = {"start": (student(study, "govern", seed),), "teachers": tuple(teachers_of(study))}
+    return Run(f"govern/{name}/seed-{seed}", "fit", spec, splits(study.data.target), seed, STUDENTS, parents, precision)
+
+
+def hearing(study: "Study", name: str, loss: str, teachers: int, seed: int) -> Run:
+    """A student of the ablation that hears so many teachers; the last of five is replaced in `one-better`, `-worse`."""
+    by = [fold(study, n) for n in range(1, teachers + 1)]
+    if name == "one-better":
+        by[-1] = teacher(study, len(study.govern.teachers))
+    if name == "one-worse":
+        by[-1] = worse(study)
+    given = study.govern.ablation
+    return _of_pool(study, name, given.student, loss, by, given.fit, seed, ABLATION)
+
+
+def headed(study: "Study", name: str, seed: int) -> Run:
+    """A student of the pool with a head for each teacher."""
+    by, given = teachers_of(study), study.govern
+    shape = {"mhs": {"body": study.mhs.body, "heads": len(by), "combine": study.mhs.combine}}
+    loss = f"{name}_a_head"
+    return _of_pool(study, f"heads-{name}", given.student, loss, by, given.unlabelled_fit, seed, STUDENTS, shape)
+
+
+def _taught(study: "Study", name: str, encoder: "Encoder", left_out: int, group: str) -> Run:
+    spec, data, parents = _start(study, encoder)
+    spec |= {"loss": "ce", "leave_out": [left_out, FOLDS], **budget(study, study.govern.teacher_fit)}
+    data |= splits(study.data.target)
+    return Run(f"{name}/seed-0", "fit", spec, data, 0, group, parents, study.govern.precision)
+
+
+def _of_pool(
+    study: "Study",
+    name: str,
+    encoder: "Encoder",
+    loss: str,
+    by: Sequence[Run],
+    training: "Training",
+    seed: int,
+    group: str,
+    more: dict[str, Any] | None = None,
+) -> Run:
+    """A student of the unlabelled pool."""
+    start, data, parents = _start(study, encoder)
+    spec = {**start, "loss": loss, "unlabelled": True, **(more or {}), **budget(study, training)}
+    data |= {"train": tuple(study.govern.unlabelled)}
+    data |= scored(study) if training.evaluate_every else {"test": tuple(study.data.target.test)}
+    parents |= {"teachers": tuple(by)}
+    return Run(f"govern/{name}/seed-{seed}", "fit", spec, data, seed, group, parents, study.govern.precision)
+
+
+def _start(study: "Study", encoder: "Encoder") -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The parts of spec, data and parents that say from which weights a fit starts."""
+    if study.govern.start == "backbone":
+        return *_backbone(study, encoder), {}
+    first = transfer(study, encoder.of) if study.govern.transfer else transferred(study, *encoder.of.split("-"))
+    return ({"layers": encoder.layers} if encoder.layers else {}), {}, {"start": (first,)}
+
+
+def transfer(study: "Study", of: str) -> Run:
+    """The first step of an encoder, where the study has one of its own for this paper."""
+    family, size = of.split("-")
+    spec, data = _origin(study, getattr(study.backbones[family], size))
+    spec |= {"loss": "ce", **budget(study, study.govern.transfer_fit or study.fit.transfer)}
+    name, data = f"govern/transfer-{of}/seed-0", data | splits(study.govern.transfer)
+    return Run(name, "fit", spec, data, 0, TEACHERS, {}, study.govern.precision)
+
+
+def _backbone(study: "Study", encoder: "Encoder") -> tuple[dict[str, Any], dict[str, Any]]:
+    if encoder.of is None:
+        layers = {"layers": encoder.layers} if encoder.layers else {}
+        return {"backbone": {"name": encoder.name, **layers}}, {}
+    family, size = encoder.of.split("-")
+    backbone = getattr(study.backbones[family], size)
+    if encoder.layers and backbone.config:
+        config = {**backbone.config, "num_hidden_layers": encoder.layers}
+        backbone = backbone.model_copy(update={"config": config})
+    elif encoder.layers:
+        backbone = backbone.model_copy(update={"layers": encoder.layers})
+    return _origin(study, backbone)
+
+
+def _origin(study: "Study", backbone: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    origin = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
+    return {"backbone": origin}, {"vocabulary": vocabulary(study)} if backbone.config else {}

@@ -1,0 +1,497 @@
+"""`as2 …`: one function a command, which says what it takes; what it does stands in the room that does it."""
+
+import fcntl
+import json
+import os
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from as2lib import __version__
+from as2lib.commands.environment import prepare
+from as2lib.commands.errors import line_of
+from as2lib.paths import find_root, work_folder
+from as2lib.precision import computed_in
+from as2lib.study.study import AUTO, STUDY_FILES, Study, known_studies
+
+app = typer.Typer(
+    help="Efficient answer sentence selection: run and read a study; train, rank and score with models of your own.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+StudyName = Annotated[str, typer.Argument(help="a study's name, or its file")]
+OfStudy = Annotated[str, typer.Option("--study", help="whose runs are meant: a name, or a file")]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="replace a parameter: fit.adapt.steps=10")
+]
+Model = Annotated[
+    str, typer.Argument(help="a model's folder, also an exported one; lexical/word_overlap, …; a run; or a hub name")
+]
+Pairs = Annotated[str, typer.Argument(help="a file, a folder of train, dev and test files, or a known set")]
+Split = Annotated[str | None, typer.Option(help="of a folder or a known set (default: test)")]
+Precision = Annotated[Literal["float32", "bf16", "auto"], typer.Option(help="auto: bf16 where the machine has it")]
+Backend = Annotated[
+    Literal["torch", "openvino", "onnx"] | None, typer.Option(help="default: an export's own, else torch")
+]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, … (default: the GPU where there is one)")]
+BatchSize = Annotated[int | None, typer.Option(min=1, help="pairs in a batch (default: as the machine likes it)")]
+MaxLength = Annotated[int | None, typer.Option(min=1, help="tokens of question and candidate (default: the model's)")]
+AlphaOf = Annotated[
+    float | None, typer.Option(min=0, max=1, help="of a cascade: the share of candidates that each exit drops")
+]
+Questions = Literal["answered", "mixed", "all"]
+Measures = Annotated[
+    str, typer.Option(help='names that ir_measures has, between blanks, such as "R@100 nDCG@10 Success@5"')
+]
+MEASURES = "P@1 AP RR nDCG@10"
+Marker = Annotated[str | None, typer.Option(hidden=True, help="what the study's graph knows it by")]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return its exit code; what its user can mend is one line on stderr, and 2."""
+    prepare()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    name = f"as2 {arguments[0]}" if arguments and not arguments[0].startswith("-") else "as2"
+    try:
+        code = app(args=arguments, prog_name="as2", standalone_mode=False)
+        sys.stdout.flush()
+        if code == 128 + signal.SIGINT:
+            print(f"{name}: interrupted; what is finished is kept, and the same command goes on", file=sys.stderr)
+        return code if isinstance(code, int) else 0
+    except BrokenPipeError:
+        return _end_of_pipe()
+    except SystemExit as end:  # typer's own, where who reads has seen enough
+        return _end_of_pipe() if end.code == 1 else int(end.code or 0)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # an option or an argument that typer refuses
+            line = f"{' '.join(error.format_message().split())}; `{name} --help` says what it takes"
+        else:
+            line = line_of(error)
+        if line is None:
+            traceback.print_exc()
+            return 1
+        print(f"{name}: {line}", file=sys.stderr)
+        return 2
+
+
+def _end_of_pipe() -> int:
+    with suppress(OSError, ValueError):  # Python would complain of it once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + signal.SIGPIPE
+
+
+@app.callback(invoke_without_command=True)
+def _as2(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="say which this is")] = False
+) -> None:
+    if version:
+        print(f"as2lib {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def _load(study: str, changes: list[str] | None = None) -> Study:
+    """The study that a command names, with what `--set` replaces; says on stderr what is not as its file says."""
+    loaded = Study.load(study, dict(map(_change, changes or [])))
+    for key, (before, now) in loaded.overridden().items() if changes else ():
+        print(f"not as the study {loaded.name} says: {key} {now} (there: {before})", file=sys.stderr)
+    return loaded
+
+
+def _change(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not (key.strip(".") and equals):
+        raise ValueError(f"--set: expected KEY=VALUE, such as threads=2 or fit.adapt.steps=10; got {text!r}")
+    with suppress(ValueError, RecursionError):
+        return key, json.loads(value)
+    return key, value
+
+
+# ---------------------------------------------------------------- a study
+
+
+@app.command()
+def plan(study: StudyName, changes: Changes = None) -> None:
+    """Which runs a study has, group by group, and which are made."""
+    loaded = _load(study, changes)
+    store, names = loaded.store, list(loaded.plan)
+    missing = set(store.missing(names))
+    for group, members in store.groups.items():
+        to_do = sum(name in missing for name in members)
+        print(f"\n{group}   {to_do} of {len(members)} to do" if to_do else f"\n{group}   done")
+        for name in members:
+            stored = store.find(name)
+            state = "to do" if name in missing else "no scores" if stored is None else "done"
+            state = "published" if stored and stored.published else state
+            origin = ", ".join(parent.name for parent in loaded.plan[name].parent_runs()) or "–"
+            print(f"  {state:<9}  {name:<32} from {origin}")
+    print(f"\n{loaded.name}: {len(names)} runs, {len(names) - len(missing)} done, {len(missing)} to do")
+
+
+@app.command()
+def show(
+    run: Annotated[str, typer.Argument(help="its name, as `as2 plan` lists it")],
+    study: OfStudy = "sample",
+    changes: Changes = None,
+) -> None:
+    """A run: its spec, parents, scores and where it is used."""
+    from as2lib.commands import upkeep
+
+    upkeep.show(_load(study, changes), run)
+
+
+@app.command()
+def fit(
+    study: StudyName,
+    runs: Annotated[list[str] | None, typer.Argument(help="of runs; default: all that the study needs")] = None,
+    group: Annotated[str | None, typer.Option(help="all runs of a group")] = None,
+    changes: Changes = None,
+) -> None:
+    """Make runs: fits and what is derived from them, with what they are made from."""
+    from as2lib.study.make import make_all, make_group
+
+    loaded = _load(study, changes)
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    if group is not None:
+        make_group(loaded, group, say)
+    if runs or group is None:
+        make_all(loaded, list(runs or loaded.plan), model=bool(runs), say=say)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def study(
+    context: typer.Context,
+    study: StudyName,
+    cores: Annotated[int, typer.Option(min=1, help="fits and notebooks side by side")] = 2,
+    profile: Annotated[str | None, typer.Option(help='"slurm", or the folder of a Snakemake profile')] = None,
+    changes: Changes = None,
+) -> None:
+    """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
+    from as2lib.study.make import gpus
+
+    loaded, root = _load(study, changes), find_root()
+    if changes:
+        raise ValueError("--set: a study's pages are made of what its file says; change the file, or copy it")
+    if not (root / "Snakefile").exists():
+        raise FileNotFoundError(
+            f"{root}: expected the repository's Snakefile and notebooks, got none: pages are made in a clone (cd "
+            f"there, or AS2_ROOT=CLONE); `as2 fit {loaded.name}` makes the runs alone, anywhere"
+        )
+    _hold_lock(loaded.name)
+    literal = os.environ.get(AUTO) or computed_in("auto")
+    options = ["--config", f"study={_absolute(study)}", f"precision={literal}", "--cores", str(cores)]
+    if profile:
+        options += [
+            "--profile",
+            str(root / "profiles" / profile if (root / "profiles" / profile).is_dir() else profile),
+        ]
+    elif gpus():
+        options += ["--resources", f"gpu={len(gpus())}"]
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    os.chdir(root)
+    sys.stdout.flush()
+    os.execve(sys.executable, [sys.executable, "-m", "snakemake", *options, *context.args], environment)
+
+
+def _absolute(study: str) -> str:
+    """A study's file by its full path, since Snakemake works in the root; a name as it is."""
+    return str(Path(study).resolve()) if Path(study).suffix in STUDY_FILES else study
+
+
+def _hold_lock(name: str) -> None:
+    """Take a study's lock, for this process and what it becomes; the system releases it when that ends."""
+    folder = work_folder() / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / f"study-{name}.lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"study {name} is being made by another process; waiting for it", file=sys.stderr, flush=True)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    os.set_inheritable(descriptor, True)
+
+
+@app.command()
+def notebook(
+    study: StudyName,
+    name: Annotated[str, typer.Argument(help='such as "03_distillation"')],
+    marker: Marker = None,
+) -> None:
+    """Run a notebook of a study, and make its page."""
+    from as2lib.papers import notebooks
+    from as2lib.report import pages
+    from as2lib.study import graph
+
+    loaded, root = Study.load(study), find_root()
+    names = [notebook.name for notebook in notebooks(loaded)]
+    if name not in names:
+        raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
+    folder = root / "reports" / loaded.variant
+    parameters = {"study": _absolute(study), "overrides": {}}
+    executed = pages.execute(
+        root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", parameters
+    )
+    pages.render(executed, folder / f"{pages.page_name(name)}.html", names)
+    if marker:
+        graph.mark(marker, graph.outputs(loaded, name))
+
+
+@app.command()
+def publish(study: StudyName, runs: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """Add the scores of runs to reports/<study>/runs/."""
+    from as2lib.study.make import publish
+
+    written = publish(Study.load(study), runs or None)
+    print(f"{len(written)} runs published")
+
+
+@app.command()
+def check(
+    study: StudyName,
+    store: Annotated[bool, typer.Option("--store", help="compare the hashes of stored files")] = False,
+    marker: Marker = None,
+) -> None:
+    """Whether a study gave the numbers it is expected to give, and its findings hold."""
+    from as2lib.study import findings, graph
+
+    loaded = Study.load(study)
+    if store:
+        lines = loaded.store.check()
+    else:
+        from as2lib.report import check
+
+        lines = [f"moved: {line}" for line in check.moved(loaded)] + findings.broken(loaded)
+        check.write_manifest(loaded)
+    for line in lines:
+        print(line, file=sys.stderr)
+    if marker and not lines:
+        graph.mark(marker, [])
+    raise typer.Exit(int(bool(lines)))
+
+
+@app.command()
+def clean(
+    studies: Annotated[list[str] | None, typer.Argument(help="more to keep: studies' files elsewhere")] = None,
+    caches: Annotated[bool, typer.Option("--caches", help="also what is made again where it is needed")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="remove it")] = False,
+) -> None:
+    """Say which runs in work/ no study in params/ needs; with --yes, remove them."""
+    from as2lib.commands import upkeep
+
+    upkeep.clean([Study.load(name) for name in (*known_studies(), *(studies or []))], caches, yes)
+
+
+# ---------------------------------------------------------------- one's own pairs
+
+
+@app.command()
+def init(
+    pairs: Pairs,
+    name: Annotated[str | None, typer.Option(help="of the study (default: that of the file or folder)")] = None,
+    encoder: Annotated[str | None, typer.Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="small, one that ends in minutes")] = False,
+    force: Annotated[bool, typer.Option("--force", help="write over a study of that name")] = False,
+) -> None:
+    """A study of your own pairs: writes params/<name>.yaml."""
+    from as2lib.commands import initiating
+
+    initiating.init(pairs, name, encoder, quick, force)
+
+
+@app.command()
+def train(
+    pairs: Pairs,
+    out: Annotated[Path, typer.Option(help="where the model's folder goes")],
+    model: Annotated[str | None, typer.Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')] = None,
+    teacher: Annotated[
+        list[str] | None, typer.Option(help="any reranker; one: distillation, several: a head each")
+    ] = None,
+    loss: Annotated[
+        str | None, typer.Option(help="ce, ranknet, listwise_kl, kd, … or package.module:function of your own")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="times that each pair is seen (default: 3)")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="the highest (default: 4e-5; from nothing 5e-4)")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="pairs in a batch (default: 32)")] = None,
+    max_length: Annotated[int | None, typer.Option(min=1, help="tokens of a pair (default: what holds 99 %)")] = None,
+    negatives: Annotated[
+        str | None, typer.Option(help="a first ranker: train on the incorrect candidates that it ranks highest")
+    ] = None,
+    keep: Annotated[int, typer.Option(min=1, help="how many of these a question")] = 4,
+    one_label: Annotated[bool, typer.Option("--one-label", help="as sentence-transformers opens rerankers")] = False,
+    allow_shared_questions: Annotated[
+        bool, typer.Option("--allow-shared-questions", help="train, dev and test may have some in common")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    precision: Precision = "float32",
+    study: OfStudy = "sample",
+) -> None:
+    """One model of your own pairs.  Its dev MAP is what `as2 score` gives, in float32."""
+    from as2lib.commands import training
+
+    if learning_rate is not None and not learning_rate > 0:
+        raise ValueError(f"--learning-rate: expected a number above 0, got {learning_rate:g}")
+    training.train(
+        pairs,
+        out,
+        partial(_load, study),
+        model=model,
+        teachers=teacher or [],
+        loss=loss,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        max_length=max_length,
+        negatives=negatives,
+        keep=keep,
+        one_label=one_label,
+        allow_shared_questions=allow_shared_questions,
+        seed=seed,
+        precision=computed_in(precision),
+    )
+
+
+@app.command()
+def rank(
+    model: Model,
+    question: Annotated[str, typer.Argument(help='one question; or a file of pairs or of questions, "-": from stdin')],
+    candidates: Annotated[list[str] | None, typer.Argument(help="default: the lines of standard input")] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="only the best of a question")] = None,
+    out: Annotated[str | None, typer.Option(help="of a file: where to (default: standard output)")] = None,
+    layout: Annotated[
+        Literal["csv", "jsonl", "trec"] | None, typer.Option("--format", help="default: by the end of --out, else csv")
+    ] = None,
+    alpha: AlphaOf = None,
+    precision: Precision = "float32",
+    backend: Backend = None,
+    device: Device = None,
+    batch_size: BatchSize = None,
+    max_length: MaxLength = None,
+    study: OfStudy = "sample",
+    changes: Changes = None,
+) -> None:
+    """Rank the candidates of one question, or of every question of a file as it streams by."""
+    from as2lib.commands import ranking
+    from as2lib.commands.named import load_ranker
+
+    settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
+    load = partial(load_ranker, model, partial(_load, study, changes), **settings)
+    options = {"batch_size": batch_size} if batch_size else {}
+    if ranking.is_questions(question) and not candidates:
+        ranking.rank_file(question, load, out, layout, top, model.replace("/", "-"), **options)
+        return
+    if out or layout:
+        raise ValueError("--out, --format: expected a file of questions, got one question")
+    texts = candidates or [line.strip() for line in sys.stdin if line.strip()]
+    ranking.rank_question(load(), question, texts, top, **options)
+
+
+@app.command()
+def score(
+    model: Model,
+    pairs: Annotated[str | None, typer.Argument(help="a file, a folder or a known set; default: a run's own")] = None,
+    split: Split = None,
+    out: Annotated[str | None, typer.Option(help="scores as TSV, CSV, JSONL or Parquet")] = None,
+    trec: Annotated[str | None, typer.Option(help="scores as a run file that trec_eval reads")] = None,
+    questions: Annotated[Questions, typer.Option(help="which questions metrics count")] = "answered",
+    measures: Measures = MEASURES,
+    alpha: AlphaOf = None,
+    precision: Precision = "float32",
+    backend: Backend = None,
+    device: Device = None,
+    batch_size: BatchSize = None,
+    max_length: MaxLength = None,
+    study: OfStudy = "sample",
+    changes: Changes = None,
+) -> None:
+    """Score pairs with whatever ranks; metrics where they have labels."""
+    from as2lib.commands import evaluating
+    from as2lib.commands.named import load_ranker
+
+    load_study = partial(_load, study, changes)
+    if pairs is None:
+        evaluating.score_of_run(load_study, model, split or "test", out, trec, questions, measures.split())
+        return
+    settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
+    load = partial(load_ranker, model, load_study, **settings)
+    options = {"batch_size": batch_size} if batch_size else {}
+    tag = model.replace("/", "-")
+    evaluating.score(pairs, load, split, out, trec, questions, measures.split(), tag, **options)
+
+
+@app.command()
+def evaluate(
+    run: Annotated[str, typer.Argument(help="a TREC run, of any tool")],
+    judgements: Annotated[str, typer.Argument(help="TREC judgements (qrels), or labelled pairs")],
+    split: Split = None,
+    questions: Annotated[
+        Questions | None, typer.Option(help="which count (default: all, and once more the answered)")
+    ] = None,
+    measures: Measures = MEASURES,
+) -> None:
+    """Metrics of a run as trec_eval has them; a line of its own where our tie rule gives others."""
+    from as2lib.commands import evaluating
+
+    evaluating.evaluate(run, judgements, split, questions, measures.split())
+
+
+@app.command()
+def compare(
+    run1: Annotated[str, typer.Argument(help="a TREC run")],
+    run2: Annotated[str, typer.Argument(help="another, of the same questions")],
+    judgements: Annotated[str, typer.Argument(help="TREC judgements (qrels), or labelled pairs")],
+    split: Split = None,
+    questions: Annotated[Questions, typer.Option(help="which count")] = "all",
+    measures: Measures = MEASURES,
+    out: Annotated[str | None, typer.Option(help="a table of every question, as CSV, TSV, JSONL or Parquet")] = None,
+) -> None:
+    """Whether two runs differ: each measure's difference with its interval and tests."""
+    from as2lib.commands import evaluating
+
+    evaluating.compare(run1, run2, judgements, split, questions, measures.split(), out)
+
+
+@app.command()
+def export(
+    model: Model,
+    out: Annotated[Path | None, typer.Argument(help="a folder (default: in the model's own)")] = None,
+    to: Annotated[Literal["openvino", "onnx", "sentence-transformers"], typer.Option()] = "openvino",
+    int8: Annotated[bool, typer.Option("--int8", help="static int8 (default: float32)")] = False,
+    pairs: Annotated[str | None, typer.Option(help="what int8 is calibrated on (default: a run's own)")] = None,
+    max_length: MaxLength = None,
+    study: OfStudy = "sample",
+    changes: Changes = None,
+) -> None:
+    """Write a model for ONNX Runtime or OpenVINO, or with one label, as sentence-transformers opens rerankers."""
+    from as2lib.commands import exporting
+
+    exporting.export(model, partial(_load, study, changes), out, to, int8, pairs, max_length)
+
+
+@app.command()
+def import_cerberus(
+    file: Annotated[Path, typer.Argument(help="a state dict released with the CERBERUS paper")],
+    out: Annotated[Path, typer.Argument(help="a folder")],
+    backbone: Annotated[str, typer.Option(help="what it was made from")] = "google/electra-base-discriminator",
+    body: Annotated[int | None, typer.Option(min=1, help="layers that heads share (default: as the file has)")] = None,
+    heads: Annotated[int | None, typer.Option(min=1, help="default: as the file has")] = None,
+    max_length: Annotated[int, typer.Option(min=1, help="tokens of a pair")] = 128,
+) -> None:
+    """A model released with the CERBERUS paper, made a model's folder."""
+    from as2lib.commands import exporting
+
+    exporting.import_cerberus(file, out, backbone, body, heads, max_length)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""What a command's MODEL means: what is on disk first, then a lexical ranker, a run of a study, a model of the hub."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from as2lib.data.sets import note
+
+if TYPE_CHECKING:
+    from as2lib.ranker import Ranker
+    from as2lib.study import Study
+    from as2lib.study.run import Run
+
+LoadStudy = Callable[[], "Study"]
+
+
+def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> "Ranker":
+    """The ranker of a name.
+
+    load_study: gives the study whose runs are meant; called only where the name may be one.
+    settings: as `Ranker.load` takes them; those that are None are left to it.
+    Raises ValueError or FileNotFoundError, in one line, where nothing of that name ranks.
+    """
+    from as2lib.ranker import Ranker
+
+    settings = {key: value for key, value in settings.items() if value is not None}
+    if (folder := on_disk(name)) is not None:
+        return Ranker.load(folder, **settings)
+    if is_lexical(name):
+        return Ranker.load(name, **settings)
+    study = load_study()
+    if not is_run(study, name):
+        return Ranker.load(name, **settings)
+    planned = planned_run(study, name)
+    if planned.kind in ("lexical", "ensemble"):
+        return study.ranker(name, settings.get("alpha"), settings.get("precision", "float32"))
+    return Ranker.load(study.run(name, model=True).model_folder, **settings)
+
+
+def model_folder(name: str, load_study: LoadStudy) -> str | Path:
+    """Where the weights of a name are: its folder, that of a study's run, made where it is missing; or itself."""
+    if (folder := on_disk(name)) is not None:
+        return folder
+    if is_lexical(name):
+        raise ValueError(f"{name}: expected a model with weights, got a ranker that counts words")
+    study = load_study()
+    return study.run(planned_run(study, name).name, model=True).model_folder if is_run(study, name) else name
+
+
+def on_disk(name: str) -> Path | None:
+    """The folder of that name, if there is one; a line says so where a lexical ranker has the same name."""
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        if folder.is_file():
+            raise ValueError(f"{name}: expected a model's folder, got a file")
+        return None
+    if is_lexical(name):
+        note(f"{name}: the folder of that name, not the lexical ranker")
+    return folder
+
+
+def is_lexical(name: str) -> bool:
+    from as2lib.ranker import LEXICAL
+
+    return name.removeprefix("lexical/") in LEXICAL
+
+
+def is_run(study: "Study", name: str) -> bool:
+    """Whether a name is that of a run, or looks like one: its first part is that of the study's runs."""
+    kinds = {planned.partition("/")[0] for planned in study.plan}
+    return name in study.plan or name.count("/") != 1 or name.partition("/")[0] in kinds
+
+
+def planned_run(study: "Study", name: str) -> "Run":
+    """The run of that name.  Raises FileNotFoundError where there is none, nor a folder."""
+    try:
+        return study.store.planned(name)
+    except KeyError as error:
+        raise FileNotFoundError(f"{name}: no folder of that name, and {error.args[0]}") from None
+
+
+# ---------------------------------------------------------------- what a fit starts from
+
+ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # the smallest that ranks well, where it can be had
+NOTHING = "nothing"
+
+
+def starting_encoder(name: str | None) -> tuple[str, str]:
+    """What a fit starts from, a name or "nothing"; and why that, in a line.
+
+    name: as the user says it; None: `ENCODER` where it can be had, else nothing.
+    Raises FileNotFoundError where a name is neither on this machine nor to be had from the hub.
+    """
+    if name == NOTHING:
+        return NOTHING, "a small encoder from nothing"
+    if name is not None:
+        if not to_be_had(name):
+            raise FileNotFoundError(
+                f"{name}: not on this machine, and the hub does not answer; copy it to a folder and name that, or "
+                f'start from "{NOTHING}"'
+            )
+        return name, name
+    if to_be_had(ENCODER):
+        return ENCODER, ENCODER
+    return NOTHING, f"a small encoder from nothing, for {ENCODER} is not on this machine and the hub does not answer"
+
+
+def to_be_had(name: str) -> bool:
+    """Whether a model is on this machine, as a folder or in the hub's cache; or the hub answers."""
+    from huggingface_hub import constants, try_to_load_from_cache
+
+    from as2lib.data.sets import hub_answers
+    from as2lib.paths import model_origin
+
+    origin, revision = model_origin(name)
+    if isinstance(origin, Path):
+        return True
+    if "/" not in str(origin) and Path(name).suffix:
+        return False
+    cached = try_to_load_from_cache(origin, "config.json", revision=revision)
+    return isinstance(cached, str) or (not constants.HF_HUB_OFFLINE and hub_answers())

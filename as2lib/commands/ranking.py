@@ -1,0 +1,223 @@
+"""`as2 rank`: the questions of a file ranked as they stream by, so that memory does not grow with the file."""
+
+import csv
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from as2lib.commands.output import cell, require_place, terminal, text_file
+from as2lib.data.sets import SUFFIXES, shorten
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from as2lib.ranker import Ranked, Ranker
+
+CHUNK = 4096  # pairs that are ranked together at least: whole questions
+COLUMNS = ("question_id", "rank", "position", "score", "answer")
+FORMATS = ("csv", "jsonl", "trec")
+LISTS = ("candidates", "answers", "sentences", "passages")  # what a line of JSON calls a question's candidates
+
+
+class Question(NamedTuple):
+    """A question with its candidates, and their ids where the file has them."""
+
+    id: str
+    text: str
+    candidates: list[str]
+    ids: list[str] | None = None
+
+    def name(self, position: int) -> str:
+        """What a run file calls a candidate: its id, or else its question's with its position."""
+        return self.ids[position] if self.ids else f"{self.id}-{position}"
+
+
+def is_questions(text: str) -> bool:
+    """Whether an argument names a file of questions, or standard input ("-"); else it is a question itself."""
+    return text == "-" or Path(text).suffix[1:].lower() in SUFFIXES
+
+
+def rank_question(ranker: "Ranker", question: str, candidates: list[str], top: int | None, **options: Any) -> None:
+    """Print the candidates of one question, best first."""
+    for place, ranked in enumerate(ranker.rank(question, candidates, top, **options), start=1):
+        print(f"{place:>3}  {ranked.score:.4f}  {terminal(ranked.candidate)}")
+
+
+def rank_file(
+    source: str,
+    load: "Callable[[], Ranker]",
+    out: str | None = None,
+    layout: str | None = None,
+    top: int | None = None,
+    tag: str = "as2lib",
+    **options: Any,
+) -> None:
+    """Rank every question of a file to a csv file, JSON lines, a TREC run, or standard output.
+
+    source: pairs, or a question a line of JSON with its list of candidates; "-": such lines from standard input, each
+        answered as it comes.
+    load: gives the ranker, once the file is known to be there.  layout: one of `FORMATS`; default: by the end of `out`.
+    options: of `Ranker.rank`.
+    """
+    from tqdm import tqdm
+
+    started = time.perf_counter()
+    require_place(out, source)
+    if source != "-" and not Path(source).expanduser().is_file():
+        raise FileNotFoundError(f"{source}: no such file")
+    layout = layout or layout_of(out)
+    ranker = load()
+    begun, questions, pairs = time.perf_counter(), 0, 0
+    with ExitStack() as stack:
+        file = stack.enter_context(text_file(out))
+        write = WRITERS[layout](file, tag)
+        quiet = source == "-" or (out is None and sys.stdout.isatty())
+        bar = stack.enter_context(tqdm(unit=" pairs", unit_scale=True, desc="ranking", disable=quiet or None))
+        for chunk in chunks(read_questions(source), 1 if source == "-" else CHUNK):
+            texts = [question.text for question in chunk]
+            lists = [question.candidates for question in chunk]
+            for question, ranked in zip(chunk, ranker.rank(texts, lists, top, **options), strict=True):
+                write(question, ranked)
+            if source == "-":
+                file.flush()
+            questions, pairs = questions + len(chunk), pairs + sum(map(len, lists))
+            bar.update(sum(map(len, lists)))
+    rate = pairs / (time.perf_counter() - begun)
+    where = f"; wrote {out}" if out else ""
+    line = f"ranked {pairs:,} pairs of {questions:,} questions in {ranker.precision}, {rate:,.0f} pairs a second"
+    print(f"{line} after {begun - started:.1f} s of loading{where}", file=sys.stderr)
+
+
+def layout_of(out: str | None) -> str:
+    """How a file is written, by the end of its name."""
+    suffix = Path(out or "").suffix.lower()
+    return {".run": "trec", ".trec": "trec", ".jsonl": "jsonl"}.get(suffix, "csv")
+
+
+# ---------------------------------------------------------------- questions
+
+
+def read_questions(source: str) -> Iterator[Question]:
+    """The questions of a file, or of standard input, one after the other.
+
+    Raises ValueError that names the file and the row, when it comes to it.
+    """
+    if source == "-":
+        yield from lines_of_questions(sys.stdin, "standard input")
+        return
+    path = Path(source).expanduser()
+    if path.suffix.lower() == ".jsonl" and has_lists(path):
+        with path.open(encoding="utf-8-sig", newline="\n") as stream:
+            yield from lines_of_questions(stream, path.name)
+        return
+    from as2lib.data.pairs import stream_unlabelled
+
+    yield from questions_of(stream_unlabelled(path))
+
+
+def has_lists(path: Path) -> bool:
+    """Whether the first line of a JSONL file is a question with a list of candidates, and no pair."""
+    with path.open(encoding="utf-8-sig", errors="replace") as stream:
+        first = next(filter(str.strip, stream), "")
+    try:
+        row = json.loads(first)
+    except ValueError:
+        return False
+    return isinstance(row, dict) and any(isinstance(row.get(name), list) for name in LISTS)
+
+
+def lines_of_questions(lines: Iterable[str], name: str) -> Iterator[Question]:
+    """`{"question_id": …, "question": …, "candidates": […]}`, a line each; without an id the row's number is one."""
+    for row, line in enumerate(filter(str.strip, lines), start=1):
+        try:
+            content = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{name}, row {row}: expected a JSON object, got {shorten(str(error))}") from None
+        fields = content if isinstance(content, dict) else {}
+        text = fields.get("question", fields.get("query"))
+        candidates = next((fields[key] for key in LISTS if key in fields), None)
+        texts = [text, *candidates] if isinstance(candidates, list) else [None]
+        if len(texts) < 2 or not all(isinstance(text, str) and text.strip() for text in texts):
+            expected = 'expected a "question" and a list of "candidates", texts, none empty'
+            raise ValueError(f"{name}, row {row}: {expected}; got {shorten(content)}")
+        identity = next((fields[key] for key in ("question_id", "id", "qid") if key in fields), row)
+        yield Question(str(identity), text, candidates)
+
+
+def questions_of(tables: "Iterable[pyarrow.Table]") -> Iterator[Question]:
+    """The questions of pairs whose rows stand together, whatever tables these come in."""
+
+    def rows() -> Iterator[tuple[str, str, str, str | None]]:
+        for table in tables:
+            names = table["candidate_id"].to_pylist() if "candidate_id" in table.column_names else [None] * len(table)
+            columns = [table[name].to_pylist() for name in ("question_id", "question", "answer")]
+            yield from zip(*columns, names, strict=True)
+
+    for identity, group in groupby(rows(), key=lambda row: row[0]):
+        members = list(group)
+        names = [name for *_, name in members]
+        named = None not in names and len(set(names)) == len(names)
+        yield Question(identity, members[0][1], [answer for _, _, answer, _ in members], names if named else None)
+
+
+def chunks(questions: Iterable[Question], size: int) -> Iterator[list[Question]]:
+    """Questions in lists of at least so many pairs, but for the last one."""
+    chunk: list[Question] = []
+    pairs = 0
+    for question in questions:
+        chunk.append(question)
+        pairs += len(question.candidates)
+        if pairs >= size:
+            yield chunk
+            chunk, pairs = [], 0
+    if chunk:
+        yield chunk
+
+
+# ---------------------------------------------------------------- what is written
+
+Write = Callable[[Question, "list[Ranked]"], None]
+
+
+def _csv(file: TextIO, tag: str) -> Write:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    shown = terminal if file.isatty() else str
+
+    def write(question: Question, ranking: "list[Ranked]") -> None:
+        for place, ranked in enumerate(ranking, start=1):
+            texts = shown(cell(question.id)), shown(cell(ranked.candidate))
+            writer.writerow([texts[0], place, ranked.position, ranked.score, texts[1]])
+
+    return write
+
+
+def _jsonl(file: TextIO, tag: str) -> Write:
+    def write(question: Question, ranking: "list[Ranked]") -> None:
+        lines = [
+            {"position": ranked.position, "score": ranked.score, "answer": ranked.candidate, **dict(ranked.parts)}
+            for ranked in ranking
+        ]
+        row = {"question_id": question.id, "question": question.text, "ranking": lines}
+        file.write(json.dumps(row, ensure_ascii=file.isatty()) + "\n")
+
+    return write
+
+
+def _trec(file: TextIO, tag: str) -> Write:
+    from as2lib.metrics.trec import field
+
+    def write(question: Question, ranking: "list[Ranked]") -> None:
+        for place, ranked in enumerate(ranking, start=1):
+            name = field(question.name(ranked.position))
+            file.write(f"{field(question.id)} Q0 {name} {place} {ranked.score!r} {field(tag)}\n")
+
+    return write
+
+
+WRITERS = {"csv": _csv, "jsonl": _jsonl, "trec": _trec}

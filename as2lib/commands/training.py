@@ -1,0 +1,308 @@
+"""`as2 train`: one model of one's own pairs, without any study; its folder appears whole."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from as2lib.commands.card import short_name, write_card
+from as2lib.commands.evaluating import AGAINST, print_metrics, score_pairs
+from as2lib.commands.named import NOTHING, LoadStudy, load_ranker, model_folder, starting_encoder
+from as2lib.data.pairs import filter_questions, fingerprint, leaks, load_splits
+from as2lib.data.sets import shorten
+from as2lib.metrics.ranking import summary
+from as2lib.paths import PACKAGE, work_folder
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+    from as2lib.fit import Fit
+
+RATES = {True: 5e-4, False: 4e-5}  # the highest learning rate, by whether a model starts from nothing
+PER_HEAD = ("per_head", "teacher_a_head", "govern_a_head")  # losses of a student with a head for each teacher
+SOME = 20_000  # pairs by which the length of all is told
+BY_ORDER = "ties by order"
+
+
+def train(
+    source: str,
+    out: Path,
+    load_study: LoadStudy,
+    model: str | None = None,
+    teachers: Sequence[str] = (),
+    loss: str | None = None,
+    epochs: int | None = None,
+    learning_rate: float | None = None,
+    batch_size: int | None = None,
+    max_length: int | None = None,
+    negatives: str | None = None,
+    keep: int = 4,
+    one_label: bool = False,
+    allow_shared_questions: bool = False,
+    seed: int = 0,
+    precision: str = "float32",
+) -> None:
+    """Train a model, say how well it ranks beside word overlap, and leave its folder with a card.
+
+    source: a file, a folder of train, dev and test files, or a known set; splits that are missing are taken from train.
+    model: what it starts from, as `starting_encoder` has it.  teachers: models of one or two labels, by any name.
+    loss: a name in `fit.LOSSES` or package.module:function; default: ce, kd from one teacher, per_head from several.
+    max_length: tokens of a pair; default: what holds 99 of 100 pairs.
+    negatives: a first ranker; each question keeps its correct candidates and the `keep` others that it ranks highest.
+    The other arguments are those of `fit.train`, and their errors.
+    """
+    from as2lib.fit import objectives
+
+    loss = loss or {0: "ce", 1: "kd"}.get(len(teachers), "per_head")
+    objectives.check(loss, len(teachers), labelled=True)
+    if one_label and loss in PER_HEAD:
+        raise ValueError(f"--one-label: expected a loss of one output, {loss} trains a head for each teacher")
+    with only_one(out):
+        encoder_name, why = starting_encoder(model)
+        teacher_names = [str(model_folder(name, load_study)) for name in teachers]
+        splits = load_splits(source, seed)
+        if not allow_shared_questions:
+            require_apart(source, splits)
+        pairs = {name: filter_questions(part, "answered") for name, part in splits.items()}
+        for name, part in pairs.items():
+            if len(part) == 0:
+                raise ValueError(f"{source}: {name}: expected questions with a correct candidate, got none")
+        print(f"data: {counts(splits)}; learnt from: those with a correct candidate", flush=True)
+        if negatives is not None:
+            ranker = load_ranker(negatives, load_study)
+            before = len(pairs["train"])
+            pairs["train"] = hardest(pairs["train"], score_pairs(ranker, pairs["train"], progress=True)["score"], keep)
+            line = f"{len(pairs['train']):,} of {before:,} training pairs are kept"
+            print(f"negatives: the {keep} that {short_name(negatives)} ranks highest; {line}", flush=True)
+        fit = fitted(
+            pairs,
+            encoder_name,
+            out,
+            loss=loss,
+            teachers=teacher_names,
+            epochs=epochs,
+            learning_rate=learning_rate or RATES[encoder_name == NOTHING],
+            batch_size=batch_size,
+            max_length=max_length,
+            seed=seed,
+            precision=precision,
+            negatives=[negatives, keep],
+            why=why,
+        )
+        if one_label:
+            from as2lib.models.cross_encoder import one_label as with_one_label
+
+            fit.model = with_one_label(fit.model)
+        with whole_folder(out) as folder:
+            fit.save(folder)
+            dev_map = print_results(folder, splits)
+            facts = {
+                "encoder": why,
+                "trained on": f"{Path(source).name}, {len(pairs['train']):,} pairs",
+                "loss": loss,
+                "teachers": ", ".join(map(short_name, teachers)),
+                "negatives": negatives and f"the {keep} that {short_name(negatives)} ranks highest",
+                "dev MAP": f"{100 * dev_map:.2f} (answered questions, {AGAINST}, scored in float32)",
+                "parameters": f"{fit.facts['parameters']:,}",
+                "tokens of a pair": fit.encoder.max_length,
+                "steps": f"{fit.facts['best_step']} of {fit.facts['steps']} (the best on dev), seed {seed}",
+                "trained in": fit.facts["precision"],
+            }
+            base = None if encoder_name == NOTHING else encoder_name
+            write_card(folder, out.resolve().name, "A ranker for answer sentence selection.", facts, base)
+    print(f"written: {out}; now: as2 rank {out} QUESTION CANDIDATE …")
+
+
+def fitted(
+    pairs: "dict[str, Dataset]",
+    encoder_name: str,
+    out: Path,
+    *,
+    loss: str,
+    teachers: list[str],
+    max_length: int | None,
+    seed: int,
+    why: str,
+    negatives: Any,
+    **settings: Any,
+) -> "Fit":
+    """The fit itself, in a folder of its own under `work/`, so that a killed one goes on where it was."""
+    from transformers import set_seed
+
+    from as2lib import fit
+    from as2lib.data.encode import PairEncoder, cut_share, fitting_length, load_encoder, word_tokenizer
+    from as2lib.models import cross_encoder
+    from as2lib.models.mhs import MHSForSequenceClassification
+
+    some = sample_of(pairs["train"])
+    start: Any = encoder_name
+    if encoder_name == NOTHING:
+        from as2lib.study.params import read
+
+        texts = [*pairs["train"]["question"][:], *pairs["train"]["answer"][:]]
+        length = max_length or fitting_length(some, word_tokenizer(texts, 512))
+        encoder = PairEncoder(word_tokenizer(texts, length), length)
+        start = read(PACKAGE / "params" / "sample.yaml")["backbones"]["electra"]["large"]["config"]
+        start |= {"vocab_size": len(encoder.tokenizer), "pad_token_id": encoder.tokenizer.pad_token_id}
+        start["max_position_embeddings"] = length
+    else:
+        encoder = load_encoder(encoder_name, max_length)
+        if not isinstance(encoder, PairEncoder):
+            raise ValueError(f"--model {encoder_name}: expected a transformer, got a model that reads words")
+        if max_length is None:
+            config = cross_encoder.configuration(encoder_name)
+            encoder = PairEncoder(encoder.tokenizer, fitting_length(some, encoder.tokenizer, config))
+    print(
+        f"model: {why}; {encoder.max_length} tokens a pair, which cuts {cut_share(some, encoder):.1%} of them",
+        flush=True,
+    )
+    asked = [loss, teachers, encoder_name, encoder.max_length, seed, negatives, settings, str(out.resolve())]
+    digest = sha256(repr([asked, fingerprint(pairs["train"]), fingerprint(pairs["dev"])]).encode()).hexdigest()
+    folder = work_folder() / "trained" / f"{digest[:24]}.partial"
+    folder.mkdir(parents=True, exist_ok=True)
+    set_seed(seed)  # before the model is built: new weights come from it
+    module = cross_encoder.build(start)
+    if loss in PER_HEAD:
+        depth = getattr(module.config, "num_hidden_layers", 0)
+        if depth < 2:
+            raise ValueError(f"--model {encoder_name}: expected two layers or more, of which heads share all but one")
+        module = MHSForSequenceClassification.from_backbone(module, depth - 1, len(teachers))
+    line = f"training: loss {loss}, {settings['precision']}, learning rate {settings['learning_rate']:g}, seed {seed}"
+    print(line, flush=True)
+    looks_on = sys.stderr.isatty()
+    result = fit.train(
+        pairs["train"],
+        module,
+        loss,
+        teachers,
+        pairs["dev"],
+        encoder=encoder,
+        seed=seed,
+        folder=folder,
+        progress=looks_on,
+        callbacks=[] if looks_on else [print_entry],
+        **settings,
+    )
+    shutil.rmtree(folder)
+    return result
+
+
+def print_entry(entry: dict[str, Any], model: Any) -> None:
+    """A line of what the fit's log says, where no bar is shown."""
+    print(f"step {entry['step']}: loss {entry['total']:.4f}, dev MAP {100 * entry['dev_MAP']:.1f}", flush=True)
+
+
+def print_results(folder: Path, splits: "dict[str, Dataset]") -> float:
+    """Print what the model in a folder reaches on dev and test, beside word overlap; returns its dev MAP.
+
+    It is scored as `as2 score` scores it, in float32, whatever it was trained in.
+    """
+    from as2lib.models import lexical
+    from as2lib.ranker import Ranker
+
+    ranker, dev_map = Ranker.load(folder), 0.0
+    for split in ("dev", "test"):
+        table = score_pairs(ranker, splits[split])
+        if split == "dev":
+            dev_map = summary(table["question_id"], table["label"], table["score"])["MAP"]
+        trivial = table.assign(score=lexical.overlap_then_rank(splits[split]))
+        print_metrics(f"{split}: word overlap, then order", trivial, "answered", ties=BY_ORDER)
+        print_metrics(f"{split}: this model", table, "answered")
+    return dev_map
+
+
+# ---------------------------------------------------------------- pairs
+
+
+def counts(splits: "dict[str, Dataset]") -> str:
+    """How many pairs and questions the splits have."""
+    parts = [f"{name} {len(part.unique('question_id')):,}" for name, part in splits.items()]
+    return f"{sum(map(len, splits.values())):,} pairs; questions: {', '.join(parts)}"
+
+
+def require_apart(source: str, splits: "dict[str, Dataset]") -> None:
+    """Raises ValueError where two splits share a question: a model that has seen the answer says nothing."""
+    for first, second in combinations(splits, 2):
+        shared = leaks(splits[first], splits[second]).questions
+        if shared:
+            count = f"{len(shared)} question{'s' * (len(shared) > 1)}"
+            raise ValueError(
+                f"{source}: {first} and {second} share {count}, such as {shorten(shared[0])}; give each split "
+                "questions of its own, or allow it: --allow-shared-questions"
+            )
+
+
+def hardest(pairs: "Dataset", score: Any, keep: int) -> "Dataset":
+    """The correct candidates of each question, and the `keep` incorrect ones that a first ranker puts highest.
+
+    score: (m,) of that ranker; of equal ones the first rows are kept.  Rows stay in their order.
+    """
+    label = np.asarray(pairs["label"][:])
+    question = np.unique(np.asarray(pairs["question_id"][:]), return_inverse=True)[1]
+    order = np.lexsort((-np.asarray(score, dtype=float), label, question))  # incorrect ones first, the hardest first
+    first = np.flatnonzero(np.diff(question[order], prepend=-1))
+    place = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
+    rank = np.empty(len(order), dtype=int)
+    rank[order] = place
+    return pairs.select(np.flatnonzero((label == 1) | (rank < keep)))
+
+
+def sample_of(pairs: "Dataset") -> "Dataset":
+    """Some pairs from all over a set."""
+    if len(pairs) <= SOME:
+        return pairs
+    return pairs.select(np.linspace(0, len(pairs) - 1, SOME).astype(int))
+
+
+# ---------------------------------------------------------------- folders
+
+
+@contextmanager
+def only_one(out: Path) -> Iterator[None]:
+    """Hold the right to write a folder; ValueError where it is not free, or another command is making it."""
+    require_free(out)
+    locks = work_folder() / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(locks / f"train-{sha256(str(out.resolve()).encode()).hexdigest()[:24]}.lock")
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise ValueError(
+            f"--out {out}: another `as2 train` is making it; wait for that, or name another folder"
+        ) from None
+    try:
+        require_free(out)
+        yield
+    finally:
+        lock.release()
+
+
+def require_free(out: Path) -> None:
+    """Raises ValueError where a folder can't be made: there is something of that name."""
+    if out.is_dir() and any(out.iterdir()):
+        raise ValueError(f"--out {out}: expected a new folder, got one with files in it; name another, or remove it")
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {out}: expected a new folder, got a file")
+    if not out.absolute().parent.is_dir():
+        raise FileNotFoundError(f"--out {out}: its folder is not there; make it, or name another")
+
+
+@contextmanager
+def whole_folder(out: Path) -> Iterator[Path]:
+    """A folder beside `out` to write to, renamed in the end: it appears whole or not at all."""
+    out = out.expanduser().resolve()
+    partial = out.with_name(f".{out.name}.{os.getpid()}")
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        os.replace(partial, out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

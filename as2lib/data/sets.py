@@ -1,0 +1,393 @@
+"""Says where pairs come from, and identifies them without loading them; must not import a data or tensor library."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from as2lib.data import sample
+from as2lib.paths import file_sha256, find_root, local_folder, model_origin
+
+COLUMNS = ("question_id", "question", "answer", "label")
+SPLITS = ("train", "dev", "test")
+SUFFIXES = ("tsv", "csv", "jsonl", "parquet")
+SAMPLES = {**{name: tuple(mix.questions) for name, mix in sorted(sample.MIXES.items())}, sample.UNLABELLED: SPLITS[:1]}
+
+
+@dataclass(frozen=True)
+class HubSet:
+    """A dataset of the Hugging Face hub, and what it calls our train, dev and test; or a private one, on no hub.
+
+    order: what the order of a question's candidates is: that of their "document"; their "own" one, whatever that is;
+        None where it means nothing, or gives the labels away: such a set is read in `pairs.label_blind_order`.
+    """
+
+    name: str
+    config: str | None = None
+    splits: tuple[str, str, str] = ("train", "validation", "test")
+    public: bool = True
+    order: str | None = "document"
+
+
+HUB_SETS = {
+    "wikiqa": HubSet("microsoft/wiki_qa"),
+    # Each question's correct candidates come first in TREC-QA: its order alone has MAP 100.
+    "trecqa": HubSet("lucadiliello/trecqa", splits=("train", "dev_clean", "test_clean"), order=None),
+    "asnq": HubSet("lucadiliello/asnq", splits=SPLITS),
+    # SelQA's order says nothing: it alone has MAP 41.5 on test.
+    "selqa": HubSet("community-datasets/selqa", config="answer_selection_experiments", order=None),
+    "ias2": HubSet("ias2", splits=SPLITS, public=False),  # the papers' own: bring your own file
+    "gpd": HubSet("gpd", splits=SPLITS, public=False),
+}
+SHORT = {name: short for short, hub in HUB_SETS.items() for name in (short, hub.name)}  # either name → ours
+# Known content: the fingerprint of all pairs of a split as they are loaded (`pairs.fingerprint`), the same on the hub
+# and in mapped files.
+FINGERPRINTS = {
+    ("wikiqa", "train"): "31da1ad51f1c3e4e938dc4359c5990667b4e10486a3f12536a9f752811aaea29",
+    ("wikiqa", "dev"): "18607f1160ac9b754555a3be3412c7a350274fa98cfc1cfbd0204579a854c88b",
+    ("wikiqa", "test"): "c16ccc0ca72b8ed785fdfb69c94fdefefc3220c76c737630cdae8c5700b4fc18",
+    ("trecqa", "train"): "ee5dd3bbaef851ae4fe990ae2620916f4204870f39beb01119ebf675bd871d97",  # TRAIN, not TRAIN-ALL
+    ("trecqa", "dev"): "72464019478075b5c22c360372c51c0b845500d3e02e2eb2c1db0a6077a8cec0",
+    ("trecqa", "test"): "ac92f20857c9f7c9e672123c618c1a9efa94802b4d818758531beb3d8ee1a938",
+    ("selqa", "dev"): "d77bc99c2a15432375ae0de8e03f8b6ff6b94dee493e5d345cbd2139a89d0c2c",
+    ("selqa", "test"): "8cb4f68b513ccc9e845a89d88e8b7d058ef2b636de201cf7a0b12997bc8a7947",
+}
+# Made by `data.builders` from these hub sets, or from local files in their original formats.
+BUILT = {"squad-sent": "rajpurkar/squad_v2", "nq-la": "google-research-datasets/natural_questions"}
+BUILT_VERSION = {"squad-sent": 1, "nq-la": 2}  # raise it when the same originals would give other pairs
+LISTS = {"dev": "unique.dev", "test": "unique.test"}  # they halve ASNQ's original dev.tsv, one question a line
+PLAIN = HubSet("", splits=SPLITS, order="own")  # a folder that is no hub set
+
+
+class NoSplit(ValueError):
+    """Raised where a source is there, but not the split that is asked for."""
+
+
+class NotHere(FileNotFoundError):
+    """Raised where a set's name is known, but its texts are neither on this machine nor to be had from the hub."""
+
+
+class Only(NamedTuple):
+    """Which questions of a split are kept: those with at least `candidates`; those without a correct one."""
+
+    candidates: int = 0
+    unanswered: bool = False
+
+    def identity(self) -> dict[str, int]:
+        return {name: value for name, value in self._asdict().items() if value}
+
+
+ALL = Only()
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where one set of pairs is: `kind` says which of the fields are set.
+
+    "files": `files`, read in this order; `lists` where they split ASNQ's original dev file by `split`.
+    "hub": `name`, `config`, `revision`, our name of the `split` and the hub's own, `hub_split`.
+    "sample": `name` of the corpus, `seed`, `split`.
+    "built": `name` of the set, `split`, and the original `files`, or the `revision` of the hub set it is made from.
+    `builder` is the set whose original files, or records, `data.builders` makes pairs of; None for pairs as they are.
+    `only`: which of its questions are kept, as a split may say; all where it says nothing.
+    `order`: as in `HubSet`.
+    """
+
+    kind: str
+    name: str
+    split: str | None = None
+    files: tuple[Path, ...] = ()
+    lists: tuple[Path, ...] = ()
+    config: str | None = None
+    revision: str | None = None
+    hub_split: str | None = None
+    seed: int | None = None
+    builder: str | None = None
+    only: Only = ALL
+    order: str | None = "document"
+
+
+@cache
+def note(line: str) -> None:
+    """Say a line once in a process."""
+    print(f"as2: {line}", file=sys.stderr, flush=True)
+
+
+def shorten(value: Any) -> str:
+    """A value as an error quotes it: on one line, and at most 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def whole_text(text: str) -> str:
+    """A text whose half characters (one surrogate of two) are replaced: what no file and no tokenizer takes."""
+    return _LONE.sub("\ufffd", text)
+
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def split_part(part: str) -> tuple[str, str | None]:
+    """What a study writes as `source:split`, or `source` for a file without splits, as (source, split)."""
+    source, _, split = part.rpartition(":")
+    return (source, split) if source else (part, None)
+
+
+def with_only(split: str | None) -> tuple[str | None, Only]:
+    """Our name of a split as it may be written ("validation" is dev), and which of its questions that keeps.
+
+    `test>=15`: those of 15 candidates or more; `train=unanswered`: those of which no candidate is correct.
+    """
+    only = ALL
+    if match := re.fullmatch(r"(.*?)(?:>=([0-9]+)|=(unanswered))", split or ""):
+        split, only = match[1], Only(int(match[2] or 0), bool(match[3]))
+    return "dev" if split == "validation" else split, only
+
+
+def canonical(part: str) -> str:
+    """One way to write a part, whichever of its names was used: to tell whether two share questions."""
+    source, split = split_part(part)
+    split, _ = with_only(split)
+    path = on_disk(source)
+    name = str(path.resolve()) if path else SHORT.get(source, source)
+    return f"{name}:{split}" if split else name
+
+
+def order_means_something(part: str) -> bool:
+    """Whether a ranker may read the order of a part's candidates, by the set's name: no where that says so.
+
+    Of anybody's own pairs yes, unseen; `pairs.order_means_something` looks at them.
+    """
+    source = split_part(part)[0]
+    short = None if on_disk(source) else SHORT.get(source.partition("@")[0])
+    return short is None or HUB_SETS[short].order is not None
+
+
+def resolve(source: str | Path, split: str | None = None) -> Location:
+    """Where the pairs of a source and split are, without reading them.
+
+    source: the path of a file, or of a folder of train, dev and test files; a known name, alone or as `name@revision`
+        (`sample@7` is seed 7); a hub name of a known set; or any hub set as `org/name@revision`. What exists on disk is
+        meant, before a known name of the same spelling, and a line says so.
+    split: train, dev or test ("validation" is read as dev), some of its questions as `with_only` has it; None for a
+        single file.
+    Raises ValueError for an unknown name or split, FileNotFoundError for a path or a private set that is not there.
+    """
+    split, only = with_only(split)
+    if any(only):
+        return replace(resolve(source, split), only=only)
+    if path := on_disk(source):
+        if isinstance(source, str) and is_known(source):
+            note(f"{source}: read from the {'folder' if path.is_dir() else 'file'} of that name, not the known set")
+        return _files(path, split)
+    if isinstance(source, Path):  # never a name
+        raise _unknown(source)
+    name, _, revision = source.partition("@")
+    if name in SAMPLES:
+        if not re.fullmatch(r"\d*", revision):
+            raise ValueError(f'{source}: expected a whole number, the generator\'s seed, after "@", as in {name}@7')
+        _require_split(name, split, SAMPLES[name])
+        return Location("sample", name, split=split, seed=int(revision or sample.DEFAULT_SEED))
+    if name in BUILT:
+        _require_split(name, split, SPLITS)
+        return _built(name, split, revision)
+    known = SHORT.get(name)
+    hub = HUB_SETS.get(known, HubSet(name, order="own"))
+    if folder := local_folder(hub.name) or (known and local_folder(known)):
+        return _files(folder, split, hub)
+    if not hub.public:
+        raise NotHere(
+            f"{name} is not public: bring your own files (question_id, question, answer, label) and add "
+            f'"{name}: that/folder" under "local:" in params/local.yaml'
+        )
+    if not known and not (re.fullmatch(r"[\w.-]+/[\w.-]+", name) and revision):
+        raise _unknown(source)
+    _require_split(name, split, SPLITS)
+    hub_split, revision = hub.splits[SPLITS.index(split)], revision or "main"
+    return Location("hub", hub.name, split, hub_split=hub_split, config=hub.config, revision=revision, order=hub.order)
+
+
+def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
+    """What decides the content of a source and split: of known pairs their name and fingerprint, else `content`.
+
+    So a hub user, a mapped folder and a machine without the data agree.  Raises what `resolve` raises.
+    """
+    return known(source, split) or content(resolve(source, split))
+
+
+def known(source: str | Path, split: str | None = None) -> dict[str, Any] | None:
+    """Name, split and the fingerprint of all pairs of a known set without a revision; None for any other."""
+    short, (split, only) = SHORT.get(source), with_only(split)
+    pairs = FINGERPRINTS.get((short, split))
+    if pairs is None or on_disk(source):
+        return None
+    return {"kind": "known", "name": short, "split": split, "pairs": pairs, **only.identity()}
+
+
+def content(location: Location) -> dict[str, Any]:
+    """What decides the content of a location, as plain JSON values and without a path.
+
+    The generator's version and seed; or the hub set's name, config, revision and split; or the SHA-256 of the files.
+    """
+    return _content(location) | location.only.identity()
+
+
+def _content(location: Location) -> dict[str, Any]:
+    name, split = location.name, location.split
+    if location.kind == "sample":
+        return {"kind": "sample", "name": name, "split": split, "version": sample.VERSION, "seed": location.seed}
+    if location.kind == "hub":
+        hub = {"kind": "hub", "name": name, "split": location.hub_split}
+        return hub | {"config": location.config, "revision": location.revision}
+    if location.kind == "built":
+        built = {"kind": "built", "name": name, "version": BUILT_VERSION[name], "split": split}
+        files = [file_sha256(path) for path in location.files]
+        return built | ({"files": files} if files else {"revision": location.revision})
+    paths = (*location.files, *location.lists)
+    files = [{"format": path.suffix[1:].lower(), "sha256": file_sha256(path)} for path in paths]
+    order = {"order": None} if location.order is None else {}
+    return {"kind": "files", "files": files} | order | ({"split": split} if location.lists else {})
+
+
+@contextmanager
+def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
+    """Raises NotHere, which says how to do without the hub, where it does not answer or loading from it fails."""
+    try:
+        if not hub_answers():
+            raise ConnectionError("it does not answer (HF_HUB_OFFLINE=1 reads what was fetched before)")
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        problem = str(error).partition("\n")[0]
+        raise NotHere(
+            f"can't load {name} (revision {revision}, split {split}) from the hub: {problem}; without a network, copy "
+            f'the set to a folder and add "{name}: that/folder" under "local:" in params/local.yaml'
+        ) from None
+
+
+@cache
+def hub_answers() -> bool:
+    """Whether the hub answers within five seconds; or need not, since the user reads what was fetched before."""
+    from huggingface_hub import constants, get_session
+
+    if constants.HF_HUB_OFFLINE:
+        return True
+    try:
+        get_session().head(constants.ENDPOINT, timeout=5)
+    except Exception:  # no name, no route, a refusing proxy: each client has errors of its own
+        return False
+    return True
+
+
+def loadable(name: str | Path) -> tuple[Path | str, str]:
+    """`paths.model_origin`, of what loads at once: where the hub does not answer, the folder that its cache has.
+
+    A library asked for a hub name would try the hub again and again, for minutes, before it looked there.
+    """
+    origin, revision = model_origin(name)
+    if isinstance(origin, Path) or hub_answers():
+        return origin, revision
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(origin, "config.json", revision=revision)
+    return (Path(cached).parent, "main") if isinstance(cached, str) else (origin, revision)
+
+
+def is_known(source: str) -> bool:
+    """Whether a text is the name of a known set, with or without a revision."""
+    return source.partition("@")[0] in {*SAMPLES, *SHORT, *BUILT}
+
+
+def on_disk(source: str | Path) -> Path | None:
+    """The file or folder that a source names, from here or from the project's root: notebooks run in their own folder.
+
+    A folder that has the name of a known set is meant only where it holds pairs.
+    """
+    path = Path(source).expanduser()
+    for place in dict.fromkeys((path, find_root() / path)):
+        if place.exists() and (not is_known(str(source)) or _holds_pairs(place)):
+            return place
+    return None
+
+
+def _holds_pairs(path: Path) -> bool:
+    if path.is_file():
+        return path.suffix[1:].lower() in SUFFIXES
+    return any(_split_files(path, split, PLAIN) for split in SPLITS)
+
+
+def _unknown(source: str | Path) -> Exception:
+    names = ", ".join((*SAMPLES, *HUB_SETS, *BUILT))
+    if isinstance(source, Path) or "/" in source or Path(source).suffix[1:].lower() in SUFFIXES:
+        return FileNotFoundError(
+            f"{source}: no such file or folder; a hub set is written org/name@revision, or mapped to a folder under "
+            f'"local:" in params/local.yaml (known names: {names})'
+        )
+    return ValueError(f'unknown source "{source}": expected one of {names}; org/name@revision on the hub; or a path')
+
+
+def _require_split(name: str, split: str | None, splits: tuple[str, ...]) -> None:
+    if split not in splits:
+        problem = "needs a split" if split is None else f'has no split "{split}"'
+        raise NoSplit(f"{name} {problem}: expected one of {', '.join(splits)}")
+
+
+def _built(name: str, split: str, revision: str) -> Location:
+    folder = local_folder(name) or local_folder(BUILT[name])
+    if folder is None:
+        return Location("built", name, split=split, revision=revision or "main", builder=name)
+    original = r"dev|validation" if split == "test" else "train"
+    pattern = rf"(?i).*({original}).*\.(json|jsonl|parquet)(\.gz)?"
+    files = tuple(path for path in sorted(folder.rglob("*")) if path.is_file() and re.fullmatch(pattern, path.name))
+    if not files:
+        raise FileNotFoundError(f"{folder}: expected the original files of {BUILT[name]} ({original}), got none")
+    return Location("built", name, split=split, files=files, builder=name)
+
+
+def _files(path: Path, split: str | None, hub: HubSet = PLAIN) -> Location:
+    if path.is_file():
+        if path.suffix[1:].lower() not in SUFFIXES:
+            raise ValueError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}, got {path.suffix or 'none'}")
+        if split is not None:
+            raise NoSplit(f'{path} is one file and has no splits, got split "{split}"; leave the split out')
+        return Location("files", path.name, files=(path,), builder=_asnq(path), order=hub.order)
+    split_files = {name: files for name in SPLITS if (files := _split_files(path, name, hub))}
+    halved = "test" not in split_files and split in LISTS and "dev" in split_files and _asnq(split_files["dev"][0])
+    if halved:
+        split_files["test"] = split_files["dev"]
+    if not split_files:
+        raise ValueError(f"{path}: expected train, dev or test files ({', '.join(SUFFIXES)}) in this folder, got none")
+    _require_split(str(path), split, tuple(split_files))
+    files, lists = split_files[split], tuple(path / name for name in LISTS.values() if halved)
+    if missing := [name.name for name in lists if not name.is_file()]:
+        raise FileNotFoundError(
+            f"{path}: dev.tsv is ASNQ's original one, which the lists {' and '.join(LISTS.values())} split into dev "
+            f"and test (one question a line, published with the Cascade Transformer); missing: {', '.join(missing)}"
+        )
+    return Location("files", files[0].name, split, files, lists, builder=_asnq(files[0]), order=hub.order)
+
+
+def _asnq(path: Path) -> str | None:
+    """Which builder reads a file: ASNQ's where its first row is two texts and a number, as no header is."""
+    if path.suffix.lower() != ".tsv":
+        return None
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
+        return "asnq" if re.fullmatch(r"[^\t]+\t[^\t]+\t\d+\r?\n?", stream.readline(1 << 20)) else None
+
+
+def _split_files(folder: Path, split: str, hub: HubSet) -> tuple[Path, ...]:
+    """The files of one split: `dev.tsv`, `WikiQA-dev.tsv`, or a hub snapshot's `data/dev-00000-of-00002.parquet`, …"""
+    places = (folder, folder / "data", *([folder / hub.config] if hub.config else []))
+    present = [path for place in places for path in sorted(place.glob("*"))]
+    for alias in (hub.splits[SPLITS.index(split)], split, *(["validation"] if split == "dev" else [])):
+        name = rf"(?i)(WikiQA-)?{re.escape(alias)}(-\d{{5}}-of-\d{{5}})?\.({'|'.join(SUFFIXES)})"
+        files = tuple(path for path in present if re.fullmatch(name, path.name))
+        if len({re.sub(r"-\d{5}(-of-\d{5}\.)", r"\1", str(path)) for path in files}) > 1:  # beyond shards of one set
+            names = ", ".join(str(path.relative_to(folder)) for path in files)
+            raise ValueError(f"{folder}: expected 1 file of the split {split}, got {names}")
+        if files:
+            return files
+    return ()

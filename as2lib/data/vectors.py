@@ -1,0 +1,202 @@
+"""Static word vectors: read from a file, or made without one; one matrix with its words, kept in `work/vectors/`.
+
+V words of the corpus · d dimensions
+"""
+
+import gzip
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from as2lib.data.sets import loadable
+from as2lib.data.words import unknown_id, words_of
+from as2lib.paths import find_root, whole_file, work_folder
+
+WINDOW = 5  # words on either side that count as near
+_BATCH = 512
+
+
+class Embeddings(NamedTuple):
+    """words: V of them.  vectors: (V, d) float16, row by row theirs; memory-mapped where they come from the cache."""
+
+    words: list[str]
+    vectors: np.ndarray
+
+
+def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequence[str] = ()) -> Embeddings:
+    """The vectors of a corpus's words, from `work/vectors/` where they were made before.
+
+    source: `{"source": "file" | "encoder" | "ppmi", "name": path or model, "dimensions": d}`.
+    identity: of the source and of our version, as JSON values.  words: the corpus's.  texts: what "ppmi" learns from.
+    A word that the source does not know has the vector of `unknown_vector`.
+    Raises what the source's function raises.
+    """
+    words, kind = sorted(set(words)), source["source"]
+    digest = hashlib.sha256(json.dumps([source, identity], sort_keys=True).encode())
+    for part in (words, texts if kind == "ppmi" else ()):
+        digest.update(hashlib.sha256("\n".join(part).encode()).digest())
+    path = work_folder() / "vectors" / f"{digest.hexdigest()}.npy"
+    if not path.exists():
+        if kind == "file":
+            vector_of = read_vectors(find_root() / source["name"], words, source.get("dimensions"))
+        elif kind == "encoder":
+            vector_of = dict(zip(words, encoder_vectors(source["name"], words, source["dimensions"]), strict=True))
+        else:
+            vector_of = dict(zip(*ppmi_vectors(words_of(texts), source["dimensions"]), strict=True))
+        dimensions = len(next(iter(vector_of.values())))
+        rows = [vector_of[word] if word in vector_of else unknown_vector(word, dimensions) for word in words]
+        with whole_file(path) as temporary, temporary.open("wb") as stream:
+            np.save(stream, np.stack(rows).astype(np.float16))
+    return Embeddings(words, np.load(path, mmap_mode="r"))
+
+
+def unknown_vector(key: str | int, dimensions: int) -> np.ndarray:
+    """A word's vector of length 1 from a generator seeded with the word's SHA-256: the same on every machine.
+
+    key: the word, or its `unknown_id`.  Returns (d,) float32.
+    """
+    seed = unknown_id(key) if isinstance(key, str) else key
+    vector = np.random.default_rng(-seed).standard_normal(dimensions)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def read_vectors(path: str | Path, words: Iterable[str], dimensions: int | None = None) -> dict[str, np.ndarray]:
+    """The vectors of those words in a file: GloVe, Numberbatch or word2vec's text format, or its binary one (`.bin`).
+
+    Also gzipped. In the text formats a line is a word with its numbers, after a line "words dimensions" in all but
+    GloVe. Numberbatch's words may be written /c/en/word, and have # for each digit of a number of two or more.
+    Returns word → (d,) float32 for the words that it has; it reads the file once, a word at a time.
+    Raises ValueError with the line's number for a line of another length, what is no number, a word that comes twice,
+    a wrong dimension; and where none of the words is there.
+    """
+    path, vector_of, seen = Path(path), {}, set()
+    spellings: dict[str, list[str]] = {}  # as a file may write them → our words
+    for word in dict.fromkeys(words):
+        for spelling in dict.fromkeys((word, re.sub(r"\d(?=\d)|(?<=\d)\d", "#", word))):
+            spellings.setdefault(spelling, []).append(word)
+    binary = path.name.removesuffix(".gz").endswith(".bin")
+    for where, word, values in (_binary_lines if binary else _text_lines)(path, dimensions):
+        word = word.removeprefix("/c/en/")
+        if word in seen:
+            raise ValueError(f"{where}: expected each word once, got {word!r} again")
+        seen.add(word)
+        for corpus_word in spellings.get(word, ()):
+            if corpus_word in vector_of and corpus_word != word:
+                continue  # a word's own spelling goes before the one with #
+            try:
+                vector_of[corpus_word] = np.array(values, dtype=np.float32)
+            except ValueError:
+                raise ValueError(f"{where}: expected numbers after {word!r}, got other text") from None
+            if not np.isfinite(vector_of[corpus_word]).all():
+                raise ValueError(f"{where}: expected finite numbers after {word!r}, got nan or inf")
+    if not vector_of:
+        raise ValueError(f"{path.name}: expected vectors of the corpus's words, got none of them in {len(seen)} lines")
+    return vector_of
+
+
+def _text_lines(path: Path, dimensions: int | None) -> Iterator[tuple[str, str, Sequence]]:
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="\n") as stream:
+        for number, line in enumerate(stream, start=1):
+            word, *values = line.rstrip("\r\n").rstrip(" ").split(" ")
+            if number == 1 and len(values) == 1 and word.isdigit() and values[0].isdigit():
+                continue  # the header
+            where = f"{path.name}, line {number}"
+            dimensions = dimensions or len(values)
+            if not word or not values or len(values) != dimensions:
+                raise ValueError(
+                    f"{where}: expected a word and {dimensions or 'its'} numbers, got {len(values)} numbers"
+                )
+            yield where, word, values
+
+
+def _binary_lines(path: Path, dimensions: int | None) -> Iterator[tuple[str, str, Sequence]]:
+    """word2vec's binary format: "words dimensions", a line; then each word, a blank, and its little-endian float32."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
+        header = re.fullmatch(rb"(\d+) (\d+)\r?\n", stream.readline(64))
+        if header is None:
+            raise ValueError(f"{path.name}: expected word2vec's header, its words and dimensions, got something else")
+        count, width = int(header[1]), int(header[2])
+        if dimensions not in (None, width):
+            raise ValueError(f"{path.name}: expected vectors of {dimensions} dimensions, got {width}")
+        for number in range(1, count + 1):
+            word = bytearray()
+            while (character := stream.read(1)) not in (b" ", b""):
+                word += character
+            values = stream.read(4 * width)
+            if len(values) < 4 * width:
+                raise ValueError(f"{path.name}, word {number}: expected {width} numbers, got the end of the file")
+            text = word.lstrip(b"\n").decode("utf-8", errors="replace")
+            yield f"{path.name}, word {number}", text, np.frombuffer(values, "<f4")
+
+
+def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:
+    """Positive pointwise mutual information of words at most `WINDOW` apart, reduced by truncated SVD.
+
+    A pair of words d apart counts 1 / d. Rows are U √S, scaled to length 1.
+    texts: the words of each text.  dimensions: at most the number of distinct words less one.
+    Source: Levy, Goldberg and Dagan 2015, with the eigenvalue weighting 0.5.
+    """
+    from scipy.sparse import csr_matrix, diags
+    from sklearn.decomposition import TruncatedSVD
+
+    counts = Counter(word for text in texts for word in text)
+    words = sorted(counts)
+    if len(words) <= dimensions:
+        raise ValueError(f"dimensions: expected fewer than the {len(words)} distinct words, got {dimensions}")
+    number = {word: i for i, word in enumerate(words)}
+    near: Counter[tuple[int, int]] = Counter()
+    for text in texts:
+        ids = [number[word] for word in text]
+        for apart in range(1, WINDOW + 1):
+            for a, b in zip(ids, ids[apart:], strict=False):
+                near[a, b] += 1 / apart
+                near[b, a] += 1 / apart
+    rows, columns = np.array(list(near)).T
+    together = csr_matrix((np.fromiter(near.values(), float, len(near)), (rows, columns)), shape=(len(words),) * 2)
+    total = together.sum()
+    alone = np.maximum(np.asarray(together.sum(axis=1)).ravel(), 1e-12)
+    information = diags(1 / alone) @ together @ diags(1 / alone) * total
+    information.data = np.maximum(np.log(information.data), 0.0)
+    information.eliminate_zeros()
+    svd = TruncatedSVD(dimensions, random_state=0)
+    return Embeddings(words, _unit(svd.fit_transform(information) / np.sqrt(svd.singular_values_)))
+
+
+def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> np.ndarray:
+    """Each word embedded by itself by a sentence encoder, centred, reduced by PCA and scaled to length 1.
+
+    The mean of the encoder's last hidden states, special tokens included.
+    name: a hub name or a folder.  Returns (V, d) float32.
+    Raises ValueError where there are fewer words, or hidden units, than dimensions.
+    Source: static embeddings from a sentence encoder (Model2Vec, without its word weights).
+    """
+    import torch
+    from sklearn.decomposition import PCA
+    from transformers import AutoModel, AutoTokenizer
+
+    origin, revision = loadable(name)
+    tokenizer = AutoTokenizer.from_pretrained(origin, revision=revision)
+    model = AutoModel.from_pretrained(origin, revision=revision).float().eval()
+    if min(len(words), model.config.hidden_size) < dimensions:
+        got = f"{len(words)} words and {model.config.hidden_size} hidden units"
+        raise ValueError(f"dimensions: expected at most the number of words and of hidden units, {got}; {dimensions}")
+    means = np.empty((len(words), model.config.hidden_size), np.float32)
+    order = sorted(range(len(words)), key=lambda i: (len(words[i]), words[i]))  # little padding
+    with torch.inference_mode():
+        for start in range(0, len(order), _BATCH):
+            chosen = order[start : start + _BATCH]
+            batch = tokenizer([words[i] for i in chosen], padding=True, truncation=True, return_tensors="pt")
+            hidden = model(**batch).last_hidden_state
+            mask = batch["attention_mask"][:, :, None].float()
+            means[chosen] = ((hidden * mask).sum(1) / mask.sum(1)).numpy()
+    return _unit(PCA(dimensions, svd_solver="covariance_eigh").fit_transform(means))
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    return (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)).astype(np.float32)

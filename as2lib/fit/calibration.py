@@ -1,0 +1,54 @@
+"""P(correct) of a teacher whose scores only order a question's candidates, by Platt scaling on dev; fits no model.
+
+A list-wise or pair-wise loss reads differences within a question, so what such a model calls P(correct) is far from it.
+What it has learnt is each candidate's share, the softmax of the scores over the question's candidates.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+from scipy.special import logit
+
+from as2lib.models import ensemble
+
+# m pairs · c = 2 classes
+ALMOST = 2.0**-53  # the nearest that a float64 below 1 gets to it
+LARGEST = 1e30  # stands for a logit that is infinite
+
+
+def log_shares(scores: Sequence[float], question_id: Sequence[Any]) -> numpy.ndarray:
+    """The log of each candidate's share of its question, (m,) float64: shares of a question sum to 1.
+
+    scores: (m,) log odds, or any score that such a loss was given.  question_id: (m,).
+    """
+    wide = numpy.asarray(scores, dtype=numpy.float64).clip(-LARGEST, LARGEST)
+    _, question = numpy.unique(numpy.asarray(question_id), return_inverse=True)
+    top = numpy.full(question.max() + 1, -numpy.inf)
+    numpy.maximum.at(top, question, wide)
+    below = wide - top[question]
+    return below - numpy.log(numpy.bincount(question, numpy.exp(below)))[question]
+
+
+def fit_platt(question_id: Sequence[Any], label: Sequence[int], score: Sequence[float]) -> dict[str, Any]:
+    """The logistic regression of the label on the log share: `weights`, of one entry, and `intercept`.
+
+    question_id, label, score: (m,) of dev; score is P(correct) as the model has it.
+    Questions without a correct candidate are left out, as they are of what students learn from: so the mean probability
+    is the share of correct candidates there.
+    Source: Platt 1999, section 2.
+    """
+    ids, labels = numpy.asarray(question_id), numpy.asarray(label)
+    answered = numpy.isin(ids, ids[labels == 1])
+    log_odds = logit(numpy.asarray(score, dtype=numpy.float64)[answered].clip(ALMOST, 1 - ALMOST))
+    return ensemble.fit_logistic([log_shares(log_odds, ids[answered])], labels[answered])
+
+
+def calibrated(platt: Mapping[str, Any], logits: numpy.ndarray, question_id: Sequence[Any]) -> numpy.ndarray:
+    """Logits, (m, c) float32, whose softmax is the calibrated P(correct).
+
+    platt: from `fit_platt`.  logits: (m, c), the teacher's own, all candidates of each question.
+    """
+    wide = numpy.asarray(logits, dtype=numpy.float64).clip(-LARGEST, LARGEST)
+    log_odds = ensemble.weigh(platt, [log_shares(wide[:, 1] - wide[:, 0], question_id)])
+    return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)

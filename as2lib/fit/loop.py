@@ -1,0 +1,419 @@
+"""The training loop: any model of pairs, by any loss, the weights of the best dev MAP; a killed fit goes on."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+from datasets import Dataset
+from torch import nn
+from tqdm import tqdm
+from transformers import set_seed
+
+from as2lib.data.encode import load_encoder
+from as2lib.data.pairs import fingerprint, load_pairs
+from as2lib.fit import objectives
+from as2lib.fit.batches import Batches, Examples, ItemBatches, QuestionBatches, question_numbers
+from as2lib.fit.schedules import drawn_exit, rate
+from as2lib.fit.teachers import Teacher, stacked
+from as2lib.metrics import cost
+from as2lib.metrics.ranking import summary
+from as2lib.models import cross_encoder
+from as2lib.paths import whole_file
+from as2lib.score import autocast, score
+
+LOG, CHECKPOINT = "log.jsonl", "checkpoint"  # in a fit's folder
+CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
+EPOCHS, BATCH_SIZE = 3, 32
+CLIP = 1.0  # the gradient's norm at most
+Entry = dict[str, Any]  # of the log: step, total, the loss's parts, dev_MAP, dev_P@1, seconds
+
+
+@dataclass
+class Fit:
+    """A fitted model.
+
+    encoder: what encodes pairs for it.  log: an entry for each evaluation: step, the loss's parts since the one before,
+    dev_MAP, dev_P@1, seconds.
+    facts: parameters, pairs, steps, best_step, dev_MAP, cut (share of pairs that max_length cuts), precision, threads,
+    device, seconds.
+    """
+
+    model: nn.Module
+    encoder: Any
+    facts: dict[str, Any]
+    log: list[Entry]
+
+    def save(self, folder: str | Path) -> None:
+        """Leave a model folder, which `Ranker.load` and plain transformers open."""
+        self.model.save_pretrained(folder)
+        self.encoder.save(folder)
+
+
+@dataclass
+class Progress:
+    """Where a fit stands, beside its model and optimizer.
+
+    sums: of the loss's parts in the `batches` since the last entry of the log.
+    best: the weights of the best dev MAP.  waited: evaluations since then.  over: whether it ended before its steps.
+    """
+
+    step: int = 0
+    sums: dict[str, torch.Tensor] = field(default_factory=dict)
+    batches: int = 0
+    log: list[Entry] = field(default_factory=list)
+    best: dict[str, torch.Tensor] | None = None
+    best_step: int | None = None
+    dev_MAP: float | None = None
+    waited: int = 0
+    over: bool = False
+    seconds: float = 0.0
+
+
+def train(
+    pairs: Any,
+    model: nn.Module | str | Path,
+    loss: str | Callable[..., Any] = "ce",
+    teachers: Sequence[Teacher] = (),
+    dev: Any = None,
+    *,
+    encoder: Any = None,
+    seed: int = 0,
+    epochs: int | None = None,
+    steps: int | None = None,
+    learning_rate: float = 4e-5,
+    batch_size: int | None = None,
+    batch_tokens: int | None = None,
+    accumulate: int = 1,
+    warmup: float = 0.1,
+    ratio: float | None = None,
+    evaluate_every: int | None = None,
+    patience: int | None = None,
+    alpha: float = 0.5,
+    tau: float = 3.0,
+    settings: dict[str, Any] | None = None,
+    unit: str | None = None,
+    candidates: int = 30,
+    schedule: str = "uniform",
+    max_length: int | None = None,
+    precision: str = "float32",
+    threads: int | None = None,
+    device: str | torch.device | None = None,
+    folder: str | Path | None = None,
+    callbacks: Sequence[Callable[[Entry, nn.Module], bool | None]] = (),
+    progress: bool = False,
+) -> Fit:
+    """Fit a model to pairs: Adam, a learning rate that rises and falls linearly, the weights of the best dev MAP.
+
+    pairs, dev: a `Dataset` of pairs as it is, or what `load_pairs` reads.  Without dev the last weights are kept.
+    model: a module, which is trained in place, with its `encoder`; or a folder or hub name, whose classifier starts
+        anew from `seed` where it has none.
+    loss: a name in `LOSSES`; or one's own, a function or "package.module:function", called as
+        `loss(output, targets, **settings)` (see `objectives.objective`).
+    teachers: models, folders, hub names, or their logits over the pairs (see `teachers.teacher_logits`).
+    epochs, steps: how long; default: 3 epochs.  A step's gradient is the mean of `accumulate` batches.
+    batch_size: pairs in a batch (default: 32); of an encoder whose items are questions: questions.
+    batch_tokens: instead, tokens in a batch at most.
+    unit: "question" keeps the candidates of a question, `candidates` at most, in one batch; default: as the loss needs.
+    warmup: share of the steps in which the rate rises.  ratio: see `schedules.slanted_triangle`.
+    evaluate_every: steps between entries of the log; default: a tenth of all.
+    patience: evaluations without a better dev MAP after which the fit ends; default: it never does.
+    alpha, tau: of distillation: the weight of the labels, and the temperature.
+    schedule: which exit of a cascade learns in a step (see `schedules.drawn_exit`).
+    max_length: tokens of a pair at most, where the model is a name; default: the tokenizer's, 512 at most.
+    precision: "float32", or "bf16" for the encoder; the classifier and the loss compute in float32.
+    threads: of the processor; default: as torch is set.  device: default: the GPU where there is one.
+    folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
+        weights of an uninterrupted one.
+    callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
+    progress: whether a bar and the entries are shown.
+    The same seed, threads and machine give the same weights, bit for bit.
+    Raises ValueError for settings that can't be, an unknown loss, a loss that is not a number, and a folder that has
+    the checkpoint of another fit.
+    """
+    _check_counts(
+        epochs=epochs,
+        steps=steps,
+        batch_size=batch_size,
+        batch_tokens=batch_tokens,
+        accumulate=accumulate,
+        evaluate_every=evaluate_every,
+        patience=patience,
+        candidates=candidates,
+    )
+    _check_rates(learning_rate, warmup)
+    pairs, dev = _pairs(pairs), None if dev is None else _pairs(dev)
+    objectives.check(loss, len(teachers), "label" in pairs.column_names)
+    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    with reproducible(threads):
+        set_seed(seed)  # before the model is built: new weights, dropout and batches all come from it
+        if not isinstance(model, nn.Module):
+            encoder = encoder or load_encoder(model, max_length)
+            model = cross_encoder.build(model)
+        elif encoder is None:
+            raise ValueError("encoder: expected what encodes pairs for the model; load_encoder(folder) gives it")
+        model = cross_encoder.for_ranking(model).to(device)
+        objective = objectives.objective(loss, alpha, tau, settings)
+        say_what_is_learnt(model, loss)
+        unit = unit or objectives.unit(loss)
+        logits = stacked(teachers, pairs, encoder, precision, device)  # (m, k, c)
+        examples = Examples(pairs, encoder, logits, question_numbers(pairs) if unit == "question" else None)
+        batches = _batches(examples, unit, batch_size, batch_tokens, candidates, seed)
+        steps = steps or batches.steps(epochs or EPOCHS, accumulate)
+        every = evaluate_every or max(1, steps // 10)
+        cut = share_cut(pairs, encoder, examples.length)
+        if progress and cut:
+            print(f"{cut:.1%} of the pairs have more than {encoder.max_length} tokens, and lose their end")
+
+        exits = len(getattr(getattr(model, "config", None), "exits", ()))
+        optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
+        state = Progress()
+        if folder is not None:
+            folder = Path(folder)
+            asked = {
+                "pairs": fingerprint(pairs),
+                "dev": dev and fingerprint(dev),
+                "loss": loss if isinstance(loss, str) else getattr(loss, "__qualname__", type(loss).__name__),
+                "teachers": None if logits is None else sha256(logits).hexdigest(),
+                "seed": seed,
+                "steps": steps,
+                "learning_rate": learning_rate,
+                "batch_size": batch_size,
+                "batch_tokens": batch_tokens,
+                "accumulate": accumulate,
+                "warmup": warmup,
+                "ratio": ratio,
+                "evaluate_every": every,
+                "alpha": alpha,
+                "tau": tau,
+                "settings": str(settings),
+                "unit": unit,
+                "candidates": candidates,
+                "schedule": schedule,
+                "precision": precision,
+            }
+            state = read_checkpoint(folder / CHECKPOINT, asked, model, optimizer)
+        saved = time.perf_counter()
+        started = time.perf_counter() - state.seconds
+        upcoming = batches.since(state.step * accumulate)
+        bar = tqdm(total=steps, initial=state.step, unit="step", disable=not progress, leave=False)
+        model.train()
+        while state.step < steps and not state.over:
+            optimizer.param_groups[0]["lr"] = learning_rate * rate(state.step, steps, warmup, ratio)
+            which = {"only_exit": drawn_exit(schedule, exits, state.step, steps, seed)} if exits else {}
+            for _ in range(accumulate):
+                inputs, targets = examples.batch(next(upcoming), device)
+                with autocast(device.type, precision):
+                    output = model(**inputs, **which)
+                parts = objective(output, targets, state.step)
+                (parts.total / accumulate).backward()
+                add(state, parts)
+            nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            state.step += 1
+            bar.update()
+
+            if state.step % every == 0 or state.step == steps:
+                entry = {"step": state.step, **means(state)}
+                if dev is not None:
+                    scores = score(model, dev, encoder, precision).score
+                    metrics = summary(dev["question_id"][:], dev["label"][:], scores)
+                    entry |= {"dev_MAP": metrics["MAP"], "dev_P@1": metrics["P@1"]}
+                    keep_best(state, entry, model)
+                    state.over = patience is not None and state.waited >= patience
+                entry["seconds"] = round(time.perf_counter() - started, 2)
+                state.log.append(entry)
+                stops = [callback(entry, model) for callback in callbacks]
+                state.over = state.over or any(stops)
+                model.train()
+                if progress:
+                    bar.write(_line(entry, steps))
+                if folder is not None:
+                    write_log(folder / LOG, state.log)
+            if folder is not None and time.perf_counter() - saved >= CHECKPOINT_SECONDS:
+                state.seconds = time.perf_counter() - started
+                write_checkpoint(folder / CHECKPOINT, asked, model, optimizer, state)
+                saved = time.perf_counter()
+        bar.close()
+
+        if state.best is not None:
+            model.load_state_dict(state.best)
+        facts = {
+            "parameters": cost.parameters(model),
+            "pairs": len(pairs),
+            "steps": state.step,
+            "best_step": state.best_step,
+            "dev_MAP": state.dev_MAP,
+            "cut": cut,
+            "precision": precision,
+            "threads": torch.get_num_threads(),
+            "device": device.type,
+            "seconds": round(time.perf_counter() - started, 2),
+        }
+        if folder is not None:
+            write_log(folder / LOG, state.log)
+    return Fit(model.eval(), encoder, facts, state.log)
+
+
+# ---------------------------------------------------------------- before the first step
+
+
+def say_what_is_learnt(model: nn.Module, loss: str | Callable[..., Any]) -> None:
+    """Set `probabilities` in a model's configuration: False where its loss reads but differences within a question."""
+    learns = objectives.unit(loss) == "pair"
+    config = getattr(model, "config", None)
+    if config is not None and (not learns or hasattr(config, "probabilities")):
+        config.probabilities = learns
+
+
+def _check_counts(**counts: int | None) -> None:
+    """Raises ValueError for a number that no fit can have, and for two that say the same."""
+    for name, count in counts.items():
+        if count is not None and (count != int(count) or count < 1):
+            raise ValueError(f"{name}: expected a whole number from 1, got {count}")
+    for one, other in (("epochs", "steps"), ("batch_size", "batch_tokens")):
+        if counts[one] and counts[other]:
+            raise ValueError(f"expected {one} or {other}, got both: {counts[one]} and {counts[other]}")
+
+
+def _check_rates(learning_rate: float, warmup: float) -> None:
+    if not 0 < learning_rate < float("inf"):
+        raise ValueError(f"learning_rate: expected a number above 0, got {learning_rate}")
+    if not 0 <= warmup < 1:
+        raise ValueError(f"warmup: expected a share of the steps, from 0 and below 1, got {warmup}")
+
+
+def _pairs(pairs: Any) -> Dataset:
+    """A pair table as it is, or read from what `load_pairs` takes.  Raises ValueError where it has no row."""
+    if not isinstance(pairs, Dataset):
+        pairs = load_pairs(pairs)
+    if len(pairs) == 0:
+        raise ValueError("pairs: expected at least one, got none")
+    return pairs
+
+
+def _batches(examples: Examples, unit: str, batch_size, batch_tokens, candidates: int, seed: int) -> Batches:
+    if unit not in ("pair", "question"):
+        raise ValueError(f'unit: expected "pair" or "question", got {unit!r}')
+    size = batch_size or (None if batch_tokens else BATCH_SIZE)
+    if unit == "pair" or examples.encoder.unit == "question":  # whose items are whole questions
+        return ItemBatches(examples.length, size, seed, batch_tokens)
+    if batch_tokens:
+        raise ValueError(f"batch_tokens: expected batch_size with batches of whole questions, got {batch_tokens}")
+    return QuestionBatches(examples.question, examples.labels, examples.length, size, seed, candidates)
+
+
+def share_cut(pairs: Dataset, encoder: Any, length: numpy.ndarray, most: int = 10_000) -> float:
+    """The share of pairs that an encoder cuts at its `max_length`, by `most` of those that are as long as they can be.
+
+    length: (m,) tokens after the cut; of an encoder of words, whose items may be questions, all pairs are looked at.
+    """
+    if encoder.max_length is None:
+        return 0.0
+    rows = numpy.flatnonzero(length >= encoder.max_length) if len(length) == len(pairs) else numpy.arange(len(pairs))
+    if len(rows) == 0:
+        return 0.0
+    some = pairs.select(rows[:: -(-len(rows) // most)])
+    cut = encoder.lengths(some["question"][:], some["answer"][:]) > encoder.max_length
+    return float(cut.mean() * len(rows) / len(pairs))
+
+
+@contextmanager
+def reproducible(threads: int | None = None) -> Iterator[None]:
+    """Inside, torch computes the same bits again, on so many threads; afterwards it is set as it was."""
+    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    fills = torch.utils.deterministic.fill_uninitialized_memory
+    torch.set_num_threads(threads or before[0])
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # a write of every new tensor, against unset values
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before[0])
+        torch.use_deterministic_algorithms(before[1])
+        torch.utils.deterministic.fill_uninitialized_memory = fills
+
+
+# ---------------------------------------------------------------- what a step leaves
+
+
+def add(state: Progress, parts: Any) -> None:
+    """Add a batch's loss to the sums for the log."""
+    state.batches += 1
+    for name, value in parts._asdict().items():
+        state.sums[name] = state.sums.get(name, 0) + value.detach().float()
+
+
+def means(state: Progress) -> dict[str, Any]:
+    """The mean of each part of the loss since the last entry of the log.  Raises ValueError where one is no number."""
+    values = {name: total / state.batches for name, total in state.sums.items()}
+    if not torch.isfinite(values["total"]):
+        advice = "lower learning_rate, or precision float32"
+        raise ValueError(f"loss: expected a number, got {values['total'].item()} by step {state.step}; {advice}")
+    state.sums, state.batches = {}, 0
+    return {name: value.tolist() for name, value in values.items()}
+
+
+def keep_best(state: Progress, entry: Entry, model: nn.Module) -> None:
+    """Keep the weights if their dev MAP is the best so far; of equal ones the first stay."""
+    state.waited += 1
+    if state.dev_MAP is None or entry["dev_MAP"] > state.dev_MAP:
+        state.best = {name: value.clone() for name, value in model.state_dict().items()}
+        state.best_step, state.dev_MAP, state.waited = state.step, entry["dev_MAP"], 0
+
+
+def _line(entry: Entry, steps: int) -> str:
+    dev = f", dev MAP {100 * entry['dev_MAP']:.1f}" if "dev_MAP" in entry else ""
+    return f"step {entry['step']} of {steps}: loss {entry['total']:.4f}{dev}"
+
+
+# ---------------------------------------------------------------- files
+
+
+def write_log(path: Path, log: list[Entry]) -> None:
+    with whole_file(path) as temporary:
+        temporary.write_text("".join(f"{json.dumps(entry)}\n" for entry in log), encoding="utf-8")
+
+
+def write_checkpoint(path: Path, asked: dict[str, Any], model: nn.Module, optimizer: Any, state: Progress) -> None:
+    """One file with everything that the rest of a fit depends on; it replaces the one before whole."""
+    content = {
+        "asked": asked,
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "progress": vars(state),
+        "random": torch.get_rng_state(),
+        "random_cuda": torch.cuda.get_rng_state() if torch.cuda.is_available() else None,
+    }
+    with whole_file(path) as temporary:
+        torch.save(content, temporary)
+
+
+def read_checkpoint(path: Path, asked: dict[str, Any], model: nn.Module, optimizer: Any) -> Progress:
+    """Where a fit goes on: at its checkpoint, which model, optimizer and torch's generators are set to; or at step 0.
+
+    Raises ValueError where the checkpoint is of another fit.
+    """
+    if not path.exists():
+        return Progress()
+    content = torch.load(path, map_location="cpu", weights_only=True)
+    for name, value in asked.items():
+        if (came := content["asked"].get(name)) != value:
+            expected = f"expected the checkpoint of a fit with {name} {value}, got one with {came}"
+            raise ValueError(f"{path}: {expected}; remove it, or name another folder")
+    model.load_state_dict(content["model"])
+    optimizer.load_state_dict(content["optimizer"])
+    torch.set_rng_state(content["random"])
+    if content["random_cuda"] is not None and torch.cuda.is_available():
+        torch.cuda.set_rng_state(content["random_cuda"])
+    device = next(model.parameters()).device
+    state = Progress(**content["progress"])
+    state.sums = {name: value.to(device) for name, value in state.sums.items()}
+    return state

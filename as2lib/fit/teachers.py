@@ -1,0 +1,96 @@
+"""What a teacher says of a set of pairs: its logits, computed once; knows no loss.
+
+m pairs · k teachers · c = 2 classes
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy
+import torch
+from torch import nn
+
+from as2lib import models
+from as2lib.data.encode import load_encoder
+from as2lib.data.pairs import fingerprint
+from as2lib.models.cross_encoder import for_ranking
+from as2lib.paths import file_sha256, model_origin, whole_file, work_folder
+from as2lib.score import score
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+Teacher = nn.Module | str | Path | numpy.ndarray
+
+
+def teacher_logits(
+    teacher: Teacher,
+    pairs: "Dataset",
+    encoder: Any = None,
+    precision: str = "float32",
+    device: str | torch.device | None = None,
+) -> numpy.ndarray:
+    """A teacher's logits over a set of pairs, (m, c = 2) float32.  A reranker with one label says (0, z).
+
+    teacher: a model; a model's folder or hub name; or its logits already, (m, 2), (m, 1) or (m,).
+    encoder: of a model that is given as a module.  precision, device: what it computes in, and where.
+    Those of a folder are kept in `work/logits/`, under the hashes of the model's files and of the pairs.
+    Raises ValueError where there is not a row of logits a pair, or they hold nan.
+    """
+    if isinstance(teacher, nn.Module):
+        if encoder is None:
+            raise ValueError(f"teacher {type(teacher).__name__}: expected an encoder with it; or pass its folder")
+        return checked(scored(teacher, pairs, encoder, precision, device), pairs, type(teacher).__name__)
+    if not isinstance(teacher, str | Path):
+        return checked(numpy.asarray(teacher), pairs, "logits")
+    path = kept_at(teacher, pairs, precision)
+    if path is not None and path.exists():
+        return numpy.load(path, allow_pickle=False)
+    logits = scored(models.load(teacher), pairs, load_encoder(teacher), precision, device)
+    logits = checked(logits, pairs, str(teacher))
+    if path is not None:
+        with whole_file(path) as temporary, open(temporary, "wb") as file:
+            numpy.save(file, logits)
+    return logits
+
+
+def stacked(teachers: Sequence[Teacher], pairs: "Dataset", *settings: Any) -> numpy.ndarray | None:
+    """The logits of several teachers, (m, k, c) float32; None of none.  settings: as of `teacher_logits`."""
+    if not len(teachers):
+        return None
+    return numpy.stack([teacher_logits(teacher, pairs, *settings) for teacher in teachers], axis=1)
+
+
+def scored(
+    teacher: nn.Module, pairs: "Dataset", encoder: Any, precision: str, device: str | torch.device | None
+) -> numpy.ndarray:
+    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    return score(for_ranking(teacher).to(place), pairs, encoder, precision).logits
+
+
+def checked(logits: numpy.ndarray, pairs: "Dataset", name: str) -> numpy.ndarray:
+    """Logits as (m, 2) float32.  Raises ValueError where they are none of these pairs."""
+    if logits.ndim == 1:
+        logits = logits[:, None]
+    if logits.ndim != 2 or len(logits) != len(pairs) or logits.shape[1] not in (1, 2):
+        came = "×".join(map(str, logits.shape))
+        raise ValueError(f"teacher {name}: expected logits of {len(pairs)} pairs × 1 or 2 classes, got {came}")
+    if numpy.isnan(logits).any():
+        raise ValueError(f"teacher {name}: expected numbers for logits, got nan")
+    if logits.shape[1] == 1:
+        logits = numpy.concatenate([numpy.zeros_like(logits), logits], axis=1)
+    return logits.astype(numpy.float32)
+
+
+def kept_at(name: str | Path, pairs: "Dataset", precision: str) -> Path | None:
+    """Where a teacher's logits are kept; None of a hub name, whose files only the hub's own cache knows."""
+    origin, _ = model_origin(name)
+    if not Path(origin).is_dir():
+        return None
+    digest = hashlib.sha256(precision.encode())
+    for path in sorted(Path(origin).iterdir()):
+        if path.is_file():
+            digest.update(f"{path.name} {file_sha256(path)}\n".encode())
+    return work_folder() / "logits" / f"{digest.hexdigest()[:24]}-{fingerprint(pairs)[:24]}.npy"

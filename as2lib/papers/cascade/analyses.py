@@ -1,0 +1,338 @@
+"""What is special to the Cascade Transformer: what a drop ratio does, replayed from the scores of every exit.
+
+MT is one model, SR models in sequence, CT the cascade (`systems.Scheme`).  Trains nothing, draws nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from timeit import timeit
+from typing import TYPE_CHECKING, Any
+
+import numpy
+import pandas
+
+from as2lib.metrics import cascade
+from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
+from as2lib.metrics.ranking import summary
+from as2lib.papers.cascade.systems import PAPER_EXITS, SHORT, Scheme, recipes, schemes, sets, trivial_on, wide
+from as2lib.study import results
+
+if TYPE_CHECKING:
+    import torch
+
+    from as2lib.study import Study
+    from as2lib.study.store import StoredRun
+
+METRICS = ["P@1", "MAP", "MRR", "nDCG@10"]
+
+
+def scores(study: "Study", where: str) -> dict[str, list[pandas.DataFrame]]:
+    """What the rows of a set's table scored on it, by their labels, a table a seed; the trivial baseline first."""
+    trivial = trivial_on(study, where)
+    tables = {SHORT[trivial.split("/")[1]]: [run.scores() for run in study.runs(trivial)]}
+    return tables | {scheme.label: scored(study, scheme, where) for scheme in schemes(study, where)}
+
+
+def scored(study: "Study", scheme: Scheme, where: str, split: str = "test") -> list[pandas.DataFrame]:
+    """question_id, label and the score by which a scheme ranks a set, a table a seed.
+
+    Where it drops candidates, the score is minus the place, and `last` the last exit that saw the candidate, from 0.
+    """
+    tables = []
+    for runs in zip(*(study.runs(name) for name in scheme.runs(study, where)), strict=True):  # of a seed
+        of_seed = [run.scores(split) for run in runs]
+        table = of_seed[0]
+        if not scheme.alpha:
+            tables.append(table.assign(score=table["score" if scheme.method == "MT" else f"exit_{scheme.layers}"]))
+            continue
+        exits = table.filter(like="exit_") if scheme.method == "CT" else numpy.transpose([t["score"] for t in of_seed])
+        replayed = cascade.replay(table["question_id"], exits, scheme.alpha)
+        tables.append(table.assign(score=-replayed.position, last=replayed.last))
+    return tables
+
+
+def counts(study: "Study") -> pandas.DataFrame:
+    """Table 1: answered questions, candidates and correct answers a question, ours before the published ones.
+
+    Where the texts are not here, dev and test are counted in stored scores, and train is missing.
+    """
+    from as2lib.data import load_parts
+
+    rows = []
+    for name, pairs in sets(study).items():
+        for split, parts in pairs.model_dump().items():
+            row: dict[str, Any] = {"set": f"{name} (ours)", "split": split}
+            try:
+                table = load_parts(tuple(parts), "answered").select_columns(["question_id", "label"]).to_pandas()
+            except FileNotFoundError:
+                table = None
+            if table is None and split != "train":
+                table = study.runs(trivial_on(study, name))[0].scores(split)
+                table = table[table.groupby("question_id")["label"].transform("max") == 1]
+            if table is not None and parts:
+                questions = table["question_id"].nunique()
+                row |= {"questions": questions, "candidates a question": len(table) / questions}
+                row["correct a question"] = table["label"].sum() / questions
+            rows.append(row)
+    theirs = _published("table1").rename(columns={"dataset": "set"})
+    table = pandas.concat([pandas.DataFrame(rows), theirs], ignore_index=True).set_index("set")
+    return table.astype({"questions": "Int64"})
+
+
+def by_depth(study: "Study", where: str = "target") -> pandas.DataFrame:
+    """Table 2: each exit with nothing dropped, and a model of its depth; index the label, metrics in percent."""
+    tables = scores(study, where)
+    table = results.mean_and_spread(results.frame(tables))[["MAP", "MAP ±", "P@1", "P@1 ±", "MRR", "MRR ±"]]
+    table.insert(0, "seeds", [len(seeds) for seeds in tables.values()])
+    return table.rename_axis("system")
+
+
+def published_by_depth(study: "Study", dataset: str = "WikiQA") -> pandas.DataFrame:
+    """The paper's Table 2 under our labels, the full depth beside the full depth: `published MAP`, `published MRR`."""
+    paper = _published("table2")
+    rows = {}
+    for method, kind in (("MT", "monolith"), ("CT", "cascade")):
+        theirs = paper[paper["kind"] == kind]
+        ours = [scheme.label for scheme in schemes(study, "target") if scheme.method == method]
+        for label, (_, row) in zip(reversed(ours), theirs[::-1].iterrows(), strict=False):
+            rows[label] = {f"published {metric}": row[f"{dataset} {metric}"] for metric in ("MAP", "MRR")}
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("system")
+
+
+def on_targets(study: "Study") -> pandas.DataFrame:
+    """Table 2 whole: `by_depth` on the target, MAP and MRR on each further one, and what the paper printed of each.
+
+    The paper's other systems come last, with published numbers alone.
+    """
+    paper = _published("table2")
+    columns = [by_depth(study), published_by_depth(study)]
+    others = paper[paper["kind"] == "other"].set_index("model")
+    names = {f"WikiQA {metric}": f"published {metric}" for metric in ("MAP", "MRR")}
+    for where in study.cascade.targets:
+        columns.append(by_depth(study, where)[["MAP", "MRR"]].add_prefix(f"{where} "))
+        if f"{where} MAP" in paper:
+            columns.append(published_by_depth(study, where).rename(columns=lambda name, where=where: f"{where} {name}"))
+            names |= {f"{where} {metric}": f"{where} published {metric}" for metric in ("MAP", "MRR")}
+    return pandas.concat([pandas.concat(columns, axis=1), others[list(names)].rename(columns=names)]).rename_axis(
+        "system"
+    )
+
+
+def by_ratio(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
+    """Table 3 on the wide set: P@1, MAP, MRR, nDCG@10 of `tables`, beside the cost and the paper's rows.
+
+    cost %: layers computed, by the formula, against the model of all layers.  floors %: with floor(alpha · m) dropped
+    of m, over the answered questions.
+    """
+    labels = next(iter(tables.values()))[0].groupby("question_id", sort=False)["label"]
+    costs = relative_costs(study, labels.size()[labels.max() > 0].to_numpy())
+    table = results.mean_and_spread(results.frame(tables))[METRICS].join(costs)
+    paper, rows = _published("table3"), {}
+    for method in ("MT", "SR", "CT"):
+        own = [scheme for scheme in schemes(study) if scheme.method == method]
+        theirs = paper[paper["method"] == method]
+        whole = theirs[theirs["alpha"].fillna(0) == 0]
+        for scheme, (_, row) in zip([s for s in own if not s.alpha][::-1], whole[::-1].iterrows(), strict=False):
+            rows[scheme.label] = row
+        for scheme in own:
+            if scheme.alpha and len(row := theirs[theirs["alpha"] == scheme.alpha]):
+                rows[scheme.label] = row.iloc[0]
+    names = {"cost": "published cost %", **{f"ASNQ {metric}": f"published {metric}" for metric in METRICS}}
+    names |= {f"GPD {metric}": f"GPD published {metric}" for metric in METRICS}
+    published = pandas.DataFrame(rows).T[list(names)].rename(columns=names).astype(float)
+    return table.join(published).rename_axis("system")
+
+
+def relative_costs(study: "Study", candidates: Sequence[int]) -> pandas.DataFrame:
+    """Layers computed, in percent more (+) or fewer (−) than by the full model: by the formula, and by exact floors."""
+    rows, depth = {}, study.cascade.exits[-1]
+    for scheme in schemes(study):
+        cost = sequential_cost if scheme.method == "SR" else cascade_cost
+        exits, alpha = study.cascade.exits if scheme.alpha else [scheme.layers], scheme.alpha or 0.0
+        rows[scheme.label] = [100 * (cost(depth, exits, alpha, sizes) - 1) for sizes in (None, candidates)]
+    return pandas.DataFrame.from_dict(rows, orient="index", columns=["cost %", "floors %"])
+
+
+def grid(study: "Study") -> pandas.DataFrame:
+    """Figure 2: every combination of drop ratios of CT on the wide dev set; P@1 and `cost %` in percent."""
+    table, exits = study.run("cascade/wide/seed-0").scores("dev"), study.cascade.exits
+    points = cascade.grid(
+        table["question_id"],
+        table["label"],
+        table.filter(like="exit_").to_numpy(),
+        exits[-1],
+        exits,
+        study.cascade.grid,
+    )
+    return points.assign(**{"P@1": 100 * points["P@1"], "cost %": 100 * points["cost"]})
+
+
+def uniform(points: pandas.DataFrame, alphas: Sequence[float]) -> pandas.DataFrame:
+    """The points of a grid with one of these ratios at every exit, each with a `label`."""
+    ratios = points.filter(like="alpha_")
+    same = points[ratios.eq(ratios["alpha_1"], axis=0).all(axis=1) & ratios["alpha_1"].isin(alphas)]
+    return same.assign(label=[f"{alpha:.0%} at every exit" for alpha in same["alpha_1"]])
+
+
+def chosen(study: "Study", points: pandas.DataFrame) -> pandas.DataFrame:
+    """For the cost of each uniform ratio, the combination of `grid` that is best on dev within it.
+
+    Columns: budget %, ratios, values, cost %, and P@1 and MAP on dev and test; costs relative to the full model's.
+    """
+    rows, exits = [], study.cascade.exits
+    names = points.filter(like="alpha_").columns
+    for alpha in study.cascade.alphas:
+        budget = cascade_cost(exits[-1], exits, alpha)
+        best = cascade.choose(points, budget)[names].tolist()
+        for label, ratios in (("the same at each exit", [alpha] * len(names)), ("chosen on dev", best)):
+            row = {"budget %": 100 * (budget - 1), "ratios": label, "values": ", ".join(f"{r:g}" for r in ratios)}
+            row["cost %"] = 100 * (cascade_cost(exits[-1], exits, ratios) - 1)
+            for split in ("dev", "test"):
+                [table] = scored(study, Scheme("CT", exits[-1], ratios), "wide", split)
+                values = summary(table["question_id"], table["label"], table["score"])
+                row |= {f"{split} {metric}": 100 * values[metric] for metric in ("P@1", "MAP")}
+            rows.append(row)
+    return pandas.DataFrame(rows)
+
+
+def answers_dropped(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
+    """Behind which exit the last correct candidate fell, in percent of the answered questions; index the label."""
+    rows, exits = {}, study.cascade.exits
+    for label, (table, *_) in tables.items():
+        if "last" in table:
+            fell = table[table["label"] == 1].groupby("question_id")["last"].max()
+            rows[label] = [100 * (fell == place).mean() for place in range(len(exits))]
+    columns = [*(f"behind layer {n}" for n in exits[:-1]), "never"]
+    return pandas.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("system")
+
+
+def by_recipe(study: "Study") -> pandas.DataFrame:
+    """MAP of each exit on the wide test set, in percent, for CT as the paper trains it and for each other way."""
+    rows = {}
+    for recipe in recipes(study):
+        table = study.run(f"{recipe.name}/wide/seed-0").scores()
+        ends = {f"layer {n}": [table.assign(score=table[f"exit_{n}"])] for n in study.cascade.exits}
+        rows[recipe.label] = results.mean_and_spread(results.frame(ends))["MAP"]
+    table = pandas.DataFrame(rows).T
+    return table.assign(mean=table.mean(axis=1)).rename_axis("training")
+
+
+def average_batches(study: "Study") -> pandas.DataFrame:
+    """The batch that a layer sees on average in the paper's example (section 4.3.2), with its exits and with ours."""
+    paper = _published("batches").set_index("quantity")["value"]
+    start, limit = (int(paper[name]) for name in ("candidates of the example", "largest batch that fits"))
+    alpha, own = paper["alpha of the example"], study.cascade.exits
+    rows = {}
+    for label, exits in (("the paper's exits", PAPER_EXITS), ("the study's exits", own)):
+        average = start * cascade_cost(exits[-1], exits, alpha, start)
+        left = ", ".join(map(str, survivors(len(exits), alpha, start)))
+        rows[label] = {"candidates left": left, "average batch": average, "throughput %": 100 * (start / limit - 1)}
+    rows["published"] = {"average batch": paper["average batch"], "throughput %": paper["more throughput (%)"]}
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("cascade")
+
+
+# ---------------------------------------------------------------- counted and timed
+
+
+def models_measured(study: "Study") -> list[str]:
+    return ["cascade/wide/seed-0", *(f"monolith/{n}/wide/seed-0" for n in study.cascade.exits)]
+
+
+def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, Any] | None:
+    """What each row of Table 3 takes over the first wide test questions; None without texts or tokenizer.
+
+    A model whose weights are not here stands there with random ones: what is counted does not depend on them.
+
+    `work`: columns "M FLOPs a question", which any machine counts alike, "ms a question", the median over `rounds` with
+    the systems taking turns, and each relative to the model of all layers.  `sizes`: candidates of these questions.
+    """
+    import torch
+
+    from as2lib.metrics.cost import flops
+    from as2lib.score import on_threads
+
+    runs = [study.run(name) for name in models_measured(study)]
+    try:
+        batches = question_batches(study, encoder_of(runs[0]), questions)
+    except OSError:  # no texts, or no tokenizer
+        return None
+    found = [model_of(run) for run in runs]
+    calls = {scheme.label: _call(study, scheme, found, batches) for scheme in schemes(study)}
+    with on_threads(study.threads), torch.inference_mode():
+        operations = pandas.Series({name: flops(call) for name, call in calls.items()})
+        turns = [{name: timeit(call, number=1) for name, call in calls.items()} for _ in range(rounds)]
+    seconds, full = pandas.DataFrame(turns).median(), Scheme("MT", study.cascade.exits[-1]).label
+    columns = {
+        "M FLOPs a question": operations / questions / 1e6,
+        "FLOPs %": 100 * (operations / operations[full] - 1),
+        "ms a question": 1000 * seconds / questions,
+        "time %": 100 * (seconds / seconds[full] - 1),
+    }
+    return {"work": pandas.DataFrame(columns).to_dict(), "sizes": [len(batch["input_ids"]) for batch in batches]}
+
+
+def model_of(run: "StoredRun") -> "torch.nn.Module":
+    """A run's model; where its weights are not here, one of its sizes."""
+    from as2lib import models
+    from as2lib.models import cross_encoder
+    from as2lib.models.cascade import CascadeTransformer
+
+    if run.model_folder:
+        return models.load(run.model_folder).eval()
+    model, shape = cross_encoder.build(run.facts["encoder"]), run.run.spec.get("cascade")
+    return (CascadeTransformer.from_backbone(model, **shape) if shape else model).eval()
+
+
+def encoder_of(run: "StoredRun") -> Any:
+    """What encodes a run's pairs: its own, or that of the pretrained encoder which it started from.
+
+    Raises FileNotFoundError where neither is here.
+    """
+    from as2lib.data.encode import PairEncoder, load_encoder
+    from as2lib.models import cross_encoder
+    from as2lib.study.fitting import require_encoder
+
+    if run.model_folder:
+        return load_encoder(run.model_folder)
+    first = next(iter(run.run.ancestors()), run.run)
+    name = first.spec["backbone"].get("name")
+    if name is None:
+        raise FileNotFoundError(
+            f"{run.name}: expected its folder, which has the words that its encoder knows; got none"
+        )
+    require_encoder(first)
+    return PairEncoder(cross_encoder.tokenizer(name), run.run.spec["max_length"])
+
+
+def question_batches(study: "Study", encoder: Any, questions: int) -> "list[dict[str, torch.Tensor]]":
+    """The first questions of the wide test set, one a batch."""
+    from as2lib.data import load_parts
+
+    pairs = load_parts(tuple(wide(study).test), "answered")
+    ids, items = numpy.asarray(pairs["question_id"]), encoder.encode(pairs)
+    first = islice(dict.fromkeys(ids.tolist()), questions)
+    return [encoder.collate([items[int(row)] for row in numpy.flatnonzero(ids == name)]) for name in first]
+
+
+def _call(study: "Study", scheme: Scheme, found: list[Any], batches: list[dict[str, Any]]) -> Callable[[], list[Any]]:
+    """Ranks every batch as the scheme does.  found: the models of `models_measured`."""
+    from as2lib.models.sequential import SequentialReranker
+
+    (whole, *members), place, alpha = found, study.cascade.exits.index(scheme.layers), scheme.alpha
+    if scheme.method == "MT":
+        return lambda: [members[place](**batch) for batch in batches]
+    if scheme.method == "SR":
+        margins = [lambda batch, model=model: model(**batch).logits.diff(dim=1)[:, 0] for model in members]
+        sequence = SequentialReranker(margins)
+        return lambda: [sequence.rank(batch, alpha) for batch in batches]
+    if alpha:
+        return lambda: [whole.rank(batch, alpha) for batch in batches]
+    return lambda: [whole(**batch, only_exit=place) for batch in batches]
+
+
+def _published(name: str) -> pandas.DataFrame:
+    """A published table with its file's own columns."""
+    from importlib.resources import files
+
+    with files("as2lib.papers.cascade").joinpath("published", f"{name}.csv").open(encoding="utf-8") as file:
+        return pandas.read_csv(file)

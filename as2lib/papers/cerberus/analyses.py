@@ -1,0 +1,322 @@
+"""What is special to CERBERUS: heads beside their teachers, their majority, how sure a teacher is; trains nothing.
+
+k heads · k teachers: head i learnt from teacher i, in the order of `FAMILIES`
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+import pandas
+
+from as2lib.metrics import ranking, significance
+from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
+from as2lib.papers.building import FAMILIES
+from as2lib.papers.cerberus.systems import trivial
+from as2lib.study import results
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+    from as2lib.study.store import StoredRun
+
+STUDENT = "mhs/3h1"
+HEADS = [f"head_{i}" for i in range(len(FAMILIES))]
+MEASURES = {  # of `metrics.agreement` → what a figure calls them
+    "shared": "correct top candidates shared\n(Figure 3)",
+    "kappa": "top candidates:\nCohen's kappa",
+    "kappa_correct": "top candidates correct:\nCohen's kappa",
+    "correlation": "whole lists:\nrank correlation",
+}
+CASES = {  # of `metrics.agreement.majority` → what a table calls them
+    "all right": "all teachers and the student right",
+    "follows": "follows a right majority",
+    "overrides": "overrides a wrong majority",
+    "rest": "the student wrong",
+}
+
+
+# ---------------------------------------------------------------- heads (notebooks 03 and 04)
+
+
+def heads(runs: "Sequence[StoredRun]", labels: Sequence[str]) -> pandas.DataFrame:
+    """P@1, MAP and MRR in percent of each head as a ranker of its own, and of their combined score; means over runs.
+
+    labels: what each head is called, in their order.
+    """
+    columns = dict(zip(labels, HEADS, strict=False)) | {"combined": "score"}
+    tables = [run.scores() for run in runs]
+    scores = {label: [table.assign(score=table[column]) for table in tables] for label, column in columns.items()}
+    return results.mean_and_spread(results.frame(scores))[results.METRICS].rename_axis("head")
+
+
+def combined_heads(runs: "Sequence[StoredRun]") -> pandas.DataFrame:
+    """P@1, MAP and MRR in percent of the heads' mean probability (equation 5) and of their mean logit; over runs."""
+    scores: dict[str, list[pandas.DataFrame]] = {"probability": [], "logit": []}
+    for run in runs:
+        table = run.scores()
+        by_head = table.filter(like="head_").to_numpy().clip(1e-300, 1 - 1e-16)
+        logits = numpy.log(by_head) - numpy.log1p(-by_head)
+        scores["probability"].append(table.assign(score=by_head.mean(axis=1)))
+        scores["logit"].append(table.assign(score=logits.mean(axis=1)))
+    return results.mean_and_spread(results.frame(scores))[results.METRICS].rename_axis("average of")
+
+
+def disagreement(runs: "Sequence[StoredRun]") -> float:
+    """Percent of answered questions where two heads have another top candidate; mean over pairs of heads and runs."""
+    shares = []
+    for run in runs:
+        table = answered(run.scores())
+        tops = [
+            ranking.top(table["question_id"], table["label"], table[head]).to_numpy()
+            for head in table.filter(like="head_")
+        ]
+        shares += [(a != b).mean() for a, b in combinations(tops, 2)]
+    return 100 * float(numpy.mean(shares))
+
+
+def confidence(tables: Mapping[str, Sequence[pandas.DataFrame]]) -> pandas.DataFrame:
+    """How sure a teacher is: percent of its scores below 0.05, above 0.95, and either; means over its tables.
+
+    tables: teacher → its scores, a table a seed.  Section 3.2: the ensemble is too confident to teach.
+    """
+    rows = {}
+    for teacher, scores in tables.items():
+        low = numpy.mean([100 * (table["score"] < 0.05).mean() for table in scores])
+        high = numpy.mean([100 * (table["score"] > 0.95).mean() for table in scores])
+        rows[teacher] = {"below 0.05": low, "above 0.95": high, "near 0 or 1": low + high}
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("run")
+
+
+def curves(study: "Study", systems: Sequence[str], value: str, parts: Sequence[str] = ()) -> pandas.DataFrame:
+    """What training logged under `value`, one row a point: step, system (its label), seed, part and the value.
+
+    systems: run names.  parts: names of the entries of a value that is a list, such as one a head.  Values of dev are
+    in percent.  Empty where the logs are not here.
+    """
+    rows = [
+        {"step": entry["step"], "system": study.systems[system].label, "seed": run.run.seed, "part": [*parts] or ""}
+        | {value: entry[value]}
+        for system in systems
+        for run in study.runs(system)
+        for entry in run.log()
+        if value in entry
+    ]
+    columns = ["step", "system", "seed", "part", value]
+    table = pandas.DataFrame(rows, columns=columns).explode(["part", value], ignore_index=True).astype({value: float})
+    return table.assign(**{value: 100 * table[value]}) if value.startswith("dev_") else table
+
+
+def answered(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Scores of the questions with a correct candidate."""
+    return table[table.groupby("question_id")["label"].transform("max") == 1]
+
+
+# ---------------------------------------------------------------- heads and teachers (notebook 06)
+
+
+class Seed(NamedTuple):
+    """What was scored with one seed: the answered test questions' pairs in each table, a column a ranker."""
+
+    number: int
+    heads: pandas.DataFrame  # those of the student, then the controls
+    teachers: pandas.DataFrame
+    rankers: pandas.DataFrame  # the student as a whole, then the controls
+    label: pandas.Series
+    question_id: pandas.Index
+
+    def majority(self, ranker: str = STUDENT) -> Majority:
+        """How a ranker's choices stand to those of the teachers."""
+        return majority(self.rankers[ranker], self.teachers, self.label, self.question_id)
+
+
+def by_seed(study: "Study") -> list[Seed]:
+    """The test scores of each seed of the student, its teachers and the controls, which may have fewer seeds.
+
+    Controls are rankers that no teacher taught: the untaught base, and one that learns nothing.
+    Columns are run names, and `head_i` for a head.
+    """
+    pair, teachers = ["question_id", "position"], [f"teacher/{family}" for family in FAMILIES]
+    controls = ["base/electra", trivial(study)[-1].run]
+    others = {system: study.runs(system) for system in (*teachers, *controls)}
+    seeds = []
+    for i, run in enumerate(study.runs(STUDENT)):
+        student = answered(run.scores("test")).set_index(pair)
+        columns = {"label": student["label"], STUDENT: student["score"]}
+        columns |= {head: student[head] for head in HEADS}
+        for system, runs in others.items():
+            columns[system] = runs[i % len(runs)].scores("test").set_index(pair)["score"].reindex(student.index)
+        table = pandas.DataFrame(columns)
+        parts = [table[names] for names in ([*HEADS, *controls], teachers, [STUDENT, *controls])]
+        seeds.append(Seed(run.run.seed, *parts, table["label"], table.index.get_level_values("question_id")))
+    return seeds
+
+
+def agreements(seeds: Sequence[Seed]) -> dict[str, pandas.DataFrame]:
+    """Each measure of `metrics.agreement`, mean over seeds: a row a head or control, a column a teacher."""
+    each = [agreement(seed.heads, seed.teachers, seed.label, seed.question_id) for seed in seeds]
+    means = [numpy.mean(values, axis=0) for values in zip(*each, strict=True)]
+    axes = seeds[0].heads.columns.rename("head"), seeds[0].teachers.columns
+    return {measure: pandas.DataFrame(mean, *axes) for measure, mean in zip(Agreement._fields, means, strict=True)}
+
+
+def figure3(shared: pandas.DataFrame) -> pandas.DataFrame:
+    """Percent of its correct choices that a head or control shares with each teacher, and with whom it shares most.
+
+    shared: of `agreements`.  published: the teacher that the paper names for a head; it prints no number.
+    """
+    named = results.published("cerberus", "figure3")
+    named = named.set_index("head")["agrees most with"] if "head" in named else named["agrees most with"]
+    published = [f"teacher/{named[family]}" for family in FAMILIES] + [None] * (len(shared) - len(FAMILIES))
+    table = 100 * shared
+    return table.assign(**{"agrees most with": table.idxmax(axis=1), "published": published})
+
+
+def own_teacher(agreements: Mapping[str, pandas.DataFrame]) -> pandas.DataFrame:
+    """A row a measure: what a head has with its own teacher, and what the other heads have with that same teacher.
+
+    first: of the teachers, those whose own head agrees with them most.  Within one teacher its strength cancels.
+    """
+    k = len(FAMILIES)
+    rows = {}
+    for measure, label in MEASURES.items():
+        square = agreements[measure].to_numpy()[:k]  # (k heads, k teachers)
+        own = numpy.diag(square)
+        others = (square.sum(axis=0) - own) / (k - 1)
+        first = int((square.argmax(axis=0) == numpy.arange(k)).sum())
+        row = {"own": own.mean(), "other heads": others.mean(), "difference": (own - others).mean(), "first": first}
+        rows[label.replace("\n", " ")] = row
+    return pandas.DataFrame.from_dict(rows, orient="index").assign(teachers=k).rename_axis("measure")
+
+
+def own_teacher_test(seeds: Sequence[Seed]) -> pandas.DataFrame:
+    """Paired over answered questions: a head's rank correlation with its own teacher against the other heads' with it.
+
+    Each question's value is the mean over teachers and seeds; one where a score is constant for some pair is left out.
+    Returns one row `own teacher`: difference, low, high, p (permutation of the mean), questions.
+    """
+    own, others = [], []
+    for seed in seeds:
+        for j, teacher in enumerate(seed.teachers):
+            for i, head in enumerate(HEADS):
+                correlation = rank_correlation(seed.heads[head], seed.teachers[teacher], seed.question_id)
+                (own if i == j else others).append(correlation)
+    means = [pandas.concat(part, axis=1).mean(axis=1, skipna=False) for part in (own, others)]
+    both = pandas.concat(means, axis=1).dropna()
+    test = significance.compare(both[0], both[1])
+    row = {"difference": test.difference, "low": test.low, "high": test.high, "p": test.p, "questions": test.n}
+    return pandas.DataFrame([row], index=["own teacher"])
+
+
+def majorities(seeds: Sequence[Seed]) -> pandas.DataFrame:
+    """How many questions fall in each case, mean over seeds: the student's number, and percent of it and the controls.
+
+    published: percent of WikiQA's 243 test questions; the last case is what remains of them.
+    """
+    cases = [{ranker: seed.majority(ranker).by_question["case"] for ranker in seed.rankers} for seed in seeds]
+    every = pandas.concat(map(pandas.DataFrame, cases))
+    means = every.apply(pandas.Series.value_counts).reindex([*CASES]).fillna(0) / len(seeds)
+    paper = results.published("cerberus", "majority").set_index("case")
+    published, total = paper["questions"].reindex([*CASES]).astype(float), paper["of"].iloc[0]
+    published["rest"] = total - paper["questions"].sum()
+    table = 100 * means / seeds[0].question_id.nunique()
+    table = table.assign(published=100 * published / total)
+    table.insert(0, "questions", means[STUDENT])
+    return table.assign(**{"published questions": published.astype(int)}).rename(index=CASES).rename_axis("case")
+
+
+def teachers_right(seeds: Sequence[Seed]) -> pandas.DataFrame:
+    """Questions, mean over seeds, by how many teachers are right (rows, all first) and whether the student is."""
+    return sum(seed.majority().cells for seed in seeds) / len(seeds)
+
+
+def confidence_by_case(seeds: Sequence[Seed]) -> pandas.DataFrame:
+    """P(correct), in percent, that each teacher gives its own top candidate, by case, and that of the surest teacher.
+
+    questions: of all seeds together.
+    """
+    every, teachers = _with_confidence(seeds)
+    table = every.groupby("case")[[*teachers, "surest"]].mean().reindex([*CASES])
+    table.insert(0, "questions", every["case"].value_counts().reindex([*CASES], fill_value=0))
+    return table.rename(index=CASES)
+
+
+def overridden(seeds: Sequence[Seed]) -> pandas.DataFrame:
+    """Every question whose majority the student overrode, index seed, those with the surest teacher first.
+
+    Columns: question, teachers right, the confidence of each teacher in percent, and the surest one's.
+    """
+    every, teachers = _with_confidence(seeds)
+    table = every[every["case"] == "overrides"].rename_axis("question").reset_index().set_index("seed")
+    table = table.rename(columns={"teachers": "teachers right"})[["question", "teachers right", *teachers, "surest"]]
+    return table.sort_values("surest", ascending=False, kind="stable")
+
+
+def _with_confidence(seeds: Sequence[Seed]) -> tuple[pandas.DataFrame, list[str]]:
+    """The student's questions of all seeds with the teachers' confidence in percent, and the teachers' names."""
+    every = pandas.concat([seed.majority().by_question.assign(seed=seed.number) for seed in seeds])
+    teachers = [*seeds[0].teachers]
+    every[teachers] = 100 * every[[f"confidence {j}" for j in range(len(teachers))]].to_numpy()
+    every["surest"] = every[teachers].max(axis=1)
+    return every, teachers
+
+
+# ---------------------------------------------------------------- teachers of several kinds (notebook 03)
+
+
+def alikeness(tables: Mapping[str, pandas.DataFrame]) -> float:
+    """Rank correlation of two teachers' scores within a question, mean over questions and pairs of teachers.
+
+    tables: teacher → its scores of the same pairs.
+    """
+    correlations = []
+    for a, b in combinations(tables.values(), 2):
+        correlations.append(rank_correlation(a["score"], b["score"], a["question_id"]).mean())
+    return float(numpy.mean(correlations))
+
+
+# ---------------------------------------------------------------- the paper's tests (notebook 07)
+
+
+def headline(
+    scores: pandas.DataFrame, pairs: Sequence[tuple[str, str]], published: pandas.DataFrame
+) -> pandas.DataFrame:
+    """`results.compare` of the pairs named in advance, with `p Holm`: their permutation tests corrected together."""
+    tests = results.compare(scores, pairs, published)
+    tests.insert(4, "p Holm", significance.holm(tests["p"]))
+    return tests
+
+
+def papers_tests(scores: pandas.DataFrame, pairs: Sequence[tuple[str, str]]) -> pandas.DataFrame:
+    """The tests named under Table 2, of each question's AP (mean over seeds): one row a pair, index (a, b).
+
+    Wilcoxon p: signed-rank, Pratt; effect: matched-pairs rank-biserial correlation; Spearman, Spearman p: of the two
+    systems' values over questions, from which the paper reads equality.  Both p are corrected for the pairs (Holm).
+    """
+    tests = [significance.compare(results.over_seeds(scores, a), results.over_seeds(scores, b)) for a, b in pairs]
+    rows = [
+        {
+            "difference": 100 * test.difference,
+            "Wilcoxon p": test.wilcoxon_p,
+            "effect": test.effect,
+            "Spearman": test.spearman,
+            "Spearman p": test.spearman_p,
+        }
+        for test in tests
+    ]
+    table = pandas.DataFrame(rows, index=pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]))
+    corrected = {name: significance.holm(table[name]) for name in ("Wilcoxon p", "Spearman p")}
+    return table.assign(**corrected)
+
+
+def questions_needed(scores: pandas.DataFrame, tests: pandas.DataFrame) -> pandas.Series:
+    """For each pair of `results.compare`: how many questions it takes to tell zero from the published.
+
+    NaN where the paper has no difference, or one of 0.
+    """
+    needed = {}
+    for (a, b), published in tests["published"].items():
+        values = results.over_seeds(scores, a), results.over_seeds(scores, b)
+        known = not pandas.isna(published) and published != 0
+        needed[a, b] = significance.questions_to_decide(*values, published / 100) if known else numpy.nan
+    return pandas.Series(needed, dtype="Float64").astype("Int64")

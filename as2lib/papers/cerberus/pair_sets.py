@@ -1,0 +1,277 @@
+"""What a study's pair sets look like, what they share, and the papers' own counts of them; trains nothing.
+
+Where the texts of a set are not at hand, published scores still say which pairs are correct: counts need no text.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy
+import pandas
+from datasets import Dataset
+
+from as2lib.data import sets
+from as2lib.data.pairs import load_parts
+from as2lib.metrics import ranking
+from as2lib.models import lexical
+from as2lib.study import results
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+PAPERS = {  # our name of a set → the papers'
+    "asnq": "ASNQ",
+    "ias2": "IAS2",
+    "wikiqa": "WikiQA",
+    "gpd": "GPD",
+    "trecqa": "TREC-QA",
+    "squad-sent": "SQuAD-sent",
+    "nq-la": "NQ-LA",
+    "selqa": "SelQA",
+}
+BESIDE = {"asnq": "ASNQ", "ias2": "IAS2", "selqa": "ASNQ"}  # target → the set of CERBERUS whose numbers stand beside
+COUNTS = ["questions", "pairs", "correct"]
+RATES = ["candidates a question", "correct a question"]
+CASCADE = [f"Cascade {name}" for name in ("questions", *RATES)]
+TEXTS = {"question": "words a question", "answer": "words a candidate"}
+# Table, policy, paper, in the order in which they count: of two that count alike the later comes first.
+PUBLISHED = (
+    ("cosinet", "statistics", "all", "Cosinet"),
+    ("cascade", "table1", "answered", "Cascade"),
+    ("cerberus", "table1", "answered", "CERBERUS"),
+)
+
+
+def set_of(part: str) -> str:
+    """Our short name of the known set that a part belongs to; of any other its source."""
+    source = sets.split_part(part)[0].partition("@")[0]
+    return sets.SHORT.get(source, source)
+
+
+def published_set(study: "Study") -> str:
+    """The set whose published numbers stand beside a study's: that of its target, WikiQA where no paper has that.
+
+    On SelQA nothing is transferred, as on ASNQ.
+    """
+    return BESIDE.get(set_of(study.data.target.test[0]), "WikiQA")
+
+
+# ---------------------------------------------------------------- the study's own sets
+
+
+def of_study(study: "Study") -> dict[str, Dataset]:
+    """The pair sets that a study is made of, such as "target dev"; "target test" last, which is compared with all.
+
+    One whose texts are not here has question_id and label alone, or is left out.
+    """
+    roles = {"target": study.data.target} | ({"transfer": study.data.transfer} if study.data.transfer else {})
+    parts = {
+        f"{role} {split}": names
+        for role, pairs in roles.items()
+        for split, names in pairs.model_dump().items()
+        if names
+    }
+    parts["target test"] = parts.pop("target test")
+    pairs = {name: pairs_of(study, names) for name, names in parts.items()}
+    return {name: each for name, each in pairs.items() if each is not None}
+
+
+def pairs_of(study: "Study", parts: Sequence[str]) -> Dataset | None:
+    """Every pair of some parts: with texts, or as published scores have them; None where neither is here."""
+    try:
+        return load_parts(tuple(parts), "all")
+    except FileNotFoundError:
+        scores = baseline_scores(study, parts)
+        return None if scores is None else Dataset.from_pandas(scores[["question_id", "label"]], preserve_index=False)
+
+
+def baseline_scores(study: "Study", parts: Sequence[str], scorer: str | None = None) -> pandas.DataFrame | None:
+    """What a ranker that learns nothing scored on some parts; None where no run of it is here.
+
+    scorer: which one; any that is here, where it is None.
+    """
+    for name, run in study.plan.items():
+        for split in ("dev", "test"):
+            ranks = run.kind == "lexical" and scorer in (None, run.spec["scorer"])
+            if ranks and tuple(run.data.get(split, ())) == tuple(parts):
+                stored = study.store.find(name)
+                if stored is not None:
+                    return stored.scores(split)
+    return None
+
+
+def has_texts(pairs: Dataset | None) -> bool:
+    return pairs is not None and "answer" in pairs.column_names
+
+
+def statistics(pairs: Dataset) -> pandas.DataFrame:
+    """Counts and mean lengths of a labelled pair set under each question policy.
+
+    Returns one row a policy (index `questions kept`): questions, pairs, correct, candidates a question, correct a
+    question, two or more correct (questions), words a question and words a candidate (means over pairs; words are split
+    at blanks; left out where the pairs have no texts).
+    """
+    columns = {name: pairs.with_format("pandas")[name] for name in ("question_id", "label")}
+    texts = TEXTS if has_texts(pairs) else {}
+    for name, label in texts.items():
+        columns[label] = pairs.with_format("pandas")[name].str.split().str.len()
+    table = pandas.DataFrame({name: numpy.asarray(values) for name, values in columns.items()})
+    groups = table.groupby("question_id", sort=False)
+    questions = groups.sum().rename(columns={"label": "correct"}).assign(pairs=groups.size())
+    rows = {}
+    for policy in reversed(ranking.POLICIES):
+        kept = questions[ranking.kept(questions["pairs"].to_numpy(), questions["correct"].to_numpy(), policy)]
+        sums, count = kept.sum(), max(1, len(kept))
+        row = {"questions": len(kept), "pairs": sums["pairs"], "correct": sums["correct"]}
+        row |= {"candidates a question": sums["pairs"] / count, "correct a question": sums["correct"] / count}
+        row["two or more correct"] = int((kept["correct"] > 1).sum())
+        row |= {label: sums[label] / max(1, sums["pairs"]) for label in texts.values()}
+        rows[policy] = row
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("questions kept")
+
+
+def statistics_of(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:
+    """`statistics` of several sets, index `set`."""
+    tables = {name: statistics(pairs).reset_index() for name, pairs in pair_sets.items()}
+    return pandas.concat(tables, names=["set"]).droplevel(1)
+
+
+def correct_by_position(pairs: Dataset, most: int = 12) -> pandas.DataFrame:
+    """Percent of the candidates in each place of the list that are correct: columns position, correct."""
+    table = pandas.DataFrame({name: pairs[name] for name in ("question_id", "label")})
+    answered = table[table.groupby("question_id")["label"].transform("max") == 1]
+    position = answered.groupby("question_id", sort=False).cumcount() + 1
+    correct = 100 * answered["label"].groupby(position.rename("position")).mean().head(most)
+    return correct.rename("correct").reset_index()
+
+
+def random_order(pairs: Dataset) -> pandas.DataFrame:
+    """P@1, MAP and MRR in percent that a random order is expected to have, one row `random`."""
+    chance = lexical.expected_random(pairs)
+    row = {metric: 100 * chance[metric] for metric in results.METRICS}
+    return pandas.DataFrame([row], index=pandas.Index(["random"], name="run"))
+
+
+def published_rankers(name: str = "WikiQA") -> pandas.DataFrame:
+    """Cosinet's Table 2 of a set, with the MRR that its Tables 4 to 6 have of the same rankers; index run."""
+    table = results.published("cosinet", "table2")[name].copy()
+    for other, dataset in (("table4", "WikiQA"), ("table5", "SQuAD-sent"), ("table6", "NQ-LA")):
+        if dataset == name:
+            theirs = results.published("cosinet", other)[dataset]["MRR"]
+            table["MRR"] = theirs[~theirs.index.duplicated()].reindex(table.index)
+    return table
+
+
+def leakage(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:
+    """Distinct questions and candidate sentences that two pair sets share, letter by letter (by 64-bit hashes).
+
+    One row a pair of sets, index `of`: `also in`, the two counts, and each as a share of the first's.
+    """
+    texts = {name: {column: hashes(pairs, column) for column in TEXTS} for name, pairs in pair_sets.items()}
+    rows = []
+    for a, b in combinations(pair_sets, 2):
+        row = {"of": b, "also in": a}
+        for column, label in (("question", "questions"), ("answer", "sentences")):
+            shared = len(numpy.intersect1d(texts[a][column], texts[b][column], assume_unique=True))
+            row |= {label: shared, f"{label} %": 100 * shared / max(1, len(texts[b][column]))}
+        rows.append(row)
+    columns = ["of", "also in", "questions", "sentences", "questions %", "sentences %"]
+    return pandas.DataFrame(rows, columns=columns).set_index("of")
+
+
+def questions_elsewhere(pair_sets: Mapping[str, Dataset], name: str) -> tuple[int, int]:
+    """How many distinct questions of one set are also in another, and how many it has."""
+    ours = hashes(pair_sets[name], "question")
+    others = [hashes(pairs, "question") for other, pairs in pair_sets.items() if other != name]
+    elsewhere = numpy.isin(ours, numpy.concatenate(others)).sum() if others else 0
+    return int(elsewhere), len(ours)
+
+
+def hashes(pairs: Dataset, column: str) -> numpy.ndarray:
+    """The distinct texts of a column, each as a 64-bit hash, sorted."""
+    texts = pairs.with_format("arrow").select_columns([column])[:][column].unique().to_pandas()
+    return numpy.unique(pandas.util.hash_array(texts.to_numpy(), categorize=False))
+
+
+# ---------------------------------------------------------------- the papers' sets
+
+
+def papers_sets(study: "Study") -> pandas.DataFrame:
+    """Every set of the papers, split by split: what this study has of it under each policy, beside the papers' counts.
+
+    A set is part of the study where its target, its transfer sets or `data.describe` name it; of the others only what
+    is published stands here, so that the table depends on the parameters alone.  Index: set.  Columns: split, in this
+    study ("yes", "no", "not here", "no such split"), questions kept (the policy), what `statistics` counts, the same as
+    published, by whom, and the Cascade Transformer's counts.  Cosinet counts every question, the others answered ones.
+    """
+    here = {source.partition("@")[0]: source for source in described(study)}
+    rows = []
+    for name in dict.fromkeys([*PAPERS, *here]):
+        for split in sets.SPLITS:
+            rows += _rows(study, name, here.get(name), split)
+    published = [f"published {name}" for name in COUNTS]
+    columns = ["split", "in this study", "questions kept", *COUNTS, *RATES, *published, "published by", *CASCADE]
+    table = pandas.DataFrame(rows).set_index("set").reindex(columns=columns)
+    return table.astype(dict.fromkeys([*COUNTS, *published, CASCADE[0]], "Int64"))
+
+
+def _rows(study: "Study", name: str, source: str | None, split: str) -> list[dict]:
+    """One split of a set: a row a policy that we or a paper counted under."""
+    title, state, ours = PAPERS.get(name, name), "no", {}
+    if source is not None:
+        try:
+            pairs = pairs_of(study, [f"{source}:{split}"])
+            state = "not here" if pairs is None else "yes"
+            ours = statistics(pairs).to_dict("index") if pairs is not None else {}
+        except sets.NoSplit:
+            state = "no such split"
+    theirs = _published(title, split)
+    row = {"set": title, "split": split, "in this study": state}
+    policies = [policy for policy in reversed(ranking.POLICIES) if policy in ours or policy in theirs]
+    if not policies:
+        policies = [None] if source is not None else []
+    return [row | {"questions kept": policy} | ours.get(policy, {}) | theirs.get(policy, {}) for policy in policies]
+
+
+def _published(title: str, split: str) -> dict[str, dict[str, float | str]]:
+    """The papers' counts of a split, by the policy that they follow."""
+    counts: dict[str, dict[str, float | str]] = {}
+    for paper, table, policy, author in PUBLISHED:
+        values = results.published(paper, table).set_index(["dataset", "split"])
+        if (title, split) in values.index:
+            row = values.loc[(title, split)]
+            named = {f"published {name}": row[name] for name in COUNTS if name in row}
+            beside = dict(zip(CASCADE, row, strict=True)) if author == "Cascade" else {}
+            counts[policy] = counts.get(policy, {}) | named | beside | {"published by": author}
+    return counts
+
+
+def described(study: "Study") -> list[str]:
+    """The known sources that a study learns from, is tested on, or describes beside (`data.describe`)."""
+    transfers = [backbone.transfer for backbone in study.encoders.values()]
+    used = [study.data.target, *filter(None, [study.data.transfer, *transfers])]
+    known = [set_of(part) for pairs in used for split in sets.SPLITS for part in getattr(pairs, split)]
+    return list(dict.fromkeys([*(name for name in known if name in PAPERS), *study.data.describe]))
+
+
+def totals(papers: pandas.DataFrame) -> pandas.DataFrame:
+    """Questions and pairs of whole sets: CERBERUS Table 1 summed, its appendix, and, where `papers_sets` has every
+    split of a set, what is here under each policy, and under "answered" in train and "mixed" in dev and test.
+
+    Index: set.  Columns: counted, questions, pairs.
+    """
+    table1, appendix = results.published("cerberus", "table1"), results.published("cerberus", "appendix")
+    rows = []
+    for _, stated in appendix.iterrows():
+        title = stated["dataset"]
+        summed = table1[table1["dataset"] == title][["questions", "pairs"]].sum()
+        counted = {"CERBERUS Table 1, summed": summed, "CERBERUS, appendix": stated[["questions", "pairs"]]}
+        ours = papers.loc[[title]].dropna(subset="questions") if title in papers.index else papers.iloc[:0]
+        if len(ours) == len(sets.SPLITS) * len(ranking.POLICIES):
+            keeps, train = ours["questions kept"], ours["split"] == "train"
+            chosen = {f"here: {policy}": keeps == policy for policy in reversed(ranking.POLICIES)}
+            chosen["here: answered in train, mixed in dev and test"] = keeps == numpy.where(train, "answered", "mixed")
+            counted |= {label: ours.loc[which, ["questions", "pairs"]].sum() for label, which in chosen.items()}
+        rows += [{"set": title, "counted": label, **counts.astype(int)} for label, counts in counted.items()]
+    return pandas.DataFrame(rows).set_index("set")

@@ -1,0 +1,149 @@
+"""What is special to GOVERN: what systems answer when they may stay silent, and what the number of teachers does."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas
+from scipy.stats import binomtest
+
+from as2lib.metrics import ranking, threshold
+from as2lib.papers.govern.systems import ALIKE, TABLE_4, baseline
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+    from as2lib.study.run import System
+    from as2lib.study.store import StoredRun
+
+AUC = "qp prAUC"
+ARCHITECTURE = {"layers": "layers", "hidden": "hidden units", "heads": "attention heads"}
+
+
+def counts(study: "Study") -> pandas.DataFrame:
+    """Table 1: questions and pairs of the pool and of each split; where texts are not here, the pairs a run learnt."""
+    from as2lib.data.pairs import load_parts, load_unlabelled_parts
+
+    rows: dict[str, dict[str, Any]] = {}
+    try:
+        pool = load_unlabelled_parts(tuple(study.govern.unlabelled))
+        rows["unlabelled"] = {"questions": len(set(pool["question_id"])), "pairs": len(pool)}
+    except FileNotFoundError:
+        rows["unlabelled"] = {"pairs": study.runs("govern/mean")[0].facts.get("pairs")}
+    for split, parts in study.data.target.model_dump().items():
+        try:
+            pairs = load_parts(tuple(parts), "answered" if split == "train" else "all")
+            rows[split] = {"questions": len(set(pairs["question_id"])), "pairs": len(pairs)}
+        except FileNotFoundError:
+            if split == "train":
+                rows[split] = {"pairs": study.runs("govern/ca-mkd")[0].facts.get("pairs")}
+            else:
+                table = study.run(baseline(study)).scores(split)
+                rows[split] = {"questions": table["question_id"].nunique(), "pairs": len(table)}
+    table = pandas.DataFrame.from_dict(rows, orient="index", columns=["questions", "pairs"])
+    paper = _published("table1").set_index("dataset")[["questions", "pairs"]].add_prefix("published ")
+    return table.join(paper).astype("Int64").rename_axis("set")
+
+
+def measures(run: "StoredRun", precisions: Sequence[float]) -> dict[str, float]:
+    """One run's threshold metrics over all test questions, and P@1 and MAP over the answered ones, in percent."""
+    question, label, score = columns(run)
+    values = {}
+    for precision in precisions:
+        at = f"R@P={100 * precision:g}"
+        values[f"q {at}"] = threshold.question_recall_at_precision(question, label, score, precision)
+        values[f"qp {at}"] = threshold.pair_recall_at_precision(label, score, precision)
+    ranks = ranking.summary(question, label, score)
+    values |= {AUC: threshold.pair_pr_auc(label, score), "P@1": ranks["P@1"], "MAP": ranks["MAP"]}
+    return {name: 100 * value for name, value in values.items()}
+
+
+def table(study: "Study", systems: "Iterable[System]", paper: str = "table2") -> pandas.DataFrame:
+    """One row a system (index `run`): mean and " ±" over its seeds, in percent, beside one of the paper's tables.
+
+    Columns: group, seeds, parameters, each of `measures`, "unreached" (seeds in which no threshold reaches the first
+    precision, whose recall is 0), and `published …` for every metric that the paper's table has.
+    """
+    rows, values = {}, []
+    for system in systems:
+        runs = study.runs(system.run)
+        rows[system.run] = {"group": system.group, "seeds": len(runs), "parameters": runs[0].facts["parameters"]}
+        values += [{"run": system.run, **measures(run, study.govern.precisions)} for run in runs]
+    measured = pandas.DataFrame(values).set_index("run")
+    by_run = measured.groupby(level="run", sort=False)
+    means, spreads = by_run.mean(), by_run.std(ddof=1).add_suffix(" ±")
+    table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("run")
+    table = table.join(means.join(spreads)[[name for metric in means for name in (metric, f"{metric} ±")]])
+    table["unreached"] = (measured.iloc[:, :2] == 0).any(axis=1).groupby(level="run").sum()
+    theirs = _published(paper).set_index("run")
+    names = {name: name for name in theirs if name in means} | ARCHITECTURE
+    theirs = theirs.filter(names).rename(columns=names)
+    return table.join(theirs[~theirs.index.duplicated()].add_prefix("published "))
+
+
+def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
+    """Table 3: Good : Same : Bad of one system against another over all questions, a row a seed; gain in percent."""
+    rows: dict[str, dict[str, Any]] = {}
+    for before, after in zip(study.runs(base), study.runs(new), strict=True):
+        firsts = [ranking.per_question(*columns(run), "all")["P@1"] for run in (before, after)]
+        found = threshold.gsb(*firsts)
+        rows[f"seed {after.run.seed}"] = {**found._asdict(), "gain": 100 * found.gain, "p": found.p}
+    for row in _published("table3").to_dict("records"):
+        sign = binomtest(row["good"], row["good"] + row["bad"]).pvalue
+        rows[f"published, {row['queries']} queries"] = {**row, "p": sign}
+    table = pandas.DataFrame.from_dict(rows, orient="index")[["good", "same", "bad", "gain", "p"]]
+    return table.astype(dict.fromkeys(("good", "same", "bad"), "Int64")).rename_axis("questions")
+
+
+def single_teacher(study: "Study") -> pandas.DataFrame:
+    """Table 4: five teachers of one size, then one of them replaced; and the three teachers by themselves."""
+    names = [baseline(study), f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse"]
+    names += [f"govern/fold-{TABLE_4}", f"govern/teacher-{len(study.govern.teachers)}", "govern/worse-teacher"]
+    rows = table(study, [study.systems[name] for name in names], "table4")
+    return rows[["seeds", "parameters", AUC, f"{AUC} ±", *rows.filter(like=f"published {AUC}")]]
+
+
+def by_number(study: "Study") -> pandas.DataFrame:
+    """Figure 2, a row a seed: system, teachers, qp prAUC; up to `ALIKE` teachers one student serves both."""
+    rows = [
+        (system, teachers, 100 * threshold.pair_pr_auc(*columns(run)[1:]))
+        for system, name in (("vote", "govern"), ("mean", "mean"))
+        for teachers in study.govern.ablation.teachers
+        for run in study.runs(f"govern/{'mean' if teachers <= ALIKE else name}-of-{teachers}")
+    ]
+    return pandas.DataFrame(rows, columns=["system", "teachers", AUC])
+
+
+def followed(study: "Study", systems: "Iterable[System]") -> pandas.DataFrame:
+    """How many of its teachers a student follows, as its fit logged it: step, system, followed; empty without logs."""
+    rows = [
+        (entry["step"], system.label, entry["followed"])
+        for system in systems
+        for run in study.runs(system.run)
+        for entry in run.log()
+        if "followed" in entry
+    ]
+    return pandas.DataFrame(rows, columns=["step", "system", "followed"])
+
+
+def teachers_of(study: "Study", groups: Sequence[str]) -> dict[str, pandas.DataFrame]:
+    """Short name (T1, T2, … of growing size; F1, F2, … that differ by fold) → its scores; one of two names once."""
+    short, tables, seen = {"teacher": "T", "fold": "F"}, {}, set()
+    for system in study.systems.values():
+        if system.run.startswith("govern/") and system.group in groups:
+            run = study.runs(system.run)[0]
+            if run.identity not in seen:
+                seen.add(run.identity)
+                tables[short[system.group] + system.run.rsplit("-", 1)[1]] = run.scores()
+    return tables
+
+
+def columns(run: "StoredRun") -> tuple[pandas.Series, ...]:
+    scores = run.scores()
+    return tuple(scores[name] for name in ("question_id", "label", "score"))
+
+
+def _published(name: str) -> pandas.DataFrame:
+    """A published table with its file's own columns."""
+    from importlib.resources import files
+
+    with files("as2lib.papers.govern").joinpath("published", f"{name}.csv").open(encoding="utf-8") as file:
+        return pandas.read_csv(file)

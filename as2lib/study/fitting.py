@@ -1,0 +1,283 @@
+"""A run of kind "fit": the model that its spec asks for, what its teachers say, and what it leaves; `fit.train` trains.
+
+m pairs · k teachers · c = 2 classes
+"""
+
+import platform
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy
+import pandas
+import torch
+import transformers
+from transformers import set_seed
+
+from as2lib import fit as fitting
+from as2lib import imported, models
+from as2lib.data.encode import PairEncoder, load_encoder, word_tokenizer
+from as2lib.data.pairs import leave_out, load_parts, load_unlabelled_parts
+from as2lib.data.sets import NotHere, hub_answers
+from as2lib.data.vectors import Embeddings, embeddings
+from as2lib.data.words import WordEncoder, words_of
+from as2lib.fit.calibration import calibrated, fit_platt
+from as2lib.models import cross_encoder, ensemble
+from as2lib.models.cascade import CascadeTransformer
+from as2lib.models.compare_aggregate import CompareAggregate
+from as2lib.models.cosinet import Cosinet
+from as2lib.models.mhs import MHSForSequenceClassification
+from as2lib.paths import model_origin
+from as2lib.score import on_gpu, on_threads, probability, score
+from as2lib.study.make import Job, lock
+from as2lib.study.run import Run
+from as2lib.study.store import StoredRun, require_known_tensors, write_parquet, write_scores
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()  # of a model's one file, written in no time
+
+WORD_MODELS = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}
+OF_LOSS = ("alpha", "tau", "settings", "unit", "schedule")  # of a spec, as `fit.train` takes them
+SIZES = (  # of an encoder's configuration: what its costs are counted by
+    "model_type hidden_size num_hidden_layers num_attention_heads intermediate_size embedding_size "
+    "vocab_size max_position_embeddings"
+).split()
+
+
+def fit(job: Job) -> dict[str, Any]:
+    """Train a run into its folder: model/, scores/, log.jsonl; returns its facts.
+
+    It goes on from the folder's checkpoint, and ends with the weights of an uninterrupted fit.
+    """
+    run, study = job.run, job.study
+    precision, training = job.store.precision(run), run.spec["training"]
+    require_encoder(run)
+    pairs = training_pairs(run)
+    dev = load_parts(run.data["dev"], "answered") if "dev" in run.data and training.get("evaluate_every") else None
+    with on_threads(study.threads):
+        platt = calibration(job)
+        teachers = [logits_of(job, teacher, pairs, platt) for teacher in job.parents.get("teachers", ())]
+        set_seed(run.seed)  # before the model is built: new weights come from it
+        model, encoder = start(job)
+        if study.attention != "sdpa":
+            model.set_attn_implementation(study.attention)
+        result = fitting.train(
+            pairs,
+            model,
+            run.spec["loss"],
+            teachers,
+            dev,
+            encoder=encoder,
+            seed=run.seed,
+            precision=precision,
+            threads=study.threads,
+            folder=job.folder,
+            **{name: run.spec[name] for name in OF_LOSS if name in run.spec and "words" not in run.spec},
+            **_training(training, dev),
+        )
+        result.save(job.folder / "model")
+        for split in ("dev", "test"):
+            if split in run.data:
+                _write_scores(result.model, encoder, run.data[split], precision, job.folder / f"scores/{split}.parquet")
+    facts = {**result.facts, "precision": precision, "threads": study.threads, "machine": machine()}
+    if platt:
+        facts["calibration"] = platt
+    if "words" not in run.spec:
+        config = model.config.to_dict()
+        encoder_config = config.get("backbone") or config
+        facts["encoder"] = {name: encoder_config[name] for name in SIZES if encoder_config.get(name) is not None}
+    return facts
+
+
+def _training(training: dict[str, Any], dev: Any) -> dict[str, Any]:
+    """A budget as `fit.train` takes it: without dev the last weights are kept, and nothing ends a fit early."""
+    return training if dev is not None else {**training, "evaluate_every": None, "patience": None}
+
+
+def machine() -> str:
+    """What a fit computed on."""
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    from as2lib.precision import machine
+
+    return machine() or platform.machine()
+
+
+# ---------------------------------------------------------------- what a run learns from
+
+
+def training_pairs(run: Run) -> "Dataset":
+    """A pool without labels where its spec says so; all folds of the questions but one; or the answered questions."""
+    if run.spec.get("unlabelled"):
+        return load_unlabelled_parts(run.data["train"])
+    pairs = load_parts(run.data["train"], "answered")
+    return leave_out(pairs, *run.spec["leave_out"]) if "leave_out" in run.spec else pairs
+
+
+def calibration(job: Job) -> dict[str, dict[str, Any]]:
+    """Teacher → its Platt scaling, of those whose scores only order candidates; none where the spec asks for none."""
+    if job.run.spec.get("calibration") != "platt":
+        return {}
+    platt = {}
+    for teacher in job.parents.get("teachers", ()):
+        if teacher.run.spec.get("unit") == "question":
+            dev = teacher.scores("dev")
+            platt[teacher.name] = fit_platt(dev["question_id"], dev["label"], dev["score"])
+    return platt
+
+
+def logits_of(job: Job, teacher: StoredRun, pairs: "Dataset", platt: dict[str, dict[str, Any]]) -> numpy.ndarray:
+    """What a student is told by a teacher: its logits over its pairs, (m, c) float32, calibrated where `platt` says."""
+    logits = teacher_logits(job, teacher, pairs)
+    return calibrated(platt[teacher.name], logits, pairs["question_id"][:]) if teacher.name in platt else logits
+
+
+def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndarray:
+    """A teacher's logits over the pairs that a run learns from, (m, c) float32: computed once, kept in its folder.
+
+    Those of an ensemble come from its members': their weighted mean probability, or a logistic regression's log odds.
+    """
+    store = job.store
+    if teacher.run.kind == "ensemble":
+        members = [store.find(run.name, model=True) or store.find(run.name) for run in teacher.run.parents["members"]]
+        logits = [teacher_logits(job, member, pairs) for member in members]
+        if teacher.run.spec["combine"] == "logistic":
+            log_odds = ensemble.weigh(teacher.facts, [probability(of_member) for of_member in logits])
+            return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
+        return ensemble.mean_logits(logits, teacher.facts.get("weights"))
+    name = store.learnt_from(job.run)
+    if (table := teacher.logits(name)) is None:
+        with lock(f"{teacher.identity[:24]}-{name}", f"what {teacher.name} says of {len(pairs):,} pairs"):
+            if (table := teacher.logits(name)) is None:  # another student may have asked meanwhile
+                folder = teacher.model_folder
+                encoder = load_encoder(folder, teacher.run.spec.get("max_length"))
+                logits = score(on_gpu(models.load(folder)), pairs, encoder, store.precision(job.run)).logits
+                logits = cross_encoder.two_class_logits(torch.from_numpy(logits)).numpy()
+                table = pandas.DataFrame({f"logit_{i}": column for i, column in enumerate(logits.T)})
+                write_parquet(teacher.folder / "logits" / f"{name}.parquet", table)
+    if len(table) != len(pairs):
+        expected, came = f"{len(pairs):,} pairs", f"{len(table):,}"
+        raise ValueError(f"{teacher.name}: expected logits of {expected}, got {came}; remove its folder's logits/")
+    return numpy.ascontiguousarray(table.to_numpy(dtype=numpy.float32))
+
+
+# ---------------------------------------------------------------- what a run starts from
+
+
+def require_encoder(run: Run) -> None:
+    """Raises NotHere, in one line, where a pretrained encoder is neither on this machine nor to be had from the hub."""
+    vectors = run.spec.get("words", {}).get("vectors", {})
+    names = [run.spec.get("backbone", {}).get("name"), vectors.get("source") == "encoder" and vectors["name"]]
+    for name in filter(None, names):
+        origin, revision = model_origin(name)
+        if isinstance(origin, Path):
+            continue
+        from huggingface_hub import try_to_load_from_cache
+
+        if not isinstance(try_to_load_from_cache(origin, "config.json", revision=revision), str) and not hub_answers():
+            raise NotHere(
+                f"{run.name} needs {origin}: not on this machine, and the hub does not answer; copy it to a folder and "
+                f'add "{origin}: that/folder" under "local:" in params/local.yaml'
+            )
+
+
+def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
+    """The model before its first step, and what encodes its pairs."""
+    run = job.run
+    if "words" in run.spec:
+        return _on_words(job)
+    if "start" in run.parents:
+        folder, layers = job.parents["start"][0].model_folder, run.spec.get("layers")
+        model = cross_encoder.build(folder, layers) if layers else models.load(folder)
+        tokenizer = cross_encoder.tokenizer(folder)
+    elif name := run.spec["backbone"].get("name"):
+        require_known_tensors(name)
+        model = cross_encoder.build(name, run.spec["backbone"].get("layers"))
+        tokenizer = cross_encoder.tokenizer(name)
+    else:
+        tokenizer = _vocabulary(run.data["vocabulary"], run.spec["max_length"])
+        sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
+        model = cross_encoder.build({**run.spec["backbone"]["config"], **sizes})
+    if shape := run.spec.get("mhs"):
+        noise = {"seed": run.seed} if "perturb" in shape else {}
+        model = MHSForSequenceClassification.from_backbone(model, **shape, **noise)
+    if (shape := run.spec.get("cascade")) and not isinstance(model, CascadeTransformer):
+        model = CascadeTransformer.from_backbone(model, **shape)
+    if own := run.spec.get("model"):
+        model = imported.load(own)(model)
+    return model, PairEncoder(tokenizer, run.spec["max_length"])
+
+
+@lru_cache(maxsize=4)
+def _vocabulary(parts: tuple[str, ...], max_length: int) -> Any:
+    """The tokenizer of an encoder that starts from nothing; kept, since the fits of a group share it."""
+    return word_tokenizer(_texts(parts, each=True), max_length)
+
+
+def _on_words(job: Job) -> tuple[torch.nn.Module, WordEncoder]:
+    """A model over static vectors of the words of the run's pairs."""
+    run = job.run
+    shape = dict(run.spec["words"])
+    source, model = shape.pop("vectors"), WORD_MODELS[shape.pop("type")]
+    vectors = word_vectors(source, job.store.ingredients(run.name)["vectors"], run.data)
+    return model(vectors, **shape), WordEncoder(vectors.words, run.spec["unit"])
+
+
+def word_vectors(source: dict[str, Any], identity: Any, data: dict[str, tuple[str, ...]]) -> Embeddings:
+    """The vectors of all words in a run's pairs; where they are learnt here, from its vocabulary's texts."""
+    words = set().union(*(_words(tuple(parts)) for parts in data.values()))
+    texts = _texts(tuple(data["vocabulary"])) if "vocabulary" in data else []
+    return embeddings(source, identity, words, texts)
+
+
+@lru_cache(maxsize=8)
+def _words(parts: tuple[str, ...]) -> frozenset[str]:
+    """Every word of some parts; kept, since the fits of a group share them and splitting takes longer than a fit."""
+    return frozenset(word for words in words_of(dict.fromkeys(_texts(parts))) for word in words)
+
+
+def _texts(parts: Sequence[str], each: bool = False) -> list[str]:
+    """All candidates, and each question once, or as often as it has candidates."""
+    pairs = load_parts(parts, "all")
+    questions = pairs["question"][:]
+    return [*(questions if each else dict.fromkeys(questions)), *pairs["answer"][:]]
+
+
+# ---------------------------------------------------------------- what a run leaves
+
+
+def _write_scores(model: torch.nn.Module, encoder: Any, parts: Sequence[str], precision: str, path: Path) -> None:
+    """Scores over every question of a split, those of each head (`head_0`) or exit (`exit_4`) beside; no text."""
+    pairs = load_parts(parts, "all")
+    scores = score(model, pairs, encoder, precision)
+    columns = {}
+    if scores.head_logits is not None:
+        columns = {f"head_{i}": values for i, values in enumerate(probability(scores.head_logits).T)}
+    if scores.exit_logits is not None:
+        names = [f"exit_{layer}" for layer in model.config.exits]
+        columns = dict(zip(names, probability(scores.exit_logits).T, strict=True))
+    write_scores(path, pairs, scores.score, columns)
+
+
+def score_shuffled(job: Job) -> dict[str, Any]:
+    """A model's scores where each question's candidates come in a random order, in the rows of the original order."""
+    parent = job.parents["model"][0]
+    model, encoder = on_gpu(models.load(parent.model_folder)), load_encoder(parent.model_folder)
+    pairs = load_parts(job.run.data["test"], "all")
+    order = shuffled_rows(pairs["question_id"][:], job.run.seed)
+    with on_threads(job.study.threads):
+        scores = numpy.empty(len(pairs))
+        scores[order] = score(model, pairs.select(order), encoder, job.store.precision(parent.run)).score
+    write_scores(job.folder / "scores" / "test.parquet", pairs, scores)
+    return {"parameters": parent.facts["parameters"]}
+
+
+def shuffled_rows(question_id: list[str], seed: int) -> numpy.ndarray:
+    """The rows of a pair set with those of each question in a random order; questions stay where they are."""
+    ids = numpy.asarray(question_id)
+    question = numpy.cumsum(numpy.append(True, ids[1:] != ids[:-1]))
+    return numpy.lexsort((numpy.random.default_rng(seed).random(len(ids)), question))

@@ -1,0 +1,316 @@
+"""Makes what is missing: parents first, one run once, also when two processes want it; and publishes what was made.
+
+A run is written to <folder>.partial and renamed whole, done.json last: a kill loses the steps since its checkpoint.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from as2lib.paths import work_folder
+from as2lib.study.run import Run
+from as2lib.study.store import (
+    Store,
+    StoredRun,
+    file_sha256,
+    git_commit,
+    write_json,
+    write_parquet,
+    write_scores,
+)
+
+if TYPE_CHECKING:
+    from as2lib.study.study import Study
+
+MAKE_NOTHING = "AS2_MAKE_NOTHING"  # set in the notebooks of a study's graph, whose runs its groups make
+OF_TRAINING = ("learning_rate", "batch_size")  # settings of a grid; the others belong to the objective
+CHECKPOINT = "checkpoint"  # in a run's folder while it is made
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to make, and what making it needs.
+
+    run: with the settings that a search picked.  parents: role → stored runs, with weights where they are here.
+    folder: where everything is written.
+    """
+
+    study: "Study"
+    run: Run
+    parents: dict[str, list[StoredRun]]
+    folder: Path
+
+    @property
+    def store(self) -> Store:
+        return self.study.store
+
+
+def make_all(
+    study: "Study", names: list[str], model: bool = False, say: Callable[[str], None] | None = None
+) -> list[str]:
+    """Make the runs that are missing for the scores of some runs, or for their models; returns the names of those made.
+
+    say: called with a line for each run that was made; None: a progress bar on a terminal.
+    Raises FileNotFoundError, in one line, where inputs are missing, or where runs are in a notebook of the graph.
+    """
+    store = study.store
+    missing = store.missing(names, model)
+    if missing and os.environ.get(MAKE_NOTHING):
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise FileNotFoundError(f"not made yet: {missing[0]}{more}; `as2 fit {study.study} {missing[0]}` makes it")
+    made = []
+    for place, name in enumerate(_bar(missing, say), 1):
+        started = time.perf_counter()
+        if make(study, name):
+            made.append(name)
+            if say:
+                say(_line(store, name, time.perf_counter() - started, f"{place:>4} of {len(missing)}"))
+    return made
+
+
+def make_group(study: "Study", group: str, say: Callable[[str], None] | None = None) -> None:
+    """Make those runs of a group that the study misses: their weights too, where other runs are made from them."""
+    store = study.store
+    if group not in store.groups:
+        raise KeyError(f"no group {group!r}; there are {', '.join(store.groups)}")
+    needed = store.needed(list(study.plan))
+    for weights in (True, False):
+        names = [name for name in store.groups[group] if needed.get(name) is weights]
+        make_all(study, names, model=weights, say=say)
+
+
+def _bar(names: list[str], say: Callable[[str], None] | None) -> Any:
+    if say or not names:
+        return names
+    from tqdm.auto import tqdm
+
+    return tqdm(names, unit="run", leave=False, disable=None)
+
+
+def _line(store: Store, name: str, seconds: float, place: str) -> str:
+    facts = store.find(name).facts
+    dev = f"   dev MAP {100 * facts['dev_MAP']:5.1f}" if facts.get("dev_MAP") is not None else ""
+    return f"{place}  {name:<36}{seconds:7.1f} s   {facts.get('precision', ''):<7}{dev}".rstrip()
+
+
+def make(study: "Study", name: str) -> bool:
+    """Make one run whose parents are made; False where another process made it meanwhile."""
+    store = study.store
+    run, folder = store.planned(name), store.folder(name)
+    partial = folder.with_name(f"{folder.name}.partial")
+    with lock(folder.name, name):
+        if store.find(name, model=run.kind == "fit"):
+            return False
+        write_json(partial / "spec.json", {"name": name, "identity": store.identity(name), **store.ingredients(name)})
+        facts = MAKERS[run.kind](_job(study, run, partial))
+        files = [path for path in sorted(partial.rglob("*")) if path.is_file() and path.name != CHECKPOINT]
+        done = {
+            "identity": store.identity(name),
+            "commit": git_commit(),
+            "facts": facts,
+            "files": {path.relative_to(partial).as_posix(): file_sha256(path) for path in files},
+        }
+        write_json(partial / "done.json", done)
+        shutil.rmtree(folder, ignore_errors=True)  # one without weights, or of which a file was removed
+        os.replace(partial, folder)
+        (folder / CHECKPOINT).unlink(missing_ok=True)  # only now: until here a killed fit goes on from it
+    return True
+
+
+def lock(name: str, what: str) -> FileLock:
+    """A lock that the system releases when its holder ends; a line says so where another process holds it."""
+    folder = work_folder() / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    held = FileLock(folder / f"{name}.lock")
+    try:
+        held.acquire(blocking=False)
+    except Timeout:
+        print(f"{what} is being made by another process; waiting for it", file=sys.stderr, flush=True)
+        held.acquire()
+    return held
+
+
+def _job(study: "Study", run: Run, partial: Path) -> Job:
+    store = study.store
+    parents = {
+        role: [store.find(parent.name, model=True) or store.find(parent.name) for parent in runs]
+        for role, runs in run.parents.items()
+    }
+    if "settings" in parents:
+        run = replace(run, spec=settled(run.spec, parents["settings"][0].facts["settings"]))
+    return Job(study, run, parents, partial)
+
+
+def settled(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:
+    """A spec with the settings of one point of a grid: {"alpha": 0.1, "learning_rate": 1e-5}."""
+    training = spec["training"] | {key: value for key, value in point.items() if key in OF_TRAINING}
+    objective = {key: value for key, value in point.items() if key not in OF_TRAINING}
+    return {**spec, **objective, "training": training}
+
+
+def gpus() -> list[str]:
+    """The GPUs that this process may use: those that CUDA_VISIBLE_DEVICES names, else all that the driver lists."""
+    names = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if names is not None:
+        return [name.strip() for name in names.split(",") if name.strip() not in ("", "-1")]
+    return [str(number) for number in range(len(list(Path("/proc/driver/nvidia/gpus").glob("*"))))]
+
+
+@cache
+def take_gpu() -> FileLock | None:
+    """Leaves this process, until it ends, one of its GPUs that no other fit has; waits while all are taken.
+
+    To be called before CUDA starts.  Nothing happens where there is at most one, as in a job of a cluster.
+    """
+    names = gpus()
+    while len(names) > 1:
+        for name in names:
+            held = FileLock(Path(tempfile.gettempdir()) / f"as2lib-gpu-{name}.lock", mode=0o666)
+            try:
+                held.acquire(blocking=False)
+            except Timeout:
+                continue
+            os.environ["CUDA_VISIBLE_DEVICES"] = name
+            return held
+        time.sleep(5)
+    return None
+
+
+# ---------------------------------------------------------------- kinds of runs
+
+
+def _lexical(job: Job) -> dict[str, Any]:
+    """A ranker that is not trained."""
+    from as2lib.data.pairs import load_parts
+    from as2lib.models import lexical
+
+    scorer = getattr(lexical, job.run.spec["scorer"])
+    for split, parts in job.run.data.items():
+        pairs = load_parts(tuple(parts), "all")
+        write_scores(job.folder / "scores" / f"{split}.parquet", pairs, scorer(pairs))
+    return {"parameters": 0}
+
+
+def _ensemble(job: Job) -> dict[str, Any]:
+    """The members' scores combined: their mean, a mean with weights tuned on dev, or a logistic regression on dev."""
+    from scipy.special import expit
+
+    from as2lib.metrics.ranking import summary
+    from as2lib.models import ensemble
+
+    members, combine = job.parents["members"], job.run.spec["combine"]
+    tables = {split: [member.scores(split) for member in members] for split in job.run.data}
+    scores = {split: [table["score"].to_numpy() for table in columns] for split, columns in tables.items()}
+    facts: dict[str, Any] = {"parameters": sum(member.facts["parameters"] for member in members)}
+    if combine == "logistic":
+        facts |= ensemble.fit_logistic(scores["dev"], tables["dev"][0]["label"])
+    elif combine == "weighted":
+        dev = tables["dev"][0]
+
+        def dev_map(score: Any) -> float:
+            return summary(dev["question_id"], dev["label"], score)["MAP"]
+
+        weights = ensemble.tuned_weights(scores["dev"], dev_map, job.run.spec["trials"], job.run.seed)
+        facts |= {"weights": weights, "dev_MAP": dev_map(ensemble.mean(scores["dev"], weights))}
+    for split, (first, *_) in tables.items():
+        if combine == "logistic":
+            score = expit(ensemble.weigh(facts, scores[split]))
+        else:
+            score = ensemble.mean(scores[split], facts.get("weights"))
+        table = first[["question_id", "position", "label"]].assign(score=score)
+        write_parquet(job.folder / "scores" / f"{split}.parquet", table)
+    return facts
+
+
+def _select(job: Job) -> dict[str, Any]:
+    """The point of a grid whose fit is best on dev; among equals the first."""
+    on_dev = [member.facts["dev_MAP"] for member in job.parents["members"]]
+    best = on_dev.index(max(on_dev))
+    return {"settings": job.run.spec["points"][best], "dev_MAP": on_dev[best]}
+
+
+def _fit(job: Job) -> dict[str, Any]:
+    take_gpu()
+    from as2lib.study.fitting import fit
+
+    return fit(job)
+
+
+def _shuffled(job: Job) -> dict[str, Any]:
+    take_gpu()
+    from as2lib.study.fitting import score_shuffled
+
+    return score_shuffled(job)
+
+
+MAKERS = {"lexical": _lexical, "ensemble": _ensemble, "select": _select, "fit": _fit, "shuffled": _shuffled}
+
+
+# ---------------------------------------------------------------- publishing
+
+
+def publish(study: "Study", names: list[str] | None = None) -> list[str]:
+    """Add the scores, facts and logs of runs that were made here to `reports/<study>/runs/`; returns their names.
+
+    names: default: every run of the study that was made here and is not published as it is.  They hold no text.
+    Raises ValueError, and changes nothing, where index.json can't be read or the study is not as its file says.
+    """
+    import pandas
+
+    store = study.store
+    if study.variant != study.study:
+        raise ValueError(f"{study.study}: expected the study as its file says, got other parameters; publish that one")
+    store.forget()
+    index, published_sources = dict(store.published), dict(store.published_sources)
+    if names is None:
+        stored = [store.find(name) for name in store.plan]
+        names = [run.run.name for run in stored if run and not run.published and _is_news(run, index)]
+    make_all(study, names)
+    written = []
+    for name in names:
+        run = store.find(name)
+        if run.published:
+            continue
+        path = store.published_folder / f"{name}.parquet"
+        files = []
+        splits = sorted(split.stem for split in (run.folder / "scores").glob("*.parquet"))
+        if splits:
+            tables = [run.scores(split).assign(split=split) for split in splits]
+            table = pandas.concat(tables, ignore_index=True).astype({"split": "category"})
+            write_parquet(path, table, small=True)
+            files.append(path)
+        for logits in sorted((run.folder / "logits").glob("*.parquet")):
+            files.append(path.with_name(f"{path.stem}.logits-{logits.name}"))
+            write_parquet(files[-1], pandas.read_parquet(logits), small=True)
+        if (run.folder / "log.jsonl").exists():
+            files.append(path.with_suffix(".jsonl"))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(run.folder / "log.jsonl", files[-1])
+        digests = {file.name: file_sha256(file) for file in files}
+        index[name] = {"identity": run.identity, "facts": run.facts, "commit": run.commit, "files": digests}
+        published_sources |= store.sources(name)
+        written.append(name)
+    if written:
+        write_json(store.published_folder / "sources.json", dict(sorted(published_sources.items())))
+        kept = {name: index[name] for name in sorted(index) if name in store.plan}
+        write_json(store.published_folder / "index.json", kept)
+        store.forget()
+    return written
+
+
+def _is_news(run: StoredRun, index: dict[str, Any]) -> bool:
+    return index.get(run.run.name, {}).get("identity") != run.identity
+
+
+def check(study: "Study") -> list[str]:
+    """A line for each stored or published file of a study that is not as it was written (`as2 check --store`)."""
+    return study.store.check()

@@ -1,0 +1,620 @@
+"""What a study's file may say, read from top to bottom: its keys, their types, and how they fit together.
+
+Unknown keys are refused, with the nearest known one.  Knows no run and no paper.
+"""
+
+import re
+from difflib import get_close_matches
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+import yaml
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
+SIZES = ("large", "base")
+NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of a study: it names files and folders, and stands in commands
+
+FamilyName = Literal["electra", "roberta", "albert"]
+Size = Literal["large", "base"]
+Precision = Literal["float32", "bf16", "auto"]
+
+
+# ---------------------------------------------------------------- values
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _each_once(values: list[Any]) -> list[Any]:
+    if len(set(values)) < len(values):
+        raise ValueError(f"expected each value once, got {values}")
+    return values
+
+
+Item = TypeVar("Item")
+Points = Annotated[list[Item], AfterValidator(_each_once)]
+Parts = Annotated[Points[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]  # `source:split`, or several
+Seeds = Points[Annotated[int, Field(ge=0, lt=2**32)]]  # as numpy takes them
+Alpha = Annotated[float, Field(ge=0, le=1, description="weight of the hard loss")]
+Tau = Annotated[float, Field(gt=0, description="temperature")]
+Rate = Annotated[float, Field(gt=0, le=1, description="learning rate")]
+Count = Annotated[int, Field(gt=0, lt=2**31)]
+Width = Annotated[int, Field(gt=0, le=2**14, description="units of a layer")]
+Drop = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Strict(BaseModel):
+    """Parameters that refuse what they don't know: a key, another type (yes for a number), infinity."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, content: Any) -> Any:
+        for key in content if isinstance(content, dict) else ():
+            if key not in cls.model_fields:
+                near = get_close_matches(str(key), cls.model_fields, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"expected some of {', '.join(cls.model_fields)}"
+                raise PydanticCustomError("unknown", "unknown key; {hint}", {"key": str(key), "hint": hint})
+        return content
+
+
+# ---------------------------------------------------------------- data
+
+
+class Pairs(Strict):
+    """The splits of one pair set; the parts of one follow each other."""
+
+    train: Parts = Field(min_length=1)
+    dev: Parts = []
+    test: Parts = []
+
+
+class Data(Strict):
+    target: Pairs = Field(description="what is ranked")
+    transfer: Pairs | None = Field(None, description="what is learnt first; none: nothing is transferred")
+    max_length: int = Field(gt=4, le=2**15, description="tokens of question and candidate together")
+    describe: list[str] = Field([], description="further known sets whose statistics stand in 01_data")
+    allow_shared_questions: bool = Field(False, description="whether train, dev and test may have questions in common")
+
+
+# ---------------------------------------------------------------- fits
+
+
+class Training(Strict):
+    """One fit's budget."""
+
+    steps: Count | None = Field(None, description="optimizer steps")
+    epochs: Count | None = Field(None, description="instead of steps: times that each training item is seen")
+    learning_rate: Rate
+    batch_size: Count | None = Field(None, description="pairs in a batch (list-wise losses: questions)")
+    batch_tokens: Count | None = Field(None, description="tokens in a batch at most, padding included, instead")
+    warmup: float = Field(0.1, ge=0, lt=1, description="share of the steps with a rising learning rate")
+    ratio: float | None = Field(None, gt=1, description="slanted triangle: highest over lowest rate; none: down to 0")
+    evaluate_every: Count | None = Field(None, description="steps between evaluations on dev; none: last weights")
+    patience: Count = Field(50, description="evaluations without a better dev MAP before the fit stops")
+
+    @model_validator(mode="after")
+    def _one_bound_and_length(self) -> Self:
+        if (self.batch_size is None) == (self.batch_tokens is None):
+            raise ValueError("expected either batch_size (pairs) or batch_tokens")
+        if (self.steps is None) == (self.epochs is None):
+            raise ValueError("expected either steps or epochs")
+        if self.epochs and not self.batch_size:
+            raise ValueError("epochs: expected batch_size with it")
+        return self
+
+
+class Fit(Strict):
+    transfer: Training | None = Field(None, description="the first step, on the transfer set, where there is one")
+    adapt: Training = Field(description="on the target set")
+    direct: Training | None = Field(None, description="on the target set with no transfer step before, beside those")
+
+
+class Distillation(Strict):
+    alpha: Alpha
+    tau: Tau
+
+
+class Grid(Strict):
+    """Points tried for each fit of CERBERUS; the best on dev is kept.  Empty: the value that the study gives."""
+
+    alpha: Points[Alpha] = []
+    tau: Points[Tau] = []
+    learning_rate: Points[Rate] = []
+    batch_size: Points[Count] = []
+
+
+class Heads(Strict):
+    """The multi-headed student."""
+
+    body: int = Field(gt=0, description="layers that the heads share; each head has the base model's other layers")
+    combine: Literal["probability", "logit"] = "probability"
+    bodies: Points[Count] = Field([], description="further bodies to compare, beside those that the paper's scale to")
+    heads: Points[Annotated[int, Field(gt=0, le=100)]] = Field([], description="further numbers of heads to compare")
+    perturb: float = Field(0.02, ge=0, description="noise, in standard deviations, where heads would learn the same")
+
+
+class Ensemble(Strict):
+    trials: int = Field(100, gt=0, description="weights that Optuna tries on dev")
+
+
+class Section(Strict):
+    """What the fits of one paper's section may have otherwise than its study."""
+
+    seeds: Seeds | None = Field(None, min_length=1, description="of its headline rows; default: the study's")
+    precision: Precision | None = Field(None, description="of its fits, a run's `precision`; default: the study's")
+
+    def repeats(self, study: "Params") -> list[int]:
+        """The seeds of its headline rows."""
+        return self.seeds or study.seeds
+
+
+# ---------------------------------------------------------------- encoders
+
+
+class Configuration(Strict):
+    """The fields of an encoder's configuration that a study may set; its vocabulary and its classes are the study's.
+
+    Families share them: a field that one doesn't read stays unused.
+    """
+
+    model_type: Literal["electra", "roberta", "albert", "bert", "deberta-v2"]
+    hidden_size: Width
+    num_hidden_layers: Annotated[int, Field(gt=0, le=256)]
+    num_attention_heads: Width
+    intermediate_size: Width | None = None
+    embedding_size: Width | None = None
+    max_position_embeddings: Annotated[int, Field(gt=0, le=2**17)] = 512
+    type_vocab_size: Annotated[int, Field(ge=0, le=1024)] = 2
+    hidden_act: Literal["gelu", "gelu_new", "gelu_fast", "relu", "silu", "swish", "tanh"] = "gelu"
+    initializer_range: Annotated[float, Field(ge=0)] = 0.02
+    layer_norm_eps: Annotated[float, Field(gt=0)] = 1e-12
+    hidden_dropout_prob: Drop = 0.0
+    attention_probs_dropout_prob: Drop = 0.0
+    classifier_dropout: Drop | None = None
+    classifier_dropout_prob: Drop = 0.0
+    num_hidden_groups: Count = 1
+    inner_group_num: Count = 1
+    relative_attention: bool = False
+    max_relative_positions: int = -1
+    position_biased_input: bool = True
+    pos_att_type: list[Literal["c2p", "p2c"]] | None = None
+
+    @model_validator(mode="after")
+    def _heads_divide_the_width(self) -> Self:
+        if self.hidden_size % self.num_attention_heads:
+            expected = f"expected a divisor of hidden_size, {self.hidden_size}"
+            raise ValueError(f"num_attention_heads: {expected}; got {self.num_attention_heads}")
+        return self
+
+
+def positions(config: dict[str, Any]) -> int | None:
+    """Tokens that an encoder's sequences may have, by the fields of its configuration; None where any number."""
+    if config.get("max_position_embeddings") is None or not config.get("position_biased_input", True):
+        return None
+    # These count positions from behind the padding token's number, which is 0 in the vocabularies of a study.
+    behind = config["model_type"] in ("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "mpnet")
+    return config["max_position_embeddings"] - (behind and 1 + (config.get("pad_token_id") or 0))
+
+
+def _checked(config: dict[str, Any]) -> dict[str, Any]:
+    Configuration.model_validate(config)  # what the file leaves out stays out of a run's spec
+    return config
+
+
+class Backbone(Strict):
+    """An encoder: a hub name (or folder), or the fields of a configuration to start from nothing."""
+
+    name: str | None = Field(None, min_length=1, description="a hub name, name@commit, or a folder")
+    layers: int | None = Field(None, gt=0, description="keep only the first layers of `name`")
+    config: Annotated[dict[str, Any], AfterValidator(_checked)] | None = None
+    label: str = Field(description="what it is, in the tables")
+    objective: Literal["pointwise", "listwise", "pairwise"] = Field("pointwise", description="loss of its adapt step")
+    train: Parts | None = Field(
+        None, min_length=1, description="what it learns the target from; default: data.target's"
+    )
+    transfer: Pairs | None = Field(None, description="its own transfer set; default: data.transfer")
+    transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
+    adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt and fit.direct")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if (self.name is None) == (self.config is None):
+            raise ValueError("expected either name (a hub name or a folder) or config (to start from nothing)")
+        if self.layers and self.config:
+            raise ValueError("layers: expected with name; of a config, num_hidden_layers says how many")
+        return self
+
+    @property
+    def depth(self) -> int | None:
+        """Layers; None where only the hub knows."""
+        return self.layers or (self.config or {}).get("num_hidden_layers")
+
+
+class Family(Strict):
+    name: str = Field(description="what the tables call both sizes")
+    large: Backbone = Field(description="the teacher")
+    base: Backbone = Field(description="the student's size")
+
+
+# ---------------------------------------------------------------- what is measured
+
+
+class Significance(Strict):
+    alpha: float = Field(0.01, gt=0, lt=1, description="a corrected p below it counts")
+    margin: float = Field(0.02, gt=0, description="two systems within it, in AP, count as equal")
+    resamples: int = Field(2000, gt=0)
+
+
+class Latency(Strict):
+    """How CERBERUS Table 5 is timed; the paper: batches of 128 on a GPU."""
+
+    batch: Count = Field(description="pairs in a batch")
+    tokens: int = Field(128, gt=4, le=512, description="in a pair, without padding; the encoders have 512 positions")
+    repeats: int = Field(gt=1, description="timed batches")
+    rows: list[str] = Field(description="which rows are timed, by the names of their runs; the others: not run")
+
+
+# ---------------------------------------------------------------- the Cascade Transformer
+
+
+class CascadeFit(Strict):
+    transfer: Training
+    joint: Training | None = Field(
+        None, description="transfer of a cascade, of whose exits one learns in each step; default: that of the others"
+    )
+    adapt: Training
+
+
+class Cascade(Section):
+    """The Cascade Transformer, its monolithic and sequential rivals, and what is tried of them."""
+
+    family: FamilyName = Field(description="whose encoder it starts from")
+    size: Size = "base"
+    exits: list[int] = Field(min_length=2, description="layers behind which there is a classifier")
+    alphas: Points[Drop] = Field([0.3, 0.4, 0.5], min_length=1, description="drop ratios in the tables")
+    grid: Points[Drop] = Field(
+        [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], min_length=1, description="drop ratios that are combined in the figure"
+    )
+    transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
+    targets: dict[str, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
+    fit: CascadeFit
+    mean: list[int] = Field(
+        [], description="exits whose independent model reads the mean of its tokens, as exits do, not the first"
+    )
+    note: str = Field("", description="how the budgets were found, said beside them")
+    ablations: bool = Field(True, description="whether other ways of training are tried")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for name, pairs in self.targets.items():
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]*", name) or name in ("wide", "target"):
+                raise ValueError(f'targets: expected names of letters and digits but "wide" and "target", got {name!r}')
+            if not pairs.test:
+                raise ValueError(f"targets.{name}: expected train, test and, where something is chosen on it, dev")
+        if sorted(set(self.exits)) != self.exits or self.exits[0] < 1:
+            raise ValueError(f"exits: expected increasing layers from 1, got {self.exits}")
+        if not set(self.mean) <= set(self.exits):
+            raise ValueError(f"mean: expected some of the exits {self.exits}, got {self.mean}")
+        return self
+
+
+# ---------------------------------------------------------------- Cosinet
+
+
+class Vectors(Strict):
+    """Static word vectors: of a text file, of single words in a sentence encoder, or of the study's own text."""
+
+    source: Literal["file", "encoder", "ppmi"]
+    name: str | None = Field(None, min_length=1, description="the file, or the encoder's hub name or folder")
+    dimensions: Width = 300
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if (self.name is None) != (self.source == "ppmi"):
+            raise ValueError("expected a name for file and encoder, and none for ppmi")
+        return self
+
+
+class Cosinet(Section):
+    """The Cosinet paper's models; list-wise batches count questions, point-wise ones pairs."""
+
+    vectors: Vectors
+    hidden: Width = Field(300, description="filters of a convolution")
+    dropout: Drop = Field(0.0, description="on the pair vectors, before the rank RNN")
+    pointwise: Training
+    listwise: Training
+    seeds: Seeds = Field(min_length=1)
+    ca_seeds: Seeds | None = Field(None, min_length=1, description="of Compare-Aggregate; default: seeds")
+    ca_listwise: Training | None = Field(None, description="of Compare-Aggregate; default: listwise")
+
+
+# ---------------------------------------------------------------- GOVERN
+
+
+class Encoder(Strict):
+    """An encoder of the GOVERN paper: one of the study's backbones, or a hub name of its own."""
+
+    of: str | None = Field(None, description="a backbone, as family-size, such as electra-large")
+    name: str | None = None
+    layers: int | None = Field(None, gt=0, description="keep only its first layers")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        known = [f"{family}-{size}" for family in FAMILIES for size in SIZES]
+        if (self.of is None) == (self.name is None) or (self.of or known[0]) not in known:
+            raise ValueError(f"expected either of ({', '.join(known)}) or name, a hub name; got {self.of}, {self.name}")
+        return self
+
+    def backbone(self, study: "Params") -> Backbone:
+        """What it starts from, where it does not continue from a transfer step."""
+        if self.of is None:
+            backbone = Backbone(name=self.name, label="")
+        else:
+            family, size = self.of.split("-")
+            backbone = getattr(study.backbones[family], size)
+        if self.layers is None:
+            return backbone
+        label = f"{self.layers} layers"
+        if backbone.config:
+            config = {**backbone.config, "num_hidden_layers": self.layers}
+            return backbone.model_copy(update={"config": config, "label": label})
+        return backbone.model_copy(update={"layers": self.layers, "label": label})
+
+
+class Ablation(Strict):
+    """GOVERN's section 4.6: teachers of one size, each on nine of ten folds, and students a third of their depth."""
+
+    teacher: Encoder
+    student: Encoder
+    worse: Encoder | None = Field(None, description="the much worse teacher of Table 4; default: one like the student")
+    teachers: Annotated[list[Annotated[int, Field(ge=1, le=10)]], AfterValidator(lambda n: sorted({*n}))] = Field(
+        min_length=1, description="the points of Figure 2: numbers of teachers, 1 to 10"
+    )
+    fit: Training
+
+
+class Govern(Section):
+    """GOVERN: distillation without labels, then with them."""
+
+    unlabelled: Parts = Field(min_length=1, description="pair sets whose labels are not read")
+    start: Literal["transfer", "backbone"] = Field(description="continue from the transfer step, or not")
+    transfer: Pairs | None = Field(None, description="of a transfer step of its own, which leaves the pool unseen")
+    transfer_fit: Training | None = Field(None, description="of that step; default: fit.transfer")
+    teachers: list[Encoder] = Field(min_length=1, description="of growing size")
+    student: Encoder
+    teacher_fit: Training
+    unlabelled_fit: Training
+    labelled_fit: Training
+    ablation: Ablation | None = Field(None, description="Figure 2, Table 4 and heads; none: not run")
+    precisions: list[Annotated[float, Field(gt=0, le=1)]] = Field(
+        [0.9], min_length=1, description="R@P is given at each"
+    )
+
+    @property
+    def encoders(self) -> list[Encoder]:
+        ablation = self.ablation and [self.ablation.teacher, self.ablation.student, self.ablation.worse]
+        return [encoder for encoder in (*self.teachers, self.student, *(ablation or ())) if encoder]
+
+    @model_validator(mode="after")
+    def _only_backbones_have_a_transfer_step(self) -> Self:
+        if self.start == "transfer" and any(encoder.of is None for encoder in (*self.teachers, self.student)):
+            raise ValueError("start: expected backbone where an encoder has a name of its own, got transfer")
+        if self.start == "backbone" and (self.transfer or self.transfer_fit):
+            raise ValueError("start: expected transfer beside a transfer set or fit of its own, got backbone")
+        return self
+
+
+# ---------------------------------------------------------------- systems of one's own
+
+
+class Own(Strict):
+    """A system of one's own: what is passed stands in a module of one's own, by its import path."""
+
+    loss: str = Field("ce", description="a loss by its name, or package.module:function")
+    model: str | None = Field(None, description="package.module:function that makes the model from the encoder's")
+    settings: dict[str, Any] = Field({}, description="further arguments of the loss")
+    family: FamilyName | None = Field(None, description="default: the first")
+    size: Size = "base"
+    teachers: list[FamilyName] = Field([], description="families whose large models teach")
+
+
+# ---------------------------------------------------------------- the study
+
+
+class Params(Strict):
+    """A study's file: one target set, one full budget."""
+
+    study: str = Field(pattern=NAME, description="its name, and the file's")
+    title: str
+    data: Data
+    backbones: dict[FamilyName, Family]
+    fit: Fit
+    distillation: Distillation
+    grid: Grid = Grid()
+    mhs: Heads
+    ensemble: Ensemble = Ensemble()
+    seeds: Seeds = Field(min_length=1, description="of the headline rows")
+    grid_seeds: Seeds = Field(min_length=1, description="of ablations; default: the first of seeds")
+    threads: int = Field(1, gt=0, le=512, description="of a fit; results differ between counts")
+    precision: Precision = Field("float32", description="auto: bf16 where the processor or GPU has it, else float32")
+    attention: Literal["sdpa", "eager"] = Field("sdpa", description="how fits compute attention")
+    significance: Significance = Significance()
+    latency: Latency | None = Field(None, description="none: no Table 5 of CERBERUS")
+    cascade: Cascade | None = Field(None, description="none: no Cascade Transformer, and no notebook of it")
+    cosinet: Cosinet | None = Field(None, description="none: no Cosinet, and no notebook of it")
+    govern: Govern | None = Field(None, description="none: no GOVERN, and no notebook of it")
+    rows: dict[str, Seeds] = Field({}, description="seeds of single systems that have other ones; []: not run")
+    across: Points[str] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
+    own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_seed(cls, content: Any) -> Any:
+        if isinstance(content, dict) and isinstance(content.get("seeds"), list):
+            return {"grid_seeds": content["seeds"][:1], **content}
+        return content
+
+    @property
+    def encoders(self) -> dict[str, Backbone]:
+        """The backbones by their keys in the file: "backbones.electra.large"."""
+        keys = [(family, size) for family in self.backbones for size in SIZES]
+        return {f"backbones.{family}.{size}": getattr(self.backbones[family], size) for family, size in keys}
+
+    @property
+    def wide(self) -> Pairs:
+        """The pair set with many candidates on which the cascade is trained first, and where pruning matters."""
+        return (self.cascade and self.cascade.transfer) or self.data.transfer
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        missing = [family for family in FAMILIES if family not in self.backbones]
+        if missing:
+            raise ValueError(f"backbones: expected {', '.join(FAMILIES)}; missing: {', '.join(missing)}")
+        if not (self.data.target.dev and self.data.target.test):
+            raise ValueError("data.target: expected train, dev and test")
+        if (self.data.transfer is None) != (self.fit.transfer is None):
+            raise ValueError("fit.transfer: expected with data.transfer, and not without it")
+        unknown = [seed for seed in self.grid_seeds if seed not in self.seeds]
+        if unknown:
+            raise ValueError(f"grid_seeds: expected some of seeds, {self.seeds}; got {unknown}")
+        depth = self.backbones[FAMILIES[0]].base.depth
+        if depth is not None and self.mhs.body != depth - 1:
+            raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
+        if depth is not None and not all(1 <= body < depth for body in self.mhs.bodies):
+            raise ValueError(f"mhs.bodies: expected 1 to {depth - 1} of the base model's layers, got {self.mhs.bodies}")
+        return self
+
+    @model_validator(mode="after")
+    def _sections_fit(self) -> Self:
+        if self.cascade:
+            if self.wide is None or not (self.wide.dev and self.wide.test):
+                raise ValueError("cascade.transfer: expected train, dev and test")
+            depth = getattr(self.backbones[self.cascade.family], self.cascade.size).depth
+            if depth is not None and self.cascade.exits[-1] > depth:
+                raise ValueError(f"cascade.exits: expected layers from 1 to {depth}, got {self.cascade.exits}")
+        for encoder in self.govern.encoders if self.govern else ():
+            depth = self.encoders[f"backbones.{encoder.of.replace('-', '.')}"].depth if encoder.of else None
+            if depth is not None and (encoder.layers or 1) > depth:
+                raise ValueError(f"govern: expected at most the {depth} layers of {encoder.of}, got {encoder.layers}")
+        return self
+
+    @model_validator(mode="after")
+    def _encoders_fit(self) -> Self:
+        for key, backbone in self.encoders.items():
+            for changes, step in (("transfer_fit", "transfer"), ("adapt_fit", "adapt"), ("adapt_fit", "direct")):
+                if getattr(self.fit, step) is None:
+                    continue
+                merged = getattr(self.fit, step).model_dump(exclude_none=True) | getattr(backbone, changes)
+                try:
+                    Training.model_validate(merged)
+                except ValidationError as error:
+                    raise ValueError(f"{key}.{changes}: with fit.{step}: {problems(error)}") from None
+            longest = positions(backbone.config) if backbone.config else None
+            if longest is not None and self.data.max_length > longest:
+                raise ValueError(
+                    f"data.max_length: expected at most {longest} tokens, which {key} has positions for "
+                    f"(max_position_embeddings), got {self.data.max_length}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _splits_differ(self) -> Self:
+        if self.data.allow_shared_questions:
+            return self
+        sets = {"data.target": self.data.target, "data.transfer": self.data.transfer}
+        sets |= {f"{key}.transfer": backbone.transfer for key, backbone in self.encoders.items()}
+        if self.cascade:
+            sets["cascade.transfer"] = self.cascade.transfer
+            sets |= {f"cascade.targets.{name}": pairs for name, pairs in self.cascade.targets.items()}
+        for key, pairs in sets.items():
+            for (first, ours), (second, theirs) in combinations(pairs or (), 2):
+                both = set(ours) & set(theirs)
+                if both:
+                    raise ValueError(
+                        f"{key}: {first} and {second} are both {both.pop()}; give each split questions of its own, or "
+                        "allow it: data.allow_shared_questions: true"
+                    )
+        return self
+
+
+def problems(error: ValidationError) -> str:
+    """What is wrong with some parameters, on one line: each key with its problem."""
+    lines = []
+    for detail in error.errors():
+        key = ".".join(map(str, detail["loc"]))
+        if detail["type"] == "unknown":
+            key = f"{key}.{detail['ctx']['key']}".lstrip(".")
+        problem = detail["msg"].removeprefix("Value error, ")
+        lines.append(f"{key}: {problem}" if key else problem)
+    return " ".join("; ".join(lines).split())  # a key, too, may hold a line break
+
+
+# ---------------------------------------------------------------- the file
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The keys of a YAML file.
+
+    Raises ValueError, in one line that names the file and where it has one the line, for what is not YAML, a key given
+    twice, a tag, and anything but keys at the top.
+    """
+    try:
+        content = yaml.load(path.read_bytes(), Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{path.name}, line {mark.line + 1}" if mark else path.name
+        raise ValueError(f"{where}: expected YAML, got {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # half a character; a date that is none
+        problem = " ".join(str(error).split())
+        raise ValueError(f"{path.name}: expected YAML in UTF-8, got {problem}") from None
+    if not isinstance(content, dict):
+        came = "an empty file" if content is None else f"a {type(content).__name__}"
+        raise ValueError(f"{path.name}: expected keys and values, such as title: mine, got {came}")
+    return content
+
+
+NUMBER = re.compile(r"^[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d+$")
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML that refuses a key given twice; and 1e-3, which is text in YAML 1.1, is a number."""
+
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.composer.ComposerError(None, None, f"the key {key.value!r} twice", key.start_mark)
+            seen.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
+        return node
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", NUMBER, list("-+0123456789."))
+
+
+def with_numbers(value: Any) -> Any:
+    """What `read` would have read, of what another loader of YAML 1.1 did: 1e-3 is a number."""
+    if isinstance(value, dict):
+        return {key: with_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_numbers(item) for item in value]
+    return float(value) if isinstance(value, str) and NUMBER.match(value) else value
+
+
+def merged(content: Any, key: str, value: Any) -> Any:
+    """Some parameters with one of them replaced.  key: may be dotted, "fit.adapt.steps"; value: may be nested."""
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return _over(content, value)
+
+
+def _over(content: Any, change: Any) -> Any:
+    if not (isinstance(content, dict) and isinstance(change, dict)):
+        return change
+    return {**content, **{key: _over(content.get(key), value) for key, value in change.items()}}

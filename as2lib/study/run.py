@@ -1,0 +1,112 @@
+"""What a run, a system and a notebook are; knows no file and makes nothing."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+VERSIONS = {"lexical": 1, "fit": 1, "ensemble": 1, "select": 1, "shuffled": 1}  # raised when what a kind means changes
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One trained or derived scorer: all that makes it, as plain JSON values, and the runs it is made from.
+
+    name: of its system and seed, such as "mhs/3h1/seed-0".
+    kind: "lexical", "fit", "ensemble", "select" (the best point of a grid on dev) or "shuffled" (another run's model
+        over lists in a random order).
+    spec: what is asked of it.  data: role ("train", "dev", "test", "vocabulary") → `source:split` parts.
+    parents: role ("start", whose weights it continues; "teachers"; "members"; "settings"; "model") → runs.
+    group: fits of one group share a process.
+    precision: what its fit computes in, where its section says so; none: as the study.
+    """
+
+    name: str
+    kind: str
+    spec: dict[str, Any]
+    data: dict[str, tuple[str, ...]]
+    seed: int
+    group: str
+    parents: dict[str, tuple["Run", ...]] = field(default_factory=dict)
+    precision: str | None = None
+
+    @property
+    def system(self) -> str:
+        """The name of its system: "mhs/3h1"."""
+        return self.name.rsplit("/seed-", 1)[0]
+
+    def parent_runs(self) -> list["Run"]:
+        """The runs that it is made from directly, in the order of their roles."""
+        return [parent for runs in self.parents.values() for parent in runs]
+
+    def ancestors(self) -> Iterator["Run"]:
+        """Every run that it is made from, parents before children; one may come several times."""
+        for parent in self.parent_runs():
+            yield from parent.ancestors()
+            yield parent
+
+    def content(self) -> tuple[Any, ...]:
+        """What two runs of one name have to agree in."""
+        parents = {role: [run.name for run in runs] for role, runs in self.parents.items()}
+        data = {role: list(parts) for role, parts in self.data.items()}
+        return self.kind, self.spec, data, self.seed, self.precision, parents
+
+
+@dataclass(frozen=True)
+class System:
+    """A row of a paper's table.
+
+    run: the name of its runs without the seed ("mhs/3h1"), and the key of `published/*.csv` and of `claims.csv`.
+    label: the only name it has, wherever a person reads it ("MHS").
+    group: what colours and legends tell apart ("student", "teacher", "ensemble", "trivial", "cascade", …).
+    make: seed → its run.  seeds: of its runs.
+    """
+
+    run: str
+    label: str
+    group: str
+    make: Callable[[int], Run]
+    seeds: tuple[int, ...] = (0,)
+
+    def runs(self) -> list[Run]:
+        return [self.make(seed) for seed in self.seeds]
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One question, the systems that answer it, and what it reproduces.
+
+    name: such as "03_distillation".  timed: it measures time, so nothing may run beside it.
+    files: what it reads beside runs, from the project's root ("reports/bench.json", or a pattern); it is run again
+        where their content changes.
+    """
+
+    name: str
+    question: str
+    reproduces: str
+    systems: tuple[System, ...] = ()
+    timed: bool = False
+    files: tuple[str, ...] = ()
+
+
+def plan(systems: Iterable[System]) -> dict[str, Run]:
+    """Name → run, of these systems and of all that they are made from, parents before children.
+
+    Raises ValueError where two runs of one name differ.
+    """
+    runs: dict[str, Run] = {}
+
+    def add(run: Run) -> None:
+        known = runs.get(run.name)
+        if known is run:
+            return
+        for parent in run.parent_runs():
+            add(parent)
+        if known is None:
+            runs[run.name] = run
+        elif known.content() != run.content():
+            raise ValueError(f"{run.name}: expected one run of that name, got two that differ; rename one of them")
+
+    for system in systems:
+        for run in system.runs():
+            add(run)
+    return runs

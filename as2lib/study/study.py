@@ -1,0 +1,213 @@
+"""`Study.load("sample")`: the one door to a study: its parameters, its systems, its plan and its runs."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from functools import cached_property
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import ValidationError
+
+from as2lib.paths import PACKAGE, find_root
+from as2lib.precision import computed_in
+from as2lib.study import params, run
+from as2lib.study.run import Run, System
+
+if TYPE_CHECKING:
+    from as2lib.ranker import Ranker
+    from as2lib.study.store import Store, StoredRun
+
+STUDY_FILES = {".yaml", ".yml"}  # suffixes: anything else is a study's name
+SECTIONS = ("cascade", "cosinet", "govern")  # which may have a precision of their own
+AUTO = "AS2_PRECISION"  # what `precision: auto` stands for in the processes of one study, on whatever machine
+
+
+class Study(params.Params):
+    """A study: `Study.load("sample")`; its fields are the keys of its file (`params.Params`).
+
+    Raises ValueError, in one line a key, where the file has an unknown key or a wrong value.
+    """
+
+    @property
+    def name(self) -> str:
+        return self.study
+
+    @classmethod
+    def load(cls, study: "str | Path | Study", overrides: dict[str, Any] | None = None) -> Self:
+        """The study of that name (`params/<name>.yaml`, the root found upwards) or file, with some keys replaced.
+
+        overrides: nested as the file is, or with dotted keys, `{"fit.adapt.steps": 10}`; also over a study at hand.
+        `precision: auto` becomes what this machine computes in, once, here.
+        """
+        if isinstance(study, Study):
+            content = study.model_dump(exclude_unset=True)
+            if study.grid_seeds == study.seeds[:1]:
+                del content["grid_seeds"]  # as where a file says none
+            return cls._checked(study.study, content, overrides) if overrides else study
+        if not isinstance(study, str | Path):  # papermill's -p makes a number of 007; its -r leaves it a text
+            raise ValueError(f"study: expected a study's name or file, a text, got {study!r}")
+        path = Path(study)
+        if path.suffix not in STUDY_FILES:
+            path = params_file(f"{study}.yaml")
+        if not path.exists():
+            known = known_studies()
+            near = get_close_matches(path.stem, known, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise FileNotFoundError(
+                f"no study {str(study)!r}: {path.name} is not there; {hint}known: {', '.join(known)}"
+            )
+        if not re.fullmatch(params.NAME, path.stem):
+            expected = "a name of letters, digits, - and _, at most 64, the first one a letter"
+            raise ValueError(f"study: expected {expected}; got {path.stem!r}: rename the file and its key study")
+        content = params.read(path)
+        if content.get("study") != path.stem:
+            raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {content.get('study')!r}")
+        return cls._checked(path.name, content, overrides)
+
+    @classmethod
+    def of_notebook(
+        cls, parameters: "str | Path | Study | dict[str, Any]", overrides: dict[str, Any] | None = None
+    ) -> Self:
+        """The study that a notebook's parameters say, with some keys replaced as `load` replaces them.
+
+        parameters: a study's name or file; or the notebook's parameters by name, `study` alone or with it every key of
+        a study's file, as `papermill -f FILE` sets them: then the study is what they say, wherever that file lies.
+        """
+        if not isinstance(parameters, dict):
+            return cls.load(parameters, overrides)
+        keys = {key: value for key, value in parameters.items() if value is not None}
+        if set(keys) == {"study"} or isinstance(keys["study"], Study):  # a Study: of a cell that is run again
+            return cls.load(keys["study"], overrides)
+        return cls._checked(f"the parameters of {keys['study']}", params.with_numbers(keys), overrides)
+
+    @classmethod
+    def _checked(cls, where: str, content: dict[str, Any], overrides: dict[str, Any] | None) -> Self:
+        for key, value in (overrides or {}).items():
+            content = params.merged(content, key, value)
+        try:
+            return cls.model_validate(_with_precision(content))
+        except ValidationError as error:
+            raise ValueError(f"{where}: {params.problems(error)}") from None
+
+    @cached_property
+    def variant(self) -> str:
+        """The study's name, and a hash behind it where its parameters are not what its file says."""
+        if not self.overridden():
+            return self.study
+        return f"{self.study}-{sha256(self.model_dump_json().encode()).hexdigest()[:8]}"
+
+    def overridden(self) -> dict[str, tuple[Any, Any]]:
+        """Dotted key → (what the study's file says, what holds here), where they differ; empty without a file."""
+        path = params_file(f"{self.study}.yaml")
+        if not path.exists():
+            return {}
+        before = dict(_flat("", Study.load(path).model_dump()))
+        now = dict(_flat("", self.model_dump()))
+        keys = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+        return {key: (before.get(key), now.get(key)) for key in keys}
+
+    def label(self, family: str, size: str) -> str:
+        """What tables call a model, such as "ELECTRA base (4 layers of 48)"."""
+        return f"{self.backbones[family].name} {size} ({getattr(self.backbones[family], size).label})"
+
+    @cached_property
+    def systems(self) -> dict[str, System]:
+        """Every system of the study by the name of its runs, in the order of the papers' tables."""
+        papers = import_module("as2lib.papers")  # which stands above: a study asks it what it compares, by name
+        return {system.run: system for system in papers.systems(self)}
+
+    @cached_property
+    def plan(self) -> dict[str, Run]:
+        """Every run of the study by name, parents before children."""
+        return run.plan(self.systems.values())
+
+    @cached_property
+    def store(self) -> "Store":
+        """Where the runs are found."""
+        from as2lib.study.store import Store
+
+        return Store(self)
+
+    def add(self, systems: Iterable[System]) -> None:
+        """Plan the runs of further systems, such as those a notebook's reader makes up."""
+        for name, planned in run.plan(systems).items():
+            self.plan.setdefault(name, planned)
+
+    def run(self, name: str, model: bool = False) -> "StoredRun":
+        """The run of that name; made first where it is missing.
+
+        model: with its weights, also where its published scores are here.  Raises KeyError that names the nearest.
+        """
+        stored = self.store.find(name, model)
+        if stored is None:
+            from as2lib.study.make import make_all
+
+            make_all(self, [name], model=model)
+            stored = self.store.find(name, model)
+        return stored
+
+    def runs(self, system: str) -> "list[StoredRun]":
+        """The runs of a system, one a seed; those that are missing are made first."""
+        names = self.store.of_system(system)
+        missing = [name for name in names if self.store.find(name) is None]
+        if missing:
+            from as2lib.study.make import make_all
+
+            make_all(self, missing)
+        return [self.store.find(name) for name in names]
+
+    def ranker(self, name: str, alpha: Any = None, precision: str = "float32") -> "Ranker":
+        """A ranker with the model of a run, or of an ensemble's members; made first where it is missing.
+
+        alpha: of a cascade, as `Ranker` takes it.
+        """
+        from as2lib.ranker import Ranker
+
+        planned = self.store.planned(name)
+        if planned.kind == "lexical":
+            return Ranker.load(f"lexical/{planned.spec['scorer']}")
+        stored = self.run(name, model=True)
+        if planned.kind == "ensemble":
+            members = [self.ranker(member.name, precision=precision) for member in planned.parents["members"]]
+            return Ranker.ensemble(members, stored.facts.get("weights"), stored.facts.get("intercept"))
+        return Ranker.load(stored.model_folder, precision=precision, alpha=alpha)
+
+
+def params_file(name: str) -> Path:
+    """A file of `params/` by its name: the root's, or else the one that comes with the library."""
+    path = find_root() / "params" / name
+    return path if path.exists() else PACKAGE / "params" / name
+
+
+def known_studies() -> list[str]:
+    """The names of the studies in the root's `params/`; where it has none, of those that come with the library."""
+    for folder in (find_root() / "params", PACKAGE / "params"):
+        names = sorted({path.stem for path in folder.glob("*.yaml")} - {"local"})
+        if names:
+            return names
+    return []
+
+
+def _with_precision(content: Any) -> Any:
+    """Some parameters with a literal precision for "auto", everywhere."""
+    if not isinstance(content, dict):
+        return content
+    literal = os.environ.get(AUTO) or computed_in("auto")
+    keys = ["precision", *(f"{name}.precision" for name in SECTIONS if isinstance(content.get(name), dict))]
+    for key in keys:
+        section, _, _ = key.rpartition(".")
+        if (content[section] if section else content).get("precision") == "auto":
+            content = params.merged(content, key, literal)
+    return content
+
+
+def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        yield key, value
+        return
+    for name, item in value.items():
+        yield from _flat(f"{key}.{name}".lstrip("."), item)

@@ -1,0 +1,278 @@
+"""Tokens are made once, are the same every time, and are padded to the longest pair of a batch."""
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoTokenizer
+
+from as2lib.data import load_pairs
+from as2lib.data.encode import (
+    PairEncoder,
+    by_length,
+    cut_share,
+    fitting_length,
+    load_encoder,
+    positions,
+    rows_of,
+    tokenizer_fingerprint,
+    whole_questions,
+    word_tokenizer,
+)
+from as2lib.data.words import WordEncoder
+
+QUESTIONS = ["Who wrote it?", "Who wrote it?", "When?"]
+ANSWERS = ["Ann wrote it in the spring of a wet year .", "It rained .", "In spring"]
+ROWS = [
+    {"question_id": question, "question": question, "answer": answer, "label": 1}
+    for question, answer in zip(QUESTIONS, ANSWERS, strict=True)
+]
+TEXTS = [row[key] for row in ROWS for key in ("question", "answer")]
+CLS, SEP, PAD = 2, 3, 0
+
+
+@pytest.fixture
+def tokenizer():
+    return word_tokenizer(TEXTS, 32)
+
+
+@pytest.fixture
+def pairs():
+    return load_pairs(ROWS)
+
+
+def test_words_are_numbered_by_count_then_alphabet_each_as_often_as_it_stands():
+    vocabulary = word_tokenizer(["b a c B", "C d."], 16).get_vocab()
+    assert " ".join(sorted(vocabulary, key=vocabulary.get)) == "[PAD] [UNK] [CLS] [SEP] [MASK] b c . a d"
+    assert word_tokenizer(["a b", "c", "c", "b c"], 8).convert_ids_to_tokens([5, 6, 7]) == ["c", "b", "a"]
+
+
+def test_other_words_are_unknown_and_texts_without_words_are_refused():
+    tokenizer = word_tokenizer(["b"], 16)
+    assert tokenizer("a b")["input_ids"] == [CLS, tokenizer.unk_token_id, 5, SEP]
+    with pytest.raises(ValueError, match="expected texts with words, got none"):
+        word_tokenizer(["  "], 16)
+
+
+def test_pair_is_question_sep_answer_with_two_types_cut_from_the_end_of_the_longer_text(tokenizer, pairs):
+    encoded = tokenizer("Who?", "It rained")
+    assert tokenizer.decode(encoded["input_ids"]) == "[CLS] who ? [SEP] it rained [SEP]"
+    assert encoded["token_type_ids"] == [0, 0, 0, 0, 1, 1, 1]
+    row = PairEncoder(tokenizer, 12).encode(pairs)[0]
+    assert tokenizer.decode(row["input_ids"]) == "[CLS] who wrote it ? [SEP] ann wrote it in the [SEP]"
+
+
+def test_tokenizer_survives_saving(tokenizer, tmp_path):
+    tokenizer.save_pretrained(tmp_path / "saved")
+    loaded = AutoTokenizer.from_pretrained(tmp_path / "saved")
+    assert tokenizer_fingerprint(loaded) == tokenizer_fingerprint(tokenizer)
+    assert loaded.model_max_length == 32
+    assert loaded(TEXTS[0], TEXTS[1]) == tokenizer(TEXTS[0], TEXTS[1])
+
+
+def test_tokenizer_has_the_same_bytes_in_another_process(tokenizer, tmp_path):
+    tokenizer.save_pretrained(tmp_path / "here")
+    code = "import sys; from as2lib.data.encode import word_tokenizer; " + (
+        f"word_tokenizer({TEXTS!r}, 32).save_pretrained(sys.argv[1])"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "there")], check=True, env=environment)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
+
+
+def test_encoding_equals_the_tokenizer_pair_by_pair(tokenizer, pairs):
+    encoded = PairEncoder(tokenizer, 32).encode(pairs)
+    assert encoded.column_names == ["input_ids", "token_type_ids", "length"]
+    assert [encoded.features[name].feature.dtype for name in encoded.column_names[:2]] == ["int32", "int8"]
+    for row, pair in zip(encoded, pairs, strict=True):
+        expected = tokenizer(pair["question"], pair["answer"])
+        assert row["input_ids"] == expected["input_ids"]
+        assert row["token_type_ids"] == expected["token_type_ids"]
+        assert row["length"] == len(expected["input_ids"])
+
+
+def test_token_types_are_left_out_where_the_tokenizer_has_none(tokenizer, pairs):
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]
+    encoder = PairEncoder(tokenizer, 32)
+    encoded = encoder.encode(pairs)
+    assert encoded.column_names == ["input_ids", "length"]
+    assert set(encoder.collate([encoded[0]])) == {"input_ids", "attention_mask"}
+
+
+def test_same_pairs_are_tokenised_once(tokenizer, pairs, root, monkeypatch):
+    first = PairEncoder(tokenizer, 32).encode(pairs)
+    monkeypatch.setattr(PairEncoder, "_columns", lambda *_: pytest.fail("tokenised twice"))
+    again = PairEncoder(tokenizer, 32).encode(load_pairs(ROWS))
+    assert again.to_dict() == first.to_dict()
+    assert again.cache_files
+    files = [path.name for path in (root / "work" / "encoded").iterdir()]
+    assert files == [f"{PairEncoder(tokenizer, 32).fingerprint(pairs)}.arrow"]
+
+
+def test_failed_encoding_leaves_nothing(tokenizer, pairs, root, monkeypatch):
+    monkeypatch.setattr(PairEncoder, "_columns", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        PairEncoder(tokenizer, 32).encode(pairs)
+    assert [path for path in (root / "work").rglob("*") if path.is_file()] == []
+
+
+def test_cache_is_keyed_by_pairs_length_and_tokenizer(tokenizer, pairs):
+    known = {
+        PairEncoder(tokenizer, 32).fingerprint(pairs),
+        PairEncoder(tokenizer, 31).fingerprint(pairs),
+        PairEncoder(tokenizer, 32).fingerprint(pairs.select([0, 1])),
+        PairEncoder(word_tokenizer(TEXTS[:2], 32), 32).fingerprint(pairs),
+    }
+    assert len(known) == 4
+
+
+def test_fingerprint_does_not_change_by_using_the_tokenizer(tokenizer, pairs):
+    before = tokenizer_fingerprint(tokenizer)
+    tokenizer("a", "b", truncation=True, max_length=8, padding="max_length")
+    assert tokenizer_fingerprint(tokenizer) == before
+
+
+def test_unlabelled_pairs_are_encoded_alike(tokenizer, pairs):
+    encoder = PairEncoder(tokenizer, 32)
+    assert encoder.encode(pairs.remove_columns("label")).to_dict() == encoder.encode(pairs).to_dict()
+
+
+def test_batch_is_padded_on_the_right_to_its_longest(tokenizer, pairs):
+    encoder = PairEncoder(tokenizer, 32)
+    encoded = encoder.encode(pairs)
+    batch = encoder.collate([encoded[1], encoded[2]])
+    lengths = [encoded[1]["length"], encoded[2]["length"]]
+    assert batch["input_ids"].shape == (2, max(lengths))
+    assert batch["attention_mask"].sum(dim=1).tolist() == lengths
+    assert batch["input_ids"][1].tolist() == encoded[2]["input_ids"] + [PAD] * (max(lengths) - lengths[1])
+    expected = tokenizer.pad({"input_ids": encoded[1:]["input_ids"], "token_type_ids": encoded[1:]["token_type_ids"]})
+    assert {name: tensor.tolist() for name, tensor in batch.items()} == dict(expected)
+    assert {tensor.dtype for tensor in batch.values()} == {torch.int64}
+
+
+def test_labels_and_teacher_logits_pass_through(tokenizer):
+    item = {"input_ids": [CLS, SEP], "labels": 1, "teacher_logits": np.arange(6, dtype=np.float64).reshape(3, 2)}
+    batch = PairEncoder(tokenizer, 32).collate([item, {**item, "labels": 0}])
+    assert batch["labels"].tolist() == [1, 0]
+    assert batch["labels"].dtype == torch.int64
+    assert batch["teacher_logits"].shape == (2, 3, 2)
+    assert batch["teacher_logits"].dtype == torch.float32
+
+
+def test_encoder_refuses_what_it_cannot_use(tokenizer):
+    with pytest.raises(ValueError, match="must leave room for words beside the special tokens, got 3"):
+        PairEncoder(tokenizer, 3)
+    with pytest.raises(ValueError, match="expected a fast tokenizer, got object"):
+        PairEncoder(object(), 32)
+    with pytest.raises(TypeError, match="expected texts, got int: 3"):
+        PairEncoder(tokenizer, 32).items(["a"], [3], [0])
+
+
+@pytest.mark.parametrize("pairs", [2, 40])
+def test_half_a_character_is_replaced_and_an_empty_text_is_empty(tokenizer, pairs):
+    items = PairEncoder(tokenizer, 32).items(["who ?\ud83d"] * pairs, ["", "it"] * (pairs // 2), [0] * pairs)
+    unknown = tokenizer.unk_token_id
+    who, mark = tokenizer("who ?")["input_ids"][1:3]
+    assert items[0]["input_ids"] == [CLS, who, mark, unknown, SEP, SEP]
+    assert items[1]["input_ids"][:6] == [CLS, who, mark, unknown, SEP, tokenizer("it")["input_ids"][1]]
+
+
+def test_no_pair_is_no_item(tokenizer):
+    assert PairEncoder(tokenizer, 32).items([], [], []) == []
+
+
+def test_eight_threads_encode_the_same_at_once_and_the_shared_tokenizer_stays_as_it_was(tokenizer):
+    encoders = [PairEncoder(tokenizer, length) for length in (8, 12, 32)]
+    jobs = [(encoder, number) for number in range(40) for encoder in encoders]
+    before = tokenizer.backend_tokenizer.to_str()
+
+    def encode(job):
+        encoder, number = job
+        return encoder.items(QUESTIONS * (number + 1), ANSWERS * (number + 1), range(3 * number + 3))
+
+    expected = [encode(job) for job in jobs]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(encode, jobs)) == expected
+    assert tokenizer.backend_tokenizer.to_str() == before
+    tokenizer("a", "b", truncation=True, max_length=4, padding="max_length")  # what somebody else does with it
+    assert [encode(job) for job in jobs] == expected
+
+
+def test_pairs_are_cut_on_the_side_that_the_tokenizer_says(tokenizer):
+    tokenizer.truncation_side = "left"
+    item = PairEncoder(tokenizer, 8).items(["when ?"], [ANSWERS[0]], [0])[0]
+    assert tokenizer.decode(item["input_ids"]) == "[CLS] when ? [SEP] wet year . [SEP]"
+
+
+def test_items_of_some_rows_are_those_of_one_at_a_time(tokenizer, pairs):
+    encoded = PairEncoder(tokenizer, 32).encode(pairs)
+    for row, item in zip([2, 0], rows_of(encoded.with_format("arrow"), [2, 0]), strict=True):
+        assert {name: np.asarray(value).tolist() for name, value in item.items()} == encoded[row]
+
+
+def test_a_saved_encoder_is_loaded_as_it_was_and_takes_another_length(tokenizer, tmp_path, pairs):
+    PairEncoder(tokenizer, 12).save(tmp_path / "model")
+    assert tokenizer.model_max_length == 32
+    loaded = load_encoder(tmp_path / "model")
+    assert loaded.max_length == 12
+    assert loaded.encode(pairs).to_dict() == PairEncoder(tokenizer, 12).encode(pairs).to_dict()
+    assert load_encoder(tmp_path / "model", 9).max_length == 9
+
+
+def test_a_word_encoder_is_loaded_by_its_vocabulary(tmp_path):
+    WordEncoder(["a", "b"], "pair", 7).save(tmp_path)
+    encoder = load_encoder(tmp_path)
+    assert (list(encoder.number), encoder.unit, encoder.max_length) == (["a", "b"], "pair", 7)
+    (tmp_path / "config.json").write_text('{"words": 3}')
+    with pytest.raises(ValueError, match="expected a vocabulary of 3, as its model has, got one of 2"):
+        load_encoder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"model_type": "bert", "max_position_embeddings": 10}, 10),
+        ({"model_type": "roberta", "max_position_embeddings": 14, "pad_token_id": 1}, 12),
+        ({"model_type": "deberta-v2", "max_position_embeddings": 10, "position_biased_input": False}, None),
+        ({"model_type": "t5"}, None),
+    ],
+)
+def test_a_model_with_fewer_positions_than_asked_for_is_cut_there_and_a_line_says_so(
+    tokenizer, tmp_path, capfd, config, expected
+):
+    assert positions(config) == expected
+    PairEncoder(tokenizer, 32).save(tmp_path)
+    for content in (config, {"model_type": "mhs", "backbone": config}):
+        (tmp_path / "config.json").write_text(json.dumps(content))
+        assert load_encoder(tmp_path).max_length == (expected or 32)
+    assert ("pairs are cut there, not at 32" in capfd.readouterr().err) == (expected is not None)
+
+
+def test_the_share_of_pairs_that_are_cut_is_counted_and_a_fitting_length_cuts_few(tokenizer, pairs):
+    lengths = PairEncoder(tokenizer, 32).encode(pairs)["length"][:]
+    assert PairEncoder(tokenizer, 9).lengths(QUESTIONS, ANSWERS).tolist() == lengths == [18, 10, 7]
+    assert [cut_share(pairs, PairEncoder(tokenizer, length)) for length in (7, 10, 18)] == [2 / 3, 1 / 3, 0]
+    assert fitting_length(pairs, tokenizer, share=0.5) == 16
+    assert fitting_length(pairs, tokenizer) == 32
+    assert fitting_length(pairs, tokenizer, {"max_position_embeddings": 20}) == 20
+    assert cut_share(pairs, WordEncoder([], max_length=5)) == 1 / 3
+    assert cut_share(pairs, WordEncoder([])) == 0
+
+
+def test_text_without_blanks_has_the_length_that_its_tokens_have():
+    text = "\u8c01\u5199\u4e86\u8fd9\u672c\u4e66"
+    tokenizer = word_tokenizer([text], 32)
+    assert PairEncoder(tokenizer, 32).lengths([text], [text])[0] == 3 + 2 * len(text)
+    assert tokenizer.unk_token_id not in tokenizer(text[::-1])["input_ids"]
+
+
+def test_batches_hold_as_many_rows_as_fit_with_their_padding():
+    batches = by_length(np.array([3, 9, 1, 8, 0]), 16)
+    assert [batch.tolist() for batch in batches] == [[1], [3, 0], [2, 4]]
+    assert [part.tolist() for part in whole_questions(np.array([0, 0, 1, 2, 2]), 2)] == [[0, 1], [2, 3, 4]]

@@ -1,0 +1,335 @@
+"""The pair table: policies, splits, leaks, the order of candidates, and what the real sets hold."""
+
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from datasets import Dataset
+
+from as2lib.data import (
+    leaks,
+    load_pairs,
+    load_splits,
+    load_unlabelled,
+    order_means_something,
+    pairs,
+    save_pairs,
+    tables,
+)
+from as2lib.data.pairs import (
+    COLUMNS,
+    concatenate,
+    draw_questions,
+    filter_questions,
+    fingerprint,
+    label_blind_order,
+    leave_out,
+    load_parts,
+    load_unlabelled_parts,
+    order_map,
+    position_map,
+    split_own,
+    stream_unlabelled,
+)
+from as2lib.data.sets import identity
+from as2lib.data.tables import NoLabels
+from as2lib.metrics import ranking
+
+ROWS = [
+    ("q1", "Who?", "Ann did", 1),
+    ("q1", "Who?", 'He said "no"', 0),
+    ("q2", "When?", "In spring", 1),
+    ("q3", "Why?", "\u00fc \U0001f600", 0),
+]
+
+
+def dicts(rows):
+    return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+
+
+def rows_of(dataset):
+    return [tuple(row[name] for name in COLUMNS) for row in dataset]
+
+
+def questions(number, candidates=3, prefix="q"):
+    """Question i; its last candidate is correct, but for every tenth question."""
+    return [
+        (f"{prefix}{i}", f"What is thing {i}?", f"thing {i} is number {j}", int(j == candidates - 1 and i % 10 != 9))
+        for i in range(number)
+        for j in range(candidates)
+    ]
+
+
+def write(path, rows):
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, sep="\t", index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("policy", "kept"),
+    [({}, ["q1", "q2"]), ({"questions": "mixed"}, ["q1"]), ({"questions": "all"}, ["q1", "q2", "q3"])],
+)
+def test_a_policy_keeps_whole_questions_in_order(policy, kept):
+    assert rows_of(load_pairs(dicts(ROWS), **policy)) == [row for row in ROWS if row[0] in kept]
+
+
+def test_an_unknown_policy_and_one_that_leaves_no_question_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="questions must be one of answered, mixed, all; got 'clean'"):
+        load_pairs(tmp_path / "none.tsv", questions="clean")
+    with pytest.raises(ValueError, match='no question is left under questions="answered"; "all" keeps every one'):
+        load_pairs(dicts(ROWS[3:]))
+
+
+def test_a_split_may_ask_for_questions_with_many_candidates_or_without_a_correct_one(tmp_path):
+    rows = [(f"q{n}", f"who {n}?", f"a{i}", int(i == 0 and n > 1)) for n in (1, 2, 3) for i in range(n)]
+    write(tmp_path / "dev.tsv", rows)
+    assert load_pairs(tmp_path, "dev>=2")["question_id"][:] == ["q2"] * 2 + ["q3"] * 3
+    assert load_unlabelled(tmp_path, "dev>=3")["question_id"][:] == ["q3"] * 3
+    assert load_unlabelled(tmp_path, "dev=unanswered")["answer"][:] == ["a0"]
+    with pytest.raises(ValueError, match="no question is left"):
+        load_pairs(tmp_path, "dev>=4")
+
+
+def test_a_large_file_is_mapped_into_memory_with_the_same_pairs(tmp_path, root, monkeypatch):
+    path = write(tmp_path / "my.tsv", questions(30))
+    small = {policy: load_pairs(path, questions=policy) for policy in ("answered", "mixed", "all")}
+    monkeypatch.setattr(pairs, "LARGE", 100)
+    for policy, expected in small.items():
+        large = load_pairs(path, questions=policy)
+        assert large.cache_files[0]["filename"].startswith(str(root / "work" / "pairs"))
+        assert large.features == expected.features
+        assert fingerprint(large) == fingerprint(expected)
+    write(path, questions(3) + questions(1))
+    with pytest.raises(ValueError, match=r"my.tsv, row 10: expected the rows of a question together, got .*'q0' again"):
+        load_pairs(path)
+
+
+def test_one_file_is_streamed_without_labels(tmp_path):
+    streamed = list(stream_unlabelled(write(tmp_path / "my.tsv", ROWS)))
+    assert [row for table in streamed for row in table.to_pylist()] == load_unlabelled(dicts(ROWS)).to_list()
+
+
+def test_parts_are_one_after_the_other_and_follow_their_files(tmp_path):
+    for split, prefix in (("train", "a"), ("dev", "b")):
+        write(tmp_path / f"{split}.tsv", questions(2, prefix=prefix))
+    parts = (f"{tmp_path}:train", f"{tmp_path}:dev")
+    assert list(dict.fromkeys(load_parts(parts)["question_id"])) == ["a0", "a1", "b0", "b1"]
+    assert load_parts(parts) is load_parts(parts)
+    assert load_unlabelled_parts(parts).column_names == list(COLUMNS[:3])
+    write(tmp_path / "dev.tsv", questions(1, prefix="b"))
+    assert list(dict.fromkeys(load_parts(parts)["question_id"])) == ["a0", "a1", "b0"]
+    write(tmp_path / "dev.tsv", questions(1, prefix="a"))
+    with pytest.raises(ValueError, match="question_id 'a0' is in set 1 and again in set 2"):
+        load_parts(parts)
+
+
+def test_sets_with_and_without_candidate_ids_are_one_without_and_labels_are_needed_by_all_or_none():
+    named = load_pairs([{**dicts(ROWS)[0], "candidate_id": "d1"}])
+    assert concatenate([named, load_pairs(dicts(ROWS[2:3]))]).column_names == list(COLUMNS)
+    with pytest.raises(ValueError, match="some with labels and some without"):
+        concatenate([named, load_unlabelled(dicts(ROWS[2:3]))])
+
+
+def test_folds_leave_out_each_question_once():
+    table = load_pairs(dicts(questions(10)), questions="all")
+    left_out = [set(table["question_id"]) - set(leave_out(table, fold, 3)["question_id"]) for fold in range(3)]
+    assert sorted(name for names in left_out for name in names) == sorted({*table["question_id"]})
+    assert left_out[0] == {"q0", "q3", "q6", "q9"}
+    with pytest.raises(ValueError, match="expected 0 to 2, got 3"):
+        leave_out(table, 3, 3)
+
+
+def test_a_fingerprint_follows_content_and_order_and_not_storage():
+    table = load_pairs(dicts(ROWS), questions="all")
+    assert fingerprint(table) == fingerprint(Dataset.from_list(table.to_list(), features=table.features))
+    assert fingerprint(table.select([1, 0, 2, 3])) != fingerprint(table)
+    assert fingerprint(load_pairs([{**row, "candidate_id": "x"} for row in dicts(ROWS)], questions="all")) == (
+        fingerprint(table)
+    )
+
+
+# Own data
+
+
+def test_own_pairs_are_split_by_the_text_of_a_question_the_same_way_each_time(capfd):
+    rows = [*questions(60), ("again", "  what is THING 0? ", "that", 1)]
+    splits = split_own(load_pairs(dicts(rows), questions="all"))
+    assert list(splits) == ["train", "dev", "test"]
+    texts = [{pairs.plain(text) for text in part["question"]} for part in splits.values()]
+    assert len(set.union(*texts)) == sum(map(len, texts)) == 60
+    assert [len(text) for text in texts] == [42, 6, 12]  # a tenth and a fifth, of mixed ones and of others
+    assert "splits: made by question, at random with seed 0: train 4" in capfd.readouterr().err
+    again = split_own(load_pairs(dicts(rows), questions="all"))
+    assert [fingerprint(again[name]) for name in again] == [fingerprint(splits[name]) for name in splits]
+    assert fingerprint(split_own(load_pairs(dicts(rows)), 1)["dev"]) != fingerprint(splits["dev"])
+
+
+def test_too_few_questions_to_split_are_refused():
+    with pytest.raises(ValueError, match="with a correct and an incorrect candidate to split, got 9 of 10"):
+        split_own(load_pairs(dicts(questions(10)), questions="all"))
+
+
+def test_a_file_becomes_three_splits_and_a_folder_gets_those_that_it_lacks(tmp_path):
+    assert list(load_splits(write(tmp_path / "my.tsv", questions(40)))) == ["train", "dev", "test"]
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    write(folder / "test.tsv", questions(5, prefix="t"))
+    with pytest.raises(ValueError, match="expected pairs to train on, got test only"):
+        load_splits(folder)
+    write(folder / "train.tsv", questions(40))
+    splits = load_splits(folder)
+    assert rows_of(splits["test"]) == questions(5, prefix="t")
+    assert len(splits["dev"]) == 12
+    assert len(splits["train"]) == 108
+
+
+def test_drawn_questions_are_answered_ones_first_and_keep_their_rows():
+    table = load_pairs(dicts(questions(40)), questions="all")
+    drawn = draw_questions(table, 36)
+    assert len(set(drawn["question_id"])) == 36
+    assert rows_of(drawn) == rows_of(filter_questions(table, "answered"))
+    assert len(draw_questions(table, 100)) == len(table)
+
+
+@pytest.mark.parametrize("name", ["my.parquet", "my.jsonl"])
+def test_saved_pairs_are_the_same_when_loaded_whatever_is_in_them(tmp_path, name):
+    rows = [("q1", 'a\tb "c"\r\n', '"""\u2028\x00\U0001f600 NA', 1)]
+    save_pairs(load_pairs(dicts(rows)), tmp_path / "made" / name)
+    assert rows_of(load_pairs(tmp_path / "made" / name)) == rows
+    assert [path.name for path in (tmp_path / "made").iterdir()] == [name]
+
+
+def test_pairs_are_never_saved_as_tsv(tmp_path):
+    with pytest.raises(ValueError, match=r"expected a file that ends in .parquet or .jsonl, got .tsv"):
+        save_pairs(load_pairs(dicts(ROWS)), tmp_path / "my.tsv")
+
+
+def test_leaks_are_found_under_other_case_blanks_and_forms_of_characters():
+    train = load_pairs(dicts([("a", "Who  WROTE it?", "\ufb01ve Stra\u00dfen", 1), ("b", "When?", "now", 1)]))
+    test = load_pairs(dicts([("c", "who wrote it?", "FIVE strassen ", 1), ("d", "When?", "later", 1)]))
+    assert leaks(train, test).questions == ["Who  WROTE it?", "When?"]
+    assert leaks(train, test).pairs == [("Who  WROTE it?", "\ufb01ve Stra\u00dfen")]
+    assert leaks(train, load_pairs(dicts([("c", "Where?", "now", 1)]))) == ([], [])
+
+
+# The order of candidates
+
+
+def test_the_label_blind_order_does_not_follow_the_order_in_which_candidates_come():
+    rows = questions(20, candidates=6)
+    shuffled = random.Random(0).sample(rows, len(rows))
+    tables = [load_pairs(dicts(each), questions="all") for each in (rows, shuffled)]
+    first, second = ([rows_of(table)[row] for row in label_blind_order(table)] for table in tables)
+    by_question = [{name: [row for row in each if row[0] == name] for name, *_ in rows} for each in (first, second)]
+    assert by_question[0] == by_question[1]
+    assert [row[0] for row in first] == [row[0] for row in rows]
+
+
+def test_order_map_is_the_map_of_the_original_order():
+    generator = np.random.default_rng(0)
+    rows = [(f"q{i}", f"who {i}?", f"a{j}", int(generator.random() < 0.3)) for i in range(60) for j in range(5)]
+    table = load_pairs(dicts(rows), questions="mixed")
+    expected = ranking.summary(table["question_id"][:], table["label"][:], -np.arange(len(table)))
+    assert order_map(table) == pytest.approx(expected["MAP"])
+
+
+def test_own_data_whose_correct_candidates_come_first_is_warned_of_once(capfd):
+    rows = sorted(questions(40), key=lambda row: (int(row[0][1:]), -row[3]))
+    assert not order_means_something(load_pairs(dicts(rows)))
+    load_pairs(dicts(rows))
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert "the order of the candidates alone has MAP 100.0" in lines[0]
+    assert order_means_something(load_pairs(dicts(questions(40))))
+    load_pairs(dicts(rows[:30]))
+    assert capfd.readouterr().err == ""
+
+
+def test_an_order_by_hash_means_nothing_and_a_parts_order_is_what_its_set_says(tmp_path):
+    table = load_pairs(dicts(questions(20, candidates=6)), questions="all")
+    assert not order_means_something(table.select(label_blind_order(table)))
+    assert [order_means_something(f"{name}:test") for name in ("wikiqa", "trecqa", "selqa", "sample")] == [1, 0, 0, 1]
+    assert order_means_something(str(write(tmp_path / "my.tsv", questions(40))))
+
+
+@pytest.mark.usefixtures("any_content")
+def test_a_set_whose_order_means_nothing_is_laid_by_hash_and_old_positions_are_known(tmp_path, root):
+    rows = [(*row[:3], int(j % 5 == 0)) for j, row in enumerate(questions(8, candidates=5))]
+    write(tmp_path / "test.tsv", rows)
+    (root / "params" / "local.yaml").write_text(f"local: {{trecqa: {tmp_path}}}")
+    table = load_pairs("trecqa", "test", "all")
+    assert rows_of(table) != rows
+    assert rows_of(load_unlabelled("trecqa", "test").add_column("label", table["label"][:])) == rows_of(table)
+    positions = position_map("trecqa", "test")
+    source = {(name, place % 5): answer for place, (name, _, answer, _) in enumerate(rows)}
+    found = zip(positions["question_id"], positions["old"], strict=True)
+    assert [source[key] for key in found] == table["answer"][:]
+    assert positions["new"].tolist() == [*range(5)] * 8
+
+
+# Known sets
+
+
+@pytest.mark.usefixtures("any_content")
+def test_ids_of_selqa_are_its_runs_of_equal_questions_wherever_a_batch_ends(tmp_path, root, monkeypatch):
+    texts = ["Who?", "Who?", "When?", "When?", "When?", "Who?"]
+    rows = pd.DataFrame({"question": texts, "candidate": list("abcdef"), "label": 1})
+    rows.to_csv(tmp_path / "test.tsv", sep="\t", index=False)
+    (root / "params" / "local.yaml").write_text(f"local: {{selqa: {tmp_path}}}")
+    for batch in (1, 2, 3, 8192):
+        monkeypatch.setattr(tables, "_BATCH", batch)
+        assert load_pairs("selqa", "test")["question_id"][:] == [f"test-{n}" for n in (1, 1, 2, 2, 2, 3)]
+
+
+def test_the_embedded_corpus_is_loaded_by_its_name_with_a_seed():
+    table = load_pairs("sample", "test")
+    assert fingerprint(table) == fingerprint(load_pairs("sample@7", "test"))
+    assert fingerprint(table) != fingerprint(load_pairs("sample@8", "test"))
+    assert order_means_something("sample:test")
+
+
+def test_the_unlabelled_pool_has_no_labels_to_load():
+    assert load_unlabelled("sample-unlabelled", "train").column_names == list(COLUMNS[:3])
+    with pytest.raises(NoLabels, match="label"):
+        load_pairs("sample-unlabelled", "train")
+
+
+def test_a_known_set_with_other_pairs_is_refused(tmp_path, root):
+    write(tmp_path / "dev.tsv", ROWS)
+    (root / "params" / "local.yaml").write_text(f"local: {{wikiqa: {tmp_path}}}")
+    with pytest.raises(ValueError, match="wikiqa:dev: expected the pairs of fingerprint 18607f1160ac, got 4 other"):
+        load_pairs("wikiqa", "dev")
+
+
+@pytest.mark.usefixtures("reference")
+@pytest.mark.parametrize(
+    ("part", "counts"),
+    {
+        "wikiqa:train": (873, 8672, 1040),
+        "wikiqa:dev": (126, 1130, 140),
+        "wikiqa:test": (243, 2351, 293),
+        "trecqa:train": (83, 4625, 348),
+        "trecqa:dev": (65, 1117, 205),
+        "trecqa:test": (68, 1442, 248),
+        "selqa:dev": (785, 9377, 893),
+        "selqa:test": (1590, 19435, 1798),
+    }.items(),
+)
+def test_real_sets_hold_what_was_published(part, counts):
+    table = load_parts([part])
+    assert (len(set(table["question_id"])), len(table), sum(table["label"])) == counts
+    assert identity(*part.split(":"))["pairs"] == fingerprint(load_parts([part], "all"))
+
+
+@pytest.mark.usefixtures("reference")
+def test_the_order_of_trecqa_gives_no_label_away_and_wikiqas_is_the_documents():
+    maps = {name: 100 * order_map(load_pairs(name, "test")) for name in ("wikiqa", "trecqa", "selqa")}
+    assert maps["wikiqa"] == pytest.approx(63.3, abs=0.05)  # of the 237 mixed questions
+    assert maps["trecqa"] < 50
+    assert maps["selqa"] < 50
+
+
+def test_a_real_sets_path_is_read_as_ones_own_with_a_warning(reference, capfd):
+    assert not order_means_something(load_pairs(reference / "trecqa", "test"))
+    assert "test.tsv: the order of the candidates alone has MAP 100.0" in capfd.readouterr().err

@@ -1,0 +1,163 @@
+"""Where pairs come from, and what identifies them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from as2lib.data import sets
+from as2lib.data.sets import NoSplit, NotHere, canonical, identity, known, resolve, split_part
+
+TSV = "question_id\tquestion\tanswer\tlabel\nq1\tWho?\tAnn\t1\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for split in ("train", "dev", "test"):
+        (folder / f"{split}.tsv").write_text(TSV)
+    return folder
+
+
+def write_local(root, **names):
+    (root / "params" / "local.yaml").write_text(json.dumps({"local": {k: str(v) for k, v in names.items()}}))
+
+
+def test_a_part_is_a_source_and_a_split():
+    assert split_part("wikiqa:train") == ("wikiqa", "train")
+    assert split_part("mine/dev.tsv") == ("mine/dev.tsv", None)
+
+
+def test_known_names_and_hub_names_are_one_set():
+    assert canonical("microsoft/wiki_qa:validation") == canonical("wikiqa:dev") == "wikiqa:dev"
+    assert identity("microsoft/wiki_qa", "test") == identity("wikiqa", "test")
+
+
+def test_a_known_sets_identity_needs_no_data_and_stays_where_it_is_mapped(folder, root):
+    expected = {"kind": "known", "name": "wikiqa", "split": "dev", "pairs": sets.FINGERPRINTS["wikiqa", "dev"]}
+    assert identity("wikiqa", "dev") == expected
+    write_local(root, wikiqa=folder)
+    assert identity("wikiqa", "dev") == expected
+    assert identity("wikiqa", "dev>=15") == {**expected, "candidates": 15}
+    assert known("wikiqa@abc", "dev") is None
+
+
+def test_wikiqas_identity_is_the_one_that_published_scores_have():
+    assert identity("wikiqa", "test")["pairs"].startswith("c16ccc0ca72b8ed7")
+
+
+def test_what_exists_on_disk_is_meant_before_a_known_name_and_a_line_says_so(folder, monkeypatch, capfd):
+    folder.rename(folder.parent / "wikiqa")
+    location = resolve("wikiqa", "dev")
+    assert [path.name for path in location.files] == ["dev.tsv"]
+    assert location.order == "own"
+    assert "wikiqa: read from the folder of that name, not the known set" in capfd.readouterr().err
+    assert known("wikiqa", "dev") is None
+    assert identity("wikiqa", "dev")["kind"] == "files"
+    assert canonical("wikiqa:dev") == f"{folder.parent / 'wikiqa'}:dev"
+    monkeypatch.chdir("/")
+    assert identity("wikiqa", "dev")["kind"] == "known"
+
+
+def test_a_folder_of_a_known_name_that_holds_no_pairs_is_not_meant(tmp_path):
+    (tmp_path / "sample").mkdir()
+    (tmp_path / "sample" / "index.html").touch()
+    assert resolve("sample", "dev").kind == "sample"
+
+
+def test_a_path_may_be_relative_to_the_root(root, monkeypatch):
+    (root / "my.tsv").write_text(TSV)
+    monkeypatch.chdir("/")
+    assert resolve("my.tsv").files == (root / "my.tsv",)
+
+
+def test_the_identity_of_files_is_their_content_wherever_they_lie(folder, tmp_path):
+    (tmp_path / "copy.tsv").write_text(TSV)
+    assert identity(folder, "dev") == identity(tmp_path / "copy.tsv")
+    (tmp_path / "copy.tsv").write_text(TSV + "q1\tWho?\tBob\t0\n")
+    assert identity(folder, "dev") != identity(tmp_path / "copy.tsv")
+
+
+def test_local_yaml_maps_a_hub_name_or_a_short_one_to_a_folder(folder, root):
+    for name in ("trecqa", "lucadiliello/trecqa"):
+        write_local(root, **{name: folder})
+        assert resolve("trecqa", "dev").files == (folder / "dev.tsv",)
+        assert resolve("trecqa", "dev").order is None
+    write_local(root, trecqa=folder / "gone")
+    with pytest.raises(FileNotFoundError, match=r"maps trecqa to .*which is not there"):
+        resolve("trecqa", "dev")
+
+
+def test_official_wikiqa_files_and_hub_snapshots_are_found_in_a_folder(tmp_path):
+    (tmp_path / "WikiQA-dev.tsv").write_text(TSV)
+    (tmp_path / "data").mkdir()
+    shards = [tmp_path / "data" / f"train-0000{i}-of-00002.parquet" for i in range(2)]
+    for shard in shards:
+        shard.touch()
+    assert resolve(tmp_path, "dev").files == (tmp_path / "WikiQA-dev.tsv",)
+    assert resolve(tmp_path, "train").files == tuple(shards)
+    (tmp_path / "dev.csv").touch()
+    with pytest.raises(ValueError, match=r"expected 1 file of the split dev, got WikiQA-dev\.tsv, dev\.csv"):
+        resolve(tmp_path, "dev")
+
+
+def test_seed_of_the_sample_and_a_hub_revision_are_written_after_an_at():
+    assert resolve("sample@9", "dev").seed == 9
+    location = resolve("org/name@abc", "dev")
+    assert (location.name, location.revision, location.order) == ("org/name", "abc", "own")
+    assert identity("sample", "dev") != identity("sample@9", "dev")
+
+
+def test_only_the_order_of_some_known_sets_means_nothing():
+    order = {name: resolve(name, "test").order for name in ("wikiqa", "trecqa", "selqa", "asnq", "sample", "nq-la")}
+    assert [name for name, value in order.items() if value is None] == ["trecqa", "selqa"]
+
+
+@pytest.mark.parametrize(
+    ("source", "split", "error", "message"),
+    [
+        ("wikqa", "dev", ValueError, 'unknown source "wikqa": expected one of sample, '),
+        ("wikiqa", "eval", NoSplit, 'wikiqa has no split "eval": expected one of train, dev, test'),
+        ("wikiqa", "dev>=many", NoSplit, 'wikiqa has no split "dev>=many"'),
+        ("sample", None, NoSplit, "sample needs a split"),
+        ("sample-unlabelled", "test", NoSplit, "expected one of train"),
+        ("sample@x", "dev", ValueError, "sample@x: expected a whole number"),
+        ("{folder}/dev.tsv", "dev", NoSplit, 'dev.tsv is one file and has no splits, got split "dev"'),
+        ("{folder}", None, NoSplit, "mine needs a split: expected one of train, dev, test"),
+        ("{folder}/empty", "dev", ValueError, "expected train, dev or test files (tsv, csv, jsonl, parquet)"),
+        ("{folder}/notes.txt", None, ValueError, "expected a file that ends in tsv, csv, jsonl, parquet, got .txt"),
+        ("{folder}/none.tsv", None, FileNotFoundError, "none.tsv: no such file or folder"),
+        ("someone/pairs", "dev", FileNotFoundError, "a hub set is written org/name@revision"),
+        ("ias2", "dev", NotHere, "ias2 is not public: bring your own files"),
+    ],
+)
+def test_a_wrong_source_is_refused_in_one_line(folder, source, split, error, message):
+    (folder / "empty").mkdir()
+    (folder / "notes.txt").touch()
+    with pytest.raises(error, match=rf"^[^\n]*{re.escape(message)}[^\n]*$"):
+        identity(source.format(folder=folder), split)
+
+
+def test_a_path_object_is_never_a_name():
+    with pytest.raises(FileNotFoundError, match="sample: no such file"):
+        resolve(Path("sample"), "dev")
+
+
+def test_a_hub_that_does_not_answer_is_said_with_the_way_around_it(monkeypatch):
+    from as2lib.data import load_pairs
+
+    monkeypatch.setattr(sets, "hub_answers", lambda: False)
+    with pytest.raises(NotHere, match='add "microsoft/wiki_qa: that/folder" under "local:"'):
+        load_pairs("wikiqa", "dev")
+
+
+@pytest.mark.parametrize("part", ["trecqa:test", "selqa:dev", "selqa:test>=15", "community-datasets/selqa:test"])
+def test_no_ranker_reads_an_order_that_means_nothing(part):
+    assert not sets.order_means_something(part)
+
+
+@pytest.mark.parametrize("part", ["wikiqa:test", "sample:dev", "sample@7:dev", "own/pairs.tsv", "some/set@main:test"])
+def test_the_order_of_documents_and_of_own_pairs_may_be_read(part):
+    assert sets.order_means_something(part)

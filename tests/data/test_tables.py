@@ -1,0 +1,311 @@
+"""Every way in which people bring a table of pairs, and every rule that it keeps."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from datasets import ClassLabel, Dataset
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from as2lib.data import load_pairs, load_unlabelled
+from as2lib.data.tables import NoLabels
+
+COLUMNS = ("question_id", "question", "answer", "label")
+FORMATS = ("tsv", "csv", "jsonl", "parquet")
+ROWS = [
+    ("q1", "Who?", "Ann did", 1),
+    ("q1", "Who?", 'He said "no", twice', 0),
+    ("q2", "When?", "NA", 1),
+    ("q3", "Why?", "\u00fc \U0001f600 null", 0),
+]
+DICTS = [dict(zip(COLUMNS, row, strict=True)) for row in ROWS]
+FRAME = pd.DataFrame(DICTS)
+
+
+def write(path, rows, names=COLUMNS):
+    """Writes rows in the format that the path ends in."""
+    if path.suffix == ".parquet":
+        parquet.write_table(pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)}), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
+    else:
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",").writerows([names, *rows])
+    return path
+
+
+def rows_of(pairs):
+    return [tuple(row[name] for name in COLUMNS) for row in pairs]
+
+
+def refusal(source, load=load_pairs):
+    """The one line that a source is refused with."""
+    with pytest.raises(ValueError) as raised:  # noqa: PT011  the message is what the caller looks at
+        load(source)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_file_is_read_as_written_and_na_and_null_are_texts(tmp_path, kind):
+    assert rows_of(load_pairs(write(tmp_path / f"my.{kind}", ROWS), questions="all")) == ROWS
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        DICTS,
+        FRAME,
+        FRAME.astype({"question_id": "category", "label": float}),
+        pa.table(FRAME),
+        Dataset.from_list(DICTS),
+    ],
+    ids=["dicts", "pandas", "pandas categories", "arrow", "dataset"],
+)
+def test_pairs_in_memory_are_read_like_files(source):
+    assert rows_of(load_pairs(source, questions="all")) == ROWS
+
+
+def test_splits_in_memory_are_asked_for_by_name():
+    assert rows_of(load_pairs({"train": DICTS[:2], "dev": FRAME[2:]}, "train")) == ROWS[:2]
+    with pytest.raises(ValueError, match="expected one of the splits train, got test"):
+        load_pairs({"train": DICTS}, "test")
+    with pytest.raises(ValueError, match="have no splits"):
+        load_pairs(DICTS, "dev")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("qid", "query", "passage", "relevance"),
+        ("query_id", "Question", "sentence", "is_correct"),
+        ("QuestionID", "Query Text", "candidate", "Label"),
+        ("question-id", "QUESTION", "text", "relevance"),
+    ],
+)
+@pytest.mark.parametrize("kind", FORMATS)
+def test_columns_are_recognised_by_the_names_that_people_use(tmp_path, kind, names, capfd):
+    path = write(tmp_path / f"my.{kind}", [(*row, "x") for row in ROWS], (*names, "note"))
+    assert rows_of(load_pairs(path, questions="all")) == ROWS
+    load_pairs(path)
+    assert capfd.readouterr().err == f"as2: my.{kind}: columns that are not read: note\n"
+
+
+def test_candidate_ids_are_kept_where_the_source_has_them(tmp_path):
+    path = write(tmp_path / "my.tsv", [(*row, f"d{i}") for i, row in enumerate(ROWS)], (*COLUMNS, "docid"))
+    assert load_pairs(path, questions="all")["candidate_id"][:] == ["d0", "d1", "d2", "d3"]
+
+
+@pytest.mark.parametrize("column", COLUMNS[1:])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_missing_column_is_named_with_what_it_may_be_called(tmp_path, kind, column):
+    kept = [i for i, name in enumerate(COLUMNS) if name != column]
+    path = write(tmp_path / f"my.{kind}", [[row[i] for i in kept] for row in ROWS], [COLUMNS[i] for i in kept])
+    assert refusal(path).startswith(f"my.{kind}: expected a column for {column} (")
+    if column == "label":
+        assert rows_of(load_unlabelled(path).add_column("label", [1, 0, 1, 0])) == ROWS
+        with pytest.raises(NoLabels):
+            load_pairs(path)
+
+
+@pytest.mark.parametrize("labels", [(1, 0), (1.0, 0.0), ("1", "0"), ("1.0", "0.0"), ("True", "FALSE"), (True, False)])
+@pytest.mark.parametrize("kind", [*FORMATS, "dicts", "pandas"])
+def test_labels_may_be_written_as_numbers_or_truths(tmp_path, kind, labels):
+    rows = [(*row[:3], label) for row, label in zip(ROWS, labels, strict=False)]
+    source = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    source = pd.DataFrame(source) if kind == "pandas" else source
+    source = write(tmp_path / f"my.{kind}", rows) if kind in FORMATS else source
+    assert load_pairs(source)["label"][:] == [1, 0]
+
+
+def test_class_labels_of_a_dataset_are_labels():
+    dataset = Dataset.from_list(DICTS).cast_column("label", ClassLabel(names=["wrong", "right"]))
+    assert load_pairs(dataset, questions="all")["label"][:] == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("label", ["yes", "2", "0.5", "-1", ""])
+@pytest.mark.parametrize("kind", [*FORMATS, "dicts", "pandas"])
+def test_another_label_is_refused_at_its_row(tmp_path, kind, label):
+    rows = [ROWS[0]] * 7 + [(*ROWS[0][:3], label)] + [ROWS[0]]
+    rows = [(*row[:3], str(row[3])) for row in rows]
+    frame = pd.DataFrame([dict(zip(COLUMNS, row, strict=True)) for row in rows])
+    memory = {"dicts": frame.to_dict("records"), "pandas": frame}
+    source = memory[kind] if kind in memory else write(tmp_path / f"my.{kind}", rows)
+    name = "pairs" if kind in memory else f"my.{kind}"
+    shown = f"'{label}'" if label else "nothing"
+    assert refusal(source).startswith(f"{name}, row 8: label: expected 0 or 1 (or true, false), got {shown}")
+
+
+def test_a_grade_is_refused_with_what_to_do():
+    assert refusal([{**DICTS[0], "label": 3}]).endswith("write 1 for those that count as correct, 0 for the others")
+
+
+@pytest.mark.parametrize("value", ["", "  ", "\u00a0", None])
+@pytest.mark.parametrize("column", COLUMNS[:3])
+@pytest.mark.parametrize("kind", [*FORMATS, "dicts", "pandas"])
+def test_a_blank_text_or_id_is_refused_at_its_row(tmp_path, kind, column, value):
+    row = [value if name == column else old for name, old in zip(COLUMNS, ROWS[1], strict=True)]
+    frame = pd.DataFrame([dict(zip(COLUMNS, each, strict=True)) for each in (ROWS[0], row)])
+    memory = {"dicts": frame.to_dict("records"), "pandas": frame}
+    source = memory[kind] if kind in memory else write(tmp_path / f"my.{kind}", [ROWS[0], row])
+    name = "pairs" if kind in memory else f"my.{kind}"
+    assert refusal(source).startswith(f"{name}, row 2: {column}: expected text, got ")
+
+
+@pytest.mark.parametrize("kind", [*FORMATS, "dicts"])
+def test_one_id_for_two_questions_is_refused_at_its_row_even_where_rows_lie_apart(tmp_path, kind):
+    rows = [ROWS[0], ROWS[2], ("q1", "Who else?", "Bob", 0)]
+    dicts = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    source = dicts if kind == "dicts" else write(tmp_path / f"my.{kind}", rows)
+    assert "row 3: expected one question a question_id, got 'q1' for 'Who else?', after 'Who?'" in refusal(source)
+
+
+def test_rows_of_a_question_that_lie_apart_are_brought_together_and_said(capfd):
+    pairs = load_pairs([DICTS[2], DICTS[0], DICTS[3], DICTS[1]], questions="all")
+    assert rows_of(pairs) == [ROWS[2], ROWS[0], ROWS[1], ROWS[3]]
+    assert "brought together" in capfd.readouterr().err
+
+
+def test_ids_that_are_missing_are_one_an_equal_question_the_same_in_every_order():
+    texts = [{"question": q, "answer": a, "label": 1} for q, a in [("Who?", "a"), ("q1", "b"), ("Who?", "c")]]
+    pairs, turned = load_pairs(texts), load_pairs(texts[::-1])
+    assert pairs["answer"][:] == ["a", "c", "b"]
+    assert len(set(pairs["question_id"])) == 2
+    assert set(pairs["question_id"]) == set(turned["question_id"])
+    assert "q1" not in set(pairs["question_id"])
+
+
+def test_numbers_are_texts_and_other_values_are_refused_at_their_row():
+    numbers = [{"qid": 7, "question": "How many?", "answer": 42, "label": 1}]
+    assert rows_of(load_pairs(numbers)) == [("7", "How many?", "42", 1)]
+    assert rows_of(load_pairs(pd.DataFrame(numbers * 2)))[1] == ("7", "How many?", "42", 1)
+    assert refusal([DICTS[0], {**DICTS[1], "answer": ["a"]}]) == "pairs, row 2: answer: expected text, got ['a']"
+    assert refusal([DICTS[0], {**DICTS[1], "answer": np.array([1, 2])}]).startswith("pairs, row 2: answer: expected")
+
+
+def test_half_a_character_is_replaced():
+    assert load_pairs([{**DICTS[0], "answer": "a\ud83d b"}])["answer"][:] == ["a\ufffd b"]
+
+
+@pytest.mark.parametrize("source", [[], pd.DataFrame(), 7, None, ["a"], b"x"])
+def test_what_is_no_table_is_refused(source):
+    assert refusal(source)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_file_without_rows_is_refused(tmp_path, kind):
+    (tmp_path / f"zero.{kind}").touch()
+    assert refusal(tmp_path / f"zero.{kind}").startswith(f"zero.{kind}: expected at least one row, got")
+    if kind != "jsonl":
+        assert refusal(write(tmp_path / f"none.{kind}", [])) == f"none.{kind}: expected at least one row, got none"
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl"])
+def test_bytes_that_are_not_utf8_are_refused_with_their_line_and_a_byte_order_mark_is_passed_over(tmp_path, kind):
+    path = write(tmp_path / f"my.{kind}", ROWS)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert rows_of(load_pairs(path, questions="all")) == ROWS
+    path.write_bytes(path.read_bytes().replace(b"Ann", b"A\xffn"))
+    line = 1 if kind == "jsonl" else 2
+    assert refusal(path).startswith(f"my.{kind}, line {line}: expected UTF-8 text, got the byte 0xff")
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv"])
+@pytest.mark.parametrize("fields", [3, 5])
+def test_a_row_of_another_length_is_refused(tmp_path, kind, fields):
+    path = write(tmp_path / f"my.{kind}", [ROWS[0], [*ROWS[2], "x"][:fields], ROWS[1]])
+    wanted = "expected 4 fields (question_id, question, answer, label)"
+    assert refusal(path) == f"my.{kind}, row 2: {wanted}, got {fields}"
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_field_of_a_whole_page_is_read(tmp_path, kind):
+    rows = [("q1", "Who?", "page " * 48_000, 1), ("q2", "When?", 'a "quoted" page ' * 16_000, 1)]
+    assert rows_of(load_pairs(write(tmp_path / f"my.{kind}", rows))) == rows
+
+
+# Quotes
+
+
+def test_in_a_tsv_a_quote_is_text_wherever_it_stands(tmp_path):
+    answers = ['"never closed', '"closed" too early', '5" of "snow"', '"all of it"', 'ends"', '"', '""']
+    lines = [f"q1\tWho?\t{answer}\t1" for answer in answers]
+    path = tmp_path / "my.tsv"
+    path.write_text("\n".join(["\t".join(COLUMNS), *lines]))
+    assert load_pairs(path)["answer"][:] == answers
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(st.lists(st.text(st.sampled_from("a\" \t\n,;'ü"), min_size=1).filter(str.strip), min_size=1, max_size=4))
+@pytest.mark.parametrize("separator", ["\t", ","])
+def test_what_pandas_writes_is_what_is_read(tmp_path, separator, answers):
+    frame = pd.DataFrame({"question_id": "q1", "question": "Who?", "answer": answers, "label": 1})
+    path = tmp_path / ("my.tsv" if separator == "\t" else "my.csv")
+    frame.to_csv(path, sep=separator, index=False)
+    if separator == "\t" and any(text.count("\t") >= 3 and "\n" in text for text in answers):
+        assert refusal(path)  # a text that looks like a row is taken for a quote that nobody closed
+    else:
+        assert load_pairs(path)["answer"][:] == answers
+
+
+def test_pandas_own_way_with_its_row_numbers_is_read_without_a_word(tmp_path, capfd):
+    FRAME.to_csv(tmp_path / "my.tsv", sep="\t")
+    assert rows_of(load_pairs(tmp_path / "my.tsv", questions="all")) == ROWS
+    assert capfd.readouterr().err == ""
+
+
+def test_a_tsv_whose_fields_are_all_quoted_is_read_without_quotes(tmp_path):
+    FRAME.to_csv(tmp_path / "my.tsv", sep="\t", index=False, quoting=csv.QUOTE_ALL)
+    assert rows_of(load_pairs(tmp_path / "my.tsv", questions="all")) == ROWS
+
+
+def test_a_bad_label_after_an_open_quote_is_reported_at_its_own_row(tmp_path):
+    path = tmp_path / "my.tsv"
+    lines = ["\t".join(COLUMNS), *['q1\tWho?\t"I came\t1'] * 7, "q1\tWho?\tx\tmaybe"]
+    path.write_text("\n".join(lines))
+    assert refusal(path).startswith("my.tsv, row 8: label: ")
+
+
+def test_a_csv_with_a_quote_left_open_is_refused_at_its_row(tmp_path):
+    path = tmp_path / "my.csv"
+    path.write_text(",".join(COLUMNS) + '\nq1,Who?,a,1\nq1,Who?,"b,1\nq1,Who?,c,0\n')
+    assert refusal(path).startswith("my.csv, row 2: expected a field with quotes to stand between quotes")
+
+
+def test_a_csv_between_semicolons_is_read(tmp_path):
+    FRAME.to_csv(tmp_path / "my.csv", sep=";", index=False)
+    assert rows_of(load_pairs(tmp_path / "my.csv", questions="all")) == ROWS
+
+
+@pytest.mark.parametrize("line", ["{", "[1]", "7", "null"])
+def test_a_line_that_is_no_json_object_is_refused_at_its_row(tmp_path, line):
+    path = write(tmp_path / "my.jsonl", ROWS[:1])
+    path.write_text(path.read_text() + "\n" + line + "\n")
+    assert refusal(path).startswith("my.jsonl, row 2: expected a")
+
+
+def test_a_key_that_a_json_row_lacks_is_a_blank_at_that_row(tmp_path):
+    path = write(tmp_path / "my.jsonl", ROWS[:1])
+    path.write_text(path.read_text() + '{"question_id": "q1", "question": "Who?", "label": 0}\n')
+    assert refusal(path).startswith("my.jsonl, row 2: answer: expected text, got nothing")
+
+
+def test_a_column_twice_and_a_file_that_is_no_parquet_are_refused(tmp_path):
+    path = write(tmp_path / "my.tsv", [(*row, 1) for row in ROWS], (*COLUMNS, "label"))
+    assert "expected each column once, got label again" in refusal(path)
+    (tmp_path / "my.parquet").write_text("no")
+    assert refusal(tmp_path / "my.parquet").startswith("my.parquet: expected a Parquet file, got ")
+
+
+def test_parquet_text_that_is_not_utf8_is_refused_at_its_row(tmp_path):
+    path = write(tmp_path / "my.parquet", ROWS)
+    table = parquet.read_table(path)
+    content = pa.array([b"ok", b"ok", b"\xff", b"ok"])
+    answer = pa.Array.from_buffers(pa.string(), 4, content.buffers())
+    parquet.write_table(table.set_column(2, "answer", answer), path)
+    assert refusal(path) == "my.parquet, row 3: answer: expected UTF-8 text, got other bytes"

@@ -1,0 +1,145 @@
+"""Static vectors: read in each format, and made, against values worked by hand."""
+
+import gzip
+
+import numpy
+import pytest
+import torch
+from transformers import BertConfig, BertModel
+
+from as2lib.data import vectors as module
+from as2lib.data.encode import word_tokenizer
+from as2lib.data.vectors import embeddings, encoder_vectors, ppmi_vectors, read_vectors, unknown_vector
+from as2lib.data.words import unknown_id, words_of
+
+GLOVE = "the 0.5 -1\nriver 2 3\nbank 1e-1 4\n"
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("header", ["", "3 2\n"])
+def test_glove_and_word2vec_text_are_read_for_the_words_asked_for(tmp_path, header):
+    found = read_vectors(write(tmp_path / "v.txt", header + GLOVE), ["river", "bank", "unheard"])
+    assert found["river"].tolist() == [2, 3]
+    assert found["bank"].tolist() == [pytest.approx(0.1), 4]
+    assert len(found) == 2
+
+
+def test_gzipped_numberbatch_with_its_prefix_and_its_digits(tmp_path):
+    with gzip.open(tmp_path / "numberbatch.txt.gz", "wt") as stream:
+        stream.write("3 2\n/c/en/river 1 0\n/c/en/#### 0 1\n/c/en/7 1 1\n")
+    found = read_vectors(tmp_path / "numberbatch.txt.gz", ["river", "1843", "7"])
+    assert {word: vector.tolist() for word, vector in found.items()} == {"river": [1, 0], "1843": [0, 1], "7": [1, 1]}
+
+
+def write_binary(path, words, vectors, newline=b"\n"):
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wb") as stream:
+        stream.write(b"%d %d\n" % vectors.shape)
+        for word, vector in zip(words, vectors, strict=True):
+            stream.write(word.encode() + b" " + vector.astype("<f4").tobytes() + newline)
+    return path
+
+
+@pytest.mark.parametrize("name", ["v.bin", "v.bin.gz"])
+@pytest.mark.parametrize("newline", [b"\n", b""])
+def test_word2vecs_binary_format_is_read(tmp_path, name, newline):
+    vectors = numpy.arange(6, dtype=numpy.float32).reshape(3, 2) / 3  # with bytes that are a blank, or a line break
+    vectors[1] = numpy.frombuffer(b"\x20\x0a\x20\x40" * 2, "<f4")
+    path = write_binary(tmp_path / name, ["the", "Z\u00fcrich", "bank"], vectors, newline)
+    found = read_vectors(path, ["Z\u00fcrich", "bank", "unheard"])
+    assert {word: vector.tolist() for word, vector in found.items()} == {
+        "Z\u00fcrich": vectors[1].tolist(),
+        "bank": vectors[2].tolist(),
+    }
+
+
+def test_a_binary_file_that_ends_early_or_has_other_dimensions_is_refused(tmp_path):
+    path = write_binary(tmp_path / "v.bin", ["a", "b"], numpy.ones((2, 3)))
+    with pytest.raises(ValueError, match=r"v\.bin: expected vectors of 4 dimensions, got 3"):
+        read_vectors(path, ["a"], 4)
+    path.write_bytes(path.read_bytes()[:-6])
+    with pytest.raises(ValueError, match=r"v\.bin, word 2: expected 3 numbers, got the end of the file"):
+        read_vectors(path, ["a"])
+    with pytest.raises(ValueError, match="expected word2vec's header"):
+        read_vectors(write(tmp_path / "w.bin", "no header"), ["a"])
+
+
+@pytest.mark.parametrize(
+    ("text", "dimensions", "message"),
+    [
+        ("the 1 2\nriver 1\n", None, "line 2: expected a word and 2 numbers, got 1"),
+        ("the 1 2\nriver 1 2\n", 3, "line 1: expected a word and 3 numbers, got 2"),
+        ("the 1 2\nriver 1 2\nthe 1 2\n", None, "line 3: expected each word once, got 'the' again"),
+        ("the 1 2\nriver 1 x\n", None, "line 2: expected numbers after 'river'"),
+        ("the 1 2\nriver nan 2\n", None, "line 2: expected finite numbers"),
+        ("the 1 2\n\n", None, "line 2: expected a word and 2 numbers, got 0"),
+        ("a 1 2\nb 1 2\n", None, "expected vectors of the corpus's words, got none of them in 2 lines"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_its_line(tmp_path, text, dimensions, message):
+    with pytest.raises(ValueError, match=message):
+        read_vectors(write(tmp_path / "v.txt", text), ["the", "river"], dimensions)
+
+
+def test_an_unknown_words_vector_comes_from_its_sha_256():
+    first = unknown_vector("quagga", 8)
+    assert numpy.linalg.norm(first) == pytest.approx(1, abs=1e-6)
+    assert numpy.array_equal(first, unknown_vector(unknown_id("quagga"), 8))
+    assert not numpy.array_equal(first, unknown_vector("zebra", 8))
+
+
+def test_words_that_share_their_neighbours_have_near_vectors():
+    texts = [f"the {animal} eats {food} ." for animal in ("cat", "dog") for food in ("fish", "meat")] * 3
+    texts += [f"we sail a {boat} to {place}" for boat in ("ship", "raft") for place in ("york", "hull")]
+    texts = words_of(texts)
+    found = ppmi_vectors(texts, 5)
+    near = {word: vector for word, vector in zip(*found, strict=True)}
+    assert near["cat"] @ near["dog"] > 0.9
+    assert near["cat"] @ near["raft"] < 0.3
+    numpy.testing.assert_allclose(numpy.linalg.norm(found.vectors, axis=1), 1, atol=1e-5)
+    assert numpy.array_equal(found.vectors, ppmi_vectors(texts, 5).vectors)
+    with pytest.raises(ValueError, match="fewer than the"):
+        ppmi_vectors(texts, 50)
+
+
+def test_ppmi_of_two_words_by_hand():
+    # "a b" three times and "a c" once: with P(a) = 1/2, P(b) = 3/8, P(a, b) = 3/8, the information is ln 2
+    found = ppmi_vectors([["a", "b"]] * 3 + [["a", "c"]], 2)
+    a, b, c = found.vectors
+    assert abs(a @ b) < 1e-6  # b and c only ever stand beside a, and a beside them
+    assert b @ c == pytest.approx(1, abs=1e-6)
+
+
+def test_a_sentence_encoders_words_are_centred_reduced_and_of_length_one(tmp_path):
+    torch.manual_seed(0)
+    words = "red blue green north south river hill stone".split()
+    tokenizer = word_tokenizer(words, 16)
+    tokenizer.save_pretrained(tmp_path)
+    fields = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    model = BertModel(BertConfig(vocab_size=len(tokenizer), **fields)).eval()
+    model.save_pretrained(tmp_path)
+    found = encoder_vectors(tmp_path, words, 7)
+    with torch.inference_mode():
+        batches = [tokenizer(word, return_tensors="pt") for word in words]
+        whole = numpy.stack([model(**batch).last_hidden_state[0].mean(0) for batch in batches])
+    centred = whole - whole.mean(axis=0)
+    cosine = centred @ centred.T / numpy.outer(*[numpy.linalg.norm(centred, axis=1)] * 2)
+    numpy.testing.assert_allclose(found @ found.T, cosine, atol=1e-4)  # 8 centred words span 7 dimensions: nothing lost
+    with pytest.raises(ValueError, match="dimensions"):
+        encoder_vectors(tmp_path, words, 9)
+
+
+def test_vectors_are_made_once_kept_in_half_precision_and_memory_mapped(root, monkeypatch):
+    write(root / "v.txt", GLOVE)
+    source = {"source": "file", "name": "v.txt", "dimensions": 2}
+    found = embeddings(source, "1", ["river", "unheard", "river"])
+    assert found.words == ["river", "unheard"]
+    assert found.vectors.dtype == numpy.float16
+    assert isinstance(found.vectors, numpy.memmap)
+    numpy.testing.assert_allclose(found.vectors, [[2, 3], unknown_vector("unheard", 2)], atol=1e-3)
+    monkeypatch.setattr(module, "read_vectors", None)  # reading again would fail
+    assert numpy.array_equal(embeddings(source, "1", ["unheard", "river"]).vectors, found.vectors)

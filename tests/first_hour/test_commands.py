@@ -1,0 +1,102 @@
+"""The same files, scores and models by each command."""
+
+import pytest
+
+from as2lib.cli import main
+from as2lib.data.pairs import load_pairs
+from as2lib.ranker import Ranker
+from as2lib.score import score
+from tests.first_hour.hub_like import WORDS, as2, public_model, write_pairs
+
+QUESTION = "where is the red ?"
+CANDIDATES = [f"the {word} is here" for word in WORDS]
+OTHERS = "query sentence is_correct"  # names that people use, without an id
+
+
+@pytest.fixture
+def model(tmp_path):
+    return public_model(tmp_path / "model", labels=2)
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "jsonl", "parquet"])
+def test_what_as2_train_reads_is_scored_ranked_and_evaluated_too(model, tmp_path, suffix):
+    plain = write_pairs(tmp_path / "plain.tsv")
+    path = write_pairs(tmp_path / "theirs.tsv", header=OTHERS, labels=("false", "true"))
+    if suffix != "tsv":
+        import pandas
+
+        table = pandas.read_csv(path, sep="\t")
+        assert table["is_correct"].dtype == bool
+        path = tmp_path / f"theirs.{suffix}"
+        table.to_parquet(path) if suffix == "parquet" else table.to_json(path, orient="records", lines=True)
+    as2("train", path, "--model", model, "--epochs", 1, "--out", tmp_path / "mine", folder=tmp_path)
+    metrics = as2("score", model, path, "--trec", tmp_path / "theirs.run", folder=tmp_path).stdout.split()
+    expected = as2("score", model, plain, folder=tmp_path).stdout.split()
+    assert metrics[-12:] == expected[-12:]
+    assert "MAP" in as2("evaluate", tmp_path / "theirs.run", path, folder=tmp_path).stdout
+    assert as2("rank", model, path, folder=tmp_path).stdout.count("\n") == 121
+    assert load_pairs(path)["label"] == load_pairs(plain)["label"]
+    assert load_pairs(path)["answer"] == load_pairs(plain)["answer"]
+
+
+def test_a_hub_name_for_another_backend_is_looked_up_on_the_hub(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    pytest.importorskip("onnxruntime")
+    with pytest.raises((ValueError, OSError), match="nobody/no-such-model") as error:
+        Ranker.load("nobody/no-such-model", backend="onnx")
+    assert "No such file or directory" not in str(error.value)
+
+
+@pytest.mark.parametrize(("backend", "kind"), [("onnx", "mhs"), ("openvino", "cascade")])
+def test_an_exported_model_returns_what_its_score_is_made_of(tmp_path, backend, kind):
+    pytest.importorskip({"onnx": "onnxruntime"}.get(backend, backend))
+    from as2lib.models.cascade import CascadeTransformer
+    from as2lib.models.mhs import MHSForSequenceClassification
+
+    folder = public_model(tmp_path / "model", labels=2)
+    if kind == "mhs":
+        model = MHSForSequenceClassification.from_backbone(folder, body=1, heads=2, perturb=0.5)
+    else:
+        model = CascadeTransformer.from_backbone(folder, exits=[1, 2])
+    own = public_model(tmp_path / kind, labels=2)  # for its tokenizer
+    model.save_pretrained(own)
+    as2("export", own, tmp_path / "served", "--to", backend, folder=tmp_path)
+    ours, theirs = (Ranker.load(place).rank(QUESTION, CANDIDATES) for place in (own, tmp_path / "served"))
+    assert [one.position for one in theirs] == [one.position for one in ours]
+    for one, other in zip(theirs, ours, strict=True):
+        assert one.parts
+        assert one.parts == pytest.approx(other.parts, abs=1e-5)
+
+
+def test_the_dear_model_of_a_sequence_reads_all_questions_together(model, monkeypatch):
+    cheap, dear = Ranker.load("lexical/word_overlap"), Ranker.load(model)
+    sizes = []
+    dear.model.register_forward_pre_hook(
+        lambda _, inputs, options: sizes.append(len(options["input_ids"])), with_kwargs=True
+    )
+    questions = [f"where is the {word} ?" for word in WORDS]
+    together = Ranker.sequence([cheap, dear], 0.5).rank(questions, [CANDIDATES] * len(questions))
+    assert len(sizes) < len(questions) / 2
+    alone = [Ranker.sequence([cheap, dear], 0.5).rank(question, CANDIDATES) for question in questions]
+    for one, other in zip(together, alone, strict=True):
+        assert [found.position for found in one] == [found.position for found in other]
+        assert [found.score for found in one] == pytest.approx([found.score for found in other], abs=1e-6)
+
+
+def test_an_error_while_scoring_leaves_a_model_in_the_mode_it_came_in(model, tmp_path):
+    ranker, pairs = Ranker.load(model), load_pairs(write_pairs(tmp_path / "my.tsv"))
+    own = ranker.model.train()
+    own.register_forward_pre_hook(lambda *_: (_ for _ in ()).throw(RuntimeError("out of memory")))
+    with pytest.raises(RuntimeError, match="out of memory"):
+        score(own, pairs, ranker.encoder)
+    assert own.training
+
+
+@pytest.mark.parametrize(("loss", "probable"), [("ce", True), ("listwise_kl", False), ("ranknet", False)])
+def test_a_model_that_learns_from_lists_says_that_its_score_is_no_probability(model, tmp_path, loss, probable):
+    options = ["--model", str(model), "--loss", loss, "--epochs", "1", "--out", str(tmp_path / loss)]
+    assert main(["train", str(write_pairs(tmp_path / "my.tsv")), *options]) == 0
+    ranker = Ranker.load(tmp_path / loss)
+    assert ranker.is_probability is probable
+    assert Ranker.ensemble([ranker, Ranker.load(model)]).is_probability is probable
+    assert Ranker.sequence([Ranker.load(model), ranker], 0.5).is_probability is probable

@@ -1,0 +1,89 @@
+"""A ranker serves many threads at once: the scores of one thread, in the memory of one model."""
+
+import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from as2lib.ranker import Ranker
+from tests.first_hour.hub_like import WORDS, public_model
+
+THREADS = 8
+
+
+def requests(count, longest=60, candidates=20):
+    """Questions with candidates of many lengths."""
+    generator = random.Random(0)
+    words = [f"the {word}" for word in WORDS]
+    for number in range(count):
+        lists = [" ".join(generator.choices(words, k=generator.randint(1, longest))) for _ in range(candidates)]
+        yield f"where is the {WORDS[number % len(WORDS)]} ?", lists
+
+
+def scores(ranker, request):
+    return [(one.position, one.score) for one in ranker.rank(*request)]
+
+
+def state(model):
+    """What each module holds."""
+    return [(id(module), {name: id(value) for name, value in vars(module).items()}) for module in model.modules()]
+
+
+def in_threads(ranker, work):
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # threads change places as often as they can
+    try:
+        with ThreadPoolExecutor(THREADS) as pool:
+            return list(pool.map(lambda request: scores(ranker, request), work))
+    finally:
+        sys.setswitchinterval(interval)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_many_threads_get_the_scores_of_one(tmp_path, precision):
+    ranker = Ranker.load(public_model(tmp_path / "model", labels=2, hidden_size=256), precision=precision)
+    work = list(requests(60))
+    assert in_threads(ranker, work) == [scores(ranker, request) for request in work]
+
+
+def test_threads_leave_a_model_as_it_was(tmp_path):
+    ranker = Ranker.load(public_model(tmp_path / "model", labels=2, hidden_size=256))
+    before = state(ranker.model)
+    in_threads(ranker, requests(24, candidates=120))
+    assert state(ranker.model) == before
+
+
+def test_a_model_of_words_serves_threads_too(tmp_path):
+    from as2lib.data.words import WordEncoder
+    from as2lib.models.cosinet import Cosinet
+
+    numpy = pytest.importorskip("numpy")
+    vocabulary = [*WORDS, *"where is the ?".split()]
+    vectors = numpy.random.default_rng(0).standard_normal((len(vocabulary), 8)).astype("float16")
+    ranker = Ranker(Cosinet(vectors, hidden=6, rank_rnn="rnn"), WordEncoder(vocabulary))
+    work = list(requests(40))
+    assert in_threads(ranker, work) == [scores(ranker, request) for request in work]
+
+
+def test_nothing_of_a_model_changes_while_it_ranks(tmp_path):
+    ranker = Ranker.load(public_model(tmp_path / "model", labels=2, hidden_size=256))
+    seen = []
+    hook = ranker.model.register_forward_pre_hook(lambda *_: seen.append(state(ranker.model)))
+    before, backend = state(ranker.model), ranker.encoder.tokenizer.backend_tokenizer
+    limits = (backend.truncation, backend.padding)
+    work = list(requests(3, candidates=120))  # batches enough for whatever pays by many
+    for request in work:
+        ranker.rank(*request)
+    hook.remove()
+    assert seen
+    assert all(one == before for one in seen)
+    assert (backend.truncation, backend.padding) == limits
+
+
+def test_a_tokenizer_that_the_caller_uses_otherwise_does_not_change_what_is_read(tmp_path):
+    ranker = Ranker.load(public_model(tmp_path / "model", labels=2))
+    (request,) = requests(1)
+    before = scores(ranker, request)
+    ranker.encoder.tokenizer("where is the red ?", truncation=True, max_length=3, padding="max_length")
+    assert scores(ranker, request) == before

@@ -1,0 +1,98 @@
+from itertools import pairwise
+
+import numpy
+
+from as2lib.fit.batches import Examples, ItemBatches, QuestionBatches, question_numbers, run_lengths
+from tests.fit import tiny
+
+
+def lengths(count=101, longest=40):
+    return numpy.random.default_rng(0).integers(4, longest, count)
+
+
+def questions(sizes):
+    return numpy.repeat(numpy.arange(len(sizes)), sizes)
+
+
+def test_an_epoch_has_every_item_once_and_depends_on_seed_and_epoch_alone():
+    batches = ItemBatches(lengths(), 8, seed=5)
+    epoch = batches.epoch(1)
+    assert sorted(item for batch in epoch for item in batch) == list(range(101))
+    assert epoch == ItemBatches(lengths(), 8, seed=5).epoch(1)
+    assert epoch != batches.epoch(0)
+    assert epoch != ItemBatches(lengths(), 8, seed=6).epoch(1)
+
+
+def test_batches_hold_items_of_similar_length():
+    length = lengths(2000, 128)
+    padded = sum(length[batch].max() * len(batch) for batch in ItemBatches(length, 16, 0).epoch(0))
+    assert padded < 1.15 * length.sum()
+
+
+def test_batches_bounded_by_tokens_hold_every_item_once_within_the_bound():
+    length = lengths(300, 60)
+    length[7] = 500  # longer than the bound: it comes alone
+    epoch = ItemBatches(length, None, seed=1, batch_tokens=200).epoch(0)
+    assert sorted(item for batch in epoch for item in batch) == list(range(300))
+    assert [7] in epoch
+    assert all(len(batch) * length[batch].max() <= 200 for batch in epoch if batch != [7])
+
+
+def test_batches_from_a_number_on_are_those_that_would_have_come():
+    batches = ItemBatches(lengths(20), 8, seed=0)
+    every = batches.epoch(0) + batches.epoch(1) + batches.epoch(2)
+    for start in range(8):
+        later = batches.since(start)
+        assert [next(later) for _ in range(9 - start)] == every[start:]
+
+
+def test_steps_are_the_batches_of_all_epochs_and_fewer_where_gradients_accumulate():
+    batches = ItemBatches(lengths(20), 8, seed=0)
+    assert batches.steps(2) == 6
+    assert batches.steps(2, accumulate=4) == 2
+
+
+def test_an_epoch_of_whole_questions_has_every_question_once_with_its_candidates_in_order():
+    sizes = numpy.random.default_rng(1).integers(1, 12, 60)
+    question = questions(sizes)
+    epoch = QuestionBatches(question, None, lengths(len(question)), 16, seed=3).epoch(2)
+    assert sorted(row for batch in epoch for row in batch) == list(range(len(question)))
+    for batch in epoch:
+        runs = run_lengths(question[batch]).tolist()
+        firsts = numpy.cumsum([0, *runs[:-1]])
+        assert runs == [sizes[question[batch[first]]] for first in firsts]
+        assert all(b == a + 1 for a, b in pairwise(batch) if question[a] == question[b])
+    assert abs(numpy.mean([len(batch) for batch in epoch]) - 16) < 3
+
+
+def test_a_long_question_keeps_its_correct_candidates_and_as_many_others_as_fit():
+    question = questions([50, 3])
+    label = numpy.zeros(53, dtype=int)
+    label[[4, 44, 51]] = 1
+    batches = QuestionBatches(question, label, lengths(53), 64, seed=0, candidates=10)
+    rows = [sorted(row for batch in batches.epoch(epoch) for row in batch) for epoch in range(2)]
+    for chosen in rows:
+        assert len(chosen) == 13
+        assert {4, 44, 50, 51, 52} <= set(chosen)
+    assert rows[0] != rows[1]
+
+
+def test_a_question_of_correct_candidates_alone_keeps_them_all():
+    batches = QuestionBatches(questions([6]), numpy.ones(6), lengths(6), 4, seed=0, candidates=3)
+    assert batches.epoch(0) == [list(range(6))]
+
+
+def test_targets_belong_to_their_pairs():
+    pairs, encoder = tiny.pairs(), tiny.encoder()
+    teachers = numpy.stack(tiny.logits(pairs, 3), axis=1)
+    inputs, targets = Examples(pairs, encoder, teachers, question_numbers(pairs)).batch([4, 0, 1])
+    items = encoder.items(pairs["question"][:], pairs["answer"][:], pairs["question_id"][:])
+    for place, row in enumerate([4, 0, 1]):
+        real = inputs["attention_mask"][place].bool()
+        assert inputs["input_ids"][place][real].tolist() == list(items[row]["input_ids"])
+        assert targets["labels"][place] == pairs["label"][row]
+        assert (targets["teacher_logits"][place].numpy() == teachers[row]).all()
+
+
+def test_candidates_count_the_pairs_of_each_question():
+    assert run_lengths(numpy.array([3, 3, 7, 1, 1, 1])).tolist() == [2, 1, 3]

@@ -1,0 +1,355 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy
+import pytest
+import torch
+
+from as2lib.data.words import WordEncoder
+from as2lib.fit import loop, train
+from as2lib.fit.batches import Examples
+from as2lib.fit.schedules import drawn_exit
+from as2lib.metrics.ranking import summary
+from as2lib.models import load
+from as2lib.models.cascade import CascadeTransformer
+from as2lib.models.cosinet import Cosinet
+from as2lib.score import score
+from tests.fit import tiny
+
+PAIRS, DEV, ENCODER = tiny.pairs(), tiny.pairs(8, seed=1), tiny.encoder()
+SHORT = {"steps": 8, "learning_rate": 1e-3, "batch_size": 8, "evaluate_every": 2, "threads": 1}
+
+
+def fit(model=None, loss="ce", teachers=(), dev=DEV, **changes):
+    model = tiny.classifier(dropout=0.1) if model is None else model
+    return train(PAIRS, model, loss, teachers, dev, encoder=ENCODER, **{**SHORT, **changes})
+
+
+def same(a, b):
+    return torch.equal(tiny.weights(a.model), tiny.weights(b.model))
+
+
+def almost_same(a, b):
+    """But for a few weights whose gradient is all but 0: Adam makes steps of its sign, which rounding decides."""
+    apart = (tiny.weights(a.model) - tiny.weights(b.model)).abs() > 1e-5
+    return apart.float().mean() < 0.01
+
+
+# ---------------------------------------------------------------- what is learnt
+
+
+def test_a_tiny_encoder_learns():
+    result = fit(tiny.classifier(), steps=150, learning_rate=1e-2, evaluate_every=30)
+    first, *_, last = result.log
+    assert last["total"] < 0.6 * first["total"]
+    assert result.facts["dev_MAP"] > 0.7
+
+
+def test_the_kept_weights_are_those_of_the_best_dev_map():
+    seen = {}
+
+    def keep(entry, model):
+        seen[entry["step"]] = tiny.weights(model)
+
+    result = fit(callbacks=[keep], steps=12)
+    points = {entry["step"]: entry["dev_MAP"] for entry in result.log}
+    best = max(points.values())
+    assert result.facts["dev_MAP"] == best
+    assert result.facts["best_step"] == min(step for step, value in points.items() if value == best)
+    assert torch.equal(tiny.weights(result.model), seen[result.facts["best_step"]])
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_the_dev_map_of_the_fit_is_that_of_scoring_later(precision):
+    result = fit(precision=precision)
+    scores = score(result.model, DEV, ENCODER, precision).score
+    assert summary(DEV["question_id"][:], DEV["label"][:], scores)["MAP"] == result.facts["dev_MAP"]
+
+
+def test_without_dev_the_last_weights_are_kept():
+    result = fit(dev=None)
+    assert result.facts["dev_MAP"] is None
+    assert result.facts["best_step"] is None
+    assert [entry["step"] for entry in result.log] == [2, 4, 6, 8]
+    assert "dev_MAP" not in result.log[0]
+
+
+def test_a_fit_ends_after_as_many_evaluations_without_a_better_one_as_patience_says():
+    result = fit(learning_rate=1e-9, patience=2, steps=20)  # nothing moves
+    assert result.facts["steps"] == 6
+    assert result.facts["best_step"] == 2
+
+
+def test_all_weight_on_labels_is_cross_entropy():
+    taught, plain = fit(loss="kd", teachers=tiny.logits(PAIRS), alpha=1.0), fit()
+    assert [entry["total"] for entry in taught.log] == pytest.approx([entry["total"] for entry in plain.log])
+    assert almost_same(taught, plain)
+
+
+def test_one_head_and_one_teacher_learn_what_distillation_teaches():
+    """One head over one body is the encoder itself: the same losses, step by step, but for rounding."""
+    teachers = tiny.logits(PAIRS)
+    headed = fit(tiny.student(heads=1), "per_head", teachers)
+    plain = fit(tiny.classifier(), "kd", teachers)
+    for a, b in zip(headed.log, plain.log, strict=True):
+        assert a["total"] == pytest.approx(b["total"], rel=1e-4)
+    assert headed.facts["parameters"] == plain.facts["parameters"]
+
+
+def test_heads_with_equal_teachers_stay_equal_and_with_noise_part():
+    teachers = tiny.logits(PAIRS) * 2
+    for perturb in (0.0, 0.02):
+        heads = fit(tiny.student(2, perturb), "per_head", teachers, dev=None).model.heads
+        assert torch.equal(tiny.weights(heads[0]), tiny.weights(heads[1])) == (perturb == 0)
+
+
+def test_the_log_has_the_parts_of_the_loss_one_a_head():
+    log = fit(tiny.student(2), "per_head", tiny.logits(PAIRS, 2)).log
+    for entry in log:
+        assert len(entry["hard"]) == len(entry["soft"]) == 2
+        expected = sum(0.5 * hard + 0.5 * 9 * soft for hard, soft in zip(entry["hard"], entry["soft"], strict=True))
+        assert entry["total"] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["listwise_kl", "ranknet"])
+def test_lists_and_pairs_of_candidates_are_learnt_in_batches_of_whole_questions(loss):
+    result = fit(tiny.classifier(), loss, steps=150, learning_rate=1e-2, evaluate_every=30)
+    assert result.log[-1]["total"] < 0.6 * result.log[0]["total"]
+
+
+def test_several_small_batches_have_the_gradient_of_one_large_one():
+    pairs = PAIRS.select(range(32))  # all of them in one batch, or in four of eight
+    settings = {"encoder": ENCODER, "steps": 2, "learning_rate": 1e-3, "warmup": 0.0, "threads": 1}
+    small = train(pairs, tiny.classifier(), batch_size=8, accumulate=4, **settings)
+    large = train(pairs, tiny.classifier(), batch_size=32, **settings)
+    assert small.log[-1]["total"] == pytest.approx(large.log[-1]["total"], rel=1e-4)
+    assert almost_same(small, large)
+
+
+def test_a_folder_is_a_model_with_its_encoder(tmp_path):
+    first = fit()
+    first.save(tmp_path / "model")
+    again = train(PAIRS, tmp_path / "model", steps=1, learning_rate=1e-9, dev=DEV)
+    assert again.encoder.max_length == ENCODER.max_length
+    assert again.facts["dev_MAP"] == first.facts["dev_MAP"]
+    torch.testing.assert_close(tiny.weights(load(tmp_path / "model")), tiny.weights(first.model))
+
+
+def test_a_student_with_heads_goes_on_from_its_folder(tmp_path):
+    first = fit(tiny.student(2, 0.02), "per_head", tiny.logits(PAIRS, 2))
+    first.save(tmp_path / "student")
+    again = train(PAIRS, tmp_path / "student", "ce_per_head", steps=1, learning_rate=1e-9, dev=DEV)
+    assert again.facts["dev_MAP"] == first.facts["dev_MAP"]
+
+
+def test_pairs_may_be_rows_in_memory():
+    assert same(train(PAIRS.to_list(), tiny.classifier(), encoder=ENCODER, **SHORT), fit(tiny.classifier(), dev=None))
+
+
+# ---------------------------------------------------------------- the same again
+
+
+def test_the_same_seed_gives_the_same_bytes_whatever_the_caller_had_set():
+    before = fit()
+    threads = torch.get_num_threads()
+    model = tiny.classifier(dropout=0.1)
+    torch.manual_seed(99)
+    torch.rand(7)
+    assert same(fit(model), before)
+    assert torch.get_num_threads() == threads
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert not same(fit(seed=1), before)
+
+
+@pytest.mark.parametrize("loss", ["ce", "ranknet"])
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_a_killed_fit_ends_with_the_weights_and_the_log_of_an_uninterrupted_one(tmp_path, monkeypatch, loss, precision):
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    whole = fit(loss=loss, precision=precision, steps=11)
+    settings = {"loss": loss, "precision": precision, "steps": 11, "folder": tmp_path}
+    for steps in (3, 4):  # what each attempt manages before it is killed
+        with pytest.raises(KeyboardInterrupt):
+            fit(dying(steps), **settings)
+    again = fit(**settings)
+    assert same(again, whole)
+    assert again.facts["best_step"] == whole.facts["best_step"]
+    assert untimed(again.log) == untimed(whole.log)
+    assert untimed(map(json.loads, (tmp_path / "log.jsonl").read_text().splitlines())) == untimed(whole.log)
+
+
+def dying(steps):
+    """A model that is interrupted when it has trained for so many steps."""
+    model, left = tiny.classifier(dropout=0.1), [steps]
+
+    def count(module, _):
+        if module.training:
+            left[0] -= 1
+            if left[0] < 0:
+                raise KeyboardInterrupt
+
+    model.register_forward_pre_hook(count)
+    return model
+
+
+def untimed(log):
+    return [{name: value for name, value in entry.items() if name != "seconds"} for entry in log]
+
+
+def test_a_kill_between_checkpoints_loses_only_the_steps_since_the_last(tmp_path, monkeypatch):
+    whole = fit()
+    write, written = loop.write_checkpoint, []
+
+    def only_first(path, *state):
+        if not written:
+            written.append(state[-1].step)
+            write(path, *state)
+
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(loop, "write_checkpoint", only_first)
+    with pytest.raises(KeyboardInterrupt):
+        fit(dying(5), folder=tmp_path)
+    assert written == [1]
+    assert same(fit(folder=tmp_path), whole)
+
+
+def test_a_fit_whose_process_is_killed_goes_on(tmp_path):
+    """SIGKILL, in the middle: whatever a process was writing, the checkpoint is whole."""
+    script = (
+        "from as2lib.fit import loop\n"
+        "from tests.fit.test_loop import fit\n"
+        "import os, signal\n"
+        "loop.CHECKPOINT_SECONDS = 0.0\n"
+        "die = lambda entry, model: entry['step'] == 6 and os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"fit(folder={str(tmp_path)!r}, callbacks=[die])\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert (tmp_path / "checkpoint").exists()
+    assert same(fit(folder=tmp_path), fit())
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    fit(folder=tmp_path)
+    with pytest.raises(ValueError, match="expected the checkpoint of a fit with seed 1, got one with 0; remove it"):
+        fit(folder=tmp_path, seed=1)
+
+
+def test_a_callback_sees_each_entry_and_may_end_the_fit():
+    steps = []
+
+    def after_four(entry, model):
+        steps.append(entry["step"])
+        return entry["step"] == 4
+
+    assert fit(callbacks=[after_four]).facts["steps"] == 4
+    assert steps == [2, 4]
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"steps": None, "epochs": 0}, "epochs: expected a whole number from 1, got 0"),
+        ({"steps": -3}, "steps: expected a whole number from 1, got -3"),
+        ({"epochs": 1}, "expected epochs or steps, got both"),
+        ({"learning_rate": 0.0}, "learning_rate: expected a number above 0, got 0.0"),
+        ({"learning_rate": -1e-5}, "learning_rate: expected a number above 0"),
+        ({"learning_rate": float("nan")}, "learning_rate: expected a number above 0, got nan"),
+        ({"batch_size": 0}, "batch_size: expected a whole number from 1, got 0"),
+        ({"warmup": 1.0}, "warmup: expected a share"),
+        ({"loss": "mse"}, "loss: expected one of ce"),
+        ({"loss": "kd"}, "loss kd: expected one teacher, got 0"),
+        ({"precision": "fp8"}, "precision: expected"),
+        ({"unit": "word"}, "unit: expected"),
+    ],
+)
+def test_what_no_fit_can_have_is_refused_in_one_line(changes, line):
+    with pytest.raises(ValueError, match=line) as caught:
+        fit(**changes)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_loss_of_ones_own_fails_with_its_own_traceback():
+    def broken(output, targets):
+        return output.logits[targets["no_such_target"]]
+
+    with pytest.raises(KeyError, match="no_such_target") as caught:
+        fit(loss=broken)
+    assert caught.traceback[-1].name == "broken"
+
+
+def test_a_loss_that_is_no_number_ends_the_fit():
+    with pytest.raises(ValueError, match="loss: expected a number, got nan by step 2"):
+        fit(loss=lambda output, targets: output.logits.sum() * float("nan"))
+
+
+def test_a_module_needs_its_encoder():
+    with pytest.raises(ValueError, match="encoder: expected"):
+        train(PAIRS, tiny.classifier())
+
+
+# ---------------------------------------------------------------- facts
+
+
+def test_facts_say_what_was_fitted():
+    facts = fit(steps=None, epochs=2).facts
+    assert facts["steps"] == 2 * -(-len(PAIRS) // 8)
+    assert facts["pairs"] == len(PAIRS)
+    assert facts["parameters"] == sum(weights.numel() for weights in tiny.classifier().parameters())
+    assert (facts["precision"], facts["threads"], facts["device"]) == ("float32", 1, "cpu")
+
+
+def test_the_share_of_pairs_that_are_cut_is_counted():
+    lengths = ENCODER.lengths(PAIRS["question"][:], PAIRS["answer"][:])
+    for max_length in (11, 24):
+        cut = train(PAIRS, tiny.classifier(), encoder=tiny.encoder(max_length), **SHORT).facts["cut"]
+        assert cut == pytest.approx(numpy.mean(lengths > max_length))
+    assert (lengths > 11).any()
+
+
+# ---------------------------------------------------------------- other models than encoders of pairs
+
+
+def test_a_model_of_words_learns_from_whole_questions_as_items():
+    vectors = numpy.random.default_rng(0).normal(size=(len(tiny.WORDS), 12)).astype("float32")
+    settings = {"steps": 60, "batch_size": 3, "learning_rate": 1e-2, "warmup": 0.1, "ratio": 32.0}
+    for unit, loss in (("question", "listwise_kl"), ("question", "ranknet"), ("pair", "bce")):
+        torch.manual_seed(0)
+        model = Cosinet(vectors, hidden=8, kernel=3, rank_rnn="rnn" if unit == "question" else None)
+        result = train(PAIRS, model, loss, encoder=WordEncoder(tiny.WORDS, unit), dev=DEV, threads=1, **settings)
+        assert result.log[-1]["total"] < result.log[0]["total"]
+    epoch = loop._batches(Examples(PAIRS, WordEncoder(tiny.WORDS)), "question", 1, None, 30, 0).epoch(0)
+    assert len(epoch) == len(set(PAIRS["question_id"]))
+
+
+def test_one_exit_of_a_cascade_learns_in_a_step_and_a_killed_one_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    asked = []
+
+    def cascade(stop_at=None):
+        torch.manual_seed(0)
+        model = CascadeTransformer.from_backbone(tiny.classifier(), exits=[1, 2])
+
+        def note(module, _, inputs):
+            if module.training:
+                asked.append(inputs["only_exit"])
+                if len(asked) == stop_at:
+                    raise KeyboardInterrupt
+
+        model.register_forward_pre_hook(note, with_kwargs=True)
+        return model
+
+    whole = fit(cascade(), dev=None)
+    assert asked == [drawn_exit("uniform", 2, step, 8, 0) for step in range(8)]
+    asked.clear()
+    with pytest.raises(KeyboardInterrupt):
+        fit(cascade(stop_at=5), dev=None, folder=tmp_path)
+    asked.clear()
+    assert same(fit(cascade(), dev=None, folder=tmp_path), whole)
+    assert asked == [drawn_exit("uniform", 2, step, 8, 0) for step in range(4, 8)]

@@ -1,0 +1,51 @@
+import numpy
+import pytest
+
+from as2lib.fit.schedules import drawn_exit, rate, slanted_triangle
+
+
+def test_the_rate_rises_from_nothing_and_falls_to_nothing():
+    rates = [rate(step, 100, 0.1) for step in range(101)]
+    assert rates[0] == 0
+    assert rates[5] == pytest.approx(0.5)
+    assert rates[10] == 1
+    assert rates[55] == pytest.approx(0.5)
+    assert rates[100] == 0
+
+
+def test_without_warmup_the_first_step_has_the_highest_rate():
+    assert [rate(step, 4, 0) for step in range(4)] == [1, 0.75, 0.5, 0.25]
+
+
+def test_a_slanted_triangle_starts_and_ends_at_one_over_its_ratio():
+    """Howard and Ruder 2018, equation 3, for T = 200, cut_frac = 0.1, ratio = 32."""
+
+    def paper(t, steps=200, cut_frac=0.1, ratio=32):
+        cut = int(steps * cut_frac)
+        p = t / cut if t < cut else 1 - (t - cut) / (cut * (1 / cut_frac - 1))
+        return (1 + p * (ratio - 1)) / ratio
+
+    for step in range(200):
+        assert slanted_triangle(step, 200, 0.1, 32) == pytest.approx(paper(step))
+        assert rate(step, 200, 0.1, 32) == pytest.approx(paper(step))
+    assert rate(0, 200, 0.1, 32) == 1 / 32
+
+
+def test_the_exit_of_a_step_depends_on_seed_and_step_alone():
+    drawn = [drawn_exit("uniform", 5, step, 2000, 3) for step in range(2000)]
+    assert drawn[700] == drawn_exit("uniform", 5, 700, 9999, 3)
+    assert drawn != [drawn_exit("uniform", 5, step, 2000, 4) for step in range(2000)]
+    assert numpy.bincount(drawn, minlength=5).min() > 340  # each about 400 times
+
+
+def test_exits_in_turn_and_early_exits_first():
+    assert [drawn_exit("round_robin", 3, step, 10, 0) for step in range(5)] == [0, 1, 2, 0, 1]
+    early = numpy.array([drawn_exit("early", 3, step, 4000, 0) for step in range(4000)])
+    first, later = (numpy.bincount(part, minlength=3) / len(part) for part in (early[:1200], early[1200:]))
+    numpy.testing.assert_allclose(first, [4 / 7, 2 / 7, 1 / 7], atol=0.05)
+    numpy.testing.assert_allclose(later, [1 / 3] * 3, atol=0.05)
+
+
+def test_an_unknown_schedule_is_refused():
+    with pytest.raises(ValueError, match="schedule: expected one of uniform"):
+        drawn_exit("late", 3, 0, 10, 0)

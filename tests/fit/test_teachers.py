@@ -1,0 +1,60 @@
+import numpy
+import pytest
+
+from as2lib.fit import teachers
+from as2lib.fit.teachers import stacked, teacher_logits
+from as2lib.models import cross_encoder
+from as2lib.score import score
+from tests.fit import tiny
+
+PAIRS, ENCODER = tiny.pairs(), tiny.encoder()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    tiny.classifier().save_pretrained(tmp_path / "teacher")
+    ENCODER.save(tmp_path / "teacher")
+    return tmp_path / "teacher"
+
+
+def test_a_model_and_its_folder_say_the_same(folder):
+    model = cross_encoder.for_ranking(tiny.classifier())
+    expected = score(model, PAIRS, ENCODER).logits
+    numpy.testing.assert_array_equal(teacher_logits(model, PAIRS, ENCODER), expected)
+    numpy.testing.assert_allclose(teacher_logits(folder, PAIRS), expected, rtol=1e-6)
+
+
+def test_what_a_folder_says_of_a_pair_set_is_computed_once(folder, monkeypatch):
+    logits = teacher_logits(folder, PAIRS)
+    monkeypatch.setattr(teachers, "score", None)  # scoring again would fail
+    numpy.testing.assert_array_equal(teacher_logits(folder, PAIRS), logits)
+    with pytest.raises(TypeError):
+        teacher_logits(folder, PAIRS.select(range(4)))
+
+
+def test_a_teacher_of_the_same_name_with_other_weights_is_asked_again(folder):
+    before = teacher_logits(folder, PAIRS)
+    tiny.classifier(seed=3).save_pretrained(folder)
+    assert (teacher_logits(folder, PAIRS) != before).any()
+
+
+def test_a_reranker_of_one_label_says_zero_and_its_score():
+    z = numpy.linspace(-2, 2, len(PAIRS))
+    for form in (z, z[:, None]):
+        logits = teacher_logits(form, PAIRS)
+        assert logits.shape == (len(PAIRS), 2)
+        assert (logits[:, 0] == 0).all()
+        numpy.testing.assert_allclose(logits[:, 1], z, rtol=1e-6)
+
+
+def test_several_teachers_stand_side_by_side():
+    logits = tiny.logits(PAIRS, 3)
+    numpy.testing.assert_array_equal(stacked(logits, PAIRS)[:, 1], logits[1])
+    assert stacked((), PAIRS) is None
+
+
+def test_logits_of_other_pairs_are_refused():
+    with pytest.raises(ValueError, match=f"teacher logits: expected logits of {len(PAIRS)} pairs × 1 or 2 classes"):
+        teacher_logits(numpy.zeros((3, 2)), PAIRS)
+    with pytest.raises(ValueError, match="expected numbers for logits, got nan"):
+        teacher_logits(numpy.full((len(PAIRS), 2), numpy.nan), PAIRS)

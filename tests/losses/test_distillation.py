@@ -1,0 +1,168 @@
+"""Facts about `as2lib.losses.distillation`, in its limits, by hand, and against a loop over heads and pairs."""
+
+import math
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from as2lib.losses.distillation import cross_entropy, cross_entropy_per_head, kd, per_head
+
+# b pairs · k heads · c classes
+B, K, C = 6, 3, 2
+
+
+@pytest.fixture
+def logits():
+    generator = torch.Generator().manual_seed(0)
+    heads, teachers = (torch.randn(B, K, C, generator=generator, dtype=torch.float64) for _ in range(2))
+    return heads, teachers, torch.randint(0, C, (B,), generator=generator)
+
+
+def softmax(values, tau):
+    powers = [math.exp(value / tau) for value in values]
+    return [power / sum(powers) for power in powers]
+
+
+def kd_by_loop(student, teacher, labels, alpha, tau):
+    """Equations 1 to 3, term by term."""
+    hard = soft = 0.0
+    for s, t, label in zip(student.tolist(), teacher.tolist(), labels.tolist(), strict=True):
+        p, q = softmax(t, tau), softmax(s, tau)
+        hard -= math.log(softmax(s, 1)[label]) / len(labels)
+        soft += sum(pc * math.log(pc / qc) for pc, qc in zip(p, q, strict=True)) / len(labels)
+    return alpha * hard + (1 - alpha) * tau**2 * soft, hard, soft
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("tau", [1, 3, 5])
+def test_kd_equals_the_equations_term_by_term(logits, alpha, tau):
+    student, teacher, labels = logits[0][:, 0], logits[1][:, 0], logits[2]
+    loss = kd(student, teacher, labels, alpha, tau)
+    assert tuple(part.item() for part in loss) == pytest.approx(kd_by_loop(student, teacher, labels, alpha, tau))
+
+
+def test_kd_of_one_pair_worked_by_hand():
+    # student (0, 0): q = (1/2, 1/2); teacher (ln 9, 0) / tau 2: p = (3/4, 1/4); label 0
+    loss = kd(torch.zeros(1, 2), torch.tensor([[math.log(9), 0.0]]), torch.tensor([0]), alpha=0.25, tau=2)
+    hard, soft = math.log(2), 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
+    assert loss.hard.item() == pytest.approx(hard)
+    assert loss.soft.item() == pytest.approx(soft)
+    assert loss.total.item() == pytest.approx(0.25 * hard + 0.75 * 4 * soft)
+    assert loss.total.item() == pytest.approx(0.5657231, abs=1e-6)
+
+
+def test_alpha_one_is_cross_entropy(logits):
+    student, teacher, labels = logits[0][:, 0], logits[1][:, 0], logits[2]
+    expected = torch.nn.functional.cross_entropy(student, labels)
+    assert_close(kd(student, teacher, labels, alpha=1, tau=3).total, expected)
+    assert_close(cross_entropy(student, labels).total, expected)
+    assert_close(cross_entropy(student, labels).hard, expected)
+
+
+def test_a_student_equal_to_its_teacher_has_no_soft_loss(logits):
+    heads, _, labels = logits
+    assert_close(per_head(heads, heads + 5, labels, 0, 3).soft, torch.zeros(K, dtype=heads.dtype), atol=1e-12, rtol=0)
+
+
+def test_heads_are_summed_not_averaged(logits):
+    heads, teachers, labels = logits
+    loss = per_head(heads, teachers, labels, 0.1, 5)
+    singles = [kd(heads[:, i], teachers[:, i], labels, 0.1, 5) for i in range(K)]
+    assert_close(loss.total, sum(single.total for single in singles))
+    assert_close(loss.hard, torch.stack([single.hard for single in singles]))
+    assert_close(loss.soft, torch.stack([single.soft for single in singles]))
+    assert loss.hard.shape == loss.soft.shape == (K,)
+    assert loss.total.shape == ()
+
+
+def test_teachers_get_no_gradient(logits):
+    heads, teachers, labels = (value.clone() for value in logits)
+    heads.requires_grad_()
+    teachers.requires_grad_()
+    per_head(heads, teachers, labels, 0.5, 3).total.backward()
+    assert teachers.grad is None
+    assert heads.grad.abs().sum() > 0
+
+
+def test_gradient_is_that_of_the_softened_probabilities(logits):
+    heads, teachers, labels = logits
+    heads = heads.clone().requires_grad_()
+    per_head(heads, teachers, labels, 0, 3).total.backward()
+    expected = 3 * (torch.softmax(heads / 3, -1) - torch.softmax(teachers / 3, -1)) / B  # tau² / tau
+    assert_close(heads.grad, expected)
+
+
+def test_extreme_logits_stay_finite_in_float32():
+    student = torch.tensor([[1e4, -1e4], [-1e4, 1e4]], requires_grad=True)
+    loss = kd(student, torch.tensor([[-1e4, 1e4], [0.0, 0.0]]), torch.tensor([1, 1]), 0.5, 1)
+    loss.total.backward()
+    assert all(part.isfinite() for part in loss)
+    assert student.grad.isfinite().all()
+    assert loss.soft.item() == pytest.approx((2e4 + 1e4 - math.log(2)) / 2)
+
+
+def test_a_logit_of_minus_infinity_is_a_probability_of_zero_and_its_gradient_is_finite():
+    never = torch.tensor([[0.0, -math.inf], [0.0, -math.inf]])
+    student = torch.tensor([[1.0, -1.0], [0.0, -math.inf]], requires_grad=True)
+    loss = kd(student, never, torch.tensor([0, 0]), 0.5, 2)
+    loss.total.backward()
+    assert loss.soft.item() == pytest.approx(math.log1p(math.exp(-1)) / 2)  # −log softmax((1, −1) / 2)[0], and 0
+    assert student.grad.isfinite().all()
+
+
+def test_a_part_of_weight_zero_counts_nothing_even_where_it_is_infinite():
+    student = torch.tensor([[0.0, -math.inf]])
+    assert kd(student, student, torch.tensor([1]), alpha=0, tau=1).total.item() == 0
+    assert kd(student, torch.zeros(1, 2), torch.tensor([0]), alpha=1, tau=1).total.item() == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_logits_give_a_float32_loss(logits, dtype):
+    heads, teachers, labels = logits[0].to(dtype), logits[1].to(dtype), logits[2]
+    loss = per_head(heads, teachers, labels, 0.5, 3)
+    assert loss.total.dtype == torch.float32
+    assert_close(loss.total, per_head(heads.float(), teachers.float(), labels, 0.5, 3).total)
+
+
+def test_int8_labels_are_those_of_the_pair_table(logits):
+    loss, expected = (per_head(*logits[:2], labels, 0.5, 3) for labels in (logits[2].to(torch.int8), logits[2]))
+    assert_close(loss.total, expected.total)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"teacher_logits": torch.zeros(B, 2, C)}, r"head_logits and teacher_logits .* \(6, 3, 2\) and \(6, 2, 2\)"),
+        ({"head_logits": torch.zeros(B, C)}, r"head_logits must have shape \(b, k, c\).* got \(6, 2\)"),
+        ({"labels": torch.zeros(B, 1, dtype=torch.long)}, r"labels must have shape \(6,\).* got \(6, 1\)"),
+        ({"labels": torch.zeros(B)}, "labels must be integer class ids; got torch.float32"),
+        ({"tau": 0}, "tau must be a positive number; got 0"),
+        ({"tau": -1.0}, "tau must be a positive number; got -1.0"),
+        ({"tau": math.nan}, "tau must be a positive number; got nan"),
+        ({"alpha": 1.1}, r"alpha must lie in \[0, 1\]; got 1.1"),
+        ({"alpha": -0.1}, r"alpha must lie in \[0, 1\]; got -0.1"),
+    ],
+)
+def test_what_does_not_fit_is_refused(logits, change, message):
+    heads, teachers, labels = logits
+    arguments = {"head_logits": heads, "teacher_logits": teachers, "labels": labels, "alpha": 0.5, "tau": 3} | change
+    with pytest.raises(ValueError, match=message):
+        per_head(**arguments)
+
+
+def test_kd_refuses_a_teacher_of_another_shape_and_an_empty_batch():
+    with pytest.raises(ValueError, match=r"student_logits and teacher_logits must have one shape"):
+        kd(torch.zeros(2, 2), torch.zeros(2, 3), torch.zeros(2, dtype=torch.long), 0.5, 1)
+    with pytest.raises(ValueError, match=r"student_logits must have shape \(b, c\), none of them 0; got \(0, 2\)"):
+        kd(torch.zeros(0, 2), torch.zeros(0, 2), torch.zeros(0, dtype=torch.long), 0.5, 1)
+
+
+def test_without_teachers_every_head_has_its_own_hard_loss_and_logits_without_heads_are_refused(logits):
+    heads, _, labels = logits
+    loss = cross_entropy_per_head(heads, labels)
+    each = [cross_entropy(heads[:, i], labels).total for i in range(K)]
+    assert_close(loss.hard, torch.stack(each))
+    assert_close(loss.total, sum(each))
+    with pytest.raises(ValueError, match=r"\(b, k, c\), none of them 0; got \(6, 2\)"):
+        cross_entropy_per_head(logits[0][:, 0], logits[2])

@@ -1,0 +1,195 @@
+"""The losses of as2lib.losses.govern, by hand, in the limit, against their formulas, and against a naive loop."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from as2lib.losses.govern import CLAMP, ca_mkd, govern, govern_ca, mean_ensemble
+
+PROBABILITIES = st.one_of(st.floats(0, 1, width=32), st.sampled_from([0.0, 0.25, 0.5, 1.0]))
+
+
+def tensors(student, teachers, labels=None):
+    batch = [torch.tensor(student, dtype=torch.float64), torch.tensor(teachers, dtype=torch.float64)]
+    return [*batch, torch.tensor(labels)] if labels is not None else batch
+
+
+@st.composite
+def batches(draw):
+    b, n = draw(st.integers(1, 5)), draw(st.integers(1, 6))
+    row = st.lists(PROBABILITIES, min_size=n, max_size=n)
+    student = draw(st.lists(PROBABILITIES, min_size=b, max_size=b))
+    teachers = draw(st.lists(row, min_size=b, max_size=b))
+    return tensors(student, teachers, draw(st.lists(st.integers(0, 1), min_size=b, max_size=b)))
+
+
+def sign(value):
+    return (value > 0) - (value < 0)
+
+
+def naive_weights(teachers, y):
+    """The paper's weights within these teachers, through exp and the cross entropy as it writes them."""
+    if len(teachers) == 1:
+        return [1.0]
+    clamped = [min(max(f, CLAMP), 1 - CLAMP) for f in teachers]
+    cost = [math.exp(-(y * math.log(f) + (1 - y) * math.log(1 - f))) for f in clamped]
+    return [(1 - c / sum(cost)) / (len(teachers) - 1) for c in cost]
+
+
+def naive_govern(s, teachers):
+    verdict = sign(sum(sign(f - s) for f in teachers))
+    followed = [f for f in teachers if verdict == 0 or sign(f - s) == verdict]
+    return sum((s - f) ** 2 for f in followed) / len(followed), verdict == 0, len(followed)
+
+
+def naive_govern_ca(s, teachers, y):
+    followed = [f for f in teachers if sign(f - s) == sign(y - s)]
+    if not followed:
+        return (s - y) ** 2, True, 0
+    weights = naive_weights(followed, y)
+    return sum(w * (s - f) ** 2 for w, f in zip(weights, followed, strict=True)), False, len(followed)
+
+
+def means(rows):
+    return [sum(map(float, column)) / len(rows) for column in zip(*rows, strict=True)]
+
+
+# The vote
+
+
+def test_a_majority_teaches_alone_a_drawn_vote_counts_every_teacher_and_an_equal_one_abstains():
+    loss = govern(*tensors([0.5], [[0.7, 0.9, 0.1]]))
+    assert loss.total.item() == pytest.approx((0.04 + 0.16) / 2)
+    assert (loss.no_majority.item(), loss.followed.item()) == (0, 2)
+    loss = govern(*tensors([0.5], [[0.6, 0.1]]))
+    assert loss.total.item() == pytest.approx((0.01 + 0.16) / 2)
+    assert (loss.no_majority.item(), loss.followed.item()) == (1, 2)
+    assert govern(*tensors([0.5], [[0.5, 0.7, 0.9]])).total.item() == pytest.approx((0.04 + 0.16) / 2)
+    drawn = govern(*tensors([0.5], [[0.5, 0.7, 0.3]]))
+    assert drawn.total.item() == pytest.approx((0 + 0.04 + 0.04) / 3)
+    assert drawn.followed.item() == 3
+
+
+# Labels
+
+
+def test_the_teachers_on_the_labels_side_teach_by_their_confidence_and_without_one_the_label():
+    loss = govern_ca(*tensors([0.5], [[0.8, 0.6, 0.2]], [1]))
+    cost = (1 / 0.8, 1 / 0.6)
+    weights = [1 - c / sum(cost) for c in cost]
+    assert weights[0] == pytest.approx(4 / 7)
+    assert loss.total.item() == pytest.approx(4 / 7 * 0.09 + 3 / 7 * 0.01)
+    assert (loss.no_teacher.item(), loss.followed.item()) == (0, 2)
+    loss = govern_ca(*tensors([0.5], [[0.4, 0.2]], [1]))
+    assert loss.total.item() == pytest.approx(0.25)
+    assert (loss.no_teacher.item(), loss.followed.item()) == (1, 0)
+
+
+def test_without_its_cross_entropy_ca_mkd_is_govern_ca_where_all_teachers_are_on_the_labels_side():
+    batch = tensors([0.5, 0.4], [[0.8, 0.7], [0.1, 0.3]], [1, 0])
+    loss = ca_mkd(*batch, weight=0.0)
+    assert loss.total.item() == pytest.approx(govern_ca(*batch).total.item())
+    assert loss.total.item() == pytest.approx(loss.soft.item())
+
+
+def test_ca_mkd_adds_the_cross_entropy_of_the_student():
+    loss = ca_mkd(*tensors([0.5], [[0.8, 0.2]], [1]))
+    cost = (1 / 0.8, 1 / 0.2)
+    assert loss.soft.item() == pytest.approx(0.09 * (cost[1] + cost[0]) / sum(cost))
+    assert loss.hard.item() == pytest.approx(math.log(2))
+    assert loss.total.item() == pytest.approx(loss.hard.item() + loss.soft.item())
+
+
+@pytest.mark.parametrize("certain", [0.0, 1.0])
+@pytest.mark.parametrize("label", [0, 1])
+def test_certain_teachers_are_clamped(certain, label):
+    batch = tensors([0.5], [[certain, 0.5, 0.5]], [label])
+    wrong = certain != label
+    cost = [1 / CLAMP if wrong else 1 / (1 - CLAMP), 2, 2]
+    assert ca_mkd(*batch).soft.item() == pytest.approx((1 - cost[0] / sum(cost)) / 2 * 0.25, rel=1e-4)
+    assert math.isfinite(govern_ca(*batch).total.item())
+
+
+# Against a loop, and in the limit
+
+
+@settings(max_examples=300)
+@given(batches())
+def test_every_loss_equals_a_naive_loop(batch):
+    student, teachers, labels = batch
+    rows = list(zip(student.tolist(), teachers.tolist(), labels.tolist(), strict=True))
+    loss, expected = govern(student, teachers), means([naive_govern(s, f) for s, f, _ in rows])
+    assert list(map(float, loss)) == pytest.approx(expected, abs=1e-9)
+    loss, expected = govern_ca(*batch), means([naive_govern_ca(s, f, y) for s, f, y in rows])
+    assert list(map(float, loss)) == pytest.approx(expected, abs=1e-9)
+    soft = [sum(w * (s - t) ** 2 for w, t in zip(naive_weights(f, y), f, strict=True)) for s, f, y in rows]
+    assert ca_mkd(student, teachers, labels).soft.item() == pytest.approx(sum(soft) / len(soft), abs=1e-9)
+    mean = [(s - sum(f) / len(f)) ** 2 for s, f, _ in rows]
+    assert mean_ensemble(student, teachers).total.item() == pytest.approx(sum(mean) / len(mean), abs=1e-9)
+
+
+# Gradients
+
+
+def gradient(loss, student, teachers, *labels):
+    student = student.clone().requires_grad_()
+    loss(student, teachers, *labels).total.backward()
+    return student.grad
+
+
+def test_the_vote_pulls_towards_the_mean_of_the_majority_and_the_confident_one_by_its_weights_or_the_label():
+    student, teachers = tensors([0.5, 0.2], [[0.7, 0.9, 0.1], [0.0, 0.3, 0.3]])
+    expected = torch.stack([2 * (0.5 - torch.tensor(0.8)), 2 * (0.2 - torch.tensor(0.3))]).double() / 2
+    torch.testing.assert_close(gradient(govern, student, teachers), expected)
+    student, teachers, labels = tensors([0.5, 0.5], [[0.8, 0.6, 0.2], [0.4, 0.2, 0.1]], [1, 1])
+    pull = 2 * (4 / 7 * (0.5 - 0.8) + 3 / 7 * (0.5 - 0.6))
+    expected = torch.tensor([pull, 2 * (0.5 - 1)], dtype=torch.float64) / 2
+    torch.testing.assert_close(gradient(govern_ca, student, teachers, labels), expected)
+
+
+def test_teachers_get_no_gradient():
+    student, teachers, labels = tensors([0.4], [[0.9, 0.2]], [1])
+    teachers.requires_grad_()
+    student.requires_grad_()
+    for loss, more in ((mean_ensemble, ()), (govern, ()), (govern_ca, (labels,)), (ca_mkd, (labels,))):
+        loss(student, teachers, *more).total.backward()
+    assert teachers.grad is None
+
+
+def test_half_precision_is_raised():
+    student, teachers = torch.tensor([0.5], dtype=torch.bfloat16), torch.tensor([[0.75]], dtype=torch.bfloat16)
+    assert govern(student, teachers).total.dtype == torch.float32
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("student", "teachers", "message"),
+    [
+        ([0.5], [[1.5]], r"teachers must be probabilities in \[0, 1\]; got 1.5"),
+        ([-0.1], [[0.5]], r"student must be probabilities in \[0, 1\]; got -0.1"),
+        ([float("nan")], [[0.5]], "student must be probabilities .* got nan"),
+        ([0.5], [[]], "expected at least one teacher, got none"),
+        ([0.5, 0.5], [[0.5]], r"\(2,\) and \(1, 1\)"),
+        ([], [], r"with one b, not 0; got \(0,\)"),
+        ([0.5], [0.5], r"\(1,\) and \(1,\)"),
+    ],
+)
+@pytest.mark.parametrize("loss", [mean_ensemble, govern, govern_ca, ca_mkd], ids=lambda loss: loss.__name__)
+def test_bad_probabilities_are_refused_in_one_line(loss, student, teachers, message):
+    batch = tensors(student, teachers)
+    more = [torch.zeros(len(student), dtype=torch.int64)] if loss in (govern_ca, ca_mkd) else []
+    with pytest.raises(ValueError, match=message) as raised:
+        loss(*batch, *more)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [2], [0.0]])
+def test_bad_labels_are_refused(labels):
+    for loss in (govern_ca, ca_mkd):
+        with pytest.raises(ValueError, match="labels must"):
+            loss(*tensors([0.5], [[0.5]], labels))

@@ -1,0 +1,78 @@
+"""Facts about `as2lib.losses.listwise`, against scipy, by hand, and in its limits."""
+
+import numpy
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import rel_entr, softmax
+
+from as2lib.losses.listwise import bce, listwise_kl
+
+
+def everywhere(scores):
+    return torch.ones_like(scores, dtype=torch.bool)
+
+
+lists = st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 1)), min_size=1, max_size=6)
+
+
+@given(st.lists(lists, min_size=1, max_size=4))
+def test_it_is_scipys_relative_entropy_averaged_over_answered_questions(questions):
+    longest = max(map(len, questions))
+    scores, labels, mask = (torch.zeros(len(questions), longest, dtype=torch.float64) for _ in range(3))
+    expected = []
+    for row, question in enumerate(questions):
+        s, y = (numpy.array(values, dtype=float) for values in zip(*question, strict=True))
+        scores[row, : len(s)], labels[row, : len(s)], mask[row, : len(s)] = map(
+            torch.tensor, (s, y, numpy.ones(len(s)))
+        )
+        scores[row, len(s) :], labels[row, len(s) :] = 99.0, 1.0  # under no mask: must not matter
+        if y.sum():
+            expected.append(rel_entr(y / y.sum(), softmax(s)).sum())
+    loss = listwise_kl(scores, labels, mask).total.item()
+    assert loss == pytest.approx(numpy.mean(expected) if expected else 0.0, abs=1e-9)
+
+
+def test_the_gradient_is_softmax_minus_labels_and_zero_beyond_the_mask():
+    scores = torch.tensor([[1.0, -1.0, 7.0], [0.5, 0.2, 0.1]], requires_grad=True)
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    listwise_kl(scores, torch.tensor([[0, 1, 0], [0, 0, 0]]), mask).total.backward()
+    expected = scores[0, :2].detach().softmax(0) - torch.tensor([0.0, 1.0])
+    torch.testing.assert_close(scores.grad[0], torch.cat([expected, torch.zeros(1)]))
+    assert scores.grad[1].tolist() == [0, 0, 0]
+
+
+def test_without_an_answered_question_the_loss_is_zero_and_can_be_followed_back():
+    scores = torch.randn(2, 3, requires_grad=True)
+    total = listwise_kl(scores, torch.zeros(2, 3), everywhere(scores)).total
+    total.backward()
+    assert total.item() == 0
+    assert scores.grad.abs().max() == 0
+
+
+def test_an_empty_list_and_a_score_of_minus_infinity_leave_the_gradient_finite():
+    scores = torch.tensor([[1.0, -torch.inf, 0.0], [0.0, 0.0, 0.0]], requires_grad=True)
+    mask = torch.tensor([[True, True, True], [False, False, False]])
+    total = listwise_kl(scores, torch.tensor([[1, 0, 0], [0, 0, 0]]), mask).total
+    total.backward()
+    assert total.item() == pytest.approx(numpy.log1p(numpy.exp(-1)))
+    assert scores.grad.isfinite().all()
+
+
+def test_half_precision_is_raised():
+    scores = torch.zeros(1, 2, dtype=torch.bfloat16)
+    assert listwise_kl(scores, torch.tensor([[1, 0]]), torch.ones(1, 2)).total.dtype == torch.float32
+    assert bce(scores[0], torch.tensor([1, 0])).total.dtype == torch.float32
+
+
+def test_binary_cross_entropy_by_hand():
+    loss = bce(torch.tensor([0.0, 2.0]), torch.tensor([1, 0])).total.item()
+    assert loss == pytest.approx((numpy.log(2) + numpy.log1p(numpy.exp(2))) / 2)
+
+
+def test_other_shapes_are_refused():
+    with pytest.raises(ValueError, match=r"\(2, 3\), \(2, 2\)"):
+        listwise_kl(torch.zeros(2, 3), torch.zeros(2, 2), torch.ones(2, 3))
+    with pytest.raises(ValueError, match="shape"):
+        bce(torch.zeros(2), torch.zeros(3))

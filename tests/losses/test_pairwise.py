@@ -1,0 +1,95 @@
+"""Facts about `as2lib.losses.pairwise`: against a loop over pairs, in its limits, and by hand."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from as2lib.losses.pairwise import margin_mse, ranknet
+
+lists = st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5), st.integers(0, 1)), min_size=1, max_size=5)
+
+
+def padded(questions):
+    """Scores, teacher's scores, labels and mask (q, n); what stands beyond the mask would show in any loss."""
+    longest = max(map(len, questions)) + 1
+    scores = torch.full((len(questions), longest), math.nan, dtype=torch.float64)
+    teacher, labels = torch.full_like(scores, math.inf), torch.ones_like(scores, dtype=torch.int8)
+    mask = torch.zeros_like(scores, dtype=torch.bool)
+    for row, question in enumerate(questions):
+        for place, (score, of_teacher, label) in enumerate(question):
+            scores[row, place], teacher[row, place], labels[row, place] = score, of_teacher, label
+            mask[row, place] = True
+    return scores, teacher, labels, mask
+
+
+def by_loop(questions, loss):
+    losses = []
+    for question in questions:
+        correct = [(score, teacher) for score, teacher, label in question if label]
+        incorrect = [(score, teacher) for score, teacher, label in question if not label]
+        losses += [loss(s - t, u - v) for s, u in correct for t, v in incorrect]
+    return (sum(losses) / len(losses) if losses else 0.0), len(losses)
+
+
+@settings(deadline=None)
+@given(st.lists(lists, min_size=1, max_size=4))
+def test_both_are_means_over_every_correct_and_incorrect_candidate_of_a_question(questions):
+    scores, teacher, labels, mask = padded(questions)
+    loss = ranknet(scores, labels, mask)
+    expected, pairs = by_loop(questions, lambda margin, _: math.log1p(math.exp(-margin)))
+    assert (loss.total.item(), loss.pairs.item()) == (pytest.approx(expected), pairs)
+    loss = margin_mse(scores, teacher, labels, mask)
+    expected, pairs = by_loop(questions, lambda margin, wanted: (margin - wanted) ** 2)
+    assert (loss.total.item(), loss.pairs.item()) == (pytest.approx(expected), pairs)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_batch_without_a_pair_gives_zero_and_a_zero_gradient(label):
+    scores = torch.randn(2, 3, requires_grad=True)
+    labels, mask = torch.full((2, 3), label), torch.ones(2, 3, dtype=torch.bool)
+    for loss in (ranknet(scores, labels, mask), margin_mse(scores, torch.zeros(2, 3), labels, mask)):
+        loss.total.backward()
+        assert (loss.total.item(), loss.pairs.item()) == (0, 0)
+        assert scores.grad.abs().max() == 0
+
+
+def test_padding_gets_no_gradient_and_what_it_holds_does_not_matter():
+    scores = torch.tensor([[1.0, 0.0, math.inf]], requires_grad=True)
+    ranknet(scores, torch.tensor([[1, 0, 0]]), torch.tensor([[True, True, False]])).total.backward()
+    slope = torch.sigmoid(torch.tensor(-1.0)).item()
+    assert scores.grad.tolist() == [[pytest.approx(-slope), pytest.approx(slope), 0]]
+
+
+def test_a_student_with_its_teachers_margins_has_no_loss_whatever_the_level_and_the_teacher_no_gradient():
+    teacher = torch.tensor([[3.0, 1.0, -2.0]], requires_grad=True)
+    scores = (teacher.detach() + 10).requires_grad_()
+    labels, mask = torch.tensor([[0, 1, 0]]), torch.ones(1, 3, dtype=torch.bool)
+    assert margin_mse(scores, teacher, labels, mask).total.item() == 0
+    margin_mse(2 * scores, teacher, labels, mask).total.backward()
+    assert teacher.grad is None
+
+
+def test_equal_scores_cost_the_logarithm_of_two_and_half_precision_is_raised():
+    scores = torch.zeros(1, 2, dtype=torch.bfloat16)
+    loss = ranknet(scores, torch.tensor([[1, 0]]), torch.ones(1, 2))
+    assert loss.total.item() == pytest.approx(math.log(2))
+    assert loss.total.dtype == torch.float32
+
+
+def test_extreme_margins_stay_finite():
+    scores = torch.tensor([[-1e30, 1e30]], requires_grad=True)
+    ranknet(scores, torch.tensor([[1, 0]]), torch.ones(1, 2)).total.backward()
+    assert scores.grad.isfinite().all()
+
+
+def test_other_shapes_are_refused():
+    lists = torch.zeros(2, 3)
+    with pytest.raises(ValueError, match=r"\(2, 2\), \(2, 3\), \(2, 3\)"):
+        ranknet(torch.zeros(2, 2), lists, lists)
+    with pytest.raises(ValueError, match=r"one shape \(q, n\); got \(2, 4\)"):
+        margin_mse(lists, torch.zeros(2, 4), lists, lists)
+    with pytest.raises(ValueError, match=r"one shape \(q, n\)"):
+        ranknet(torch.zeros(3), torch.zeros(3), torch.zeros(3))

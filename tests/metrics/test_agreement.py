@@ -1,0 +1,129 @@
+"""Facts about `as2lib.metrics.agreement`, against scipy, values worked by hand, and properties."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from as2lib.metrics import ranking
+from as2lib.metrics.agreement import agreement, majority, rank_correlation
+
+# four questions of three candidates, whose correct ones are the first, second, third and first
+QUESTIONS = np.repeat(["p", "q", "r", "s"], 3)
+LABELS = np.array([1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0])
+EYE = np.eye(3)
+
+
+def choosing(*places):
+    """Scores that put the candidate of that place first in each question, and the others below it in order."""
+    return np.concatenate([EYE[place] + [0.2, 0.1, 0.0] for place in places])
+
+
+@st.composite
+def rankers(draw, columns=3):
+    """Scores of several rankers over a few questions, each with a correct candidate, ties included."""
+    sizes = draw(st.lists(st.integers(1, 4), min_size=2, max_size=6))
+    n = sum(sizes)
+    question = np.repeat(np.arange(len(sizes)), sizes)
+    label = np.array(draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)))
+    label[np.cumsum(sizes) - 1] = 1
+    values = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+    scores = draw(st.lists(st.lists(values, min_size=columns, max_size=columns), min_size=n, max_size=n))
+    return np.array(scores), label, question
+
+
+def test_shared_choices_and_kappas_are_those_worked_by_hand():
+    head, teacher = choosing(0, 1, 0, 1), choosing(0, 0, 2, 0)  # correct: head in p, q; teacher in p, r, s
+    result = agreement(head[:, None], teacher[:, None], LABELS, QUESTIONS)
+    assert result.shared.item() == 1 / 2  # both in p
+    back = agreement(teacher[:, None], head[:, None], LABELS, QUESTIONS)
+    assert back.shared.item() == 1 / 3
+    # places: the head 0 1 0 1, the teacher 0 0 2 0: equal in 1/4; by chance 2/4 * 3/4 + 2/4 * 0 + 0 * 1/4 = 3/8
+    assert result.kappa.item() == pytest.approx((1 / 4 - 3 / 8) / (1 - 3 / 8))
+    # correct: the head 1 1 0 0, the teacher 1 0 1 1: equal in 1/4; by chance 2/4 * 3/4 + 2/4 * 1/4 = 1/2
+    assert result.kappa_correct.item() == pytest.approx((1 / 4 - 1 / 2) / (1 - 1 / 2))
+
+
+def test_a_perfect_teacher_shares_every_correct_choice_of_a_poor_head_and_no_kappa_is_defined():
+    perfect, poor = choosing(0, 1, 2, 0), choosing(0, 0, 0, 1)
+    result = agreement(poor[:, None], perfect[:, None], LABELS, QUESTIONS)
+    assert result.shared.item() == 1
+    assert result.kappa_correct.item() == 0
+    assert np.isnan(agreement(perfect[:, None], perfect[:, None], LABELS, QUESTIONS).kappa_correct.item())
+
+
+def test_tied_scores_count_as_an_incorrect_choice():
+    result = agreement(np.zeros(12), choosing(0, 1, 2, 0), LABELS, QUESTIONS)
+    assert np.isnan(result.shared.item())
+
+
+def test_unanswered_questions_change_nothing():
+    head, teacher = choosing(0, 1, 0, 1), choosing(0, 0, 2, 0)
+    more = [np.append(scores, [0.3, 0.2, 0.9]) for scores in (head, teacher)]
+    label, question = np.append(LABELS, [0, 0, 0]), np.append(QUESTIONS, ["t"] * 3)
+    for there, here in zip(agreement(*more, label, question), agreement(head, teacher, LABELS, QUESTIONS), strict=True):
+        np.testing.assert_array_equal(there, here)
+    assert majority(*more, label, question).cells.to_numpy().sum() == 4
+
+
+@settings(max_examples=40, deadline=None)
+@given(rankers())
+def test_rank_correlation_is_that_of_scipy_in_each_question(data):
+    scores, _, question = data
+    a, b = scores[:, 0], scores[:, 1]
+    result = rank_correlation(a, b, question)
+    for code in np.unique(question):
+        rows = question == code
+        constant = np.ptp(a[rows]) == 0 or np.ptp(b[rows]) == 0
+        expected = np.nan if constant else stats.spearmanr(a[rows], b[rows]).statistic
+        assert result[code] == pytest.approx(expected, nan_ok=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rankers(4))
+def test_every_question_falls_in_exactly_one_cell_and_one_case(data):
+    scores, label, question = data
+    result = majority(scores[:, 0], scores[:, 1:], label, question)
+    by_question, cells = result.by_question, result.cells
+    right = [ranking.per_question(question, label, column)["P@1"] for column in scores.T]
+    assert cells.to_numpy().sum() == len(by_question) == question.max() + 1
+    assert cells["right"].sum() == right[0].sum()
+    assert (cells.sum(axis=1) * cells.index).sum() == sum(right[1:]).sum()
+    cases = by_question["case"].value_counts()
+    assert cases.get("all right", 0) == cells.loc[3, "right"]
+    assert cases.get("follows", 0) == cells.loc[2, "right"]
+    assert cases.get("overrides", 0) == cells.loc[[1, 0], "right"].sum()
+    assert cases.get("rest", 0) == cells["wrong"].sum()
+
+
+def test_the_cells_and_confidences_are_those_worked_by_hand():
+    teachers = np.stack([choosing(0, 1, 0, 1), choosing(0, 0, 2, 1), choosing(0, 1, 0, 1)], axis=1)
+    result = majority(choosing(0, 1, 2, 1), teachers, LABELS, QUESTIONS)
+    assert result.cells.to_dict() == {"right": {3: 1, 2: 1, 1: 1, 0: 0}, "wrong": {3: 0, 2: 0, 1: 0, 0: 1}}
+    assert result.by_question["case"].to_dict() == {"p": "all right", "q": "follows", "r": "overrides", "s": "rest"}
+    assert result.by_question.loc["r", [f"confidence {j}" for j in range(3)]].tolist() == [1.2, 1.0, 1.2]
+
+
+@pytest.mark.parametrize(("right", "case"), [(2, "all right"), (1, "overrides"), (0, "overrides")])
+def test_half_of_the_teachers_is_no_majority(right, case):
+    teachers = np.array([[1, 0] if j < right else [0, 1] for j in range(2)]).T
+    assert majority([1, 0], teachers, [1, 0], ["p", "p"]).by_question["case"].item() == case
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"label": LABELS * 2}, "label must be 0 or 1; row 0 has 2"),
+        ({"label": LABELS * 0}, "at least one question with a correct candidate"),
+        ({"question_id": QUESTIONS[:5]}, "same length; got 12, 12, 12, 5"),
+        ({"teacher_scores": np.full((12, 2), np.nan)}, "score must be a number; row 0"),
+    ],
+)
+def test_what_no_metric_accepts_is_refused(change, message):
+    scores = choosing(0, 1, 2, 0)
+    arguments = {"label": LABELS, "question_id": QUESTIONS, "teacher_scores": scores} | change
+    with pytest.raises(ValueError, match=message):
+        agreement(scores, **arguments)
+    with pytest.raises(ValueError, match=message):
+        majority(scores, **arguments)

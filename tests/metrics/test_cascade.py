@@ -1,0 +1,59 @@
+from itertools import product
+
+import numpy
+import pytest
+
+from as2lib.metrics.cascade import choose, grid, replay
+from as2lib.metrics.cost import cascade_cost
+from as2lib.metrics.ranking import per_question
+
+
+def example(questions=30, exits=5, seed=0):
+    generator = numpy.random.default_rng(seed)
+    sizes = generator.integers(1, 24, questions)
+    ids = numpy.repeat(numpy.arange(questions), sizes)
+    shuffled = generator.permutation(len(ids))  # the rows of a question may stand anywhere
+    label = (generator.random(len(ids)) < 0.15).astype(int)
+    scores = generator.normal(size=(len(ids), exits)) + label[:, None] * numpy.arange(exits) / 2
+    return ids[shuffled], label[shuffled], scores[shuffled]
+
+
+def test_the_grid_is_what_replaying_each_combination_gives():
+    ids, label, scores = example(exits=4)
+    table = grid(ids, label, scores, 6, (2, 3, 4, 6), ratios=(0.0, 0.3, 0.6))
+    assert len(table) == 27
+    for (_, row), alpha in zip(table.iterrows(), product((0.0, 0.3, 0.6), repeat=3), strict=True):
+        assert tuple(row[["alpha_1", "alpha_2", "alpha_3"]]) == alpha
+        measured = per_question(ids, label, -replay(ids, scores, alpha).position)
+        assert row["P@1"] == pytest.approx(measured["P@1"].mean(), abs=1e-12)
+        assert row["cost"] == cascade_cost(6, (2, 3, 4, 6), alpha)
+
+
+def test_no_point_of_the_grid_beats_one_of_the_front_and_every_other_is_beaten():
+    ids, label, scores = example()
+    table = grid(ids, label, scores, 12, (4, 6, 8, 10, 12), ratios=(0.2, 0.5))
+    for _, row in table.iterrows():
+        better = (table["P@1"] > row["P@1"]) & (table["cost"] <= row["cost"])
+        better |= (table["P@1"] == row["P@1"]) & (table["cost"] < row["cost"])
+        if row["front"]:
+            assert not better.any()
+        elif not better.any():  # a twin of a point of the front
+            twins = table[(table["P@1"] == row["P@1"]) & (table["cost"] == row["cost"])]
+            assert twins["front"].any()
+
+
+def test_the_choice_is_the_best_within_the_budget():
+    ids, label, scores = example()
+    table = grid(ids, label, scores, 12, (4, 6, 8, 10, 12), ratios=(0.2, 0.5))
+    chosen = choose(table, 0.6)
+    assert chosen["cost"] <= 0.6
+    assert chosen["P@1"] == table[table["cost"] <= 0.6]["P@1"].max()
+    with pytest.raises(ValueError, match="the cheapest combination costs"):
+        choose(table, 0.1)
+
+
+def test_scores_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="exit_scores: expected numbers"):
+        replay([1, 1], numpy.zeros((3, 2)), 0.3)
+    with pytest.raises(ValueError, match="exits: expected one for each of 2 columns"):
+        grid([1], [1], numpy.zeros((1, 2)), 4, (1, 2, 3), ratios=(0.5,))

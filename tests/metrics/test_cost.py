@@ -1,0 +1,248 @@
+"""Facts about `as2lib.metrics.cost`, against counts worked by hand and those of torch on real modules."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+from as2lib.metrics import cost
+from as2lib.metrics.cost import (
+    cascade_cost,
+    encoder_flops,
+    forward_flops,
+    latency,
+    parameters,
+    sequential_cost,
+    survivors,
+    weight_bytes,
+)
+from as2lib.models import first_token
+from as2lib.models.mhs import MHSForSequenceClassification
+
+# b pairs in a batch · n tokens · d hidden units · f feed-forward units · c = 2 classes
+FIELDS = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2}
+B, N, D, F, LAYERS, C = 2, 8, 16, 32, 3, 2
+LAYER = 2 * B * N * (4 * D * D + 2 * D * F) + 2 * 2 * B * N * N * D  # four projections, two dense layers, two products
+CLASSIFIER = 2 * B * (D * D + D * C)
+
+
+def encoder(attention="eager", **changes):
+    fields = (
+        {"model_type": "electra", "vocab_size": 50, "embedding_size": D, "max_position_embeddings": N}
+        | FIELDS
+        | changes
+    )
+    config = AutoConfig.for_model(**fields)
+    config._attn_implementation = attention
+    return AutoModelForSequenceClassification.from_config(config)
+
+
+def batch(device="cpu"):
+    ids = torch.arange(B * N, device=device).reshape(B, N)
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+
+class Sleeper(nn.Module):
+    """A model whose passes take the seconds it was given, one after the other, on a clock of our own."""
+
+    def __init__(self, clock, *seconds):
+        super().__init__()
+        self.clock, self.seconds, self.modes = clock, list(seconds), []
+
+    def forward(self, input_ids):
+        self.modes.append(self.training)
+        self.clock.now += self.seconds.pop(0)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(cost, "time", clock)
+    return clock
+
+
+def test_parameters_are_the_trainable_ones_and_shared_ones_count_once():
+    shared = nn.Linear(3, 4)
+    model = nn.Sequential(shared, nn.Linear(4, 3, bias=False), shared)
+    assert parameters(model) == 3 * 4 + 4 + 4 * 3
+    shared.requires_grad_(False)
+    assert parameters(model) == 4 * 3
+
+
+def test_bytes_follow_the_type_of_the_weights():
+    model = nn.Linear(3, 4)
+    assert weight_bytes(model) == 4 * (12 + 4)
+    assert weight_bytes(model.bfloat16().requires_grad_(False)) == 2 * (12 + 4)
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_operations_of_an_encoder_are_those_worked_by_hand_whatever_its_attention(attention):
+    assert forward_flops(encoder(attention), batch()) == LAYERS * LAYER + CLASSIFIER
+
+
+def test_operations_can_be_counted_without_weights():
+    with torch.device("meta"):
+        model = encoder("sdpa")
+    assert forward_flops(model, {"input_ids": batch("meta")["input_ids"]}) == LAYERS * LAYER + CLASSIFIER
+
+
+ENCODERS = [
+    {"model_type": "electra"},
+    {"model_type": "electra", "embedding_size": 12},
+    {"model_type": "bert"},
+    {"model_type": "roberta", "max_position_embeddings": N + 2},
+    {"model_type": "xlm-roberta", "max_position_embeddings": N + 2},
+    {"model_type": "albert"},
+    {"model_type": "albert", "embedding_size": 8},
+    {"model_type": "bert", "num_labels": 1},
+]
+
+
+@pytest.mark.parametrize("changes", ENCODERS, ids=lambda changes: "-".join(map(str, changes.values())))
+def test_the_formula_counts_what_torch_counts_whether_the_last_layer_computes_every_token_or_one(changes):
+    model = encoder(**changes)
+    assert encoder_flops(model.config, N, B, first_token=False) == forward_flops(model, batch())
+    one_token = forward_flops(first_token.reading(model), batch())
+    assert encoder_flops(model.config, N, B) == encoder_flops(model.config.to_dict(), N, B) == one_token
+
+
+@pytest.mark.parametrize("family", ["electra", "bert", "roberta", "albert"])
+@pytest.mark.parametrize(("body", "heads"), [(2, 1), (2, 3), (1, 2)])
+def test_a_multiple_heads_student_pays_its_body_once_and_each_head_whose_last_layer_computes_one_token(
+    family, body, heads
+):
+    backbone = encoder(model_type=family, max_position_embeddings=N + 2)
+    student = MHSForSequenceClassification.from_backbone(backbone, body, heads)
+    assert encoder_flops(backbone.config, N, B, body=body, heads=heads) == forward_flops(student, batch())
+
+
+def test_three_heads_of_a_layer_cost_as_much_as_their_base():
+    base = {"model_type": "electra", "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12}
+    base |= {"num_attention_heads": 12, "embedding_size": 768}
+    share = encoder_flops(base, 128, body=11, heads=3) / encoder_flops(base, 128)
+    assert 1 < share < 1.02
+    every_token = encoder_flops(base, 128, first_token=False, body=11, heads=3)
+    assert every_token / encoder_flops(base, 128, first_token=False) == pytest.approx(14 / 12, abs=0.001)
+
+
+def test_another_family_computes_every_token():
+    config = {**FIELDS, "model_type": "deberta-v2"}
+    assert encoder_flops(config, N) == encoder_flops(config, N, first_token=False)
+
+
+@pytest.mark.parametrize("wrong", [{"body": 3}, {"heads": 0}, {"tokens": 0}, {"pairs": 0}])
+def test_what_is_no_ranker_has_no_cost(wrong):
+    with pytest.raises(ValueError, match=r"expected a body below the last layer.* of 3 layers"):
+        encoder_flops(FIELDS, **{"tokens": N} | wrong)
+    with pytest.raises(ValueError, match="config: expected an encoder's sizes; it has no hidden_size"):
+        encoder_flops({}, N)
+
+
+def test_a_module_that_reads_its_weights_as_tokens_can_be_counted():
+    fields = {"model_type": "deberta-v2", "relative_attention": True, "position_buckets": 4, "share_att_key": True}
+    model = encoder(**fields, pos_att_type=["c2p", "p2c"])
+    assert forward_flops(model, batch()) > LAYERS * LAYER
+    assert all(weight.requires_grad for weight in model.parameters())
+
+
+def test_shared_layers_cost_their_parameters_once_and_their_operations_each_time():
+    one, three = (encoder(model_type="albert", num_hidden_layers=layers) for layers in (1, 3))
+    assert parameters(one) == parameters(three)
+    assert forward_flops(three, batch()) - forward_flops(one, batch()) == 2 * LAYER
+
+
+def test_counting_leaves_the_mode_and_no_gradient():
+    model = encoder().train()
+    forward_flops(model, batch())
+    assert model.training
+    assert all(weight.grad is None for weight in model.parameters())
+
+
+def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up_in_eval_mode(clock):
+    timing = latency(Sleeper(clock, 9, 1, 2, 3), {"input_ids": torch.zeros(4, 6)}, repeats=3, warmup=1)
+    assert (timing.mean, timing.deviation) == (2, 1)
+    assert (timing.batch, timing.tokens, timing.repeats, timing.device) == (4, 6, 3, "cpu")
+    assert timing.threads == torch.get_num_threads()
+    model = Sleeper(clock, 1, 1, 1).train()
+    latency(model, {"input_ids": torch.zeros(1, 1)}, repeats=2)
+    assert model.modes == [False] * 3
+    assert model.training
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("cuda", [0, "pass", 2]), ("cpu", ["pass"])])
+def test_an_accelerator_is_synchronised_before_and_after_each_pass(monkeypatch, kind, expected):
+    seen = []
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda: seen.append(len(seen)))
+    tensor = SimpleNamespace(device=SimpleNamespace(type=kind))
+    cost._seconds([lambda input_ids: seen.append("pass")], {"input_ids": tensor})
+    assert seen == expected
+
+
+@pytest.mark.parametrize(("members", "repeats"), [(0, 3), (1, 1)])
+def test_what_has_no_spread_or_no_model_is_refused(clock, members, repeats):
+    with pytest.raises(ValueError, match=f"2 or more repeats of 1 or more models, got {repeats} of {members}"):
+        latency([Sleeper(clock, 1)] * members, {"input_ids": torch.zeros(1, 1)}, repeats)
+
+
+EXITS = (4, 6, 8, 10, 12)
+
+
+@pytest.mark.parametrize(("alpha", "ct", "sr"), [(0.3, -37, 54), (0.4, -45, 18), (0.5, -51, -8)])
+def test_costs_of_the_papers_table_3(alpha, ct, sr):
+    """The paper prints −37, −45, −51 for CT, and +53, +18, −10 for SR."""
+    assert round(100 * (cascade_cost(12, EXITS, alpha) - 1)) == ct
+    assert round(100 * (sequential_cost(12, EXITS, alpha) - 1)) == sr
+
+
+def test_128_candidates_at_0_3_by_the_exact_floors():
+    assert survivors(5, 0.3, 128) == [128, 90, 63, 45, 32]
+    assert cascade_cost(12, EXITS, 0.3, 128) * 128 == pytest.approx(81.0)  # the average batch over the layers
+    assert sequential_cost(12, EXITS, 0.3, 128) == pytest.approx((4 * 128 + 6 * 90 + 8 * 63 + 10 * 45 + 12 * 32) / 1536)
+
+
+@pytest.mark.parametrize("depth", [4, 6, 8, 10])
+def test_an_exit_alone_costs_its_depth(depth):
+    assert cascade_cost(12, (depth,), 0.0) == sequential_cost(12, (depth,), 0.5) == pytest.approx(depth / 12)
+
+
+def test_without_dropping_a_cascade_costs_as_much_as_the_monolithic_model():
+    assert cascade_cost(12, EXITS, 0, 17) == 1.0
+    assert sequential_cost(12, EXITS, 0) == pytest.approx(40 / 12)
+
+
+def test_several_questions_are_weighted_by_their_candidates():
+    both = cascade_cost(4, (1, 2, 4), 0.5, [3, 9])
+    one, other = (cascade_cost(4, (1, 2, 4), 0.5, size) for size in (3, 9))
+    assert both == pytest.approx((3 * one + 9 * other) / 12)
+
+
+@given(st.lists(st.floats(0, 0.9), min_size=4, max_size=4), st.integers(1, 500))
+def test_floors_never_cost_less_than_the_ideal_and_converge_to_it(alpha, candidates):
+    assert cascade_cost(12, EXITS, alpha, candidates) >= cascade_cost(12, EXITS, alpha) - 1e-9
+    assert cascade_cost(12, EXITS, alpha, 10**7) == pytest.approx(cascade_cost(12, EXITS, alpha), abs=1e-5)
+
+
+@pytest.mark.parametrize("exits", [(), (4, 4), (6, 4), (0, 4), (4, 13)])
+def test_impossible_exits_are_refused(exits):
+    with pytest.raises(ValueError, match="exits: expected increasing layers, 1 to 12"):
+        cascade_cost(12, exits, 0.0)
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 1.0, [0.1], [0.1, 0.1, 0.1, 1.0]])
+def test_impossible_ratios_are_refused(alpha):
+    with pytest.raises(ValueError, match="alpha: expected"):
+        sequential_cost(12, EXITS, alpha)
+    with pytest.raises(ValueError, match="candidates: expected at least 1"):
+        cascade_cost(12, EXITS, 0.3, 0)

@@ -1,0 +1,150 @@
+"""Recall at a precision, PR-AUC and Good : Same : Bad: by hand, against a naive loop, and as properties."""
+
+import numpy
+import pandas
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score
+
+from as2lib.metrics.ranking import per_question
+from as2lib.metrics.threshold import (
+    gsb,
+    pair_pr_auc,
+    pair_recall_at_precision,
+    question_recall_at_precision,
+    resampled,
+)
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 1), st.sampled_from([0.1, 0.3, 0.5, 0.9, 1.0])), min_size=1, max_size=24
+)
+
+
+def columns(rows):
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def naive_question_recall(rows, precision):
+    best = 0.0
+    pages = {}
+    for question, label, score in rows:
+        pages.setdefault(question, []).append((score, -label))  # among equal scores the wrong one first
+    for threshold in {score for _, _, score in rows}:
+        tp = fp = fn = 0
+        for page in pages.values():
+            score, minus_label = max(page, key=lambda one: (one[0], one[1]))
+            if score >= threshold:
+                tp, fp = tp - minus_label, fp + 1 + minus_label
+            elif any(label for _, label in page):
+                fn += 1
+        if tp + fp and tp / (tp + fp) >= precision:
+            best = max(best, tp / (tp + fn) if tp else 0.0)
+    return best
+
+
+def test_question_recall_by_hand():
+    # tops: a right at .9, b wrong at .8 (one is right), c right at .7, d wrong at .6 (none is), e right at .2
+    rows = [("a", 1, 0.9), ("a", 0, 0.1), ("b", 0, 0.8), ("b", 1, 0.3), ("c", 1, 0.7)]
+    rows += [("d", 0, 0.6), ("d", 0, 0.5), ("e", 1, 0.2), ("e", 0, 0.1)]
+    # thresholds: .9: TP 1, FP 0, FN 3 (b, c, e); .8: 1, 1, 2; .7: 2, 1, 1; .6: 2, 2, 1; .2: 3, 2, 0
+    assert question_recall_at_precision(*columns(rows), precision=0.9) == 1 / 4
+    assert question_recall_at_precision(*columns(rows), precision=0.66) == 2 / 3
+    assert question_recall_at_precision(*columns(rows), precision=0.6) == 1
+
+
+def test_a_wrong_answer_to_a_question_without_one_costs_precision():
+    rows = [("a", 1, 0.5), ("b", 0, 0.9)]
+    assert question_recall_at_precision(*columns(rows)) == 0
+    assert question_recall_at_precision(*columns(rows[:1])) == 1
+
+
+def test_a_precision_is_reached_when_it_is_met_exactly_and_where_none_reaches_it_recall_is_zero():
+    assert question_recall_at_precision(["a", "a"], [0, 1], [0.9, 0.8]) == 0
+    assert pair_recall_at_precision([0, 1], [0.9, 0.8]) == 0
+    assert pair_recall_at_precision([1] * 9 + [0], [0.5] * 10, precision=0.9) == 1
+    assert pair_recall_at_precision([1] * 8 + [0], [0.5] * 9, precision=0.9) == 0
+
+
+def test_a_threshold_takes_all_equal_scores_or_none_and_a_tie_at_the_top_counts_against_the_system():
+    # taking only the right one of the two at .5 would reach precision 1 at recall 1
+    assert pair_recall_at_precision([1, 1, 0], [0.9, 0.5, 0.5]) == 0.5
+    assert question_recall_at_precision(["a", "b", "c"], [1, 1, 0], [0.9, 0.5, 0.5]) == 0.5
+    assert question_recall_at_precision(["a", "a"], [1, 0], [0.5, 0.5]) == 0
+
+
+def test_an_order_is_all_that_is_read_of_scores():
+    question, label, score = list("aabbcc"), [1, 0, 0, 1, 1, 0], [5, 1, 4, 3, 3, 2]
+    stretched = {5: numpy.inf, 4: 1e300, 3: 0.0, 2: -1e-300, 1: -numpy.inf}
+    other = [stretched[value] for value in score]
+    assert pair_pr_auc(label, other) == pair_pr_auc(label, score)
+    for precision in (0.5, 0.7, 0.9):
+        assert pair_recall_at_precision(label, other, precision) == pair_recall_at_precision(label, score, precision)
+        expected = question_recall_at_precision(question, label, score, precision)
+        assert question_recall_at_precision(question, label, other, precision) == expected
+    assert question_recall_at_precision(["a", "b"], [1, 0], [numpy.inf, numpy.inf]) == 0
+
+
+def test_measures_of_resampled_questions_are_those_of_the_questions_drawn():
+    question, label, score = list("aabbcc"), [1, 0, 0, 1, 1, 0], [5, 1, 4, 3, 3, 2]
+    drawn = [("a", 1, 5), ("a", 0, 1), ("x", 1, 5), ("x", 0, 1), ("c", 1, 3), ("c", 0, 2)]  # a twice, b never
+    counts = numpy.array([[1, 1, 1], [2, 0, 1]])
+    for measure, whole in (("qp R@P", pair_recall_at_precision), ("qp prAUC", pair_pr_auc)):
+        values = resampled(question, label, score, counts, measure)
+        assert values[0] == pytest.approx(whole(label, score))
+        assert values[1] == pytest.approx(whole(*columns(drawn)[1:]))
+    values = resampled(question, label, score, counts, "q R@P")
+    assert values[1] == pytest.approx(question_recall_at_precision(*columns(drawn)))
+
+
+@given(ROWS, st.sampled_from([0.5, 0.75, 0.9, 1.0]))
+def test_question_recall_equals_a_naive_loop(rows, precision):
+    recall = question_recall_at_precision(*columns(rows), precision=precision)
+    assert recall == pytest.approx(naive_question_recall(rows, precision))
+
+
+def test_pr_auc_is_average_precision_and_a_constant_scorer_gets_the_share_of_correct_pairs():
+    label, score = [0, 1, 1, 0], [0.1, 0.4, 0.35, 0.8]
+    assert pair_pr_auc(label, score) == average_precision_score(label, score) == pytest.approx(0.5 * 0.5 + 0.5 * 2 / 3)
+    assert pair_pr_auc(label, [0.5] * 4) == 0.5
+
+
+def test_the_published_27_364_9_is_a_gain_of_four_and_a_half_percent():
+    counts = gsb([0] * 27 + [1] * 9 + [0] * 364, [1] * 27 + [0] * 9 + [0] * 364)
+    assert counts[:3] == (27, 364, 9)
+    assert counts.gain == pytest.approx(0.045)
+    assert counts.p == pytest.approx(0.003933, abs=1e-6)  # 2 * P(X <= 9), X ~ B(36, 1/2)
+
+
+def test_two_wrong_candidates_are_the_same():
+    question, label = ["a", "a", "b", "b"], [0, 0, 1, 0]
+    base, new = ([0.9, 0.1, 0.9, 0.1], [0.1, 0.9, 0.9, 0.1])
+    tops = [per_question(question, label, score, "all")["P@1"] for score in (base, new)]
+    assert gsb(*tops) == (0, 2, 0, 0.0, 1.0)
+
+
+def test_series_are_paired_by_question():
+    base = pandas.Series([1, 0], index=["a", "b"])
+    assert gsb(base, pandas.Series([0, 1], index=["b", "a"]))[:3] == (0, 2, 0)
+    with pytest.raises(ValueError, match="the same questions"):
+        gsb(base, pandas.Series([0, 1], index=["b", "c"]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pair_pr_auc([0, 2], [0.1, 0.2]), "row 1 has 2"),
+        (lambda: pair_pr_auc([0, 0], [0.1, 0.2]), "at least one correct pair, got none among 2"),
+        (lambda: pair_recall_at_precision([0, 1], [0.1, numpy.nan]), "row 1 has nan"),
+        (lambda: pair_recall_at_precision([0, 1], [0.1]), "label 2, score 1"),
+        (lambda: pair_recall_at_precision([0, 1], [0.1, 0.2], 0), r"\(0, 1\]; got 0"),
+        (lambda: question_recall_at_precision(["a"], [1], [0.5], 1.5), r"\(0, 1\]; got 1.5"),
+        (lambda: question_recall_at_precision(["a"], [3], [0.5]), "label must be 0 or 1"),
+        (lambda: gsb([0, 1], [0.5, 1]), "new must be 0 or 1; row 0 has 0.5"),
+        (lambda: gsb([], []), "one value a question"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(call, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        call()
+    assert "\n" not in str(raised.value)

@@ -1,0 +1,227 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoModelForSequenceClassification
+
+from as2lib import models
+from as2lib.metrics.cascade import replay
+from as2lib.models import cross_encoder
+from as2lib.models.cascade import CascadeTransformer
+from tests.encoders import batch, classifier
+
+FAMILIES = ["electra", "bert", "roberta"]
+
+
+def backbone(family="roberta", **changes):
+    return classifier(family, num_hidden_layers=5, **changes)
+
+
+def cascade(family="roberta", exits=(1, 2, 4, 5), **settings):
+    return CascadeTransformer.from_backbone(backbone(family), exits, **settings)
+
+
+def plain(model):
+    """The same weights as transformers itself computes with them: every token in every layer."""
+    copy = type(model)(model.config).eval()
+    copy.load_state_dict(model.state_dict())
+    return copy
+
+
+def exit_scores(model, inputs):
+    with torch.no_grad():
+        logits = model(**inputs).exit_logits.double()
+    return (logits[..., 1] - logits[..., 0]).sigmoid()  # (b, e)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_exit_reads_the_mean_of_the_real_tokens_of_its_layer(family):
+    whole = backbone(family)
+    model = CascadeTransformer.from_backbone(whole, (2, 5))
+    inputs = batch(13)
+    with torch.no_grad():
+        hidden = plain(whole).base_model(**inputs, output_hidden_states=True).hidden_states
+        for number, layer in enumerate((2, 5)):
+            for row in (1, 2):
+                real = hidden[layer][row][inputs["attention_mask"][row] == 1]  # (n, d)
+                first, second, last = (m for m in model.exits[number].classifier if isinstance(m, torch.nn.Linear))
+                expected = last(second(first(real.mean(0)).tanh()).tanh())
+                torch.testing.assert_close(model(**inputs).exit_logits[row, number], expected, atol=1e-5, rtol=1e-5)
+
+
+def test_an_exit_may_read_the_first_token_alone():
+    whole, inputs = backbone(), batch(13)
+    model = CascadeTransformer.from_backbone(whole, (5,), pooling="first")
+    with torch.no_grad():
+        hidden = whole.base_model(**inputs).last_hidden_state[:, 0]
+        torch.testing.assert_close(model(**inputs).logits, model.exits[0].classifier(hidden), atol=1e-5, rtol=1e-5)
+
+
+def test_a_new_exit_passes_a_signal_on():
+    torch.manual_seed(0)
+    model = cascade(hidden_size=64)
+    signal = torch.randn(500, 64, requires_grad=True)
+    logits = model.exits[0].classifier.eval()(signal)
+    logits[:, 1].sum().backward()
+    assert 0.3 < float(logits.detach().std()) < 1.5  # with an encoder's weights, of deviation 0.02: 0.005
+    assert 0.02 < signal.grad.std().item() < 0.3  # 0.0006
+    for dense in (part for part in model.exits[0].classifier if isinstance(part, torch.nn.Linear)):
+        glorot = (2 / (dense.in_features + dense.out_features)) ** 0.5
+        assert dense.weight.std().item() == pytest.approx(glorot, rel=0.1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_saved_cascade_comes_back_with_its_scores(family, tmp_path):
+    model = cascade(family, pooling="first")
+    model.save_pretrained(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "model.safetensors"]
+    loaders = (CascadeTransformer.from_pretrained, AutoModelForSequenceClassification.from_pretrained, models.load)
+    for load in loaders:
+        with torch.no_grad():
+            found = load(tmp_path).eval()(**batch(13)).exit_logits
+        torch.testing.assert_close(found, model(**batch(13)).exit_logits)
+
+
+def test_the_final_logits_are_the_last_exits_and_one_exit_can_be_had_alone():
+    model = cascade()
+    with torch.no_grad():
+        every = model(**batch(13))
+        torch.testing.assert_close(every.logits, every.exit_logits[:, -1], atol=0, rtol=0)
+        for number in range(4):
+            alone = model(**batch(13), only_exit=number)
+            assert alone.exit_logits is None
+            torch.testing.assert_close(alone.logits, every.exit_logits[:, number], atol=0, rtol=0)
+
+
+def gradient(model, number):
+    """Which of embeddings, layers and exits a loss at one exit reaches."""
+    model.zero_grad()
+    model(**batch(13), only_exit=number).logits.sum().backward()
+    parts = [model.encoder.embeddings, *model.encoder.encoder.layer, *model.exits]
+    return [any(p.grad is not None and bool(p.grad.any()) for p in part.parameters()) for part in parts]
+
+
+def test_an_exits_gradient_flows_down_to_the_embeddings_or_to_the_previous_exit_and_not_up():
+    #                                       embeddings, layers 1-5,                        exits at 1, 2, 4, 5
+    assert gradient(cascade(), 2) == [True, True, True, True, True, False, False, False, True, False]
+    model = cascade(stop_gradient=True)
+    assert gradient(model, 2) == [False, False, False, True, True, False, False, False, True, False]
+    assert gradient(model, 0) == [True, True, False, False, False, False, True, False, False, False]
+
+
+def test_only_the_survivors_enter_the_next_layers():
+    model, rows = cascade(), {}
+    for number, layer in enumerate(model.encoder.encoder.layer):
+        layer.register_forward_hook(lambda _, inputs, output, number=number: rows.update({number: len(inputs[0])}))
+    ranking = model.rank(batch(13), [0.5, 0.0, 0.25])
+    assert ranking.survivors == (13, 7, 7, 6)
+    assert rows == {0: 13, 1: 7, 2: 7, 3: 7, 4: 6}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 12), st.lists(st.floats(0, 0.99), min_size=3, max_size=3), st.integers(0, 99))
+def test_order_is_a_permutation_and_equals_the_replay_of_stored_scores(candidates, alpha, seed):
+    model, inputs = MODEL, batch(candidates, seed=seed)
+    ranking = model.rank(inputs, alpha)
+    assert sorted(ranking.order.tolist()) == list(range(candidates))
+    falling = ranking.scores[ranking.order]
+    assert (falling.diff() <= 0).all()
+    assert ((falling >= 0) & (falling <= 1)).all()
+    assert all(before >= after >= 1 for before, after in zip(ranking.survivors, ranking.survivors[1:], strict=False))
+    found = replay([0] * candidates, exit_scores(model, inputs).numpy(), alpha)
+    assert found.position[ranking.order.numpy()].tolist() == list(range(candidates))
+
+
+MODEL = cascade()
+
+
+def test_questions_in_one_batch_rank_as_one_at_a_time():
+    model, inputs = cascade(), batch(20)
+    question = [7, 7, 3, 7, 3, 9, 3, 3, 9, 7, 7, 7, 3, 3, 3, 3, 7, 7, 3, 3]
+    together = model.rank(inputs, 0.4, torch.tensor(question))
+    for name, found in zip((7, 3, 9), together, strict=True):
+        rows = [row for row, other in enumerate(question) if other == name]
+        alone = model.rank({key: values[rows] for key, values in inputs.items()}, 0.4)
+        assert torch.equal(found.order, alone.order)
+        assert found.survivors == alone.survivors
+        torch.testing.assert_close(found.scores, alone.scores, atol=1e-6, rtol=0)
+
+
+def test_rows_of_like_length_in_a_batch_rank_as_all_at_once_with_less_padding():
+    model, inputs, computed = cascade(), batch(20), []
+    question = torch.tensor([0] * 9 + [1] * 11)
+    whole = model.rank(inputs, 0.4, question)
+    model.encoder.encoder.layer[0].register_forward_hook(lambda _, given, output: computed.append(given[0].shape[:2]))
+    for found, expected in zip(model.rank(inputs, 0.4, question, batch_tokens=24), whole, strict=True):
+        assert torch.equal(found.order, expected.order)
+        assert found.survivors == expected.survivors
+        torch.testing.assert_close(found.scores, expected.scores, atol=1e-6, rtol=0)
+    assert sum(rows for rows, _ in computed) == 20
+    assert all(rows * tokens <= 24 or rows == 1 for rows, tokens in computed)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_padding_does_not_change_a_score(family, pooling):
+    model = cascade(family, pooling=pooling)
+    short = {name: values[2:3, :7] for name, values in batch(13).items()}
+    torch.testing.assert_close(exit_scores(model, short), exit_scores(model, batch(13))[2:3], atol=1e-5, rtol=0)
+    torch.testing.assert_close(model.rank(short, 0.5).scores, model.rank(batch(13), 0).scores[2:3], atol=1e-5, rtol=0)
+
+
+def test_ranking_leaves_the_model_in_its_mode_and_uses_no_dropout():
+    model = CascadeTransformer.from_backbone(backbone(hidden_dropout_prob=0.5), (1, 2)).train()
+    assert torch.equal(model.rank(batch(13), 0.3).scores, model.rank(batch(13), 0.3).scores)
+    assert model.training
+
+
+def test_a_survivors_score_is_the_last_exits_probability_and_a_dropped_candidates_is_below():
+    model, inputs = cascade(), batch(13)
+    ranking, every = model.rank(inputs, 0.5), exit_scores(model, inputs)
+    kept, dropped = ranking.order[: ranking.survivors[-1]], ranking.order[ranking.survivors[-1] :]
+    torch.testing.assert_close(ranking.scores[kept], every[kept, -1], atol=1e-6, rtol=0)
+    assert ranking.scores[dropped].max() < ranking.scores[kept].min()
+    rows = torch.arange(13)
+    torch.testing.assert_close(ranking.stage_scores, every[rows, ranking.stages], atol=1e-6, rtol=0)
+
+
+def test_the_loss_is_the_sum_of_the_exits_cross_entropies():
+    model, labels = cascade(), torch.tensor([0, 1] * 6 + [1])
+    output = model(**batch(13), labels=labels)
+    entropy = -output.exit_logits.log_softmax(-1)[torch.arange(13), :, labels]  # (b, e)
+    torch.testing.assert_close(output.loss, entropy.mean(0).sum())
+    torch.testing.assert_close(model(**batch(13), labels=labels, only_exit=1).loss, entropy.mean(0)[1])
+    with pytest.raises(TypeError, match="label"):
+        model(**batch(13), label=labels)
+
+
+def test_under_bf16_the_exits_compute_in_float32():
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        assert cascade()(**batch(13)).exit_logits.dtype == torch.float32
+
+
+def test_a_batch_without_a_mask_has_no_padding():
+    inputs = {"input_ids": batch(13)["input_ids"][:2]}
+    full = inputs | {"attention_mask": torch.ones_like(inputs["input_ids"])}
+    torch.testing.assert_close(exit_scores(cascade(), inputs), exit_scores(cascade(), full))
+
+
+@pytest.mark.parametrize("exits", [(), (2, 1), (2, 2), (0, 2), (2, 6)])
+def test_exits_that_do_not_increase_or_exceed_the_depth_are_refused(exits):
+    with pytest.raises(ValueError, match="exits: expected increasing layers, 1 to 5"):
+        cascade(exits=exits)
+
+
+def test_no_candidates_an_index_too_short_and_an_unknown_pooling_are_refused():
+    with pytest.raises(ValueError, match="at least one candidate"):
+        cascade().rank({name: values[:0] for name, values in batch(13).items()}, 0.3)
+    with pytest.raises(ValueError, match="question_index: expected one for each of 13"):
+        cascade().rank(batch(13), 0.3, [0, 1])
+    with pytest.raises(ValueError, match="pooling: expected"):
+        cascade(pooling="max")
+
+
+def test_an_unsupported_family_is_refused_by_name():
+    fields = {"model_type": "distilbert", "vocab_size": 50, "dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 32}
+    with pytest.raises(ValueError, match="got distilbert"):
+        CascadeTransformer.from_backbone(cross_encoder.build(fields), (1, 2))

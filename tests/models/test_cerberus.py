@@ -1,0 +1,246 @@
+"""The released models: state dicts with the published names, and a plain implementation of what they compute."""
+
+import pickle
+import random
+import re
+from io import BytesIO
+from math import erf, sqrt
+
+import pytest
+import torch
+from torch.nn.functional import layer_norm
+
+from as2lib.models import cerberus, cross_encoder
+from as2lib.models.mhs import MHSForSequenceClassification
+
+EPS, HEADS, PADDING = 1e-12, 4, 1
+CONFIG = {
+    "vocab_size": 50,
+    "hidden_size": 24,
+    "num_hidden_layers": 4,
+    "num_attention_heads": HEADS,
+    "intermediate_size": 40,
+    "max_position_embeddings": 30,
+    "type_vocab_size": 2,
+    "layer_norm_eps": EPS,
+    "pad_token_id": PADDING,
+}
+
+
+def released(body=3, layers=1, heads=3, hidden=24, embedding=24, seed=0):
+    """A state dict with the published names, its tensors random, buffers and the second copy included."""
+    sizes = {"word": 50, "position": 30, "token_type": 2}
+    shapes = {f"embeddings.{name}_embeddings.weight": (size, embedding) for name, size in sizes.items()}
+    shapes |= {"embeddings.LayerNorm.weight": (embedding,), "embeddings.LayerNorm.bias": (embedding,)}
+    if embedding != hidden:
+        shapes |= linear("embeddings_project", embedding, hidden)
+    places = [f"cerberus_shared_encoder.layer.{n}" for n in range(body)]
+    places += [f"cerberus_heads.{i}.layer.{j}" for i in range(heads) for j in range(layers)]
+    for place in places:
+        for part in ("self.query", "self.key", "self.value", "output.dense"):
+            shapes |= linear(f"{place}.attention.{part}", hidden, hidden)
+        shapes |= linear(f"{place}.intermediate.dense", hidden, 40) | linear(f"{place}.output.dense", 40, hidden)
+        for norm in ("attention.output", "output"):
+            shapes |= {f"{place}.{norm}.LayerNorm.{kind}": (hidden,) for kind in ("weight", "bias")}
+    for i in range(heads):
+        shapes |= linear(f"cerberus_heads.{i}.classifier.dense", hidden, hidden)
+        shapes |= linear(f"cerberus_heads.{i}.classifier.out_proj", hidden, 2)
+    generator = torch.Generator().manual_seed(seed)
+    tensors = {name: 0.4 * torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+    tensors = {name: value + name.endswith("LayerNorm.weight") for name, value in tensors.items()}  # around one
+    tensors["embeddings.position_ids"] = torch.arange(30)[None]
+    copies = {f"core_base_model.{name}": value for name, value in tensors.items() if name.startswith("embeddings")}
+    return copies | tensors
+
+
+def linear(name, inputs, outputs):
+    return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
+
+
+def batch():
+    ids = torch.randint(2, 50, (5, 12), generator=torch.Generator().manual_seed(1))
+    mask = torch.ones_like(ids)
+    ids[3, 8:], mask[3, 8:] = PADDING, 0
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": (torch.arange(12) > 5).long().repeat(5, 1)}
+
+
+def plain_forward(weights, family, body, layers, heads, input_ids, attention_mask, token_type_ids):
+    """P of each class, (b, 2), straight from the state dict, a pair at a time: the mean of the heads' softmaxes."""
+    rows = []
+    for ids, mask, types in zip(input_ids, attention_mask.bool(), token_type_ids, strict=True):
+        ids, types = ids[mask], types[mask]  # without padding there is nothing to mask
+        first = PADDING + 1 if family == "roberta" else 0
+        parts = {"word": ids, "position": torch.arange(len(ids)) + first, "token_type": types}
+        hidden = sum(weights[f"embeddings.{name}_embeddings.weight"][index] for name, index in parts.items())
+        hidden = normed(hidden, weights, "embeddings.LayerNorm")
+        if "embeddings_project.weight" in weights:
+            hidden = applied(hidden, weights, "embeddings_project")
+        for n in range(body):
+            hidden = layer(hidden, weights, f"cerberus_shared_encoder.layer.{n}")
+        probabilities = []
+        for i in range(heads):
+            state = hidden
+            for j in range(layers):
+                state = layer(state, weights, f"cerberus_heads.{i}.layer.{j}")
+            state = applied(state[0], weights, f"cerberus_heads.{i}.classifier.dense")
+            state = torch.tanh(state) if family == "roberta" else gelu(state)
+            exponents = applied(state, weights, f"cerberus_heads.{i}.classifier.out_proj").exp()
+            probabilities.append(exponents / exponents.sum())
+        rows.append(sum(probabilities) / heads)
+    return torch.stack(rows)
+
+
+def layer(hidden, weights, place):
+    query, key, value = (
+        applied(hidden, weights, f"{place}.attention.self.{part}") for part in ("query", "key", "value")
+    )
+    width, context = hidden.shape[1] // HEADS, []
+    for i in range(HEADS):
+        own = slice(i * width, (i + 1) * width)
+        exponents = (query[:, own] @ key[:, own].T / sqrt(width)).exp()
+        context.append(exponents / exponents.sum(1, keepdim=True) @ value[:, own])
+    attended = applied(torch.cat(context, 1), weights, f"{place}.attention.output.dense")
+    hidden = normed(hidden + attended, weights, f"{place}.attention.output.LayerNorm")
+    between = gelu(applied(hidden, weights, f"{place}.intermediate.dense"))
+    return normed(hidden + applied(between, weights, f"{place}.output.dense"), weights, f"{place}.output.LayerNorm")
+
+
+def applied(hidden, weights, name):
+    return hidden @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+
+def normed(hidden, weights, name):
+    return layer_norm(hidden, hidden.shape[-1:], weights[f"{name}.weight"], weights[f"{name}.bias"], EPS)
+
+
+def gelu(values):
+    return values * torch.tensor([(1 + erf(v / sqrt(2))) / 2 for v in values.flatten().tolist()]).view_as(values)
+
+
+@pytest.mark.parametrize(
+    ("family", "shape"),
+    [
+        ("electra", {"body": 3, "layers": 1, "heads": 3}),
+        ("electra", {"body": 3, "layers": 1, "heads": 3, "embedding": 16}),
+        ("electra", {"body": 1, "layers": 3, "heads": 5}),
+        ("roberta", {"body": 2, "layers": 2, "heads": 2}),
+    ],
+)
+def test_a_released_model_scores_as_a_plain_implementation_of_its_state_dict_does(tmp_path, family, shape):
+    weights = released(**shape)
+    torch.save(weights, tmp_path / "cerberus_model.pt")
+    config = {"model_type": family, **CONFIG, "embedding_size": shape.get("embedding", 24)}
+    student = MHSForSequenceClassification.from_cerberus(
+        tmp_path / "cerberus_model.pt", config, shape["body"], shape["heads"]
+    )
+    size = {name: shape[name] for name in ("body", "layers", "heads")}
+    expected = plain_forward(weights, family, **size, **batch())
+    with torch.no_grad():
+        found = student(**batch())
+    assert expected[:, 1].std() > 2e-3  # pairs differ by far more than the tolerance
+    torch.testing.assert_close(found.logits.softmax(-1), expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(found.head_logits.softmax(-1).mean(1), expected, atol=1e-5, rtol=0)
+
+
+def imported(tmp_path, weights, body=None, heads=None, **changes):
+    torch.save(weights, tmp_path / "model.pt")
+    config = cross_encoder.AutoConfig.for_model(**{"model_type": "electra", **CONFIG, "embedding_size": 24, **changes})
+    return MHSForSequenceClassification.from_cerberus(tmp_path / "model.pt", config, body, heads)
+
+
+MISSING = "cerberus_heads.1.layer.0.attention.self.key.weight"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({MISSING: None}, f"{MISSING}: expected shape (24, 24), got no such tensor"),
+        ({MISSING: torch.zeros(24, 23)}, f"{MISSING}: expected shape (24, 24), got shape (24, 23)"),
+        ({MISSING: torch.zeros(576)}, f"{MISSING}: expected shape (24, 24), got shape (576,)"),
+        ({"pooler.dense.weight": torch.zeros(3)}, "pooler.dense.weight: expected no such tensor, got shape (3,)"),
+        (
+            {"cerberus_heads.2.layer.1.output.dense.bias": torch.zeros(24)},
+            "cerberus_heads.2.layer.1.output.dense.bias: expected no such tensor, got shape (24,)",
+        ),
+        ({"embeddings.LayerNorm.bias": None}, "embeddings.LayerNorm.bias: expected shape (24,), got no such tensor"),
+    ],
+)
+def test_a_tensor_that_is_missing_or_extra_or_of_another_shape_is_named(tmp_path, change, message):
+    weights = {name: value for name, value in (released() | change).items() if value is not None}
+    with pytest.raises(ValueError, match=re.escape(message) + "$") as raised:
+        imported(tmp_path, weights, 3, 3)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "heads", "message"),
+    [
+        (3, 2, r"cerberus_heads\.2\.layer\.0\..* expected no such tensor, got shape \(24, 24\)"),
+        (2, 3, r"cerberus_heads\.0\.layer\.1\..* expected shape \(24, 24\), got no such tensor"),
+    ],
+)
+def test_a_shape_that_is_not_the_files_is_refused(tmp_path, body, heads, message):
+    with pytest.raises(ValueError, match=message + r" \(and \d+ more tensors differ\)"):
+        imported(tmp_path, released(body=3, heads=3), body, heads)
+
+
+def test_a_backbone_of_another_depth_or_family_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"layer\.1\..*: expected shape \(24, 24\), got no such tensor"):
+        imported(tmp_path, released(), num_hidden_layers=6)
+    with pytest.raises(ValueError, match="backbone: expected one of electra, roberta, got bert"):
+        imported(tmp_path, released(), model_type="bert")
+
+
+class Opens:
+    """What no reader of tensors may run."""
+
+    def __reduce__(self):
+        return (open, ("run.txt", "w"))
+
+
+def saved(content, **options):
+    torch.save(content, held := BytesIO(), **options)
+    return held.getvalue()
+
+
+ZIP, OLD = saved(released()), saved(released(), _use_new_zipfile_serialization=False)
+PICKLE = pickle.dumps({"weights": 1})
+GARBAGE = {  # what a file holds, words of what is said of it
+    "nothing": (b"", ""),
+    "text": (b"weights", ""),
+    "a page": (b"<!DOCTYPE html><html><body>Not found</body></html>", ""),
+    "random bytes": (random.Random(0).randbytes(5000), ""),
+    "half a file": (ZIP[: len(ZIP) // 2], ""),
+    "all but its end": (ZIP[:-20], ""),
+    "half a file of old": (OLD[: len(OLD) // 2], ""),
+    "a pickle": (PICKLE, ""),
+    "a pickle that ends early": (PICKLE[:-3], ""),
+    "a pickle that takes what is not there": (b"\x80\x02a.", ""),
+    "code": (saved(Opens()), "refuses"),
+    "code beside tensors": (saved({"weights": torch.zeros(2), "code": Opens()}), "refuses"),
+    "a list": (saved([torch.zeros(2)]), "got list"),
+    "a model beside more": (saved({"model": released(), "epoch": 3}), "got dict under 'model'"),
+    "no tensor": (saved({}), "got no tensor"),
+    "one tensor": (saved({"embeddings.LayerNorm.bias": torch.zeros(2)}), "tensors named cerberus_shared_encoder.lay"),
+    "numbered tensors": (saved({7: torch.zeros(2)}), ""),
+    "another model": (saved({"bert.pooler.weight": torch.zeros(2)}), ""),
+}
+
+
+@pytest.mark.parametrize(("content", "words"), GARBAGE.values(), ids=GARBAGE)
+def test_a_file_that_is_no_released_model_is_one_line_that_names_it_and_nothing_in_it_runs(
+    tmp_path, monkeypatch, content, words, recwarn
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd.pt").write_bytes(content)
+    with pytest.raises(ValueError, match=r"^odd\.pt: expected ") as raised:
+        cerberus.read("odd.pt")
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert not recwarn
+    assert [path.name for path in tmp_path.iterdir()] == ["odd.pt"]
+
+
+def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        cerberus.read(tmp_path / "none.pt")

@@ -1,0 +1,159 @@
+"""Cosinet and Compare-Aggregate, which share their words, their pairs and their rank RNN."""
+
+import numpy
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForSequenceClassification
+
+from as2lib import models
+from as2lib.data.words import WordEncoder
+from as2lib.models.compare_aggregate import CompareAggregate, attend, unit_variance
+from as2lib.models.cosinet import Cosinet
+
+WORDS = "a b c d e f g h".split()
+MODELS = {"cosinet": Cosinet, "ca": CompareAggregate}
+RNNS = [(None, False), ("rnn", False), ("rnn", True), ("lstm", False), ("lstm", True)]
+PUBLISHED = {"cosinet": [0.904201, 1.17, 1.12, 1.99, 1.81], "ca": [2.886601, 5.05, 4.87, 11.53, 10.81]}  # Table 4
+CANDIDATES = ["a c d", "e", "b b f g h", "h a", "c c c c"]
+
+pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same'")  # of torch, for filters of even size
+
+
+def build(name="cosinet", rank_rnn=None, bidirectional=False, **fields):
+    torch.manual_seed(0)
+    vectors = torch.randn(len(WORDS), 6)
+    return MODELS[name](vectors, hidden=4, rank_rnn=rank_rnn, bidirectional=bidirectional, **fields).eval()
+
+
+def batch(*lists, unit="question"):
+    """Of (question, candidates) each."""
+    questions = [question for question, candidates in lists for _ in candidates]
+    ids = [number for number, (_, candidates) in enumerate(lists) for _ in candidates]
+    encoder = WordEncoder(WORDS, unit)
+    return encoder.collate(encoder.items(questions, [text for _, texts in lists for text in texts], ids))
+
+
+def scores(model, *lists, unit="question"):
+    with torch.no_grad():
+        return model(**batch(*lists, unit=unit)).logits[:, 1]
+
+
+@pytest.mark.parametrize(("place", "shape"), list(enumerate(RNNS)))
+@pytest.mark.parametrize("name", MODELS)
+def test_parameters_are_as_many_as_published(name, place, shape):
+    model = MODELS[name](numpy.zeros((2, 300), numpy.float32), rank_rnn=shape[0], bidirectional=shape[1])
+    count = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    if shape[0] is None:
+        assert count == round(1e6 * PUBLISHED[name][place])
+    assert count / 1e6 == pytest.approx(PUBLISHED[name][place], rel=0.015)
+
+
+@pytest.mark.parametrize("related", [True, False])
+def test_cosinet_by_a_second_straightforward_computation(related):
+    model = build(related=related)
+    vectors, expected = model.vectors.float(), []
+
+    def convolve(layer, own, other):
+        cosine = torch.nn.functional.cosine_similarity(own[:, None], other[None], dim=2).amax(1, keepdim=True)
+        words = torch.cat([own, cosine * related], 1)
+        values = torch.nn.functional.conv1d(words.T[None], layer.weight, layer.bias, padding="same")
+        return values[0].amax(dim=1).relu()
+
+    for text in CANDIDATES:
+        question, candidate = (vectors[[WORDS.index(word) for word in words.split()]] for words in ("a b", text))
+        q, c = convolve(model.question, question, candidate), convolve(model.candidate, candidate, question)
+        expected.append(model.classifier(torch.cat([q * c, q - c])))
+    torch.testing.assert_close(scores(model, ("a b", CANDIDATES)), torch.cat(expected), atol=1e-5, rtol=1e-5)
+
+
+def test_compare_aggregate_by_a_second_straightforward_computation():
+    model = build("ca")
+    vectors, expected = unit_variance(model.vectors.float()), []
+    projected = torch.sigmoid(model.gate(vectors)) * torch.tanh(model.content(vectors))
+
+    def convolve(layers, words):
+        values = [torch.nn.functional.conv1d(words.T[None], p.weight, p.bias, padding="same")[0] for p in layers]
+        return torch.cat([value.amax(dim=1) for value in values]).relu()
+
+    for text in CANDIDATES:
+        question, candidate = (projected[[WORDS.index(word) for word in words.split()]] for words in ("a b", text))
+        q = convolve(model.question, question * ((question @ candidate.T).softmax(1) @ candidate))
+        c = convolve(model.candidate, candidate * ((candidate @ question.T).softmax(1) @ question))
+        expected.append(model.classifier(torch.cat([q * c, q - c])))
+    torch.testing.assert_close(scores(model, ("a b", CANDIDATES)), torch.cat(expected), atol=1e-5, rtol=1e-5)
+
+
+def test_attention_is_a_softmax_over_the_words_of_the_other_text_alone():
+    torch.manual_seed(0)
+    question, candidate = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
+    question_mask = torch.tensor([[True, False, False], [True, True, True]])
+    candidate_mask = torch.tensor([[True, True, False, False, False], [True] * 5])
+    of_question, of_candidate = attend(question, question_mask, candidate, candidate_mask)
+    torch.testing.assert_close(of_candidate[0, :2], question[0, :1].expand(2, 4))  # one word: all the weight
+    torch.testing.assert_close(of_question[0, 0], (question[0, 0] @ candidate[0, :2].T).softmax(0) @ candidate[0, :2])
+    torch.testing.assert_close(of_question[1], (question[1] @ candidate[1].T).softmax(1) @ candidate[1])
+    torch.testing.assert_close(of_candidate[1], (candidate[1] @ question[1].T).softmax(1) @ question[1])
+
+
+def test_word_vectors_of_any_length_are_read_as_of_mean_square_one():
+    vectors = unit_variance(torch.tensor([[3.0, 4.0], [0.0, 0.01], [0.0, 0.0]]))
+    torch.testing.assert_close(vectors, torch.tensor([[0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]) * 2**0.5)
+    model = build("ca")
+    before = scores(model, ("a b", CANDIDATES))
+    model.vectors *= 0.25
+    torch.testing.assert_close(scores(model, ("a b", CANDIDATES)), before, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("shape", RNNS)
+def test_other_questions_of_a_batch_change_no_score(name, shape):
+    model = build(name, *shape)
+    together = scores(model, ("a b", CANDIDATES), ("c d e f g", ["d " * 9, "h"]))
+    torch.testing.assert_close(together[:5], scores(model, ("a b", CANDIDATES)), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("shape", RNNS)
+def test_another_order_permutes_a_point_wise_models_scores_and_changes_a_rank_rnns(name, shape):
+    model, order = build(name, *shape), [3, 0, 4, 2, 1]
+    before = scores(model, ("a b", CANDIDATES))[order]
+    difference = (before - scores(model, ("a b", [CANDIDATES[i] for i in order]))).abs().max()
+    assert difference < 1e-5 if shape[0] is None else difference > 1e-3
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_pair_scored_alone_or_with_its_question_has_one_score(name):
+    model = build(name)
+    alone, together = (scores(model, ("a b", CANDIDATES), unit=unit) for unit in ("pair", "question"))
+    torch.testing.assert_close(alone, together, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_saved_model_scores_as_before_also_words_it_has_never_seen(tmp_path, name):
+    model, lists = build(name, "rnn", True), ("a b unheard", [*CANDIDATES, "zebra quagga a"])
+    model.save_pretrained(tmp_path)
+    for load in (models.load, AutoModelForSequenceClassification.from_pretrained):
+        again = load(tmp_path).eval()
+        torch.testing.assert_close(scores(again, lists), scores(model, lists))
+        assert (again.config.rank_rnn, again.config.probabilities) == ("rnn", False)
+    assert load_file(tmp_path / "model.safetensors")["vectors"].dtype == again.vectors.dtype == torch.float16
+    assert "vectors" not in dict(model.named_parameters())
+
+
+def test_a_point_wise_models_score_is_a_probability_and_a_list_wise_ones_is_none():
+    assert build().config.probabilities
+    assert not build(rank_rnn="rnn").config.probabilities
+    assert not build(probabilities=False).config.probabilities
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_parameter_learns_and_the_loss_is_the_binary_cross_entropy(name):
+    model, labels = build(name, "lstm", True), torch.tensor([0, 1, 0, 0, 1])
+    output = model(**batch(("a b c d e f", CANDIDATES)), labels=labels)
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(output.logits[:, 1], labels.float())
+    torch.testing.assert_close(output.loss, expected)
+    output.loss.backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+    with pytest.raises(TypeError, match="label"):
+        model(**batch(("a b", CANDIDATES)), label=labels)

@@ -1,0 +1,124 @@
+import numpy
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification
+
+from as2lib.models import first_token
+from as2lib.models.first_token import FirstTokenLayer
+from as2lib.models.mhs import MHSForSequenceClassification
+from tests.encoders import FAMILIES, batch, classifier
+
+FAST = ["electra", "bert", "roberta", "xlm-roberta", "albert"]
+MASKS = {
+    "padded": batch(),
+    "full": batch(padded=False),
+    "none": {"input_ids": batch(padded=False)["input_ids"]},
+}
+
+
+def plain(model):
+    """The same weights as transformers itself computes with them: every token in every layer."""
+    copy = type(model)(model.config).train(model.training)
+    copy.load_state_dict(model.state_dict())
+    return copy
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "xlm-roberta"])
+@pytest.mark.parametrize("inputs", MASKS.values(), ids=MASKS)
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_logits_are_those_of_the_plain_model(family, inputs, attention):
+    if family == "deberta-v2":
+        attention = "eager"  # its own
+    model = classifier(family, attn_implementation=attention)
+    with torch.no_grad():
+        expected = plain(model)(**inputs).logits
+        assert (model(**inputs).logits - expected).abs().max() < 1e-5
+    assert expected.std(dim=0).min() > 5e-3  # the pairs differ
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("body", [3, 2])
+def test_a_students_heads_give_the_plain_backbones_logits(family, body, attention):
+    attention = "eager" if family == "deberta-v2" else attention
+    model = classifier(family, attn_implementation=attention)
+    student = MHSForSequenceClassification.from_backbone(model, body, 2)
+    with torch.no_grad():
+        expected = plain(model)(**batch()).logits
+        assert (student(**batch()).head_logits - expected[:, None]).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("family", ["electra", "bert", "roberta"])
+def test_a_mask_of_flash_attention_does_the_same(family):
+    layer = classifier(family).base_model.encoder.layer[-1]
+    hidden, mask = torch.randn(6, 11, 32, generator=torch.Generator().manual_seed(0)), batch()["attention_mask"]
+    added = torch.zeros(6, 1, 11, 11).masked_fill(mask[:, None, None] == 0, torch.finfo(torch.float32).min)
+    expected = layer(hidden, mask[:, None, None].bool())
+    assert torch.equal(layer(hidden, mask), expected)
+    torch.testing.assert_close(layer(hidden, added), expected)
+
+
+@pytest.mark.parametrize("family", ["electra", "bert", "roberta"])
+def test_the_feed_forward_of_the_last_layer_sees_one_token(family):
+    model, shapes = classifier(family), []
+    student = MHSForSequenceClassification.from_backbone(model, 2, 3)
+    for layer in [model.base_model.encoder.layer[-1], *(head.encoder.layer[-1] for head in student.heads)]:
+        layer.intermediate.register_forward_hook(lambda part, inputs, output: shapes.append(tuple(output.shape)))
+    with torch.no_grad():
+        model(**batch()), student(**batch())
+    assert shapes == [(6, 1, 48)] * 4
+
+
+@pytest.mark.parametrize("family", FAST)
+def test_without_dropout_gradients_are_those_of_the_plain_model(family):
+    none = dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob"), 0.0)
+    model = classifier(family, **none, classifier_dropout=0.0).train()
+
+    def gradients(model):
+        model(**batch()).logits.square().sum().backward()
+        return {name: weights.grad for name, weights in model.named_parameters()}
+
+    expected, ours = gradients(plain(model)), gradients(model)
+    largest = max(float(gradient.abs().max()) for gradient in expected.values())
+    for name, gradient in expected.items():  # that of a key's bias is nothing but rounding
+        own = torch.zeros_like(gradient) if ours[name] is None and "key.bias" in name else ours[name]
+        numpy.testing.assert_allclose(own, gradient, rtol=1e-3, atol=1e-5 * largest, err_msg=name)
+
+
+@pytest.mark.parametrize("place", ["hidden", "attention_probs"])
+def test_dropout_draws_from_the_same_distribution_as_in_the_plain_model(place):
+    rates = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "classifier_dropout": 0.0}
+    model = classifier("bert", **{**rates, f"{place}_dropout_prob": 0.3}, num_hidden_layers=1).train()
+    inputs = {name: values[:1].expand(4000, -1) for name, values in batch().items()}  # one pair, drawn for many times
+    with torch.no_grad():
+        expected, ours = plain(model)(**inputs).logits, model(**inputs).logits
+    error = (expected.var(0) / 4000 + ours.var(0) / 4000).sqrt()
+    assert ((expected.mean(0) - ours.mean(0)).abs() < 4 * error).all()
+    assert (ours.std(0) / expected.std(0) - 1).abs().max() < 0.1
+
+
+@pytest.mark.parametrize("family", FAST)
+def test_a_saved_model_opens_in_plain_transformers_with_its_logits(family, tmp_path):
+    model = classifier(family)
+    model.save_pretrained(tmp_path)
+    again = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
+    assert type(again) is type(model)
+    assert again.state_dict().keys() == model.state_dict().keys()
+    with torch.no_grad():
+        torch.testing.assert_close(again(**batch()).logits, model(**batch()).logits, atol=1e-5, rtol=0)
+
+
+def test_a_second_call_changes_nothing():
+    model = classifier("bert")
+    layer = model.base_model.encoder.layer[-1]
+    assert isinstance(layer, FirstTokenLayer)
+    assert first_token.reading(model).base_model.encoder.layer[-1] is layer
+
+
+class ReadsTheMean(type(classifier("bert"))):
+    """A classifier of its own kind: nothing is known of which tokens it reads."""
+
+
+def test_a_model_of_another_class_is_left_alone():
+    model = first_token.reading(ReadsTheMean(classifier("bert").config))
+    assert not any(isinstance(module, FirstTokenLayer) for module in model.modules())

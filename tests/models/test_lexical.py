@@ -1,0 +1,138 @@
+"""Facts about `as2lib.models.lexical`, on pairs written here and, where it is present, on the WikiQA test set."""
+
+import csv
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from datasets import Dataset
+
+from as2lib.metrics.ranking import summary
+from as2lib.models import lexical
+
+WIKIQA = Path(__file__).parents[2].parent / "shared" / "data" / "wikiqa" / "WikiQA-test.tsv"
+needs_wikiqa = pytest.mark.skipif(not WIKIQA.exists(), reason="WikiQA is not here")
+
+
+def make_pairs(question_id, question=None, answer=None, label=None):
+    n = len(question_id)
+    return Dataset.from_dict(
+        {
+            "question_id": list(question_id),
+            "question": question or ["what"] * n,
+            "answer": answer or ["that"] * n,
+            "label": label or [0] * n,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def wikiqa():
+    names = {"QuestionID": "question_id", "Question": "question", "Sentence": "answer", "Label": "label"}
+    table = pd.read_csv(WIKIQA, sep="\t", quoting=csv.QUOTE_NONE, usecols=list(names))
+    return Dataset.from_pandas(table.rename(columns=names), preserve_index=False)
+
+
+@needs_wikiqa
+@pytest.mark.parametrize(
+    ("ranker", "figures"),
+    [
+        (lexical.reciprocal_rank, [46.09, 64.21, 64.27]),
+        (lexical.word_overlap, [32.51, 51.08, 51.33]),
+        (lexical.overlap_then_rank, [56.38, 68.43, 69.57]),
+    ],
+)
+def test_baselines_get_their_known_figures_on_wikiqa(wikiqa, ranker, figures):
+    found = summary(wikiqa["question_id"], wikiqa["label"], ranker(wikiqa))
+    assert found["questions"] == 243
+    assert [round(100 * found[name], 2) for name in ("P@1", "MAP", "MRR")] == figures
+
+
+def test_overlap_counts_distinct_lower_cased_tokens():
+    pairs = make_pairs(
+        "aaaa",
+        question=["Who built the Tower of the North?"] * 4,
+        answer=["The tower, the TOWER!", "It isn't known", "", "Who built the tower of the North ?"],
+    )
+    np.testing.assert_array_equal(lexical.word_overlap(pairs), [2, 0, 0, 7])
+
+
+def test_bm25_is_its_formula_worked_by_hand():
+    pairs = make_pairs("aaa", question=["red red boat"] * 3, answer=["red car", "a red red boat now", "green"])
+    # N 3, mean length 8 / 3; df of red 2, of boat 1
+    red, boat = np.log(1 + 1.5 / 2.5), np.log(1 + 2.5 / 1.5)
+    norm_2, norm_5 = (1.2 * (0.25 + 0.75 * length / (8 / 3)) for length in (2, 5))
+    first = 2 * red * 2.2 / (1 + norm_2)
+    second = 2 * red * 2 * 2.2 / (2 + norm_5) + boat * 2.2 / (1 + norm_5)
+    np.testing.assert_allclose(lexical.bm25(pairs), [first, second, 0], rtol=1e-12)
+
+
+def test_bm25_counts_over_the_collection_that_it_is_given_and_k1_0_counts_a_word_once():
+    pairs = make_pairs("aa", question=["red boat"] * 2, answer=["red red red", "boat"])
+    rare_boat = lexical.bm25(pairs, ["red"] * 9 + ["boat"])
+    assert rare_boat[1] > rare_boat[0]
+    once = lexical.bm25(pairs, ["red", "boat"], k1=0)
+    assert once[0] == once[1]
+    with pytest.raises(ValueError, match="collection: expected at least one text"):
+        lexical.bm25(pairs, [])
+    with pytest.raises(ValueError, match="b in"):
+        lexical.bm25(pairs, b=2)
+
+
+def test_reciprocal_rank_counts_positions_within_the_question():
+    np.testing.assert_array_equal(lexical.reciprocal_rank(make_pairs("bbbaa")), [1, 1 / 2, 1 / 3, 1, 1 / 2])
+
+
+def test_the_original_order_decides_between_equal_overlaps_only():
+    answers = ["none", "red", "red", "red car"]
+    pairs = make_pairs("aaaa", question=["a red car"] * 4, answer=answers)
+    scores = lexical.overlap_then_rank(pairs)
+    assert np.argsort(-scores).tolist() == [3, 1, 2, 0]
+    np.testing.assert_array_equal(np.floor(scores), lexical.word_overlap(pairs))
+
+
+def test_no_candidates_of_a_long_question_are_tied():
+    scores = lexical.overlap_then_rank(make_pairs("a" * 5000, question=["one two"] * 5000, answer=["one two"] * 5000))
+    assert (np.diff(scores) < 0).all()
+
+
+@pytest.mark.parametrize("ranker", [lexical.reciprocal_rank, lexical.overlap_then_rank])
+def test_scattered_rows_are_refused_where_order_means_something(ranker):
+    with pytest.raises(ValueError, match="must stand together; row 3 returns to question 'a'"):
+        ranker(make_pairs("aabab"))
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(ValueError, match="with column label; got question_id, question, answer"):
+        lexical.expected_random(make_pairs("a").remove_columns("label"))
+
+
+@pytest.mark.parametrize("labels", [(1,), (0, 1), (1, 1), (0, 0, 1), (0, 1, 1), (0, 0, 0, 0, 1), (0, 1, 0, 1, 1)])
+def test_chance_equals_the_mean_over_every_order(labels):
+    n = len(labels)
+    orders = [summary(["q"] * n, labels, order) for order in permutations(range(n))]
+    expected = lexical.expected_random(make_pairs("q" * n, label=list(labels)))
+    for name, value in pd.DataFrame(orders).mean().items():
+        assert expected[name] == pytest.approx(value, abs=1e-12)
+
+
+def test_chance_in_a_long_question_worked_by_hand():
+    # one correct among n: P@1 1/n, AP = RR = H(n) / n, nDCG = sum over ten ranks of 1 / log2(1 + r) / n
+    found = lexical.expected_random(make_pairs("q" * 400, label=[1] + [0] * 399))
+    harmonic = sum(1 / rank for rank in range(1, 401))
+    gains = sum(1 / np.log2(1 + rank) for rank in range(1, 11))
+    expected = {"P@1": 1 / 400, "MAP": harmonic / 400, "MRR": harmonic / 400, "nDCG@10": gains / 400, "questions": 1}
+    assert found == pytest.approx(expected)
+
+
+def test_policies_say_which_questions_chance_is_averaged_over():
+    pairs = make_pairs("abbc", label=[0, 0, 1, 1])
+    p_at_1 = {policy: lexical.expected_random(pairs, policy)["P@1"] for policy in ("answered", "mixed", "all")}
+    assert p_at_1 == {"answered": 0.75, "mixed": 0.5, "all": 0.5}
+    assert lexical.expected_random(pairs, "all")["questions"] == 3
+    with pytest.raises(ValueError, match="questions must be one of"):
+        lexical.expected_random(pairs, "clean")
+    with pytest.raises(ValueError, match="expected at least one question"):
+        lexical.expected_random(make_pairs("a"))

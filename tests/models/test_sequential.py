@@ -1,0 +1,119 @@
+import numpy
+import pytest
+import torch
+from datasets import Dataset
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from as2lib.metrics import cost, pruning
+from as2lib.metrics.cascade import replay
+from as2lib.models import lexical
+from as2lib.models.sequential import SequentialReranker, falling_scores
+
+
+def reading(*columns):
+    """A reranker whose scorers each read a column of the batch."""
+    return SequentialReranker([lambda batch, name=name: batch[name] for name in columns])
+
+
+def test_the_rule_worked_by_hand_where_those_dropped_later_stand_before_those_dropped_earlier():
+    scores = {"cheap": [0.9, 0.1, 0.5, 0.7, 0.3], "dear": [0.2, 0.99, 0.8, 0.6, 0.95]}
+    ranking = reading("cheap", "dear").rank(scores, 0.4)  # drops floor(0.4 · 5) = 2: candidates 4 and 1
+    assert ranking.order.tolist() == [2, 3, 0, 4, 1]
+    assert ranking.stage_scores.tolist() == [0.2, 0.1, 0.8, 0.6, 0.3]
+    assert ranking.stages.tolist() == [1, 0, 1, 1, 0]
+    # 0.2 is the lowest that was kept: 0.3 and 0.1, which fell before, go 0.1 down together, and the gap
+    assert ranking.scores.tolist() == pytest.approx([0.2, -1e-6, 0.8, 0.6, 0.2 - 1e-6], abs=1e-12)
+    assert ranking.survivors == (5, 3)
+    scores = {"a": [4, 3, 2, 1], "b": [1, 2, 9, 9], "c": [5, 5, 5, 5]}
+    assert reading("a", "b", "c").rank(scores, [0.25, 0.4]).order.tolist() == [1, 2, 0, 3]
+
+
+def test_equal_scores_keep_their_order_and_the_later_falls():
+    ranking = reading("a", "b").rank({"a": [1.0] * 6, "b": [2.0] * 6}, 0.5)
+    assert ranking.order.tolist() == [0, 1, 2, 3, 4, 5]
+    assert ranking.survivors == (6, 3)
+    assert reading("a", "b").rank({"a": [1, 1, 1, 1], "b": [0, 0, 7, 7]}, 0.5).order.tolist() == [0, 1, 2, 3]
+
+
+def test_each_scorer_is_called_once_with_what_is_left():
+    seen = []
+
+    def scorer(candidates):
+        seen.append(list(candidates))
+        return [len(text) for text in candidates]
+
+    ranking = SequentialReranker([scorer, scorer]).rank(["a", "bbb", "cc", "dddd"], 0.5)
+    assert seen == [["a", "bbb", "cc", "dddd"], ["bbb", "dddd"]]
+    assert ranking.order.tolist() == [3, 1, 2, 0]
+    pairs = Dataset.from_dict({"question": ["b a"] * 3, "answer": ["a", "a b", "c"]})
+    assert SequentialReranker([lexical.word_overlap, lambda left: [-len(left)] * 2]).rank(pairs, 0.4).survivors == (
+        3,
+        2,
+    )
+
+
+def test_questions_are_pruned_each_on_its_own_in_first_seen_order():
+    scores = {"a": torch.tensor([1.0, 5.0, 2.0, 6.0, 3.0, 4.0]), "b": torch.arange(6.0)}
+    first, second = reading("a", "b").rank(scores, 0.5, torch.tensor([8, 2, 8, 2, 8, 2]))
+    assert first.order.tolist() == [2, 1, 0]  # rows 0, 2, 4: the first falls
+    assert second.order.tolist() == [1, 0, 2]  # rows 1, 3, 5: the last falls
+    assert first.survivors == second.survivors == (3, 2)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_order_is_that_of_a_naive_loop_and_the_replay_of_stored_scores_agrees(data):
+    stages = data.draw(st.integers(1, 4))
+    question = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=25))
+    values = st.lists(st.integers(0, 3), min_size=len(question), max_size=len(question))  # many ties
+    columns = {str(i): data.draw(values) for i in range(stages)}
+    alpha = data.draw(st.lists(st.floats(0, 0.99), min_size=stages - 1, max_size=stages - 1))
+    rankings = reading(*columns).rank(columns, alpha, question)
+    found = replay(question, numpy.array(list(columns.values())).T, alpha)
+    for name, ranking in zip(dict.fromkeys(question), rankings, strict=True):
+        own = [row for row, other in enumerate(question) if other == name]
+        alive, fallen = list(range(len(own))), []
+        for stage in range(stages):
+            alive.sort(key=lambda i, stage=stage, own=own: (-columns[str(stage)][own[i]], i))
+            stay = len(alive) - pruning.dropped(len(alive), alpha[stage]) if stage < stages - 1 else len(alive)
+            alive, fallen = alive[:stay], alive[stay:] + fallen
+        assert ranking.order.tolist() == alive + fallen
+        assert found.position[own][ranking.order.numpy()].tolist() == list(range(len(own)))
+        assert ranking.survivors == tuple(int((found.last[own] >= stage).sum()) for stage in range(stages))
+        assert ranking.survivors == tuple(cost.survivors(stages, alpha, len(own)))
+        falling, by_stage = ranking.scores[ranking.order], ranking.stages[ranking.order]
+        assert (falling.diff() <= 0).all()
+        assert (falling.diff()[by_stage.diff() < 0] < 0).all()  # a dropped candidate is below every kept one
+        last = ranking.stages == stages - 1
+        assert torch.equal(ranking.scores[last], ranking.stage_scores[last])
+
+
+def test_scores_that_fall_already_are_left_as_they_are():
+    scores, stages = numpy.array([5.0, 4.0, 1.0, 0.5]), numpy.array([1, 1, 0, 0])
+    assert falling_scores(scores, stages, numpy.zeros(4, int)).tolist() == scores.tolist()
+
+
+def test_each_question_is_shifted_by_itself():
+    scores, stages, question = [0.0, 3.0, 0.0, -3.0], numpy.array([1, 0, 1, 0]), [0, 0, 1, 1]
+    falling = falling_scores(scores, stages, question)
+    assert falling[1] < falling[0] == 0
+    assert falling[3] == -3
+
+
+@pytest.mark.parametrize(
+    ("candidates", "alpha", "expected"), [(100, 0.29, 29), (10, 0.3, 3), (128, 0.3, 38), (2, 0.3, 0)]
+)
+def test_the_floor_is_of_the_product_as_written(candidates, alpha, expected):
+    assert pruning.dropped(candidates, alpha) == expected
+
+
+def test_wrong_input_is_refused_in_a_line():
+    with pytest.raises(ValueError, match="scorers: expected at least one"):
+        SequentialReranker([])
+    with pytest.raises(ValueError, match="at least one candidate"):
+        reading("a").rank({"a": []}, 0.3)
+    with pytest.raises(ValueError, match="stage 0: expected 2 finite scores"):
+        reading("a").rank({"a": [1.0, float("nan")]}, 0)
+    with pytest.raises(ValueError, match=r"alpha: expected a share in \[0, 1\).*got 1"):
+        reading("a").rank({"a": [1.0]}, 1)

@@ -1,0 +1,140 @@
+from types import SimpleNamespace
+
+import numpy
+import pandas
+import pytest
+
+from as2lib.papers.cerberus import analyses
+from as2lib.papers.cerberus.analyses import Seed
+
+CONTROLS = ["base/electra", "lexical/overlap_then_rank"]
+
+
+def stored(**columns):
+    table = pandas.DataFrame({"question_id": ["q"] * 3 + ["r"] * 3, "label": [1, 0, 0, 0, 1, 0], **columns})
+    return SimpleNamespace(scores=lambda split="test": table, run=SimpleNamespace(seed=0))
+
+
+# ---------------------------------------------------------------- heads
+
+
+def test_heads_that_agree_disagree_nowhere_and_the_share_counts_questions_and_pairs_of_heads():
+    same = [0.9, 0.1, 0.2, 0.3, 0.8, 0.1]
+    other = [0.1, 0.9, 0.2, 0.3, 0.8, 0.1]  # another top candidate in one of the two questions
+    assert analyses.disagreement([stored(head_0=same, head_1=same, score=same)]) == 0
+    assert analyses.disagreement([stored(head_0=same, head_1=other, score=same)]) == 50
+    assert analyses.disagreement([stored(head_0=same, head_1=same, head_2=other, score=same)]) == pytest.approx(100 / 3)
+
+
+def test_each_head_is_a_ranker_of_its_own():
+    right, wrong = [0.9, 0.1, 0.2, 0.3, 0.8, 0.1], [0.1, 0.9, 0.2, 0.8, 0.3, 0.1]
+    table = analyses.heads([stored(head_0=right, head_1=wrong, score=right)], ["a", "b"])
+    assert table["P@1"].to_dict() == {"a": 100, "b": 0, "combined": 100}
+
+
+def test_one_sure_head_outweighs_two_in_the_mean_of_logits_and_not_of_probabilities():
+    heads = {"head_0": [0.999999, 0.5, 0.1], "head_1": [0.4, 0.7, 0.1], "head_2": [0.4, 0.7, 0.1]}
+    table = pandas.DataFrame({"question_id": ["q"] * 3, "label": [1, 0, 0], "score": [0.6, 0.63, 0.1], **heads})
+    combined = analyses.combined_heads([SimpleNamespace(scores=lambda: table)])
+    assert combined["P@1"].to_dict() == {"probability": 0, "logit": 100}
+
+
+def test_confidence_counts_the_scores_near_zero_and_one():
+    table = pandas.DataFrame({"score": [0.01, 0.02, 0.5, 0.99]})
+    sure = analyses.confidence({"teacher/a": [table], "teacher/b": [table.assign(score=0.5)]})
+    assert sure.loc["teacher/a"].tolist() == [50, 25, 75]
+    assert sure.loc["teacher/b"].tolist() == [0, 0, 0]
+
+
+# ---------------------------------------------------------------- heads and teachers
+
+
+def seed(heads, teachers, label, question):
+    index = pandas.MultiIndex.from_arrays([question, range(len(question))], names=["question_id", "position"])
+    names = ["teacher/electra", "teacher/roberta", "teacher/albert"]
+    frames = [
+        pandas.DataFrame(dict(zip(columns, values, strict=True)), index)
+        for columns, values in (([*analyses.HEADS, *CONTROLS], [*heads, *heads[:2]]), (names, teachers))
+    ]
+    rankers = frames[0][[*CONTROLS]].assign(**{analyses.STUDENT: heads[0]})[[analyses.STUDENT, *CONTROLS]]
+    return Seed(0, *frames, rankers, pandas.Series(label, index), index.get_level_values("question_id"))
+
+
+def drawn(copies=False, questions=30, seed_=0):
+    """Three teachers at random, and heads that copy them, or are as random."""
+    generator = numpy.random.default_rng(seed_)
+    question = numpy.repeat(numpy.arange(questions), 4)
+    label = numpy.tile([1, 0, 0, 0], questions)
+    teachers = [generator.random(len(question)) + 0.3 * label for _ in range(3)]
+    heads = teachers if copies else [generator.random(len(question)) for _ in range(3)]
+    return seed(heads, teachers, label, question)
+
+
+def test_a_head_that_copies_its_teacher_resembles_it_and_one_that_does_not_none():
+    own = analyses.own_teacher(analyses.agreements([drawn(copies=True)]))
+    assert (own["own"] == 1).all()
+    assert (own["first"] == 3).all()
+    test = analyses.own_teacher_test([drawn(copies=True)]).iloc[0]
+    assert test["low"] > 0
+    test = analyses.own_teacher_test([drawn(copies=False)]).iloc[0]
+    assert test["low"] < 0 < test["high"]
+
+
+def test_figure_3_names_the_teacher_with_the_largest_share_beside_the_published_one():
+    shared = analyses.agreements([drawn(copies=True)])["shared"]
+    table = analyses.figure3(shared)
+    assert table["agrees most with"].iloc[:3].tolist() == ["teacher/electra", "teacher/roberta", "teacher/albert"]
+    assert table["published"].iloc[:3].tolist() == ["teacher/electra"] * 3
+    assert table["published"].iloc[3:].isna().all()  # of the controls
+
+
+def test_every_question_falls_in_one_case_and_the_rest_of_the_papers_243_is_what_remains():
+    cases = analyses.majorities([drawn(), drawn(seed_=1)])
+    assert cases["questions"].sum() == 30
+    assert cases["mhs/3h1"].sum() == pytest.approx(100)
+    assert cases["published questions"].tolist() == [197, 17, 1, 28]
+    assert cases["published"].sum() == pytest.approx(100)
+    right = analyses.teachers_right([drawn(), drawn(seed_=1)])
+    assert right.to_numpy().sum() == 30
+
+
+def test_overridden_questions_come_with_the_surest_teacher_first():
+    table = analyses.overridden([drawn(), drawn(seed_=1)])
+    assert table["surest"].is_monotonic_decreasing
+    assert (table["teachers right"] <= 1).all()
+    by_case = analyses.confidence_by_case([drawn(), drawn(seed_=1)])
+    assert by_case["questions"].sum() == 60
+    assert by_case.loc[analyses.CASES["overrides"], "surest"] == pytest.approx(table["surest"].mean())
+
+
+# ---------------------------------------------------------------- the paper's tests
+
+
+def scores_of(values):
+    frames = [
+        pandas.DataFrame({"system": name, "seed": 0, "question_id": range(len(each)), "AP": each, "P@1": each})
+        for name, each in values.items()
+    ]
+    return pandas.concat(frames)
+
+
+def test_a_ranker_that_is_worse_on_every_question_is_correlated_all_the_same():
+    generator = numpy.random.default_rng(0)
+    good = 0.3 + 0.7 * generator.random(60)
+    table = analyses.papers_tests(
+        scores_of({"a": good, "b": good - 0.2, "c": generator.random(60)}), [("a", "b"), ("a", "c")]
+    )
+    assert table.loc[("a", "b"), "Spearman"] == pytest.approx(1)
+    assert table.loc[("a", "b"), ["Spearman p", "Wilcoxon p"]].max() < 0.001
+    assert table.loc[("a", "b"), "effect"] == 1
+
+
+def test_holm_corrects_the_headline_over_its_own_pairs():
+    generator = numpy.random.default_rng(1)
+    scores = scores_of({name: generator.random(40) for name in "abc"})
+    published = pandas.DataFrame({"MAP": [61.0, 60.0, 60.0]}, ["a", "b", "c"])
+    table = analyses.headline(scores, [("a", "b"), ("a", "c")], published)
+    assert table["p Holm"].max() <= min(1, 2 * table["p"].max())
+    assert (table["p Holm"] >= table["p"]).all()
+    needed = analyses.questions_needed(scores, table)
+    assert needed[("a", "b")] > 40  # two random rankers, and one point of MAP

@@ -1,0 +1,55 @@
+"""CERBERUS's notebooks over invented scores: they run, and what they record is what findings will read."""
+
+import pytest
+
+from as2lib.papers.cerberus import systems
+from tests.papers.conftest import recorded, run_notebook
+
+NAMES = [
+    "01_data",
+    "02_teachers",
+    "03_distillation",
+    "04_mhs_configs",
+    "05_latency",
+    "06_head_teacher_agreement",
+    "07_significance",
+]
+
+
+@pytest.fixture
+def no_clock(monkeypatch):
+    """Rows of the tables at their true sizes are not timed."""
+
+    def times(settings, rows=()):
+        where = {"batch": 1, "tokens": settings.tokens, "device": "cpu", "threads": 1}
+        return {row: {"seconds": [1.0, 1.2], **where} for row in rows or settings.rows}
+
+    monkeypatch.setattr("as2lib.papers.cerberus.true_sizes.measure", times)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_shows_and_records_its_tables(invented, root, no_clock, name):
+    run_notebook(name)
+    numbers = recorded(root, name[:2])
+    assert numbers
+    assert list((root / "reports" / "tiny" / "tables").glob(f"{name[:2]}_table_*.csv"))
+
+
+@pytest.mark.parametrize("name", NAMES[1:4] + NAMES[6:])
+def test_a_study_that_transfers_nothing_and_leaves_rows_out_has_the_same_notebooks(invented, root, no_clock, name):
+    kept = {"mhs/3h1", "teacher/electra", "base/electra", "kd/electra"}
+    left_out = {row.run: [] for row in systems.systems(invented) if row.run not in kept and row.group != "trivial"}
+    left_out = {run: seeds for run, seeds in left_out.items() if not run.startswith(("direct/", "teacher/"))}
+    nothing = {"data.transfer": None, "fit.transfer": None, "fit.direct": None}
+    run_notebook(name, overrides={"rows": left_out, **nothing})
+    assert (root / "reports").exists()
+
+
+def test_a_reader_who_changes_a_pair_gets_another_table(invented, root):
+    space = run_notebook("03_distillation")
+    pairs = [("kd/electra", "mhs/3h1")]
+    table = space["results"].compare(space["scores"], pairs, space["published"])
+    assert table.loc[pairs[0], "difference"] == pytest.approx(
+        -space["tests"].loc[("mhs/3h1", "kd/electra"), "difference"]
+    )
+    assert recorded(root, "03")["mhs/3h1 − kd/electra"]["difference"] == pytest.approx(-table["difference"].iloc[0])

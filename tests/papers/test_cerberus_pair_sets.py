@@ -1,0 +1,76 @@
+import pytest
+from datasets import Dataset
+
+from as2lib import Study
+from as2lib.papers.cerberus import pair_sets
+
+ROWS = [
+    ("q1", "who is it", "it is Ada", 1),
+    ("q1", "who is it", "it is not", 0),
+    ("q2", "where", "here", 1),
+    ("q2", "where", "there and here", 1),
+    ("q3", "when was that then", "never", 0),
+]
+
+
+def pairs(rows=ROWS):
+    columns = zip(*rows, strict=True)
+    return Dataset.from_dict(dict(zip(("question_id", "question", "answer", "label"), map(list, columns), strict=True)))
+
+
+def test_statistics_under_each_policy_are_those_counted_by_hand():
+    table = pair_sets.statistics(pairs())
+    assert table["questions"].to_dict() == {"all": 3, "mixed": 1, "answered": 2}
+    assert table["pairs"].to_dict() == {"all": 5, "mixed": 2, "answered": 4}
+    assert table.loc["answered", ["correct", "candidates a question", "two or more correct"]].tolist() == [3, 2, 1]
+    assert table.loc["all", "words a question"] == (3 + 3 + 1 + 1 + 4) / 5
+    assert table.loc["answered", "words a candidate"] == (3 + 3 + 1 + 3) / 4
+
+
+def test_pairs_without_texts_have_counts_and_no_words():
+    bare = pairs().select_columns(["question_id", "label"])
+    assert "words a question" not in pair_sets.statistics(bare)
+    assert pair_sets.statistics(bare)["pairs"].equals(pair_sets.statistics(pairs())["pairs"])
+    assert not pair_sets.has_texts(bare)
+
+
+def test_the_share_of_correct_candidates_by_place_counts_answered_questions():
+    table = pair_sets.correct_by_position(pairs())
+    assert table.to_dict("list") == {"position": [1, 2], "correct": [100, 50]}
+
+
+def test_shared_texts_are_counted_once_each():
+    other = pairs([("x", "where", "here", 1), ("x", "where", "here", 0), ("y", "why", "it is Ada", 1)])
+    shared = pair_sets.leakage({"train": pairs(), "test": other})
+    assert shared.loc["test", ["also in", "questions", "sentences"]].tolist() == ["train", 1, 2]
+    assert shared.loc["test", "questions %"] == 50
+    assert pair_sets.questions_elsewhere({"train": pairs(), "test": other}, "test") == (1, 2)
+
+
+def test_a_study_without_texts_or_scores_of_a_set_leaves_it_out(root):
+    study = Study.load("tiny")
+    (root / "transfer-dev.tsv").unlink()
+    study.store.find = lambda name, model=False: None
+    assert list(pair_sets.of_study(study)) == [
+        "target train",
+        "target dev",
+        "transfer train",
+        "transfer test",
+        "target test",
+    ]
+
+
+def test_the_papers_sums_stand_beside_each_other(root):
+    whole = pair_sets.totals(pair_sets.papers_sets(Study.load("tiny")))
+    wikiqa = whole.loc["WikiQA"].set_index("counted")
+    assert wikiqa.loc["CERBERUS Table 1, summed"].tolist() == [873 + 126 + 243, 8672 + 1130 + 2351]
+    assert wikiqa.loc["CERBERUS, appendix"].tolist() == [1231, 12139]
+
+
+@pytest.mark.parametrize(
+    ("part", "beside"),
+    [("wikiqa:test", "WikiQA"), ("selqa:test", "ASNQ"), ("asnq:test", "ASNQ"), ("mine.tsv", "WikiQA")],
+)
+def test_published_numbers_of_the_targets_set_stand_beside_a_study(root, part, beside):
+    study = Study.load("tiny", {"data.target.test": part})
+    assert pair_sets.published_set(study) == beside

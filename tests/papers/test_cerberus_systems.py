@@ -1,0 +1,127 @@
+import pytest
+
+from as2lib import Study
+from as2lib.papers.building import FAMILIES
+from as2lib.papers.cerberus import systems
+from as2lib.study import results
+from as2lib.study.run import plan
+
+
+@pytest.fixture
+def study(root):
+    return Study.load("tiny")
+
+
+def parents(study, name, role="teachers"):
+    return [run.name for run in study.plan[name].parents[role]]
+
+
+# ---------------------------------------------------------------- the rows of the tables
+
+
+@pytest.mark.parametrize("table", ["table2", "table3"])
+def test_every_published_row_is_a_system_in_the_papers_order(study, table):
+    published = [*results.published("cerberus", table).index]
+    ours = [row.run for row in getattr(systems, table)(study)]
+    assert [run for run in ours if run in published] == published
+
+
+def test_no_two_systems_share_a_name_or_a_label(study):
+    rows = systems.systems(study)
+    assert len({row.run for row in rows}) == len({row.label for row in rows}) == len(rows)
+
+
+def test_head_i_learns_from_teacher_i_in_turn_where_there_are_more_heads(study):
+    names = [f"teacher/{family}/seed-1" for family in FAMILIES]
+    assert parents(study, "mhs/3h1/seed-1") == names
+    five = systems.mhs(study, "mhs/5h1", 1, heads=5)
+    assert [run.name for run in five.parents["teachers"]] == [*names, *names[:2]]
+    assert five.spec["mhs"] == {"body": 3, "heads": 5, "combine": "probability"}
+
+
+def test_deeper_heads_leave_fewer_layers_to_the_body(study):
+    assert study.plan["mhs/3h2/seed-0"].spec["mhs"]["body"] == 2
+    assert systems.head_depths(study) == [1, 2]
+    assert systems.stands_for(study) == {"mhs/3h1": "mhs/3h1", "mhs/3h2": "mhs/3h6"}
+
+
+def test_hydra_learns_from_base_models_that_differ_by_seed_more_of_them_where_the_study_has_few(study):
+    alike = ["base/electra/seed-0", "base/electra/seed-1", "hydra-teacher/electra/seed-2"]
+    assert parents(study, "hydra/3h1/seed-0") == parents(study, "hydra/3h1/seed-1") == alike
+
+
+def test_distillation_starts_where_the_untaught_base_does(study):
+    for name in ("kd/electra/seed-0", "mhs/3h1/seed-0", "kd/electra-from-albert/seed-0", "base/electra/seed-0"):
+        assert parents(study, name, "start") == ["transfer/electra-base/seed-0"]
+        assert study.plan[name].data == study.plan["base/electra/seed-0"].data
+
+
+def test_heads_that_would_stay_equal_are_perturbed_and_no_others(study):
+    perturbed = {name.split("/seed")[0] for name, run in study.plan.items() if "perturb" in run.spec.get("mhs", {})}
+    assert perturbed == {"mhs/3h1-no-teacher", "mhs/3h1-one-teacher"}
+    assert "teachers" not in study.plan["mhs/3h1-no-teacher/seed-0"].parents
+    assert parents(study, "mhs/3h1-one-teacher/seed-0") == ["teacher/electra/seed-0"] * 3
+
+
+def test_ensembles_tune_their_weights_and_the_teachers_are_a_plain_mean(study):
+    assert study.plan["ensemble/teachers/seed-0"].spec == {"combine": "mean"}
+    assert study.plan["ensemble/distilled/seed-0"].spec["combine"] == "weighted"
+    members = ["kd/electra/seed-0", "kd/electra-from-roberta/seed-0", "kd/electra-from-albert/seed-0"]
+    assert parents(study, "ensemble/distilled/seed-0", "members") == members
+
+
+def test_teachers_of_three_kinds_are_calibrated_and_else_the_student_is_its_twin(study):
+    assert parents(study, "mhs/3h1-of-kinds/seed-0") == [
+        "teacher/electra/seed-0",
+        "ca/birnn/seed-0",
+        "cosinet/birnn/seed-0",
+    ]
+    for ours, twin in systems.twins_of_kinds(study):
+        one, other = study.plan[f"{ours}/seed-0"], study.plan[f"{twin}/seed-0"]
+        assert one.spec == {**other.spec, "calibration": "platt"}
+        assert parents(study, one.name, "start") == parents(study, other.name, "start")
+
+
+def test_groups_of_fits_are_few_and_do_not_wait_for_each_other_in_a_circle(study):
+    runs = plan(systems.systems(study)).values()
+    before = {run.group: set() for run in runs}
+    for run in runs:
+        before[run.group] |= {one.group for one in run.ancestors()} - {run.group}
+    assert len(before) <= 9
+    done = []
+    while len(done) < len(before):
+        ready = [group for group in before if group not in done and before[group] <= set(done)]
+        assert ready, before
+        done += ready
+
+
+# ---------------------------------------------------------------- what a study leaves out
+
+
+def test_a_study_that_transfers_nothing_starts_from_the_encoders_and_has_no_rows_without_transfer(root):
+    nothing = {"data.transfer": None, "fit.transfer": None, "fit.direct": None}
+    study = Study.load("tiny", nothing)
+    assert systems.direct(study) == []
+    assert "start" not in study.plan["mhs/3h1/seed-0"].parents
+    assert not [name for name in study.plan if name.startswith("transfer/")]
+
+
+def test_rows_say_which_seeds_a_system_has_and_which_are_not_run(root):
+    study = Study.load("tiny", {"rows": {"hydra/3h1": [], "mhs/3h1": [1]}})
+    rows = {row.run: row for row in systems.table2(study)}
+    assert rows["hydra/3h1"].seeds == ()
+    assert rows["mhs/3h1"].seeds == (1,)
+    assert "hydra/3h1/seed-0" not in study.plan
+    headline = systems.run_here(study, systems.HEADLINE)
+    assert headline == [pair for pair in systems.HEADLINE if "hydra/3h1" not in pair]
+
+
+def test_a_grid_is_searched_with_the_first_seed_and_every_seed_takes_what_was_picked(root):
+    study = Study.load("tiny", {"grid": {"alpha": [0.1, 0.9], "learning_rate": [1e-3, 1e-4]}})
+    select = study.plan["select/kd/electra"]
+    assert {run.name for run in select.parents["members"]} == {f"grid/kd/electra/{i}" for i in range(4)}
+    for seed in study.seeds:
+        assert parents(study, f"kd/electra/seed-{seed}", "settings") == ["select/kd/electra"]
+    trial = study.plan["grid/kd/electra/3"]
+    assert (trial.spec["alpha"], trial.spec["training"]["learning_rate"], trial.seed) == (0.9, 1e-4, 0)
+    assert len(study.plan["select/base/electra"].parents["members"]) == 2  # no alpha without a teacher

@@ -1,0 +1,107 @@
+import pytest
+import torch
+
+from as2lib.papers.cerberus import true_sizes
+from as2lib.study import results
+from as2lib.study.params import Latency
+
+TOKENS = 128
+
+
+@pytest.mark.parametrize(
+    ("row", "vocabulary", "positions", "types", "units", "layers"),
+    [
+        ("base/electra", 30522, 512, 2, 768, 12),
+        ("teacher/electra", 30522, 512, 2, 1024, 24),
+        ("base/roberta", 50265, 514, 1, 768, 12),
+        ("teacher/roberta", 50265, 514, 1, 1024, 24),
+    ],
+)
+def test_encoders_have_the_parameters_worked_by_hand(row, vocabulary, positions, types, units, layers):
+    embeddings = (vocabulary + positions + types) * units + 2 * units
+    layer = 12 * units**2 + 13 * units  # four projections, two dense layers of 4 d, their biases, two normalisations
+    classifier = units**2 + units + 2 * units + 2
+    assert true_sizes.parameters(row) == embeddings + layers * layer + classifier
+
+
+@pytest.mark.parametrize(("row", "units"), [("base/albert", 768), ("teacher/albert", 4096)])
+def test_albert_has_one_layer_and_narrow_embeddings(row, units):
+    embeddings = (30000 + 512 + 2) * 128 + 2 * 128 + 128 * units + units
+    pooler, classifier = units**2 + units, 2 * units + 2
+    assert true_sizes.parameters(row) == embeddings + 12 * units**2 + 13 * units + pooler + classifier
+
+
+@pytest.mark.parametrize("row", results.published("cerberus", "table4").index)
+def test_shapes_of_table_4_have_the_published_parameters_within_four_million(row):
+    published = results.published("cerberus", "table4").loc[row, ("parameters_M", "")]
+    assert true_sizes.parameters(row) / 1e6 == pytest.approx(published, abs=4)
+
+
+def test_an_ensemble_costs_its_members():
+    families = ("albert", "roberta", "electra")
+    assert true_sizes.parameters("ensemble/base") == sum(true_sizes.parameters(f"base/{f}") for f in families)
+    assert true_sizes.operations("ensemble/distilled", TOKENS) == 3 * true_sizes.operations("base/electra", TOKENS)
+
+
+def test_three_heads_of_one_layer_cost_next_to_nothing_where_each_computes_one_token():
+    table = true_sizes.counted("table5", TOKENS)
+    assert 1 < table.loc["mhs/3h1", "operations ×"] < 1.01
+    assert table.loc["mhs/3h1", "of every token ×"] == pytest.approx(14 / 12, abs=0.001)
+    assert table.loc["ensemble/distilled", "operations ×"] == pytest.approx(3)
+
+
+def test_operations_of_electra_base_are_those_worked_by_hand():
+    n, d, layers = TOKENS, 768, 12  # tokens, hidden units, layers; feed-forward 4 d
+    layer = 2 * n * 12 * d * d + 2 * 2 * n * n * d
+    whole = true_sizes.operations("base/electra", n, first_token=False)
+    assert whole == layers * layer + 2 * d * (d + 2)
+
+
+def test_published_times_in_microseconds_would_take_a_hundred_v100s():
+    speed = true_sizes.implied_speed(TOKENS)
+    assert speed["TFLOP/s if µs"].min() > 50 * 125
+    assert speed["TFLOP/s if ms"].max() < 125
+
+
+@pytest.mark.parametrize("row", ["teacher/bert", "lexical/word_overlap", "mhs"])
+def test_a_name_that_says_no_size_is_refused(row):
+    with pytest.raises(ValueError, match=f"such as teacher/electra or mhs/3h1, got '{row}'"):
+        true_sizes.members(row)
+
+
+def times(**seconds):
+    """What `measure` returns: row, a low line for its stroke → the seconds of its turns, in batches of two pairs."""
+    where = {"batch": 2, "tokens": TOKENS, "device": "cpu", "threads": 1}
+    return {row.replace("_", "/"): {"seconds": turns, **where} for row, turns in seconds.items()}
+
+
+def test_a_row_that_was_not_timed_has_no_time_and_a_busy_turn_does_not_count():
+    table = true_sizes.table5(times(base_electra=[1.0, 1.0, 3.0], mhs_3h1=[1.4, 1.5, 4.5]))
+    assert table.loc["mhs/3h1", ["ms a pair", "time ×", "time × ±"]].tolist() == [750, 1.5, pytest.approx(0.025)]
+    assert table.loc["mhs/3h1", "published ×"] == pytest.approx(2.6 / 2.0)
+    assert table.loc["teacher/albert", ["ms a pair", "time ×"]].isna().all()
+    assert table["operations ×"].notna().all()
+    alone = true_sizes.table5(times(mhs_3h1=[1.0, 1.0]))
+    assert alone["time ×"].isna().all()  # ELECTRA-BASE was not timed
+
+
+def test_rows_take_turns_and_leave_the_random_state(monkeypatch):
+    built = []
+
+    def build(row, device):
+        built.append(row)
+        return [torch.nn.Embedding(30000, 2)]
+
+    monkeypatch.setattr(true_sizes, "build_members", build)
+    monkeypatch.setattr(torch.nn.Embedding, "forward", lambda self, input_ids: input_ids)
+    state = torch.random.get_rng_state()
+    settings = Latency(batch=2, tokens=8, repeats=2, rows=["base/albert", "mhs/3h1"])
+    measured = true_sizes.measure(settings)
+    assert built == ["base/albert", "mhs/3h1"] * 2
+    assert [measured["mhs/3h1"][name] for name in ("batch", "tokens")] == [2, 8]
+    single = true_sizes.measure_single(settings)
+    assert list(single) == ["base/electra", "base/roberta", "mhs/3h1", "mhs/3h2", "mhs/3h4", "mhs/3h6"]
+    assert {time["batch"] for time in single.values()} == {1}
+    assert torch.equal(torch.random.get_rng_state(), state)
+    with pytest.raises(ValueError, match=r"latency.rows: expected some of base/albert.*; got mhs/9h9"):
+        true_sizes.measure(settings, ["mhs/9h9"])

@@ -1,0 +1,64 @@
+from types import SimpleNamespace
+
+import pandas
+import pytest
+
+from as2lib import Study
+from as2lib.papers import fidelity
+
+
+def row(published, computed, by="arithmetic", digits=0, tolerance=float("nan")):
+    return SimpleNamespace(published=published, computed=computed, by=by, digits=digits, tolerance=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("values", "state"),
+    [
+        (row(124, 124.4), fidelity.AGREES),
+        (row(124, 124.6), fidelity.DIFFERS),
+        (row(124, 124.6, by="parameters M"), fidelity.AGREES),  # a size within 1 %
+        (row(2.7, 2.84, digits=1), fidelity.DIFFERS),
+        (row(2.7, 2.84, digits=1, tolerance=10), fidelity.AGREES),
+        (row(-20, -16.7), fidelity.DIFFERS),
+        (row(1, float("nan")), fidelity.NOT_HERE),
+    ],
+)
+def test_a_number_agrees_within_its_last_digit_or_its_tolerance(values, state):
+    assert fidelity.state(values) == state
+
+
+@pytest.fixture
+def table(root):
+    study = Study.load("tiny")
+    study.store.find = lambda name, model=False: None
+    return fidelity.table(study)
+
+
+def test_every_number_is_computed_or_needs_a_set_that_is_not_here(table):
+    absent = table[table["state"] == fidelity.NOT_HERE]
+    assert absent["quantity"].str.contains("test|dev|train", regex=True).all()
+    assert table["computed"].notna().sum() + len(absent) == len(table)
+    assert fidelity.counts(table).to_numpy().sum() == len(table)
+
+
+def test_what_differs_stands_first_and_a_note_says_why(table):
+    differs = table["state"] == fidelity.DIFFERS
+    assert differs.iloc[: differs.sum()].all()
+    assert (table[differs]["note"] != "").all()
+
+
+def test_sizes_and_costs_of_the_papers_come_out(table):
+    computed = table.set_index("quantity")["computed"]
+    assert computed["CERBERUS B11 3H1: parameters (M)"] == pytest.approx(124.8, abs=0.1)
+    assert computed["CA: parameters (M)"] == pytest.approx(2.89, abs=0.005)
+    assert computed["CERBERUS has 64 % fewer parameters than RoBERTa-LARGE"] == pytest.approx(64.9, abs=0.1)
+    assert computed["cost of SR at alpha 0.3 (%)"] == pytest.approx(53.6, abs=0.1)
+
+
+def test_training_sets_that_no_run_scores_have_the_counts_of_their_published_pairs(root):
+    study = Study.load("tiny")
+    study.store.find = lambda name, model=False: None
+    assert fidelity.of_set(study, "wikiqa train answered | pairs") == 8672
+    assert fidelity.of_set(study, "wikiqa train answered | candidates a question") == pytest.approx(8672 / 873)
+    assert pandas.isna(fidelity.of_set(study, "wikiqa train answered | words a question"))
+    assert pandas.isna(fidelity.of_set(study, "selqa dev all | pairs"))

@@ -1,0 +1,162 @@
+from types import SimpleNamespace
+
+import numpy
+import pandas
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from as2lib.metrics.cascade import replay
+from as2lib.metrics.cost import cascade_cost
+from as2lib.metrics.ranking import per_question
+from as2lib.papers import costs
+from as2lib.papers.costs import Lengths, Work
+from as2lib.papers.frontier import (
+    BUDGETS,
+    Pipeline,
+    Stage,
+    budgets,
+    column,
+    on_front,
+    operations,
+    scores,
+    sequence,
+    shares,
+)
+
+WORDS = Lengths(4.0, 10.0)  # of a question, of a candidate
+
+
+# ---------------------------------------------------------------- what a ranker costs
+
+
+def test_cosinet_reads_a_question_once_and_compare_aggregate_with_each_candidate():
+    spec = {"type": "cosinet", "hidden": 3, "vectors": {"dimensions": 7}, "rank_rnn": None, "bidirectional": False}
+    a_word = 5 * (7 + 1) * 3
+    assert costs.without_transformer(spec, WORDS) == Work(a_word * 10 + 7 * 4 * 10, a_word * 4)
+    assert costs.without_transformer({**spec, "related": False}, WORDS) == Work(a_word * 10, a_word * 4)
+    birnn = costs.without_transformer({**spec, "rank_rnn": "rnn", "bidirectional": True}, WORDS)
+    assert birnn.candidate - Work(a_word * 10 + 7 * 4 * 10).candidate == 2 * 1.5 * (6 + 1.5)  # two directions of f / 2
+    work = costs.without_transformer({**spec, "type": "compare_aggregate", "rank_rnn": "lstm"}, WORDS)
+    assert work.question == 2 * 7 * 3 * 4
+    assert work.candidate == 2 * 7 * 3 * 10 + 3 * 3 * 40 + 15 * 9 * 14 + 4 * 6 * (2 * 15 + 6)
+
+
+def test_a_row_pays_each_stage_for_what_is_left_with_floors():
+    first, second = Stage("a", Work(1.0, 5.0)), Stage("b", Work(100.0))
+    sizes = numpy.array([3, 7])
+    assert operations(Pipeline("", "", (first, second), (4,)), sizes) == 5 + 5 + 100 * (3 + 4) / 2
+    assert operations(Pipeline("", "", (first, second), (0.5,)), sizes) == 5 + 5 + 100 * (2 + 4) / 2  # 1 and 3 fall
+
+
+def test_a_cascade_costs_what_its_formula_says():
+    exits, sizes = (2, 3, 6), numpy.array([5, 12, 40])
+    stages = tuple(Stage("ct", Work(10.0 * layers)) for layers in (2, 1, 3))
+    cost = operations(Pipeline("", "", stages, (0.3, 0.3)), sizes)
+    assert cost == pytest.approx(cascade_cost(6, exits, 0.3, sizes) * 60 * sizes.mean())
+
+
+# ---------------------------------------------------------------- rankers in a row
+
+
+def scored(seed=0, questions=6, stages=3):
+    generator = numpy.random.default_rng(seed)
+    question = pandas.Series(numpy.repeat(numpy.arange(questions), generator.integers(1, 7, questions)))
+    label = pandas.Series(generator.integers(0, 2, len(question)))
+    columns = [pandas.Series(generator.integers(0, 5, len(question)) / 4) for _ in range(stages)]  # with ties
+    return question, label, columns
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_row_that_keeps_all_ranks_as_its_last_ranker(seed):
+    question, label, columns = scored(seed)
+    score = sequence(question, columns, (100, 0.0))
+    expected = per_question(question, label, columns[-1], "all")
+    pandas.testing.assert_frame_equal(per_question(question, label, score, "all"), expected)
+
+
+def test_a_row_puts_what_the_first_ranker_drops_behind_in_its_order():
+    question = pandas.Series(["q"] * 4 + ["r"] * 2)
+    first, second = pandas.Series([0.9, 0.8, 0.7, 0.1, 0.2, 0.6]), pandas.Series([0.1, 0.5, 0.9, 1.0, 0.9, 0.8])
+    score = sequence(question, [first, second], (2,))
+    order = [list(rows.sort_values(ascending=False).index) for _, rows in score.groupby(question)]
+    assert order == [[1, 0, 2, 3], [4, 5]]
+
+
+def test_a_row_with_a_share_prunes_as_the_cascade_does():
+    question, label, _ = scored(3, questions=20)
+    columns = [pandas.Series(numpy.random.default_rng(i).permutation(len(question)) / 100) for i in range(3)]  # no ties
+    score = sequence(question, columns, (0.4, 0.4))
+    expected = -replay(question, numpy.stack(columns, axis=1), 0.4).position
+    ours, theirs = (per_question(question, label, values, "all") for values in (score, expected))
+    pandas.testing.assert_frame_equal(ours, theirs)
+
+
+def test_every_seed_of_a_stage_counts_as_much_as_its_others():
+    def run(*values):
+        table = pandas.DataFrame({"question_id": ["q"] * 3, "label": [1, 0, 0], "score": values})
+        return SimpleNamespace(run=SimpleNamespace(data=["test"]), scores=lambda split: table)
+
+    first, second = [run(3.0, 2.0, 1.0), run(1.0, 2.0, 3.0), run(2.0, 1.0, 3.0)], [run(1.0, 2.0, 3.0), run(3, 1, 2)]
+    study = SimpleNamespace(runs={"a": first, "b": second, "c": second[:1]}.get)
+
+    def orders(*systems):
+        line = Pipeline("", "", tuple(Stage(name, Work(1.0)) for name in systems), (2,) * (len(systems) - 1))
+        tables = scores(study, line)
+        return ["".join(map(str, table["score"].sort_values(ascending=False).index)) for table in tables]
+
+    assert sorted(orders("a", "b")) == sorted(["102", "012", "210", "210", "201", "021"])
+    assert orders("a", "a", "c") == orders("a", "c")  # a stage of the same runs has the same seed
+    assert len(orders("a")) == 3
+
+
+def test_the_candidate_that_most_heads_put_first_wins_and_the_mean_decides_the_rest():
+    table = pandas.DataFrame({"question_id": ["q"] * 3, "score": [0.5, 0.6, 0.1]})
+    table = table.assign(head_0=[0.6, 0.5, 0.1], head_1=[0.6, 0.5, 0.2], head_2=[0.3, 0.8, 0.0])
+    assert column(table, "votes").tolist() == [4.5, 2.6, 0.1]
+    assert column(table, "score").tolist() == [0.5, 0.6, 0.1]
+
+
+# ---------------------------------------------------------------- the front
+
+
+def test_the_front_of_five_systems_worked_by_hand():
+    cost, value = numpy.array([0, 2, 1, 2, 3]), numpy.array([[0.5, 0.7, 0.5, 0.6, 0.9]])
+    assert on_front(cost, value).tolist() == [[True, True, False, False, True]]
+    assert on_front(numpy.ones(2), numpy.array([[0.5, 0.5]])).tolist() == [[True, True]]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12))
+@settings(deadline=None)
+def test_exactly_what_nothing_dominates_is_on_the_front(points):
+    cost, value = (numpy.array(column, float) for column in zip(*points, strict=True))
+    front = on_front(cost, value[None])[0]
+    for i, (c, v) in enumerate(points):
+        dominated = any((a <= c and b >= v) and (a < c or b > v) for a, b in points)
+        assert front[i] == (not dominated)
+
+
+def test_shares_of_bootstrap_samples_sum_to_the_mean_size_of_the_front_and_do_not_change():
+    generator = numpy.random.default_rng(0)
+    values, cost = generator.random((30, 6)), numpy.array([0, 1, 1, 2, 3, 4])
+    values[:, 5] = values[:, 4] - 0.1  # dearer, and worse on every question
+    found = shares(cost, values, 200)
+    assert found[0] == 1  # nothing is as cheap
+    assert found[5] == 0
+    assert found[1] + found[2] <= 1
+    assert 1 <= found.sum() <= 5
+    numpy.testing.assert_array_equal(found, shares(cost, values, 200))
+
+
+def test_a_budget_buys_the_best_of_dev_and_says_what_hindsight_had():
+    columns = {
+        "M operations": [0.0, 5.0, 5.0, 20.0],
+        "parameters": [0, 1, 2, 3],
+        "MAP": [50.0, 60.0, 65.0, 64.0],
+        "P@1": [40.0, 50.0, 55.0, 54.0],
+        "dev MAP": [51.0, 62.0, numpy.nan, 62.0],
+    }
+    rows = pandas.DataFrame(columns, index=["free", "first", "unseen", "dear"])
+    choices = budgets(rows, 10.0)
+    assert choices["system"].tolist() == ["free" if budget < 0.5 else "first" for budget in BUDGETS]
+    assert choices.loc["1", ["in hindsight", "lost"]].tolist() == ["unseen", 5.0]

@@ -1,0 +1,45 @@
+"""`python -m tests.scores > docs/scores.md`: what `as2 score` prints for every published run that ranks a test set."""
+
+from collections.abc import Iterator
+
+from as2lib import Study
+from as2lib.metrics.ranking import summary
+
+STUDIES = ("wikiqa", "selqa")
+MEASURES = ("P@1", "MAP", "MRR", "nDCG@10")
+HEAD = """# Expected scores
+
+What `as2 score RUN --study STUDY` prints, in percent, for the first seed of every system whose scores are published:
+over questions with a correct candidate, among equal scores the incorrect ones first. In a clone these are read from
+`reports/<study>/runs/`, so that no row needs data, weights or a network; a run that is trained anew is to stand within
+the spread over seeds that the reports show. `python -m tests.scores > docs/scores.md` writes this page, and a test
+compares it.
+"""
+
+
+def page() -> str:
+    return "\n".join([HEAD, *(line for name in STUDIES for line in of_study(Study.load(name)))])
+
+
+def of_study(study: Study) -> Iterator[str]:
+    """A table for each test set of a study, in the order of its systems."""
+    tables: dict[str, list[str]] = {}
+    for system in study.systems.values():
+        run = system.runs()[0] if system.seeds else None
+        stored = study.store.find(run.name) if run and "test" in run.data else None
+        if stored is None:
+            continue
+        scores = stored.scores("test")
+        values = summary(scores["question_id"], scores["label"], scores["score"])
+        numbers = " | ".join(f"{100 * values[measure]:.2f}" for measure in MEASURES)
+        parts = ", ".join(run.data["test"])
+        tables.setdefault(parts, []).append(f"| {system.label} | `{run.name}` | {numbers} | {values['questions']} |")
+    for parts, rows in tables.items():
+        yield f"\n## {study.name}: {parts}\n"
+        yield f"| system | RUN | {' | '.join(MEASURES)} | questions |"
+        yield "|---|---|" + "--:|" * (len(MEASURES) + 1)
+        yield from rows
+
+
+if __name__ == "__main__":
+    print(page())

@@ -1,0 +1,141 @@
+"""A tiny study whose systems are stubs: rankers that are not trained, their ensembles, and fits that only count."""
+
+import random
+from pathlib import Path
+
+import pytest
+import yaml
+
+from as2lib.study.run import Run, System
+
+WORDS = "red blue green north south river hill stone maple cedar lamp boat".split()
+STEP = {"steps": 4, "learning_rate": 1e-3, "batch_size": 8}
+
+
+def write_pairs(path: Path, questions: int, seed: int) -> Path:
+    """Questions about words; the correct candidate repeats the question's word, and one question in six has none."""
+    generator = random.Random(seed)
+    lines = ["question_id\tquestion\tanswer\tlabel"]
+    for number in range(questions):
+        word = generator.choice(WORDS)
+        correct = -1 if number % 6 == 5 else generator.randrange(4)
+        for place in range(4):
+            other = word if place == correct else generator.choice([w for w in WORDS if w != word])
+            text = f"where is the {word} ?\tthe {other} is here {place}"
+            lines.append(f"{path.stem}-{number}\t{text}\t{int(place == correct)}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def backbone(family: str, width: int) -> dict:
+    config = {
+        "model_type": family,
+        "hidden_size": width,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 40,
+    }
+    return {"label": f"2 layers of {width}", "config": config}
+
+
+def tiny_params(folder: Path) -> dict:
+    families = ("electra", "roberta", "albert")
+    return {
+        "study": "tiny",
+        "title": "a study for the tests",
+        "data": {
+            "target": {split: str(folder / f"{split}.tsv") for split in ("train", "dev", "test")},
+            "transfer": {"train": str(folder / "transfer.tsv")},
+            "max_length": 24,
+            "allow_shared_questions": True,  # twelve words are asked for, in every split
+        },
+        "backbones": {
+            family: {"name": family.upper(), "large": backbone(family, 32), "base": backbone(family, 16)}
+            for family in families
+        },
+        "fit": {"transfer": STEP, "adapt": {**STEP, "evaluate_every": 2}, "direct": STEP},
+        "distillation": {"alpha": 0.5, "tau": 3},
+        "mhs": {"body": 1},
+        "seeds": [0, 1],
+    }
+
+
+def write_study(root: Path, **sections) -> Path:
+    """A root with the tiny study and its pairs."""
+    (root / "params").mkdir(parents=True)
+    for seed, (split, questions) in enumerate({"train": 20, "dev": 12, "test": 18, "transfer": 30}.items()):
+        write_pairs(root / f"{split}.tsv", questions, seed)
+    (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(tiny_params(root) | sections, sort_keys=False))
+    return root
+
+
+def stub_systems(study) -> list[System]:
+    """Two rankers that are not trained, their mean and their tuned mean, and a teacher with its student."""
+    target = {"dev": tuple(study.data.target.dev), "test": tuple(study.data.target.test)}
+    pairs = {split: tuple(parts) for split, parts in study.data.target.model_dump().items()}
+
+    def lexical(name):
+        return lambda seed: Run(f"lexical/{name}", "lexical", {"scorer": name}, target, 0, "lexical")
+
+    def ensemble(seed, name, spec):
+        members = tuple(make(seed) for make in (lexical("word_overlap"), lexical("reciprocal_rank")))
+        return Run(f"ensemble/{name}/seed-{seed}", "ensemble", spec, target, seed, "ensembles", {"members": members})
+
+    def transferred(seed):
+        data = {"train": tuple(study.data.transfer.train)}
+        return Run("transfer/electra/seed-0", "fit", {"training": STEP}, data, 0, "transfer")
+
+    def teacher(seed):
+        spec = {"training": study.fit.adapt.model_dump(exclude_none=True)}
+        parents = {"start": (transferred(seed),)}
+        return Run(f"teacher/electra/seed-{seed}", "fit", spec, pairs, seed, "teachers", parents)
+
+    def student(seed):
+        parents = {"start": (transferred(seed),), "teachers": (teacher(seed),)}
+        return Run(f"kd/electra/seed-{seed}", "fit", {"training": STEP, "loss": "kd"}, pairs, seed, "students", parents)
+
+    tuned = {"combine": "weighted", "trials": 3}
+    seeds = tuple(study.seeds)
+    return [
+        System("lexical/word_overlap", "word overlap", "trivial", lexical("word_overlap")),
+        System("lexical/reciprocal_rank", "order", "trivial", lexical("reciprocal_rank")),
+        System("ensemble/mean", "mean", "ensemble", lambda seed: ensemble(seed, "mean", {"combine": "mean"}), seeds),
+        System("ensemble/tuned", "tuned mean", "ensemble", lambda seed: ensemble(seed, "tuned", tuned), seeds),
+        System("teacher/electra", "ELECTRA large", "teacher", teacher, seeds),
+        System("kd/electra", "one teacher", "student", student, seeds),
+    ]
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch) -> Path:
+    """A fresh root with the tiny study, nothing made, and stubs for the papers' systems."""
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path / "root"))
+    monkeypatch.delenv("AS2_MAKE_NOTHING", raising=False)
+    monkeypatch.setattr("as2lib.papers.systems", stub_systems)
+    return write_study(tmp_path / "root")
+
+
+@pytest.fixture
+def fits(monkeypatch) -> list[str]:
+    """Stands in for fits: scores of a kind, a model file and logits; holds the names of those that were made."""
+    from as2lib.data.pairs import load_parts
+    from as2lib.study import make
+    from as2lib.study.store import write_scores
+
+    names: list[str] = []
+
+    def fit(job):
+        names.append(job.run.name)
+        (job.folder / "model").mkdir()
+        (job.folder / "model" / "model.safetensors").write_bytes(b"weights")
+        (job.folder / "log.jsonl").write_text('{"step": 2, "loss": 0.5}\n')
+        for split in {"dev", "test"} & set(job.run.data):
+            pairs = load_parts(job.run.data[split], "all")
+            noise = random.Random(job.run.name)
+            scores = [0.6 * label + noise.random() for label in pairs["label"][:]]
+            write_scores(job.folder / "scores" / f"{split}.parquet", pairs, scores)
+        return {"parameters": 100, "dev_MAP": 0.5, "precision": job.store.precision(job.run)}
+
+    monkeypatch.setitem(make.MAKERS, "fit", fit)
+    return names

@@ -1,0 +1,196 @@
+"""Fits of a study as they are: models of two layers, a few steps; what they start from, learn from and leave."""
+
+import os
+import shutil
+from dataclasses import replace
+
+import numpy
+import pytest
+
+from as2lib.data.pairs import load_parts
+from as2lib.papers import building
+from as2lib.study import Study, fitting
+from as2lib.study.make import make_all, publish
+from as2lib.study.run import Run, System
+from tests.study.conftest import STEP
+
+
+def systems(study) -> list[System]:
+    target = building.splits(study.data.target)
+
+    def teacher(seed, family="electra", loss="ce", **spec):
+        name = f"teacher/{family}"
+        run = building.adapted(study, name, family, "base", {"loss": loss, **spec}, seed, "teachers")
+        return run
+
+    def listwise(seed):
+        return replace(teacher(seed, "roberta", "listwise_kl", unit="question"), name=f"teacher/listwise/seed-{seed}")
+
+    def ensemble(seed):
+        members = [teacher(seed), listwise(seed)]
+        return building.combined(study, "ensemble/teachers", members, seed, "teachers", {"combine": "mean"})
+
+    def student(seed):
+        objective = building.distilling(study, "kd") | {"calibration": "platt"}
+        return building.adapted(study, "kd/electra", "electra", "base", objective, seed, "students", [ensemble(seed)])
+
+    def heads(seed):
+        objective = building.distilling(study, "per_head") | {"calibration": "platt"}
+        objective["mhs"] = {"body": 1, "heads": 2, "combine": "probability"}
+        teachers = [teacher(seed), listwise(seed)]
+        return building.adapted(study, "mhs/2h1", "electra", "base", objective, seed, "students", teachers)
+
+    def words(seed):
+        vectors = {"source": "ppmi", "dimensions": 8}
+        shape = {
+            "vectors": vectors,
+            "type": "cosinet",
+            "hidden": 6,
+            "dropout": 0.0,
+            "rank_rnn": "rnn",
+            "bidirectional": True,
+        }
+        training = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 2}
+        spec = {"loss": "listwise_kl", "unit": "question", "words": shape, "training": training}
+        data = target | {"vocabulary": building.vocabulary(study)}
+        return Run(f"cosinet/birnn/seed-{seed}", "fit", spec, data, seed, "cosinet")
+
+    def shuffled(seed):
+        data = {"test": target["test"]}
+        return Run(f"shuffled/cosinet/seed-{seed}", "shuffled", {}, data, seed, "cosinet", {"model": (words(seed),)})
+
+    def cascade(seed):
+        spec = {
+            "loss": "ce",
+            "cascade": {"exits": [1, 2]},
+            "schedule": "round_robin",
+            **building.budget(study, study.fit.adapt),
+        }
+        parents = {"start": (building.transferred(study, "roberta", "base"),)}
+        return Run(f"cascade/target/seed-{seed}", "fit", spec, target, seed, "cascade", parents)
+
+    def fold(seed):
+        spec = {"loss": "ce", "leave_out": [0, 4], **building.budget(study, study.fit.direct)}
+        parents = {"start": (building.transferred(study, "electra", "base"),)}
+        return Run(
+            f"govern/fold/seed-{seed}",
+            "fit",
+            spec,
+            {"train": target["train"], "test": target["test"]},
+            seed,
+            "govern",
+            parents,
+        )
+
+    def unlabelled(seed):
+        spec = {"loss": "govern", "unlabelled": True, **building.budget(study, study.fit.direct)}
+        data = {"train": tuple(study.data.transfer.train), "test": target["test"]}
+        parents = {"start": (building.transferred(study, "electra", "base"),), "teachers": (teacher(seed), fold(seed))}
+        return Run(f"govern/student/seed-{seed}", "fit", spec, data, seed, "govern", parents)
+
+    makes = (teacher, listwise, ensemble, student, heads, words, shuffled, cascade, fold, unlabelled)
+    return [System(make(0).system, make.__name__, "", make) for make in makes]
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A root whose study has made all of these, once."""
+    from tests.study.conftest import write_study
+
+    root = write_study(tmp_path_factory.mktemp("fitted") / "root")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AS2_ROOT", str(root))
+        patch.setattr("as2lib.papers.systems", systems)
+        study = Study.load("tiny")
+        make_all(study, list(study.plan))
+        yield study
+
+
+def test_a_run_leaves_a_model_scores_a_log_and_facts(fitted):
+    stored = fitted.run("kd/electra/seed-0")
+    assert (stored.model_folder / "config.json").exists()
+    assert [entry["step"] for entry in stored.log()] == [2, 4]
+    assert stored.facts["dev_MAP"] == max(entry["dev_MAP"] for entry in stored.log())
+    assert stored.facts["steps"] == STEP["steps"]
+    assert stored.facts["encoder"]["num_hidden_layers"] == 2
+    pairs = load_parts(fitted.data.target.test, "all")
+    scores = stored.scores("test")
+    assert scores["question_id"].tolist() == pairs["question_id"][:]
+    assert scores["label"].tolist() == pairs["label"][:]
+    assert scores["score"].between(0, 1).all()
+    assert not {"question", "answer"} & set(scores.columns)
+
+
+def test_heads_and_exits_have_columns_of_their_own(fitted):
+    assert {"head_0", "head_1"} <= set(fitted.run("mhs/2h1/seed-0").scores().columns)
+    cascade = fitted.run("cascade/target/seed-0").scores()
+    assert {"exit_1", "exit_2"} <= set(cascade.columns)
+    assert numpy.allclose(cascade["exit_2"], cascade["score"])
+
+
+def test_a_fit_without_evaluations_keeps_its_last_weights(fitted):
+    facts = fitted.run("govern/fold/seed-0").facts
+    assert facts["dev_MAP"] is None
+    assert facts["steps"] == STEP["steps"]
+
+
+def test_a_fold_is_left_out_and_a_pool_is_read_whole(fitted):
+    answered = load_parts(fitted.data.target.train, "answered")
+    questions = len(set(answered["question_id"][:]))
+    assert fitted.run("govern/fold/seed-0").facts["pairs"] == len(answered) - 4 * -(-questions // 4)
+    pool = load_parts(fitted.data.transfer.train, "all")
+    assert fitted.run("govern/student/seed-0").facts["pairs"] == len(pool)
+
+
+def test_list_wise_teachers_are_calibrated_on_dev(fitted):
+    assert list(fitted.run("mhs/2h1/seed-0").facts["calibration"]) == ["teacher/listwise/seed-0"]
+
+
+def test_shuffled_lists_give_the_scores_of_a_pairwise_order_in_the_original_rows(fitted):
+    ours, theirs = (fitted.run(name).scores() for name in ("shuffled/cosinet/seed-0", "cosinet/birnn/seed-0"))
+    assert ours["question_id"].tolist() == theirs["question_id"].tolist()
+    assert (ours["score"] != theirs["score"]).any()
+
+
+def test_rows_are_shuffled_within_their_questions():
+    ids = ["a", "a", "a", "b", "b", "c"]
+    order = fitting.shuffled_rows(ids, 0)
+    assert sorted(order) == list(range(6))
+    assert [ids[row] for row in order] == ids
+
+
+def test_a_student_is_the_same_from_its_teachers_published_logits_without_their_weights(fitted, tmp_path, monkeypatch):
+    ours = fitted.run("kd/electra/seed-0").scores()
+    publish(fitted, [name for name in fitted.plan if not name.startswith(("kd/", "cosinet/", "shuffled/"))])
+    root = tmp_path / "root"
+    shutil.copytree(os.environ["AS2_ROOT"], root)
+    shutil.copytree(os.environ["AS2_ROOT"], root, dirs_exist_ok=True)
+    text = (root / "params" / "tiny.yaml").read_text().replace(os.environ["AS2_ROOT"], str(root))
+    (root / "params" / "tiny.yaml").write_text(text)
+    for run in ("teacher/electra/seed-0", "teacher/listwise/seed-0", "ensemble/teachers/seed-0", "kd/electra/seed-0"):
+        shutil.rmtree(root / "work" / "runs" / fitted.store.folder(run).name)
+    monkeypatch.setenv("AS2_ROOT", str(root))
+    clone = Study.load("tiny")
+    assert clone.store.missing(["kd/electra/seed-0"]) == ["kd/electra/seed-0"]
+    again = clone.run("kd/electra/seed-0")
+    assert not again.published
+    assert again.scores()["score"].equals(ours["score"])
+
+
+def test_a_run_s_ranker_gives_the_scores_that_the_run_left(fitted):
+    pairs = load_parts(fitted.data.target.test, "all").to_pandas()
+    question, rows = next(iter(pairs.groupby("question", sort=False)))
+    rows = rows[rows["question_id"] == rows["question_id"].iloc[0]]
+    for name in ("kd/electra/seed-0", "mhs/2h1/seed-0", "ensemble/teachers/seed-0", "cosinet/birnn/seed-0"):
+        ours = fitted.run(name).scores().set_index("question_id").loc[rows["question_id"].iloc[0], "score"]
+        ranked = fitted.ranker(name).rank(question, rows["answer"].tolist())
+        assert [one.score for one in ranked] == pytest.approx(sorted(ours, reverse=True), abs=1e-6)
+
+
+def test_what_is_missing_is_said_in_one_line(fitted, monkeypatch):
+    monkeypatch.setattr(fitting, "hub_answers", lambda: False)
+    run = fitted.plan["teacher/electra/seed-0"]
+    run = replace(run, spec={**run.spec, "backbone": {"name": "org/encoder"}})
+    with pytest.raises(FileNotFoundError, match=r"needs org/encoder: not on this machine.*params/local.yaml") as error:
+        fitting.require_encoder(run)
+    assert "\n" not in str(error.value)

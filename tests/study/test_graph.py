@@ -1,0 +1,193 @@
+"""The Snakefile over a tiny study of stubs, in processes of its own: `as2 study` as a user calls it."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from as2lib.study import Study, graph
+from as2lib.study.run import Notebook
+from tests.study.conftest import stub_systems, write_study
+
+CLONE = Path(__file__).parents[2]
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+STUBS = """
+import random, time, os
+from pathlib import Path
+import as2lib.papers
+from as2lib.study import make
+from as2lib.study.run import Notebook
+from tests.study.conftest import stub_systems
+
+def systems(study):
+    return [system for system in stub_systems(study) if system.run in ("lexical/word_overlap", "teacher/electra")]
+
+def notebooks(study):
+    overlap, teacher = systems(study)
+    read = {"00_overview": (), "01_data": (overlap,), "02_teachers": (overlap, teacher)}
+    return [Notebook(name, "?", "", systems) for name, systems in read.items()]
+
+def fit(job):
+    time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
+    from as2lib.data.pairs import load_parts
+    from as2lib.study.store import write_scores
+    (job.folder / "model").mkdir(exist_ok=True)
+    (job.folder / "model" / "model.safetensors").write_bytes(b"weights")
+    for split in {"dev", "test"} & set(job.run.data):
+        pairs = load_parts(job.run.data[split], "all")
+        noise = random.Random(job.run.name)
+        write_scores(job.folder / "scores" / f"{split}.parquet", pairs, [noise.random() for _ in range(len(pairs))])
+    with open(os.environ["AS2_ROOT"] + "/fits.txt", "a") as file:
+        file.write(job.run.name + "\\n")
+    return {"parameters": 100, "dev_MAP": 0.5, "precision": "float32"}
+
+as2lib.papers.systems, as2lib.papers.notebooks = systems, notebooks
+make.MAKERS["fit"] = fit
+"""
+
+
+def write_notebook(root: Path, name: str, cells: list[str]) -> Path:
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": KERNEL})
+    parameters = nbformat.v4.new_code_cell('study = "tiny"\noverrides = {}', metadata={"tags": ["parameters"]})
+    notebook.cells = [nbformat.v4.new_markdown_cell(f"# {name}"), parameters]
+    notebook.cells += [nbformat.v4.new_code_cell(cell) for cell in cells]
+    path = root / "notebooks" / f"{name}.ipynb"
+    path.parent.mkdir(exist_ok=True)
+    nbformat.write(notebook, path)
+    return path
+
+
+RECORD = """from as2lib import Study
+from as2lib.paths import find_root
+from as2lib.study import results
+from as2lib.study.store import write_json
+study = Study.of_notebook(study, overrides)
+scores = results.load(study, [{systems}])
+table = results.table(scores, [{systems}])
+folder = find_root() / "reports" / study.variant / "metrics"
+write_json(folder / "{number}.json", table["MAP"].to_dict())
+"""
+
+
+@pytest.fixture
+def study_root(tmp_path):
+    """A root with the Snakefile, three notebooks and the tiny study, and the environment of its commands."""
+    root = write_study(tmp_path / "root")
+    shutil.copy(CLONE / "Snakefile", root)
+    shutil.copytree(CLONE / "profiles", root / "profiles")
+    write_notebook(root, "00_overview", ['print("overview")', RECORD.format(number="00", systems="")])
+    one = 'study.systems["lexical/word_overlap"]'
+    write_notebook(root, "01_data", [RECORD.format(number="01", systems=one)])
+    write_notebook(root, "02_teachers", [RECORD.format(number="02", systems="*study.systems.values()")])
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(STUBS)
+    path = os.pathsep.join([str(tmp_path / "site"), str(CLONE)])
+    environment = {"AS2_ROOT": str(root), "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "HOME": str(tmp_path)}
+    return root, os.environ | environment
+
+
+def as2(environment, *arguments, **settings):
+    command = [sys.executable, "-m", "as2lib", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **settings)
+
+
+def made(root):
+    return (root / "fits.txt").read_text().split() if (root / "fits.txt").exists() else []
+
+
+def test_a_study_is_made_once_and_again_only_where_what_decides_a_page_has_changed(study_root):
+    root, environment = study_root
+    first = as2(environment, "study", "tiny", "--cores", "2")
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert "study tiny: reports/tiny/index.html" in first.stdout
+    assert sorted(made(root)) == ["teacher/electra/seed-0", "teacher/electra/seed-1", "transfer/electra/seed-0"]
+    lines = first.stdout.splitlines()
+    assert "1 of 1" in next(line for line in lines if "transfer/electra" in line)  # in a group of its own
+    pages = [root / "reports" / "tiny" / name for name in ("index.html", "01_data.html", "02_teachers.html")]
+    before = [page.read_bytes() for page in pages]
+
+    again = as2(environment, "study", "tiny", "--cores", "2")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "notebook 0" not in again.stdout
+
+    # An old page that is put back with its old times, a notebook that is older than its page, a marker of the future.
+    old = time.time() - 10_000
+    pages[1].write_text("an old page")
+    notebook = root / "notebooks" / "02_teachers.ipynb"
+    notebook.write_text(notebook.read_text().replace("02_teachers", "02_changed"))
+    for path in (pages[1], notebook):
+        os.utime(path, (old, old))
+    for marker in (root / "work" / "graph" / "tiny").rglob("*.*"):
+        os.utime(marker, (time.time() + 10_000,) * 2)
+    third = as2(environment, "study", "tiny", "--cores", "2")
+    assert third.returncode == 0, third.stdout + third.stderr
+    assert "notebook 01_data" in third.stdout
+    assert "notebook 02_teachers" in third.stdout
+    assert pages[1].read_bytes() == before[1]
+    assert b"02_changed" in pages[2].read_bytes()
+    assert len(made(root)) == 3
+
+
+def test_a_killed_study_keeps_what_is_finished_and_two_at_once_wait(study_root):
+    root, environment = study_root
+    slow = environment | {"STUB_SECONDS": "3"}
+    command = [sys.executable, "-m", "as2lib", "study", "tiny", "--cores", "1"]
+    running = subprocess.Popen(command, env=slow, start_new_session=True, stdout=subprocess.DEVNULL)
+    while not made(root):
+        time.sleep(0.1)
+    waiting = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "study tiny is being made by another process; waiting for it" in waiting.stderr.readline()
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    _, errors = waiting.communicate()
+    assert waiting.returncode == 0, errors
+    assert sorted(made(root)) == sorted(set(made(root)))  # what was finished is not made again
+
+
+def test_a_notebook_s_job_trains_nothing_and_one_that_fails_fails_the_study_and_says_why(study_root):
+    root, environment = study_root
+    another = 'from as2lib import Study\nStudy.load("tiny", {"fit.adapt.steps": 5}).run("teacher/electra/seed-0")'
+    write_notebook(root, "01_data", [another])  # a run that the graph doesn't make, and that no notebook's job trains
+    failed = as2(environment, "study", "tiny", "--cores", "2")
+    assert failed.returncode == 1
+    assert "FileNotFoundError: not made yet: " in failed.stderr
+    assert "failed: 01_data" in failed.stderr
+    assert (root / "reports" / "tiny" / "02_teachers.html").exists()
+    assert len(made(root)) == 3
+
+
+# ---------------------------------------------------------------- what decides a page
+
+
+def test_what_a_notebook_imports_is_found_directly_and_through_others(tmp_path):
+    path = write_notebook(tmp_path, "01_data", ["from as2lib.study import results\nimport as2lib.metrics.cost as cost"])
+    names = {file.name for file in graph.modules(path)}
+    assert {"results.py", "cost.py", "significance.py", "pages.py", "table2.csv"} <= names
+    assert not {"make.py", "fitting.py", "cli.py"} & names
+
+
+def test_a_notebook_s_marker_changes_with_what_decides_its_page(root, monkeypatch):
+    study = Study.load("tiny")
+    path = write_notebook(root, "01_data", ["from as2lib.study import results"])
+
+    def marker(study=study, label="word overlap"):
+        system = stub_systems(study)[0]
+        object.__setattr__(system, "label", label)
+        return graph.notebook_marker(study, Notebook("01_data", "?", "", (system,), files=("reports/*.json",)))
+
+    markers = [marker(), marker(label="shared words"), marker(Study.load("tiny", {"threads": 2}))]
+    path.write_text(path.read_text().replace("01_data", "01_DATA"))
+    markers.append(marker())
+    (root / "reports").mkdir()
+    (root / "reports" / "bench.json").write_text("{}")
+    markers.append(marker())
+    (root / "dev.tsv").write_text((root / "dev.tsv").read_text().replace("river", "lake"))
+    markers.append(marker(Study.load("tiny")))
+    assert len(set(markers)) == len(markers)
+    assert marker(Study.load("tiny")) == markers[-1]

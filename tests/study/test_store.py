@@ -1,0 +1,148 @@
+import os
+import shutil
+
+import numpy
+import pytest
+from safetensors.numpy import save_file
+
+from as2lib.study import Study, store
+from as2lib.study.run import Run, System
+from as2lib.study.store import encoder_identity, require_known_tensors, tensors_fingerprint
+from tests.study.conftest import STEP
+
+
+def on_encoder(study, name) -> str:
+    """The identity of a fit that starts from an encoder of a name."""
+    data = {"train": tuple(study.data.target.train)}
+    run = Run("mine/seed-0", "fit", {"backbone": {"name": name}, "training": STEP}, data, 0, "mine")
+    study.add([System("mine", "mine", "own", lambda seed: run)])
+    return study.store.identity("mine/seed-0")
+
+
+def encoder_folder(folder, value=0.0):
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    save_file({"a": numpy.full(3, value, dtype=numpy.float32)}, folder / "model.safetensors")
+    return folder
+
+
+def test_an_identity_hashes_what_is_asked_and_not_where_files_lie(root, tmp_path, monkeypatch):
+    before = Study.load("tiny").store.identity("kd/electra/seed-0")
+    moved = tmp_path / "moved"
+    shutil.copytree(root, moved)
+    text = (moved / "params" / "tiny.yaml").read_text().replace(str(root), str(moved))
+    (moved / "params" / "tiny.yaml").write_text(text)
+    monkeypatch.setenv("AS2_ROOT", str(moved))
+    assert Study.load("tiny").store.identity("kd/electra/seed-0") == before
+    (moved / "train.tsv").write_text((moved / "train.tsv").read_text().replace("river", "lake"))
+    assert Study.load("tiny").store.identity("kd/electra/seed-0") != before
+
+
+@pytest.mark.parametrize("change", [{"threads": 2}, {"precision": "bf16"}, {"attention": "eager"}])
+def test_what_a_fit_computes_with_is_part_of_its_identity_and_of_no_other_s(root, change):
+    before, after = Study.load("tiny").store, Study.load("tiny", change).store
+    assert after.identity("teacher/electra/seed-0") != before.identity("teacher/electra/seed-0")
+    assert after.identity("ensemble/mean/seed-0") == before.identity("ensemble/mean/seed-0")
+
+
+def test_a_run_s_own_precision_counts_before_its_study_s(root):
+    study = Study.load("tiny", {"precision": "bf16"})
+    run = study.plan["teacher/electra/seed-0"]
+    from dataclasses import replace
+
+    assert study.store.precision(run) == "bf16"
+    assert study.store.precision(replace(run, precision="float32")) == "float32"
+
+
+def test_auto_is_resolved_where_a_study_is_loaded(root, monkeypatch):
+    monkeypatch.setattr("as2lib.study.study.computed_in", lambda precision: "bf16")
+    study = Study.load("tiny", {"precision": "auto"})
+    assert study.precision == "bf16"
+    assert study.store.identity("teacher/electra/seed-0") == Study.load("tiny", {"precision": "bf16"}).store.identity(
+        "teacher/electra/seed-0"
+    )
+    monkeypatch.setenv("AS2_PRECISION", "float32")  # as another machine of the same study said
+    assert Study.load("tiny", {"precision": "auto"}).precision == "float32"
+
+
+def test_a_known_encoder_is_its_tensors_from_the_hub_from_a_folder_and_without_its_files(root, tmp_path, monkeypatch):
+    folder = encoder_folder(tmp_path / "encoder")
+    monkeypatch.setitem(store.TENSORS, "org/encoder", tensors_fingerprint(folder / "model.safetensors"))
+    without = on_encoder(Study.load("tiny"), "org/encoder")
+    (root / "params" / "local.yaml").write_text(f"local: {{org/encoder: {folder}}}\n")
+    assert on_encoder(Study.load("tiny"), "org/encoder") == without
+    require_known_tensors.__wrapped__("org/encoder")
+    save_file({"a": numpy.ones(3, dtype=numpy.float32)}, folder / "model.safetensors")
+    with pytest.raises(ValueError, match=r"org/encoder: expected the weights of fingerprint \w+, got \w+"):
+        require_known_tensors.__wrapped__("org/encoder")
+
+
+def test_any_other_hub_encoder_is_its_commit_as_the_cache_has_it(root, tmp_path, monkeypatch):
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    references = tmp_path / "hub" / "models--org--other" / "refs"
+    references.mkdir(parents=True)
+    (references / "main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    store._commit.cache_clear()
+    assert encoder_identity("org/other") == {"hub": "org/other", "commit": commit}
+    assert encoder_identity(f"org/other@{commit}") == {"hub": "org/other", "commit": commit}
+
+
+def test_a_local_encoder_is_its_tensors_wherever_it_lies(root, tmp_path):
+    one, two = encoder_folder(tmp_path / "one"), encoder_folder(tmp_path / "deeper" / "two")
+    other = encoder_folder(tmp_path / "other", 1.0)
+    assert encoder_identity(str(one)) == encoder_identity(str(two))
+    assert encoder_identity(str(one)) != encoder_identity(str(other))
+
+
+def test_tensors_count_and_not_the_file_that_holds_them(tmp_path):
+    weights = {"a": numpy.arange(6, dtype=numpy.float32).reshape(2, 3), "b": numpy.ones(2, dtype=numpy.float16)}
+    save_file(weights, tmp_path / "one.safetensors")
+    save_file(dict(reversed(weights.items())), tmp_path / "two.safetensors", metadata={"format": "pt"})
+    one, two = (tensors_fingerprint(tmp_path / f"{name}.safetensors") for name in ("one", "two"))
+    assert one == two
+    save_file({**weights, "a": weights["a"].T.copy()}, tmp_path / "three.safetensors")
+    assert tensors_fingerprint(tmp_path / "three.safetensors") != one
+
+
+def test_an_unknown_run_or_system_names_the_nearest(root):
+    study = Study.load("tiny")
+    with pytest.raises(KeyError, match="no run 'kd/elektra/seed-0'; did you mean kd/electra/seed-0"):
+        study.run("kd/elektra/seed-0")
+    with pytest.raises(KeyError, match="no run 'kd/electra'; did you mean kd/electra/seed-0, kd/electra/seed-1"):
+        study.run("kd/electra")
+    with pytest.raises(KeyError, match="no system 'kd/elektra'; did you mean kd/electra"):
+        study.runs("kd/elektra")
+
+
+def test_two_runs_of_one_name_that_differ_are_refused(root):
+    from dataclasses import replace
+
+    from as2lib.study.run import plan
+
+    study = Study.load("tiny")
+    run = study.plan["lexical/word_overlap"]
+    systems = [System("a", "a", "", lambda seed: run), System("b", "b", "", lambda seed: replace(run, seed=3))]
+    with pytest.raises(ValueError, match="lexical/word_overlap: expected one run of that name, got two that differ"):
+        plan(systems)
+
+
+def test_a_plan_and_a_graph_need_neither_torch_nor_scipy(root):
+    import subprocess
+    import sys
+
+    code = """
+import sys
+import as2lib.study.graph
+from as2lib import Study
+from as2lib.papers import notebooks
+study = Study.load("sample")
+study.store.missing(list(study.plan))
+notebooks(study)
+print(sorted({"torch", "scipy", "transformers", "datasets"} & set(sys.modules)))
+"""
+    environment = {key: value for key, value in os.environ.items() if key != "AS2_ROOT"}
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=os.getcwd(), check=True
+    )
+    assert shown.stdout.strip() == "[]"

@@ -1,0 +1,103 @@
+import pytest
+import yaml
+
+from as2lib.paths import PACKAGE
+from as2lib.study import Study
+from tests.study.conftest import stub_systems, tiny_params
+
+
+def changed(root, **sections):
+    path = root / "params" / "tiny.yaml"
+    path.write_text(yaml.safe_dump(tiny_params(root) | sections, sort_keys=False))
+
+
+def test_a_study_s_fields_are_the_keys_of_its_file(root):
+    study = Study.load("tiny")
+    assert (study.name, study.title, study.fit.adapt.evaluate_every) == ("tiny", "a study for the tests", 2)
+    assert study.grid_seeds == [0]
+    assert Study.load(root / "params" / "tiny.yaml") == study
+
+
+@pytest.mark.parametrize(
+    ("key", "content", "message"),
+    [
+        ("distilation", {}, "distilation: unknown key; did you mean distillation"),
+        ("mhs", {"body": 1, "hed": [3]}, "mhs.hed: unknown key; did you mean heads"),
+        ("mhs", {"body": 2}, "mhs.body: expected 1, all layers but one, got 2"),
+        ("seeds", [0, 0], "seeds: expected each value once"),
+        ("seeds", "yes", "seeds: "),
+        ("threads", True, "threads: "),
+        ("grid_seeds", [7], "grid_seeds: expected some of seeds"),
+        ("distillation", {"alpha": 2, "tau": 3}, "distillation.alpha: "),
+        ("precision", "fp8", "precision: "),
+        ("kernels", False, "kernels: unknown key"),
+    ],
+)
+def test_a_wrong_key_or_value_is_named_in_one_line(root, key, content, message):
+    changed(root, **{key: content})
+    with pytest.raises(ValueError, match=f"^tiny.yaml: {message}") as error:
+        Study.load("tiny")
+    assert "\n" not in str(error.value)
+
+
+def test_a_backbone_s_objective_is_pointwise_and_may_be_another(root):
+    study = Study.load("tiny")
+    assert study.backbones["electra"].large.objective == "pointwise"
+    other = Study.load("tiny", {"backbones.electra.large.objective": "listwise"})
+    assert other.backbones["electra"].large.objective == "listwise"
+    with pytest.raises(ValueError, match=r"backbones.electra.large.objective: "):
+        Study.load("tiny", {"backbones.electra.large.objective": "listwize"})
+
+
+def test_1e_3_is_a_number_a_key_comes_once_and_a_tag_is_refused(root):
+    path = root / "params" / "tiny.yaml"
+    text = path.read_text()
+    path.write_text(text.replace("learning_rate: 0.001", "learning_rate: 1e-3"))
+    assert Study.load("tiny").fit.adapt.learning_rate == 1e-3
+    path.write_text(text + "title: another\n")
+    with pytest.raises(ValueError, match=r"tiny.yaml, line \d+: expected YAML, got the key 'title' twice"):
+        Study.load("tiny")
+    path.write_text(text + "threads: !!python/object/apply:os.getcwd []\n")
+    with pytest.raises(ValueError, match=r"tiny.yaml, line \d+: expected YAML"):
+        Study.load("tiny")
+
+
+def test_overrides_are_dotted_or_nested_and_give_a_variant(root):
+    study = Study.load("tiny", {"fit.adapt.steps": 5, "distillation": {"tau": 2}})
+    assert (study.fit.adapt.steps, study.distillation.alpha, study.distillation.tau) == (5, 0.5, 2)
+    assert study.overridden() == {"distillation.tau": (3, 2), "fit.adapt.steps": (4, 5)}
+    assert study.variant.startswith("tiny-")
+    assert Study.load("tiny").variant == "tiny"
+    assert Study.load(Study.load("tiny"), {"seeds": [1]}).seeds == [1]
+
+
+def test_an_unknown_study_names_the_nearest(root):
+    with pytest.raises(FileNotFoundError, match=r"no study 'tinny': .* did you mean tiny"):
+        Study.load("tinny")
+
+
+def test_a_notebook_s_parameters_are_a_name_or_every_key_of_a_file(root, tmp_path):
+    assert Study.of_notebook("tiny") == Study.load("tiny")
+    assert Study.of_notebook({"study": "tiny"}, {"threads": 2}) == Study.load("tiny", {"threads": 2})
+    text = (root / "params" / "tiny.yaml").read_text().replace("learning_rate: 0.001", "learning_rate: 1e-3")
+    keys = yaml.safe_load(text)  # as papermill reads it: 1e-3 is text
+    assert keys["fit"]["adapt"]["learning_rate"] == "1e-3"
+    assert Study.of_notebook(keys) == Study.load("tiny")
+    assert Study.of_notebook(keys | {"threads": 3, "latency": None}).overridden() == {"threads": (1, 3)}
+    study = Study.load("tiny")
+    assert Study.of_notebook({"study": study, "seeds": study.seeds}) is study  # a cell that is run again
+
+
+def test_the_plan_has_every_parent_before_its_children(root):
+    plan = Study.load("tiny").plan
+    places = {name: place for place, name in enumerate(plan)}
+    assert all(places[parent.name] < places[name] for name, run in plan.items() for parent in run.parent_runs())
+    assert list(Study.load("tiny").systems) == [system.run for system in stub_systems(Study.load("tiny"))]
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "params").glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_studies_that_come_along_are_read(monkeypatch, path):
+    if path.stem == "local":
+        pytest.skip("what a machine maps is no study")
+    monkeypatch.setenv("AS2_ROOT", str(PACKAGE.parent))
+    assert Study.load(path.stem).name == path.stem

@@ -1,0 +1,252 @@
+"""The command line as a whole: errors of one line, files left as they were, names, terminals and homes."""
+
+import json
+import os
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from as2lib import Study
+from as2lib.cli import main
+from as2lib.data import sets
+from tests.first_hour.hub_like import ROOT, public_model, write_pairs
+
+QUESTION, CANDIDATES = "where is the red ?", ["the hill is here", "the red is here"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder to work in, with a file of pairs and the folder of a model."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    sets.note.cache_clear()
+    write_pairs(tmp_path / "my.tsv")
+    public_model(tmp_path / "model", labels=2)
+    return tmp_path
+
+
+def files(folder: Path, but: tuple[str, ...] = ("work",)) -> dict[str, str]:
+    """Every file of a folder by the hash of what it holds."""
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] not in but]
+    return {str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def refused(capsys, *arguments: str) -> str:
+    """The one line that a refused command says."""
+    assert main([str(argument) for argument in arguments]) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith(f"as2 {arguments[0]}:")]
+    assert len(lines) == 1
+    return lines[0]
+
+
+# ---------------------------------------------------------------- what a plan costs
+
+
+def test_a_plan_imports_neither_torch_nor_scipy():
+    code = (
+        "import sys; from as2lib.cli import main; main(['plan', 'sample']);"
+        "print({'torch', 'scipy', 'transformers', 'datasets'} & set(sys.modules))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "AS2_ROOT": str(ROOT)}
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert result.stdout.splitlines()[-1] == "set()", result.stderr
+
+
+# ---------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("train", "my.tsv", "--out", "x", "--epochs", "0"),
+        ("train", "my.tsv", "--out", "x", "--epochs", "-3"),
+        ("train", "my.tsv", "--out", "x", "--learning-rate", "0"),
+        ("train", "my.tsv", "--out", "x", "--learning-rate", "-1e-4"),
+        ("train", "my.tsv", "--out", "x", "--learning-rate", "nan"),
+        ("train", "my.tsv", "--out", "x", "--batch-size", "0"),
+        ("train", "my.tsv", "--out", "x", "--loss", "no-such-loss"),
+        ("train", "my.tsv", "--out", "x", "--loss", "ce", "--teacher", "model"),
+        ("train", "my.tsv", "--out", "x", "--precision", "fp16"),
+        ("rank", "model", QUESTION, "a", "--precision", "fp16"),
+        ("score", "model", "my.tsv", "--precision", "fp16"),
+        ("score", "model", "my.tsv", "--measures", "Nothing@3"),
+        ("rank", "model", QUESTION, "a", "--alpha", "0.3"),
+        ("rank", "nobody/such-a-model", QUESTION, "a"),
+        ("rank", "no/such/folder", QUESTION, "a"),
+        ("evaluate", "no.run", "my.tsv"),
+        ("plan", "007"),
+        ("plan", "sample", "--set", "nope=1"),
+        ("study", "sample", "--set", "nope=1"),
+        ("plan", "sample", "--set", "precision=fp16"),
+        ("plan", "sample", "--set", "nothing"),
+        ("fit", "sample", "no/such/run"),
+        ("no-such-command",),
+        ("rank",),
+    ],
+)
+def test_a_mistake_is_one_line_and_writes_nothing(folder, capsys, arguments):
+    before = files(folder, but=())
+    refused(capsys, *arguments)
+    assert files(folder, but=("work",)) == before
+
+
+def test_an_error_names_the_file_that_is_not_there(folder, capsys):
+    assert "no.run: No such file" in refused(capsys, "evaluate", "no.run", "my.tsv")
+    assert "no.tsv" in refused(capsys, "score", "model", "no.tsv")
+
+
+def test_an_error_in_a_users_own_loss_shows_their_traceback(folder, capsys, monkeypatch):
+    (folder / "users_losses.py").write_text(
+        "def loss(output, targets):\n    raise ValueError('what I did not expect')\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    options = ["--model", "model", "--epochs", "1", "--loss", "users_losses:loss"]
+    assert main(["train", "my.tsv", *options, "--out", "mine"]) == 1
+    error = capsys.readouterr().err
+    assert "Traceback" in error
+    assert f'File "{folder}/users_losses.py", line 2, in loss' in error
+    assert not Path("mine").exists()
+
+
+def test_a_mistake_of_a_library_shows_its_traceback_and_ours_does_not(monkeypatch, capsys):
+    def fails(error):
+        def load(*_):
+            raise error
+
+        return load
+
+    monkeypatch.setattr(Study, "load", fails(TypeError("a mistake of ours")))
+    assert main(["plan", "sample"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("parameters", [7, {"study": 7}, {"study": "sample", "nope": 1}])
+def test_a_notebooks_parameter_that_cannot_be_is_one_line(parameters):
+    with pytest.raises(ValueError, match=r"study: expected a study's name|nope") as error:
+        Study.of_notebook(parameters)
+    assert "\n" not in str(error.value)
+
+
+# ---------------------------------------------------------------- files are left as they were
+
+
+@pytest.fixture
+def bad(folder):
+    """Pairs of which a late row is none."""
+    lines = (folder / "my.tsv").read_text().splitlines()
+    lines[90] = "q90\tWho ?\t \t1"
+    (folder / "bad.tsv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("score", "model", "bad.tsv", "--out", "kept.tsv"),
+        ("score", "model", "bad.tsv", "--trec", "kept.tsv"),
+        ("score", "no-model", "my.tsv", "--out", "kept.tsv"),
+        ("score", "lexical/word_overlap", "my.tsv", "--out", "kept.tsv", "--measures", "X"),
+        ("rank", "lexical/word_overlap", "bad.tsv", "--out", "kept.tsv"),
+        ("rank", "no-model", "my.tsv", "--out", "kept.tsv"),
+        ("compare", "bad.tsv", "bad.tsv", "my.tsv", "--out", "kept.tsv"),
+        ("score", "lexical/bm25", "my.tsv", "--out", "my.tsv"),
+        ("score", "lexical/bm25", "my.tsv", "--trec", "my.tsv"),
+        ("rank", "lexical/bm25", "my.tsv", "--out", "./my.tsv"),
+        ("compare", "my.run", "my.run", "my.tsv", "--out", "my.tsv"),
+        ("train", "my.tsv", "--out", "kept.tsv"),
+        ("train", "my.tsv", "--out", "model"),
+        ("train", "bad.tsv", "--out", "new"),
+        ("export", "model", "model", "--to", "onnx"),
+    ],
+)
+def test_a_refused_command_leaves_what_is_there(bad, capsys, arguments):
+    Path("kept.tsv").write_text("what was here before\n")
+    before = files(bad)
+    refused(capsys, *arguments)
+    assert files(bad) == before
+
+
+def test_an_error_names_the_users_own_row(bad, capsys):
+    for command in (["score", "model", "bad.tsv"], ["rank", "model", "bad.tsv"], ["train", "bad.tsv", "--out", "x"]):
+        assert "bad.tsv, row 90" in refused(capsys, *command)
+
+
+def test_no_command_writes_where_anothers_input_lies(folder, capsys):
+    for name in ("p1", "p2"):
+        Path(name).mkdir()
+        write_pairs(folder / name / "pairs.tsv", questions={"p1": 30, "p2": 40}[name])
+    assert main(["init", "p1/pairs.tsv", "--quick", "--encoder", "model"]) == 0
+    study = files(folder)
+    assert any(name.startswith("data/pairs/") for name in study)
+    commands = [
+        ["train", "p2/pairs.tsv", "--model", "model", "--epochs", "1", "--out", "trained"],
+        ["score", "model", "p2/pairs.tsv"],
+        ["rank", "model", "p2/pairs.tsv"],
+    ]
+    for command in commands:
+        assert main(command) == 0
+    assert {name: digest for name, digest in files(folder).items() if not name.startswith("trained/")} == study
+    refused(capsys, "init", "p2/pairs.tsv", "--quick")
+    assert {name: digest for name, digest in files(folder).items() if not name.startswith("trained/")} == study
+
+
+# ---------------------------------------------------------------- names
+
+
+def test_a_folder_is_meant_before_a_ranker_of_its_name(folder, capsys):
+    Path("model").rename("word_overlap")
+    assert main(["rank", "word_overlap", QUESTION, *CANDIDATES]) == 0
+    output = capsys.readouterr()
+    scores = [float(line.split()[1]) for line in output.out.splitlines()]
+    assert all(0 < score < 1 for score in scores)  # probabilities, where words are counted in ones
+    assert output.err.count("the folder of that name") == 1
+
+
+def test_a_folder_of_pairs_is_meant_before_a_known_set_of_its_name(folder, capsys):
+    Path("wikiqa").mkdir()
+    Path("my.tsv").rename("wikiqa/test.tsv")
+    assert main(["score", "lexical/word_overlap", "wikiqa"]) == 0
+    output = capsys.readouterr()
+    assert "(30 questions" in output.out
+    assert output.err.count("read from the folder of that name") == 1
+
+
+def test_a_hub_name_that_local_yaml_maps_is_that_folder(folder, capsys):
+    Path("params").mkdir()
+    Path("params/local.yaml").write_text("local: {someone/reranker: model}\n")
+    assert main(["rank", "someone/reranker", QUESTION, *CANDIDATES]) == 0
+    there = capsys.readouterr().out
+    assert main(["rank", "model", QUESTION, *CANDIDATES]) == 0
+    assert capsys.readouterr().out == there
+
+
+# ---------------------------------------------------------------- terminals and homes
+
+
+def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "as2lib", *arguments]
+    names = {**os.environ, "PYTHONPATH": str(ROOT), "AS2_ROOT": str(folder), "HF_HUB_OFFLINE": "1", **environment}
+    return subprocess.run(command, capture_output=True, cwd=folder, env=names)
+
+
+def test_a_terminal_of_another_encoding_and_a_home_that_is_not_there_end_no_command(folder):
+    rows = [
+        {"question": "where is łódź ?", "candidates": ["łódź is here", "it is — ✓"]},
+        {"question": "half a character \ud83d", "candidates": ["the other \ude00", "half a character"]},
+    ]
+    (folder / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    nowhere = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), "/proc/nowhere")
+    result = run(folder, "rank", "model", "questions.jsonl", PYTHONIOENCODING="latin-1", **nowhere)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.decode("latin-1").splitlines()
+    assert len(lines) == 5
+    assert any("?ód? is here" in line for line in lines)
+
+
+def test_a_candidate_cannot_command_the_terminal(folder, capsys):
+    assert main(["rank", "lexical/word_overlap", QUESTION, "red \x1b[2J\x1b]0;title\x07 \u202e"]) == 0
+    assert capsys.readouterr().out.rstrip("\n").isprintable()

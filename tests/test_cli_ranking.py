@@ -1,0 +1,122 @@
+"""`as2 rank`: questions stream by, whatever form they have, and leave csv, JSON lines or a run."""
+
+import csv
+import json
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from as2lib.cli import main
+from as2lib.commands import ranking
+from as2lib.ranker import Ranker
+from tests.first_hour.hub_like import WORDS, public_model, write_pairs
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    write_pairs(tmp_path / "my.tsv")
+    return tmp_path
+
+
+def write_questions(path: Path, questions: int = 6) -> Path:
+    rows = [
+        {"question_id": f"q {i}", "question": f"where is the {WORDS[i]} ?", "candidates": [f"the {w}" for w in WORDS]}
+        for i in range(questions)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_questions_with_lists_of_candidates_are_ranked_as_pairs_are(folder, capsys):
+    write_questions(folder / "lists.jsonl")
+    lines = ["question_id\tquestion\tanswer"]
+    for row in map(json.loads, Path("lists.jsonl").read_text().splitlines()):
+        lines += [f"{row['question_id']}\t{row['question']}\t{candidate}" for candidate in row["candidates"]]
+    Path("pairs.tsv").write_text("\n".join(lines) + "\n")
+    outputs = []
+    for name in ("lists.jsonl", "pairs.tsv"):
+        assert main(["rank", "lexical/word_overlap", name]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    first = next(csv.DictReader(outputs[0].splitlines()))
+    assert (first["question_id"], first["rank"], first["answer"]) == ("q 0", "1", f"the {WORDS[0]}")
+
+
+def test_standard_input_is_answered_question_by_question(folder, capsys, monkeypatch):
+    asked = []
+
+    def lines():
+        for number in count():
+            asked.append(number)
+            if number == 3:
+                return
+            yield json.dumps({"question": "where is the red ?", "candidates": ["the hill", "the red"]}) + "\n"
+
+    answered = []
+
+    class Counting:
+        precision = "float32"
+
+        def rank(self, questions, candidates, top=None):
+            answered.append((len(questions), len(asked)))
+            return Ranker.load("lexical/word_overlap").rank(questions, candidates, top)
+
+    monkeypatch.setattr("sys.stdin", lines())
+    ranking.rank_file("-", Counting, layout="jsonl")
+    assert answered == [(1, 1), (1, 2), (1, 3)]
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["ranking"][0]["position"] for row in rows] == [1, 1, 1]
+
+
+def test_no_more_of_a_file_is_read_than_is_ranked():
+    read = []
+
+    def questions():
+        for number in range(1000):
+            read.append(number)
+            yield ranking.Question(str(number), "q", ["a"] * 10)
+
+    chunks = ranking.chunks(questions(), 100)
+    assert len(next(chunks)) == 10
+    assert len(read) == 10
+    assert sum(map(len, chunks)) == 990
+
+
+def test_a_run_keeps_the_candidates_ids_and_its_scores_fall_with_rank(folder):
+    from as2lib.models.cascade import CascadeTransformer
+
+    public_model(folder / "plain", labels=2, num_hidden_layers=4)
+    public_model(folder / "cascade", labels=2)  # for its tokenizer
+    CascadeTransformer.from_backbone(folder / "plain", exits=[1, 2, 4]).save_pretrained(folder / "cascade")
+    lines = ["qid\tquery\tpassage\tdocid"]
+    for number in range(5):
+        lines += [f"t {number}\twhere is the {WORDS[number]} ?\tthe {w} is here\td-{w}" for w in WORDS]
+    Path("theirs.tsv").write_text("\n".join(lines) + "\n")
+    for options in (["cascade", "--alpha", "0.4"], ["cascade"], ["lexical/word_overlap"]):
+        assert main(["rank", options[0], "theirs.tsv", *options[1:], "--out", "their.run"]) == 0
+        rows = [line.split() for line in Path("their.run").read_text().splitlines()]
+        assert len(rows) == 5 * len(WORDS)
+        assert {row[0] for row in rows} == {f"t%20{number}" for number in range(5)}
+        assert {row[2] for row in rows} == {f"d-{word}" for word in WORDS}
+        for start in range(0, len(rows), len(WORDS)):
+            question = rows[start : start + len(WORDS)]
+            scores = [float(row[4]) for row in question]
+            assert [int(row[3]) for row in question] == list(range(1, len(WORDS) + 1))
+            assert scores == sorted(scores, reverse=True)
+
+
+def test_only_the_best_are_written_where_that_is_asked_for(folder, capsys):
+    assert main(["rank", "lexical/bm25", "my.tsv", "--top", "1"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 31
+
+
+def test_a_row_that_is_no_question_is_named(folder, capsys):
+    write_questions(folder / "lists.jsonl")
+    with open("lists.jsonl", "a") as file:
+        file.write('{"question": "where ?", "candidates": ["a", 3]}\n')
+    assert main(["rank", "lexical/bm25", "lists.jsonl"]) == 2
+    assert "lists.jsonl, row 7" in capsys.readouterr().err

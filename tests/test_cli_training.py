@@ -1,0 +1,164 @@
+"""`as2 train`: what it prints, writes and refuses, and what its options do."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from as2lib.cli import main
+from as2lib.commands import training
+from as2lib.data import load_pairs, sets
+from as2lib.ranker import Ranker
+from tests.first_hour.hub_like import WORDS, public_model, write_pairs
+
+QUESTION, CANDIDATES = "where is the red ?", [f"the {word} is here" for word in WORDS]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with train, dev and test files in `mine/`, an encoder, and a reranker of one label."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    sets.note.cache_clear()
+    Path("mine").mkdir()
+    for split, questions in {"train": 30, "dev": 12, "test": 14}.items():
+        path = write_pairs(tmp_path / "mine" / f"{split}.tsv", questions)
+        path.write_text(path.read_text().replace("where is", f"{split} : where is"))
+    public_model(tmp_path / "encoder", labels=None)
+    public_model(tmp_path / "reranker", labels=1)
+    return tmp_path
+
+
+def train(*options: str, out: str = "out") -> int:
+    return main(["train", "mine", "--model", "encoder", "--epochs", "1", *options, "--out", out])
+
+
+def line_of(output: str, name: str) -> str:
+    return next(line for line in output.splitlines() if line.startswith(name))
+
+
+def test_the_dev_map_is_one_number_wherever_it_stands(folder, capsys):
+    assert train("--precision", "bf16") == 0
+    output = capsys.readouterr().out
+    printed = re.search(r"MAP ([\d.]+)", line_of(output, "dev: this model"))[1]
+    in_card = re.search(r"dev MAP \| ([\d.]+)", Path("out/README.md").read_text())[1]
+    assert main(["score", "out", "mine/dev.tsv"]) == 0
+    scored = re.search(r"MAP ([\d.]+)", capsys.readouterr().out)[1]
+    assert printed == in_card == scored
+
+
+def test_word_overlap_is_said_to_break_ties_by_order(folder, capsys):
+    assert train() == 0
+    output = capsys.readouterr().out
+    assert "ties by order" in line_of(output, "test: word overlap")
+    assert "ties against the system" in line_of(output, "test: this model")
+
+
+def test_the_length_fits_the_data_and_the_share_that_is_cut_is_said(folder, capsys):
+    assert train() == 0
+    assert "16 tokens a pair, which cuts 0.0%" in capsys.readouterr().out
+    assert train("--max-length", "8", out="short") == 0
+    assert "8 tokens a pair, which cuts 100.0%" in capsys.readouterr().out
+    assert Ranker.load("short").encoder.max_length == 8
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--loss", "ranknet"],
+        ["--loss", "listwise_kl"],
+        ["--teacher", "reranker"],
+        ["--loss", "margin_mse", "--teacher", "reranker"],
+        ["--teacher", "reranker", "--teacher", "reranker"],
+        ["--negatives", "lexical/bm25", "--keep", "2"],
+        ["--negatives", "reranker"],
+        ["--one-label", "--loss", "ranknet"],
+        ["--model", "nothing"],
+        ["--model", "reranker"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_trained_ranks(folder, options):
+    assert train(*options) == 0
+    ranked = Ranker.load("out").rank(QUESTION, CANDIDATES)
+    assert len(ranked) == len(CANDIDATES)
+    assert len({candidate.score for candidate in ranked}) > 1
+    assert ("head_0" in ranked[0].parts) == (options.count("--teacher") == 2)
+    if "--one-label" in options:
+        assert json.loads(Path("out/config.json").read_text())["id2label"].keys() == {"0"}
+
+
+def test_hard_negatives_are_those_that_a_first_ranker_puts_highest():
+    rows = [{"question_id": "a", "question": "q", "answer": f"{i}", "label": int(i == 3)} for i in range(6)]
+    rows += [{"question_id": "b", "question": "p", "answer": f"{i}", "label": int(i == 0)} for i in range(3)]
+    pairs = load_pairs(rows, questions="all")
+    hardest = training.hardest(pairs, [5, 1, 4, 0, 3, 2, 9, 1, 1], keep=2)
+    assert list(zip(hardest["question_id"], hardest["answer"], strict=True)) == [
+        *(("a", answer) for answer in "023"),
+        *(("b", answer) for answer in "012"),
+    ]
+    assert hardest["label"][:] == [0, 0, 1, 1, 0, 0]
+    one = training.hardest(pairs, [5, 1, 4, 0, 3, 2, 9, 1, 1], keep=1)
+    assert one["answer"][:] == ["0", "3", "0", "1"]
+
+
+def test_splits_that_share_a_question_are_refused_unless_that_is_allowed(folder, capsys):
+    shared = Path("mine/train.tsv").read_text().splitlines()[1:5]
+    with open("mine/dev.tsv", "a") as file:
+        file.write("".join(re.sub(r"^q0", "other", line) + "\n" for line in shared))
+    assert train() == 2
+    assert "train and dev share 1 question" in capsys.readouterr().err
+    assert train("--allow-shared-questions") == 0
+
+
+def test_an_order_that_gives_the_labels_away_is_said(folder, capsys):
+    for path in Path("mine").glob("*.tsv"):
+        header, *lines = path.read_text().splitlines()
+        lines.sort(key=lambda line: (line.split("\t")[0], -int(line[-1])))
+        path.write_text("\n".join([header, *lines]) + "\n")
+    assert train() == 0
+    assert "the order of the candidates alone has MAP 100.0" in capsys.readouterr().err
+
+
+def test_two_equal_commands_at_once_write_one_folder(folder, capsys):
+    with training.only_one(Path("out")):
+        assert train() == 2
+        assert "another `as2 train` is making it" in capsys.readouterr().err
+        assert train(out="other") == 0
+    assert not Path("out").exists()
+    assert train() == 0
+
+
+def test_nothing_is_left_beside_a_model(folder):
+    assert train() == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["encoder", "mine", "out", "reranker", "work"]
+    assert not list(Path("work/trained").iterdir())
+
+
+def test_the_same_command_gives_the_same_weights_and_another_seed_others(folder):
+    weights = []
+    for name, seed in (("a", "0"), ("b", "0"), ("c", "1")):
+        assert train("--seed", seed, out=name) == 0
+        weights.append(Path(name, "model.safetensors").read_bytes())
+    assert weights[0] == weights[1] != weights[2]
+
+
+def test_a_student_with_heads_has_no_one_label(folder, capsys):
+    assert train("--teacher", "reranker", "--teacher", "reranker", "--one-label") == 2
+    assert "--one-label" in capsys.readouterr().err
+
+
+def test_a_stale_export_is_refused_by_its_name(folder, capsys):
+    pytest.importorskip("onnxruntime")
+    assert train() == 0
+    assert main(["export", "out", "--to", "onnx"]) == 0
+    assert main(["rank", "out", QUESTION, *CANDIDATES, "--backend", "onnx"]) == 0
+    assert train("--seed", "1", out="newer") == 0
+    Path("newer/model.safetensors").replace("out/model.safetensors")
+    capsys.readouterr()
+    assert main(["rank", "out", QUESTION, *CANDIDATES, "--backend", "onnx"]) == 2
+    error = capsys.readouterr().err
+    assert "out/onnx" in error
+    assert error.count("\n") == 1

@@ -1,0 +1,196 @@
+import json
+
+import pytest
+import torch
+from datasets import Dataset
+from transformers import AutoTokenizer
+
+from as2lib import export as module
+from as2lib.data.encode import PairEncoder
+from as2lib.export import FACTS, export
+from as2lib.ranker import Ranker
+from tests.encoders import classifier
+from tests.test_ranker import LISTS, QUESTIONS, saved, with_one_label
+
+BACKENDS = {"onnx": "onnxruntime", "openvino": "openvino"}
+LONG = ["the red is here " * 20, "a hill where the boat is red " * 20, "it"]
+
+
+@pytest.fixture(autouse=True)
+def own_root(tmp_path, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path / "root"))
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request):
+    pytest.importorskip(BACKENDS[request.param])
+    pytest.importorskip("onnxscript")
+    return request.param
+
+
+@pytest.fixture(scope="module", autouse=True)
+def traced_once():
+    """A model is traced for one backend, which takes seconds, and for the other not again."""
+    trace, kept = module._trace, {}
+
+    def once(graph, batch, path):
+        key = (*graph.inputs, *graph.outputs, sum(float(weights.sum()) for weights in graph.parameters()))
+        if key not in kept:
+            trace(graph, batch, path)
+            kept[key] = path.read_bytes()
+        path.write_bytes(kept[key])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_trace", once)
+        yield
+
+
+def same(ranked, expected):
+    assert [one.position for one in ranked] == [one.position for one in expected]
+    for one, other in zip(ranked, expected, strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-6)
+        assert one.parts == pytest.approx(other.parts, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["electra", "one label", "mhs"])
+def test_an_exported_model_ranks_as_its_original(tmp_path, backend, kind):
+    folder = with_one_label(tmp_path / "model") if kind == "one label" else saved(kind, tmp_path / "model")
+    ours, theirs = Ranker.load(folder), Ranker.load(export(folder, tmp_path / "out", backend))
+    for question, candidates in [*zip(QUESTIONS, LISTS, strict=True), (QUESTIONS[0] * 9, LONG), ("", ["", "red"])]:
+        same(theirs.rank(question, candidates), ours.rank(question, candidates))
+
+
+def test_an_exported_cascade_drops_what_its_original_drops(tmp_path, backend):
+    folder = saved("cascade", tmp_path / "model")
+    export(folder, folder / backend, backend)
+    lists = [LISTS[0] + LONG, LISTS[1]]
+    for alpha in (None, 0.3, 0.6):
+        ours, theirs = Ranker.load(folder, alpha=alpha), Ranker.load(folder / backend, alpha=alpha)
+        for ranked, expected in zip(theirs.rank(QUESTIONS, lists), ours.rank(QUESTIONS, lists), strict=True):
+            same(ranked, expected)
+
+
+def test_an_exported_model_cuts_texts_as_its_tokenizer_does(tmp_path, backend):
+    folder = saved("electra", tmp_path / "model")
+    words = AutoTokenizer.from_pretrained(folder)
+    words.truncation_side = "left"
+    PairEncoder(words, 11).save(folder)
+    ours, theirs = Ranker.load(folder), Ranker.load(export(folder, tmp_path / "out", backend))
+    assert theirs.encoder.max_length == 11
+    same(theirs.rank(QUESTIONS[0], LONG), ours.rank(QUESTIONS[0], LONG))
+    with pytest.raises(ValueError, match="device: expected cpu"):
+        Ranker.load(tmp_path / "out", device="cuda")
+
+
+def test_a_model_is_exported_where_its_backend_is_asked_for_once(tmp_path, backend, monkeypatch):
+    folder = saved("electra", tmp_path / "model")
+    same(
+        Ranker.load(folder, backend=backend).rank(QUESTIONS[0], LISTS[0]),
+        Ranker.load(folder).rank(QUESTIONS[0], LISTS[0]),
+    )
+    monkeypatch.setattr(module, "export", None)
+    Ranker.load(folder, backend=backend)
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == []
+
+
+def test_sentence_transformers_opens_an_export_and_ranks_the_same(tmp_path):
+    from sentence_transformers import CrossEncoder
+
+    for kind, folder in (("two", saved("electra", tmp_path / "two")), ("one", with_one_label(tmp_path / "one"))):
+        out = export(folder, tmp_path / f"{kind}-out", "sentence-transformers")
+        ranked = Ranker.load(folder).rank(QUESTIONS[0], LISTS[0])
+        theirs = CrossEncoder(str(out), device="cpu").rank(QUESTIONS[0], LISTS[0])
+        assert [found["corpus_id"] for found in theirs] == [one.position for one in ranked]
+        assert [found["score"] for found in theirs] == pytest.approx([one.score for one in ranked], abs=1e-6)
+        same(Ranker.load(out).rank(QUESTIONS[0], LISTS[0]), ranked)
+    with pytest.raises(ValueError, match="mhs: expected one final linear layer"):
+        export(saved("mhs", tmp_path / "mhs"), tmp_path / "no", "sentence-transformers")
+
+
+# ---------------------------------------------------------------- folders
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Graphs that nobody reads."""
+    monkeypatch.setattr(module, "_trace", lambda graph, batch, path: path.write_bytes(b""))
+    for backend in BACKENDS:
+        monkeypatch.setitem(module.WRITE, backend, lambda plain, path, batches: path.write_bytes(b"graph"))
+    monkeypatch.setattr(module, "find_spec", lambda name: True)
+
+
+def other_weights(folder):
+    torch.manual_seed(5)
+    classifier("electra", initializer_range=0.4).save_pretrained(folder)
+
+
+def test_an_export_beside_other_weights_is_refused_by_name(tmp_path, quick):
+    folder = saved("electra", tmp_path / "model")
+    for backend in (*BACKENDS, "sentence-transformers"):
+        export(folder, folder / backend, backend)
+    assert module.find(folder, "onnx") == folder / "onnx"
+    other_weights(folder)
+    for backend in (*BACKENDS, "sentence-transformers"):
+        with pytest.raises(ValueError, match=f"{backend}/export.json: exported from other weights than are in"):
+            Ranker.load(folder / backend)
+    with pytest.raises(ValueError, match="exported from other weights"):
+        Ranker.load(folder, backend="onnx")
+    assert len(Ranker.load(folder).rank(QUESTIONS[0], LISTS[0])) == 4
+
+
+def test_weights_saved_into_an_exported_folder_are_not_taken_for_the_export(tmp_path, quick):
+    out = export(saved("electra", tmp_path / "model"), tmp_path / "out", "onnx")
+    other_weights(out)
+    with pytest.raises(ValueError, match=r"exported from other weights than are in .*out now; remove"):
+        Ranker.load(out)
+    assert len(Ranker.load(out, backend="torch").rank(QUESTIONS[0], LISTS[0])) == 4
+
+
+def test_two_backends_never_share_a_folder_and_nothing_else_is_written_over(tmp_path, quick):
+    folder = saved("electra", tmp_path / "model")
+    out = export(folder, tmp_path / "out", "onnx")
+    with pytest.raises(ValueError, match="expected a folder of its own for openvino, got one exported to onnx"):
+        export(folder, out, "openvino")
+    with pytest.raises(ValueError, match="expected a new folder, got one with files in it"):
+        export(folder, folder, "onnx")
+    export(saved("cascade", tmp_path / "cascade"), out, "onnx")  # the same backend again
+    assert sorted(path.name for path in out.glob("*.onnx")) == ["stage-0.onnx", "stage-1.onnx"]
+    with pytest.raises(ValueError, match="exported for onnx, got backend='openvino'"):
+        Ranker.load(out, backend="openvino")
+
+
+def test_no_path_of_this_machine_is_in_an_export(tmp_path, quick):
+    out = export(saved("electra", tmp_path / "model"), tmp_path / "out", "onnx")
+    texts = [path.read_text(errors="replace") for path in out.iterdir() if path.suffix == ".json"]
+    assert not any(str(tmp_path) in text for text in texts)
+
+
+def test_what_cannot_be_exported_is_named_before_anything_is_loaded(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="expected one of onnx, openvino, sentence-transformers; got 'tensorrt'"):
+        export(tmp_path, tmp_path / "out", "tensorrt")
+    with pytest.raises(ValueError, match="backend: expected one of torch, onnx, openvino; got 'tensorrt'"):
+        Ranker.load(saved("electra", tmp_path / "model"), backend="tensorrt")
+    with pytest.raises(ValueError, match="precision: expected one of float32 or auto"):
+        Ranker.load(tmp_path / "model", backend="onnx", precision="bf16") if module.find_spec("onnx") else pytest.skip()
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r'onnx needs onnxruntime, .* pip install "as2lib\[serve\]"'):
+        export(tmp_path / "model", tmp_path / "out", "onnx")
+    saved("cosinet", tmp_path / "words")
+    monkeypatch.setattr(module, "find_spec", lambda name: True)
+    with pytest.raises(ValueError, match="which reads words"):
+        export(tmp_path / "words", tmp_path / "out", "onnx")
+
+
+def test_int8_is_calibrated_on_pairs_and_stays_near(tmp_path, backend):
+    pytest.importorskip("nncf")
+    folder = saved("electra", tmp_path / "model")
+    rows = {
+        "question_id": ["q"] * 40,
+        "question": QUESTIONS * 20,
+        "answer": [text for texts in LISTS for text in texts] * 6 + LISTS[0],
+    }
+    out = export(folder, tmp_path / "out", backend, calibration=Dataset.from_dict(rows))
+    ranker = Ranker.load(out)
+    assert (ranker.precision, json.loads((out / FACTS).read_text())["precision"]) == ("int8", "int8")
+    expected = Ranker.load(folder).predict([(QUESTIONS[0], text) for text in LISTS[0]])
+    assert ranker.predict([(QUESTIONS[0], text) for text in LISTS[0]]) == pytest.approx(expected, abs=0.1)

@@ -1,0 +1,165 @@
+"""An installed package works with what it declares, and with nothing else; its wheel has every study."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.first_hour.hub_like import ROOT, public_model, write_pairs
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def closure(requirements: list[str]) -> set[str]:
+    """The installed distributions that some requirements bring, one leading to the next."""
+    names, waiting = set(), [(Requirement(text), "") for text in requirements]
+    while waiting:
+        requirement, extra = waiting.pop()
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        name = canonical(requirement.name)
+        seen = {(name, ""), *((name, asked) for asked in requirement.extras)} - names
+        try:
+            needed = distribution(name).requires or []
+        except PackageNotFoundError:
+            continue  # of another platform
+        names |= seen
+        waiting += [(Requirement(text), asked) for _, asked in seen for text in needed]
+    return {name for name, _ in names}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder of packages: this one, as its wheel has it, and links to what its core dependencies bring."""
+    folder, sources, wheels = (tmp_path_factory.mktemp(name) for name in ("site", "sources", "wheels"))
+    for name in ("as2lib", "params"):  # building leaves files beside the sources
+        shutil.copytree(ROOT / name, sources / name, symlinks=True)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, sources)
+    options = ["-q", "--no-deps", "--no-build-isolation", "-w", wheels]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, sources], check=True, capture_output=True)
+    (wheel,) = wheels.glob("as2lib-*.whl")
+    with zipfile.ZipFile(wheel) as content:
+        content.extractall(folder)
+    for name in closure(PROJECT["dependencies"]):
+        for file in distribution(name).files or []:
+            top = file.parts[0]
+            if top not in ("..", "__pycache__") and not (folder / top).exists():
+                (folder / top).symlink_to(distribution(name).locate_file(top))
+    return folder
+
+
+def run(site: Path, folder: Path, code: str) -> str:
+    """What Python prints in a folder, with those packages and the standard library alone."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "OMP_NUM_THREADS": "1", "AS2_ROOT": str(folder)}
+    environment |= {"PYTHONPATH": str(site), "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-S", "-P", "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_what_is_not_declared_is_not_there(site, tmp_path):
+    code = (
+        "from importlib.util import find_spec; print([n for n in ('pytest', 'snakemake', 'IPython') if find_spec(n)])"
+    )
+    assert run(site, tmp_path, code).strip() == "[]"
+
+
+def test_ranks_trains_scores_evaluates_and_compares_without_extras(site, tmp_path):
+    script = PROJECT["scripts"]["as2"].split(":")
+    command = f"import sys; from {script[0]} import {script[1]}; code = {script[1]}(); sys.exit(code)"
+    model = public_model(tmp_path / "model", labels=1)
+    pairs = write_pairs(tmp_path / "my.tsv")
+
+    def as2(*arguments):
+        return run(site, tmp_path, f"import sys; sys.argv = {['as2', *map(str, arguments)]!r}; {command}")
+
+    assert "the red is here" in as2("rank", model, "where is the red ?", "the red is here", "the hill is here")
+    as2("train", pairs, "--model", model, "--epochs", 1, "--out", tmp_path / "mine")
+    assert "MAP" in as2("score", tmp_path / "mine", pairs, "--trec", tmp_path / "mine.run")
+    assert "MAP" in as2("evaluate", tmp_path / "mine.run", pairs)
+    code = (
+        "import json; from as2lib.metrics.significance import compare;"
+        "test = compare([0.9, 0.8, 1.0, 0.7, 0.6, 0.5], [0.5, 0.6, 0.4, 0.7, 0.1, 0.2]); print(test.difference)"
+    )
+    assert json.loads(run(site, tmp_path, code)) == pytest.approx(0.3333333)
+
+
+def imports(source: str) -> set[str]:
+    """The packages that Python source imports, wherever it does."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module)
+    return {name.partition(".")[0] for name in names}
+
+
+def code_of(notebook: Path) -> str:
+    cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+    lines = [line for cell in cells for line in "".join(cell["source"]).split("\n")]
+    return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
+
+
+def declared(*groups: list[str]) -> set[str]:
+    return {canonical(Requirement(text).name) for group in groups for text in group}
+
+
+def test_every_import_is_declared():
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "as2lib").rglob("*.py")}
+    sources |= {path: code_of(path) for path in (ROOT / "notebooks").glob("*.ipynb")}
+    provided = packages_distributions()
+    known = declared(PROJECT["dependencies"], EXTRAS["study"], EXTRAS["serve"])
+    missing = {}
+    for path, source in sources.items():
+        for name in imports(source) - sys.stdlib_module_names - {"as2lib"}:
+            if not known & {canonical(package) for package in provided.get(name, [name])}:
+                missing.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
+    assert not missing
+
+
+def test_what_ranks_and_trains_needs_no_extra():
+    """Below the studies, what a module imports when it is imported is a core dependency."""
+    provided, core, missing = packages_distributions(), declared(PROJECT["dependencies"]), {}
+    rooms = ("data", "fit", "losses", "metrics", "models", "ranker.py", "score.py", "export.py", "precision.py")
+    files = [ROOT / "as2lib" / room for room in rooms]
+    files = [file for room in files for file in (room.rglob("*.py") if room.is_dir() else [room]) if file.exists()]
+    for path in files:
+        top = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)]
+        for name in imports(ast.unparse(ast.Module(top, []))) - sys.stdlib_module_names - {"as2lib"}:
+            if not core & {canonical(package) for package in provided.get(name, [name])}:
+                missing.setdefault(name, []).append(path.name)
+    assert not missing
+
+
+def test_the_wheel_has_every_study_and_what_its_pages_need(site):
+    for folder in ("params", "as2lib/papers", "as2lib/report/template", "as2lib/commands"):
+        for path in (ROOT / folder).rglob("*"):
+            data = path.suffix in (".yaml", ".csv", ".json", ".j2", ".css", ".js", ".md") and path.name != "local.yaml"
+            name = path.relative_to(ROOT) if folder != "params" else Path("as2lib") / path.relative_to(ROOT)
+            assert not data or (site / name).exists(), f"{name}: not in the wheel; see package-data in pyproject.toml"
+
+
+def test_every_declared_package_has_its_pin():
+    lock = dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+    needed = declared(PROJECT["dependencies"], EXTRAS["study"], EXTRAS["test"])
+    assert needed <= set(lock)
+    environment = re.findall(r"^ +- ([a-z0-9.-]+)==(\S+)$", (ROOT / "environment.yml").read_text(), re.MULTILINE)
+    assert dict(environment) == {name: lock[name] for name in needed}

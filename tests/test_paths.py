@@ -1,0 +1,75 @@
+"""Where a project is, and where its encoders are."""
+
+import hashlib
+
+import pytest
+
+from as2lib.paths import file_sha256, find_root, local_folder, model_origin, whole_file, work_folder
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.delenv("AS2_ROOT", raising=False)
+    folder = tmp_path / "project"
+    (folder / "params").mkdir(parents=True)
+    (folder / "params" / "sample.yaml").touch()
+    (folder / "notebooks" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(folder / "notebooks" / "deep")
+    return folder
+
+
+def test_the_root_is_the_nearest_folder_upwards_with_params(project, monkeypatch, tmp_path):
+    assert find_root() == find_root(project) == project
+    assert work_folder() == project / "work"
+    assert find_root(tmp_path) == tmp_path
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+    assert find_root() == tmp_path
+
+
+def test_the_packages_own_params_are_no_project():
+    from as2lib import paths
+
+    assert find_root(paths.PACKAGE / "data") != paths.PACKAGE
+
+
+def test_an_encoder_is_a_folder_a_mapped_name_or_a_hub_name_at_a_revision(project):
+    (project / "models" / "mine").mkdir(parents=True)
+    (project / "params" / "local.yaml").write_text("local: {org/encoder: models/mine, org/gone: nowhere}")
+    mine = project / "models" / "mine"
+    assert model_origin("models/mine") == (mine, "main")
+    assert model_origin(mine) == (mine, "main")
+    assert model_origin("org/encoder") == (mine, "main")
+    assert model_origin("org/other@abc") == ("org/other", "abc")
+    with pytest.raises(FileNotFoundError, match="maps org/gone to nowhere"):
+        model_origin("org/gone")
+
+
+@pytest.mark.parametrize("content", ["a: b", "local: [x]", "local: {a: 1}", "[1]", "local: {"])
+def test_a_local_file_that_is_no_map_is_refused_in_one_line(project, content):
+    (project / "params" / "local.yaml").write_text(content)
+    with pytest.raises(ValueError, match=r"^local\.yaml: expected [^\n]*$"):
+        local_folder("org/encoder")
+
+
+def test_an_empty_local_file_maps_nothing(project):
+    (project / "params" / "local.yaml").touch()
+    assert local_folder("org/encoder") is None
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "new" / "file"
+    with pytest.raises(ZeroDivisionError), whole_file(path) as temporary:
+        temporary.write_text(f"half{1 / 0}")
+    assert list(path.parent.iterdir()) == []
+    with whole_file(path) as temporary:
+        temporary.write_text("whole")
+    assert path.read_text() == "whole"
+
+
+def test_a_hash_follows_the_files_bytes(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("a")
+    first = file_sha256(path)
+    assert first == hashlib.sha256(b"a").hexdigest()
+    path.write_text("bc")
+    assert file_sha256(path) != first

@@ -1,0 +1,84 @@
+"""What others wrote is data: no model or file of theirs runs as code, no text of theirs commands a page or a tool."""
+
+import ast
+import re
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from as2lib import Study
+from as2lib.commands.output import cell, terminal
+from as2lib.metrics.trec import field
+
+PACKAGE = Path(__file__).parents[1] / "as2lib"
+HOSTILE = ["\x1b[2J\x1b]0;mine\x07", "<script>alert(1)</script>", "\u202egnp.exe", "a\rb"]
+
+
+def calls():
+    """Every call in the package: its file, its name, its keywords."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                yield path.name, ast.unparse(node.func), {key.arg: ast.unparse(key.value) for key in node.keywords}
+
+
+def test_no_file_is_unpickled_and_no_code_of_a_model_is_trusted():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        modules = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+        modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert not modules & {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}, path
+    for file, name, keywords in calls():
+        assert name not in ("eval", "exec", "pandas.read_pickle"), file
+        assert "trust_remote_code" not in keywords, file
+        if name == "torch.load":
+            assert keywords.get("weights_only") == "True", file
+        if name in ("numpy.load", "np.load"):
+            assert keywords.get("allow_pickle", "False") == "False", file
+
+
+def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
+    from as2lib.report.pages import render
+
+    cells = [nbformat.v4.new_markdown_cell(f"# A page\n\n{text}") for text in HOSTILE[1:2]]
+    executed = tmp_path / "executed.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), executed)
+    page = render(executed, tmp_path / "01_data.html", ["01_data"]).read_text(encoding="utf-8")
+    policy = re.search(r'<meta content="([^"]+)" http-equiv="Content-Security-Policy"', page)[1]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    hashes = {f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts}
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] in hashes
+    assert len(rules["script-src"].split()) == 1
+    assert rules["img-src"] == "data:"
+    assert page.index("Content-Security-Policy") < page.index("<style>")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_candidate_cannot_command_a_terminal(text):
+    assert not re.search(r"[\x00-\x1f\x7f\u202a-\u202e]", terminal(text))
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+A1", "-A1", "@SUM(A1)", " =1+1"])
+def test_a_cell_that_a_spreadsheet_would_compute_is_a_text(text):
+    assert cell(text) == f"'{text}"
+
+
+def test_numbers_and_plain_texts_are_cells_as_they_are():
+    assert [cell(text) for text in ("-1.5", "12 %", "It was -3.")] == ["-1.5", "12 %", "It was -3."]
+
+
+def test_an_id_with_a_blank_is_one_field_of_a_trec_file():
+    assert len(field("q 1\t2\n").split()) == 1
+
+
+@pytest.mark.parametrize("name", ["a;ls", "../a", "$(ls)", "-a", "a b", "1"])
+def test_a_name_that_a_shell_or_a_path_would_read_otherwise_is_no_studys(name, tmp_path):
+    path = tmp_path / f"{name.replace('/', '_')}.yaml"
+    path.write_text(f"study: '{name}'\n")
+    with pytest.raises(ValueError, match="study"):
+        Study.load(path)
