@@ -4,7 +4,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from as2lib.papers.building import splits, vocabulary
-from as2lib.papers.cerberus.systems import trivial
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -53,8 +52,9 @@ def notebooks(study: "Study") -> list[Notebook]:
     if not study.cosinet:
         return []
     question = "How far does a million parameters go?"
+    trivial = [system for name, system in study.systems.items() if name.startswith("lexical/")]
     others = [study.systems[name] for name in (*FINE_TUNED, SECOND) if name in study.systems]
-    return [Notebook("09_cosinet", question, "Cosinet, Tables 2 to 6", (*trivial(study), *systems(study), *others))]
+    return [Notebook("09_cosinet", question, "Cosinet, Tables 2 to 6", (*trivial, *systems(study), *others))]
 
 
 def table4(study: "Study") -> list[System]:

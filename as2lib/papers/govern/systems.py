@@ -5,7 +5,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from as2lib.papers.building import best_trivial, budget, scored, splits, transferred, vocabulary
-from as2lib.papers.cerberus.systems import trivial
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def notebooks(study: "Study") -> list[Notebook]:
         return []
     question = "Can teachers vote on each sample?"
     reproduces = "GOVERN, Tables 1 to 4 and Figure 2"
-    return [Notebook("10_govern", question, reproduces, (*trivial(study), *systems(study)))]
+    return [Notebook("10_govern", question, reproduces, (study.systems[baseline(study)], *systems(study)))]
 
 
 def table2(study: "Study") -> list[System]:
