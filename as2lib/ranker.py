@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from as2lib.data.sets import hub_answers, shorten, whole_text
-from as2lib.metrics.pruning import Ratios, drop_ratios
+from as2lib.metrics.pruning import Ratios, drop_ratios, falling
 from as2lib.paths import model_origin
 from as2lib.precision import computed_in, computing_on
 
@@ -243,13 +243,13 @@ class Ranker:
         """The score of each pair (question, candidate), in order: (m,) float64.
 
         Consecutive pairs of one question are its list, for models that read lists.
-        Raises ValueError, naming the pair, for what is no pair of texts.
+        Raises ValueError, naming the pair, for what is no pair of texts: a mapping or a table has none.
         """
         _check_count("batch_size", batch_size)
         questions: list[str] = []
         lists: list[list[str]] = []
         for number, pair in enumerate(_listed(pairs, "pairs"), start=1):
-            if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+            if isinstance(pair, str | Mapping | AbstractSet) or not hasattr(pair, "__len__") or len(pair) != 2:
                 raise ValueError(f"pair {number}: expected a question and a candidate, got {shorten(pair)}")
             question, candidate = (_text(text, f"pair {number}") for text in pair)
             if not questions or questions[-1] != question:
@@ -267,7 +267,7 @@ class Ranker:
         if some:
             found = self._scorer([questions[i] for i in some], [lists[i] for i in some], options)
             for number, each in zip(some, found, strict=True):
-                scored[number] = each
+                scored[number] = each._replace(scores=falling(each.scores, each.order))
         return scored
 
     def _by_model(self, questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:

@@ -310,7 +310,18 @@ def test_what_cannot_be_ranked_is_refused_in_one_line(ranker, question, candidat
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("pairs", [["ab"], [("q",)], [("q", 3)], ("q", "c")])
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        ["ab"],
+        [("q",)],
+        [("q", 3)],
+        ("q", "c"),
+        [{"q", "c"}],
+        [{"question": "q", "answer": "c"}],
+        pandas.DataFrame({"question": ["q"], "answer": ["c"]}),
+    ],
+)
 def test_what_is_no_pair_is_refused(ranker, pairs):
     with pytest.raises(ValueError, match="pair 1: expected a"):
         ranker.predict(pairs)

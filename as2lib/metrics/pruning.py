@@ -41,6 +41,13 @@ def prune(
     return Pruned(scores, last, numpy.lexsort((-scores, -last, question)))
 
 
+def falling(scores: numpy.ndarray, order: numpy.ndarray) -> numpy.ndarray:
+    """The scores (n,), none above the one before it in `order` (n,): a sigmoid errs in its last digit."""
+    result = numpy.array(scores, dtype=numpy.float64)
+    result[order] = numpy.minimum.accumulate(result[order])
+    return result
+
+
 def staying(ranked: numpy.ndarray, question: numpy.ndarray, ratio: float) -> numpy.ndarray:
     """Of rows that stand by question, the best of each first, those that a stage leaves, in that order."""
     sizes = numpy.bincount(question[ranked], minlength=question.max() + 1)

@@ -10,7 +10,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from as2lib.metrics.pruning import Ratios, prune
+from as2lib.metrics.pruning import Ratios, falling, prune
 
 Questions = Tensor | Sequence[int] | None
 GAP = 1e-6  # between the lowest score that was kept and the highest that was dropped
@@ -33,8 +33,19 @@ class Ranking(NamedTuple):
     stage_scores: Tensor
 
     def as_probabilities(self) -> "Ranking":
-        """The same ranking, whose scores are logits here, with their sigmoid."""
-        return self._replace(scores=self.scores.sigmoid(), stage_scores=self.stage_scores.sigmoid())
+        """The same ranking, whose scores are logits here, with their sigmoid.
+
+        It is numpy's: torch's gives equal logits another last digit at the end of a tensor than before it.
+        """
+        scores, own = (_sigmoid(column.numpy()) for column in (self.scores, self.stage_scores))
+        return self._replace(
+            scores=torch.from_numpy(falling(scores, self.order.numpy())), stage_scores=torch.from_numpy(own)
+        )
+
+
+def _sigmoid(logits: numpy.ndarray) -> numpy.ndarray:
+    with numpy.errstate(over="ignore"):  # where the probability is 0
+        return 1.0 / (1.0 + numpy.exp(-logits))
 
 
 def rank_by_stages(
@@ -69,13 +80,13 @@ def rank_by_stages(
     _, first, question = numpy.unique(index, return_index=True, return_inverse=True)
     question = first.argsort().argsort()[question]  # numbered in first-seen order
     pruned = prune(checked, stages, question, alpha)
-    falling = falling_scores(pruned.scores, pruned.last, question)
+    shifted = falling_scores(pruned.scores, pruned.last, question)
     rankings = []
     for number in range(question.max() + 1):
         rows = numpy.flatnonzero(question == number)
         order = numpy.searchsorted(rows, pruned.order[question[pruned.order] == number])
         reached = tuple(int((pruned.last[rows] >= stage).sum()) for stage in range(stages))
-        columns = [torch.from_numpy(column[rows]) for column in (falling, pruned.last, pruned.scores)]
+        columns = [torch.from_numpy(column[rows]) for column in (shifted, pruned.last, pruned.scores)]
         rankings.append(Ranking(torch.from_numpy(order), columns[0], reached, columns[1], columns[2]))
     return rankings[0] if question_index is None else rankings
 
@@ -90,7 +101,7 @@ def falling_scores(scores: numpy.ndarray, stages: numpy.ndarray, question: numpy
     question: (n,) codes from 0 to q − 1.
     """
     scores, question = numpy.asarray(scores, dtype=numpy.float64), numpy.asarray(question)
-    falling = scores.copy()
+    shifted = scores.copy()
     lowest = numpy.full(question.max() + 1, numpy.inf)  # (q,), of the stages behind
     for stage in numpy.unique(stages)[::-1]:
         rows = numpy.flatnonzero(stages == stage)
@@ -98,9 +109,9 @@ def falling_scores(scores: numpy.ndarray, stages: numpy.ndarray, question: numpy
         numpy.maximum.at(highest, question[rows], scores[rows])
         ceiling = lowest - GAP * numpy.maximum(1.0, numpy.abs(numpy.where(numpy.isinf(lowest), 0.0, lowest)))
         shift = numpy.minimum(0.0, ceiling[question[rows]] - highest[question[rows]])
-        falling[rows] = numpy.minimum(scores[rows] + shift, ceiling[question[rows]])
-        numpy.minimum.at(lowest, question[rows], falling[rows])
-    return falling
+        shifted[rows] = numpy.minimum(scores[rows] + shift, ceiling[question[rows]])
+        numpy.minimum.at(lowest, question[rows], shifted[rows])
+    return shifted
 
 
 class SequentialReranker:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from as2lib.metrics import cost, pruning
 from as2lib.metrics.cascade import replay
 from as2lib.models import lexical
-from as2lib.models.sequential import SequentialReranker, falling_scores
+from as2lib.models.sequential import SequentialReranker, falling_scores, rank_by_stages
 
 
 def reading(*columns):
@@ -117,3 +117,15 @@ def test_wrong_input_is_refused_in_a_line():
         reading("a").rank({"a": [1.0, float("nan")]}, 0)
     with pytest.raises(ValueError, match=r"alpha: expected a share in \[0, 1\).*got 1"):
         reading("a").rank({"a": [1.0]}, 1)
+
+
+@pytest.mark.parametrize("size", [1, 7, 13, 130])
+def test_equal_logits_are_equal_probabilities_wherever_they_stand_and_none_rises(size):
+    draw = numpy.random.default_rng(size)
+    for _ in range(50):
+        logit = draw.normal()
+        equal = rank_by_stages(lambda _, rows, at=logit: torch.full((len(rows),), at).double(), 1, size, 0.0)
+        assert len(set(equal.as_probabilities().scores.tolist())) == 1
+        near = torch.from_numpy(logit + numpy.spacing(logit) * draw.integers(0, 4, size))
+        ranking = rank_by_stages(lambda _, rows, near=near: near[rows], 1, size, 0.0).as_probabilities()
+        assert (ranking.scores[ranking.order].diff() <= 0).all()
