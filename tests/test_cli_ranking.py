@@ -120,3 +120,43 @@ def test_a_row_that_is_no_question_is_named(folder, capsys):
         file.write('{"question": "where ?", "candidates": ["a", 3]}\n')
     assert main(["rank", "lexical/bm25", "lists.jsonl"]) == 2
     assert "lists.jsonl, row 7" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rows", "row"),
+    [
+        ([{"id": "2"}, {}], 2),
+        ([{}, {"id": "1"}], 2),
+        ([{"id": "a"}, {"id": "b"}, {"qid": "a"}], 3),
+    ],
+)
+def test_ids_of_questions_are_all_there_or_made_and_none_comes_twice(folder, capsys, rows, row):
+    questions = [{**fields, "question": f"where is {n} ?", "candidates": ["a"]} for n, fields in enumerate(rows)]
+    Path("lists.jsonl").write_text("".join(json.dumps(question) + "\n" for question in questions))
+    assert main(["rank", "lexical/bm25", "lists.jsonl", "--out", "their.run"]) == 2
+    assert f"lists.jsonl, row {row}: expected" in capsys.readouterr().err
+    assert not Path("their.run").exists()
+
+
+def test_no_candidate_is_an_empty_ranking_and_an_empty_one_is_ranked(folder, capsys):
+    lists = [["the red", ""], [], ["the hill"]]
+    lines = [json.dumps({"question": "where is the red ?", "candidates": texts}) + "\n" for texts in lists]
+    Path("lists.jsonl").write_text("".join(lines))
+    assert main(["rank", "lexical/word_overlap", "lists.jsonl", "--format", "jsonl"]) == 0
+    rankings = [json.loads(line)["ranking"] for line in capsys.readouterr().out.splitlines()]
+    assert [[one["answer"] for one in ranking] for ranking in rankings] == lists
+
+
+def test_json_lines_keep_the_candidates_ids(folder, capsys):
+    Path("ids.tsv").write_text("question\tdocid\tanswer\nthe red ?\td9\thill\nthe red ?\td4\tthe red\n")
+    assert main(["rank", "lexical/word_overlap", "ids.tsv", "--format", "jsonl"]) == 0
+    ranking = json.loads(capsys.readouterr().out)["ranking"]
+    assert [(one["candidate_id"], one["answer"]) for one in ranking] == [("d4", "the red"), ("d9", "hill")]
+
+
+def test_a_service_may_be_asked_the_same_again(folder, capsys, monkeypatch):
+    line = json.dumps({"id": "a", "question": "where is the red ?", "candidates": ["the red"]}) + "\n"
+    nameless = json.dumps({"question": "where is the red ?", "candidates": ["the red"]}) + "\n"
+    monkeypatch.setattr("sys.stdin", iter([line, line, nameless]))
+    ranking.rank_file("-", lambda: Ranker.load("lexical/word_overlap"), layout="jsonl")
+    assert [json.loads(each)["question_id"] for each in capsys.readouterr().out.splitlines()] == ["a", "a", "3"]

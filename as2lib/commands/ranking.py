@@ -108,7 +108,7 @@ def read_questions(source: str) -> Iterator[Question]:
     Raises ValueError that names the file and the row, when it comes to it.
     """
     if source == "-":
-        yield from lines_of_questions(sys.stdin, "standard input")
+        yield from lines_of_questions(sys.stdin, "standard input", once=False)
         return
     path = Path(source).expanduser()
     if path.suffix.lower() == ".jsonl" and has_lists(path):
@@ -131,8 +131,15 @@ def has_lists(path: Path) -> bool:
     return isinstance(row, dict) and any(isinstance(row.get(name), list) for name in LISTS)
 
 
-def lines_of_questions(lines: Iterable[str], name: str) -> Iterator[Question]:
-    """`{"question_id": …, "question": …, "candidates": […]}`, a line each; without an id the row's number is one."""
+def lines_of_questions(lines: Iterable[str], name: str, once: bool = True) -> Iterator[Question]:
+    """`{"question_id": …, "question": …, "candidates": […]}`, a line each; where none has an id, it is the row.
+
+    once: whether each id may come only once, as in a file; else, as of a service, none is kept in mind.
+    No candidate is an empty ranking, and an empty one is scored as empty.
+    Raises ValueError that names the row: where there is no such question, where some rows have ids and others none, and
+    where an id comes again.
+    """
+    rows: dict[str, int] = {}
     for row, line in enumerate(filter(str.strip, lines), start=1):
         try:
             content = json.loads(line)
@@ -141,11 +148,20 @@ def lines_of_questions(lines: Iterable[str], name: str) -> Iterator[Question]:
         fields = content if isinstance(content, dict) else {}
         text = fields.get("question", fields.get("query"))
         candidates = next((fields[key] for key in LISTS if key in fields), None)
-        texts = [text, *candidates] if isinstance(candidates, list) else [None]
-        if len(texts) < 2 or not all(isinstance(text, str) and text.strip() for text in texts):
-            expected = 'expected a "question" and a list of "candidates", texts, none empty'
+        texts = candidates if isinstance(candidates, list) else [None]
+        if not (isinstance(text, str) and text.strip() and all(isinstance(each, str) for each in texts)):
+            expected = 'expected a "question" and a list of "candidates", all texts'
             raise ValueError(f"{name}, row {row}: {expected}; got {shorten(content)}")
-        identity = next((fields[key] for key in ("question_id", "id", "qid") if key in fields), row)
+        identity = next((str(fields[key]) for key in ("question_id", "id", "qid") if key in fields), None)
+        if row == 1 or not once:
+            named = identity is not None
+        if named != (identity is not None):
+            raise ValueError(f"{name}, row {row}: expected each row to have an id, or none; row 1 is otherwise")
+        identity = str(row) if identity is None else identity
+        if once and (before := rows.setdefault(identity, row)) != row:
+            raise ValueError(
+                f"{name}, row {row}: expected an id of its own, got {shorten(identity)}, as in row {before}"
+            )
         yield Question(str(identity), text, candidates)
 
 
@@ -199,10 +215,12 @@ def _csv(file: TextIO, tag: str) -> Write:
 
 def _jsonl(file: TextIO, tag: str) -> Write:
     def write(question: Question, ranking: "list[Ranked]") -> None:
-        lines = [
-            {"position": ranked.position, "score": ranked.score, "answer": ranked.candidate, **dict(ranked.parts)}
-            for ranked in ranking
-        ]
+        lines = []
+        for ranked in ranking:
+            line = {"position": ranked.position, "score": ranked.score, "answer": ranked.candidate}
+            if question.ids:
+                line["candidate_id"] = question.ids[ranked.position]
+            lines.append({**line, **ranked.parts})
         row = {"question_id": question.id, "question": question.text, "ranking": lines}
         file.write(json.dumps(row, ensure_ascii=file.isatty()) + "\n")
 
