@@ -159,3 +159,13 @@ def test_what_no_study_needs_is_said_and_then_removed(folder, capsys):
     assert main(["clean", "--yes"]) == 0
     assert not made.exists()
     assert load_pairs("data/my/train.jsonl", questions="all")
+
+
+def test_a_refusal_names_no_option_that_the_command_has_not(folder, capsys):
+    (folder / "same").mkdir()
+    for split in ("train", "dev", "test"):
+        write_pairs(folder / "same" / f"{split}.tsv")
+    assert main(["init", "same", "--encoder", "nothing"]) == 2
+    error = capsys.readouterr().err
+    assert "share" in error
+    assert "--allow-shared-questions" not in error

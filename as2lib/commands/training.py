@@ -70,7 +70,9 @@ def train(
         teacher_names = [str(model_folder(name, load_study)) for name in teachers]
         splits = load_splits(source, seed)
         if not allow_shared_questions:
-            require_apart(source, splits)
+            require_apart(
+                source, splits, "; give each split questions of its own, or allow it: --allow-shared-questions"
+            )
         pairs = {name: filter_questions(part, "answered") for name, part in splits.items()}
         for name, part in pairs.items():
             if len(part) == 0:
@@ -228,16 +230,15 @@ def counts(splits: "dict[str, Dataset]") -> str:
     return f"{sum(map(len, splits.values())):,} pairs; questions: {', '.join(parts)}"
 
 
-def require_apart(source: str, splits: "dict[str, Dataset]") -> None:
+def require_apart(
+    source: str, splits: "dict[str, Dataset]", way_out: str = "; give each split questions of its own"
+) -> None:
     """Raises ValueError where two splits share a question: a model that has seen the answer says nothing."""
     for first, second in combinations(splits, 2):
         shared = leaks(splits[first], splits[second]).questions
         if shared:
             count = f"{len(shared)} question{'s' * (len(shared) > 1)}"
-            raise ValueError(
-                f"{source}: {first} and {second} share {count}, such as {shorten(shared[0])}; give each split "
-                "questions of its own, or allow it: --allow-shared-questions"
-            )
+            raise ValueError(f"{source}: {first} and {second} share {count}, such as {shorten(shared[0])}{way_out}")
 
 
 def hardest(pairs: "Dataset", score: Any, keep: int) -> "Dataset":

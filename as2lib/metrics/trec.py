@@ -166,7 +166,7 @@ def check_run(run: pd.DataFrame, name: str = "run") -> pd.DataFrame:
         raise ValueError(f"{name}: score must be numbers; got {error}") from None
     if run["score"].isna().any():
         row = int(np.argmax(run["score"].isna()))
-        raise ValueError(f"{name}: score must be a number; row {row} has {run['score'].iloc[row]}")
+        raise ValueError(f"{name}: score must be a number; row {row + 1} has {run['score'].iloc[row]}")
     return run
 
 
@@ -177,7 +177,7 @@ def check_judgements(judgements: pd.DataFrame, name: str = "judgements") -> pd.D
     whole = grades.mod(1) == 0
     if not whole.all():
         row = int(np.argmin(whole))
-        raise ValueError(f"{name}: grade must be a whole number; row {row} has {judgements['grade'].iloc[row]}")
+        raise ValueError(f"{name}: grade must be a whole number; row {row + 1} has {judgements['grade'].iloc[row]}")
     return judgements.assign(grade=grades.astype(int))
 
 

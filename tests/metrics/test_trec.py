@@ -180,7 +180,7 @@ def test_judgements_are_read_as_trec_and_beir_write_them(write, tmp_path):
     [
         (read_run, "q Q0 a 1 0.5 t\nq Q0 b 2 0.5\n", "line 2: expected 6 fields .* got 'q Q0 b 2 0.5'"),
         (read_run, "q Q0 a 1 high t\n", "line 1: expected 6 fields .*, the score a number"),
-        (read_run, "q Q0 a 1 nan t\n", "score must be a number; row 0 has nan"),
+        (read_run, "q Q0 a 1 nan t\n", "score must be a number; row 1 has nan"),
         (read_run, "q Q0 a 1 2 t\nq Q0 a 2 1 t\n", "each candidate once, got a of question q again"),
         (read_run, "", "at least one row, got none"),
         (read_judgements, "q 0 a 1\nq 0 b yes\n", "line 2: expected 4 fields .*, the grade a whole number"),
@@ -203,9 +203,9 @@ def test_a_file_that_is_none_is_refused_in_one_line_that_names_it(read, text, me
     [
         (RUN.drop(columns="score"), JUDGEMENTS, "run: expected columns .*; score is missing"),
         (RUN, JUDGEMENTS.rename(columns={"grade": "label"}), "judgements: expected columns .*; grade is missing"),
-        (RUN.assign(score=math.nan), JUDGEMENTS, "run: score must be a number; row 0 has nan"),
+        (RUN.assign(score=math.nan), JUDGEMENTS, "run: score must be a number; row 1 has nan"),
         (RUN.assign(score="x"), JUDGEMENTS, "run: score must be numbers"),
-        (RUN, JUDGEMENTS.assign(grade=0.5), "judgements: grade must be a whole number; row 0 has 0.5"),
+        (RUN, JUDGEMENTS.assign(grade=0.5), "judgements: grade must be a whole number; row 1 has 0.5"),
         (RUN.assign(candidate_id=None), JUDGEMENTS, "run: expected a candidate_id in every row; row 0 has none"),
         (RUN.head(0), JUDGEMENTS, "run: expected at least one row"),
         (RUN, JUDGEMENTS.assign(question_id="q", candidate_id="a"), "judgements: expected each candidate once"),
