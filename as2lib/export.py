@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 PACKAGES = {"onnx": ("onnxruntime", "onnx", "onnxscript"), "openvino": ("openvino", "onnx", "onnxscript")}
 ONE_LABEL = "sentence-transformers"
 TARGETS = (*PACKAGES, ONE_LABEL)
+TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json", "added_tokens.json")
 FACTS = "export.json"  # in an exported folder: what it is, and the hash of what it was made from
 CALIBRATION_PAIRS, CALIBRATION_BATCH = 320, 16
 Batch = dict[str, Tensor]
@@ -118,9 +119,10 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def source_hash(folder: Path) -> str:
-    """The SHA-256 of a model's weights and configuration."""
+    """The SHA-256 of a model's weights and configuration, and of its tokenizer, which says how pairs are read."""
     digest = hashlib.sha256()
-    for path in [folder / "config.json", *weight_files(folder)]:
+    tokenizer = sorted({path for pattern in TOKENIZER for path in folder.glob(pattern)})
+    for path in [folder / "config.json", *weight_files(folder), *tokenizer]:
         digest.update(f"{path.name} {file_sha256(path)}\n".encode())
     return digest.hexdigest()
 

@@ -138,6 +138,15 @@ def test_an_export_beside_other_weights_is_refused_by_name(tmp_path, quick):
     assert len(Ranker.load(folder).rank(QUESTIONS[0], LISTS[0])) == 4
 
 
+def test_an_export_beside_another_tokenizer_is_refused_by_name(tmp_path, quick):
+    folder = saved("electra", tmp_path / "model")
+    export(folder, folder / "onnx", "onnx")
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps({**settings, "truncation_side": "left"}))
+    with pytest.raises(ValueError, match=r"onnx/export\.json: exported from"):
+        Ranker.load(folder, backend="onnx")
+
+
 def test_weights_saved_into_an_exported_folder_are_not_taken_for_the_export(tmp_path, quick):
     out = export(saved("electra", tmp_path / "model"), tmp_path / "out", "onnx")
     other_weights(out)
