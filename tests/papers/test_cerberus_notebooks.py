@@ -3,7 +3,7 @@
 import pytest
 
 from as2lib.papers.cerberus import systems
-from tests.papers.conftest import recorded, run_notebook
+from tests.papers.conftest import InventedRun, recorded, run_notebook
 
 NAMES = [
     "01_data",
@@ -53,3 +53,18 @@ def test_a_reader_who_changes_a_pair_gets_another_table(invented, root):
         -space["tests"].loc[("mhs/3h1", "kd/electra"), "difference"]
     )
     assert recorded(root, "03")["mhs/3h1 − kd/electra"]["difference"] == pytest.approx(-table["difference"].iloc[0])
+
+
+@pytest.mark.parametrize("kind", ["mhs", "hydra", "teacher", ""])
+@pytest.mark.parametrize("name", ["02_teachers", "03_distillation", "06_head_teacher_agreement", "07_significance"])
+def test_systems_and_heads_that_are_never_right_stop_no_notebook(invented, root, no_clock, monkeypatch, name, kind):
+    scores = InventedRun.scores
+
+    def never_right(run, split="test"):
+        table = scores(run, split)
+        wrong = [column for column in table if column == "score" or column.startswith("head_")]
+        return table.assign(**dict.fromkeys(wrong, 1.0 - table["label"])) if run.name.startswith(kind) else table
+
+    monkeypatch.setattr(InventedRun, "scores", never_right)
+    run_notebook(name)
+    assert (root / "reports" / "tiny" / "metrics" / f"{name[:2]}.json").exists()
