@@ -87,7 +87,11 @@ def check(loss: str | Callable[..., Any], teachers: int, labelled: bool) -> None
 
 
 def _with_total(loss: Any) -> NamedTuple:
-    return Total(loss) if isinstance(loss, Tensor) else loss
+    if isinstance(loss, Tensor):
+        return Total(loss)
+    if not hasattr(loss, "total"):
+        raise ValueError(f"loss: expected a scalar tensor, or a NamedTuple with `total`; got {type(loss).__name__}")
+    return loss
 
 
 # ---------------------------------------------------------------- what losses read

@@ -83,6 +83,12 @@ def test_ones_own_loss_is_called_with_its_settings_and_may_return_a_scalar():
     assert unit(own) == "pair"
 
 
+@pytest.mark.parametrize("value", [None, "text", 0.5])
+def test_what_is_no_loss_is_refused_in_one_line(value):
+    with pytest.raises(ValueError, match=r"loss: expected a scalar tensor, .* got"):
+        objective(lambda output, targets: value)(SimpleNamespace(logits=LOGITS), targets(), 0)
+
+
 def test_ones_own_loss_by_its_path(root, monkeypatch):
     (root / "mylosses.py").write_text("def half(output, targets):\n    return output.logits.sum() / 2\n")
     monkeypatch.syspath_prepend(str(root))
