@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from as2lib.models import ensemble
 
@@ -52,3 +52,9 @@ def calibrated(platt: Mapping[str, Any], logits: numpy.ndarray, question_id: Seq
     wide = numpy.asarray(logits, dtype=numpy.float64).clip(-LARGEST, LARGEST)
     log_odds = ensemble.weigh(platt, [log_shares(wide[:, 1] - wide[:, 0], question_id)])
     return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
+
+
+def calibrated_scores(platt: Mapping[str, Any], score: Sequence[float], question_id: Sequence[Any]) -> numpy.ndarray:
+    """The calibrated P(correct), (m,) float64, of scores that a model called P(correct).  Both (m,); see `calibrated`."""
+    log_odds = logit(numpy.asarray(score, dtype=numpy.float64).clip(ALMOST, 1 - ALMOST))
+    return expit(ensemble.weigh(platt, [log_shares(log_odds, question_id)]))

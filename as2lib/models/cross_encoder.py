@@ -149,6 +149,20 @@ def for_ranking(model: nn.Module) -> nn.Module:
     return first_token.reading(model)
 
 
+def set_dropout(model: nn.Module, share: float) -> None:
+    """Set the share of units that every dropout of a model drops while it trains."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = share
+
+
+def set_attention(model: nn.Module, kind: str) -> None:
+    """Set how a model's parts compute attention, "eager" or "sdpa"; heads have configurations of their own."""
+    for module in model.modules():
+        if isinstance(config := getattr(module, "config", None), PretrainedConfig):
+            config._attn_implementation = kind
+
+
 def float32_classifier(classifier: nn.Module) -> nn.Module:
     """A classifier, a linear layer or a module of several, all of which compute in float32."""
     if type(classifier) is nn.Linear:

@@ -45,6 +45,12 @@ def budget(study: "Study", training: "Training", changes: dict[str, Any] | None 
     return {"max_length": study.data.max_length, "training": type(training)(**merged).model_dump(exclude_none=True)}
 
 
+def computing(study: "Study") -> dict[str, Any]:
+    """What a spec says of how an encoder's fit computes, where the study says other than the default."""
+    said = study.fit.model_dump(include={"dropout", "attention"}, exclude_none=True)
+    return {name: value for name, value in said.items() if value != "sdpa"}
+
+
 def adapting(backbone: "Backbone") -> dict[str, Any]:
     """The loss of a backbone's adapt step, and whether its batches hold pairs or whole questions."""
     loss = {"loss": LOSSES[backbone.objective]}
@@ -85,7 +91,7 @@ def from_encoder(
     if backbone.config is not None:
         data["vocabulary"] = vocabulary(study)
     origin = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
-    spec = {"backbone": origin, **(objective or {"loss": "ce"}), **budget(study, training, changes)}
+    spec = {"backbone": origin, **(objective or {"loss": "ce"}), **budget(study, training, changes), **computing(study)}
     return Run(name, "fit", spec, data, seed, group, {"teachers": tuple(teachers)} if teachers else {})
 
 
@@ -115,7 +121,7 @@ def adapted(
     if study.data.transfer is None:
         return from_encoder(study, name, family, size, study.fit.adapt, "target", group, seed, objective, teachers)
     backbone = getattr(study.backbones[family], size)
-    spec = {**objective, **budget(study, study.fit.adapt, backbone.adapt_fit)}
+    spec = {**objective, **budget(study, study.fit.adapt, backbone.adapt_fit), **computing(study)}
     parents = {"start": (transferred(study, family, size),)}
     if teachers:
         parents["teachers"] = teachers
@@ -167,8 +173,13 @@ def with_settings(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]
 def combined(
     study: "Study", system: str, members: Sequence[Run], seed: int, group: str, spec: dict[str, Any] | None = None
 ) -> Run:
-    """An ensemble of runs: of weights tuned on dev, or as `spec` says ({"combine": "mean"})."""
+    """An ensemble of runs: of weights tuned on dev, or as `spec` says ({"combine": "mean"}).
+
+    Members whose scores only order candidates are calibrated on dev first.
+    """
     spec = spec or {"combine": "weighted", "trials": study.ensemble.trials}
+    if any(member.spec.get("unit") == "question" for member in members):
+        spec = {**spec, "calibration": "platt"}
     return Run(f"{system}/seed-{seed}", "ensemble", spec, scored(study), seed, group, {"members": tuple(members)})
 
 

@@ -22,7 +22,7 @@ from as2lib.data.pairs import leave_out, load_parts, load_unlabelled_parts
 from as2lib.data.sets import NotHere, hub_answers
 from as2lib.data.vectors import Embeddings, embeddings
 from as2lib.data.words import WordEncoder, words_of
-from as2lib.fit.calibration import calibrated, fit_platt
+from as2lib.fit.calibration import calibrated
 from as2lib.models import cross_encoder, ensemble
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.compare_aggregate import CompareAggregate
@@ -30,7 +30,7 @@ from as2lib.models.cosinet import Cosinet
 from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.paths import model_origin
 from as2lib.score import on_gpu, on_threads, probability, score
-from as2lib.study.make import Job, lock
+from as2lib.study.make import Job, calibration, lock
 from as2lib.study.run import Run
 from as2lib.study.store import StoredRun, require_known_tensors, write_parquet, write_scores
 
@@ -59,12 +59,14 @@ def fit(job: Job) -> dict[str, Any]:
     pairs = training_pairs(run)
     dev = load_parts(run.data["dev"], "answered") if "dev" in run.data and training.get("evaluate_every") else None
     with on_threads(study.threads):
-        platt = calibration(job)
+        platt = calibration(job.run.spec, job.parents.get("teachers", ()))
         teachers = [logits_of(job, teacher, pairs, platt) for teacher in job.parents.get("teachers", ())]
         set_seed(run.seed)  # before the model is built: new weights come from it
         model, encoder = start(job)
-        if study.attention != "sdpa":
-            model.set_attn_implementation(study.attention)
+        if "attention" in run.spec:
+            cross_encoder.set_attention(model, run.spec["attention"])
+        if "dropout" in run.spec:
+            cross_encoder.set_dropout(model, run.spec["dropout"])
         result = fitting.train(
             pairs,
             model,
@@ -118,18 +120,6 @@ def training_pairs(run: Run) -> "Dataset":
     return leave_out(pairs, *run.spec["leave_out"]) if "leave_out" in run.spec else pairs
 
 
-def calibration(job: Job) -> dict[str, dict[str, Any]]:
-    """Teacher → its Platt scaling, of those whose scores only order candidates; none where the spec asks for none."""
-    if job.run.spec.get("calibration") != "platt":
-        return {}
-    platt = {}
-    for teacher in job.parents.get("teachers", ()):
-        if teacher.run.spec.get("unit") == "question":
-            dev = teacher.scores("dev")
-            platt[teacher.name] = fit_platt(dev["question_id"], dev["label"], dev["score"])
-    return platt
-
-
 def logits_of(job: Job, teacher: StoredRun, pairs: "Dataset", platt: dict[str, dict[str, Any]]) -> numpy.ndarray:
     """What a student is told by a teacher: its logits over its pairs, (m, c) float32, calibrated where `platt` says."""
     logits = teacher_logits(job, teacher, pairs)
@@ -144,7 +134,8 @@ def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndar
     store = job.store
     if teacher.run.kind == "ensemble":
         members = [store.find(run.name, model=True) or store.find(run.name) for run in teacher.run.parents["members"]]
-        logits = [teacher_logits(job, member, pairs) for member in members]
+        platt = calibration(teacher.run.spec, members)
+        logits = [logits_of(job, member, pairs, platt) for member in members]
         if teacher.run.spec["combine"] == "logistic":
             log_odds = ensemble.weigh(teacher.facts, [probability(of_member) for of_member in logits])
             return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -200,6 +200,26 @@ def _lexical(job: Job) -> dict[str, Any]:
     return {"parameters": 0}
 
 
+def calibration(spec: dict[str, Any], teachers: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:
+    """Name → Platt scaling on dev, of those runs whose scores only order candidates; none where a spec asks for none."""
+    from as2lib.fit.calibration import fit_platt
+
+    ordering = [run for run in teachers if run.run.spec.get("unit") == "question"]
+    if spec.get("calibration") != "platt":
+        return {}
+    dev = {run.name: run.scores("dev") for run in ordering}
+    return {name: fit_platt(table["question_id"], table["label"], table["score"]) for name, table in dev.items()}
+
+
+def _probabilities(run: StoredRun, split: str, platt: dict[str, dict[str, Any]]) -> Any:
+    """A member's P(correct) over a split, (m,): its scores, calibrated where `platt` says."""
+    from as2lib.fit.calibration import calibrated_scores
+
+    table = run.scores(split)
+    scores = table["score"].to_numpy()
+    return calibrated_scores(platt[run.name], scores, table["question_id"]) if run.name in platt else scores
+
+
 def _ensemble(job: Job) -> dict[str, Any]:
     """The members' scores combined: their mean, a mean with weights tuned on dev, or a logistic regression on dev."""
     from scipy.special import expit
@@ -209,8 +229,11 @@ def _ensemble(job: Job) -> dict[str, Any]:
 
     members, combine = job.parents["members"], job.run.spec["combine"]
     tables = {split: [member.scores(split) for member in members] for split in job.run.data}
-    scores = {split: [table["score"].to_numpy() for table in columns] for split, columns in tables.items()}
+    platt = calibration(job.run.spec, members)
+    scores = {split: [_probabilities(member, split, platt) for member in members] for split in job.run.data}
     facts: dict[str, Any] = {"parameters": sum(member.facts["parameters"] for member in members)}
+    if platt:
+        facts["calibration"] = platt
     if combine == "logistic":
         facts |= ensemble.fit_logistic(scores["dev"], tables["dev"][0]["label"])
     elif combine == "weighted":

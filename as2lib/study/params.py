@@ -113,6 +113,8 @@ class Fit(Strict):
     transfer: Training | None = Field(None, description="the first step, on the transfer set, where there is one")
     adapt: Training = Field(description="on the target set")
     direct: Training | None = Field(None, description="on the target set with no transfer step before, beside those")
+    dropout: Drop | None = Field(None, description="of the encoders in these fits; none: as they were pretrained")
+    attention: Literal["sdpa", "eager"] = Field("sdpa", description="how these fits compute attention")
 
 
 class Distillation(Strict):
@@ -443,7 +445,6 @@ class Params(Strict):
     grid_seeds: Seeds = Field(min_length=1, description="of ablations; default: the first of seeds")
     threads: int = Field(1, gt=0, le=512, description="of a fit; results differ between counts")
     precision: Precision = Field("float32", description="auto: bf16 where the processor or GPU has it, else float32")
-    attention: Literal["sdpa", "eager"] = Field("sdpa", description="how fits compute attention")
     significance: Significance = Significance()
     latency: Latency | None = Field(None, description="none: no Table 5 of CERBERUS")
     cascade: Cascade | None = Field(None, description="none: no Cascade Transformer, and no notebook of it")

@@ -174,8 +174,6 @@ class Store:
             return content
         content["threads"] = self.study.threads
         content["precision"] = self.precision(run)
-        if self.study.attention != "sdpa":
-            content["attention"] = self.study.attention
         if "cascade" in run.spec:
             content["classifiers"] = "glorot"  # what they start with: models/cascade.py
         if encoder := run.spec.get("backbone", {}).get("name"):

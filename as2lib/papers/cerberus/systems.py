@@ -409,13 +409,17 @@ def shape(study: "Study", layers: int = 1, heads: int = HEADS) -> dict[str, Any]
 
 
 def mhs(study: "Study", system: str, seed: int, layers: int = 1, heads: int = HEADS) -> Run:
-    """The multiple-heads student: head i learns from teacher i, in turn where there are more heads than teachers."""
+    """The multiple-heads student: head i learns from teacher i, in turn where there are more heads than teachers.
+
+    Heads of one teacher start with a little noise between them.
+    """
 
     def teachers_of(seed: int) -> list[Run]:
         every = three(study, seed)
         return [every[i % len(every)] for i in range(heads)]
 
-    objective = {**distilling(study, "per_head"), "mhs": shape(study, layers, heads)}
+    noise = {"perturb": study.mhs.perturb} if heads > HEADS else {}
+    objective = {**distilling(study, "per_head"), "mhs": {**shape(study, layers, heads), **noise}}
     return taught(study, system, objective, teachers_of, "students", seed, study.seeds[0])
 
 
