@@ -182,7 +182,7 @@ def students(study: "Study") -> list[System]:
     own = [
         System(
             f"kd/{family}",
-            "one teacher" if family == STUDENT else f"one teacher ({name_of(study, family)} base)",
+            "one teacher" if family == STUDENT else f"one teacher ({name_of(study, family)})",
             "one teacher",
             partial(student, study, family, family),
             seeds,
