@@ -163,6 +163,16 @@ class Ranker:
         return ranker
 
     @classmethod
+    def calibrated(cls, ranker: "Ranker", platt: Mapping[str, Any]) -> "Ranker":
+        """A ranker whose scores only order candidates, with its shares of a list as probabilities.
+
+        platt: `weights`, of one entry, and `intercept`, from `fit.calibration.fit_platt`.
+        """
+        made = cls._of(_by_shares(ranker, platt), ranker.precision, True)
+        made._origin = {"calibrated": ranker, "platt": platt}
+        return made
+
+    @classmethod
     def sequence(cls, rankers: Sequence["Ranker"], alpha: Ratios) -> "Ranker":
         """Rankers in a row, the cheapest first: each but the last drops the share `alpha` of what reaches it."""
         rankers = list(rankers)
@@ -190,7 +200,7 @@ class Ranker:
             self._scorer = self._by_model if self.alpha is None else self._by_cascade
             return
         origin = dict(state["origin"])
-        for kind in ("ensemble", "sequence"):
+        for kind in ("ensemble", "calibrated", "sequence"):
             if kind in origin:
                 vars(self).update(vars(getattr(type(self), kind)(origin.pop(kind), **origin)))
                 return
@@ -363,6 +373,16 @@ def _together(rankers: list[Ranker], weights: Sequence[float] | None, intercept:
             else:
                 scored.append(_by_count(ensemble.mean(scores, weights), parts))
         return scored
+
+    return score
+
+
+def _by_shares(ranker: Ranker, platt: Mapping[str, Any]) -> Scorer:
+    from as2lib.fit.calibration import calibrated_odds
+
+    def score(questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
+        every = ranker._score(questions, lists, options)
+        return [_by_odds(calibrated_odds(platt, one.odds, [0] * len(one.odds)), one.parts) for one in every]
 
     return score
 

@@ -54,7 +54,12 @@ def calibrated(platt: Mapping[str, Any], logits: numpy.ndarray, question_id: Seq
     return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
 
 
+def calibrated_odds(platt: Mapping[str, Any], odds: Sequence[float], question_id: Sequence[Any]) -> numpy.ndarray:
+    """The calibrated log odds, (m,) float64, of a model's own.  odds, question_id: (m,)."""
+    return ensemble.weigh(platt, [log_shares(odds, question_id)])
+
+
 def calibrated_scores(platt: Mapping[str, Any], score: Sequence[float], question_id: Sequence[Any]) -> numpy.ndarray:
-    """The calibrated P(correct), (m,) float64, of scores that a model called P(correct).  Both (m,); see `calibrated`."""
-    log_odds = logit(numpy.asarray(score, dtype=numpy.float64).clip(ALMOST, 1 - ALMOST))
-    return expit(ensemble.weigh(platt, [log_shares(log_odds, question_id)]))
+    """The calibrated P(correct), (m,) float64, of scores that a model called P(correct).  score, question_id: (m,)."""
+    odds = logit(numpy.asarray(score, dtype=numpy.float64).clip(ALMOST, 1 - ALMOST))
+    return expit(calibrated_odds(platt, odds, question_id))

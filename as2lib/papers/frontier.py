@@ -123,6 +123,14 @@ def pipelines(study: "Study") -> list[Pipeline]:
     return once(study, lines)
 
 
+def alone(study: "Study", names: Sequence[str]) -> dict[str, float]:
+    """The operations a question of single systems, by their names."""
+    words, candidates = lengths(study), answered_sizes(study.run(baseline(study)).scores())
+    runs = {name: study.systems[name].make(study.systems[name].seeds[0]) for name in names}
+    lines = {name: Pipeline(name, "", (Stage(name, work(study, run, words)),)) for name, run in runs.items()}
+    return {name: operations(line, candidates) for name, line in lines.items()}
+
+
 def once(study: "Study", lines: Sequence[Pipeline]) -> list[Pipeline]:
     """One for those of the same runs, the first."""
     kept: dict[tuple, Pipeline] = {}

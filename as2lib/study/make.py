@@ -201,7 +201,7 @@ def _lexical(job: Job) -> dict[str, Any]:
 
 
 def calibration(spec: dict[str, Any], teachers: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:
-    """Name → Platt scaling on dev, of those runs whose scores only order candidates; none where a spec asks for none."""
+    """Name → Platt scaling on dev, of those runs whose scores only order candidates, where a spec asks for it."""
     from as2lib.fit.calibration import fit_platt
 
     ordering = [run for run in teachers if run.run.spec.get("unit") == "question"]

@@ -173,6 +173,10 @@ class Study(params.Params):
         stored = self.run(name, model=True)
         if planned.kind == "ensemble":
             members = [self.ranker(member.name, precision=precision) for member in planned.parents["members"]]
+            platt = stored.facts.get("calibration", {})
+            for i, member in enumerate(planned.parents["members"]):
+                if member.name in platt:
+                    members[i] = Ranker.calibrated(members[i], platt[member.name])
             return Ranker.ensemble(members, stored.facts.get("weights"), stored.facts.get("intercept"))
         return Ranker.load(stored.model_folder, precision=precision, alpha=alpha)
 

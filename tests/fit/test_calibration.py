@@ -4,7 +4,7 @@ import numpy
 import pytest
 from scipy.special import expit
 
-from as2lib.fit.calibration import calibrated, fit_platt, log_shares
+from as2lib.fit.calibration import calibrated, calibrated_scores, fit_platt, log_shares
 
 
 def probability(logits):
@@ -66,3 +66,9 @@ def test_infinite_logits_stay_numbers():
     platt = {"weights": [1.1], "intercept": 0.3}
     logits = numpy.array([[0, -numpy.inf], [0, -numpy.inf], [-numpy.inf, 0]], dtype=numpy.float32)
     assert numpy.isfinite(calibrated(platt, logits, ["a", "a", "b"])).all()
+
+
+def test_calibrated_scores_are_the_probabilities_of_the_calibrated_logits():
+    platt, odds = {"weights": [1.1], "intercept": 0.3}, numpy.array([2.0, -1.0, 0.5])
+    logits = calibrated(platt, numpy.stack([0 * odds, odds], axis=1), ["a", "a", "b"])
+    assert calibrated_scores(platt, expit(odds), ["a", "a", "b"]) == pytest.approx(probability(logits), rel=1e-6)

@@ -46,6 +46,14 @@ def test_confidence_counts_the_scores_near_zero_and_one():
     assert sure.loc["teacher/b"].tolist() == [0, 0, 0]
 
 
+def test_two_systems_share_a_first_candidate_in_so_many_questions():
+    right, half = [0.9, 0.1, 0.2, 0.3, 0.8, 0.1], [0.1, 0.9, 0.2, 0.3, 0.8, 0.1]
+    runs = {"a": [stored(score=right), stored(score=right)], "b": [stored(score=right), stored(score=half)]}
+    systems = {name: SimpleNamespace(label=name) for name in runs}
+    study = SimpleNamespace(runs=runs.__getitem__, systems=systems)
+    assert analyses.same_first(study, ["a", "b"])["same first candidate"].to_dict() == {"a and b": 75}
+
+
 # ---------------------------------------------------------------- heads and teachers
 
 

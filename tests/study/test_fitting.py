@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy
 import pytest
+import torch
 
 from as2lib.data.pairs import load_parts
+from as2lib.fit.calibration import calibrated_scores
 from as2lib.papers import building
 from as2lib.study import Study, fitting
 from as2lib.study.make import make_all, publish
@@ -144,6 +146,32 @@ def test_a_fold_is_left_out_and_a_pool_is_read_whole(fitted):
 
 def test_list_wise_teachers_are_calibrated_on_dev(fitted):
     assert list(fitted.run("mhs/2h1/seed-0").facts["calibration"]) == ["teacher/listwise/seed-0"]
+
+
+def test_an_ensemble_is_the_mean_of_probabilities_those_of_list_wise_members_calibrated(fitted):
+    members = [fitted.run(name) for name in ("teacher/electra/seed-0", "teacher/listwise/seed-0")]
+    ensemble = fitted.run("ensemble/teachers/seed-0")
+    platt = ensemble.facts["calibration"]["teacher/listwise/seed-0"]
+    plain, ordering = (member.scores() for member in members)
+    mean = (plain["score"] + calibrated_scores(platt, ordering["score"], ordering["question_id"])) / 2
+    assert ensemble.scores()["score"].to_numpy() == pytest.approx(mean.to_numpy())
+
+
+def test_a_study_s_dropout_and_attention_are_those_of_its_encoders_fits(fitted, monkeypatch):
+    seen = {}
+
+    def train(pairs, model, *_, **__):
+        seen["dropout"] = {module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)}
+        seen["attention"] = {
+            module.config._attn_implementation for module in model.modules() if hasattr(module, "config")
+        }
+        raise InterruptedError
+
+    study = Study.load("tiny", {"fit.dropout": 0.25, "fit.attention": "eager"})
+    monkeypatch.setattr("as2lib.study.fitting.fitting.train", train)
+    with pytest.raises(InterruptedError):
+        make_all(study, ["mhs/2h1/seed-0"], model=True)
+    assert seen == {"dropout": {0.25}, "attention": {"eager"}}
 
 
 def test_shuffled_lists_give_the_scores_of_a_pairwise_order_in_the_original_rows(fitted):

@@ -75,6 +75,25 @@ def disagreement(runs: "Sequence[StoredRun]") -> float:
     return 100 * float(numpy.mean(shares))
 
 
+def same_first(study: "Study", names: Sequence[str]) -> pandas.DataFrame:
+    """Percent of answered questions in which two systems put the same candidate first: a row a pair, mean over seeds.
+
+    names: of systems with the same seeds.
+    """
+    tops = {
+        name: [
+            ranking.top(table["question_id"], table["label"], table["score"]).to_numpy()
+            for table in (answered(run.scores()) for run in study.runs(name))
+        ]
+        for name in names
+    }
+    rows = {}
+    for one, other in combinations(names, 2):
+        label = " and ".join(study.systems[name].label for name in (one, other))
+        rows[label] = 100 * numpy.mean([(a == b).mean() for a, b in zip(tops[one], tops[other], strict=True)])
+    return pandas.DataFrame({"same first candidate": rows}).rename_axis("teachers")
+
+
 def confidence(tables: Mapping[str, Sequence[pandas.DataFrame]]) -> pandas.DataFrame:
     """How sure a teacher is: percent of its scores below 0.05, above 0.95, and either; means over its tables.
 
