@@ -36,7 +36,7 @@ def test_head_i_learns_from_teacher_i_in_turn_where_there_are_more_heads(study):
     assert parents(study, "mhs/3h1/seed-1") == names
     five = systems.mhs(study, "mhs/5h1", 1, heads=5)
     assert [run.name for run in five.parents["teachers"]] == [*names, *names[:2]]
-    assert five.spec["mhs"] == {"body": 3, "heads": 5, "combine": "probability"}
+    assert five.spec["mhs"] == {"body": 3, "heads": 5, "combine": "probability", "perturb": study.mhs.perturb}
 
 
 def test_deeper_heads_leave_fewer_layers_to_the_body(study):
