@@ -172,6 +172,7 @@ def test_a_study_s_dropout_and_attention_are_those_of_its_encoders_fits(fitted, 
     with pytest.raises(InterruptedError):
         make_all(study, ["mhs/2h1/seed-0"], model=True)
     assert seen == {"dropout": {0.25}, "attention": {"eager"}}
+    assert study.store.identity("mhs/2h1/seed-0") != fitted.store.identity("mhs/2h1/seed-0")
 
 
 def test_shuffled_lists_give_the_scores_of_a_pairwise_order_in_the_original_rows(fitted):
