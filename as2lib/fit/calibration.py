@@ -50,7 +50,7 @@ def calibrated(platt: Mapping[str, Any], logits: numpy.ndarray, question_id: Seq
     platt: from `fit_platt`.  logits: (m, c), the teacher's own, all candidates of each question.
     """
     wide = numpy.asarray(logits, dtype=numpy.float64).clip(-LARGEST, LARGEST)
-    log_odds = ensemble.weigh(platt, [log_shares(wide[:, 1] - wide[:, 0], question_id)])
+    log_odds = calibrated_odds(platt, wide[:, 1] - wide[:, 0], question_id)
     return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
 
 

@@ -204,10 +204,9 @@ def calibration(spec: dict[str, Any], teachers: Sequence[StoredRun]) -> dict[str
     """Name → Platt scaling on dev, of those runs whose scores only order candidates, where a spec asks for it."""
     from as2lib.fit.calibration import fit_platt
 
-    ordering = [run for run in teachers if run.run.spec.get("unit") == "question"]
     if spec.get("calibration") != "platt":
         return {}
-    dev = {run.name: run.scores("dev") for run in ordering}
+    dev = {run.name: run.scores("dev") for run in teachers if run.run.spec.get("unit") == "question"}
     return {name: fit_platt(table["question_id"], table["label"], table["score"]) for name, table in dev.items()}
 
 
