@@ -378,7 +378,7 @@ def _together(rankers: list[Ranker], weights: Sequence[float] | None, intercept:
 
 
 def _by_shares(ranker: Ranker, platt: Mapping[str, Any]) -> Scorer:
-    from as2lib.fit.calibration import calibrated_odds
+    from as2lib.models.calibration import calibrated_odds
 
     def score(questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
         every = ranker._score(questions, lists, options)

@@ -22,8 +22,8 @@ from as2lib.data.pairs import leave_out, load_parts, load_unlabelled_parts
 from as2lib.data.sets import NotHere, hub_answers
 from as2lib.data.vectors import Embeddings, embeddings
 from as2lib.data.words import WordEncoder, words_of
-from as2lib.fit.calibration import calibrated
 from as2lib.models import cross_encoder, ensemble
+from as2lib.models.calibration import calibrated
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.compare_aggregate import CompareAggregate
 from as2lib.models.cosinet import Cosinet

@@ -202,7 +202,7 @@ def _lexical(job: Job) -> dict[str, Any]:
 
 def calibration(spec: dict[str, Any], teachers: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:
     """Name → Platt scaling on dev, of those runs whose scores only order candidates, where a spec asks for it."""
-    from as2lib.fit.calibration import fit_platt
+    from as2lib.models.calibration import fit_platt
 
     if spec.get("calibration") != "platt":
         return {}
@@ -212,7 +212,7 @@ def calibration(spec: dict[str, Any], teachers: Sequence[StoredRun]) -> dict[str
 
 def _probabilities(run: StoredRun, split: str, platt: dict[str, dict[str, Any]]) -> Any:
     """A member's P(correct) over a split, (m,): its scores, calibrated where `platt` says."""
-    from as2lib.fit.calibration import calibrated_scores
+    from as2lib.models.calibration import calibrated_scores
 
     table = run.scores(split)
     scores = table["score"].to_numpy()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from as2lib.data.pairs import load_parts
-from as2lib.fit.calibration import calibrated_scores
+from as2lib.models.calibration import calibrated_scores
 from as2lib.papers import building
 from as2lib.study import Study, fitting
 from as2lib.study.make import make_all, publish

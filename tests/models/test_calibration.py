@@ -4,7 +4,7 @@ import numpy
 import pytest
 from scipy.special import expit
 
-from as2lib.fit.calibration import calibrated, calibrated_scores, fit_platt, log_shares
+from as2lib.models.calibration import calibrated, calibrated_scores, fit_platt, log_shares
 
 
 def probability(logits):
