@@ -429,6 +429,10 @@ def _only(pairs: Dataset, only: sets.Only) -> Dataset:
     sizes, correct = _counts(_arrow(pairs))
     if only.unanswered:
         return _of_questions(pairs, correct == 0, sizes, "unanswered")
+    if only.first or only.last:
+        bound = len(sizes) * (only.first or 100 - only.last) // 100
+        keep = (np.arange(len(sizes)) < bound) == bool(only.first)
+        return _of_questions(pairs, keep, sizes, f"first-{only.first}-last-{only.last}")
     return _of_questions(pairs, sizes >= only.candidates, sizes, f"{only.candidates}-or-more")
 
 

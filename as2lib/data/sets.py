@@ -72,10 +72,13 @@ class NotHere(FileNotFoundError):
 
 
 class Only(NamedTuple):
-    """Which questions of a split are kept: those with at least `candidates`; those without a correct one."""
+    """Which questions of a split are kept: those with at least `candidates`; those without a correct one; or the `first`
+    or the `last` percent of them, in the set's order."""
 
     candidates: int = 0
     unanswered: bool = False
+    first: int = 0
+    last: int = 0
 
     def identity(self) -> dict[str, int]:
         return {name: value for name, value in self._asdict().items() if value}
@@ -140,11 +143,15 @@ def split_part(part: str) -> tuple[str, str | None]:
 def with_only(split: str | None) -> tuple[str | None, Only]:
     """Our name of a split as it may be written ("validation" is dev), and which of its questions that keeps.
 
-    `test>=15`: those of 15 candidates or more; `train=unanswered`: those of which no candidate is correct.
+    `test>=15`: those of 15 candidates or more; `train=unanswered`: those of which no candidate is correct;
+    `train=first80%` and `train=last20%`: two parts that share no question.
     """
     only = ALL
-    if match := re.fullmatch(r"(.*?)(?:>=([0-9]+)|=(unanswered))", split or ""):
-        split, only = match[1], Only(int(match[2] or 0), bool(match[3]))
+    if match := re.fullmatch(r"(.*?)(?:>=([0-9]+)|=(unanswered)|=(first|last)([1-9][0-9]?)%)", split or ""):
+        split, candidates, unanswered, end, percent = match.groups()
+        only = Only(int(candidates or 0), bool(unanswered))
+        if end:
+            only = only._replace(**{end: int(percent)})
     return "dev" if split == "validation" else split, only
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from datasets import Dataset
+from hypothesis import given
+from hypothesis import strategies as st
 
 from as2lib.data import (
     leaks,
@@ -32,7 +34,7 @@ from as2lib.data.pairs import (
     split_own,
     stream_unlabelled,
 )
-from as2lib.data.sets import identity
+from as2lib.data.sets import Only, identity
 from as2lib.data.tables import NoLabels
 from as2lib.metrics import ranking
 
@@ -87,8 +89,19 @@ def test_a_split_may_ask_for_questions_with_many_candidates_or_without_a_correct
     assert load_pairs(tmp_path, "dev>=2")["question_id"][:] == ["q2"] * 2 + ["q3"] * 3
     assert load_unlabelled(tmp_path, "dev>=3")["question_id"][:] == ["q3"] * 3
     assert load_unlabelled(tmp_path, "dev=unanswered")["answer"][:] == ["a0"]
+    assert load_pairs(tmp_path, "dev=first67%", "all")["question_id"][:] == ["q1"] + ["q2"] * 2
+    assert load_pairs(tmp_path, "dev=last33%")["question_id"][:] == ["q3"] * 3
     with pytest.raises(ValueError, match="no question is left"):
         load_pairs(tmp_path, "dev>=4")
+
+
+@given(size=st.integers(2, 40), percent=st.integers(1, 99))
+def test_the_first_and_the_last_part_of_a_split_are_all_of_it_and_share_nothing(size, percent):
+    table = load_pairs(dicts([(f"q{n}", f"who {n}?", "a", 1) for n in range(size)]))
+    first = pairs._only(table, Only(first=percent))["question_id"][:]
+    last = pairs._only(table, Only(last=100 - percent))["question_id"][:]
+    assert first + last == table["question_id"][:]
+    assert len(first) == size * percent // 100
 
 
 def test_a_large_file_is_mapped_into_memory_with_the_same_pairs(tmp_path, root, monkeypatch):
