@@ -72,8 +72,11 @@ class NotHere(FileNotFoundError):
 
 
 class Only(NamedTuple):
-    """Which questions of a split are kept: those with at least `candidates`; those without a correct one; or the `first`
-    or the `last` percent of them, in the set's order."""
+    """Which questions of a split are kept.
+
+    candidates: those with at least so many.  unanswered: those without a correct one.
+    first, last: so many percent of them, in the set's order.
+    """
 
     candidates: int = 0
     unanswered: bool = False
