@@ -1,4 +1,4 @@
-"""What a model costs to run: parameters, bytes, operations and time; knows no data set and no metric of quality.
+"""What a model costs to run: parameters, operations and time; knows no data set and no metric of quality.
 
 torch is imported where a model is measured: a formula needs none.
 """
@@ -35,11 +35,6 @@ class Latency(NamedTuple):
 def parameters(model: "nn.Module") -> int:
     """Trainable parameters; one that several layers share counts once."""
     return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
-
-
-def weight_bytes(model: "nn.Module") -> int:
-    """Bytes of the model's weights, trainable or not, in the type that they have; activations are not counted."""
-    return sum(weight.numel() * weight.element_size() for weight in model.parameters())
 
 
 def forward_flops(model: "nn.Module", batch: "Mapping[str, Tensor]") -> int:
