@@ -96,15 +96,6 @@ def test_attention_is_a_softmax_over_the_words_of_the_other_text_alone():
     torch.testing.assert_close(of_candidate[1], (candidate[1] @ question[1].T).softmax(1) @ question[1])
 
 
-def test_word_vectors_of_any_length_are_read_as_of_mean_square_one():
-    vectors = unit_variance(torch.tensor([[3.0, 4.0], [0.0, 0.01], [0.0, 0.0]]))
-    torch.testing.assert_close(vectors, torch.tensor([[0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]) * 2**0.5)
-    model = build("ca")
-    before = scores(model, ("a b", CANDIDATES))
-    model.vectors *= 0.25
-    torch.testing.assert_close(scores(model, ("a b", CANDIDATES)), before, atol=1e-6, rtol=0)
-
-
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("shape", RNNS)
 def test_other_questions_of_a_batch_change_no_score(name, shape):
