@@ -80,7 +80,9 @@ def test_parameters_are_the_trainable_ones_and_shared_ones_count_once():
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_operations_of_an_encoder_are_those_worked_by_hand_whatever_its_attention(attention):
-    assert forward_flops(encoder(attention), batch()) == LAYERS * LAYER + CLASSIFIER
+    model = encoder(attention).train()
+    assert forward_flops(model, batch()) == LAYERS * LAYER + CLASSIFIER
+    assert model.training
 
 
 def test_operations_can_be_counted_without_weights():
@@ -141,13 +143,6 @@ def test_shared_layers_cost_their_parameters_once_and_their_operations_each_time
     assert forward_flops(three, batch()) - forward_flops(one, batch()) == 2 * LAYER
 
 
-def test_counting_leaves_the_mode_and_no_gradient():
-    model = encoder().train()
-    forward_flops(model, batch())
-    assert model.training
-    assert all(weight.grad is None for weight in model.parameters())
-
-
 def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up_in_eval_mode(clock):
     timing = latency(Sleeper(clock, 9, 1, 2, 3), {"input_ids": torch.zeros(4, 6)}, repeats=3, warmup=1)
     assert (timing.mean, timing.deviation) == (2, 1)
@@ -157,6 +152,13 @@ def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up_in_eval_
     latency(model, {"input_ids": torch.zeros(1, 1)}, repeats=2)
     assert model.modes == [False] * 3
     assert model.training
+
+
+def test_an_accelerator_is_synchronised_before_and_after_each_pass(clock, monkeypatch):
+    model, waits = Sleeper(clock, 1, 1), []
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda: waits.append(len(model.modes)))
+    latency(model, {"input_ids": torch.zeros(1, 1, device="meta")}, repeats=2, warmup=0)
+    assert waits == [0, 1, 1, 2]
 
 
 EXITS = (4, 6, 8, 10, 12)
