@@ -42,16 +42,6 @@ def test_kd_equals_the_equations_term_by_term(logits, alpha, tau):
     assert tuple(part.item() for part in loss) == pytest.approx(kd_by_loop(student, teacher, labels, alpha, tau))
 
 
-def test_kd_of_one_pair_worked_by_hand():
-    # student (0, 0): q = (1/2, 1/2); teacher (ln 9, 0) / tau 2: p = (3/4, 1/4); label 0
-    loss = kd(torch.zeros(1, 2), torch.tensor([[math.log(9), 0.0]]), torch.tensor([0]), alpha=0.25, tau=2)
-    hard, soft = math.log(2), 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
-    assert loss.hard.item() == pytest.approx(hard)
-    assert loss.soft.item() == pytest.approx(soft)
-    assert loss.total.item() == pytest.approx(0.25 * hard + 0.75 * 4 * soft)
-    assert loss.total.item() == pytest.approx(0.5657231, abs=1e-6)
-
-
 def test_a_student_equal_to_its_teacher_has_no_soft_loss(logits):
     heads, _, labels = logits
     assert_close(per_head(heads, heads + 5, labels, 0, 3).soft, torch.zeros(K, dtype=heads.dtype), atol=1e-12, rtol=0)

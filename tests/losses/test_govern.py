@@ -88,13 +88,6 @@ def test_the_teachers_on_the_labels_side_teach_by_their_confidence_and_without_o
     assert (loss.no_teacher.item(), loss.followed.item()) == (1, 0)
 
 
-def test_without_its_cross_entropy_ca_mkd_is_govern_ca_where_all_teachers_are_on_the_labels_side():
-    batch = tensors([0.5, 0.4], [[0.8, 0.7], [0.1, 0.3]], [1, 0])
-    loss = ca_mkd(*batch, weight=0.0)
-    assert loss.total.item() == pytest.approx(govern_ca(*batch).total.item())
-    assert loss.total.item() == pytest.approx(loss.soft.item())
-
-
 # Against a loop, and in the limit
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from as2lib.metrics import cost, pruning
 from as2lib.metrics.cascade import replay
 from as2lib.models import lexical
-from as2lib.models.sequential import SequentialReranker, falling_scores, rank_by_stages
+from as2lib.models.sequential import SequentialReranker, rank_by_stages
 
 
 def reading(*columns):
@@ -46,14 +46,6 @@ def test_each_scorer_is_called_once_with_what_is_left():
     )
 
 
-def test_questions_are_pruned_each_on_its_own_in_first_seen_order():
-    scores = {"a": torch.tensor([1.0, 5.0, 2.0, 6.0, 3.0, 4.0]), "b": torch.arange(6.0)}
-    first, second = reading("a", "b").rank(scores, 0.5, torch.tensor([8, 2, 8, 2, 8, 2]))
-    assert first.order.tolist() == [2, 1, 0]  # rows 0, 2, 4: the first falls
-    assert second.order.tolist() == [1, 0, 2]  # rows 1, 3, 5: the last falls
-    assert first.survivors == second.survivors == (3, 2)
-
-
 @settings(max_examples=100)
 @given(st.data())
 def test_order_is_that_of_a_naive_loop_and_the_replay_of_stored_scores_agrees(data):
@@ -80,13 +72,6 @@ def test_order_is_that_of_a_naive_loop_and_the_replay_of_stored_scores_agrees(da
         assert (falling.diff()[by_stage.diff() < 0] < 0).all()  # a dropped candidate is below every kept one
         last = ranking.stages == stages - 1
         assert torch.equal(ranking.scores[last], ranking.stage_scores[last])
-
-
-def test_each_question_is_shifted_by_itself():
-    scores, stages, question = [0.0, 3.0, 0.0, -3.0], numpy.array([1, 0, 1, 0]), [0, 0, 1, 1]
-    falling = falling_scores(scores, stages, question)
-    assert falling[1] < falling[0] == 0
-    assert falling[3] == -3
 
 
 @pytest.mark.parametrize(
