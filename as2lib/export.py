@@ -24,7 +24,7 @@ from as2lib.data.encode import PairEncoder, by_length, load_encoder, rows_of
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.cross_encoder import Float32Linear, one_label, two_class_logits
-from as2lib.models.sequential import Questions, Ranking, rank_by_stages
+from as2lib.models.sequential import Questions, Ranking, rank_by_exits
 from as2lib.paths import file_sha256, model_origin, work_folder
 
 if TYPE_CHECKING:
@@ -233,32 +233,17 @@ class Exported:
         """As `CascadeTransformer.rank`, of an exported cascade."""
         arrays = {name: batch[name].numpy() for name in self.facts["inputs"]}
         length = arrays["attention_mask"].sum(axis=1)
-        groups = []  # of the rows that are left: their numbers, and what the next stage reads of them
+        groups = []
         for rows in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(length))]:
             groups.append((rows, {name: values[rows, : length[rows].max()] for name, values in arrays.items()}))
 
-        def score(stage: int, left: Tensor) -> Tensor:
-            nonlocal groups
-            stays = numpy.zeros(len(length), dtype=bool)
-            stays[left.numpy()] = True
-            odds, survivors = numpy.empty(len(length)), []
-            for rows, inputs in groups:
-                kept = stays[rows]
-                if not kept.any():
-                    continue
-                rows, inputs = rows[kept], {name: values[kept] for name, values in inputs.items()}
-                *hidden, logits = self.graphs[stage](inputs)
-                wide = logits.astype(numpy.float64)
-                odds[rows] = wide[:, 1] - wide[:, 0]
-                if hidden:
-                    survivors.append((rows, {"hidden": hidden[0], "attention_mask": inputs["attention_mask"]}))
-            groups = survivors
-            return torch.from_numpy(odds[left.numpy()])
+        def advance(stage: int, inputs: Mapping[str, numpy.ndarray]) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
+            *hidden, logits = self.graphs[stage](inputs)
+            wide = logits.astype(numpy.float64)
+            following = {"hidden": hidden[0], "attention_mask": inputs["attention_mask"]} if hidden else {}
+            return wide[:, 1] - wide[:, 0], following
 
-        rankings = rank_by_stages(score, len(self.graphs), len(length), alpha, question_index)
-        if isinstance(rankings, Ranking):
-            return rankings.as_probabilities()
-        return [ranking.as_probabilities() for ranking in rankings]
+        return rank_by_exits(groups, advance, len(self.graphs), alpha, question_index)
 
 
 def _open_openvino(path: Path, precision: str) -> Graph:

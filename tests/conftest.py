@@ -2,7 +2,11 @@
 
 import os
 
+from hypothesis import settings
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is imported: models this small gain nothing by more
+settings.register_profile("as2lib", deadline=None)  # a busy machine is no error
+settings.load_profile("as2lib")
 
 # Given out first, so that at the end of the tests no core waits for one of them.
 LONGEST = "package cerberus_notebooks published make graph loop docs cli_training cli".split()

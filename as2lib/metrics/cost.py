@@ -1,4 +1,4 @@
-"""What a model costs to run: parameters, bytes, operations and time; knows no data set and no metric of quality.
+"""What a model costs to run: parameters, operations and time; knows no data set and no metric of quality.
 
 torch is imported where a model is measured: a formula needs none.
 """
@@ -35,11 +35,6 @@ class Latency(NamedTuple):
 def parameters(model: "nn.Module") -> int:
     """Trainable parameters; one that several layers share counts once."""
     return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
-
-
-def weight_bytes(model: "nn.Module") -> int:
-    """Bytes of the model's weights, trainable or not, in the type that they have; activations are not counted."""
-    return sum(weight.numel() * weight.element_size() for weight in model.parameters())
 
 
 def forward_flops(model: "nn.Module", batch: "Mapping[str, Tensor]") -> int:
@@ -128,31 +123,30 @@ def latency(
     members = [models] if isinstance(models, torch.nn.Module) else list(models)
     if repeats < 2 or not members:
         raise ValueError(f"expected 2 or more repeats of 1 or more models, got {repeats} of {len(members)}")
-    modes = [member.training for member in members]
     first = next(iter(batch.values()))
+
+    def synchronise() -> None:
+        if first.device.type != "cpu":
+            torch.accelerator.synchronize()
+
+    def seconds() -> float:
+        synchronise()
+        start = time.perf_counter()
+        for member in members:
+            member(**batch)
+        synchronise()
+        return time.perf_counter() - start
+
+    modes = [member.training for member in members]
+    for member in members:
+        member.eval()
     with torch.inference_mode():
-        seconds = [_seconds([member.eval() for member in members], batch) for _ in range(warmup + repeats)][warmup:]
+        passes = [seconds() for _ in range(warmup + repeats)][warmup:]
     for member, training in zip(members, modes, strict=True):
         member.train(training)
     device = torch.cuda.get_device_name(first.device) if first.is_cuda else first.device.type
     shape = (*first.shape[:2], repeats, device, torch.get_num_threads())
-    return Latency(statistics.mean(seconds), statistics.stdev(seconds), *shape)
-
-
-def _seconds(members: "Sequence[nn.Module]", batch: "Mapping[str, Tensor]") -> float:
-    _synchronise(batch)
-    start = time.perf_counter()
-    for member in members:
-        member(**batch)
-    _synchronise(batch)
-    return time.perf_counter() - start
-
-
-def _synchronise(batch: "Mapping[str, Tensor]") -> None:
-    if any(tensor.device.type not in ("cpu", "meta") for tensor in batch.values()):
-        import torch
-
-        torch.accelerator.synchronize()
+    return Latency(statistics.mean(passes), statistics.stdev(passes), *shape)
 
 
 # --- pruning: e exits or models in sequence, of which each but the last drops a share alpha of the candidates

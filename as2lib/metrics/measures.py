@@ -1,13 +1,10 @@
 """Measures by name, as `ir_measures` computes them; knows no tie rule, policy, file or model."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import ir_measures
 import pandas as pd
-
-Judgements = Mapping[str, Mapping[str, int]]  # grades by question and candidate
-Run = Mapping[str, Mapping[str, float]]  # scores by question and candidate
 
 
 def parse(name: str) -> ir_measures.Measure:
@@ -29,19 +26,21 @@ def parse(name: str) -> ir_measures.Measure:
     return measure
 
 
-def calculate(judgements: Judgements, run: Run, measures: Sequence[str]) -> pd.DataFrame:
-    """Each measure of each judged question: index the question, columns the names, in their order.
+def calculate(judgements: pd.DataFrame, run: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Each measure of each judged question: index the question, first seen first, columns the names, in their order.
 
+    judgements: columns question_id, candidate_id, grade.  run: columns question_id, candidate_id, score; ids are texts.
     A judged question that the run lacks has each measure's lowest value, 0.  Ties are broken as trec_eval does, by the
     candidates' names.  Raises ValueError as `parse`.
     """
-    parsed = {parse(name): name for name in measures}
-    table = pd.DataFrame(0.0, index=pd.Index(judgements, name="question_id"), columns=list(measures))
-    if not judgements or not measures:
-        return table
-    values: dict[str, dict[str, float]] = {name: {} for name in measures}
-    for metric in ir_measures.iter_calc(list(parsed), judgements, run):
-        values[parsed[metric.measure]][metric.query_id] = metric.value
-    for name, by_question in values.items():
-        table[name] = pd.Series(by_question, dtype=float).reindex(table.index)
-    return table
+    measures = {name: parse(name) for name in names}
+    questions = pd.Index(judgements["question_id"].unique(), name="question_id")
+    qrels = judgements.set_axis(["query_id", "doc_id", "relevance"], axis=1)
+    scored = run.set_axis(["query_id", "doc_id", "score"], axis=1)
+    values: dict[ir_measures.Measure, dict[str, float]] = {measure: {} for measure in measures.values()}
+    for metric in ir_measures.iter_calc(list(values), qrels, scored) if len(questions) and values else ():
+        values[metric.measure][metric.query_id] = metric.value
+    columns = {name: pd.Series(values[measure], dtype=float) for name, measure in measures.items()}
+    return pd.DataFrame(
+        {name: column.reindex(questions, fill_value=0.0) for name, column in columns.items()}, questions
+    )

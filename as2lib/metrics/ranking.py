@@ -62,7 +62,7 @@ def per_question(
     values = dict(zip(MEASURES, _measure(*_rank_correct(rows), rows.hits)[:, keep], strict=True))
     others = [name for name in measures if name not in values]
     if others:
-        values |= _by_name(rows, keep, others)
+        values |= {name: column.to_numpy() for name, column in _by_name(rows, keep, others).items()}
     return pd.DataFrame({name: values[name] for name in measures}, index=rows.names[keep])
 
 
@@ -97,22 +97,8 @@ def top(question_id: Values, label: Values, score: Values) -> pd.Series:
     Returns (q,) row numbers from 0, index `question_id`, first seen first, for every question.
     """
     rows = read(question_id, label, score)
-    leaders = _leaders(rows)
-    leaders = leaders[np.lexsort((rows.correct[leaders], rows.question[leaders]))]
-    _, first = np.unique(rows.question[leaders], return_index=True)
-    return pd.Series(leaders[first], index=rows.names, name="row")
-
-
-def top_ties(question_id: Values, label: Values, score: Values, questions: str = "answered") -> float:
-    """The share of questions, in [0, 1], where two or more candidates share the highest score, whatever their labels.
-
-    Arguments and errors as in `summary`.  A large share says that the tie rule made the figures, not the scores.
-    """
-    rows = read(question_id, label, score)
-    keep = kept(rows.sizes, rows.hits, questions)
-    if not keep.any():
-        raise ValueError(f'expected at least one question to look at, got none under questions="{questions}"')
-    return float(np.mean(np.bincount(rows.question[_leaders(rows)])[keep] > 1))
+    order = against_the_system(rows.question, rows.correct, rows.score)
+    return pd.Series(order[np.cumsum(rows.sizes) - rows.sizes], index=rows.names, name="row")
 
 
 def against_the_system(question: np.ndarray, correct: np.ndarray, score: np.ndarray) -> np.ndarray:
@@ -182,26 +168,14 @@ def _measure(owner: np.ndarray, rank: np.ndarray, place: np.ndarray, hits: np.nd
     return np.stack([hit, precise / at_least_one, reciprocal, dcg / ideal[np.minimum(at_least_one, CUTOFF)]])
 
 
-def _by_name(rows: Rows, keep: np.ndarray, measures: Sequence[str]) -> dict[str, np.ndarray]:
+def _by_name(rows: Rows, keep: np.ndarray, measures: Sequence[str]) -> pd.DataFrame:
     """Measures of ir_measures for the questions that are kept, from scores without ties that keep our order."""
     order = against_the_system(rows.question, rows.correct, rows.score)
-    ends = np.cumsum(rows.sizes)
-    judgements: dict[str, dict[str, int]] = {}
-    run: dict[str, dict[str, float]] = {}
-    for code in np.flatnonzero(keep):
-        ranked = order[ends[code] - rows.sizes[code] : ends[code]]
-        candidates = [str(row) for row in ranked]
-        judgements[str(code)] = dict(zip(candidates, rows.correct[ranked].astype(int).tolist(), strict=True))
-        run[str(code)] = dict(zip(candidates, (-np.arange(float(len(ranked)))).tolist(), strict=True))
-    table = by_name.calculate(judgements, run, measures)
-    return {name: table[name].to_numpy() for name in measures}
-
-
-def _leaders(rows: Rows) -> np.ndarray:
-    """The rows that hold the highest score of their question, ties included."""
-    best = np.full(len(rows.names), -np.inf)
-    np.maximum.at(best, rows.question, rows.score)
-    return np.flatnonzero(rows.score == best[rows.question])
+    order = order[keep[rows.question[order]]]
+    ids = {"question_id": rows.question[order].astype(str), "candidate_id": order.astype(str)}
+    judgements = pd.DataFrame({**ids, "grade": rows.correct[order].astype(int)})
+    run = pd.DataFrame({**ids, "score": -np.arange(float(len(order)))})
+    return by_name.calculate(judgements, run, measures)
 
 
 def read(question_id: Values, label: Values, score: Values) -> Rows:
@@ -211,53 +185,40 @@ def read(question_id: Values, label: Values, score: Values) -> Rows:
     if len({len(values) for values in columns.values()}) > 1:
         lengths = ", ".join(f"{name} {len(values)}" for name, values in columns.items())
         raise ValueError(f"question_id, label and score must have the same length; got {lengths}")
-    if not len(columns["label"]):
+    if columns["label"].empty:
         raise ValueError("expected at least one row of question_id, label and score, got none")
     names, question = encode_ids(columns["question_id"])
-    label = pd.Series(columns["label"])
+    label = columns["label"]
     correct, incorrect = (label.eq(value).fillna(False).to_numpy(dtype=bool) for value in (1, 0))
     _require(correct | incorrect, "label must be 0 or 1", label)
     try:
-        score = np.asarray(columns["score"], dtype=np.float64)
+        score = columns["score"].to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"score must be numbers; got {error}") from None
-    _require(~np.isnan(score), "score must be a number", score)
+    _require(~np.isnan(score), "score must be a number", columns["score"])
     counts = np.bincount(question), np.bincount(question[correct], minlength=len(names))
     return Rows(names, question, correct, score, *counts)
 
 
-def _column(name: str, values: Values) -> np.ndarray | pd.Series:
-    """A one-dimensional array; ids in a list stay the objects they are, and a lazy column is read at once."""
-    if not isinstance(values, list) and hasattr(values, "__getitem__"):
-        values = values[:]
-    if name == "question_id" and isinstance(values, list | tuple):
-        return np.fromiter(values, dtype=object, count=len(values))
-    values = values if isinstance(values, pd.Series) else np.asarray(values)
-    if values.ndim != 1:
-        kind = "None" if values.ndim == 0 and values.item() is None else f"an array of shape {values.shape}"
-        raise ValueError(f"{name} must be a sequence with one value a row; got {kind}")
-    return values
+def _column(name: str, values: Values) -> pd.Series:
+    """One value a row; a list, an array, a Series, or a column of a data set."""
+    if isinstance(values, str) or not hasattr(values, "__len__"):
+        raise ValueError(f"{name} must be a sequence with one value a row; got {values!r}")
+    if getattr(values, "ndim", 1) != 1:
+        raise ValueError(f"{name} must be a sequence with one value a row; got an array of shape {values.shape}")
+    return pd.Series(values if isinstance(values, np.ndarray | pd.Series) else list(values[:]))
 
 
-def encode_ids(question_id: np.ndarray | pd.Series) -> tuple[pd.Index, np.ndarray]:
-    """Distinct ids, first seen first (index `question_id`), and the code of each row; ValueError where one is missing.
-
-    The rows of a question mostly stand together: looking up only the first of each run halves the time.
-    """
-    if isinstance(question_id, pd.Series):
-        code, names = pd.factorize(question_id)
-    else:
-        starts = np.flatnonzero(np.append(True, question_id[1:] != question_id[:-1]))
-        heads = question_id[starts]
-        code, names = pd.factorize(heads.astype(object) if heads.dtype.kind == "U" else heads)
-        code = np.repeat(code, np.diff(np.append(starts, len(question_id))))
+def encode_ids(question_id: Values) -> tuple[pd.Index, np.ndarray]:
+    """Distinct ids (index `question_id`, first seen first) and each row's code; ValueError where one is missing."""
+    code, names = pd.factorize(pd.Series(question_id))
     if code.min() < 0:
         raise ValueError(f"question_id must be given for every row; row {int(np.argmin(code))} has none")
     return pd.Index(names, name="question_id"), code
 
 
-def _require(valid: np.ndarray, rule: str, values: np.ndarray | pd.Series) -> None:
+def _require(valid: np.ndarray, rule: str, values: pd.Series) -> None:
     if not valid.all():
         row = int(np.argmin(valid))
-        value = values.iloc[row] if isinstance(values, pd.Series) else values[row]
+        value = values.iloc[row]
         raise ValueError(f"{rule}; row {row} has {value.item() if isinstance(value, np.generic) else value!r}")

@@ -48,10 +48,9 @@ def read_run(path: str | Path) -> pd.DataFrame:
     Raises ValueError that names the line for another number of fields, a score that is no number, or a candidate that
     comes twice; and for an empty file.
     """
-    rows = _parse(
-        path, ir_measures.read_trec_run, "6 fields (question Q0 candidate rank score tag), the score a number"
-    )
-    return check_run(pd.DataFrame(((row.query_id, row.doc_id, row.score) for row in rows), columns=RUN), str(path))
+    fields = "6 fields (question Q0 candidate rank score tag), the score a number"
+    rows = _parse(path, ir_measures.read_trec_run, fields)
+    return _check(pd.DataFrame(((row.query_id, row.doc_id, row.score) for row in rows), columns=RUN), RUN, str(path))
 
 
 def read_judgements(path: str | Path) -> pd.DataFrame:
@@ -62,7 +61,7 @@ def read_judgements(path: str | Path) -> pd.DataFrame:
     """
     rows = _parse(path, _read_qrels, "4 fields (question 0 candidate grade), the grade a whole number")
     table = pd.DataFrame(((row.query_id, row.doc_id, row.relevance) for row in rows), columns=JUDGEMENTS)
-    return check_judgements(table, str(path))
+    return _check(table, JUDGEMENTS, str(path))
 
 
 def write_run(run: pd.DataFrame, path: str | Path, tag: str = "as2lib") -> None:
@@ -73,12 +72,7 @@ def write_run(run: pd.DataFrame, path: str | Path, tag: str = "as2lib") -> None:
     _, question = ranking.encode_ids(run["question_id"])
     ordered = run.iloc[np.lexsort((-run["score"].to_numpy(float), question))]
     ranks = ordered.groupby("question_id", sort=False).cumcount() + 1
-    columns = (
-        ordered["question_id"].map(field),
-        ordered["candidate_id"].map(field),
-        ranks,
-        ordered["score"].map(float),
-    )
+    columns = ordered["question_id"].map(field), ordered["candidate_id"].map(field), ranks, ordered["score"].map(float)
     with Path(path).open("w", encoding="utf-8", newline="\n") as file:
         for question_id, candidate_id, rank, score in zip(*columns, strict=True):
             file.write(f"{question_id} Q0 {candidate_id} {rank} {score!r} {field(tag)}\n")
@@ -104,12 +98,12 @@ def evaluate(
     Raises ValueError for missing columns, a candidate that comes twice, a score that is no number, an unknown measure,
     or where the two have no question in common.
     """
-    run, judgements = check_run(run), check_judgements(judgements)
+    run, judgements = _check(run, RUN, "run"), _check(judgements, JUDGEMENTS, "judgements")
     require_common(run, judgements)
-    names, question = ranking.encode_ids(judgements["question_id"])
-    sizes, hits = np.bincount(question), np.bincount(question[judgements["grade"].to_numpy() > 0], minlength=len(names))
-    kept = set(names[ranking.kept(sizes, hits, questions)])
-    return calculate(_nested(judgements, "grade", kept), _nested(run, "score", kept), measures)
+    correct = (judgements["grade"] > 0).groupby(judgements["question_id"], sort=False)
+    sizes = correct.size()
+    kept = sizes.index[ranking.kept(sizes.to_numpy(), correct.sum().to_numpy(), questions)]
+    return calculate(*(table[table["question_id"].isin(kept)] for table in (judgements, run)), measures)
 
 
 def against_ties(run: pd.DataFrame, judgements: pd.DataFrame) -> pd.DataFrame:
@@ -117,7 +111,7 @@ def against_ties(run: pd.DataFrame, judgements: pd.DataFrame) -> pd.DataFrame:
 
     `evaluate` of it differs from `evaluate` of the run by the tie rule alone.  Arguments and errors as there.
     """
-    run, judgements = check_run(run), check_judgements(judgements)
+    run, judgements = _check(run, RUN, "run"), _check(judgements, JUDGEMENTS, "judgements")
     graded = run.merge(judgements, "left", ["question_id", "candidate_id"], sort=False)
     _, question = ranking.encode_ids(graded["question_id"])
     order = ranking.against_the_system(question, graded["grade"].fillna(0).to_numpy(), graded["score"].to_numpy())
@@ -157,49 +151,6 @@ def coverage(run: pd.DataFrame, judgements: pd.DataFrame) -> Coverage:
     )
 
 
-def check_run(run: pd.DataFrame, name: str = "run") -> pd.DataFrame:
-    """The run with ids as texts and scores as floats; ValueError where it is none."""
-    run = _check_table(run, RUN, name)
-    try:
-        run = run.astype({"score": float})
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: score must be numbers; got {error}") from None
-    if run["score"].isna().any():
-        row = int(np.argmax(run["score"].isna()))
-        raise ValueError(f"{name}: score must be a number; row {row + 1} has {run['score'].iloc[row]}")
-    return run
-
-
-def check_judgements(judgements: pd.DataFrame, name: str = "judgements") -> pd.DataFrame:
-    """The judgements with ids as texts and grades as integers; ValueError where they are none."""
-    judgements = _check_table(judgements, JUDGEMENTS, name)
-    grades = pd.to_numeric(judgements["grade"], errors="coerce")
-    whole = grades.mod(1) == 0
-    if not whole.all():
-        row = int(np.argmin(whole))
-        raise ValueError(f"{name}: grade must be a whole number; row {row + 1} has {judgements['grade'].iloc[row]}")
-    return judgements.assign(grade=grades.astype(int))
-
-
-def _check_table(table: pd.DataFrame, columns: Sequence[str], name: str) -> pd.DataFrame:
-    missing = [column for column in columns if column not in table]
-    if missing:
-        raise ValueError(f"{name}: expected columns {', '.join(columns)}; {missing[0]} is missing")
-    if table.empty:
-        raise ValueError(f"{name}: expected at least one row, got none")
-    for column in ("question_id", "candidate_id"):
-        if table[column].isna().any():
-            raise ValueError(
-                f"{name}: expected a {column} in every row; row {int(np.argmax(table[column].isna()))} has none"
-            )
-    table = table[list(columns)].astype({"question_id": str, "candidate_id": str}).reset_index(drop=True)
-    repeated = table[table.duplicated(["question_id", "candidate_id"])]
-    if len(repeated):
-        question, candidate = repeated.iloc[0][["question_id", "candidate_id"]]
-        raise ValueError(f"{name}: expected each candidate once, got {candidate} of question {question} again")
-    return table
-
-
 def require_common(run: pd.DataFrame, judgements: pd.DataFrame) -> None:
     """Raises ValueError where no question of the run is judged."""
     if not run["question_id"].isin(judgements["question_id"]).any():
@@ -207,15 +158,27 @@ def require_common(run: pd.DataFrame, judgements: pd.DataFrame) -> None:
         raise ValueError(f"expected questions that run and judgements share, got none: they begin with {first}")
 
 
-def _nested(table: pd.DataFrame, column: str, kept: set[str]) -> dict[str, dict[str, float]]:
-    """Values by question and candidate, questions as first seen."""
-    nested: dict[str, dict[str, float]] = {}
-    for question, candidate, value in zip(
-        table["question_id"], table["candidate_id"], table[column].tolist(), strict=True
-    ):
-        if question in kept:
-            nested.setdefault(question, {})[candidate] = value
-    return nested
+def _check(table: pd.DataFrame, columns: Sequence[str], name: str) -> pd.DataFrame:
+    """The columns of a run or of judgements, ids as texts and the last one as numbers; ValueError where it is none."""
+    missing = [column for column in columns if column not in table]
+    if missing:
+        raise ValueError(f"{name}: expected columns {', '.join(columns)}; {missing[0]} is missing")
+    if table.empty:
+        raise ValueError(f"{name}: expected at least one row, got none")
+    table = table[list(columns)].reset_index(drop=True)
+    kind = "a whole number" if columns == JUDGEMENTS else "a number"
+    values = pd.to_numeric(table[columns[2]], errors="coerce")
+    wrong = table.isna().assign(**{columns[2]: (values.mod(1) != 0) if columns == JUDGEMENTS else values.isna()})
+    for column, expected in zip(columns, ("an id", "an id", kind), strict=True):
+        if wrong[column].any():
+            row = int(wrong[column].argmax())
+            raise ValueError(f"{name}: {column}: expected {expected}, row {row + 1} has {table[column].iloc[row]}")
+    ids = table[["question_id", "candidate_id"]].astype(str)
+    repeated = ids[ids.duplicated()]
+    if len(repeated):
+        question, candidate = repeated.iloc[0]
+        raise ValueError(f"{name}: expected each candidate once, got {candidate} of question {question} again")
+    return ids.assign(**{columns[2]: values.astype(int if columns == JUDGEMENTS else float)})
 
 
 def _parse(path: str | Path, parse: Callable[[str], Iterator], fields: str) -> Iterator:

@@ -3,7 +3,7 @@
 b pairs in a batch · m of them left · n tokens · d hidden units · e exits · c = 2 classes
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from transformers.utils import ModelOutput
 from as2lib.data.encode import by_length
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, Float32Linear, build
-from as2lib.models.sequential import Questions, Ranking, rank_by_stages
+from as2lib.models.sequential import Questions, Ranking, rank_by_exits
 
 BACKBONES = ("electra", "bert", "roberta")
 EXITS = (4, 6, 8, 10, 12)
@@ -183,50 +183,25 @@ class CascadeTransformer(PreTrainedModel):
         Raises ValueError as `rank_by_stages`.  Source: Cascade Transformer, section 4.3.2.
         """
         real = batch["attention_mask"] if "attention_mask" in batch else torch.ones_like(batch["input_ids"])
-        groups: list[tuple[Tensor, Tensor, Tensor]] = []  # of the rows that are left: their numbers, mask, encodings
-
-        def score(stage: int, left: Tensor) -> Tensor:
-            """The logit of P(correct) of the rows that are left, (m,); the other rows are let go."""
-            nonlocal groups
-            stays = torch.zeros(len(real), dtype=torch.bool, device=real.device)
-            stays[left] = True
-            logits, survivors = torch.empty(len(real), dtype=torch.float64, device=real.device), []
-            for rows, mask, hidden in groups:
-                kept = stays[rows]
-                if not kept.all():
-                    rows, mask, hidden = rows[kept], mask[kept], hidden[kept]
-                if len(rows):
-                    hidden = self._layers_up_to(stage, hidden, self._attention_mask(hidden, mask))  # (m, n, d)
-                    pair_logits = self.exits[stage](hidden, mask).double()
-                    logits[rows] = pair_logits[:, 1] - pair_logits[:, 0]
-                    survivors.append((rows, mask, hidden))
-            groups = survivors
-            return logits[left]
-
+        types, length = batch.get("token_type_ids"), real.sum(dim=1).cpu().numpy()
         training = self.training
         self.eval()
         try:
-            groups += self._groups(batch, real, batch_tokens)
-            rankings = rank_by_stages(score, len(self.exits), len(real), alpha, question_index)
+            groups = []
+            for rows in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(real))]:
+                n = int(length[rows].max()) if batch_tokens else real.shape[1]
+                hidden = self._embed(batch["input_ids"][rows, :n], None if types is None else types[rows, :n])
+                groups.append((rows, {"hidden": hidden, "attention_mask": real[rows, :n]}))
+            return rank_by_exits(groups, self._advance, len(self.exits), alpha, question_index)
         finally:
             self.train(training)
-        if isinstance(rankings, Ranking):
-            return rankings.as_probabilities()
-        return [ranking.as_probabilities() for ranking in rankings]
 
-    def _groups(
-        self, batch: dict[str, Tensor], real: Tensor, batch_tokens: int | None
-    ) -> list[tuple[Tensor, Tensor, Tensor]]:
-        """Rows that are computed together, (m,), their mask, (m, n), and their embeddings, (m, n, d)."""
-        length = real.sum(dim=1).cpu().numpy()
-        types = batch.get("token_type_ids")
-        groups = []
-        for numbers in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(real))]:
-            n = int(length[numbers].max()) if batch_tokens else real.shape[1]
-            rows = torch.from_numpy(numbers).to(real.device)
-            embedded = self._embed(batch["input_ids"][rows, :n], None if types is None else types[rows, :n])
-            groups.append((rows, real[rows, :n], embedded))
-        return groups
+    def _advance(self, number: int, inputs: Mapping[str, Tensor]) -> tuple[numpy.ndarray, dict[str, Tensor]]:
+        """Log odds at an exit, (m,) float64, of rows with `hidden` (m, n, d) and `attention_mask`; what goes on."""
+        mask = inputs["attention_mask"]
+        hidden = self._layers_up_to(number, inputs["hidden"], self._attention_mask(inputs["hidden"], mask))
+        logits = self.exits[number](hidden, mask).double().cpu().numpy()  # (m, c)
+        return logits[:, 1] - logits[:, 0], {"hidden": hidden, "attention_mask": mask}
 
     def _embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
         embedded = self.encoder.embeddings(input_ids=input_ids, token_type_ids=token_type_ids)

@@ -4,7 +4,7 @@ b pairs · c = 2 classes
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
@@ -27,7 +27,6 @@ from as2lib.data.sets import loadable
 from as2lib.models import first_token
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
-WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 log = logging.getLogger(__name__)
 
 
@@ -56,12 +55,13 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
             raise ValueError(f"layers: expected 1 to {config.num_hidden_layers}, what {origin} has; got {layers}")
         config.num_hidden_layers = layers
     model, report = _from_pretrained(origin, revision, config)
-    for name, (came, wanted) in report["mismatched"].items():
-        if not _is_new(model, name) or len(came) == 0 or came[0] not in (1, CLASSES):
-            raise ValueError(f"{origin}: {name}: expected shape {wanted}, or one of 1 or 2 labels, got {came}")
-    _check(origin, model, {name for name in report["missing"] if not _is_new(model, name)})
-    if report["mismatched"]:
-        names = ", ".join(report["mismatched"])
+    for name, came, wanted in report["mismatched_keys"]:
+        if not _is_new(model, name) or tuple(came)[:1] not in ((1,), (CLASSES,)):
+            shapes = f"expected shape {tuple(wanted)}, or one of 1 or 2 labels, got {tuple(came)}"
+            raise ValueError(f"{origin}: {name}: {shapes}")
+    _check(origin, model, {name for name in report["missing_keys"] if not _is_new(model, name)})
+    if report["mismatched_keys"]:
+        names = ", ".join(name for name, *_ in report["mismatched_keys"])
         log.warning("%s scores with one label: a new classifier of two classes replaces %s", origin, names)
     return for_ranking(model)
 
@@ -76,19 +76,13 @@ def load(name: str | Path) -> PreTrainedModel:
     from as2lib.models import auto  # noqa: F401  (here: it imports this module)
 
     origin, revision = loadable(name)
-    if Path(origin).is_dir():
-        for names in (("config.json",), WEIGHTS):
-            if not any((Path(origin) / file).exists() for file in names):
-                raise ValueError(f"{origin}: expected a model's {' or '.join(names)}, got no such file")
     model, report = _from_pretrained(origin, revision)
-    for tensor, (came, wanted) in report["mismatched"].items():
-        raise ValueError(f"{origin}: {tensor}: expected shape {wanted}, got {came}")
-    _check(origin, model, report["missing"])
-    if report["unexpected"]:
-        line = f"{origin}: {min(report['unexpected'])}: got a tensor that the configuration does not ask for"
-        if type(model).__module__.startswith("as2lib."):
-            raise ValueError(line)
-        log.info(line)  # old poolers and buffers, of which many public models have some
+    for tensor, came, wanted in report["mismatched_keys"]:
+        raise ValueError(f"{origin}: {tensor}: expected shape {tuple(wanted)}, got {tuple(came)}")
+    _check(origin, model, report["missing_keys"])
+    if report["unexpected_keys"] and type(model).__module__.startswith("as2lib."):
+        tensor = min(report["unexpected_keys"])  # public models have old poolers and buffers, ours none
+        raise ValueError(f"{origin}: {tensor}: got a tensor that the configuration does not ask for")
     return for_ranking(model)
 
 
@@ -143,10 +137,15 @@ def for_ranking(model: nn.Module) -> nn.Module:
     Tensors and their names stay. To be called once, before scoring or training, for a model that neither `build` nor
     `load` gave; a second call changes nothing.
     """
-    for name, part in list(_outside(model)):
-        if type(part) is nn.Linear:
-            model.set_submodule(name, float32_linear(part))
+    in_float32(part for _, part in _outside(model))
     return first_token.reading(model)
+
+
+def in_float32(parts: Iterable[nn.Module]) -> None:
+    """Let linear layers compute in float32 from now on; their weights and names stay."""
+    for part in parts:
+        if type(part) is nn.Linear:
+            part.__class__ = Float32Linear  # a linear layer in all but its `forward`
 
 
 def set_dropout(model: nn.Module, share: float) -> None:
@@ -161,23 +160,6 @@ def set_attention(model: nn.Module, kind: str) -> None:
     for module in model.modules():
         if isinstance(config := getattr(module, "config", None), PretrainedConfig):
             config._attn_implementation = kind
-
-
-def float32_classifier(classifier: nn.Module) -> nn.Module:
-    """A classifier, a linear layer or a module of several, all of which compute in float32."""
-    if type(classifier) is nn.Linear:
-        return float32_linear(classifier)
-    for name, part in list(classifier.named_modules()):
-        if type(part) is nn.Linear:
-            classifier.set_submodule(name, float32_linear(part))
-    return classifier
-
-
-def float32_linear(linear: nn.Linear) -> Float32Linear:
-    """The same weights in a layer that computes in float32."""
-    layer = Float32Linear(linear.in_features, linear.out_features, bias=linear.bias is not None, device="meta")
-    layer.weight, layer.bias = linear.weight, linear.bias
-    return layer.train(linear.training)
 
 
 def _outside(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
@@ -223,8 +205,10 @@ def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:
     return AutoTokenizer.from_pretrained(origin, revision=revision)
 
 
-def _from_pretrained(origin: str | Path, revision: str, config: PretrainedConfig | None = None):
-    """(model in float32, names of tensors by what is wrong with them).  config: default: the folder's own."""
+def _from_pretrained(
+    origin: str | Path, revision: str, config: PretrainedConfig | None = None
+) -> tuple[PreTrainedModel, dict[str, Any]]:
+    """The model in float32, and what transformers reports of its tensors.  config: default: the folder's own."""
     with _one_line(origin), _quiet():
         if config is None:
             config = AutoConfig.from_pretrained(origin, revision=revision)
@@ -240,12 +224,7 @@ def _from_pretrained(origin: str | Path, revision: str, config: PretrainedConfig
         )
         if report["error_msgs"]:
             raise ValueError(report["error_msgs"][0])
-    shapes = {name: (tuple(came), tuple(wanted)) for name, came, wanted in report["mismatched_keys"]}
-    return model, {
-        "mismatched": shapes,
-        "missing": set(report["missing_keys"]),
-        "unexpected": set(report["unexpected_keys"]),
-    }
+    return model, report
 
 
 def _is_new(model: PreTrainedModel, name: str) -> bool:

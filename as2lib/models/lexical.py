@@ -26,12 +26,9 @@ def word_overlap(pairs: Dataset) -> np.ndarray:
     Source: the WO baseline of the Cosinet paper, after Yang et al. 2015.
     """
     table = _columns(pairs, "question", "answer")
-    question, questions = pd.factorize(table["question"])
-    answer, answers = pd.factorize(table["answer"])  # each distinct text is tokenised once
-    question_words = [frozenset(words) for words in words_of(questions)]
-    answer_words = [frozenset(words) for words in words_of(answers)]
-    shared = (len(question_words[i] & answer_words[j]) for i, j in zip(question, answer, strict=True))
-    return np.fromiter(shared, dtype=np.float64, count=len(table))
+    words = {text: frozenset(line) for text, line in _words(table).items()}
+    rows = zip(table["question"], table["answer"], strict=True)
+    return np.array([len(words[question] & words[answer]) for question, answer in rows], dtype=np.float64)
 
 
 def reciprocal_rank(pairs: Dataset) -> np.ndarray:
@@ -71,27 +68,26 @@ def bm25(pairs: Dataset, collection: Sequence[str] | None = None, k1: float = 1.
     if k1 < 0 or not 0 <= b <= 1:
         raise ValueError(f"expected k1 of 0 or more and b in [0, 1], got k1 {k1} and b {b}")
     table = _columns(pairs, "question", "answer")
-    question, questions = pd.factorize(table["question"])
-    answer, answers = pd.factorize(table["answer"])
-    answer_counts = [Counter(words) for words in words_of(answers)]
-    texts = answer_counts if collection is None else [Counter(words) for words in words_of(collection)]
+    words = _words(table)
+    answer_counts = {answer: Counter(words[answer]) for answer in table["answer"].unique()}
+    texts = list(answer_counts.values()) if collection is None else [Counter(line) for line in words_of(collection)]
     if not texts:
         raise ValueError("collection: expected at least one text, got none")
     frequency = Counter(word for text in texts for word in text)
     mean_length = sum(text.total() for text in texts) / len(texts)
-    question_words = words_of(questions)
 
-    def score(words: list[str], counts: Counter[str]) -> float:
+    def score(question: str, answer: str) -> float:
+        counts = answer_counts[answer]
         norm = k1 * (1 - b + b * counts.total() / mean_length) if mean_length else 0.0
         total = 0.0
-        for word in words:
+        for word in words[question]:
             if tf := counts[word]:
                 idf = np.log1p((len(texts) - frequency[word] + 0.5) / (frequency[word] + 0.5))
                 total += idf * tf * (k1 + 1) / (tf + norm)
         return total
 
-    rows = zip(question, answer, strict=True)
-    return np.array([score(question_words[i], answer_counts[j]) for i, j in rows], dtype=np.float64)
+    rows = zip(table["question"], table["answer"], strict=True)
+    return np.array([score(question, answer) for question, answer in rows], dtype=np.float64)
 
 
 def expected_random(pairs: Dataset, questions: str = "answered") -> dict[str, float | int]:
@@ -140,6 +136,12 @@ def _columns(pairs: Dataset, *names: str) -> pd.DataFrame:
     if missing:
         raise ValueError(f"expected a pair table with column {missing[0]}; got {', '.join(pairs.column_names)}")
     return pairs.select_columns(list(names)).with_format("pandas")[:]
+
+
+def _words(table: pd.DataFrame) -> dict[str, list[str]]:
+    """The words of each distinct question and answer."""
+    texts = pd.unique(pd.concat([table["question"], table["answer"]]))
+    return dict(zip(texts, words_of(texts), strict=True))
 
 
 def _positions(pairs: Dataset) -> np.ndarray:

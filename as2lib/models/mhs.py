@@ -13,7 +13,7 @@ from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
 from as2lib.models import cerberus, first_token
-from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build, float32_classifier
+from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build, in_float32
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
 BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2")
@@ -97,7 +97,8 @@ class RankingHead(nn.Module):
         self.encoder = first_token.reading_encoder(encoder, config.model_type)
         self.pooler = _pooler(whole)
         self.dropout = whole.dropout if self.pooler is not None else nn.Identity()
-        self.classifier = float32_classifier(whole.classifier)
+        self.classifier = whole.classifier
+        in_float32(self.classifier.modules())
 
     def forward(self, shared: Tensor, attention_mask: Tensor | None) -> Tensor:
         """shared: (b, n, d), of the body.  attention_mask: as the encoder's layers take it.  Returns (b, c)."""

@@ -13,6 +13,7 @@ from torch import Tensor
 from as2lib.metrics.pruning import Ratios, falling, prune
 
 Questions = Tensor | Sequence[int] | None
+Inputs = Mapping[str, Any]  # tensors or arrays by name, a row a candidate
 GAP = 1e-6  # between the lowest score that was kept and the highest that was dropped
 
 
@@ -37,10 +38,9 @@ class Ranking(NamedTuple):
 
         It is numpy's: torch's gives equal logits another last digit at the end of a tensor than before it.
         """
-        scores, own = (_sigmoid(column.numpy()) for column in (self.scores, self.stage_scores))
-        return self._replace(
-            scores=torch.from_numpy(falling(scores, self.order.numpy())), stage_scores=torch.from_numpy(own)
-        )
+        scores = falling(_sigmoid(self.scores.numpy()), self.order.numpy())
+        stage_scores = _sigmoid(self.stage_scores.numpy())
+        return self._replace(scores=torch.from_numpy(scores), stage_scores=torch.from_numpy(stage_scores))
 
 
 def _sigmoid(logits: numpy.ndarray) -> numpy.ndarray:
@@ -89,6 +89,43 @@ def rank_by_stages(
         columns = [torch.from_numpy(column[rows]) for column in (shifted, pruned.last, pruned.scores)]
         rankings.append(Ranking(torch.from_numpy(order), columns[0], reached, columns[1], columns[2]))
     return rankings[0] if question_index is None else rankings
+
+
+def rank_by_exits(
+    groups: list[tuple[numpy.ndarray, Inputs]],
+    advance: Callable[[int, Inputs], tuple[Any, Inputs]],
+    exits: int,
+    alpha: Ratios,
+    question_index: Questions = None,
+) -> Ranking | list[Ranking]:
+    """Rank by the exits of one encoder, which goes on with what it has computed of the candidates that are left.
+
+    groups: rows that are computed together, (m,) int64, with what the first exit reads of them, name → (m, …).
+    advance: called as `advance(exit, inputs)` with the rows of a group that are left; returns the log odds of
+    P(correct), (m,), and what the next exit reads.
+    Scores are probabilities.  The rest, results and errors, is as in `rank_by_stages`.
+    """
+    count = sum(len(rows) for rows, _ in groups)
+
+    def score(stage: int, left: Tensor) -> Tensor:
+        nonlocal groups
+        stays = numpy.zeros(count, dtype=bool)
+        stays[left.numpy()] = True
+        odds, survivors = numpy.empty(count), []
+        for rows, inputs in groups:
+            kept = stays[rows]
+            if not kept.all():
+                rows, inputs = rows[kept], {name: values[kept] for name, values in inputs.items()}
+            if len(rows):
+                odds[rows], following = advance(stage, inputs)
+                survivors.append((rows, following))
+        groups = survivors
+        return torch.from_numpy(odds[left.numpy()])
+
+    rankings = rank_by_stages(score, exits, count, alpha, question_index)
+    if isinstance(rankings, Ranking):
+        return rankings.as_probabilities()
+    return [ranking.as_probabilities() for ranking in rankings]
 
 
 def falling_scores(scores: numpy.ndarray, stages: numpy.ndarray, question: numpy.ndarray) -> numpy.ndarray:

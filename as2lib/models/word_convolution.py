@@ -61,8 +61,12 @@ class _Greatest(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, weight, pair, table, windows, mask, text, channel):
-        # weight (f, d, k) · pair (f, k) or None · table (U + 1, d) · windows (q, n, k) · mask (q, n) · text (b,)
-        # channel (b, n, k) or None
+        """The greatest value of each filter over the words of each pair's text, (b, f) float32.
+
+        weight: (f, d, k).  pair: (f, k), or None without a channel.  table: (U + 1, d), its first row zeros.
+        windows: (q, n, k) rows of the table.  mask: (q, n), true at words.  text: (b,), or None: q = b.
+        channel: (b, n, k), or None.
+        """
         f, _, k = weight.shape
         products = functional.linear(table, weight.permute(2, 0, 1).flatten(0, 1)).float().view(-1, f)  # ((U + 1) k, f)
         taps = torch.arange(k, device=windows.device)
@@ -83,6 +87,7 @@ class _Greatest(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, gradient):
+        """The gradients of weight, pair and table, in their shapes, from that of the greatest values, (b, f)."""
         weight, table, windows, text, place, channel = ctx.saved_tensors
         (f, _, k), b = weight.shape, len(gradient)
         text = torch.arange(b, device=place.device) if text is None else text

@@ -42,24 +42,6 @@ def test_kd_equals_the_equations_term_by_term(logits, alpha, tau):
     assert tuple(part.item() for part in loss) == pytest.approx(kd_by_loop(student, teacher, labels, alpha, tau))
 
 
-def test_kd_of_one_pair_worked_by_hand():
-    # student (0, 0): q = (1/2, 1/2); teacher (ln 9, 0) / tau 2: p = (3/4, 1/4); label 0
-    loss = kd(torch.zeros(1, 2), torch.tensor([[math.log(9), 0.0]]), torch.tensor([0]), alpha=0.25, tau=2)
-    hard, soft = math.log(2), 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
-    assert loss.hard.item() == pytest.approx(hard)
-    assert loss.soft.item() == pytest.approx(soft)
-    assert loss.total.item() == pytest.approx(0.25 * hard + 0.75 * 4 * soft)
-    assert loss.total.item() == pytest.approx(0.5657231, abs=1e-6)
-
-
-def test_alpha_one_is_cross_entropy(logits):
-    student, teacher, labels = logits[0][:, 0], logits[1][:, 0], logits[2]
-    expected = torch.nn.functional.cross_entropy(student, labels)
-    assert_close(kd(student, teacher, labels, alpha=1, tau=3).total, expected)
-    assert_close(cross_entropy(student, labels).total, expected)
-    assert_close(cross_entropy(student, labels).hard, expected)
-
-
 def test_a_student_equal_to_its_teacher_has_no_soft_loss(logits):
     heads, _, labels = logits
     assert_close(per_head(heads, heads + 5, labels, 0, 3).soft, torch.zeros(K, dtype=heads.dtype), atol=1e-12, rtol=0)
@@ -125,9 +107,14 @@ def test_half_precision_logits_give_a_float32_loss(logits, dtype):
     assert_close(loss.total, per_head(heads.float(), teachers.float(), labels, 0.5, 3).total)
 
 
-def test_int8_labels_are_those_of_the_pair_table(logits):
-    loss, expected = (per_head(*logits[:2], labels, 0.5, 3) for labels in (logits[2].to(torch.int8), logits[2]))
-    assert_close(loss.total, expected.total)
+def test_without_teachers_every_head_has_its_own_hard_loss_and_logits_without_heads_are_refused(logits):
+    heads, _, labels = logits
+    loss = cross_entropy_per_head(heads, labels)
+    each = [cross_entropy(heads[:, i], labels).total for i in range(K)]
+    assert_close(loss.hard, torch.stack(each))
+    assert_close(loss.total, sum(each))
+    with pytest.raises(ValueError, match=r"\(b, k, c\), none of them 0; got \(6, 2\)"):
+        cross_entropy_per_head(logits[0][:, 0], logits[2])
 
 
 @pytest.mark.parametrize(
@@ -138,10 +125,7 @@ def test_int8_labels_are_those_of_the_pair_table(logits):
         ({"labels": torch.zeros(B, 1, dtype=torch.long)}, r"labels must have shape \(6,\).* got \(6, 1\)"),
         ({"labels": torch.zeros(B)}, "labels must be integer class ids; got torch.float32"),
         ({"tau": 0}, "tau must be a positive number; got 0"),
-        ({"tau": -1.0}, "tau must be a positive number; got -1.0"),
-        ({"tau": math.nan}, "tau must be a positive number; got nan"),
         ({"alpha": 1.1}, r"alpha must lie in \[0, 1\]; got 1.1"),
-        ({"alpha": -0.1}, r"alpha must lie in \[0, 1\]; got -0.1"),
     ],
 )
 def test_what_does_not_fit_is_refused(logits, change, message):
@@ -149,20 +133,3 @@ def test_what_does_not_fit_is_refused(logits, change, message):
     arguments = {"head_logits": heads, "teacher_logits": teachers, "labels": labels, "alpha": 0.5, "tau": 3} | change
     with pytest.raises(ValueError, match=message):
         per_head(**arguments)
-
-
-def test_kd_refuses_a_teacher_of_another_shape_and_an_empty_batch():
-    with pytest.raises(ValueError, match=r"student_logits and teacher_logits must have one shape"):
-        kd(torch.zeros(2, 2), torch.zeros(2, 3), torch.zeros(2, dtype=torch.long), 0.5, 1)
-    with pytest.raises(ValueError, match=r"student_logits must have shape \(b, c\), none of them 0; got \(0, 2\)"):
-        kd(torch.zeros(0, 2), torch.zeros(0, 2), torch.zeros(0, dtype=torch.long), 0.5, 1)
-
-
-def test_without_teachers_every_head_has_its_own_hard_loss_and_logits_without_heads_are_refused(logits):
-    heads, _, labels = logits
-    loss = cross_entropy_per_head(heads, labels)
-    each = [cross_entropy(heads[:, i], labels).total for i in range(K)]
-    assert_close(loss.hard, torch.stack(each))
-    assert_close(loss.total, sum(each))
-    with pytest.raises(ValueError, match=r"\(b, k, c\), none of them 0; got \(6, 2\)"):
-        cross_entropy_per_head(logits[0][:, 0], logits[2])

@@ -88,31 +88,6 @@ def test_the_teachers_on_the_labels_side_teach_by_their_confidence_and_without_o
     assert (loss.no_teacher.item(), loss.followed.item()) == (1, 0)
 
 
-def test_without_its_cross_entropy_ca_mkd_is_govern_ca_where_all_teachers_are_on_the_labels_side():
-    batch = tensors([0.5, 0.4], [[0.8, 0.7], [0.1, 0.3]], [1, 0])
-    loss = ca_mkd(*batch, weight=0.0)
-    assert loss.total.item() == pytest.approx(govern_ca(*batch).total.item())
-    assert loss.total.item() == pytest.approx(loss.soft.item())
-
-
-def test_ca_mkd_adds_the_cross_entropy_of_the_student():
-    loss = ca_mkd(*tensors([0.5], [[0.8, 0.2]], [1]))
-    cost = (1 / 0.8, 1 / 0.2)
-    assert loss.soft.item() == pytest.approx(0.09 * (cost[1] + cost[0]) / sum(cost))
-    assert loss.hard.item() == pytest.approx(math.log(2))
-    assert loss.total.item() == pytest.approx(loss.hard.item() + loss.soft.item())
-
-
-@pytest.mark.parametrize("certain", [0.0, 1.0])
-@pytest.mark.parametrize("label", [0, 1])
-def test_certain_teachers_are_clamped(certain, label):
-    batch = tensors([0.5], [[certain, 0.5, 0.5]], [label])
-    wrong = certain != label
-    cost = [1 / CLAMP if wrong else 1 / (1 - CLAMP), 2, 2]
-    assert ca_mkd(*batch).soft.item() == pytest.approx((1 - cost[0] / sum(cost)) / 2 * 0.25, rel=1e-4)
-    assert math.isfinite(govern_ca(*batch).total.item())
-
-
 # Against a loop, and in the limit
 
 
@@ -159,37 +134,22 @@ def test_teachers_get_no_gradient():
     assert teachers.grad is None
 
 
-def test_half_precision_is_raised():
-    student, teachers = torch.tensor([0.5], dtype=torch.bfloat16), torch.tensor([[0.75]], dtype=torch.bfloat16)
-    assert govern(student, teachers).total.dtype == torch.float32
-
-
 # Bad input
 
 
 @pytest.mark.parametrize(
-    ("student", "teachers", "message"),
+    ("student", "teachers", "labels", "message"),
     [
-        ([0.5], [[1.5]], r"teachers must be probabilities in \[0, 1\]; got 1.5"),
-        ([-0.1], [[0.5]], r"student must be probabilities in \[0, 1\]; got -0.1"),
-        ([float("nan")], [[0.5]], "student must be probabilities .* got nan"),
-        ([0.5], [[]], "expected at least one teacher, got none"),
-        ([0.5, 0.5], [[0.5]], r"\(2,\) and \(1, 1\)"),
-        ([], [], r"with one b, not 0; got \(0,\)"),
-        ([0.5], [0.5], r"\(1,\) and \(1,\)"),
+        ([0.5], [[1.5]], [0], r"teachers must be probabilities in \[0, 1\]; got 1.5"),
+        ([math.nan], [[0.5]], [0], "student must be probabilities .* got nan"),
+        ([0.5], [[]], [0], "expected at least one teacher, got none"),
+        ([0.5, 0.5], [[0.5]], [0, 0], r"\(2,\) and \(1, 1\)"),
+        ([0.5], [[0.5]], [0, 1], "labels must have shape"),
+        ([0.5], [[0.5]], [2], "labels must be integers, 0 or 1"),
+        ([0.5], [[0.5]], [0.0], "labels must be integers, 0 or 1"),
     ],
 )
-@pytest.mark.parametrize("loss", [mean_ensemble, govern, govern_ca, ca_mkd], ids=lambda loss: loss.__name__)
-def test_bad_probabilities_are_refused_in_one_line(loss, student, teachers, message):
-    batch = tensors(student, teachers)
-    more = [torch.zeros(len(student), dtype=torch.int64)] if loss in (govern_ca, ca_mkd) else []
-    with pytest.raises(ValueError, match=message) as raised:
-        loss(*batch, *more)
-    assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize("labels", [[0, 1], [2], [0.0]])
-def test_bad_labels_are_refused(labels):
-    for loss in (govern_ca, ca_mkd):
-        with pytest.raises(ValueError, match="labels must"):
-            loss(*tensors([0.5], [[0.5]], labels))
+@pytest.mark.parametrize("loss", [govern_ca, ca_mkd])
+def test_what_does_not_fit_is_refused(loss, student, teachers, labels, message):
+    with pytest.raises(ValueError, match=message):
+        loss(*tensors(student, teachers, labels))

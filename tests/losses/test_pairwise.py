@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from as2lib.losses.pairwise import margin_mse, ranknet
@@ -34,7 +34,6 @@ def by_loop(questions, loss):
     return (sum(losses) / len(losses) if losses else 0.0), len(losses)
 
 
-@settings(deadline=None)
 @given(st.lists(lists, min_size=1, max_size=4))
 def test_both_are_means_over_every_correct_and_incorrect_candidate_of_a_question(questions):
     scores, teacher, labels, mask = padded(questions)
@@ -79,17 +78,8 @@ def test_equal_scores_cost_the_logarithm_of_two_and_half_precision_is_raised():
     assert loss.total.dtype == torch.float32
 
 
-def test_extreme_margins_stay_finite():
-    scores = torch.tensor([[-1e30, 1e30]], requires_grad=True)
-    ranknet(scores, torch.tensor([[1, 0]]), torch.ones(1, 2)).total.backward()
-    assert scores.grad.isfinite().all()
-
-
-def test_other_shapes_are_refused():
+@pytest.mark.parametrize("shape", [(2, 2), (3,)])
+def test_other_shapes_are_refused(shape):
     lists = torch.zeros(2, 3)
-    with pytest.raises(ValueError, match=r"\(2, 2\), \(2, 3\), \(2, 3\)"):
-        ranknet(torch.zeros(2, 2), lists, lists)
-    with pytest.raises(ValueError, match=r"one shape \(q, n\); got \(2, 4\)"):
-        margin_mse(lists, torch.zeros(2, 4), lists, lists)
     with pytest.raises(ValueError, match=r"one shape \(q, n\)"):
-        ranknet(torch.zeros(3), torch.zeros(3), torch.zeros(3))
+        ranknet(torch.zeros(shape), lists, lists)

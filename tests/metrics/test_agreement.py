@@ -53,11 +53,6 @@ def test_a_perfect_teacher_shares_every_correct_choice_of_a_poor_head_and_no_kap
     assert np.isnan(agreement(perfect[:, None], perfect[:, None], LABELS, QUESTIONS).kappa_correct.item())
 
 
-def test_tied_scores_count_as_an_incorrect_choice():
-    result = agreement(np.zeros(12), choosing(0, 1, 2, 0), LABELS, QUESTIONS)
-    assert np.isnan(result.shared.item())
-
-
 def test_unanswered_questions_change_nothing():
     head, teacher = choosing(0, 1, 0, 1), choosing(0, 0, 2, 0)
     more = [np.append(scores, [0.3, 0.2, 0.9]) for scores in (head, teacher)]
@@ -67,7 +62,7 @@ def test_unanswered_questions_change_nothing():
     assert majority(*more, label, question).cells.to_numpy().sum() == 4
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rankers())
 def test_rank_correlation_is_that_of_scipy_in_each_question(data):
     scores, _, question = data
@@ -80,7 +75,7 @@ def test_rank_correlation_is_that_of_scipy_in_each_question(data):
         assert result[code] == pytest.approx(expected, nan_ok=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rankers(4))
 def test_every_question_falls_in_exactly_one_cell_and_one_case(data):
     scores, label, question = data
@@ -114,7 +109,6 @@ def test_half_of_the_teachers_is_no_majority(right, case):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"label": LABELS * 2}, "label must be 0 or 1; row 0 has 2"),
         ({"label": LABELS * 0}, "at least one question with a correct candidate"),
         ({"question_id": QUESTIONS[:5]}, "same length; got 12, 12, 12, 5"),
         ({"teacher_scores": np.full((12, 2), np.nan)}, "score must be a number; row 0"),
@@ -125,5 +119,3 @@ def test_what_no_metric_accepts_is_refused(change, message):
     arguments = {"label": LABELS, "question_id": QUESTIONS, "teacher_scores": scores} | change
     with pytest.raises(ValueError, match=message):
         agreement(scores, **arguments)
-    with pytest.raises(ValueError, match=message):
-        majority(scores, **arguments)

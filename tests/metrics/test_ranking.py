@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, R, Success, nDCG
 
-from as2lib.metrics.ranking import MEASURES, average, per_question, summary, top, top_ties
+from as2lib.metrics.ranking import MEASURES, average, per_question, summary, top
 
 WIKIQA = Path(__file__).parents[3] / "shared" / "data" / "wikiqa"
 ORACLE = {"P@1": P @ 1, "AP": AP, "RR": RR, "nDCG@10": nDCG @ 10}
@@ -97,12 +97,12 @@ def test_measures_by_name_break_ties_as_all_others_do():
     pd.testing.assert_frame_equal(per_question(question_id, label, np.zeros(400), "all", ["R@5", "Success@3"]), worst)
 
 
-def test_means_of_measures_by_name_are_called_by_it():
-    means = summary(list("aab"), [1, 0, 1], [1, 2, 3], measures=["R@1", "AP", "RR"])
-    assert means == {"R@1": 0.5, "MAP": 0.75, "MRR": 0.75, "questions": 2}
+def test_means_go_by_their_names_and_two_names_of_one_measure_agree():
+    means = summary(list("aab"), [1, 0, 1], [1, 2, 3], measures=["R@1", "AP", "RR", "MAP@1000", "AP@1000"])
+    assert means == {"R@1": 0.5, "MAP": 0.75, "MRR": 0.75, "MAP@1000": 0.75, "AP@1000": 0.75, "questions": 2}
 
 
-@pytest.mark.parametrize("name", ["R@", "foo", "P", "R@x", "alpha_nDCG@10", "", "R@10 or more"])
+@pytest.mark.parametrize("name", ["foo", "R@x", "alpha_nDCG@10", ""])
 def test_a_measure_that_nobody_computes_is_refused_in_one_line(name):
     with pytest.raises(ValueError, match=r"measures: expected names that ir_measures computes") as caught:
         per_question(["q"], [1], [1.0], measures=["AP", name])
@@ -195,24 +195,16 @@ def test_infinite_scores_are_ordered_and_tied_as_any_other():
     assert per_question(list("aabb"), [0, 0, 1, 0], [inf, 1, 1, 0], "all")["AP"].to_dict() == {"a": 0, "b": 1}
 
 
+def test_the_first_incorrect_one_of_the_leaders_is_the_top():
+    rows = top(list("babbaa"), [1, 1, 0, 0, 1, 0], [5, 2, 5, 5, 2, 1])
+    assert rows.to_dict() == {"b": 2, "a": 1}
+    assert list(rows.index) == ["b", "a"]
+
+
 def test_log_odds_keep_apart_what_probabilities_tie():
     margin = np.array([40.0, 39.0])
     assert summary(["q", "q"], [1, 0], 1 / (1 + np.exp(-margin)))["P@1"] == 0
     assert summary(["q", "q"], [1, 0], margin)["P@1"] == 1
-
-
-def test_negative_zero_ties_with_zero():
-    assert summary(["q", "q"], [1, 0], [0.0, -0.0])["P@1"] == 0
-
-
-def test_leaders_are_counted_and_the_first_incorrect_one_is_the_top():
-    question_id, label, score = list("aabbbccd"), [0, 1, 0, 0, 1, 0, 0, 1], [1, 1, 2, 1, 1, 3, 3, 0]
-    assert top_ties(question_id, label, score) == pytest.approx(1 / 3)
-    assert top_ties(question_id, label, score, questions="mixed") == 0.5
-    assert top_ties(question_id, label, score, questions="all") == 0.5
-    rows = top(list("babbaa"), [1, 1, 0, 0, 1, 0], [5, 2, 5, 5, 2, 1])
-    assert rows.to_dict() == {"b": 2, "a": 1}
-    assert list(rows.index) == ["b", "a"]
 
 
 # --- properties -----------------------------------------------------------------------------------------------------
@@ -230,54 +222,49 @@ def test_permuting_rows_changes_no_measure(ranking, random):
 # --- what comes in --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("as_ids", [list, tuple, np.array, pd.Series, lambda ids: np.array(ids, dtype=object)])
-@pytest.mark.parametrize("as_labels", [list, pd.Series, np.int8, np.bool_, np.float32])
-def test_any_kind_of_sequence_gives_the_same_table(as_ids, as_labels):
-    question_id, label, score = ["b", "a", "b", "a"], [0, 1, 1, 0], [1, 2, 3, 4]
-    expected = per_question(question_id, label, score)
-    table = per_question(as_ids(question_id), as_labels(label), score)
-    pd.testing.assert_frame_equal(table, expected, check_index_type=False)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        list,
+        tuple,
+        np.array,
+        pd.Series,
+        lambda ids: np.array(ids, dtype=object),
+        lambda ids: DATA.add_column("q", ids)["q"],
+    ],
+)
+@pytest.mark.parametrize("ids", [["b", "a", "b", "a"], [7, 3, 7, 3]])
+def test_any_kind_of_sequence_gives_the_same_table(kind, ids):
+    label, score = [0, 1, 1, 0], pd.Series([1, 2, 3, 4], index=[3, 2, 1, 0])  # rows go by their place alone
+    table = per_question(kind(ids), kind(label), score)
+    assert list(table.index) == ids[:2]
+    assert table["RR"].tolist() == [1, 0.5]
 
 
-def test_columns_of_a_dataset_a_series_of_any_index_and_integer_ids_are_taken_as_they_are():
-    pairs = datasets.Dataset.from_dict({"question_id": ["b", "a", "b"], "label": [0, 1, 1], "score": [0.1, 0.2, 0.3]})
-    table = per_question(pairs["question_id"], pairs["label"], pairs["score"])
-    assert table["RR"].to_dict() == {"b": 1, "a": 1}
-    label = pd.Series([0, 1], index=[1, 0])
-    assert summary(["q", "q"], label, pd.Series([1.0, 2.0]))["P@1"] == 1
-    assert list(per_question([7, 3, 7], [1, 1, 0], [1, 2, 3]).index) == [7, 3]
+DATA = datasets.Dataset.from_dict({"row": range(4)})
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((["q"], [3], [0.5]), "label must be 0 or 1; row 0 has 3"),
-        ((["q", "q"], [1, None], [0.5, 0.5]), "label must be 0 or 1; row 1 has None"),
-        ((["q", "q"], pd.Series([1, None]), [0.5, 0.5]), "label must be 0 or 1; row 1 has nan"),
-        ((["q", "q"], pd.Series([1, None], dtype="Int8"), [0.5, 0.5]), "label must be 0 or 1; row 1 has <NA>"),
+        ((["q", "q"], [1, None], [0.5, 0.5]), "label must be 0 or 1; row 1 has nan"),
         ((["q"], ["1"], [0.5]), "label must be 0 or 1; row 0 has '1'"),
-        ((["q"], [0.5], [0.5]), "label must be 0 or 1; row 0 has 0.5"),
-        ((["q"], None, [0.5]), "label must be a sequence with one value a row; got None"),
         ((["q", "q"], [0, 1], [0.5, math.nan]), "score must be a number; row 1 has nan"),
         ((["q"], [0], ["high"]), "score must be numbers"),
-        ((["q"], [0], [None]), "score must be a number; row 0 has"),
         ((["q"], [0, 1], [1]), "the same length; got question_id 1, label 2, score 1"),
         (([], [], []), "expected at least one row"),
-        ((["q"], [[0]], [1]), r"label must be a sequence with one value a row; got an array of shape \(1, 1\)"),
+        (
+            (["q"], np.zeros((1, 1)), [1]),
+            r"label must be a sequence with one value a row; got an array of shape \(1, 1\)",
+        ),
         (("q", [0], [1]), "question_id must be a sequence"),
         (([None, "q"], [0, 1], [1, 1]), "question_id must be given for every row; row 0 has none"),
         ((["q"], [1], [1], "clean"), "questions must be one of answered, mixed, all; got 'clean'"),
+        ((["q"], [0], [1.0]), 'expected at least one question .* under questions="answered"'),
     ],
 )
-@pytest.mark.parametrize("function", [per_question, summary, top_ties])
-def test_wrong_input_is_named_in_one_line(function, arguments, message):
+def test_wrong_input_is_named_in_one_line(arguments, message):
     with pytest.raises(ValueError, match=message) as caught:
-        function(*arguments)
+        summary(*arguments)
     assert "\n" not in str(caught.value)
-
-
-def test_no_question_kept_gives_an_empty_table_and_no_mean():
-    assert per_question(["q"], [0], [1.0]).empty
-    for function in (summary, top_ties):
-        with pytest.raises(ValueError, match=r'expected at least one question .* under questions="answered"'):
-            function(["q"], [0], [1.0])

@@ -53,12 +53,6 @@ def test_question_recall_by_hand():
     assert question_recall_at_precision(*columns(rows), precision=0.6) == 1
 
 
-def test_a_wrong_answer_to_a_question_without_one_costs_precision():
-    rows = [("a", 1, 0.5), ("b", 0, 0.9)]
-    assert question_recall_at_precision(*columns(rows)) == 0
-    assert question_recall_at_precision(*columns(rows[:1])) == 1
-
-
 def test_a_precision_is_reached_when_it_is_met_exactly_and_where_none_reaches_it_recall_is_zero():
     assert question_recall_at_precision(["a", "a"], [0, 1], [0.9, 0.8]) == 0
     assert pair_recall_at_precision([0, 1], [0.9, 0.8]) == 0
@@ -123,28 +117,17 @@ def test_two_wrong_candidates_are_the_same():
     assert gsb(*tops) == (0, 2, 0, 0.0, 1.0)
 
 
-def test_series_are_paired_by_question():
-    base = pandas.Series([1, 0], index=["a", "b"])
-    assert gsb(base, pandas.Series([0, 1], index=["b", "a"]))[:3] == (0, 2, 0)
-    with pytest.raises(ValueError, match="the same questions"):
-        gsb(base, pandas.Series([0, 1], index=["b", "c"]))
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: pair_pr_auc([0, 2], [0.1, 0.2]), "row 1 has 2"),
         (lambda: pair_pr_auc([0, 0], [0.1, 0.2]), "at least one correct pair, got none among 2"),
         (lambda: pair_recall_at_precision([0, 1], [0.1, numpy.nan]), "row 1 has nan"),
-        (lambda: pair_recall_at_precision([0, 1], [0.1]), "label 2, score 1"),
         (lambda: pair_recall_at_precision([0, 1], [0.1, 0.2], 0), r"\(0, 1\]; got 0"),
         (lambda: question_recall_at_precision(["a"], [1], [0.5], 1.5), r"\(0, 1\]; got 1.5"),
-        (lambda: question_recall_at_precision(["a"], [3], [0.5]), "label must be 0 or 1"),
         (lambda: gsb([0, 1], [0.5, 1]), "new must be 0 or 1; row 0 has 0.5"),
-        (lambda: gsb([], []), "one value a question"),
+        (lambda: gsb(pandas.Series([1], ["a"]), pandas.Series([0], ["b"])), "the same questions"),
     ],
 )
-def test_bad_input_is_refused_in_one_line(call, message):
-    with pytest.raises(ValueError, match=message) as raised:
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
         call()
-    assert "\n" not in str(raised.value)

@@ -47,7 +47,7 @@ JUDGEMENTS = table({("p", "y"): 1, ("p", "x"): 0, ("q", "b"): 1, ("q", "d"): 1},
 # --- values ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(runs, grades)
 def test_values_are_those_of_trec_eval_with_ties_grades_and_whatever_either_file_leaves_out(run, judgements):
     if not {question for question, _ in run} & {question for question, _ in judgements}:
@@ -60,12 +60,6 @@ def test_values_are_those_of_trec_eval_with_ties_grades_and_whatever_either_file
     for question, row in values.iterrows():
         for name, theirs in TREC_EVAL.items():
             assert row[name] == pytest.approx(expected.get(question, {}).get(theirs, 0.0), abs=1e-9)
-
-
-def test_hand_worked_values_of_a_small_run():
-    values = evaluate(RUN, JUDGEMENTS, ["AP", "P@1", "R@2"])
-    assert values.loc["p"].tolist() == [0.5, 0, 1]
-    assert values.loc["q"].tolist() == [0.25, 0, 0.5]  # b at rank 2 of two correct ones, d not credited
 
 
 def test_correct_candidates_that_the_run_left_out_are_not_credited():
@@ -103,7 +97,7 @@ def test_a_policy_keeps_the_questions_that_it_keeps_everywhere():
 # --- ties -----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(questions, st.integers(0, 1), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=20))
 def test_against_ties_a_run_of_all_candidates_has_the_values_of_per_question(rows):
     question, label, score = zip(*rows, strict=True)
@@ -175,19 +169,27 @@ def test_judgements_are_read_as_trec_and_beir_write_them(write, tmp_path):
     assert list(read_judgements(tmp_path / "qrels.gz").itertuples(index=False, name=None)) == expected
 
 
+def test_ids_are_texts_whatever_they_come_as():
+    run = RUN.assign(candidate_id=range(5), question_id=[1, 1, 1, 2, 2])
+    judgements = table({("1", "1"): 1, ("2", "3"): 1}, "grade")
+    assert evaluate(run, judgements)["RR"].to_dict() == {"1": 0.5, "2": 1}
+
+
+def test_coverage_counts_what_does_not_match():
+    run = pd.concat([RUN, table({("s", "a"): 1.0}, "score")])
+    judgements = pd.concat([JUDGEMENTS, table({("t", "a"): 1}, "grade")])
+    assert coverage(run, judgements) == (2, 1, 1, 2, 1)  # q's a and c are unjudged, q's d is left out
+
+
 @pytest.mark.parametrize(
     ("read", "text", "message"),
     [
         (read_run, "q Q0 a 1 0.5 t\nq Q0 b 2 0.5\n", "line 2: expected 6 fields .* got 'q Q0 b 2 0.5'"),
         (read_run, "q Q0 a 1 high t\n", "line 1: expected 6 fields .*, the score a number"),
-        (read_run, "q Q0 a 1 nan t\n", "score must be a number; row 1 has nan"),
         (read_run, "q Q0 a 1 2 t\nq Q0 a 2 1 t\n", "each candidate once, got a of question q again"),
         (read_run, "", "at least one row, got none"),
         (read_judgements, "q 0 a 1\nq 0 b yes\n", "line 2: expected 4 fields .*, the grade a whole number"),
         (read_judgements, "q 0 a 0.5\n", "line 1: expected 4 fields"),
-        (read_judgements, "q a\n", "line 1: expected 4 fields"),
-        (read_judgements, "q a 1\nq b x\n", "line 2: expected"),
-        (read_judgements, "q 0 a 1\nq 0 a 0\n", "each candidate once, got a of question q again"),
         (read_judgements, "query-id corpus-id score\n", "at least one row, got none"),
     ],
 )
@@ -202,27 +204,12 @@ def test_a_file_that_is_none_is_refused_in_one_line_that_names_it(read, text, me
     ("run", "judgements", "message"),
     [
         (RUN.drop(columns="score"), JUDGEMENTS, "run: expected columns .*; score is missing"),
-        (RUN, JUDGEMENTS.rename(columns={"grade": "label"}), "judgements: expected columns .*; grade is missing"),
-        (RUN.assign(score=math.nan), JUDGEMENTS, "run: score must be a number; row 1 has nan"),
-        (RUN.assign(score="x"), JUDGEMENTS, "run: score must be numbers"),
-        (RUN, JUDGEMENTS.assign(grade=0.5), "judgements: grade must be a whole number; row 1 has 0.5"),
-        (RUN.assign(candidate_id=None), JUDGEMENTS, "run: expected a candidate_id in every row; row 0 has none"),
+        (RUN.assign(score=["x", 1, 2, 3, 4]), JUDGEMENTS, "run: score: expected a number, row 1 has x"),
+        (RUN, JUDGEMENTS.assign(grade=0.5), "judgements: grade: expected a whole number, row 1 has 0.5"),
+        (RUN.assign(candidate_id=None), JUDGEMENTS, "run: candidate_id: expected an id, row 1 has None"),
         (RUN.head(0), JUDGEMENTS, "run: expected at least one row"),
-        (RUN, JUDGEMENTS.assign(question_id="q", candidate_id="a"), "judgements: expected each candidate once"),
     ],
 )
 def test_tables_that_are_none_are_refused(run, judgements, message):
     with pytest.raises(ValueError, match=message):
         evaluate(run, judgements)
-
-
-def test_ids_are_texts_whatever_they_come_as():
-    run = RUN.assign(candidate_id=range(5), question_id=[1, 1, 1, 2, 2])
-    judgements = table({("1", "1"): 1, ("2", "3"): 1}, "grade")
-    assert evaluate(run, judgements)["RR"].to_dict() == {"1": 0.5, "2": 1}
-
-
-def test_coverage_counts_what_does_not_match():
-    run = pd.concat([RUN, table({("s", "a"): 1.0}, "score")])
-    judgements = pd.concat([JUDGEMENTS, table({("t", "a"): 1}, "grade")])
-    assert coverage(run, judgements) == (2, 1, 1, 2, 1)  # q's a and c are unjudged, q's d is left out

@@ -8,7 +8,7 @@ from transformers import AutoModelForSequenceClassification
 
 from as2lib import models
 from as2lib.data.words import WordEncoder
-from as2lib.models.compare_aggregate import CompareAggregate, attend, unit_variance
+from as2lib.models.compare_aggregate import CompareAggregate, unit_variance
 from as2lib.models.cosinet import Cosinet
 
 WORDS = "a b c d e f g h".split()
@@ -82,27 +82,6 @@ def test_compare_aggregate_by_a_second_straightforward_computation():
         c = convolve(model.candidate, candidate * ((candidate @ question.T).softmax(1) @ question))
         expected.append(model.classifier(torch.cat([q * c, q - c])))
     torch.testing.assert_close(scores(model, ("a b", CANDIDATES)), torch.cat(expected), atol=1e-5, rtol=1e-5)
-
-
-def test_attention_is_a_softmax_over_the_words_of_the_other_text_alone():
-    torch.manual_seed(0)
-    question, candidate = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
-    question_mask = torch.tensor([[True, False, False], [True, True, True]])
-    candidate_mask = torch.tensor([[True, True, False, False, False], [True] * 5])
-    of_question, of_candidate = attend(question, question_mask, candidate, candidate_mask)
-    torch.testing.assert_close(of_candidate[0, :2], question[0, :1].expand(2, 4))  # one word: all the weight
-    torch.testing.assert_close(of_question[0, 0], (question[0, 0] @ candidate[0, :2].T).softmax(0) @ candidate[0, :2])
-    torch.testing.assert_close(of_question[1], (question[1] @ candidate[1].T).softmax(1) @ candidate[1])
-    torch.testing.assert_close(of_candidate[1], (candidate[1] @ question[1].T).softmax(1) @ question[1])
-
-
-def test_word_vectors_of_any_length_are_read_as_of_mean_square_one():
-    vectors = unit_variance(torch.tensor([[3.0, 4.0], [0.0, 0.01], [0.0, 0.0]]))
-    torch.testing.assert_close(vectors, torch.tensor([[0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]) * 2**0.5)
-    model = build("ca")
-    before = scores(model, ("a b", CANDIDATES))
-    model.vectors *= 0.25
-    torch.testing.assert_close(scores(model, ("a b", CANDIDATES)), before, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -83,11 +83,6 @@ def test_a_reranker_with_one_label_loads_and_ranks_by_its_logit(tmp_path):
     assert cross_encoder.two_class_logits(z)[:, 0].eq(0).all()
 
 
-def test_two_class_logits_leave_those_of_two_classes_as_they_are():
-    values = torch.randn(4, 3, 2)
-    assert cross_encoder.two_class_logits(values) is values
-
-
 def test_as_the_start_of_a_fit_a_reranker_with_one_label_gets_a_new_classifier_and_the_log_says_so(tmp_path, caplog):
     reranker = bert(labels=1)
     saved(reranker, tmp_path)

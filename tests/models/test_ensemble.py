@@ -5,10 +5,6 @@ from scipy.special import softmax
 from as2lib.models.ensemble import fit_logistic, mean, mean_logits, tuned_weights, weigh
 
 
-def test_weights_need_not_sum_to_one():
-    assert mean([[0.0, 1.0], [1.0, 0.0]], [3, 1]).tolist() == [0.25, 0.75]
-
-
 @pytest.mark.parametrize("scores", [[], [[0.1], [0.1, 0.2]]])
 def test_no_member_or_other_lengths_are_refused(scores):
     with pytest.raises(ValueError, match="members of one length"):

@@ -108,13 +108,6 @@ def test_a_saved_model_opens_in_plain_transformers_with_its_logits(family, tmp_p
         torch.testing.assert_close(again(**batch()).logits, model(**batch()).logits, atol=1e-5, rtol=0)
 
 
-def test_a_second_call_changes_nothing():
-    model = classifier("bert")
-    layer = model.base_model.encoder.layer[-1]
-    assert isinstance(layer, FirstTokenLayer)
-    assert first_token.reading(model).base_model.encoder.layer[-1] is layer
-
-
 class ReadsTheMean(type(classifier("bert"))):
     """A classifier of its own kind: nothing is known of which tokens it reads."""
 
