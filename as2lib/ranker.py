@@ -166,7 +166,7 @@ class Ranker:
     def calibrated(cls, ranker: "Ranker", platt: Mapping[str, Any]) -> "Ranker":
         """A ranker whose scores only order candidates, with its shares of a list as probabilities.
 
-        platt: `weights`, of one entry, and `intercept`, from `fit.calibration.fit_platt`.
+        platt: `weights`, of one entry, and `intercept`, from `models.calibration.fit_platt`.
         """
         made = cls._of(_by_shares(ranker, platt), ranker.precision, True)
         made._origin = {"calibrated": ranker, "platt": platt}

@@ -202,3 +202,18 @@ def test_a_batch_without_a_mask_has_no_padding():
 def test_a_cascade_that_cannot_be_built_is_refused(whole, fields, message):
     with pytest.raises(ValueError, match=message):
         cascade(whole, **fields)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_padding_does_not_change_a_score(family, pooling):
+    model = cascade(family, pooling=pooling)
+    short = {name: values[2:3, :7] for name, values in batch(13).items()}
+    torch.testing.assert_close(exit_scores(model, short), exit_scores(model, batch(13))[2:3], atol=1e-5, rtol=0)
+    torch.testing.assert_close(model.rank(short, 0.5).scores, model.rank(batch(13), 0).scores[2:3], atol=1e-5, rtol=0)
+
+
+def test_ranking_leaves_the_model_in_its_mode_and_uses_no_dropout():
+    model = CascadeTransformer.from_backbone(backbone(hidden_dropout_prob=0.5), (1, 2)).train()
+    assert torch.equal(model.rank(batch(13), 0.3).scores, model.rank(batch(13), 0.3).scores)
+    assert model.training

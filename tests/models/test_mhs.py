@@ -161,3 +161,19 @@ def test_the_combined_logits_of_a_student_are_its_heads_combined(how):
 def test_a_student_that_cannot_be_built_is_refused(whole, fields, message):
     with pytest.raises(ValueError, match=message):
         MHSForSequenceClassification.from_backbone(whole, **{"body": 2, "heads": 2, **fields})
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_padding_does_not_change_a_score(family):
+    student = MHSForSequenceClassification.from_backbone(backbone(family), 3, 3)
+    short = {name: values[2:3, :7] for name, values in batch().items()}
+    with torch.no_grad():
+        torch.testing.assert_close(student(**short).logits, student(**batch()).logits[2:3], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("changes", [{"conv_kernel_size": 0}, {"relative_attention": False}, {"norm_rel_ebd": "none"}])
+def test_a_plainer_deberta_gives_its_scores_too(changes):
+    whole = backbone("deberta-v2", **changes)
+    with torch.no_grad():
+        found = MHSForSequenceClassification.from_backbone(whole, 2, 2)(**batch()).head_logits[:, 1]
+        assert torch.equal(found, whole(**batch()).logits)
