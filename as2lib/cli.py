@@ -369,7 +369,8 @@ def rank(
     top: Annotated[int | None, typer.Option(min=1, help="only the best of a question")] = None,
     out: Annotated[str | None, typer.Option(help="of a file: where to (default: standard output)")] = None,
     layout: Annotated[
-        Literal["csv", "jsonl", "trec"] | None, typer.Option("--format", help="default: by the end of --out, else csv")
+        Literal["csv", "tsv", "jsonl", "trec"] | None,
+        typer.Option("--format", help="default: by the end of --out, else csv"),
     ] = None,
     alpha: AlphaOf = None,
     precision: Precision = "float32",
@@ -380,7 +381,10 @@ def rank(
     study: OfStudy = "sample",
     changes: Changes = None,
 ) -> None:
-    """Rank the candidates of one question, or of every question of a file as it streams by."""
+    """Rank the candidates of one question, or of every question of a file as it streams by.
+
+    A score is P(correct); log_odds is what ranks, also where probabilities round to 1, and the score of a run file.
+    """
     from as2lib.commands import ranking
     from as2lib.commands.named import load_ranker
 
@@ -402,7 +406,7 @@ def score(
     pairs: Annotated[str | None, typer.Argument(help="a file, a folder or a known set; default: a run's own")] = None,
     split: Split = None,
     out: Annotated[str | None, typer.Option(help="scores as TSV, CSV, JSONL or Parquet")] = None,
-    trec: Annotated[str | None, typer.Option(help="scores as a run file that trec_eval reads")] = None,
+    trec: Annotated[str | None, typer.Option(help="a run file that trec_eval reads, of log odds")] = None,
     questions: Annotated[Questions, typer.Option(help="which questions metrics count")] = "answered",
     measures: Measures = MEASURES,
     alpha: AlphaOf = None,
@@ -414,7 +418,10 @@ def score(
     study: OfStudy = "sample",
     changes: Changes = None,
 ) -> None:
-    """Score pairs with whatever ranks; metrics where they have labels."""
+    """Score pairs with whatever ranks; metrics where they have labels.
+
+    A score is P(correct); log_odds is what ranks, also where probabilities round to 1, and the score of a run file.
+    """
     from as2lib.commands import evaluating
     from as2lib.commands.named import load_ranker
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 PACKAGES = {"onnx": ("onnxruntime", "onnx", "onnxscript"), "openvino": ("openvino", "onnx", "onnxscript")}
+INSTALL = 'pip install ".[serve]" in a clone of the repository'
 ONE_LABEL = "sentence-transformers"
 TARGETS = (*PACKAGES, ONE_LABEL)
 TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json", "added_tokens.json")
@@ -87,7 +88,7 @@ def require(backend: str, *packages: str) -> None:
         raise ValueError(f"expected one of {', '.join(TARGETS)}; got {backend!r}")
     missing = [package for package in (*PACKAGES.get(backend, ()), *packages) if find_spec(package) is None]
     if missing:
-        raise ValueError(f'{backend} needs {", ".join(missing)}, not installed: pip install "as2lib[serve]"')
+        raise ValueError(f"{backend} needs {', '.join(missing)}, not installed: {INSTALL}")
 
 
 def require_free(out: Path, to: str) -> None:
@@ -207,7 +208,7 @@ class Exported:
         self.facts = read_facts(folder)
         backend = self.facts["to"]
         if find_spec(PACKAGES[backend][0]) is None:
-            raise ValueError(f'{folder}: needs {PACKAGES[backend][0]}, not installed: pip install "as2lib[serve]"')
+            raise ValueError(f"{folder}: needs {PACKAGES[backend][0]}, not installed: {INSTALL}")
         self.precision = "int8" if self.facts["precision"] == "int8" else precision
         self.exits: list[int] = self.facts["exits"]
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -238,6 +239,7 @@ class Exported:
             groups.append((rows, {name: values[rows, : length[rows].max()] for name, values in arrays.items()}))
 
         def score(stage: int, left: Tensor) -> Tensor:
+            """The log odds of the rows that are left, (m,); the other rows are let go."""
             nonlocal groups
             stays = numpy.zeros(len(length), dtype=bool)
             stays[left.numpy()] = True

@@ -116,22 +116,34 @@ def test_scores_are_those_of_transformers_and_of_sentence_transformers(tmp_path,
         assert [found["corpus_id"] for found in theirs] == [one.position for one in ranked]
 
 
-def test_probabilities_that_round_to_one_keep_the_order_of_their_log_odds(tmp_path):
-    built, encoder = model("electra")
-    layer = built.classifier.out_proj
-    layer.weight.data *= 100
-    layer.bias.data = torch.tensor([0.0, 4000.0])
-    together = Ranker.ensemble([Ranker(built, encoder), Ranker(*model("electra"))])
-    for ranker in (Ranker(built, encoder), together, Ranker.sequence([Ranker.load("word_overlap"), together], 0.0)):
-        ranked = ranker.rank(QUESTIONS[0], LISTS[0])
-        if ranker is not together:
-            continue
-        assert len({one.position for one in ranked}) == 4
-    ranked = Ranker(built, encoder).rank(QUESTIONS[0], LISTS[0])
-    assert {one.score for one in ranked} == {1.0}
+def certain(kind):
+    """A model whose every probability rounds to 1."""
+    built, encoder = model(kind)
+    for name, parameter in built.named_parameters():
+        if name.endswith("weight") and len(parameter) == 2:
+            parameter.data *= 100
+        if name.endswith("bias") and len(parameter) == 2:
+            parameter.data = torch.tensor([0.0, 4000.0])
+    return built, encoder
+
+
+def test_probabilities_that_round_to_one_keep_the_order_of_their_log_odds():
+    built, encoder = certain("electra")
+    plain = Ranker(built, encoder)
     pairs = [(QUESTIONS[0], text) for text in LISTS[0]]
     logits = built(**encoder.collate(encoder.items(*zip(*pairs, strict=True), [0] * 4))).logits
-    assert [one.position for one in ranked] == (logits[:, 0] - logits[:, 1]).argsort(stable=True).tolist()
+    expected = (logits[:, 0] - logits[:, 1]).argsort(stable=True).tolist()
+    assert [one.position for one in plain.rank(QUESTIONS[0], LISTS[0])] == expected
+    rankers = [
+        plain,
+        Ranker(*certain("cascade"), alpha=0.3),
+        Ranker.ensemble([plain, Ranker(*certain("electra"))]),
+        Ranker.sequence([Ranker(*certain("electra")), plain], 0.3),
+    ]
+    for ranker in rankers:
+        ranked = ranker.rank(QUESTIONS[0], LISTS[0])
+        assert {one.score for one in ranked} == {1.0}
+        assert all(first.log_odds > second.log_odds > 1000 for first, second in pairwise(ranked))
 
 
 def falls(ranked):
@@ -169,6 +181,7 @@ def test_a_cascade_drops_candidates_at_its_exits_and_says_which_one_read_each_la
     assert [one.position for one in ranked] == expected.order.tolist()
     assert [next(iter(one.parts)) for one in ranked] == ["exit_4"] * 2 + ["exit_2"] * 2
     for one in ranked:
+        assert one.log_odds == pytest.approx(numpy.log(one.score / (1 - one.score)), abs=1e-6)
         assert one.parts == {name: pytest.approx(alone[one.position].parts[name], abs=1e-6) for name in one.parts}
 
 

@@ -81,7 +81,9 @@ def train(
         if negatives is not None:
             ranker = load_ranker(negatives, load_study)
             before = len(pairs["train"])
-            pairs["train"] = hardest(pairs["train"], score_pairs(ranker, pairs["train"], progress=True)["score"], keep)
+            pairs["train"] = hardest(
+                pairs["train"], score_pairs(ranker, pairs["train"], progress=True)["log_odds"], keep
+            )
             line = f"{len(pairs['train']):,} of {before:,} training pairs are kept"
             print(f"negatives: the {keep} that {short_name(negatives)} ranks highest; {line}", flush=True)
         fit = fitted(
@@ -214,8 +216,8 @@ def print_results(folder: Path, splits: "dict[str, Dataset]") -> float:
     for split in ("dev", "test"):
         table = score_pairs(ranker, splits[split])
         if split == "dev":
-            dev_map = summary(table["question_id"], table["label"], table["score"])["MAP"]
-        trivial = table.assign(score=lexical.overlap_then_rank(splits[split]))
+            dev_map = summary(table["question_id"], table["label"], table["log_odds"])["MAP"]
+        trivial = table.assign(log_odds=lexical.overlap_then_rank(splits[split]))
         print_metrics(f"{split}: word overlap, then order", trivial, "answered", ties=BY_ORDER)
         print_metrics(f"{split}: this model", table, "answered")
     return dev_map

@@ -24,6 +24,7 @@ class Ranking(NamedTuple):
     survivors: how many candidates each stage scored.
     stages: (n,) int64, the last stage that scored each candidate.  stage_scores: (n,) float64, what that stage said,
     not comparable across stages.
+    log_odds: (n,) float64, what the scores are the sigmoid of, where they are one.
     """
 
     order: Tensor
@@ -31,6 +32,7 @@ class Ranking(NamedTuple):
     survivors: tuple[int, ...]
     stages: Tensor
     stage_scores: Tensor
+    log_odds: Tensor | None = None
 
     def as_probabilities(self) -> "Ranking":
         """The same ranking, whose scores are logits here, with their sigmoid.
@@ -38,9 +40,8 @@ class Ranking(NamedTuple):
         It is numpy's: torch's gives equal logits another last digit at the end of a tensor than before it.
         """
         scores, own = (_sigmoid(column.numpy()) for column in (self.scores, self.stage_scores))
-        return self._replace(
-            scores=torch.from_numpy(falling(scores, self.order.numpy())), stage_scores=torch.from_numpy(own)
-        )
+        scores = torch.from_numpy(falling(scores, self.order.numpy()))
+        return self._replace(scores=scores, stage_scores=torch.from_numpy(own), log_odds=self.scores)
 
 
 def _sigmoid(logits: numpy.ndarray) -> numpy.ndarray:
