@@ -16,15 +16,6 @@ from as2lib.ranker import Ranker
 from tests.first_hour.hub_like import WORDS, public_model, write_pairs
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    write_pairs(tmp_path / "my.tsv")
-    return tmp_path
-
-
 def write_questions(path: Path, questions: int = 6) -> Path:
     rows = [
         {"question_id": f"q {i}", "question": f"where is the {WORDS[i]} ?", "candidates": [f"the {w}" for w in WORDS]}

@@ -155,15 +155,12 @@ def test_weights_saved_into_an_exported_folder_are_not_taken_for_the_export(tmp_
     assert len(Ranker.load(out, backend="torch").rank(QUESTIONS[0], LISTS[0])) == 4
 
 
-def test_two_backends_never_share_a_folder_and_nothing_else_is_written_over(tmp_path, quick):
+def test_two_backends_never_share_a_folder_and_nothing_is_written_over(tmp_path, quick):
     folder = saved("electra", tmp_path / "model")
     out = export(folder, tmp_path / "out", "onnx")
-    with pytest.raises(ValueError, match="expected a folder of its own for openvino, got one exported to onnx"):
-        export(folder, out, "openvino")
-    with pytest.raises(ValueError, match="expected a new folder, got one with files in it"):
-        export(folder, folder, "onnx")
-    export(saved("cascade", tmp_path / "cascade"), out, "onnx")  # the same backend again
-    assert sorted(path.name for path in out.glob("*.onnx")) == ["stage-0.onnx", "stage-1.onnx"]
+    for place in (out, folder):
+        with pytest.raises(ValueError, match="expected a new folder, got one with files in it"):
+            export(folder, place, "openvino")
     with pytest.raises(ValueError, match="exported for onnx, got backend='openvino'"):
         Ranker.load(out, backend="openvino")
 
@@ -182,7 +179,7 @@ def test_what_cannot_be_exported_is_named_before_anything_is_loaded(tmp_path, mo
     with pytest.raises(ValueError, match="precision: expected one of float32 or auto"):
         Ranker.load(tmp_path / "model", backend="onnx", precision="bf16") if module.find_spec("onnx") else pytest.skip()
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r'onnx needs onnxruntime, .* pip install "as2lib\[serve\]"'):
+    with pytest.raises(ValueError, match=r'onnx needs onnxruntime, .* pip install "\.\[serve\]" in a clone'):
         export(tmp_path / "model", tmp_path / "out", "onnx")
     saved("cosinet", tmp_path / "words")
     monkeypatch.setattr(module, "find_spec", lambda name: True)

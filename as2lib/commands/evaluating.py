@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -42,10 +42,12 @@ def read_pairs(source: str, split: str | None = None) -> "Dataset":
         return load_unlabelled(source, split)
 
 
-def score_pairs(ranker: "Ranker", pairs: "Dataset", progress: bool = False, **options: Any) -> pd.DataFrame:
+def score_pairs(
+    ranker: "Ranker", pairs: "Dataset", batch_size: int | None = None, progress: bool = False
+) -> pd.DataFrame:
     """Columns question_id, candidate_id, position, label, score, log_odds: ids and labels where the pairs have them.
 
-    Rows in the order of the pairs.  options: of `Ranker.rank`.
+    Rows in the order of the pairs.  batch_size: as `Ranker.rank` takes it.
     """
     from tqdm import tqdm
 
@@ -60,7 +62,7 @@ def score_pairs(ranker: "Ranker", pairs: "Dataset", progress: bool = False, **op
         # A ranker that counts words over a collection reads all of it at once.
         for chunk in chunks(questions_of([arrow]), CHUNK if ranker.encoder is not None else len(pairs)):
             lists = [question.candidates for question in chunk]
-            for ranked in ranker.rank([question.text for question in chunk], lists, **options):
+            for ranked in ranker.rank([question.text for question in chunk], lists, batch_size=batch_size):
                 by_position = sorted(ranked, key=lambda candidate: candidate.position)
                 scores += [(candidate.score, candidate.log_odds) for candidate in by_position]
             bar.update(sum(map(len, lists)))
@@ -96,7 +98,7 @@ def score(
     questions: str = "answered",
     measures: Sequence[str] = ranking.MEASURES,
     tag: str = "as2lib",
-    **options: Any,
+    batch_size: int | None = None,
 ) -> None:
     """Score pairs, write the files that are named, print metrics where there are labels, else the scores themselves.
 
@@ -108,7 +110,7 @@ def score(
         by_name.parse(name)
     pairs = read_pairs(source, split)
     ranker = load()
-    table = score_pairs(ranker, pairs, progress=True, **options)
+    table = score_pairs(ranker, pairs, batch_size, progress=True)
     print(f"scored {len(pairs):,} pairs in {ranker.precision}", file=sys.stderr)
     write_scores(table, out, run_file, tag)
     if "label" in table:

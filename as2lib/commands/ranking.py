@@ -3,7 +3,6 @@
 import csv
 import json
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -47,9 +46,11 @@ def is_questions(text: str) -> bool:
     return text == "-" or Path(text).suffix[1:].lower() in SUFFIXES
 
 
-def rank_question(ranker: "Ranker", question: str, candidates: list[str], top: int | None, **options: Any) -> None:
+def rank_question(
+    ranker: "Ranker", question: str, candidates: list[str], top: int | None, batch_size: int | None
+) -> None:
     """Print the candidates of one question, best first."""
-    for place, ranked in enumerate(ranker.rank(question, candidates, top, **options), start=1):
+    for place, ranked in enumerate(ranker.rank(question, candidates, top, batch_size=batch_size), start=1):
         print(f"{place:>3}  {ranked.score:.4f}  {terminal(ranked.candidate)}")
 
 
@@ -60,24 +61,23 @@ def rank_file(
     layout: str | None = None,
     top: int | None = None,
     tag: str = "as2lib",
-    **options: Any,
+    batch_size: int | None = None,
 ) -> None:
     """Rank every question of a file to CSV, TSV, JSON lines, a TREC run, or standard output.
 
     source: pairs, or a question a line of JSON with its list of candidates; "-": such lines from standard input, each
         answered as it comes.
     load: gives the ranker, once the file is known to be there.  layout: one of `WRITERS`; default: by the end of `out`.
-    options: of `Ranker.rank`.
+    batch_size: as `Ranker.rank` takes it.
     """
     from tqdm import tqdm
 
-    started = time.perf_counter()
     require_place(out, source)
     if source != "-" and not Path(source).expanduser().is_file():
         raise FileNotFoundError(f"{source}: no such file")
     layout = layout or layout_of(out)
     ranker = load()
-    begun, questions, pairs = time.perf_counter(), 0, 0
+    questions = pairs = 0
     with ExitStack() as stack:
         file = stack.enter_context(text_file(out))
         write = WRITERS[layout](file, tag)
@@ -86,16 +86,15 @@ def rank_file(
         for chunk in chunks(read_questions(source), 1 if source == "-" else CHUNK):
             texts = [question.text for question in chunk]
             lists, ids = [question.candidates for question in chunk], [question.ids for question in chunk]
-            for question, ranked in zip(chunk, ranker.rank(texts, lists, top, ids=ids, **options), strict=True):
+            rankings = ranker.rank(texts, lists, top, ids=ids, batch_size=batch_size)
+            for question, ranked in zip(chunk, rankings, strict=True):
                 write(question, ranked)
             if source == "-":
                 file.flush()
             questions, pairs = questions + len(chunk), pairs + sum(map(len, lists))
             bar.update(sum(map(len, lists)))
-    rate = pairs / (time.perf_counter() - begun)
-    where = f"; wrote {out}" if out else ""
-    line = f"ranked {pairs:,} pairs of {questions:,} questions in {ranker.precision}, {rate:,.0f} pairs a second"
-    print(f"{line} after {begun - started:.1f} s of loading{where}", file=sys.stderr)
+    wrote = f"; wrote {out}" if out else ""
+    print(f"ranked {pairs:,} pairs of {questions:,} questions in {ranker.precision}{wrote}", file=sys.stderr)
 
 
 def layout_of(out: str | None) -> str:
@@ -165,16 +164,15 @@ def lines_of_questions(lines: Iterable[str], name: str, once: bool = True) -> It
         except ValueError as error:
             raise ValueError(f"{name}, row {row}: {error}") from None
         identity = next((str(fields[key]) for key in ("question_id", "id", "qid") if key in fields), None)
-        if row == 1 or not once:
-            named = identity is not None
-        if named != (identity is not None):
-            raise ValueError(f"{name}, row {row}: expected each row to have an id, or none; row 1 is otherwise")
-        identity = str(row) if identity is None else identity
-        if once and (before := rows.setdefault(identity, row)) != row:
-            raise ValueError(
-                f"{name}, row {row}: expected an id of its own, got {shorten(identity)}, as in row {before}"
-            )
-        yield Question(str(identity), text, candidates)
+        if once:
+            if row == 1:
+                first_has_id = identity is not None
+            if first_has_id != (identity is not None):
+                raise ValueError(f"{name}, row {row}: expected each row to have an id, or none; row 1 is otherwise")
+            if identity is not None and (before := rows.setdefault(identity, row)) != row:
+                expected = f"expected an id of its own, got {shorten(identity)}, as in row {before}"
+                raise ValueError(f"{name}, row {row}: {expected}")
+        yield Question(str(row) if identity is None else identity, text, candidates)
 
 
 def questions_of(tables: "Iterable[pyarrow.Table]") -> Iterator[Question]:
