@@ -129,7 +129,7 @@ class Ranker:
         folder_or_name = str(Path(name).resolve()) if Path(name).is_dir() else str(name)
         settings = {"name": folder_or_name, "device": device, "precision": precision, "backend": backend}
         settings |= {"alpha": alpha, "max_length": max_length}
-        if is_lexical(name):
+        if is_lexical(name) and not Path(name).is_dir():
             _checked_precision(precision, "cpu", ("float32", "bf16"))
             if alpha is not None:
                 raise ValueError(f"alpha: expected a cascade to drop candidates, got {name}")
@@ -500,8 +500,8 @@ def _ranking(texts: list[str], rows: list[Any], ids: list[Any], scored: Scored, 
 
 
 def is_lexical(name: str | Path) -> bool:
-    """Whether a name is that of a ranker that counts words; a folder of the same name is meant first."""
-    return str(name).removeprefix("lexical/") in LEXICAL and not Path(name).is_dir()
+    """Whether a name is that of a ranker that counts words; who asks looks for a folder of that name first."""
+    return str(name).removeprefix("lexical/") in LEXICAL
 
 
 def require_at_hand(name: str | Path) -> None:
