@@ -175,14 +175,11 @@ def study(
     study: StudyName,
     cores: Annotated[int, typer.Option(min=1, help="fits and notebooks side by side")] = 2,
     profile: Annotated[str | None, typer.Option(help='"slurm", or the folder of a Snakemake profile')] = None,
-    changes: Changes = None,
 ) -> None:
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
     from as2lib.study.make import gpus
 
-    loaded, root = _load(study, changes), find_root()
-    if changes:
-        raise ValueError("--set: a study's pages are made of what its file says; change the file, or copy it")
+    loaded, root = Study.load(study), find_root()
     if not (root / "Snakefile").exists():
         raise FileNotFoundError(
             f"{root}: expected the repository's Snakefile and notebooks, got none: pages are made in a clone (cd "
@@ -192,10 +189,8 @@ def study(
     literal = os.environ.get(AUTO) or computed_in("auto")
     options = ["--config", f"study={_absolute(study)}", f"precision={literal}", "--cores", str(cores)]
     if profile:
-        options += [
-            "--profile",
-            str(root / "profiles" / profile if (root / "profiles" / profile).is_dir() else profile),
-        ]
+        ours = root / "profiles" / profile
+        options += ["--profile", str(ours if ours.is_dir() else profile)]
     elif gpus():
         options += ["--resources", f"gpu={len(gpus())}"]
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
@@ -344,7 +339,7 @@ def train(
     training.train(
         pairs,
         out,
-        partial(_load, study),
+        partial(Study.load, study),
         model=model,
         teachers=teacher or [],
         loss=loss,
@@ -369,7 +364,8 @@ def rank(
     top: Annotated[int | None, typer.Option(min=1, help="only the best of a question")] = None,
     out: Annotated[str | None, typer.Option(help="of a file: where to (default: standard output)")] = None,
     layout: Annotated[
-        Literal["csv", "jsonl", "trec"] | None, typer.Option("--format", help="default: by the end of --out, else csv")
+        Literal["csv", "tsv", "jsonl", "trec"] | None,
+        typer.Option("--format", help="default: by the end of --out, else csv"),
     ] = None,
     alpha: AlphaOf = None,
     precision: Precision = "float32",
@@ -378,22 +374,23 @@ def rank(
     batch_size: BatchSize = None,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
-    changes: Changes = None,
 ) -> None:
-    """Rank the candidates of one question, or of every question of a file as it streams by."""
+    """Rank the candidates of one question, or of every question of a file as it streams by.
+
+    A score is P(correct); log_odds is what ranks, also where probabilities round to 1, and the score of a run file.
+    """
     from as2lib.commands import ranking
     from as2lib.commands.named import load_ranker
 
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
-    load = partial(load_ranker, model, partial(_load, study, changes), **settings)
-    options = {"batch_size": batch_size} if batch_size else {}
+    load = partial(load_ranker, model, partial(Study.load, study), **settings)
     if ranking.is_questions(question) and not candidates:
-        ranking.rank_file(question, load, out, layout, top, model.replace("/", "-"), **options)
+        ranking.rank_file(question, load, out, layout, top, model.replace("/", "-"), batch_size)
         return
     if out or layout:
         raise ValueError("--out, --format: expected a file of questions, got one question")
     texts = candidates or [line.strip() for line in sys.stdin if line.strip()]
-    ranking.rank_question(load(), question, texts, top, **options)
+    ranking.rank_question(load(), question, texts, top, batch_size)
 
 
 @app.command()
@@ -402,7 +399,7 @@ def score(
     pairs: Annotated[str | None, typer.Argument(help="a file, a folder or a known set; default: a run's own")] = None,
     split: Split = None,
     out: Annotated[str | None, typer.Option(help="scores as TSV, CSV, JSONL or Parquet")] = None,
-    trec: Annotated[str | None, typer.Option(help="scores as a run file that trec_eval reads")] = None,
+    trec: Annotated[str | None, typer.Option(help="a run file that trec_eval reads, of log odds")] = None,
     questions: Annotated[Questions, typer.Option(help="which questions metrics count")] = "answered",
     measures: Measures = MEASURES,
     alpha: AlphaOf = None,
@@ -412,21 +409,22 @@ def score(
     batch_size: BatchSize = None,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
-    changes: Changes = None,
 ) -> None:
-    """Score pairs with whatever ranks; metrics where they have labels."""
+    """Score pairs with whatever ranks; metrics where they have labels.
+
+    A score is P(correct); log_odds is what ranks, also where probabilities round to 1, and the score of a run file.
+    """
     from as2lib.commands import evaluating
     from as2lib.commands.named import load_ranker
 
-    load_study = partial(_load, study, changes)
+    load_study = partial(Study.load, study)
     if pairs is None:
         evaluating.score_of_run(load_study, model, split or "test", out, trec, questions, measures.split())
         return
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
     load = partial(load_ranker, model, load_study, **settings)
-    options = {"batch_size": batch_size} if batch_size else {}
     tag = model.replace("/", "-")
-    evaluating.score(pairs, load, split, out, trec, questions, measures.split(), tag, **options)
+    evaluating.score(pairs, load, split, out, trec, questions, measures.split(), tag, batch_size)
 
 
 @app.command()
@@ -470,12 +468,11 @@ def export(
     pairs: Annotated[str | None, typer.Option(help="what int8 is calibrated on (default: a run's own)")] = None,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
-    changes: Changes = None,
 ) -> None:
     """Write a model for ONNX Runtime or OpenVINO, or with one label, as sentence-transformers opens rerankers."""
     from as2lib.commands import exporting
 
-    exporting.export(model, partial(_load, study, changes), out, to, int8, pairs, max_length)
+    exporting.export(model, partial(Study.load, study), out, to, int8, pairs, max_length)
 
 
 @app.command()

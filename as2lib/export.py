@@ -26,11 +26,13 @@ from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.cross_encoder import Float32Linear, one_label, two_class_logits
 from as2lib.models.sequential import Questions, Ranking, rank_by_exits
 from as2lib.paths import file_sha256, model_origin, work_folder
+from as2lib.score import log_odds
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
 PACKAGES = {"onnx": ("onnxruntime", "onnx", "onnxscript"), "openvino": ("openvino", "onnx", "onnxscript")}
+INSTALL = 'pip install ".[serve]" in a clone of the repository'
 ONE_LABEL = "sentence-transformers"
 TARGETS = (*PACKAGES, ONE_LABEL)
 TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json", "added_tokens.json")
@@ -49,13 +51,13 @@ def export(
 ) -> Path:
     """Write a model for another runtime: `Ranker.load(out)`, or `sentence_transformers.CrossEncoder(out)`, opens it.
 
-    name: a model's folder or hub name.  out: a new folder, or one with an earlier export to the same runtime.
+    name: a model's folder or hub name.  out: a new folder.
     to: "onnx", "openvino", or "sentence-transformers" (the same classifier with one label).
     calibration: training pairs, for static int8; None: float32.
     max_length: tokens of a pair; default: what the tokenizer was saved with.
     Returns `out`.
     Raises ValueError for another runtime, a package that is not installed, a model of words, a folder that holds
-    something else, and a model with heads or exits that is to have one label.
+    something, and a model with heads or exits that is to have one label.
     """
     require(to, *(["nncf"] if calibration is not None else []))
     out = Path(out).expanduser()
@@ -87,22 +89,13 @@ def require(backend: str, *packages: str) -> None:
         raise ValueError(f"expected one of {', '.join(TARGETS)}; got {backend!r}")
     missing = [package for package in (*PACKAGES.get(backend, ()), *packages) if find_spec(package) is None]
     if missing:
-        raise ValueError(f'{backend} needs {", ".join(missing)}, not installed: pip install "as2lib[serve]"')
+        raise ValueError(f"{backend} needs {', '.join(missing)}, not installed: {INSTALL}")
 
 
 def require_free(out: Path, to: str) -> None:
-    """Raises ValueError where a folder holds something else than an export to that runtime; such a one is removed."""
-    if not out.exists() or not any(out.iterdir()):
-        return
-    facts = read_facts(out)
-    if facts is None:
+    """Raises ValueError where a folder holds anything: an export lies alone."""
+    if out.exists() and any(out.iterdir()):
         raise ValueError(f"{out}: expected a new folder, got one with files in it; name another, such as {out / to}")
-    if facts["to"] != to:
-        raise ValueError(f"{out}: expected a folder of its own for {to}, got one exported to {facts['to']}")
-    require_current(out)
-    for graph in facts.get("graphs", []):
-        (out / graph).unlink(missing_ok=True)
-        (out / graph).with_suffix(".bin").unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- what was made from what
@@ -158,17 +151,17 @@ def find(name: str | Path, backend: str | None = None) -> Path | None:
         if backend == "torch" and weight_files(folder):
             return None
         require_current(folder)
-        own = "torch" if facts["to"] == ONE_LABEL else facts["to"]
-        if backend not in (None, own):
-            raise ValueError(f"{name}: exported for {own}, got backend={backend!r}; export the model for that")
-        return None if own == "torch" else folder
+        runtime = "torch" if facts["to"] == ONE_LABEL else facts["to"]
+        if backend not in (None, runtime):
+            raise ValueError(f"{name}: exported for {runtime}, got backend={backend!r}; export the model for that")
+        return None if runtime == "torch" else folder
     if backend in (None, "torch"):
         return None
     if folder is not None and read_facts(folder / backend) is not None:
         require_current(folder / backend)
         return folder / backend
-    kept = work_folder() / "exports" / f"{source_hash(folder_of(name))[:24]}-{backend}"
-    return kept if read_facts(kept) is not None else export(name, kept, backend)
+    cached = work_folder() / "exports" / f"{source_hash(folder_of(name))[:24]}-{backend}"
+    return cached if read_facts(cached) is not None else export(name, cached, backend)
 
 
 def folder_of(name: str | Path) -> Path:
@@ -207,7 +200,7 @@ class Exported:
         self.facts = read_facts(folder)
         backend = self.facts["to"]
         if find_spec(PACKAGES[backend][0]) is None:
-            raise ValueError(f'{folder}: needs {PACKAGES[backend][0]}, not installed: pip install "as2lib[serve]"')
+            raise ValueError(f"{folder}: needs {PACKAGES[backend][0]}, not installed: {INSTALL}")
         self.precision = "int8" if self.facts["precision"] == "int8" else precision
         self.exits: list[int] = self.facts["exits"]
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -239,9 +232,8 @@ class Exported:
 
         def advance(stage: int, inputs: Mapping[str, numpy.ndarray]) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
             *hidden, logits = self.graphs[stage](inputs)
-            wide = logits.astype(numpy.float64)
             following = {"hidden": hidden[0], "attention_mask": inputs["attention_mask"]} if hidden else {}
-            return wide[:, 1] - wide[:, 0], following
+            return log_odds(logits), following
 
         return rank_by_exits(groups, advance, len(self.graphs), alpha, question_index)
 

@@ -26,20 +26,21 @@ def source(path: str) -> str:
     """
     file = _file(path)
     files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
-    told = sha256()
-    for one in files:
-        told.update(f"{one.relative_to(file.parent).as_posix()} {sha256(one.read_bytes()).hexdigest()}\n".encode())
-    return told.hexdigest()
+    digest = sha256()
+    for source_file in files:
+        name = source_file.relative_to(file.parent).as_posix()
+        digest.update(f"{name} {sha256(source_file.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
 
 
 def load(path: str) -> Any:
     """The object itself.  Raises ValueError where its module has none of that name, and as `source`."""
     module, name = path.split(":")
     _file(path)
-    found = getattr(import_module(module), name, None)
-    if found is None:
+    loaded = import_module(module)
+    if not hasattr(loaded, name):
         raise ValueError(f"{path}: expected {name} in the module {module}, got none of that name")
-    return found
+    return getattr(loaded, name)
 
 
 def _file(path: str) -> Path:

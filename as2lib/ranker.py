@@ -5,6 +5,7 @@ m pairs · n candidates of a question · e members or stages
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ class Ranked(NamedTuple):
     score: P(correct).  Of a model that learnt from whole lists, it orders the candidates of one question and is no
     probability; of a lexical ranker it is what that counts.  Candidates that a cascade or a sequence dropped have
     scores below those that it kept.
+    log_odds: of the score, where that is a sigmoid, else the score: it still falls where probabilities round to 1.
     parts: what the score is made of: P(correct) of each head (`head_0`), exit (`exit_4`: behind four layers), member of
     an ensemble (`member_0`) or stage of a sequence (`stage_0`) that read the candidate.
     id: as it was given, None without one.  row: the candidate as it was given, where that was a row with fields.
@@ -36,6 +38,7 @@ class Ranked(NamedTuple):
 
     candidate: str
     score: float
+    log_odds: float
     position: int
     parts: Mapping[str, float]
     id: Any = None
@@ -45,24 +48,18 @@ class Ranked(NamedTuple):
 class Scored(NamedTuple):
     """One question's candidates.  order: (n,) positions, best first.  scores: (n,), falling along `order`.
 
-    odds: (n,) the log odds of the scores, where these are probabilities, else the scores: they tell apart what as a
-    probability is 1.  parts: name → (n,), NaN where a candidate was not read.
+    log_odds: (n,) of the scores, where these are sigmoids, else the scores.
+    parts: name → (n,), NaN where a candidate was not read.
     """
 
     order: numpy.ndarray
     scores: numpy.ndarray
-    odds: numpy.ndarray
+    log_odds: numpy.ndarray
     parts: dict[str, numpy.ndarray]
 
 
-class Options(NamedTuple):
-    """What a call of `Ranker.rank` may ask of whatever scores."""
-
-    batch_size: int | None = None
-    progress: bool = False
-
-
-Scorer = Callable[[list[str], list[list[str]], Options], list[Scored]]  # of questions, and the candidates of each
+# Called with questions, the candidates of each, none of them empty, and the options batch_size and progress
+Scorer = Callable[..., list[Scored]]
 
 
 class Ranker:
@@ -96,9 +93,9 @@ class Ranker:
                 raise ValueError(f"alpha: expected a cascade to drop candidates, got {type(model).__name__}")
             drop_ratios(alpha, len(exits))
         self.model, self.encoder, self.alpha = model, encoder, alpha
-        self.is_probability, self._squashes = _scores_are_probabilities(model), True
+        self.is_probability, self._is_sigmoid = _scores_are_probabilities(model), True
         self._scorer: Scorer = self._by_model if alpha is None else self._by_cascade
-        self._origin: dict[str, Any] | None = None
+        self._loaded: dict[str, Any] | None = None  # what `load` was called with
         self._autocast = "float32" if exported else self.precision  # an exported model computes as it was opened
         if exported:
             self.precision = model.precision
@@ -129,16 +126,15 @@ class Ranker:
         """
         from as2lib import export
 
-        settings = {"device": device, "precision": precision, "backend": backend, "alpha": alpha}
-        settings |= {"max_length": max_length}
-        if _is_lexical(name):
+        folder_or_name = str(Path(name).resolve()) if Path(name).is_dir() else str(name)
+        settings = {"name": folder_or_name, "device": device, "precision": precision, "backend": backend}
+        settings |= {"alpha": alpha, "max_length": max_length}
+        if is_lexical(name) and not Path(name).is_dir():
             _checked_precision(precision, "cpu", ("float32", "bf16"))
             if alpha is not None:
                 raise ValueError(f"alpha: expected a cascade to drop candidates, got {name}")
-            ranker = cls._of(_lexical(str(name).removeprefix("lexical/")), "float32", is_probability=False)
-            ranker._origin = {"name": str(name), **settings}
-            return ranker
-        _require_at_hand(name)
+            return cls._of(partial(_count_words, str(name).removeprefix("lexical/")), "float32", is_probability=False)
+        require_at_hand(name)
         folder = export.find(name, backend)
         to = export.read_facts(folder)["to"] if folder else "torch"
         place = _processor(device) if folder else computing_on(device)
@@ -148,7 +144,7 @@ class Ranker:
 
         model = export.Exported(folder, precision) if folder else models.load(name)
         ranker = cls(model, load_encoder(folder or name, max_length), place, precision, alpha)
-        ranker._origin = {"name": str(Path(name).resolve()) if Path(name).is_dir() else str(name), **settings}
+        ranker._loaded = settings
         return ranker
 
     @classmethod
@@ -156,11 +152,12 @@ class Ranker:
         cls, rankers: Sequence["Ranker"], weights: Sequence[float] | None = None, intercept: float | None = None
     ) -> "Ranker":
         """The (weighted) mean of several rankers' scores; with an intercept, a logistic regression over them."""
+        from as2lib.models import ensemble
+
         rankers = list(rankers)
+        ensemble.mean([[0.0]] * len(rankers), None if intercept is not None else weights)  # raises for what misfits
         probable = intercept is not None or all(ranker.is_probability for ranker in rankers)
-        ranker = cls._of(_together(rankers, weights, intercept), rankers[0].precision, probable)
-        ranker._origin = {"ensemble": rankers, "weights": weights, "intercept": intercept}
-        return ranker
+        return cls._of(partial(_average, rankers, weights, intercept), rankers[0].precision, probable)
 
     @classmethod
     def calibrated(cls, ranker: "Ranker", platt: Mapping[str, Any]) -> "Ranker":
@@ -168,45 +165,30 @@ class Ranker:
 
         platt: `weights`, of one entry, and `intercept`, from `models.calibration.fit_platt`.
         """
-        made = cls._of(_by_shares(ranker, platt), ranker.precision, True)
-        made._origin = {"calibrated": ranker, "platt": platt}
-        return made
+        return cls._of(partial(_calibrate, ranker, platt), ranker.precision, True)
 
     @classmethod
     def sequence(cls, rankers: Sequence["Ranker"], alpha: Ratios) -> "Ranker":
         """Rankers in a row, the cheapest first: each but the last drops the share `alpha` of what reaches it."""
         rankers = list(rankers)
         drop_ratios(alpha, len(rankers))
-        ranker = cls._of(_in_a_row(rankers, alpha), rankers[-1].precision, rankers[-1].is_probability)
-        ranker._squashes = rankers[-1]._squashes
-        ranker._origin = {"sequence": rankers, "alpha": alpha}
+        ranker = cls._of(partial(_score_in_stages, rankers, alpha), rankers[-1].precision, rankers[-1].is_probability)
+        ranker._is_sigmoid = rankers[-1]._is_sigmoid
         return ranker
 
     @classmethod
     def _of(cls, scorer: Scorer, precision: str, is_probability: bool) -> "Ranker":
         """A ranker without a model of its own."""
         ranker = cls.__new__(cls)
-        ranker.model = ranker.encoder = ranker.alpha = None
+        ranker.model = ranker.encoder = ranker.alpha = ranker._loaded = None
         ranker.device, ranker.precision, ranker.is_probability = "cpu", precision, is_probability
-        ranker._scorer, ranker._origin, ranker._squashes = scorer, None, is_probability
+        ranker._scorer, ranker._is_sigmoid = scorer, is_probability
         return ranker
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"origin": self._origin} if self._origin is not None else {**vars(self), "_scorer": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if "origin" not in state:
-            vars(self).update(state)
-            self._scorer = self._by_model if self.alpha is None else self._by_cascade
-            return
-        origin = dict(state["origin"])
-        for kind in ("ensemble", "calibrated", "sequence"):
-            if kind in origin:
-                vars(self).update(vars(getattr(type(self), kind)(origin.pop(kind), **origin)))
-                return
-        vars(self).update(vars(type(self).load(**origin)))
-        if self.encoder is not None:
-            self._scorer = self._by_model if self.alpha is None else self._by_cascade
+    def __reduce_ex__(self, protocol: int) -> Any:
+        if self._loaded is None:
+            return super().__reduce_ex__(protocol)
+        return partial(type(self).load, **self._loaded), ()
 
     def rank(
         self,
@@ -231,21 +213,20 @@ class Ranker:
         """
         _check_count("top", top)
         _check_count("batch_size", batch_size)
-        single = isinstance(question, str)
-        questions = [question] if single else _listed(question, "questions")
-        lists = [candidates] if single else _listed(candidates, "candidates, a list for each question")
-        names = (
-            [ids] if single else ([None] * len(lists) if ids is None else _listed(ids, "ids, a list for each question"))
-        )
+        if isinstance(question, str):
+            ids = None if ids is None else [ids]
+            return self.rank([question], [candidates], top, ids=ids, batch_size=batch_size, progress=progress)[0]
+        questions = _listed(question, "questions")
+        lists = _listed(candidates, "candidates, a list for each question")
+        names = [None] * len(lists) if ids is None else _listed(ids, "ids, a list for each question")
         if len(questions) != len(lists) or len(names) != len(lists):
             raise ValueError(f"expected candidates (and ids) for each of {len(questions)} questions, got {len(lists)}")
-        texts = [_text(value, f"question {number}") for number, value in enumerate(questions, start=1)]
+        question_texts = [_text(value, f"question {number}") for number, value in enumerate(questions, start=1)]
         rows = [_listed(values, "candidates") for values in lists]
-        candidate_texts = [[_text_of(row, place) for place, row in enumerate(values, start=1)] for values in rows]
-        identities = [_ids_of(values, named) for values, named in zip(rows, names, strict=True)]
-        scored = self._score(texts, candidate_texts, Options(batch_size, progress))
-        rankings = [_ranking(*columns, top) for columns in zip(candidate_texts, rows, identities, scored, strict=True)]
-        return rankings[0] if single else rankings
+        texts = [[text_of(row, place) for place, row in enumerate(values, start=1)] for values in rows]
+        names = [ids_of(values, beside) for values, beside in zip(rows, names, strict=True)]
+        scored = self._score(question_texts, texts, batch_size=batch_size, progress=progress)
+        return [_ranking(*columns, top) for columns in zip(texts, rows, names, scored, strict=True)]
 
     def predict(
         self, pairs: Iterable[tuple[str, str]], *, batch_size: int | None = None, progress: bool = False
@@ -266,25 +247,27 @@ class Ranker:
                 questions.append(question)
                 lists.append([])
             lists[-1].append(candidate)
-        scored = self._score(questions, lists, Options(batch_size, progress))
+        scored = self._score(questions, lists, batch_size=batch_size, progress=progress)
         return numpy.concatenate([question.scores for question in scored]) if scored else numpy.empty(0)
 
-    def _score(self, questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
-        """Of whatever lists; a scorer sees none that is empty."""
+    def _score(self, questions: list[str], lists: list[list[str]], **options: Any) -> list[Scored]:
+        """Of whatever lists, also empty ones."""
         nothing = numpy.empty(0)
         scored = [Scored(nothing.astype(int), nothing, nothing, {})] * len(lists)
-        some = [number for number, texts in enumerate(lists) if texts]
-        if some:
-            found = self._scorer([questions[i] for i in some], [lists[i] for i in some], options)
-            for number, each in zip(some, found, strict=True):
-                scored[number] = each._replace(scores=falling(each.scores, each.order))
+        filled = [number for number, texts in enumerate(lists) if texts]
+        if filled:
+            results = self._scorer([questions[i] for i in filled], [lists[i] for i in filled], **options)
+            for number, (order, scores, log_odds, parts) in zip(filled, results, strict=True):
+                scored[number] = Scored(order, falling(scores, order), falling(log_odds, order), parts)
         return scored
 
-    def _by_model(self, questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
+    def _by_model(
+        self, questions: list[str], lists: list[list[str]], batch_size: int | None, progress: bool
+    ) -> list[Scored]:
         from as2lib.data.encode import whole_questions
         from as2lib.score import log_odds, outputs, probability
 
-        question, answers, _ = _flat(lists)
+        question, answers = _flat(lists)
         scored = []
         for rows in whole_questions(question, PART):
             numbers = question[rows]
@@ -296,8 +279,8 @@ class Ranker:
                 [item["length"] for item in items],
                 [item["pairs"] for item in items] if "pairs" in items[0] else None,
                 self._autocast,
-                progress=options.progress,
-                batch_size=options.batch_size,
+                progress=progress,
+                batch_size=batch_size,
             )
             parts = {}
             if "head_logits" in values:
@@ -306,32 +289,37 @@ class Ranker:
                 parts |= dict(zip(self._exit_names, probability(values["exit_logits"]).T, strict=True))
             odds = log_odds(values["logits"])
             for start, end in _runs(numbers):
-                own = {name: column[start:end] for name, column in parts.items()}
-                scored.append(_by_odds(odds[start:end], own))
+                question_parts = {name: column[start:end] for name, column in parts.items()}
+                scored.append(_by_log_odds(odds[start:end], question_parts))
         return scored
 
-    def _by_cascade(self, questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
+    def _by_cascade(
+        self, questions: list[str], lists: list[list[str]], batch_size: int | None, progress: bool
+    ) -> list[Scored]:
         import torch
 
         from as2lib.data.encode import whole_questions
         from as2lib.score import autocast, default_tokens
 
-        (question, answers, _), scored = _flat(lists), []
+        question, answers = _flat(lists)
+        scored = []
         device = torch.device(self.device)
         for rows in whole_questions(question, HELD):
             numbers = question[rows]
             items = self.encoder.items([questions[i] for i in numbers], [answers[i] for i in rows], numbers)
             batch = {name: values.to(device) for name, values in self.encoder.collate(items).items()}
             tokens = default_tokens(device)
-            if options.batch_size is not None:
-                tokens = options.batch_size * batch["attention_mask"].shape[1]
+            if batch_size is not None:
+                tokens = batch_size * batch["attention_mask"].shape[1]
             with torch.inference_mode(), autocast(device.type, self._autocast):
                 rankings = self.model.rank(batch, self.alpha, numbers, tokens)
             for ranking in rankings:
-                stages, own = ranking.stages.numpy(), ranking.stage_scores.numpy()
-                parts = {name: numpy.where(stages == i, own, numpy.nan) for i, name in enumerate(self._exit_names)}
-                scores = ranking.scores.numpy()
-                scored.append(Scored(ranking.order.numpy(), scores, _odds_of(scores), parts))
+                stages, stage_scores = ranking.stages.numpy(), ranking.stage_scores.numpy()
+                parts = {
+                    name: numpy.where(stages == i, stage_scores, numpy.nan) for i, name in enumerate(self._exit_names)
+                }
+                columns = (ranking.order, ranking.scores, ranking.log_odds)
+                scored.append(Scored(*(column.numpy() for column in columns), parts))
         return scored
 
     @property
@@ -342,112 +330,112 @@ class Ranker:
 # ---------------------------------------------------------------- scorers without a model of their own
 
 
-def _lexical(name: str) -> Scorer:
-    def score(questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
-        from datasets import Dataset
+def _count_words(name: str, questions: list[str], lists: list[list[str]], **_: Any) -> list[Scored]:
+    """By a function of `models.lexical`."""
+    from datasets import Dataset
 
-        from as2lib.models import lexical
+    from as2lib.models import lexical
 
-        question, answers, _ = _flat(lists)
-        columns = {"question_id": [str(i) for i in question], "question": [questions[i] for i in question]}
-        counts = getattr(lexical, name)(Dataset.from_dict({**columns, "answer": answers}))
-        return [_by_count(counts[start:end]) for start, end in _runs(question)]
-
-    return score
+    question, answers = _flat(lists)
+    columns = {"question_id": [str(i) for i in question], "question": [questions[i] for i in question]}
+    counts = getattr(lexical, name)(Dataset.from_dict({**columns, "answer": answers}))
+    return [_by_count(counts[start:end]) for start, end in _runs(question)]
 
 
-def _together(rankers: list[Ranker], weights: Sequence[float] | None, intercept: float | None) -> Scorer:
+def _average(
+    rankers: list[Ranker],
+    weights: Sequence[float] | None,
+    intercept: float | None,
+    questions: list[str],
+    lists: list[list[str]],
+    **options: Any,
+) -> list[Scored]:
+    """By the (weighted) mean of the members' scores, or by a logistic regression over them."""
     from as2lib.models import ensemble
 
-    ensemble.mean([[0.0]] * len(rankers), None if intercept is not None else weights)  # raises for what does not fit
-
-    def score(questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
-        scored = []
-        for members in zip(*(ranker._score(questions, lists, options) for ranker in rankers), strict=True):
-            scores = [member.scores for member in members]
-            parts = {f"member_{i}": column for i, column in enumerate(scores)}
-            if intercept is not None:
-                scored.append(_by_odds(ensemble.weigh({"weights": weights, "intercept": intercept}, scores), parts))
-            elif all(ranker.is_probability for ranker in rankers):
-                scored.append(_by_odds(_mean_odds([member.odds for member in members], weights), parts))
-            else:
-                scored.append(_by_count(ensemble.mean(scores, weights), parts))
-        return scored
-
-    return score
+    scored = []
+    for members in zip(*(ranker._score(questions, lists, **options) for ranker in rankers), strict=True):
+        scores = [member.scores for member in members]
+        parts = {f"member_{i}": column for i, column in enumerate(scores)}
+        if intercept is not None:
+            odds = ensemble.weigh({"weights": weights, "intercept": intercept}, scores)
+            scored.append(_by_log_odds(odds, parts))
+        elif all(ranker.is_probability for ranker in rankers):
+            scored.append(_by_log_odds(_mean_log_odds([member.log_odds for member in members], weights), parts))
+        else:
+            scored.append(_by_count(ensemble.mean(scores, weights), parts))
+    return scored
 
 
-def _by_shares(ranker: Ranker, platt: Mapping[str, Any]) -> Scorer:
-    from as2lib.models.calibration import calibrated_odds
-
-    def score(questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
-        every = ranker._score(questions, lists, options)
-        return [_by_odds(calibrated_odds(platt, one.odds, [0] * len(one.odds)), one.parts) for one in every]
-
-    return score
-
-
-def _mean_odds(odds: Sequence[numpy.ndarray], weights: Sequence[float] | None) -> numpy.ndarray:
+def _mean_log_odds(log_odds: Sequence[numpy.ndarray], weights: Sequence[float] | None) -> numpy.ndarray:
     """The log odds of the (weighted) mean of probabilities, from their log odds: exact where these round to 1."""
-    share = numpy.ones(len(odds)) if weights is None else numpy.asarray(weights, dtype=float)
+    share = numpy.ones(len(log_odds)) if weights is None else numpy.asarray(weights, dtype=float)
     with numpy.errstate(divide="ignore"):
         log_share = numpy.log(share / share.sum())[:, None]  # (e, 1)
-    columns = numpy.stack(odds)  # (e, n)
+    columns = numpy.stack(log_odds)  # (e, n)
     correct = numpy.logaddexp.reduce(log_share - numpy.logaddexp(0, -columns), axis=0)
     incorrect = numpy.logaddexp.reduce(log_share - numpy.logaddexp(0, columns), axis=0)
     return correct - incorrect
 
 
-def _in_a_row(rankers: list[Ranker], alpha: Ratios) -> Scorer:
-    def score(questions: list[str], lists: list[list[str]], options: Options) -> list[Scored]:
-        import torch
+def _calibrate(
+    ranker: Ranker, platt: Mapping[str, Any], questions: list[str], lists: list[list[str]], **options: Any
+) -> list[Scored]:
+    """By the calibrated log odds of a ranker's shares of each list."""
+    from as2lib.models.calibration import calibrated_odds
 
-        from as2lib.models.sequential import rank_by_stages
-        from as2lib.score import sigmoid
-
-        question, answers, sizes = _flat(lists)
-        columns = numpy.full((len(rankers), len(question)), numpy.nan)
-
-        def stage_odds(stage: int, rows: "torch.Tensor") -> "torch.Tensor":
-            """A stage's log odds of the rows that are left, of all questions at once."""
-            left = rows.numpy()
-            runs = [left[start:end] for start, end in _runs(question[left])]
-            asked = [questions[question[run[0]]] for run in runs]
-            scored = rankers[stage]._score(asked, [[answers[row] for row in run] for run in runs], options)
-            columns[stage, left] = numpy.concatenate([each.scores for each in scored])
-            return torch.from_numpy(numpy.concatenate([each.odds for each in scored]))
-
-        rankings = rank_by_stages(stage_odds, len(rankers), len(question), alpha, question)
-        scored, starts = [], numpy.cumsum([0, *sizes[:-1]])
-        for start, size, ranking in zip(starts, sizes, rankings, strict=True):
-            odds = ranking.scores.numpy()
-            scores = sigmoid(odds) if rankers[-1]._squashes else odds
-            parts = {f"stage_{stage}": column[start : start + size] for stage, column in enumerate(columns)}
-            scored.append(Scored(ranking.order.numpy(), scores, odds, parts))
-        return scored
-
-    return score
+    scored = ranker._score(questions, lists, **options)
+    return [
+        _by_log_odds(calibrated_odds(platt, each.log_odds, [0] * len(each.log_odds)), each.parts) for each in scored
+    ]
 
 
-def _by_odds(odds: numpy.ndarray, parts: dict[str, numpy.ndarray]) -> Scored:
+def _score_in_stages(
+    rankers: list[Ranker], alpha: Ratios, questions: list[str], lists: list[list[str]], **options: Any
+) -> list[Scored]:
+    """By rankers of which each but the last drops a share of the candidates, of all questions at once."""
+    import torch
+
+    from as2lib.models.sequential import rank_by_stages
     from as2lib.score import sigmoid
 
-    return Scored(numpy.argsort(-odds, kind="stable"), sigmoid(odds), odds, parts)
+    question, answers = _flat(lists)
+    columns = numpy.full((len(rankers), len(question)), numpy.nan)
+
+    def stage_log_odds(stage: int, rows: "torch.Tensor") -> "torch.Tensor":
+        left = rows.numpy()
+        runs = [left[start:end] for start, end in _runs(question[left])]
+        left_questions = [questions[question[run[0]]] for run in runs]
+        scored = rankers[stage]._score(left_questions, [[answers[row] for row in run] for run in runs], **options)
+        columns[stage, left] = numpy.concatenate([each.scores for each in scored])
+        return torch.from_numpy(numpy.concatenate([each.log_odds for each in scored]))
+
+    rankings = rank_by_stages(stage_log_odds, len(rankers), len(question), alpha, question)
+    scored = []
+    for (start, end), ranking in zip(_runs(question), rankings, strict=True):
+        odds = ranking.scores.numpy()
+        scores = sigmoid(odds) if rankers[-1]._is_sigmoid else odds
+        parts = {f"stage_{stage}": column[start:end] for stage, column in enumerate(columns)}
+        scored.append(Scored(ranking.order.numpy(), scores, odds, parts))
+    return scored
+
+
+def _by_log_odds(log_odds: numpy.ndarray, parts: dict[str, numpy.ndarray]) -> Scored:
+    """Candidates by their log odds, with the sigmoid of these for scores."""
+    from as2lib.score import sigmoid
+
+    return Scored(numpy.argsort(-log_odds, kind="stable"), sigmoid(log_odds), log_odds, parts)
 
 
 def _by_count(scores: numpy.ndarray, parts: dict[str, numpy.ndarray] | None = None) -> Scored:
+    """Candidates by scores that are no probabilities."""
     return Scored(numpy.argsort(-scores, kind="stable"), scores, scores, parts or {})
 
 
-def _odds_of(scores: numpy.ndarray) -> numpy.ndarray:
-    inside = numpy.clip(scores, 1e-300, 1 - 1e-16)
-    return numpy.log(inside) - numpy.log1p(-inside)
-
-
-def _flat(lists: list[list[str]]) -> tuple[numpy.ndarray, list[str], list[int]]:
-    """All candidates one after the other: the number of each one's question, the texts, and how many a question has."""
-    sizes = [len(texts) for texts in lists]
-    return numpy.repeat(numpy.arange(len(lists)), sizes), [text for texts in lists for text in texts], sizes
+def _flat(lists: list[list[str]]) -> tuple[numpy.ndarray, list[str]]:
+    """All candidates one after the other: the number of each one's question, and the texts."""
+    numbers = numpy.repeat(numpy.arange(len(lists)), [len(texts) for texts in lists])
+    return numbers, [text for texts in lists for text in texts]
 
 
 def _runs(question: numpy.ndarray) -> list[tuple[int, int]]:
@@ -476,18 +464,19 @@ def _text(value: Any, where: str) -> str:
     return value if value.isascii() else whole_text(value)
 
 
-def _text_of(row: Any, place: int) -> str:
-    """The text of a candidate, or of a row that has one."""
+def text_of(row: Any, place: int) -> str:
+    """The text of a candidate, or of a row that has one.  Raises ValueError that names its place, from 1."""
     if not isinstance(row, Mapping):
         return _text(row, f"candidate {place}")
     name = next((name for name in TEXTS if name in row), None)
     if name is None:
-        came = ", ".join(map(str, row)) or "no field"
-        raise ValueError(f"candidate {place}: expected a field {', '.join(TEXTS[:-1])} or {TEXTS[-1]}, got {came}")
+        fields = ", ".join(map(str, row)) or "no field"
+        raise ValueError(f"candidate {place}: expected a field {', '.join(TEXTS[:-1])} or {TEXTS[-1]}, got {fields}")
     return _text(row[name], f"candidate {place}, {name}")
 
 
-def _ids_of(rows: list[Any], ids: Any) -> list[Any]:
+def ids_of(rows: list[Any], ids: Any = None) -> list[Any]:
+    """The ids of a question's candidates: those that are named beside them, else those of rows, None without one."""
     if ids is None:
         return [
             next((row[name] for name in IDS if name in row), None) if isinstance(row, Mapping) else None for row in rows
@@ -503,18 +492,19 @@ def _ranking(texts: list[str], rows: list[Any], ids: list[Any], scored: Scored, 
     for i in scored.order[:top].tolist():
         parts = {name: float(values[i]) for name, values in scored.parts.items() if values[i] == values[i]}
         row = rows[i] if isinstance(rows[i], Mapping) else None
-        ranking.append(Ranked(texts[i], float(scored.scores[i]), i, parts, ids[i], row))
+        ranking.append(Ranked(texts[i], float(scored.scores[i]), float(scored.log_odds[i]), i, parts, ids[i], row))
     return ranking
 
 
 # ---------------------------------------------------------------- names and settings
 
 
-def _is_lexical(name: str | Path) -> bool:
-    return str(name).removeprefix("lexical/") in LEXICAL and not Path(name).is_dir()
+def is_lexical(name: str | Path) -> bool:
+    """Whether a name is that of a ranker that counts words; who asks looks for a folder of that name first."""
+    return str(name).removeprefix("lexical/") in LEXICAL
 
 
-def _require_at_hand(name: str | Path) -> None:
+def require_at_hand(name: str | Path) -> None:
     """Raises FileNotFoundError where a model is no folder here, is in no cache, and can't come from the hub."""
     from huggingface_hub import constants, try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
@@ -532,12 +522,14 @@ def _require_at_hand(name: str | Path) -> None:
 
 
 def _processor(device: str | None) -> str:
+    """The device of an exported model.  Raises ValueError for another."""
     if device not in (None, "cpu"):
         raise ValueError(f"device: expected cpu, where exported models compute, got {device!r}")
     return "cpu"
 
 
 def _checked_precision(precision: str, device: str, known: Sequence[str]) -> str:
+    """A precision, "auto" resolved for the device.  Raises ValueError for one that is not known."""
     if precision == "auto" and "bf16" not in known:
         return "float32"
     resolved = computed_in(precision, device)

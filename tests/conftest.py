@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is imported: models this small gain nothing by more
@@ -15,3 +16,17 @@ LONGEST = "package cerberus_notebooks published make graph loop docs cli_trainin
 def pytest_collection_modifyitems(items):
     order = {f"test_{name}": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where a user works, without a network: an empty root but for a file of pairs, `my.tsv`."""
+    from as2lib.data import sets
+    from tests.first_hour.hub_like import write_pairs
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    sets.note.cache_clear()
+    write_pairs(tmp_path / "my.tsv")
+    return tmp_path

@@ -11,22 +11,15 @@ import pytest
 
 from as2lib import Study
 from as2lib.cli import main
-from as2lib.data import sets
 from tests.first_hour.hub_like import ROOT, public_model, write_pairs
 
 QUESTION, CANDIDATES = "where is the red ?", ["the hill is here", "the red is here"]
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """An empty folder to work in, with a file of pairs and the folder of a model."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    sets.note.cache_clear()
-    write_pairs(tmp_path / "my.tsv")
-    public_model(tmp_path / "model", labels=2)
-    return tmp_path
+@pytest.fixture(autouse=True)
+def model(request):
+    if "folder" in request.fixturenames:
+        public_model(request.getfixturevalue("folder") / "model", labels=2)
 
 
 def files(folder: Path, but: tuple[str, ...] = ("work",)) -> dict[str, str]:
@@ -80,7 +73,6 @@ def test_a_plan_imports_neither_torch_nor_scipy():
         ("evaluate", "no.run", "my.tsv"),
         ("plan", "007"),
         ("plan", "sample", "--set", "nope=1"),
-        ("study", "sample", "--set", "nope=1"),
         ("plan", "sample", "--set", "precision=fp16"),
         ("plan", "sample", "--set", "nothing"),
         ("fit", "sample", "no/such/run"),

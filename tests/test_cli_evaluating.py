@@ -9,18 +9,9 @@ import pandas
 import pytest
 
 from as2lib.cli import main
-from tests.first_hour.hub_like import WORDS, public_model, write_pairs
+from tests.first_hour.hub_like import WORDS, public_model
 
 TREC = {"P@1": ir_measures.P @ 1, "MAP": ir_measures.AP, "MRR": ir_measures.RR, "nDCG@10": ir_measures.nDCG @ 10}
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    write_pairs(tmp_path / "my.tsv")
-    return tmp_path
 
 
 def write_judged_run(seed: int = 0, scores=(0, 1, 2, 3), questions: int = 40) -> None:

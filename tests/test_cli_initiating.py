@@ -15,15 +15,9 @@ from tests.first_hour.hub_like import WORDS, public_model, write_pairs
 HARD = ['a "quoted" tab\tand\nline', "=1+1", "NA", "null", "łódź — ✓", " spaces ", "1.0", "it's; here, too"]
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    sets.note.cache_clear()
-    write_pairs(tmp_path / "my.tsv")
-    public_model(tmp_path / "encoder", labels=None)
-    return tmp_path
+@pytest.fixture(autouse=True)
+def encoder(folder):
+    public_model(folder / "encoder", labels=None)
 
 
 def init(*options: str, pairs: str = "my.tsv") -> int:

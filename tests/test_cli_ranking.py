@@ -2,24 +2,18 @@
 
 import csv
 import json
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 
+import pandas
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from as2lib.cli import main
 from as2lib.commands import ranking
 from as2lib.ranker import Ranker
 from tests.first_hour.hub_like import WORDS, public_model, write_pairs
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    write_pairs(tmp_path / "my.tsv")
-    return tmp_path
 
 
 def write_questions(path: Path, questions: int = 6) -> Path:
@@ -61,9 +55,9 @@ def test_standard_input_is_answered_question_by_question(folder, capsys, monkeyp
     class Counting:
         precision = "float32"
 
-        def rank(self, questions, candidates, top=None):
+        def rank(self, questions, candidates, top=None, **options):
             answered.append((len(questions), len(asked)))
-            return Ranker.load("lexical/word_overlap").rank(questions, candidates, top)
+            return Ranker.load("lexical/word_overlap").rank(questions, candidates, top, **options)
 
     monkeypatch.setattr("sys.stdin", lines())
     ranking.rank_file("-", Counting, layout="jsonl")
@@ -147,11 +141,46 @@ def test_no_candidate_is_an_empty_ranking_and_an_empty_one_is_ranked(folder, cap
     assert [[one["answer"] for one in ranking] for ranking in rankings] == lists
 
 
-def test_json_lines_keep_the_candidates_ids(folder, capsys):
-    Path("ids.tsv").write_text("question\tdocid\tanswer\nthe red ?\td9\thill\nthe red ?\td4\tthe red\n")
-    assert main(["rank", "lexical/word_overlap", "ids.tsv", "--format", "jsonl"]) == 0
-    ranking = json.loads(capsys.readouterr().out)["ranking"]
-    assert [(one["candidate_id"], one["answer"]) for one in ranking] == [("d4", "the red"), ("d9", "hill")]
+def written(layout, text):
+    """(question id, candidate id, answer) of each candidate that was written."""
+    if layout == "jsonl":
+        rows = [(row["question_id"], one) for row in map(json.loads, text.splitlines()) for one in row["ranking"]]
+        return [(question, one["candidate_id"], one["answer"]) for question, one in rows]
+    rows = csv.DictReader(text.splitlines(), delimiter={"csv": ",", "tsv": "\t"}[layout])
+    return [(row["question_id"], row["candidate_id"], row["answer"]) for row in rows]
+
+
+@pytest.mark.parametrize("layout", ["csv", "tsv", "jsonl"])
+def test_ids_come_back_in_every_format_from_pairs_and_from_lists(folder, layout):
+    Path("ids.tsv").write_text("qid\tquestion\tdocid\tanswer\nq7\tthe red ?\td9\thill\nq7\tthe red ?\td4\tthe red\n")
+    candidates = [{"id": "d9", "text": "hill"}, {"id": "d4", "text": "the red", "url": "/4"}]
+    Path("ids.jsonl").write_text(json.dumps({"qid": "q7", "question": "the red ?", "candidates": candidates}) + "\n")
+    for source in ("ids.tsv", "ids.jsonl"):
+        assert main(["rank", "lexical/word_overlap", source, "--out", f"ranked.{layout}"]) == 0
+        text = Path(f"ranked.{layout}").read_text()
+        assert written(layout, text) == [("q7", "d4", "the red"), ("q7", "d9", "hill")]
+        assert main(["rank", "lexical/word_overlap", source, "--out", "ranked.run"]) == 0
+        assert [line.split()[2] for line in Path("ranked.run").read_text().splitlines()] == ["d4", "d9"]
+    if layout == "jsonl":
+        assert json.loads(text)["ranking"][0]["row"]["url"] == "/4"
+
+
+def test_run_files_order_candidates_whose_probabilities_are_all_one(folder, capsys):
+    public_model(folder / "sure", labels=1)
+    weights = load_file(folder / "sure" / "model.safetensors")
+    name = next(name for name in weights if name == "classifier.bias")
+    weights[name] = torch.full_like(weights[name], 60.0)
+    save_file(weights, folder / "sure" / "model.safetensors", metadata={"format": "pt"})
+    write_questions(folder / "lists.jsonl", questions=1)
+    write_pairs(folder / "few.tsv", questions=1)
+    assert main(["rank", "sure", "lists.jsonl", "--out", "ranked.run"]) == 0
+    assert main(["score", "sure", "few.tsv", "--trec", "scored.run", "--out", "scored.csv"]) == 0
+    for file in ("ranked.run", "scored.run"):
+        scores = [float(line.split()[4]) for line in Path(file).read_text().splitlines()]
+        assert all(first > second > 37 for first, second in pairwise(scores))
+    table = pandas.read_csv("scored.csv")
+    assert set(table["score"]) == {1.0}
+    assert table["log_odds"].nunique() == len(table)
 
 
 def test_a_service_may_be_asked_the_same_again(folder, capsys, monkeypatch):

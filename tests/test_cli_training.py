@@ -8,27 +8,22 @@ import pytest
 
 from as2lib.cli import main
 from as2lib.commands import training
-from as2lib.data import load_pairs, sets
+from as2lib.data import load_pairs
 from as2lib.ranker import Ranker
 from tests.first_hour.hub_like import WORDS, public_model, write_pairs
 
 QUESTION, CANDIDATES = "where is the red ?", [f"the {word} is here" for word in WORDS]
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A folder with train, dev and test files in `mine/`, an encoder, and a reranker of one label."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    sets.note.cache_clear()
+@pytest.fixture(autouse=True)
+def mine(folder):
+    """train, dev and test files in `mine/`, an encoder, and a reranker of one label."""
     Path("mine").mkdir()
     for split, questions in {"train": 30, "dev": 12, "test": 14}.items():
-        path = write_pairs(tmp_path / "mine" / f"{split}.tsv", questions)
+        path = write_pairs(folder / "mine" / f"{split}.tsv", questions)
         path.write_text(path.read_text().replace("where is", f"{split} : where is"))
-    public_model(tmp_path / "encoder", labels=None)
-    public_model(tmp_path / "reranker", labels=1)
-    return tmp_path
+    public_model(folder / "encoder", labels=None)
+    public_model(folder / "reranker", labels=1)
 
 
 def train(*options: str, out: str = "out") -> int:
@@ -133,7 +128,7 @@ def test_two_equal_commands_at_once_write_one_folder(folder, capsys):
 
 def test_nothing_is_left_beside_a_model(folder):
     assert train() == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["encoder", "mine", "out", "reranker", "work"]
+    assert sorted(path.name for path in folder.iterdir()) == ["encoder", "mine", "my.tsv", "out", "reranker", "work"]
     assert not list(Path("work/trained").iterdir())
 
 
@@ -143,22 +138,3 @@ def test_the_same_command_gives_the_same_weights_and_another_seed_others(folder)
         assert train("--seed", seed, out=name) == 0
         weights.append(Path(name, "model.safetensors").read_bytes())
     assert weights[0] == weights[1] != weights[2]
-
-
-def test_a_student_with_heads_has_no_one_label(folder, capsys):
-    assert train("--teacher", "reranker", "--teacher", "reranker", "--one-label") == 2
-    assert "--one-label" in capsys.readouterr().err
-
-
-def test_a_stale_export_is_refused_by_its_name(folder, capsys):
-    pytest.importorskip("onnxruntime")
-    assert train() == 0
-    assert main(["export", "out", "--to", "onnx"]) == 0
-    assert main(["rank", "out", QUESTION, *CANDIDATES, "--backend", "onnx"]) == 0
-    assert train("--seed", "1", out="newer") == 0
-    Path("newer/model.safetensors").replace("out/model.safetensors")
-    capsys.readouterr()
-    assert main(["rank", "out", QUESTION, *CANDIDATES, "--backend", "onnx"]) == 2
-    error = capsys.readouterr().err
-    assert "out/onnx" in error
-    assert error.count("\n") == 1

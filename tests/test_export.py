@@ -1,5 +1,6 @@
 import json
 
+import numpy
 import pytest
 import torch
 from datasets import Dataset
@@ -45,11 +46,9 @@ def traced_once():
         yield
 
 
-def same(ranked, expected):
-    assert [one.position for one in ranked] == [one.position for one in expected]
-    for one, other in zip(ranked, expected, strict=True):
-        assert one.score == pytest.approx(other.score, abs=1e-6)
-        assert one.parts == pytest.approx(other.parts, abs=1e-6)
+def numbers(ranked):
+    """All that a ranking says of each candidate: its position, score and parts."""
+    return numpy.array([[one.position, one.score, *one.parts.values()] for one in ranked])
 
 
 @pytest.mark.parametrize("kind", ["electra", "one label", "mhs"])
@@ -57,7 +56,8 @@ def test_an_exported_model_ranks_as_its_original(tmp_path, backend, kind):
     folder = with_one_label(tmp_path / "model") if kind == "one label" else saved(kind, tmp_path / "model")
     ours, theirs = Ranker.load(folder), Ranker.load(export(folder, tmp_path / "out", backend))
     for question, candidates in [*zip(QUESTIONS, LISTS, strict=True), (QUESTIONS[0] * 9, LONG), ("", ["", "red"])]:
-        same(theirs.rank(question, candidates), ours.rank(question, candidates))
+        expected = numbers(ours.rank(question, candidates))
+        assert numbers(theirs.rank(question, candidates)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_an_exported_cascade_drops_what_its_original_drops(tmp_path, backend):
@@ -67,7 +67,7 @@ def test_an_exported_cascade_drops_what_its_original_drops(tmp_path, backend):
     for alpha in (None, 0.3, 0.6):
         ours, theirs = Ranker.load(folder, alpha=alpha), Ranker.load(folder / backend, alpha=alpha)
         for ranked, expected in zip(theirs.rank(QUESTIONS, lists), ours.rank(QUESTIONS, lists), strict=True):
-            same(ranked, expected)
+            assert numbers(ranked) == pytest.approx(numbers(expected), abs=1e-6)
 
 
 def test_an_exported_model_cuts_texts_as_its_tokenizer_does(tmp_path, backend):
@@ -77,17 +77,16 @@ def test_an_exported_model_cuts_texts_as_its_tokenizer_does(tmp_path, backend):
     PairEncoder(words, 11).save(folder)
     ours, theirs = Ranker.load(folder), Ranker.load(export(folder, tmp_path / "out", backend))
     assert theirs.encoder.max_length == 11
-    same(theirs.rank(QUESTIONS[0], LONG), ours.rank(QUESTIONS[0], LONG))
+    expected = numbers(ours.rank(QUESTIONS[0], LONG))
+    assert numbers(theirs.rank(QUESTIONS[0], LONG)) == pytest.approx(expected, abs=1e-6)
     with pytest.raises(ValueError, match="device: expected cpu"):
         Ranker.load(tmp_path / "out", device="cuda")
 
 
 def test_a_model_is_exported_where_its_backend_is_asked_for_once(tmp_path, backend, monkeypatch):
     folder = saved("electra", tmp_path / "model")
-    same(
-        Ranker.load(folder, backend=backend).rank(QUESTIONS[0], LISTS[0]),
-        Ranker.load(folder).rank(QUESTIONS[0], LISTS[0]),
-    )
+    exported, plain = (Ranker.load(folder, backend=name).rank(QUESTIONS[0], LISTS[0]) for name in (backend, "torch"))
+    assert numbers(exported) == pytest.approx(numbers(plain), abs=1e-6)
     monkeypatch.setattr(module, "export", None)
     Ranker.load(folder, backend=backend)
     assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == []
@@ -102,7 +101,8 @@ def test_sentence_transformers_opens_an_export_and_ranks_the_same(tmp_path):
         theirs = CrossEncoder(str(out), device="cpu").rank(QUESTIONS[0], LISTS[0])
         assert [found["corpus_id"] for found in theirs] == [one.position for one in ranked]
         assert [found["score"] for found in theirs] == pytest.approx([one.score for one in ranked], abs=1e-6)
-        same(Ranker.load(out).rank(QUESTIONS[0], LISTS[0]), ranked)
+        again = Ranker.load(out).rank(QUESTIONS[0], LISTS[0])
+        assert numbers(again) == pytest.approx(numbers(ranked), abs=1e-6)
     with pytest.raises(ValueError, match="mhs: expected one final linear layer"):
         export(saved("mhs", tmp_path / "mhs"), tmp_path / "no", "sentence-transformers")
 
@@ -155,15 +155,12 @@ def test_weights_saved_into_an_exported_folder_are_not_taken_for_the_export(tmp_
     assert len(Ranker.load(out, backend="torch").rank(QUESTIONS[0], LISTS[0])) == 4
 
 
-def test_two_backends_never_share_a_folder_and_nothing_else_is_written_over(tmp_path, quick):
+def test_two_backends_never_share_a_folder_and_nothing_is_written_over(tmp_path, quick):
     folder = saved("electra", tmp_path / "model")
     out = export(folder, tmp_path / "out", "onnx")
-    with pytest.raises(ValueError, match="expected a folder of its own for openvino, got one exported to onnx"):
-        export(folder, out, "openvino")
-    with pytest.raises(ValueError, match="expected a new folder, got one with files in it"):
-        export(folder, folder, "onnx")
-    export(saved("cascade", tmp_path / "cascade"), out, "onnx")  # the same backend again
-    assert sorted(path.name for path in out.glob("*.onnx")) == ["stage-0.onnx", "stage-1.onnx"]
+    for place in (out, folder):
+        with pytest.raises(ValueError, match="expected a new folder, got one with files in it"):
+            export(folder, place, "openvino")
     with pytest.raises(ValueError, match="exported for onnx, got backend='openvino'"):
         Ranker.load(out, backend="openvino")
 
@@ -182,7 +179,7 @@ def test_what_cannot_be_exported_is_named_before_anything_is_loaded(tmp_path, mo
     with pytest.raises(ValueError, match="precision: expected one of float32 or auto"):
         Ranker.load(tmp_path / "model", backend="onnx", precision="bf16") if module.find_spec("onnx") else pytest.skip()
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r'onnx needs onnxruntime, .* pip install "as2lib\[serve\]"'):
+    with pytest.raises(ValueError, match=r'onnx needs onnxruntime, .* pip install "\.\[serve\]" in a clone'):
         export(tmp_path / "model", tmp_path / "out", "onnx")
     saved("cosinet", tmp_path / "words")
     monkeypatch.setattr(module, "find_spec", lambda name: True)

@@ -2,7 +2,6 @@ import pickle
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -96,42 +95,45 @@ def test_every_kind_of_model_ranks_many_questions_a_call_as_score_does(kind, tmp
         numpy.testing.assert_allclose(ranker.predict(pairs_of_texts), scores.score, atol=1e-6)
 
 
-@pytest.mark.parametrize("labels", [1, 2])
-def test_scores_are_those_of_transformers_and_of_sentence_transformers(tmp_path, labels):
-    from sentence_transformers import CrossEncoder
-
-    folder = with_one_label(tmp_path) if labels == 1 else saved("electra", tmp_path)
-    plain, words = (
-        AutoModelForSequenceClassification.from_pretrained(folder).eval(),
-        AutoTokenizer.from_pretrained(folder),
-    )
-    batch = words([QUESTIONS[0]] * 4, LISTS[0], padding=True, return_tensors="pt")
+def test_scores_are_those_of_transformers(tmp_path):
+    folder = saved("electra", tmp_path)
+    plain = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    words = AutoTokenizer.from_pretrained(folder)
     with torch.inference_mode():
-        logits = plain(**batch).logits.double()
-    expected = logits[:, 0].sigmoid() if labels == 1 else logits.softmax(-1)[:, 1]
+        logits = plain(**words([QUESTIONS[0]] * 4, LISTS[0], padding=True, return_tensors="pt")).logits.double()
+    expected = logits.softmax(-1)[:, 1].tolist()
     ranked = Ranker.load(folder).rank(QUESTIONS[0], LISTS[0])
-    assert [one.score for one in ranked] == pytest.approx(sorted(expected.tolist(), reverse=True), abs=1e-6)
-    if labels == 1:
-        theirs = CrossEncoder(str(folder), device="cpu").rank(QUESTIONS[0], LISTS[0])
-        assert [found["corpus_id"] for found in theirs] == [one.position for one in ranked]
+    assert [one.score for one in ranked] == pytest.approx(sorted(expected, reverse=True), abs=1e-6)
 
 
-def test_probabilities_that_round_to_one_keep_the_order_of_their_log_odds(tmp_path):
-    built, encoder = model("electra")
-    layer = built.classifier.out_proj
-    layer.weight.data *= 100
-    layer.bias.data = torch.tensor([0.0, 4000.0])
-    together = Ranker.ensemble([Ranker(built, encoder), Ranker(*model("electra"))])
-    for ranker in (Ranker(built, encoder), together, Ranker.sequence([Ranker.load("word_overlap"), together], 0.0)):
-        ranked = ranker.rank(QUESTIONS[0], LISTS[0])
-        if ranker is not together:
-            continue
-        assert len({one.position for one in ranked}) == 4
-    ranked = Ranker(built, encoder).rank(QUESTIONS[0], LISTS[0])
-    assert {one.score for one in ranked} == {1.0}
+def certain(kind):
+    """A model whose every probability rounds to 1."""
+    built, encoder = model(kind)
+    for name, parameter in built.named_parameters():
+        if name.endswith("weight") and len(parameter) == 2:
+            parameter.data *= 100
+        if name.endswith("bias") and len(parameter) == 2:
+            parameter.data = torch.tensor([0.0, 4000.0])
+    return built, encoder
+
+
+def test_probabilities_that_round_to_one_keep_the_order_of_their_log_odds():
+    built, encoder = certain("electra")
+    plain = Ranker(built, encoder)
     pairs = [(QUESTIONS[0], text) for text in LISTS[0]]
     logits = built(**encoder.collate(encoder.items(*zip(*pairs, strict=True), [0] * 4))).logits
-    assert [one.position for one in ranked] == (logits[:, 0] - logits[:, 1]).argsort(stable=True).tolist()
+    expected = (logits[:, 0] - logits[:, 1]).argsort(stable=True).tolist()
+    assert [one.position for one in plain.rank(QUESTIONS[0], LISTS[0])] == expected
+    rankers = [
+        plain,
+        Ranker(*certain("cascade"), alpha=0.3),
+        Ranker.ensemble([plain, Ranker(*certain("electra"))]),
+        Ranker.sequence([Ranker(*certain("electra")), plain], 0.3),
+    ]
+    for ranker in rankers:
+        ranked = ranker.rank(QUESTIONS[0], LISTS[0])
+        assert {one.score for one in ranked} == {1.0}
+        assert all(first.log_odds > second.log_odds > 1000 for first, second in pairwise(ranked))
 
 
 def falls(ranked):
@@ -169,6 +171,7 @@ def test_a_cascade_drops_candidates_at_its_exits_and_says_which_one_read_each_la
     assert [one.position for one in ranked] == expected.order.tolist()
     assert [next(iter(one.parts)) for one in ranked] == ["exit_4"] * 2 + ["exit_2"] * 2
     for one in ranked:
+        assert one.log_odds == pytest.approx(numpy.log(one.score / (1 - one.score)), abs=1e-6)
         assert one.parts == {name: pytest.approx(alone[one.position].parts[name], abs=1e-6) for name in one.parts}
 
 
@@ -402,14 +405,6 @@ def test_a_ranker_pickles_as_its_name_and_settings(tmp_path):
         content = pickle.dumps(ranker)
         assert pickle.loads(content).rank(QUESTIONS, LISTS) == ranker.rank(QUESTIONS, LISTS)
     assert len(pickle.dumps(loaded)) < 1000
-
-
-def test_threads_get_the_scores_of_one(tmp_path):
-    for ranker in (Ranker(*model("mhs")), Ranker(*model("cosinet")), Ranker(*model("cascade"), alpha=0.5)):
-        work = [(QUESTIONS[i % 2], LISTS[i % 2] * (1 + i % 5)) for i in range(40)]
-        with ThreadPoolExecutor(8) as pool:
-            together = list(pool.map(lambda request, ranker=ranker: ranker.rank(*request), work))
-        assert together == [ranker.rank(*request) for request in work]
 
 
 def test_ranking_writes_nothing_and_imports_neither_datasets_nor_pandas(tmp_path):

@@ -11,7 +11,7 @@ from as2lib.paths import PACKAGE
 
 LIBRARIES = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 ALWAYS = (OSError, ModuleNotFoundError)  # whoever raises them: a file, a network, a package that is not there
-OURS = (ValueError, KeyError, NotImplementedError)  # where a line of this package raises them, with a text
+OURS = (ValueError, KeyError)  # where a line of this package raises them, with a text
 
 
 def line_of(error: BaseException) -> str | None:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -42,10 +42,12 @@ def read_pairs(source: str, split: str | None = None) -> "Dataset":
         return load_unlabelled(source, split)
 
 
-def score_pairs(ranker: "Ranker", pairs: "Dataset", progress: bool = False, **options: Any) -> pd.DataFrame:
-    """Columns question_id, candidate_id where the pairs have them, position, label where they have them, score.
+def score_pairs(
+    ranker: "Ranker", pairs: "Dataset", batch_size: int | None = None, progress: bool = False
+) -> pd.DataFrame:
+    """Columns question_id, candidate_id, position, label, score, log_odds: ids and labels where the pairs have them.
 
-    Rows in the order of the pairs.  options: of `Ranker.rank`.
+    Rows in the order of the pairs.  batch_size: as `Ranker.rank` takes it.
     """
     from tqdm import tqdm
 
@@ -53,25 +55,29 @@ def score_pairs(ranker: "Ranker", pairs: "Dataset", progress: bool = False, **op
     arrow = pairs.with_format("arrow")[:]
     table = arrow.select(columns).to_pandas()
     table.insert(len(columns) - ("label" in columns), "position", table.groupby("question_id", sort=False).cumcount())
-    scores: list[float] = []
+    scores: list[tuple[float, float]] = []
     with tqdm(
         total=len(pairs), unit=" pairs", unit_scale=True, desc="scoring", disable=None if progress else True
     ) as bar:
         # A ranker that counts words over a collection reads all of it at once.
         for chunk in chunks(questions_of([arrow]), CHUNK if ranker.encoder is not None else len(pairs)):
             lists = [question.candidates for question in chunk]
-            for ranked in ranker.rank([question.text for question in chunk], lists, **options):
+            for ranked in ranker.rank([question.text for question in chunk], lists, batch_size=batch_size):
                 by_position = sorted(ranked, key=lambda candidate: candidate.position)
-                scores += [candidate.score for candidate in by_position]
+                scores += [(candidate.score, candidate.log_odds) for candidate in by_position]
             bar.update(sum(map(len, lists)))
-    return table.assign(score=scores)
+    return table.assign(**pd.DataFrame(scores, columns=["score", "log_odds"], index=table.index))
 
 
 def run_of(table: pd.DataFrame) -> pd.DataFrame:
-    """Scores as a TREC run: candidates by their ids, or else as `question-position`."""
-    return pd.DataFrame(
-        {"question_id": table["question_id"], "candidate_id": candidate_names(table), "score": table["score"]}
-    )
+    """A TREC run: candidates by their ids, or else as `question-position`; its score is the log odds."""
+    columns = {"question_id": table["question_id"], "candidate_id": candidate_names(table)}
+    return pd.DataFrame({**columns, "score": ranked_by(table)})
+
+
+def ranked_by(table: pd.DataFrame) -> pd.Series:
+    """What orders the candidates: the log odds; of a study's run the score, all that it keeps."""
+    return table["log_odds"] if "log_odds" in table else table["score"]
 
 
 def candidate_names(table: pd.DataFrame) -> pd.Series:
@@ -92,7 +98,7 @@ def score(
     questions: str = "answered",
     measures: Sequence[str] = ranking.MEASURES,
     tag: str = "as2lib",
-    **options: Any,
+    batch_size: int | None = None,
 ) -> None:
     """Score pairs, write the files that are named, print metrics where there are labels, else the scores themselves.
 
@@ -104,7 +110,7 @@ def score(
         by_name.parse(name)
     pairs = read_pairs(source, split)
     ranker = load()
-    table = score_pairs(ranker, pairs, progress=True, **options)
+    table = score_pairs(ranker, pairs, batch_size, progress=True)
     print(f"scored {len(pairs):,} pairs in {ranker.precision}", file=sys.stderr)
     write_scores(table, out, run_file, tag)
     if "label" in table:
@@ -152,7 +158,7 @@ def print_metrics(
     name: str, table: pd.DataFrame, questions: str, measures: Sequence[str] = ranking.MEASURES, ties: str = AGAINST
 ) -> None:
     """One line: the mean of each measure over the questions that a policy keeps."""
-    values = ranking.per_question(table["question_id"], table["label"], table["score"], questions, measures)
+    values = ranking.per_question(table["question_id"], table["label"], ranked_by(table), questions, measures)
     if values.empty:
         raise ValueError(f'{name}: no question is left under the policy "{questions}"; --questions all keeps each one')
     print_values(name, values, f"policy {questions}, {ties}")

@@ -131,15 +131,12 @@ def require_no_input(folder: Path, source: str, force: bool) -> None:
     """Raises ValueError where splits would be written over somebody's files: the source's own, or a study's."""
     path = sets.on_disk(source)
     written = [folder / f"{split}.jsonl" for split in sets.SPLITS]
-    if path and any(file.resolve() == inside for file in written for inside in (path.resolve(), *_files(path))):
+    inputs = {path.resolve(), *(file.resolve() for file in path.glob("*"))} if path else set()
+    if inputs.intersection(file.resolve() for file in written):
         raise ValueError(f"{source}: its files are those that would be written, in {folder}; say --name OTHER")
-    there = [file for file in written if file.exists()]
-    if there and not force:
-        raise ValueError(f"{there[0]} is there already: --force writes it anew, --name OTHER another one")
-
-
-def _files(path: Path) -> list[Path]:
-    return [file.resolve() for file in path.iterdir()] if path.is_dir() else []
+    present = [file for file in written if file.exists()]
+    if present and not force:
+        raise ValueError(f"{present[0]} is there already: --force writes it anew, --name OTHER another one")
 
 
 def transfer_set(splits: "dict[str, Dataset]", encoder: str) -> str | None:
@@ -294,21 +291,12 @@ class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
-
-def _list(dumper: yaml.SafeDumper, values: list[Any]) -> yaml.Node:
-    plain = all(isinstance(value, str | int | float) for value in values)
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=plain)
-
-
-def _float(dumper: yaml.SafeDumper, value: float) -> yaml.Node:
-    text = f"{value:g}"
-    if "." not in text:  # 1e-05 is text in YAML 1.1
-        text = text.replace("e", ".0e") if "e" in text else f"{text}.0"
-    return dumper.represent_scalar("tag:yaml.org,2002:float", text)
+    def represent_list(self, values: list[Any]) -> yaml.Node:
+        plain = all(isinstance(value, str | int | float) for value in values)
+        return self.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=plain)
 
 
-_Dumper.add_representer(list, _list)
-_Dumper.add_representer(float, _float)
+_Dumper.add_representer(list, _Dumper.represent_list)
 
 
 def write(file: Path, content: dict[str, Any], lines: list[str]) -> None:

@@ -5,29 +5,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from as2lib.data.sets import note
+from as2lib.ranker import Ranker, is_lexical, require_at_hand
 
 if TYPE_CHECKING:
-    from as2lib.ranker import Ranker
     from as2lib.study import Study
     from as2lib.study.run import Run
 
 LoadStudy = Callable[[], "Study"]
 
 
-def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> "Ranker":
+def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> Ranker:
     """The ranker of a name.
 
     load_study: gives the study whose runs are meant; called only where the name may be one.
     settings: as `Ranker.load` takes them; those that are None are left to it.
     Raises ValueError or FileNotFoundError, in one line, where nothing of that name ranks.
     """
-    from as2lib.ranker import Ranker
-
     settings = {key: value for key, value in settings.items() if value is not None}
-    if (folder := on_disk(name)) is not None:
-        return Ranker.load(folder, **settings)
-    if is_lexical(name):
-        return Ranker.load(name, **settings)
+    folder = on_disk(name)
+    if folder is not None or is_lexical(name):
+        return Ranker.load(folder or name, **settings)
     study = load_study()
     if not is_run(study, name):
         return Ranker.load(name, **settings)
@@ -59,12 +56,6 @@ def on_disk(name: str) -> Path | None:
     return folder
 
 
-def is_lexical(name: str) -> bool:
-    from as2lib.ranker import LEXICAL
-
-    return name.removeprefix("lexical/") in LEXICAL
-
-
 def is_run(study: "Study", name: str) -> bool:
     """Whether a name is that of a run, or looks like one: its first part is that of the study's runs."""
     kinds = {planned.partition("/")[0] for planned in study.plan}
@@ -93,29 +84,11 @@ def starting_encoder(name: str | None) -> tuple[str, str]:
     """
     if name == NOTHING:
         return NOTHING, "a small encoder from nothing"
-    if name is not None:
-        if not to_be_had(name):
-            raise FileNotFoundError(
-                f"{name}: not on this machine, and the hub does not answer; copy it to a folder and name that, or "
-                f'start from "{NOTHING}"'
-            )
-        return name, name
-    if to_be_had(ENCODER):
-        return ENCODER, ENCODER
-    return NOTHING, f"a small encoder from nothing, for {ENCODER} is not on this machine and the hub does not answer"
-
-
-def to_be_had(name: str) -> bool:
-    """Whether a model is on this machine, as a folder or in the hub's cache; or the hub answers."""
-    from huggingface_hub import constants, try_to_load_from_cache
-
-    from as2lib.data.sets import hub_answers
-    from as2lib.paths import model_origin
-
-    origin, revision = model_origin(name)
-    if isinstance(origin, Path):
-        return True
-    if "/" not in str(origin) and Path(name).suffix:
-        return False
-    cached = try_to_load_from_cache(origin, "config.json", revision=revision)
-    return isinstance(cached, str) or (not constants.HF_HUB_OFFLINE and hub_answers())
+    try:
+        require_at_hand(name or ENCODER)
+    except FileNotFoundError:
+        if name is not None:
+            raise
+        missing = f"{ENCODER} is not on this machine and the hub does not answer"
+        return NOTHING, f"a small encoder from nothing, for {missing}"
+    return name or ENCODER, name or ENCODER

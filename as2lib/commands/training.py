@@ -24,6 +24,7 @@ from as2lib.paths import PACKAGE, work_folder
 if TYPE_CHECKING:
     from datasets import Dataset
 
+    from as2lib.data.encode import PairEncoder
     from as2lib.fit import Fit
 
 RATES = {True: 5e-4, False: 4e-5}  # the highest learning rate, by whether a model starts from nothing
@@ -67,127 +68,118 @@ def train(
         raise ValueError(f"--one-label: expected a loss of one output, {loss} trains a head for each teacher")
     with only_one(out):
         encoder_name, why = starting_encoder(model)
-        teacher_names = [str(model_folder(name, load_study)) for name in teachers]
+        settings = {
+            "loss": loss,
+            "teachers": [str(model_folder(name, load_study)) for name in teachers],
+            "epochs": epochs,
+            "learning_rate": learning_rate or RATES[encoder_name == NOTHING],
+            "batch_size": batch_size,
+            "seed": seed,
+            "precision": precision,
+        }
         splits = load_splits(source, seed)
         if not allow_shared_questions:
-            require_apart(
-                source, splits, "; give each split questions of its own, or allow it: --allow-shared-questions"
-            )
+            way_out = "; give each split questions of its own, or allow it: --allow-shared-questions"
+            require_apart(source, splits, way_out)
         pairs = {name: filter_questions(part, "answered") for name, part in splits.items()}
         for name, part in pairs.items():
             if len(part) == 0:
                 raise ValueError(f"{source}: {name}: expected questions with a correct candidate, got none")
         print(f"data: {counts(splits)}; learnt from: those with a correct candidate", flush=True)
         if negatives is not None:
-            ranker = load_ranker(negatives, load_study)
             before = len(pairs["train"])
-            pairs["train"] = hardest(pairs["train"], score_pairs(ranker, pairs["train"], progress=True)["score"], keep)
+            scores = score_pairs(load_ranker(negatives, load_study), pairs["train"], progress=True)["log_odds"]
+            pairs["train"] = hardest(pairs["train"], scores, keep)
+            negatives = f"the {keep} that {short_name(negatives)} ranks highest"
             line = f"{len(pairs['train']):,} of {before:,} training pairs are kept"
-            print(f"negatives: the {keep} that {short_name(negatives)} ranks highest; {line}", flush=True)
-        fit = fitted(
-            pairs,
-            encoder_name,
-            out,
-            loss=loss,
-            teachers=teacher_names,
-            epochs=epochs,
-            learning_rate=learning_rate or RATES[encoder_name == NOTHING],
-            batch_size=batch_size,
-            max_length=max_length,
-            seed=seed,
-            precision=precision,
-            negatives=[negatives, keep],
-            why=why,
-        )
+            print(f"negatives: {negatives}; {line}", flush=True)
+        encoder, start = encoder_of(encoder_name, pairs["train"], max_length, why)
+        result = fit_model(start, encoder, pairs, out, **settings)
         if one_label:
             from as2lib.models.cross_encoder import one_label as with_one_label
 
-            fit.model = with_one_label(fit.model)
+            result.model = with_one_label(result.model)
         with whole_folder(out) as folder:
-            fit.save(folder)
+            result.save(folder)
             dev_map = print_results(folder, splits)
             facts = {
                 "encoder": why,
                 "trained on": f"{Path(source).name}, {len(pairs['train']):,} pairs",
                 "loss": loss,
                 "teachers": ", ".join(map(short_name, teachers)),
-                "negatives": negatives and f"the {keep} that {short_name(negatives)} ranks highest",
+                "negatives": negatives,
                 "dev MAP": f"{100 * dev_map:.2f} (answered questions, {AGAINST}, scored in float32)",
-                "parameters": f"{fit.facts['parameters']:,}",
-                "tokens of a pair": fit.encoder.max_length,
-                "steps": f"{fit.facts['best_step']} of {fit.facts['steps']} (the best on dev), seed {seed}",
-                "trained in": fit.facts["precision"],
+                "parameters": f"{result.facts['parameters']:,}",
+                "tokens of a pair": encoder.max_length,
+                "steps": f"{result.facts['best_step']} of {result.facts['steps']} (the best on dev), seed {seed}",
+                "trained in": result.facts["precision"],
             }
             base = None if encoder_name == NOTHING else encoder_name
             write_card(folder, out.resolve().name, "A ranker for answer sentence selection.", facts, base)
     print(f"written: {out}; now: as2 rank {out} QUESTION CANDIDATE …")
 
 
-def fitted(
-    pairs: "dict[str, Dataset]",
-    encoder_name: str,
-    out: Path,
-    *,
-    loss: str,
-    teachers: list[str],
-    max_length: int | None,
-    seed: int,
-    why: str,
-    negatives: Any,
-    **settings: Any,
-) -> "Fit":
-    """The fit itself, in a folder of its own under `work/`, so that a killed one goes on where it was."""
-    from transformers import set_seed
-
-    from as2lib import fit
+def encoder_of(name: str, train: "Dataset", max_length: int | None, why: str) -> "tuple[PairEncoder, Any]":
+    """What encodes the pairs, and what a model starts from: a name, or the configuration of a small new one."""
     from as2lib.data.encode import PairEncoder, cut_share, fitting_length, load_encoder, word_tokenizer
     from as2lib.models import cross_encoder
-    from as2lib.models.mhs import MHSForSequenceClassification
 
-    some = sample_of(pairs["train"])
-    start: Any = encoder_name
-    if encoder_name == NOTHING:
+    some = sample_of(train)
+    start: Any = name
+    if name == NOTHING:
         from as2lib.study.params import read
 
-        texts = [*pairs["train"]["question"][:], *pairs["train"]["answer"][:]]
+        texts = [*train["question"][:], *train["answer"][:]]
         length = max_length or fitting_length(some, word_tokenizer(texts, 512))
         encoder = PairEncoder(word_tokenizer(texts, length), length)
         start = read(PACKAGE / "params" / "sample.yaml")["backbones"]["electra"]["large"]["config"]
         start |= {"vocab_size": len(encoder.tokenizer), "pad_token_id": encoder.tokenizer.pad_token_id}
         start["max_position_embeddings"] = length
     else:
-        encoder = load_encoder(encoder_name, max_length)
+        encoder = load_encoder(name, max_length)
         if not isinstance(encoder, PairEncoder):
-            raise ValueError(f"--model {encoder_name}: expected a transformer, got a model that reads words")
+            raise ValueError(f"--model {name}: expected a transformer, got a model that reads words")
         if max_length is None:
-            config = cross_encoder.configuration(encoder_name)
+            config = cross_encoder.configuration(name)
             encoder = PairEncoder(encoder.tokenizer, fitting_length(some, encoder.tokenizer, config))
-    print(
-        f"model: {why}; {encoder.max_length} tokens a pair, which cuts {cut_share(some, encoder):.1%} of them",
-        flush=True,
-    )
-    asked = [loss, teachers, encoder_name, encoder.max_length, seed, negatives, settings, str(out.resolve())]
-    digest = sha256(repr([asked, fingerprint(pairs["train"]), fingerprint(pairs["dev"])]).encode()).hexdigest()
-    folder = work_folder() / "trained" / f"{digest[:24]}.partial"
+    share = f"{cut_share(some, encoder):.1%}"
+    print(f"model: {why}; {encoder.max_length} tokens a pair, which cuts {share} of them", flush=True)
+    return encoder, start
+
+
+def fit_model(
+    start: Any, encoder: "PairEncoder", pairs: "dict[str, Dataset]", out: Path, loss: str, **settings: Any
+) -> "Fit":
+    """The fit itself, in a folder of its own under `work/`, so that a killed one goes on where it was.
+
+    start: a name, or a configuration.  settings: of `fit.train`.
+    """
+    from transformers import set_seed
+
+    from as2lib import fit
+    from as2lib.models import cross_encoder
+    from as2lib.models.mhs import MHSForSequenceClassification
+
+    identity = [loss, settings, start, encoder.max_length, str(out.resolve())]
+    data = [fingerprint(pairs["train"]), fingerprint(pairs["dev"])]
+    folder = work_folder() / "trained" / f"{sha256(repr([identity, data]).encode()).hexdigest()[:24]}.partial"
     folder.mkdir(parents=True, exist_ok=True)
-    set_seed(seed)  # before the model is built: new weights come from it
+    set_seed(settings["seed"])  # before the model is built: new weights come from it
     module = cross_encoder.build(start)
     if loss in PER_HEAD:
         depth = getattr(module.config, "num_hidden_layers", 0)
         if depth < 2:
-            raise ValueError(f"--model {encoder_name}: expected two layers or more, of which heads share all but one")
-        module = MHSForSequenceClassification.from_backbone(module, depth - 1, len(teachers))
-    line = f"training: loss {loss}, {settings['precision']}, learning rate {settings['learning_rate']:g}, seed {seed}"
-    print(line, flush=True)
+            raise ValueError(f"--model {start}: expected two layers or more, of which heads share all but one")
+        module = MHSForSequenceClassification.from_backbone(module, depth - 1, len(settings["teachers"]))
+    rate, seed = settings["learning_rate"], settings["seed"]
+    print(f"training: loss {loss}, {settings['precision']}, learning rate {rate:g}, seed {seed}", flush=True)
     looks_on = sys.stderr.isatty()
     result = fit.train(
         pairs["train"],
         module,
         loss,
-        teachers,
-        pairs["dev"],
+        dev=pairs["dev"],
         encoder=encoder,
-        seed=seed,
         folder=folder,
         progress=looks_on,
         callbacks=[] if looks_on else [print_entry],
@@ -214,8 +206,8 @@ def print_results(folder: Path, splits: "dict[str, Dataset]") -> float:
     for split in ("dev", "test"):
         table = score_pairs(ranker, splits[split])
         if split == "dev":
-            dev_map = summary(table["question_id"], table["label"], table["score"])["MAP"]
-        trivial = table.assign(score=lexical.overlap_then_rank(splits[split]))
+            dev_map = summary(table["question_id"], table["label"], table["log_odds"])["MAP"]
+        trivial = table.assign(log_odds=lexical.overlap_then_rank(splits[split]))
         print_metrics(f"{split}: word overlap, then order", trivial, "answered", ties=BY_ORDER)
         print_metrics(f"{split}: this model", table, "answered")
     return dev_map

@@ -25,6 +25,7 @@ class Ranking(NamedTuple):
     survivors: how many candidates each stage scored.
     stages: (n,) int64, the last stage that scored each candidate.  stage_scores: (n,) float64, what that stage said,
     not comparable across stages.
+    log_odds: (n,) float64, what the scores are the sigmoid of, where they are one.
     """
 
     order: Tensor
@@ -32,6 +33,7 @@ class Ranking(NamedTuple):
     survivors: tuple[int, ...]
     stages: Tensor
     stage_scores: Tensor
+    log_odds: Tensor | None = None
 
     def as_probabilities(self) -> "Ranking":
         """The same ranking, whose scores are logits here, with their sigmoid.
@@ -39,8 +41,8 @@ class Ranking(NamedTuple):
         It is numpy's: torch's gives equal logits another last digit at the end of a tensor than before it.
         """
         scores = falling(_sigmoid(self.scores.numpy()), self.order.numpy())
-        stage_scores = _sigmoid(self.stage_scores.numpy())
-        return self._replace(scores=torch.from_numpy(scores), stage_scores=torch.from_numpy(stage_scores))
+        stage_scores = torch.from_numpy(_sigmoid(self.stage_scores.numpy()))
+        return self._replace(scores=torch.from_numpy(scores), stage_scores=stage_scores, log_odds=self.scores)
 
 
 def _sigmoid(logits: numpy.ndarray) -> numpy.ndarray:

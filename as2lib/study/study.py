@@ -74,11 +74,17 @@ class Study(params.Params):
     ) -> Self:
         """The study that a notebook's parameters say, with some keys replaced as `load` replaces them.
 
-        parameters: a study's name or file; or the notebook's parameters by name, `study` alone or with it every key of
-        a study's file, as `papermill -f FILE` sets them: then the study is what they say, wherever that file lies.
+        parameters: a study's name or file; or the keys of a study's file; or a notebook's `globals()`, in which
+        papermill has set `study` alone, or with it every key of a file (`-f FILE`): then the study is what they say,
+        wherever that file lies.
+        Raises ValueError that names a parameter which is no key of a study, and as `load`.
         """
         if not isinstance(parameters, dict):
             return cls.load(parameters, overrides)
+        if "In" in parameters:  # what a notebook's cells hold, in the order in which they ran
+            if unknown := _injected(parameters["In"]) - {*cls.model_fields, "overrides"}:
+                raise ValueError(f"{', '.join(sorted(unknown))}: expected study, overrides, or keys of a study's file")
+            parameters = {key: parameters[key] for key in cls.model_fields if key in parameters}
         keys = {key: value for key, value in parameters.items() if value is not None}
         if set(keys) == {"study"} or isinstance(keys["study"], Study):  # a Study: of a cell that is run again
             return cls.load(keys["study"], overrides)
@@ -179,6 +185,12 @@ class Study(params.Params):
                     members[i] = Ranker.calibrated(members[i], platt[member.name])
             return Ranker.ensemble(members, stored.facts.get("weights"), stored.facts.get("intercept"))
         return Ranker.load(stored.model_folder, precision=precision, alpha=alpha)
+
+
+def _injected(cells: Iterable[str]) -> set[str]:
+    """The names that papermill's cell sets, which begins with this comment."""
+    lines = [line for cell in cells if cell.startswith("# Parameters\n") for line in cell.splitlines()]
+    return {match[1] for line in lines if (match := re.match(r"(\w+) = ", line))}
 
 
 def params_file(name: str) -> Path:

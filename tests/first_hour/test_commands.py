@@ -47,42 +47,6 @@ def test_a_hub_name_for_another_backend_is_looked_up_on_the_hub(monkeypatch):
     assert "No such file or directory" not in str(error.value)
 
 
-@pytest.mark.parametrize(("backend", "kind"), [("onnx", "mhs"), ("openvino", "cascade")])
-def test_an_exported_model_returns_what_its_score_is_made_of(tmp_path, backend, kind):
-    pytest.importorskip({"onnx": "onnxruntime"}.get(backend, backend))
-    from as2lib.models.cascade import CascadeTransformer
-    from as2lib.models.mhs import MHSForSequenceClassification
-
-    folder = public_model(tmp_path / "model", labels=2)
-    if kind == "mhs":
-        model = MHSForSequenceClassification.from_backbone(folder, body=1, heads=2, perturb=0.5)
-    else:
-        model = CascadeTransformer.from_backbone(folder, exits=[1, 2])
-    own = public_model(tmp_path / kind, labels=2)  # for its tokenizer
-    model.save_pretrained(own)
-    as2("export", own, tmp_path / "served", "--to", backend, folder=tmp_path)
-    ours, theirs = (Ranker.load(place).rank(QUESTION, CANDIDATES) for place in (own, tmp_path / "served"))
-    assert [one.position for one in theirs] == [one.position for one in ours]
-    for one, other in zip(theirs, ours, strict=True):
-        assert one.parts
-        assert one.parts == pytest.approx(other.parts, abs=1e-5)
-
-
-def test_the_dear_model_of_a_sequence_reads_all_questions_together(model, monkeypatch):
-    cheap, dear = Ranker.load("lexical/word_overlap"), Ranker.load(model)
-    sizes = []
-    dear.model.register_forward_pre_hook(
-        lambda _, inputs, options: sizes.append(len(options["input_ids"])), with_kwargs=True
-    )
-    questions = [f"where is the {word} ?" for word in WORDS]
-    together = Ranker.sequence([cheap, dear], 0.5).rank(questions, [CANDIDATES] * len(questions))
-    assert len(sizes) < len(questions) / 2
-    alone = [Ranker.sequence([cheap, dear], 0.5).rank(question, CANDIDATES) for question in questions]
-    for one, other in zip(together, alone, strict=True):
-        assert [found.position for found in one] == [found.position for found in other]
-        assert [found.score for found in one] == pytest.approx([found.score for found in other], abs=1e-6)
-
-
 def test_an_error_while_scoring_leaves_a_model_in_the_mode_it_came_in(model, tmp_path):
     ranker, pairs = Ranker.load(model), load_pairs(write_pairs(tmp_path / "my.tsv"))
     own = ranker.model.train()

@@ -10,6 +10,7 @@ import nbformat
 import pytest
 import yaml
 from papermill.cli import papermill
+from papermill.exceptions import PapermillExecutionError
 
 from tests.first_hour.hub_like import ROOT
 
@@ -52,3 +53,15 @@ def test_a_notebook_runs_the_study_of_a_name(elsewhere):
     content = yaml.safe_load((ROOT / "params" / "wikiqa.yaml").read_text(encoding="utf-8"))
     expected = f"{content['title']} | {content['seeds']} | {content.get('threads', 1)}"
     assert says(NOTEBOOKS[3], elsewhere, "-p", "study", "wikiqa") == expected
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [("nope", "1", "nope: expected study"), ("study", "007", "study: expected a study's name or file, a text, got 7")],
+)
+def test_a_parameter_that_cannot_be_ends_the_notebook_with_its_name(elsewhere, option, value, message):
+    with pytest.raises(PapermillExecutionError) as error:
+        says(NOTEBOOKS[3], elsewhere, "-p", option, value)
+    assert error.value.ename == "ValueError"
+    assert error.value.evalue.startswith(message)
+    assert "\n" not in error.value.evalue

@@ -53,10 +53,6 @@ def test_a_reranker_with_one_label_is_ranked_by_its_logit_and_scored_by_its_sigm
     ]
 
 
-def test_a_reranker_with_one_label_scores_a_file(reranker, pairs, tmp_path):
-    assert "MAP" in as2("score", reranker, pairs, folder=tmp_path).stdout
-
-
 def test_a_model_with_three_labels_is_refused_in_one_line(tmp_path):
     public_model(tmp_path / "entailment", labels=3)
     with pytest.raises(ValueError, match=r"labels, got .*3"):
@@ -69,26 +65,11 @@ def test_training_starts_from_a_reranker_and_says_that_its_classifier_is_new(rer
     assert Ranker.load(tmp_path / "mine").rank(QUESTION, CANDIDATES)[0].score > 0
 
 
-def test_a_reranker_with_one_label_teaches(reranker, encoder, pairs, tmp_path):
-    taught = ["--teacher", reranker, "--model", encoder, "--epochs", 1]
-    as2("train", pairs, *taught, "--out", tmp_path / "student", folder=tmp_path)
-    assert len(Ranker.load(tmp_path / "student").rank(QUESTION, CANDIDATES)) == len(CANDIDATES)
-
-
 def test_a_model_saved_with_one_label_ranks_the_same_in_sentence_transformers(encoder, pairs, tmp_path):
     options = ["--model", encoder, "--epochs", 3, "--learning-rate", "1e-3", "--one-label"]
     as2("train", pairs, *options, "--out", tmp_path / "mine", folder=tmp_path)
     ours = Ranker.load(tmp_path / "mine").rank(QUESTION, CANDIDATES)
     theirs = CrossEncoder(str(tmp_path / "mine"), device="cpu").rank(QUESTION, CANDIDATES)
-    assert order(theirs) == [one.position for one in ours]
-    assert [found["score"] for found in theirs] == pytest.approx([one.score for one in ours], abs=1e-6)
-
-
-def test_a_model_of_two_labels_is_exported_to_sentence_transformers(tmp_path):
-    two = public_model(tmp_path / "two", labels=2)
-    as2("export", two, tmp_path / "one", "--to", "sentence-transformers", folder=tmp_path)
-    ours = Ranker.load(two).rank(QUESTION, CANDIDATES)
-    theirs = CrossEncoder(str(tmp_path / "one"), device="cpu").rank(QUESTION, CANDIDATES)
     assert order(theirs) == [one.position for one in ours]
     assert [found["score"] for found in theirs] == pytest.approx([one.score for one in ours], abs=1e-6)
 

@@ -83,6 +83,8 @@ def test_a_notebook_s_parameters_are_a_name_or_every_key_of_a_file(root, tmp_pat
     keys = yaml.safe_load(text)  # as papermill reads it: 1e-3 is text
     assert keys["fit"]["adapt"]["learning_rate"] == "1e-3"
     assert Study.of_notebook(keys) == Study.load("tiny")
+    later = {"In": ["", '# Parameters\nstudy = "tiny"\n'], "rivals": ["base/electra"]}
+    assert Study.of_notebook({"study": "tiny", **later}) == Study.load("tiny")  # names of later cells are no parameters
     assert Study.of_notebook(keys | {"threads": 3, "latency": None}).overridden() == {"threads": (1, 3)}
     study = Study.load("tiny")
     assert Study.of_notebook({"study": study, "seeds": study.seeds}) is study  # a cell that is run again
