@@ -331,8 +331,3 @@ def publish(study: "Study", names: list[str] | None = None) -> list[str]:
 
 def _is_news(run: StoredRun, index: dict[str, Any]) -> bool:
     return index.get(run.run.name, {}).get("identity") != run.identity
-
-
-def check(study: "Study") -> list[str]:
-    """A line for each stored or published file of a study that is not as it was written (`as2 check --store`)."""
-    return study.store.check()

@@ -237,14 +237,11 @@ class Store:
         model: only where its weights are here too (of an ensemble: those of its members).
         """
         run, identity = self.planned(name), self.identity(name)
-        done = self.folder(name) / "done.json"
-        if done.exists() and not (model and self._weights_missing(run)):
-            content = read_json(done)
-            files, commit = content.get("files", {}), content.get("commit")
-            return StoredRun(run, identity, content["facts"], done.parent, False, files, commit)
-        if model:
-            return None
-        return self._published_run(run, identity)
+        done = _done(self.folder(name))
+        if done and not (model and self._weights_missing(run)):
+            folder, files, commit = self.folder(name), done.get("files", {}), done.get("commit")
+            return StoredRun(run, identity, done["facts"], folder, False, files, commit)
+        return None if model else self._published_run(run, identity)
 
     def _published_run(self, run: Run, identity: str) -> StoredRun | None:
         name = self._published_names.get(identity)
@@ -254,7 +251,7 @@ class Store:
         folder = (self.published_folder / f"{name}.parquet").parent
         if not all((folder / file).exists() for file in entry.get("files", {})):
             return None
-        named = run if run.name == name else _renamed(run, name)  # equal content under another name
+        named = replace(run, name=name)  # of equal content, perhaps published under another name
         return StoredRun(named, identity, entry["facts"], folder, True, entry.get("files", {}), entry.get("commit"))
 
     def _weights_missing(self, run: Run) -> bool:
@@ -344,15 +341,19 @@ class Store:
         lines = []
         for name in self.plan:
             folder = self.folder(name)
-            if (folder / "done.json").exists():
-                lines += _changed(folder, read_json(folder / "done.json").get("files", {}))
+            lines += _changed(folder, (_done(folder) or {}).get("files", {}))
         for name, entry in self.published.items():
             lines += _changed((self.published_folder / f"{name}.parquet").parent, entry.get("files", {}))
         return list(dict.fromkeys(lines))
 
 
-def _renamed(run: Run, name: str) -> Run:
-    return replace(run, name=name)
+def _done(folder: Path) -> dict[str, Any] | None:
+    """What a run's done.json says; None where it is missing, cut off or of another library: the run is not made."""
+    try:
+        content = read_json(folder / "done.json")
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content.get("facts"), dict) else None
 
 
 def _changed(folder: Path, files: dict[str, str]) -> list[str]:
