@@ -133,7 +133,7 @@ def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndar
     """
     store = job.store
     if teacher.run.kind == "ensemble":
-        members = [store.find(run.name, model=True) or store.find(run.name) for run in teacher.run.parents["members"]]
+        members = [store.find(run.name) for run in teacher.run.parents["members"]]
         platt = calibration(teacher.run.spec, members)
         logits = [logits_of(job, member, pairs, platt) for member in members]
         if teacher.run.spec["combine"] == "logistic":
@@ -161,9 +161,7 @@ def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndar
 
 def require_encoder(run: Run) -> None:
     """Raises NotHere, in one line, where a pretrained encoder is neither on this machine nor to be had from the hub."""
-    vectors = run.spec.get("words", {}).get("vectors", {})
-    names = [run.spec.get("backbone", {}).get("name"), vectors.get("source") == "encoder" and vectors["name"]]
-    for name in filter(None, names):
+    for name in run.encoders():
         origin, revision = model_origin(name)
         if isinstance(origin, Path):
             continue

@@ -526,9 +526,8 @@ def read(path: Path) -> dict[str, Any]:
     try:
         content = yaml.load(path.read_bytes(), Loader=_Loader)
     except yaml.MarkedYAMLError as error:
-        raise ValueError(
-            f"{path.name}, line {error.problem_mark.line + 1}: expected YAML, got {error.problem}"
-        ) from None
+        line = error.problem_mark.line + 1
+        raise ValueError(f"{path.name}, line {line}: expected YAML, got {error.problem}") from None
     except (yaml.YAMLError, ValueError) as error:  # half a character; a date that is none
         raise ValueError(f"{path.name}: expected YAML in UTF-8, got {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):

@@ -128,19 +128,19 @@ class Store:
         """The run of that name.  Raises KeyError with the nearest names."""
         if name in self.plan:
             return self.plan[name]
-        seeds = [other for other in self.plan if other.startswith(f"{name}/")]
-        near = seeds[:3] or get_close_matches(name, self.plan, n=3, cutoff=0.3)
-        hint = f"did you mean {', '.join(near)}? " if near else ""
-        raise KeyError(f"no run {name!r}; {hint}`as2 plan {self.study.study}` lists them")
+        raise KeyError(f"no run {name!r}; {self._hint(name, list(self.plan))}")
 
     def of_system(self, system: str) -> list[str]:
         """The names of a system's runs, in the plan's order (one a seed).  Raises KeyError with the nearest systems."""
         names = [name for name, run in self.plan.items() if run.system == system]
         if not names:
-            near = get_close_matches(system, dict.fromkeys(run.system for run in self.plan.values()), n=3, cutoff=0.3)
-            hint = f"did you mean {', '.join(near)}? " if near else ""
-            raise KeyError(f"no system {system!r}; {hint}`as2 plan {self.study.study}` lists the runs")
+            systems = dict.fromkeys(run.system for run in self.plan.values())
+            raise KeyError(f"no system {system!r}; {self._hint(system, list(systems))}")
         return names
+
+    def _hint(self, name: str, names: list[str]) -> str:
+        near = ", ".join(get_close_matches(name, names, n=3, cutoff=0.3))
+        return f"did you mean {near}?" if near else f"`as2 plan {self.study.study}` lists the runs"
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -189,9 +189,7 @@ class Store:
         """The identities of the data and encoders that a run names, for who has them not (`sources.json`)."""
         run = self.planned(name)
         identities = {part: self._data(part) for parts in run.data.values() for part in parts}
-        vectors = run.spec.get("words", {}).get("vectors", {})
-        encoders = [run.spec.get("backbone", {}).get("name"), vectors.get("source") == "encoder" and vectors["name"]]
-        return identities | {encoder: self._encoder(encoder) for encoder in encoders if encoder}
+        return identities | {encoder: self._encoder(encoder) for encoder in run.encoders()}
 
     def precision(self, run: Run) -> str:
         """What a run's fit computes in: float32 or bf16."""
@@ -248,11 +246,11 @@ class Store:
         if name is None:
             return None
         entry = self.published[name]
-        folder = (self.published_folder / f"{name}.parquet").parent
-        if not all((folder / file).exists() for file in entry.get("files", {})):
+        folder = (self.published_folder / name).parent
+        if not all((folder / file).exists() for file in entry["files"]):
             return None
         named = replace(run, name=name)  # of equal content, perhaps published under another name
-        return StoredRun(named, identity, entry["facts"], folder, True, entry.get("files", {}), entry.get("commit"))
+        return StoredRun(named, identity, entry["facts"], folder, True, entry["files"], entry.get("commit"))
 
     def _weights_missing(self, run: Run) -> bool:
         """Whether the weights behind a run are not all here: its own, or those of an ensemble's members."""
@@ -262,11 +260,12 @@ class Store:
 
     def teaches(self, teacher: Run, pairs: str) -> bool:
         """Whether what a teacher says of a set of pairs is at hand without its weights."""
-        if teacher.kind == "ensemble":
-            stored = self.find(teacher.name)
-            return stored is not None and all(self.teaches(member, pairs) for member in teacher.parents["members"])
         stored = self.find(teacher.name)
-        return stored is not None and stored.logits(pairs) is not None
+        if stored is None:
+            return False
+        if teacher.kind == "ensemble":
+            return all(self.teaches(member, pairs) for member in teacher.parents["members"])
+        return stored.logits(pairs) is not None
 
     def missing(self, names: list[str], model: bool = False) -> list[str]:
         """What has to be made for these scores, or models, parents first; parents only where a child needs them."""
@@ -315,8 +314,9 @@ class Store:
         path = self.published_folder / "index.json"
         index = read_json(path) if path.exists() else {}
         for name, entry in index.items():
-            if not (isinstance(entry, dict) and {"identity", "facts"} <= set(entry)):
-                raise ValueError(f"{shown(path)}: expected identity and facts of {name}, got {entry!r:.60}; restore it")
+            if not (isinstance(entry, dict) and {"identity", "facts", "files"} <= set(entry)):
+                expected = f"identity, facts and files of {name}"
+                raise ValueError(f"{shown(path)}: expected {expected}, got {entry!r:.60}; restore it")
         return index
 
     @cached_property
@@ -329,11 +329,6 @@ class Store:
         path = self.published_folder / "sources.json"
         return read_json(path) if path.exists() else {}
 
-    def forget(self) -> None:
-        """Read anew what is published."""
-        for name in ("published", "_published_names", "published_sources"):
-            self.__dict__.pop(name, None)
-
     # ------------------------------------------------------------ whether all is as it was written
 
     def check(self) -> list[str]:
@@ -343,7 +338,7 @@ class Store:
             folder = self.folder(name)
             lines += _changed(folder, (_done(folder) or {}).get("files", {}))
         for name, entry in self.published.items():
-            lines += _changed((self.published_folder / f"{name}.parquet").parent, entry.get("files", {}))
+            lines += _changed((self.published_folder / name).parent, entry["files"])
         return list(dict.fromkeys(lines))
 
 

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
+from as2lib.paths import file_sha256
 from as2lib.study import Study, make
 from as2lib.study.make import make_all, publish
-from as2lib.study.store import file_sha256
 
 EVERYTHING = ["kd/electra/seed-0", "ensemble/tuned/seed-0"]
 
