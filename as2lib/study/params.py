@@ -205,7 +205,6 @@ class Backbone(Strict):
     train: Parts | None = Field(
         None, min_length=1, description="what it learns the target from; default: data.target's"
     )
-    transfer: Pairs | None = Field(None, description="its own transfer set; default: data.transfer")
     transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
     adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt and fit.direct")
 
@@ -487,7 +486,6 @@ class Params(Strict):
         if self.data.allow_shared_questions:
             return self
         sets = {"data.target": self.data.target, "data.transfer": self.data.transfer}
-        sets |= {f"{key}.transfer": backbone.transfer for key, backbone in self.encoders.items()}
         if self.cascade:
             sets["cascade.transfer"] = self.cascade.transfer
             sets |= {f"cascade.targets.{name}": pairs for name, pairs in self.cascade.targets.items()}
