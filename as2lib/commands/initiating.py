@@ -188,7 +188,6 @@ def content_of(
         "distillation": {"alpha": 0.5, "tau": 3},
         "mhs": {"body": body, "perturb": 0.02},
         "ensemble": {"trials": 20 if quick else 100},
-        "significance": {"resamples": 500} if quick else None,
         "seeds": [0] if quick else [0, 1, 2],
         "grid_seeds": [0],
         "threads": 1,
@@ -199,7 +198,7 @@ def content_of(
         if len(splits["test"]) >= MANY * len(splits["test"].unique("question_id")):
             content["cascade"] = cascade(parts, encoder, body + 1)
         content["cosinet"] = cosinet(encoder)
-    return {key: value for key, value in content.items() if value is not None}
+    return content
 
 
 def from_nothing(length: int) -> tuple[dict[str, Any], int]:

@@ -1,5 +1,6 @@
 """What a training batch holds, and in which order batches come: the same for the same seed; knows no model, no loss."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -74,12 +75,12 @@ def run_lengths(question: numpy.ndarray) -> torch.Tensor:
     return torch.from_numpy(numpy.diff(numpy.append(starts, len(question))))
 
 
-class Batches:
+class Batches(ABC):
     """Batches, epoch after epoch: a pure function of what they are made of, the seed and the epoch."""
 
+    @abstractmethod
     def epoch(self, epoch: int) -> list[list[int]]:
         """The batches of one epoch, as numbers of items."""
-        raise NotImplementedError
 
     def steps(self, epochs: int, accumulate: int = 1) -> int:
         """How many steps of `accumulate` batches some epochs have, the last one perhaps with fewer batches."""

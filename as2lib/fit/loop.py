@@ -16,7 +16,7 @@ from torch import nn
 from tqdm import tqdm
 from transformers import set_seed
 
-from as2lib.data.encode import load_encoder
+from as2lib.data.encode import cut_share, load_encoder
 from as2lib.data.pairs import fingerprint, load_pairs
 from as2lib.fit import objectives
 from as2lib.fit.batches import Batches, Examples, ItemBatches, QuestionBatches, question_numbers
@@ -31,6 +31,7 @@ from as2lib.score import autocast, score
 LOG, CHECKPOINT = "log.jsonl", "checkpoint"  # in a fit's folder
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
 EPOCHS, BATCH_SIZE = 3, 32
+SAMPLE = 10_000  # pairs that are encoded a second time, to count those that are cut
 CLIP = 1.0  # the gradient's norm at most
 Entry = dict[str, Any]  # of the log: step, total, the loss's parts, dev_MAP, dev_P@1, seconds
 
@@ -99,7 +100,6 @@ def train(
     tau: float = 3.0,
     settings: dict[str, Any] | None = None,
     unit: str | None = None,
-    candidates: int = 30,
     schedule: str = "uniform",
     max_length: int | None = None,
     precision: str = "float32",
@@ -120,7 +120,7 @@ def train(
     epochs, steps: how long; default: 3 epochs.  A step's gradient is the mean of `accumulate` batches.
     batch_size: pairs in a batch (default: 32); of an encoder whose items are questions: questions.
     batch_tokens: instead, tokens in a batch at most.
-    unit: "question" keeps the candidates of a question, `candidates` at most, in one batch; default: as the loss needs.
+    unit: "question" keeps the candidates of a question, 30 at most, in one batch; default: as the loss needs.
     warmup: share of the steps in which the rate rises.  ratio: see `schedules.slanted_triangle`.
     evaluate_every: steps between entries of the log; default: a tenth of all.
     patience: evaluations without a better dev MAP after which the fit ends; default: it never does.
@@ -137,7 +137,9 @@ def train(
     Raises ValueError for settings that can't be, an unknown loss, a loss that is not a number, and a folder that has
     the checkpoint of another fit.
     """
-    _check_counts(
+    _check(
+        learning_rate,
+        warmup,
         epochs=epochs,
         steps=steps,
         batch_size=batch_size,
@@ -145,9 +147,7 @@ def train(
         accumulate=accumulate,
         evaluate_every=evaluate_every,
         patience=patience,
-        candidates=candidates,
     )
-    _check_rates(learning_rate, warmup)
     pairs, dev = _pairs(pairs), None if dev is None else _pairs(dev)
     objectives.check(loss, len(teachers), "label" in pairs.column_names)
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -164,7 +164,7 @@ def train(
         unit = unit or objectives.unit(loss)
         logits = stacked(teachers, pairs, encoder, precision, device)  # (m, k, c)
         examples = Examples(pairs, encoder, logits, question_numbers(pairs) if unit == "question" else None)
-        batches = _batches(examples, unit, batch_size, batch_tokens, candidates, seed)
+        batches = _batches(examples, unit, batch_size, batch_tokens, seed)
         steps = steps or batches.steps(epochs or EPOCHS, accumulate)
         every = evaluate_every or max(1, steps // 10)
         cut = share_cut(pairs, encoder, examples.length)
@@ -194,7 +194,6 @@ def train(
                 "tau": tau,
                 "settings": str(settings),
                 "unit": unit,
-                "candidates": candidates,
                 "schedule": schedule,
                 "precision": precision,
             }
@@ -273,7 +272,7 @@ def say_what_is_learnt(model: nn.Module, loss: str | Callable[..., Any]) -> None
         config.probabilities = learns
 
 
-def _check_counts(**counts: int | None) -> None:
+def _check(learning_rate: float, warmup: float, **counts: int | None) -> None:
     """Raises ValueError for a number that no fit can have, and for two that say the same."""
     for name, count in counts.items():
         if count is not None and (count != int(count) or count < 1):
@@ -281,9 +280,6 @@ def _check_counts(**counts: int | None) -> None:
     for one, other in (("epochs", "steps"), ("batch_size", "batch_tokens")):
         if counts[one] and counts[other]:
             raise ValueError(f"expected {one} or {other}, got both: {counts[one]} and {counts[other]}")
-
-
-def _check_rates(learning_rate: float, warmup: float) -> None:
     if not 0 < learning_rate < float("inf"):
         raise ValueError(f"learning_rate: expected a number above 0, got {learning_rate}")
     if not 0 <= warmup < 1:
@@ -299,7 +295,7 @@ def _pairs(pairs: Any) -> Dataset:
     return pairs
 
 
-def _batches(examples: Examples, unit: str, batch_size, batch_tokens, candidates: int, seed: int) -> Batches:
+def _batches(examples: Examples, unit: str, batch_size: int | None, batch_tokens: int | None, seed: int) -> Batches:
     if unit not in ("pair", "question"):
         raise ValueError(f'unit: expected "pair" or "question", got {unit!r}')
     size = batch_size or (None if batch_tokens else BATCH_SIZE)
@@ -307,22 +303,19 @@ def _batches(examples: Examples, unit: str, batch_size, batch_tokens, candidates
         return ItemBatches(examples.length, size, seed, batch_tokens)
     if batch_tokens:
         raise ValueError(f"batch_tokens: expected batch_size with batches of whole questions, got {batch_tokens}")
-    return QuestionBatches(examples.question, examples.labels, examples.length, size, seed, candidates)
+    return QuestionBatches(examples.question, examples.labels, examples.length, size, seed)
 
 
-def share_cut(pairs: Dataset, encoder: Any, length: numpy.ndarray, most: int = 10_000) -> float:
-    """The share of pairs that an encoder cuts at its `max_length`, by `most` of those that are as long as they can be.
+def share_cut(pairs: Dataset, encoder: Any, length: numpy.ndarray) -> float:
+    """The share of pairs that an encoder cuts at its `max_length`, by some of those that are as long as they can be.
 
     length: (m,) tokens after the cut; of an encoder of words, whose items may be questions, all pairs are looked at.
     """
-    if encoder.max_length is None:
-        return 0.0
-    rows = numpy.flatnonzero(length >= encoder.max_length) if len(length) == len(pairs) else numpy.arange(len(pairs))
-    if len(rows) == 0:
-        return 0.0
-    some = pairs.select(rows[:: -(-len(rows) // most)])
-    cut = encoder.lengths(some["question"][:], some["answer"][:]) > encoder.max_length
-    return float(cut.mean() * len(rows) / len(pairs))
+    rows = numpy.arange(len(pairs))
+    if encoder.max_length is not None and len(length) == len(pairs):
+        rows = numpy.flatnonzero(length >= encoder.max_length)
+    some = pairs.select(rows[:: max(1, -(-len(rows) // SAMPLE))])
+    return cut_share(some, encoder) * len(rows) / len(pairs)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ DECIMALS = 12  # values are rounded to these: in a mean over seeds, 1e-17 must n
 GRID = 2**40  # the largest difference in whole steps, so that sums of differences that are equal compare as equal
 REACHABLE = 2**17  # sums of signed differences that are enumerated: 18 differences, or any number of a few sizes
 EXACT_RANKS = 50  # questions that differ, up to which the signed-rank test is exact
-MEMORY = 2**22  # resampled values held at once
+MEMORY = 2**16  # resampled values held at once: as many as stay near the processor
 
 
 @dataclass(frozen=True)
@@ -146,19 +146,19 @@ def verdict(low: float, high: float, published: float) -> str:
     return "same direction, " + ("larger" if nearest > abs(published) else "smaller")
 
 
-def questions_to_decide(a: Values, b: Values, published: float, confidence: float = 0.95) -> int:
+def questions_to_decide(differences: Values, published: float, confidence: float = 0.95) -> int:
     """How many questions it takes until the interval of the difference can't hold both zero and a published difference.
 
-    The smallest n with 2 z s / sqrt(n) < |published|, z the normal quantile of the confidence, s the standard deviation
-    of the paired differences, supposed to stay what it is.
+    The smallest n with z s / sqrt(n) < |published| / 2, z the normal quantile of the confidence (1.96), s the standard
+    deviation of the questions' differences, supposed to stay what it is.
 
-    a, b: as in `compare`, and its errors.  published: not 0, in their units, else ValueError.
+    differences: (n,) finite numbers, n >= 2.  published: not 0, in their units.  Raises ValueError for anything else.
     Source: the normal interval of a mean.
     """
     if not (math.isfinite(published) and published != 0 and 0 < confidence < 1):
         raise ValueError(f"expected published, not 0, and 0 < confidence < 1; got {published} and {confidence}")
-    a, b = _pair(a, b)
-    deviation = float(np.std(np.round(a - b, DECIMALS), ddof=1))
+    differences, _ = _pair(differences, np.zeros(len(differences)))
+    deviation = float(np.std(differences, ddof=1))
     width = 2 * float(stats.norm.ppf((1 + confidence) / 2)) * deviation
     return max(2, math.floor((width / published) ** 2) + 1)
 
@@ -184,7 +184,7 @@ def _interval(gaps: Sequence[np.ndarray], resamples: int, confidence: float, see
         for start in range(0, resamples, step):
             count = min(step, resamples - start)
             draws = generator.integers(0, len(gap), (count, len(gap)), dtype=np.int32)
-            sums[start : start + count] += gap[draws].sum(axis=1)
+            sums[start : start + count] += gap.take(draws).sum(axis=1)
     tail = 50 * (1 - confidence)
     low, high = np.round(np.percentile(sums / n, [tail, 100 - tail]), DECIMALS)
     return float(low), float(high)

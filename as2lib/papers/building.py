@@ -85,7 +85,7 @@ def from_encoder(
     objective: the loss and its settings; default: cross entropy.
     """
     backbone = getattr(study.backbones[family], size)
-    pairs = (backbone.transfer or study.data.transfer) if onto == "transfer" else target_of(study, backbone)
+    pairs = study.data.transfer if onto == "transfer" else target_of(study, backbone)
     changes = backbone.transfer_fit if onto == "transfer" else backbone.adapt_fit
     data = splits(pairs)
     if backbone.config is not None:

@@ -5,10 +5,8 @@ that the notebook recorded ("mhs/3h1 MAP", "mhs/3h1 − base/electra low"), numb
 and/or/not.  A recorded row's name alone means its difference, or else its MAP.
 """
 
-import ast
 import json
 import math
-import operator
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -23,21 +21,8 @@ if TYPE_CHECKING:
 ALONE = ("difference", "MAP")  # what a recorded row's name means without a column
 FIELD = re.compile(r"\{([^{}]+)\}")
 FORMAT = re.compile(r"[+ ]?,?(\.\d+)?[dfgeE%]?")
-OPERATORS = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
+# What an expression may hold: numbers, n0_, n1_, … in place of the recorded names, and operators.
+ARITHMETIC = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\bn\d+_|[<>=!]=|[-+*/<>()]|\b(?:and|or|not)\b")
 
 
 @dataclass(frozen=True)
@@ -65,8 +50,8 @@ def of_notebook(study: "Study", notebook: str, numbers: dict[str, Any] | None = 
     for place, item in enumerate(authored, 1):
         where = f"{_file(study).name}: {notebook}, finding {place}"
         text = FIELD.sub(lambda match, where=where: _filled(match[1], values, where), item["say"])
-        condition = item["holds"]
-        findings.append(Finding(" ".join(text.split()), condition, bool(value(condition, values, where))))
+        holds = value(item["holds"], values, where) is True
+        findings.append(Finding(" ".join(text.split()), item["holds"], holds))
     return findings
 
 
@@ -75,10 +60,8 @@ def broken(study: "Study") -> list[str]:
     lines = []
     for notebook in read(study):
         if _metrics(study, notebook).exists():
-            findings = of_notebook(study, notebook)
-            lines += [
-                f"{notebook}: no longer follows from the numbers: {one.text}" for one in findings if not one.holds
-            ]
+            false = [finding.text for finding in of_notebook(study, notebook) if not finding.holds]
+            lines += [f"{notebook}: no longer follows from the numbers: {text}" for text in false]
     return lines
 
 
@@ -114,7 +97,11 @@ def flat(numbers: dict[str, Any]) -> dict[str, float]:
     values: dict[str, float] = {}
     for name, content in numbers.items():
         row = content if isinstance(content, dict) else {"": content}
-        columns = {column: _number(number) for column, number in row.items() if not isinstance(number, str)}
+        columns = {
+            column: math.nan if number is None else number
+            for column, number in row.items()
+            if not isinstance(number, str)
+        }
         values |= {f"{name} {column}".strip(): number for column, number in columns.items()}
         alone = next((column for column in ALONE if column in columns), None)
         if alone:
@@ -127,64 +114,34 @@ def value(expression: str, values: dict[str, float], where: str = "holds") -> fl
 
     Raises ValueError, that says where, for a name that is not recorded and for anything but arithmetic and comparisons.
     """
-    names: list[str] = []
+    names: dict[str, float] = {}
 
     def placeholder(match: re.Match) -> str:
-        names.append(_recorded_name(match[0], values))
+        name = match[0] if match[0] in values else match[0].replace(" - ", " − ")
+        names[f"n{len(names)}_"] = values[name]
         return f" n{len(names) - 1}_ "
 
     text = _names(values).sub(placeholder, expression) if values else expression
     text = text.replace("−", "-").replace("≤", "<=").replace("≥", ">=")
-    if unknown := _first_unknown(text):
-        near = get_close_matches(unknown, values, n=3, cutoff=0.4)
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
-        raise ValueError(f"{where}: {unknown!r} is not among the numbers that the notebook recorded{hint}")
+    for word in re.findall(r"[^\s()<>=+*,!]+", text):
+        if re.search(r"[^\W\d]", ARITHMETIC.sub("", word)):
+            near = get_close_matches(word, values, n=3, cutoff=0.4)
+            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            raise ValueError(f"{where}: {word!r} is not among the numbers that the notebook recorded{hint}")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
-        return _evaluated(tree, {f"n{place}_": values[name] for place, name in enumerate(names)})
-    except (SyntaxError, KeyError, TypeError):
+        if ARITHMETIC.sub("", text).strip() or re.search(r"\*\s*\*|/\s*/", text):
+            raise SyntaxError
+        return eval(text.strip(), {"__builtins__": {}}, names)  # nothing but what ARITHMETIC lists
+    except ZeroDivisionError:
+        return math.nan
+    except (SyntaxError, TypeError):
         raise ValueError(f"{where}: expected numbers, + − * / and comparisons, got {expression!r}") from None
-
-
-def _evaluated(node: ast.AST, values: dict[str, float]) -> Any:
-    """The value of a syntax tree of numbers and operators; KeyError for any other node."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return node.value
-    if isinstance(node, ast.Name):
-        return values[node.id]
-    if isinstance(node, ast.UnaryOp):
-        return OPERATORS[type(node.op)](_evaluated(node.operand, values))
-    if isinstance(node, ast.BinOp):
-        left, right = _evaluated(node.left, values), _evaluated(node.right, values)
-        if isinstance(node.op, ast.Div) and right == 0:
-            return math.nan
-        return OPERATORS[type(node.op)](left, right)
-    if isinstance(node, ast.BoolOp):
-        parts = [_evaluated(part, values) for part in node.values]
-        return all(parts) if isinstance(node.op, ast.And) else any(parts)
-    if isinstance(node, ast.Compare):
-        sides = [_evaluated(side, values) for side in (node.left, *node.comparators)]
-        steps = zip(node.ops, sides[:-1], sides[1:], strict=True)
-        return all(OPERATORS[type(step)](left, right) for step, left, right in steps)
-    raise KeyError(type(node).__name__)
 
 
 def _names(values: dict[str, float]) -> re.Pattern:
     """Any recorded name where it stands by itself, the longest first; a minus may be written - or −."""
     alternatives = [re.escape(name).replace("−", "[−-]") for name in sorted(values, key=len, reverse=True)]
     return re.compile(rf"(?<![\w/])(?:{'|'.join(alternatives)})(?![\w/]|-\w)")
-
-
-def _recorded_name(text: str, values: dict[str, float]) -> str:
-    return text if text in values else text.replace(" - ", " − ")
-
-
-def _first_unknown(text: str) -> str | None:
-    """The first word of an expression that is no number, no operator and no placeholder of a name."""
-    for word in re.split(r"[\s()<>=+*,!]+", text):
-        if re.search(r"[^\W\d]", word) and not re.fullmatch(r"-*(n\d+_|and|or|not|[\d.]+[eE](-?\d+)?)", word):
-            return word
-    return None
 
 
 def _filled(content: str, values: dict[str, float], where: str) -> str:
@@ -199,10 +156,6 @@ def _filled(content: str, values: dict[str, float], where: str) -> str:
     if not re.search(r"[1-9]", text):
         text = text.lstrip("+-")  # a zero has no sign
     return text.replace("-", "−")
-
-
-def _number(content: Any) -> float:
-    return math.nan if content is None else content
 
 
 def _file(study: "Study") -> Path:

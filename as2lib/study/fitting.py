@@ -58,6 +58,8 @@ def fit(job: Job) -> dict[str, Any]:
     require_encoder(run)
     pairs = training_pairs(run)
     dev = load_parts(run.data["dev"], "answered") if "dev" in run.data and training.get("evaluate_every") else None
+    if dev is None:  # the last weights are kept, and nothing ends the fit early
+        training = {**training, "evaluate_every": None, "patience": None}
     with on_threads(study.threads):
         platt = calibration(job.run.spec, job.parents.get("teachers", ()))
         teachers = [logits_of(job, teacher, pairs, platt) for teacher in job.parents.get("teachers", ())]
@@ -79,7 +81,7 @@ def fit(job: Job) -> dict[str, Any]:
             threads=study.threads,
             folder=job.folder,
             **{name: run.spec[name] for name in OF_LOSS if name in run.spec and "words" not in run.spec},
-            **_training(training, dev),
+            **training,
         )
         result.save(job.folder / "model")
         for split in ("dev", "test"):
@@ -93,11 +95,6 @@ def fit(job: Job) -> dict[str, Any]:
         encoder_config = config.get("backbone") or config
         facts["encoder"] = {name: encoder_config[name] for name in SIZES if encoder_config.get(name) is not None}
     return facts
-
-
-def _training(training: dict[str, Any], dev: Any) -> dict[str, Any]:
-    """A budget as `fit.train` takes it: without dev the last weights are kept, and nothing ends a fit early."""
-    return training if dev is not None else {**training, "evaluate_every": None, "patience": None}
 
 
 def machine() -> str:
@@ -133,7 +130,7 @@ def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndar
     """
     store = job.store
     if teacher.run.kind == "ensemble":
-        members = [store.find(run.name, model=True) or store.find(run.name) for run in teacher.run.parents["members"]]
+        members = [store.find(run.name) for run in teacher.run.parents["members"]]
         platt = calibration(teacher.run.spec, members)
         logits = [logits_of(job, member, pairs, platt) for member in members]
         if teacher.run.spec["combine"] == "logistic":
@@ -150,9 +147,6 @@ def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndar
                 logits = cross_encoder.two_class_logits(torch.from_numpy(logits)).numpy()
                 table = pandas.DataFrame({f"logit_{i}": column for i, column in enumerate(logits.T)})
                 write_parquet(teacher.folder / "logits" / f"{name}.parquet", table)
-    if len(table) != len(pairs):
-        expected, came = f"{len(pairs):,} pairs", f"{len(table):,}"
-        raise ValueError(f"{teacher.name}: expected logits of {expected}, got {came}; remove its folder's logits/")
     return numpy.ascontiguousarray(table.to_numpy(dtype=numpy.float32))
 
 
@@ -161,9 +155,7 @@ def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndar
 
 def require_encoder(run: Run) -> None:
     """Raises NotHere, in one line, where a pretrained encoder is neither on this machine nor to be had from the hub."""
-    vectors = run.spec.get("words", {}).get("vectors", {})
-    names = [run.spec.get("backbone", {}).get("name"), vectors.get("source") == "encoder" and vectors["name"]]
-    for name in filter(None, names):
+    for name in run.encoders():
         origin, revision = model_origin(name)
         if isinstance(origin, Path):
             continue

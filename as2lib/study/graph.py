@@ -4,8 +4,6 @@ A marker's name ends in the hash of all that went into what it stands for, and i
 neither the times of files nor what lies there from before says that a page is as it should be.
 """
 
-import ast
-import json
 import os
 import time
 from functools import cache
@@ -19,9 +17,8 @@ from as2lib.study.store import json_sha256, read_json, write_json
 if TYPE_CHECKING:
     from as2lib.study.study import Study
 
-MAKERS = ("as2lib.study.make", "as2lib.cli")  # what only these import makes runs, which count by their identities
-EVERY_PAGE = ("as2lib.report.pages", "as2lib.report.output")
-READ = ("papers/*/published/*.csv", "report/template/*")  # by modules, from the package
+LIBRARY = ("**/*.py", "papers/*/published/*.csv", "report/template/*")  # what pages are made with, from the package
+RUNS_ONLY = ("cli.py", "commands/", "fit/", "study/make.py", "study/fitting.py")  # runs count by their identities
 
 
 def group_marker(study: "Study", group: str) -> str:
@@ -39,15 +36,14 @@ def group_parents(study: "Study", group: str) -> list[str]:
 def notebook_marker(study: "Study", notebook: Notebook) -> str:
     """The file that says that a notebook was run as it is now, on what there is now."""
     root = find_root()
-    path = root / "notebooks" / f"{notebook.name}.ipynb"
     names = [f"params/findings/{study.study}.yaml", "params/local.yaml", *notebook.files]
     files = [file for name in names for file in sorted(root.glob(name))]
     systems = [(system.run, system.label, system.group) for system in notebook.systems]
     runs = [study.store.identity(run.name) for system in notebook.systems for run in system.runs()]
     content = [
         study.model_dump(mode="json"),
-        file_sha256(path),
-        [[file.relative_to(PACKAGE).as_posix(), file_sha256(file)] for file in modules(path)],
+        file_sha256(root / "notebooks" / f"{notebook.name}.ipynb"),
+        library(),
         [[file.relative_to(root).as_posix(), file_sha256(file)] for file in files],
         systems,
         runs,
@@ -90,19 +86,13 @@ def refresh(study: "Study", markers: list[str]) -> None:
         if (root / marker).exists() and not _as_it_came_out(root / marker):
             (root / marker).unlink()
     now = time.time()
-    for path in (root / _folder(study)).rglob("*"):
-        if (
-            path.is_file() and path.stat().st_mtime > now
-        ):  # of a clock that was ahead: Snakemake refuses inputs of the future
+    for path in (root / _folder(study)).rglob("*.*"):
+        if path.stat().st_mtime > now:  # of a clock that was ahead: Snakemake refuses inputs of the future
             os.utime(path)
 
 
 def _as_it_came_out(marker: Path) -> bool:
-    try:
-        outputs = read_json(marker)
-    except ValueError:  # cut off, or not ours
-        return False
-    files = {find_root() / name: digest for name, digest in outputs.items()}
+    files = {find_root() / name: digest for name, digest in read_json(marker).items()}
     return all(path.exists() and file_sha256(path) == digest for path, digest in files.items())
 
 
@@ -123,44 +113,9 @@ def outputs(study: "Study", notebook: str) -> list[Path]:
     return [path for path in files if path.exists() and ".timing." not in path.name]
 
 
-def modules(notebook: Path) -> list[Path]:
-    """The library's files that a notebook is made with: the modules that it imports, directly or through others.
-
-    What only makes runs is not among them.
-    """
-    graph = _imports()
-    names = {*EVERY_PAGE, *imported(notebook)} & graph.modules
-    names |= {name for module in tuple(names) for name in graph.find_upstream_modules(module)}
-    files = [_file(name) for name in names]
-    return sorted({*files, *(path for pattern in READ for path in PACKAGE.glob(pattern))})
-
-
-def imported(notebook: Path) -> set[str]:
-    """The modules of the library that a notebook's cells import."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    source = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    lines = [line for line in source.splitlines() if not line.lstrip().startswith(("%", "!"))]
-    names = {"as2lib"}
-    for node in ast.walk(ast.parse("\n".join(lines))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return {name for name in names if name.partition(".")[0] == "as2lib"}
-
-
 @cache
-def _imports() -> Any:
-    """The library's modules and what each imports, without those that only make runs."""
-    import grimp
-
-    graph = grimp.build_graph("as2lib", cache_dir=str(work_folder() / "grimp"))
-    for name in MAKERS:
-        if name in graph.modules:
-            graph.remove_module(name)
-    return graph
-
-
-def _file(module: str) -> Path:
-    path = PACKAGE.joinpath(*module.split(".")[1:])
-    return path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
+def library() -> dict[str, str]:
+    """The SHA-256 of each file of the library that pages are made with, by its path; none of those that make runs."""
+    paths = sorted(path for pattern in LIBRARY for path in PACKAGE.glob(pattern))
+    names = {path.relative_to(PACKAGE).as_posix(): path for path in paths}
+    return {name: file_sha256(path) for name, path in names.items() if not name.startswith(RUNS_ONLY)}

@@ -16,17 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from as2lib.paths import work_folder
+from as2lib.paths import file_sha256, work_folder
 from as2lib.study.run import Run
-from as2lib.study.store import (
-    Store,
-    StoredRun,
-    file_sha256,
-    git_commit,
-    write_json,
-    write_parquet,
-    write_scores,
-)
+from as2lib.study.store import Store, StoredRun, git_commit, write_json, write_parquet, write_scores
 
 if TYPE_CHECKING:
     from as2lib.study.study import Study
@@ -67,8 +59,10 @@ def make_all(
     if missing and os.environ.get(MAKE_NOTHING):
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise FileNotFoundError(f"not made yet: {missing[0]}{more}; `as2 fit {study.study} {missing[0]}` makes it")
+    from tqdm import tqdm
+
     made = []
-    for place, name in enumerate(_bar(missing, say), 1):
+    for place, name in enumerate(tqdm(missing, unit="run", leave=False, disable=True if say else None), 1):
         started = time.perf_counter()
         if make(study, name):
             made.append(name)
@@ -86,14 +80,6 @@ def make_group(study: "Study", group: str, say: Callable[[str], None] | None = N
     for weights in (True, False):
         names = [name for name in store.groups[group] if needed.get(name) is weights]
         make_all(study, names, model=weights, say=say)
-
-
-def _bar(names: list[str], say: Callable[[str], None] | None) -> Any:
-    if say or not names:
-        return names
-    from tqdm.auto import tqdm
-
-    return tqdm(names, unit="run", leave=False, disable=None)
 
 
 def _line(store: Store, name: str, seconds: float, place: str) -> str:
@@ -140,11 +126,7 @@ def lock(name: str, what: str) -> FileLock:
 
 
 def _job(study: "Study", run: Run, partial: Path) -> Job:
-    store = study.store
-    parents = {
-        role: [store.find(parent.name, model=True) or store.find(parent.name) for parent in runs]
-        for role, runs in run.parents.items()
-    }
+    parents = {role: [study.store.find(parent.name) for parent in runs] for role, runs in run.parents.items()}
     if "settings" in parents:
         run = replace(run, spec=settled(run.spec, parents["settings"][0].facts["settings"]))
     return Job(study, run, parents, partial)
@@ -159,10 +141,9 @@ def settled(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:
 
 def gpus() -> list[str]:
     """The GPUs that this process may use: those that CUDA_VISIBLE_DEVICES names, else all that the driver lists."""
-    names = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if names is not None:
-        return [name.strip() for name in names.split(",") if name.strip() not in ("", "-1")]
-    return [str(number) for number in range(len(list(Path("/proc/driver/nvidia/gpus").glob("*"))))]
+    listed = range(len(list(Path("/proc/driver/nvidia/gpus").glob("*"))))
+    names = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, listed)))
+    return [name.strip() for name in names.split(",") if name.strip() not in ("", "-1")]
 
 
 @cache
@@ -286,53 +267,43 @@ def publish(study: "Study", names: list[str] | None = None) -> list[str]:
     names: default: every run of the study that was made here and is not published as it is.  They hold no text.
     Raises ValueError, and changes nothing, where index.json can't be read or the study is not as its file says.
     """
-    import pandas
-
-    store = study.store
     if study.variant != study.study:
         raise ValueError(f"{study.study}: expected the study as its file says, got other parameters; publish that one")
-    store.forget()
-    index, published_sources = dict(store.published), dict(store.published_sources)
+    store = Store(study)  # which reads anew what is published
+    index, sources = dict(store.published), dict(store.published_sources)
     if names is None:
         stored = [store.find(name) for name in store.plan]
-        names = [run.run.name for run in stored if run and not run.published and _is_news(run, index)]
+        here = [run for run in stored if run and not run.published]
+        names = [run.name for run in here if run.identity != index.get(run.name, {}).get("identity")]
     make_all(study, names)
-    written = []
-    for name in names:
-        run = store.find(name)
-        if run.published:
-            continue
-        path = store.published_folder / f"{name}.parquet"
-        files = []
-        splits = sorted(split.stem for split in (run.folder / "scores").glob("*.parquet"))
-        if splits:
-            tables = [run.scores(split).assign(split=split) for split in splits]
-            table = pandas.concat(tables, ignore_index=True).astype({"split": "category"})
-            write_parquet(path, table, small=True)
-            files.append(path)
-        for logits in sorted((run.folder / "logits").glob("*.parquet")):
-            files.append(path.with_name(f"{path.stem}.logits-{logits.name}"))
-            write_parquet(files[-1], pandas.read_parquet(logits), small=True)
-        if (run.folder / "log.jsonl").exists():
-            files.append(path.with_suffix(".jsonl"))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(run.folder / "log.jsonl", files[-1])
-        digests = {file.name: file_sha256(file) for file in files}
-        index[name] = {"identity": run.identity, "facts": run.facts, "commit": run.commit, "files": digests}
-        published_sources |= store.sources(name)
-        written.append(name)
-    if written:
-        write_json(store.published_folder / "sources.json", dict(sorted(published_sources.items())))
-        kept = {name: index[name] for name in sorted(index) if name in store.plan}
-        write_json(store.published_folder / "index.json", kept)
-        store.forget()
-    return written
+    runs = [run for run in map(store.find, names) if not run.published]
+    for run in runs:
+        files = {path.name: file_sha256(path) for path in _write_published(run, store.published_folder / run.name)}
+        index[run.name] = {"identity": run.identity, "facts": run.facts, "commit": run.commit, "files": files}
+        sources |= store.sources(run.name)
+    if runs:
+        write_json(store.published_folder / "sources.json", dict(sorted(sources.items())))
+        planned = {name: index[name] for name in sorted(index) if name in store.plan}
+        write_json(store.published_folder / "index.json", planned)
+    return [run.name for run in runs]
 
 
-def _is_news(run: StoredRun, index: dict[str, Any]) -> bool:
-    return index.get(run.run.name, {}).get("identity") != run.identity
+def _write_published(run: StoredRun, path: Path) -> list[Path]:
+    """A run's scores over all its splits, what it says of others' pairs, and its log: the files, named after `path`."""
+    import pandas
 
-
-def check(study: "Study") -> list[str]:
-    """A line for each stored or published file of a study that is not as it was written (`as2 check --store`)."""
-    return study.store.check()
+    files = []
+    splits = sorted(file.stem for file in (run.folder / "scores").glob("*.parquet"))
+    if splits:
+        tables = [run.scores(split).assign(split=split) for split in splits]
+        table = pandas.concat(tables, ignore_index=True).astype({"split": "category"})
+        files.append(path.with_name(f"{path.name}.parquet"))
+        write_parquet(files[-1], table, small=True)
+    for logits in sorted((run.folder / "logits").glob("*.parquet")):
+        files.append(path.with_name(f"{path.name}.logits-{logits.name}"))
+        write_parquet(files[-1], pandas.read_parquet(logits), small=True)
+    if (run.folder / "log.jsonl").exists():
+        files.append(path.with_name(f"{path.name}.jsonl"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(run.folder / "log.jsonl", files[-1])
+    return files

@@ -151,10 +151,6 @@ class Section(Strict):
     seeds: Seeds | None = Field(None, min_length=1, description="of its headline rows; default: the study's")
     precision: Precision | None = Field(None, description="of its fits, a run's `precision`; default: the study's")
 
-    def repeats(self, study: "Params") -> list[int]:
-        """The seeds of its headline rows."""
-        return self.seeds or study.seeds
-
 
 # ---------------------------------------------------------------- encoders
 
@@ -165,7 +161,7 @@ class Configuration(Strict):
     Families share them: a field that one doesn't read stays unused.
     """
 
-    model_type: Literal["electra", "roberta", "albert", "bert", "deberta-v2"]
+    model_type: Literal["electra", "roberta", "albert", "bert"]
     hidden_size: Width
     num_hidden_layers: Annotated[int, Field(gt=0, le=256)]
     num_attention_heads: Width
@@ -175,17 +171,10 @@ class Configuration(Strict):
     type_vocab_size: Annotated[int, Field(ge=0, le=1024)] = 2
     hidden_act: Literal["gelu", "gelu_new", "gelu_fast", "relu", "silu", "swish", "tanh"] = "gelu"
     initializer_range: Annotated[float, Field(ge=0)] = 0.02
-    layer_norm_eps: Annotated[float, Field(gt=0)] = 1e-12
     hidden_dropout_prob: Drop = 0.0
     attention_probs_dropout_prob: Drop = 0.0
     classifier_dropout: Drop | None = None
     classifier_dropout_prob: Drop = 0.0
-    num_hidden_groups: Count = 1
-    inner_group_num: Count = 1
-    relative_attention: bool = False
-    max_relative_positions: int = -1
-    position_biased_input: bool = True
-    pos_att_type: list[Literal["c2p", "p2c"]] | None = None
 
     @model_validator(mode="after")
     def _heads_divide_the_width(self) -> Self:
@@ -194,14 +183,10 @@ class Configuration(Strict):
             raise ValueError(f"num_attention_heads: {expected}; got {self.num_attention_heads}")
         return self
 
-
-def positions(config: dict[str, Any]) -> int | None:
-    """Tokens that an encoder's sequences may have, by the fields of its configuration; None where any number."""
-    if config.get("max_position_embeddings") is None or not config.get("position_biased_input", True):
-        return None
-    # These count positions from behind the padding token's number, which is 0 in the vocabularies of a study.
-    behind = config["model_type"] in ("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "mpnet")
-    return config["max_position_embeddings"] - (behind and 1 + (config.get("pad_token_id") or 0))
+    @property
+    def positions(self) -> int:
+        """Tokens that a sequence may have; RoBERTa counts them from behind the padding token's number, which is 0."""
+        return self.max_position_embeddings - (self.model_type == "roberta")
 
 
 def _checked(config: dict[str, Any]) -> dict[str, Any]:
@@ -220,7 +205,6 @@ class Backbone(Strict):
     train: Parts | None = Field(
         None, min_length=1, description="what it learns the target from; default: data.target's"
     )
-    transfer: Pairs | None = Field(None, description="its own transfer set; default: data.transfer")
     transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
     adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt and fit.direct")
 
@@ -245,12 +229,6 @@ class Family(Strict):
 
 
 # ---------------------------------------------------------------- what is measured
-
-
-class Significance(Strict):
-    alpha: float = Field(0.01, gt=0, lt=1, description="a corrected p below it counts")
-    margin: float = Field(0.02, gt=0, description="two systems within it, in AP, count as equal")
-    resamples: int = Field(2000, gt=0)
 
 
 class Latency(Strict):
@@ -353,21 +331,6 @@ class Encoder(Strict):
             raise ValueError(f"expected either of ({', '.join(known)}) or name, a hub name; got {self.of}, {self.name}")
         return self
 
-    def backbone(self, study: "Params") -> Backbone:
-        """What it starts from, where it does not continue from a transfer step."""
-        if self.of is None:
-            backbone = Backbone(name=self.name, label="")
-        else:
-            family, size = self.of.split("-")
-            backbone = getattr(study.backbones[family], size)
-        if self.layers is None:
-            return backbone
-        label = f"{self.layers} layers"
-        if backbone.config:
-            config = {**backbone.config, "num_hidden_layers": self.layers}
-            return backbone.model_copy(update={"config": config, "label": label})
-        return backbone.model_copy(update={"layers": self.layers, "label": label})
-
 
 class Ablation(Strict):
     """GOVERN's section 4.6: teachers of one size, each on nine of ten folds, and students a third of their depth."""
@@ -445,7 +408,6 @@ class Params(Strict):
     grid_seeds: Seeds = Field(min_length=1, description="of ablations; default: the first of seeds")
     threads: int = Field(1, gt=0, le=512, description="of a fit; results differ between counts")
     precision: Precision = Field("float32", description="auto: bf16 where the processor or GPU has it, else float32")
-    significance: Significance = Significance()
     latency: Latency | None = Field(None, description="none: no Table 5 of CERBERUS")
     cascade: Cascade | None = Field(None, description="none: no Cascade Transformer, and no notebook of it")
     cosinet: Cosinet | None = Field(None, description="none: no Cosinet, and no notebook of it")
@@ -466,11 +428,6 @@ class Params(Strict):
         """The backbones by their keys in the file: "backbones.electra.large"."""
         keys = [(family, size) for family in self.backbones for size in SIZES]
         return {f"backbones.{family}.{size}": getattr(self.backbones[family], size) for family, size in keys}
-
-    @property
-    def wide(self) -> Pairs:
-        """The pair set with many candidates on which the cascade is trained first, and where pruning matters."""
-        return (self.cascade and self.cascade.transfer) or self.data.transfer
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -494,7 +451,8 @@ class Params(Strict):
     @model_validator(mode="after")
     def _sections_fit(self) -> Self:
         if self.cascade:
-            if self.wide is None or not (self.wide.dev and self.wide.test):
+            wide = self.cascade.transfer or self.data.transfer
+            if wide is None or not (wide.dev and wide.test):
                 raise ValueError("cascade.transfer: expected train, dev and test")
             depth = getattr(self.backbones[self.cascade.family], self.cascade.size).depth
             if depth is not None and self.cascade.exits[-1] > depth:
@@ -516,12 +474,11 @@ class Params(Strict):
                     Training.model_validate(merged)
                 except ValidationError as error:
                     raise ValueError(f"{key}.{changes}: with fit.{step}: {problems(error)}") from None
-            longest = positions(backbone.config) if backbone.config else None
-            if longest is not None and self.data.max_length > longest:
-                raise ValueError(
-                    f"data.max_length: expected at most {longest} tokens, which {key} has positions for "
-                    f"(max_position_embeddings), got {self.data.max_length}"
-                )
+            if backbone.config:
+                longest = Configuration.model_validate(backbone.config).positions
+                if self.data.max_length > longest:
+                    expected = f"at most {longest} tokens, which {key} has positions for"
+                    raise ValueError(f"data.max_length: expected {expected}, got {self.data.max_length}")
         return self
 
     @model_validator(mode="after")
@@ -529,7 +486,6 @@ class Params(Strict):
         if self.data.allow_shared_questions:
             return self
         sets = {"data.target": self.data.target, "data.transfer": self.data.transfer}
-        sets |= {f"{key}.transfer": backbone.transfer for key, backbone in self.encoders.items()}
         if self.cascade:
             sets["cascade.transfer"] = self.cascade.transfer
             sets |= {f"cascade.targets.{name}": pairs for name, pairs in self.cascade.targets.items()}
@@ -568,12 +524,10 @@ def read(path: Path) -> dict[str, Any]:
     try:
         content = yaml.load(path.read_bytes(), Loader=_Loader)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{path.name}, line {mark.line + 1}" if mark else path.name
-        raise ValueError(f"{where}: expected YAML, got {error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # half a character; a date that is none
-        problem = " ".join(str(error).split())
-        raise ValueError(f"{path.name}: expected YAML in UTF-8, got {problem}") from None
+        line = error.problem_mark.line + 1
+        raise ValueError(f"{path.name}, line {line}: expected YAML, got {error.problem}") from None
+    except (yaml.YAMLError, ValueError) as error:  # half a character; a date that is none
+        raise ValueError(f"{path.name}: expected YAML in UTF-8, got {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
         came = "an empty file" if content is None else f"a {type(content).__name__}"
         raise ValueError(f"{path.name}: expected keys and values, such as title: mine, got {came}")
@@ -590,9 +544,11 @@ class _Loader(yaml.SafeLoader):
         node = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if key.value in seen:
                 raise yaml.composer.ComposerError(None, None, f"the key {key.value!r} twice", key.start_mark)
-            seen.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
+            seen.add(key.value)
         return node
 
 

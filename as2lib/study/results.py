@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean → what it is the mean of
 METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
-PUBLISHED_MEASURES = ("P@1", "MAP", "MRR", "nDCG@10")
 COLUMNS = ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
 
 
@@ -48,11 +47,9 @@ def load(
 
 def frame(tables: Mapping[str, Sequence[pandas.DataFrame]], questions: str = "answered") -> pandas.DataFrame:
     """SCORES of scored pairs that no run holds, such as rankers in a row: system → a table a seed, numbered from 0."""
-    frames = [
-        of_questions(table, questions).assign(system=system, seed=seed)
-        for system, seeds in tables.items()
-        for seed, table in enumerate(seeds)
-    ]
+    frames = []
+    for system, seeds in tables.items():
+        frames += [of_questions(table, questions).assign(system=system, seed=seed) for seed, table in enumerate(seeds)]
     return pandas.concat(frames, ignore_index=True)[COLUMNS]
 
 
@@ -78,7 +75,7 @@ def published(paper: str, name: str) -> pandas.DataFrame:
 
 def _set_and_measure(column: str) -> tuple[str, str]:
     """("WikiQA", "MAP ±") of "WikiQA MAP ±"; ("parameters_M", "") of what is no measure on a set."""
-    for measure in PUBLISHED_MEASURES:
+    for measure in MEASURES:
         for suffix in ("", " ±"):
             if column.endswith(f" {measure}{suffix}"):
                 return column.removesuffix(f" {measure}{suffix}"), measure + suffix
@@ -184,7 +181,9 @@ def pooled(
 
     tests = []
     for a, b in pairs:
-        targets = [(over_seeds(one, a, measure), over_seeds(one, b, measure)) for one in scores_by_target.values()]
+        targets = [
+            (over_seeds(scores, a, measure), over_seeds(scores, b, measure)) for scores in scores_by_target.values()
+        ]
         tests.append(significance.pooled(targets, resamples=resamples))
     return _comparisons(tests, pairs, None, measure)
 
@@ -218,6 +217,18 @@ def _comparisons(
         rows.append(row)
     index = pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"])
     return pandas.DataFrame(rows, index=index)
+
+
+def questions_needed(differences: pandas.Series, published: float) -> float:
+    """How many questions would decide a comparison: with fewer, its 95 % interval may hold zero and the published.
+
+    differences: one a question, `over_seeds(scores, a) - over_seeds(scores, b)`.  published: a − b, in their units.
+    NaN where nothing is published, or a difference of 0.  See `metrics.significance.questions_to_decide`.
+    """
+    from as2lib.metrics import significance  # and scipy with it, which naming a study's notebooks does without
+
+    undefined = pandas.isna(published) or published == 0
+    return math.nan if undefined else significance.questions_to_decide(differences.to_numpy(), published)
 
 
 def published_difference(published: pandas.DataFrame, a: str, b: str, measure: str = "MAP") -> float:

@@ -34,6 +34,12 @@ class Run:
         """The name of its system: "mhs/3h1"."""
         return self.name.rsplit("/seed-", 1)[0]
 
+    def encoders(self) -> list[str]:
+        """The names of the pretrained encoders that it starts from, or whose words it reads."""
+        vectors = self.spec.get("words", {}).get("vectors", {})
+        names = [self.spec.get("backbone", {}).get("name"), vectors.get("source") == "encoder" and vectors["name"]]
+        return [name for name in names if name]
+
     def parent_runs(self) -> list["Run"]:
         """The runs that it is made from directly, in the order of their roles."""
         return [parent for runs in self.parents.values() for parent in runs]

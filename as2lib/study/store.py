@@ -128,19 +128,19 @@ class Store:
         """The run of that name.  Raises KeyError with the nearest names."""
         if name in self.plan:
             return self.plan[name]
-        seeds = [other for other in self.plan if other.startswith(f"{name}/")]
-        near = seeds[:3] or get_close_matches(name, self.plan, n=3, cutoff=0.3)
-        hint = f"did you mean {', '.join(near)}? " if near else ""
-        raise KeyError(f"no run {name!r}; {hint}`as2 plan {self.study.study}` lists them")
+        raise KeyError(f"no run {name!r}; {self._hint(name, list(self.plan))}")
 
     def of_system(self, system: str) -> list[str]:
         """The names of a system's runs, in the plan's order (one a seed).  Raises KeyError with the nearest systems."""
         names = [name for name, run in self.plan.items() if run.system == system]
         if not names:
-            near = get_close_matches(system, dict.fromkeys(run.system for run in self.plan.values()), n=3, cutoff=0.3)
-            hint = f"did you mean {', '.join(near)}? " if near else ""
-            raise KeyError(f"no system {system!r}; {hint}`as2 plan {self.study.study}` lists the runs")
+            systems = dict.fromkeys(run.system for run in self.plan.values())
+            raise KeyError(f"no system {system!r}; {self._hint(system, list(systems))}")
         return names
+
+    def _hint(self, name: str, names: list[str]) -> str:
+        near = ", ".join(get_close_matches(name, names, n=3, cutoff=0.3))
+        return f"did you mean {near}?" if near else f"`as2 plan {self.study.study}` lists the runs"
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -189,9 +189,7 @@ class Store:
         """The identities of the data and encoders that a run names, for who has them not (`sources.json`)."""
         run = self.planned(name)
         identities = {part: self._data(part) for parts in run.data.values() for part in parts}
-        vectors = run.spec.get("words", {}).get("vectors", {})
-        encoders = [run.spec.get("backbone", {}).get("name"), vectors.get("source") == "encoder" and vectors["name"]]
-        return identities | {encoder: self._encoder(encoder) for encoder in encoders if encoder}
+        return identities | {encoder: self._encoder(encoder) for encoder in run.encoders()}
 
     def precision(self, run: Run) -> str:
         """What a run's fit computes in: float32 or bf16."""
@@ -237,25 +235,22 @@ class Store:
         model: only where its weights are here too (of an ensemble: those of its members).
         """
         run, identity = self.planned(name), self.identity(name)
-        done = self.folder(name) / "done.json"
-        if done.exists() and not (model and self._weights_missing(run)):
-            content = read_json(done)
-            files, commit = content.get("files", {}), content.get("commit")
-            return StoredRun(run, identity, content["facts"], done.parent, False, files, commit)
-        if model:
-            return None
-        return self._published_run(run, identity)
+        done = _done(self.folder(name))
+        if done and not (model and self._weights_missing(run)):
+            folder, files, commit = self.folder(name), done.get("files", {}), done.get("commit")
+            return StoredRun(run, identity, done["facts"], folder, False, files, commit)
+        return None if model else self._published_run(run, identity)
 
     def _published_run(self, run: Run, identity: str) -> StoredRun | None:
         name = self._published_names.get(identity)
         if name is None:
             return None
         entry = self.published[name]
-        folder = (self.published_folder / f"{name}.parquet").parent
-        if not all((folder / file).exists() for file in entry.get("files", {})):
+        folder = (self.published_folder / name).parent
+        if not all((folder / file).exists() for file in entry["files"]):
             return None
-        named = run if run.name == name else _renamed(run, name)  # equal content under another name
-        return StoredRun(named, identity, entry["facts"], folder, True, entry.get("files", {}), entry.get("commit"))
+        named = replace(run, name=name)  # of equal content, perhaps published under another name
+        return StoredRun(named, identity, entry["facts"], folder, True, entry["files"], entry.get("commit"))
 
     def _weights_missing(self, run: Run) -> bool:
         """Whether the weights behind a run are not all here: its own, or those of an ensemble's members."""
@@ -265,11 +260,12 @@ class Store:
 
     def teaches(self, teacher: Run, pairs: str) -> bool:
         """Whether what a teacher says of a set of pairs is at hand without its weights."""
-        if teacher.kind == "ensemble":
-            stored = self.find(teacher.name)
-            return stored is not None and all(self.teaches(member, pairs) for member in teacher.parents["members"])
         stored = self.find(teacher.name)
-        return stored is not None and stored.logits(pairs) is not None
+        if stored is None:
+            return False
+        if teacher.kind == "ensemble":
+            return all(self.teaches(member, pairs) for member in teacher.parents["members"])
+        return stored.logits(pairs) is not None
 
     def missing(self, names: list[str], model: bool = False) -> list[str]:
         """What has to be made for these scores, or models, parents first; parents only where a child needs them."""
@@ -318,8 +314,9 @@ class Store:
         path = self.published_folder / "index.json"
         index = read_json(path) if path.exists() else {}
         for name, entry in index.items():
-            if not (isinstance(entry, dict) and {"identity", "facts"} <= set(entry)):
-                raise ValueError(f"{shown(path)}: expected identity and facts of {name}, got {entry!r:.60}; restore it")
+            if not (isinstance(entry, dict) and {"identity", "facts", "files"} <= set(entry)):
+                expected = f"identity, facts and files of {name}"
+                raise ValueError(f"{shown(path)}: expected {expected}, got {entry!r:.60}; restore it")
         return index
 
     @cached_property
@@ -332,11 +329,6 @@ class Store:
         path = self.published_folder / "sources.json"
         return read_json(path) if path.exists() else {}
 
-    def forget(self) -> None:
-        """Read anew what is published."""
-        for name in ("published", "_published_names", "published_sources"):
-            self.__dict__.pop(name, None)
-
     # ------------------------------------------------------------ whether all is as it was written
 
     def check(self) -> list[str]:
@@ -344,15 +336,19 @@ class Store:
         lines = []
         for name in self.plan:
             folder = self.folder(name)
-            if (folder / "done.json").exists():
-                lines += _changed(folder, read_json(folder / "done.json").get("files", {}))
+            lines += _changed(folder, (_done(folder) or {}).get("files", {}))
         for name, entry in self.published.items():
-            lines += _changed((self.published_folder / f"{name}.parquet").parent, entry.get("files", {}))
+            lines += _changed((self.published_folder / name).parent, entry["files"])
         return list(dict.fromkeys(lines))
 
 
-def _renamed(run: Run, name: str) -> Run:
-    return replace(run, name=name)
+def _done(folder: Path) -> dict[str, Any] | None:
+    """What a run's done.json says; None where it is missing, cut off or of another library: the run is not made."""
+    try:
+        content = read_json(folder / "done.json")
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content.get("facts"), dict) else None
 
 
 def _changed(folder: Path, files: dict[str, str]) -> list[str]:

@@ -116,10 +116,6 @@ class Study(params.Params):
         keys = [key for key in {**before, **now} if before.get(key) != now.get(key)]
         return {key: (before.get(key), now.get(key)) for key in keys}
 
-    def label(self, family: str, size: str) -> str:
-        """What tables call a model, such as "ELECTRA base (4 layers of 48)"."""
-        return f"{self.backbones[family].name} {size} ({getattr(self.backbones[family], size).label})"
-
     @cached_property
     def systems(self) -> dict[str, System]:
         """Every system of the study by the name of its runs, in the order of the papers' tables."""
@@ -158,13 +154,7 @@ class Study(params.Params):
 
     def runs(self, system: str) -> "list[StoredRun]":
         """The runs of a system, one a seed; those that are missing are made first."""
-        names = self.store.of_system(system)
-        missing = [name for name in names if self.store.find(name) is None]
-        if missing:
-            from as2lib.study.make import make_all
-
-            make_all(self, missing)
-        return [self.store.find(name) for name in names]
+        return [self.run(name) for name in self.store.of_system(system)]
 
     def ranker(self, name: str, alpha: Any = None, precision: str = "float32") -> "Ranker":
         """A ranker with the model of a run, or of an ensemble's members; made first where it is missing.

@@ -318,14 +318,14 @@ def test_no_verdict_without_an_interval_and_a_published_difference(wrong):
 
 
 def test_so_many_questions_make_the_interval_narrower_than_the_published_difference():
-    a, b = np.random.default_rng(8).normal(0, 0.3, 200), np.zeros(200)
-    n = questions_to_decide(a, b, published=0.03)
-    error = np.std(a, ddof=1) / np.sqrt([n - 1, n])
+    differences = np.random.default_rng(8).normal(0, 0.3, 200)
+    n = questions_to_decide(differences, published=0.03)
+    error = np.std(differences, ddof=1) / np.sqrt([n - 1, n])
     widths = 2 * stats.norm.ppf(0.975) * error
     assert widths[1] < 0.03 <= widths[0]
-    assert questions_to_decide(a, b, -0.03) == n
-    assert questions_to_decide(a, b, 0.06) == pytest.approx(n / 4, abs=1)
-    assert questions_to_decide(b, b, 0.01) == 2
+    assert questions_to_decide(differences, -0.03) == n
+    assert questions_to_decide(differences, 0.06) == pytest.approx(n / 4, abs=1)
+    assert questions_to_decide(np.zeros(9), 0.01) == 2
     for published in (0, np.nan):
         with pytest.raises(ValueError, match="expected published, not 0"):
-            questions_to_decide(a, b, published)
+            questions_to_decide(differences, published)

@@ -193,7 +193,6 @@ def test_a_student_is_the_same_from_its_teachers_published_logits_without_their_
     publish(fitted, [name for name in fitted.plan if not name.startswith(("kd/", "cosinet/", "shuffled/"))])
     root = tmp_path / "root"
     shutil.copytree(os.environ["AS2_ROOT"], root)
-    shutil.copytree(os.environ["AS2_ROOT"], root, dirs_exist_ok=True)
     text = (root / "params" / "tiny.yaml").read_text().replace(os.environ["AS2_ROOT"], str(root))
     (root / "params" / "tiny.yaml").write_text(text)
     for run in ("teacher/electra/seed-0", "teacher/listwise/seed-0", "ensemble/teachers/seed-0", "kd/electra/seed-0"):

@@ -165,11 +165,10 @@ def test_a_notebook_s_job_trains_nothing_and_one_that_fails_fails_the_study_and_
 # ---------------------------------------------------------------- what decides a page
 
 
-def test_what_a_notebook_imports_is_found_directly_and_through_others(tmp_path):
-    path = write_notebook(tmp_path, "01_data", ["from as2lib.study import results\nimport as2lib.metrics.cost as cost"])
-    names = {file.name for file in graph.modules(path)}
-    assert {"results.py", "cost.py", "significance.py", "pages.py", "table2.csv"} <= names
-    assert not {"make.py", "fitting.py", "cli.py"} & names
+def test_pages_are_made_with_the_library_but_for_what_makes_runs():
+    files = graph.library()
+    assert {"study/results.py", "papers/cerberus/published/table2.csv", "models/mhs.py"} <= set(files)
+    assert not [name for name in files if name.startswith("fit/") or name in ("cli.py", "study/make.py")]
 
 
 def test_a_notebook_s_marker_changes_with_what_decides_its_page(root, monkeypatch):
@@ -186,6 +185,8 @@ def test_a_notebook_s_marker_changes_with_what_decides_its_page(root, monkeypatc
     markers.append(marker())
     (root / "reports").mkdir()
     (root / "reports" / "bench.json").write_text("{}")
+    markers.append(marker())
+    monkeypatch.setattr(graph, "library", lambda: {"study/results.py": "changed"})
     markers.append(marker())
     (root / "dev.tsv").write_text((root / "dev.tsv").read_text().replace("river", "lake"))
     markers.append(marker(Study.load("tiny")))

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
+from as2lib.paths import file_sha256
 from as2lib.study import Study, make
 from as2lib.study.make import make_all, publish
-from as2lib.study.store import file_sha256
 
 EVERYTHING = ["kd/electra/seed-0", "ensemble/tuned/seed-0"]
 
@@ -19,6 +19,15 @@ def test_what_is_made_is_not_made_again_and_parents_come_first(root, fits):
         "kd/electra/seed-0",
     ]
     assert make_all(Study.load("tiny"), ["kd/electra/seed-0"]) == []
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"identity": "of an older library", "dev_MAP": 0.5}'])
+def test_a_run_whose_done_json_says_no_facts_is_not_made(root, fits, content):
+    study = Study.load("tiny")
+    make_all(study, ["lexical/word_overlap"])
+    (study.store.folder("lexical/word_overlap") / "done.json").write_text(content)
+    assert Study.load("tiny").store.missing(["lexical/word_overlap"]) == ["lexical/word_overlap"]
+    assert make_all(Study.load("tiny"), ["lexical/word_overlap"]) == ["lexical/word_overlap"]
 
 
 def test_a_changed_budget_makes_what_depends_on_it_again_and_nothing_else(root, fits):
@@ -203,11 +212,11 @@ def test_a_teacher_whose_logits_are_published_teaches_without_its_weights(root, 
 def test_check_names_files_that_are_not_as_they_were_written(root, fits):
     study = Study.load("tiny")
     make_all(study, ["kd/electra/seed-0"])
-    assert make.check(study) == []
+    assert study.store.check() == []
     folder = study.store.folder("kd/electra/seed-0")
     (folder / "log.jsonl").write_text("{}")
     (folder / "model" / "model.safetensors").unlink()
-    lines = make.check(study)
+    lines = study.store.check()
     assert [line.partition(": ")[2] for line in lines] == ["not as it was written", "missing"]
 
 

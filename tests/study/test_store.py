@@ -109,7 +109,7 @@ def test_an_unknown_run_or_system_names_the_nearest(root):
     study = Study.load("tiny")
     with pytest.raises(KeyError, match="no run 'kd/elektra/seed-0'; did you mean kd/electra/seed-0"):
         study.run("kd/elektra/seed-0")
-    with pytest.raises(KeyError, match="no run 'kd/electra'; did you mean kd/electra/seed-0, kd/electra/seed-1"):
+    with pytest.raises(KeyError, match="no run 'kd/electra'; did you mean kd/electra/seed-"):
         study.run("kd/electra")
     with pytest.raises(KeyError, match="no system 'kd/elektra'; did you mean kd/electra"):
         study.runs("kd/elektra")

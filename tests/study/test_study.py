@@ -30,7 +30,6 @@ def test_a_study_s_fields_are_the_keys_of_its_file(root):
         ("grid_seeds", [7], "grid_seeds: expected some of seeds"),
         ("distillation", {"alpha": 2, "tau": 3}, "distillation.alpha: "),
         ("precision", "fp8", "precision: "),
-        ("kernels", False, "kernels: unknown key"),
     ],
 )
 def test_a_wrong_key_or_value_is_named_in_one_line(root, key, content, message):
@@ -38,15 +37,6 @@ def test_a_wrong_key_or_value_is_named_in_one_line(root, key, content, message):
     with pytest.raises(ValueError, match=f"^tiny.yaml: {message}") as error:
         Study.load("tiny")
     assert "\n" not in str(error.value)
-
-
-def test_a_backbone_s_objective_is_pointwise_and_may_be_another(root):
-    study = Study.load("tiny")
-    assert study.backbones["electra"].large.objective == "pointwise"
-    other = Study.load("tiny", {"backbones.electra.large.objective": "listwise"})
-    assert other.backbones["electra"].large.objective == "listwise"
-    with pytest.raises(ValueError, match=r"backbones.electra.large.objective: "):
-        Study.load("tiny", {"backbones.electra.large.objective": "listwize"})
 
 
 def test_1e_3_is_a_number_a_key_comes_once_and_a_tag_is_refused(root):

@@ -335,7 +335,6 @@ def questions_needed(scores: pandas.DataFrame, tests: pandas.DataFrame) -> panda
     """
     needed = {}
     for (a, b), published in tests["published"].items():
-        values = results.over_seeds(scores, a), results.over_seeds(scores, b)
-        known = not pandas.isna(published) and published != 0
-        needed[a, b] = significance.questions_to_decide(*values, published / 100) if known else numpy.nan
+        differences = 100 * (results.over_seeds(scores, a) - results.over_seeds(scores, b))
+        needed[a, b] = results.questions_needed(differences, published)
     return pandas.Series(needed, dtype="Float64").astype("Int64")

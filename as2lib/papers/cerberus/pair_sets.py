@@ -249,8 +249,7 @@ def _published(title: str, split: str) -> dict[str, dict[str, float | str]]:
 
 def described(study: "Study") -> list[str]:
     """The known sources that a study learns from, is tested on, or describes beside (`data.describe`)."""
-    transfers = [backbone.transfer for backbone in study.encoders.values()]
-    used = [study.data.target, *filter(None, [study.data.transfer, *transfers])]
+    used = [study.data.target, *filter(None, [study.data.transfer])]
     known = [set_of(part) for pairs in used for split in sets.SPLITS for part in getattr(pairs, split)]
     return list(dict.fromkeys([*(name for name in known if name in PAPERS), *study.data.describe]))
 
