@@ -18,7 +18,7 @@ from as2lib.papers.building import best_trivial
 from as2lib.papers.cascade.systems import schemes
 from as2lib.papers.costs import Work, lengths, work
 from as2lib.study import results
-from as2lib.study.run import Notebook, System
+from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -86,8 +86,13 @@ def ranked(study: "Study") -> dict[str, System]:
     """The systems that rank the target's test set, in the order in which its candidates come; those that are run."""
     test = tuple(study.data.target.test)
     runs = {name: system.make(system.seeds[0]) for name, system in study.systems.items() if system.seeds}
-    on_target = [name for name, run in runs.items() if run.kind != "shuffled" and run.data.get("test") == test]
+    on_target = [name for name, run in runs.items() if run.data.get("test") == test and not is_control(run)]
     return {name: study.systems[name] for name in on_target}
+
+
+def is_control(run: Run) -> bool:
+    """Whether a run is a control of the order: over lists in a random order, or told a candidate's place."""
+    return run.kind in ("shuffled", "placed") or "shuffle" in run.spec
 
 
 def kind(system: System, run) -> str:

@@ -253,6 +253,26 @@ def _ensemble(job: Job) -> dict[str, Any]:
     return facts
 
 
+def _placed(job: Job) -> dict[str, Any]:
+    """A run's score and the candidate's place in the original order, combined by a logistic regression.
+
+    It is fitted on the questions of dev that have a correct candidate, which are those that are ranked.
+    """
+    from scipy.special import expit
+
+    from as2lib.models import ensemble
+
+    [ranker] = job.parents["members"]
+    dev = ranker.scores("dev")
+    answered = dev[dev.groupby("question_id")["label"].transform("max") == 1]
+    fitted = ensemble.fit_logistic(ensemble.odds_and_place(answered["score"], answered["position"]), answered["label"])
+    for split in job.run.data:
+        table = ranker.scores(split)[["question_id", "position", "label", "score"]]
+        odds = ensemble.weigh(fitted, ensemble.odds_and_place(table["score"], table["position"]))
+        write_parquet(job.folder / "scores" / f"{split}.parquet", table.assign(score=expit(odds)))
+    return {"parameters": ranker.facts["parameters"], **fitted}
+
+
 def _select(job: Job) -> dict[str, Any]:
     """The point of a grid whose fit is best on dev; among equals the first."""
     on_dev = [member.facts["dev_MAP"] for member in job.parents["members"]]
@@ -274,7 +294,14 @@ def _shuffled(job: Job) -> dict[str, Any]:
     return score_shuffled(job)
 
 
-MAKERS = {"lexical": _lexical, "ensemble": _ensemble, "select": _select, "fit": _fit, "shuffled": _shuffled}
+MAKERS = {
+    "lexical": _lexical,
+    "ensemble": _ensemble,
+    "placed": _placed,
+    "select": _select,
+    "fit": _fit,
+    "shuffled": _shuffled,
+}
 
 
 # ---------------------------------------------------------------- publishing
