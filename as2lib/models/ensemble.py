@@ -73,16 +73,6 @@ def fit_logistic(scores: Sequence[Sequence[float]], label: Sequence[int]) -> dic
     return {"weights": regression.coef_[0].tolist(), "intercept": float(regression.intercept_[0])}
 
 
-def odds_and_place(score: Sequence[float], position: Sequence[int]) -> list[numpy.ndarray]:
-    """The two columns, (m,) float64 each, of a regression on a score and the candidate's place in the original order.
-
-    score: (m,) P(correct) → its log odds.  position: (m,), from 0 → log(1 + position).
-    """
-    almost = 2.0**-53  # the nearest that a float64 below 1 gets to it
-    probability = numpy.asarray(score, dtype=numpy.float64).clip(almost, 1 - almost)
-    return [numpy.log(probability) - numpy.log1p(-probability), numpy.log1p(numpy.asarray(position, numpy.float64))]
-
-
 def weigh(fitted: Mapping[str, Any], scores: Sequence[Sequence[float]]) -> numpy.ndarray:
     """The log odds (m,) that a fitted logistic regression gives; their logistic function is the ensemble's score.
 

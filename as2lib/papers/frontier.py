@@ -16,9 +16,10 @@ import pandas
 from as2lib.metrics.pruning import dropped
 from as2lib.papers.building import best_trivial
 from as2lib.papers.cascade.systems import schemes
+from as2lib.papers.cosinet import systems as cosinet
 from as2lib.papers.costs import Work, lengths, work
 from as2lib.study import results
-from as2lib.study.run import Notebook, Run, System
+from as2lib.study.run import Notebook, System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -73,7 +74,7 @@ class Pipeline:
 
 
 def notebooks(study: "Study") -> list[Notebook]:
-    systems = tuple(ranked(study).values())
+    systems = (*ranked(study).values(), *controls(study))
     return [Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", systems)]
 
 
@@ -86,13 +87,19 @@ def ranked(study: "Study") -> dict[str, System]:
     """The systems that rank the target's test set, in the order in which its candidates come; those that are run."""
     test = tuple(study.data.target.test)
     runs = {name: system.make(system.seeds[0]) for name, system in study.systems.items() if system.seeds}
-    on_target = [name for name, run in runs.items() if run.data.get("test") == test and not is_control(run)]
-    return {name: study.systems[name] for name in on_target}
+    others = {system.run for system in controls(study)}
+    return {
+        name: study.systems[name]
+        for name, run in runs.items()
+        if run.data.get("test") == test and run.kind != "shuffled" and name not in others
+    }
 
 
-def is_control(run: Run) -> bool:
-    """Whether a run is a control of the order: over lists in a random order, or told a candidate's place."""
-    return run.kind in ("shuffled", "placed") or "shuffle" in run.spec
+def controls(study: "Study") -> list[System]:
+    """What tells the order from the model: rankers trained on random orders, and encoders that are told the place."""
+    if not study.cosinet:
+        return []
+    return [study.systems[system.run] for system in (*cosinet.orderless(study), *cosinet.placed(study))]
 
 
 def kind(system: System, run) -> str:

@@ -254,23 +254,19 @@ def _ensemble(job: Job) -> dict[str, Any]:
 
 
 def _placed(job: Job) -> dict[str, Any]:
-    """A run's score and the candidate's place in the original order, combined by a logistic regression.
-
-    It is fitted on the questions of dev that have a correct candidate, which are those that are ranked.
-    """
+    """A run's score and the candidate's place in the original order, combined by a regression on dev."""
     from scipy.special import expit
 
-    from as2lib.models import ensemble
+    from as2lib.models import place
 
     [ranker] = job.parents["members"]
     dev = ranker.scores("dev")
-    answered = dev[dev.groupby("question_id")["label"].transform("max") == 1]
-    fitted = ensemble.fit_logistic(ensemble.odds_and_place(answered["score"], answered["position"]), answered["label"])
+    weights = place.fit(dev["question_id"], dev["label"], dev["score"], dev["position"])
     for split in job.run.data:
         table = ranker.scores(split)[["question_id", "position", "label", "score"]]
-        odds = ensemble.weigh(fitted, ensemble.odds_and_place(table["score"], table["position"]))
+        odds = place.columns(table["score"], table["position"]) @ weights
         write_parquet(job.folder / "scores" / f"{split}.parquet", table.assign(score=expit(odds)))
-    return {"parameters": ranker.facts["parameters"], **fitted}
+    return {"parameters": ranker.facts["parameters"], "weights": weights}
 
 
 def _select(job: Job) -> dict[str, Any]:

@@ -181,6 +181,17 @@ def test_shuffled_lists_give_the_scores_of_a_pairwise_order_in_the_original_rows
     assert (ours["score"] != theirs["score"]).any()
 
 
+def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_original_rows(fitted):
+    birnn = fitted.plan["cosinet/birnn/seed-0"]
+    spec = birnn.spec | {"words": birnn.spec["words"] | {"rank_rnn": None, "bidirectional": False}}
+    usual = replace(birnn, name="cosinet/list/seed-0", spec=spec)
+    shuffled = replace(birnn, name="cosinet/list-shuffled/seed-0", spec=spec | {"shuffle": True})
+    fitted.add([System(run.system, run.system, "cosinet", lambda seed, run=run: run) for run in (usual, shuffled)])
+    ours, theirs = (fitted.run(run.name).scores() for run in (shuffled, usual))
+    assert fitted.store.identity(shuffled.name) != fitted.store.identity(usual.name)
+    assert ours["score"].to_numpy() == pytest.approx(theirs["score"].to_numpy(), abs=1e-4)
+
+
 def test_rows_are_shuffled_within_their_questions():
     ids = ["a", "a", "a", "b", "b", "c"]
     order = fitting.shuffled_rows(ids, 0)
