@@ -14,7 +14,7 @@ import numpy
 import pandas
 
 from as2lib.metrics.pruning import dropped
-from as2lib.papers.building import best_trivial
+from as2lib.papers.building import baseline
 from as2lib.papers.cascade.systems import schemes
 from as2lib.papers.cosinet import systems as cosinet
 from as2lib.papers.costs import Work, lengths, work
@@ -76,11 +76,6 @@ class Pipeline:
 def notebooks(study: "Study") -> list[Notebook]:
     systems = (*ranked(study).values(), *controls(study))
     return [Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", systems)]
-
-
-def baseline(study: "Study") -> str:
-    """The system that learns nothing: CERBERUS's trivial baseline."""
-    return f"lexical/{best_trivial(study.data.target)}"
 
 
 def ranked(study: "Study") -> dict[str, System]:
@@ -145,11 +140,12 @@ def alone(study: "Study", names: Sequence[str]) -> dict[str, float]:
 
 def once(study: "Study", lines: Sequence[Pipeline]) -> list[Pipeline]:
     """One for those of the same runs, the first."""
-    kept: dict[tuple, Pipeline] = {}
+    first: dict[str, Pipeline] = {}
     for line in lines:
-        runs = [[study.store.identity(run) for run in study.systems[s.system].runs()] for s in line.stages]
-        kept.setdefault((str(runs), *(s.column for s in line.stages), line.limits), line)
-    return list(kept.values())
+        runs = [[study.store.identity(run) for run in study.systems[stage.system].runs()] for stage in line.stages]
+        columns = [stage.column for stage in line.stages]
+        first.setdefault(str((runs, columns, line.limits)), line)
+    return list(first.values())
 
 
 def cascades(study: "Study", alone: dict[str, Stage]) -> Iterator[Pipeline]:

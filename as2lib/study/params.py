@@ -356,7 +356,7 @@ class Encoder(Strict):
     def backbone(self, study: "Params") -> Backbone:
         """What it starts from, where it does not continue from a transfer step."""
         if self.of is None:
-            backbone = Backbone(name=self.name, label="")
+            backbone = Backbone(name=self.name, label=self.name.rsplit("/", 1)[-1])
         else:
             family, size = self.of.split("-")
             backbone = getattr(study.backbones[family], size)

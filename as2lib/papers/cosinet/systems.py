@@ -25,10 +25,7 @@ SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca
 ORDERLESS = ("cosinet/birnn", "ca/birnn")
 PLACED = {"base/electra": "untaught base", "mhs/3h1": "MHS", "teacher/electra": "best teacher"}
 FIRST, SECOND = "cosinet/birnn", "mhs/3h1"  # a cheap ranker before an expensive one
-FINE_TUNED = (
-    "base/electra",
-    "direct/electra-base",
-)  # the encoder with a transfer step, and without, as the paper's BERT
+FINE_TUNED = ("base/electra", "direct/electra-base")  # the encoder after a transfer step, and without, as its BERT
 # A model, and the same without a piece: the list-wise loss, relatedness, the rank RNN, its direction, gate and encoder.
 PIECES = [
     ("cosinet/list", "cosinet/point"),
@@ -73,13 +70,17 @@ def table4(study: "Study") -> list[System]:
 def unrelated(study: "Study") -> list[System]:
     """Cosinet without its relatedness features, one seed each."""
     labels = {system.run: system.label for system in table4(study)}
-    found = []
-    for run in UNRELATED:
-        encoder, shape = run.split("/")
-        make = partial(fit, study, encoder, shape, related=False)
-        label = f"{labels[run]}, no relatedness"
-        found.append(System(f"{run}-unrelated", label, encoder, make, tuple(study.grid_seeds)))
-    return found
+    return [
+        System(
+            f"{run}-unrelated",
+            f"{labels[run]}, no relatedness",
+            encoder,
+            partial(fit, study, encoder, shape, related=False),
+            tuple(study.grid_seeds),
+        )
+        for run in UNRELATED
+        for encoder, shape in [run.split("/")]
+    ]
 
 
 def shuffled(study: "Study") -> list[System]:
@@ -89,11 +90,12 @@ def shuffled(study: "Study") -> list[System]:
         System(
             f"shuffled/{run}",
             f"{labels[run]}, random order",
-            run.split("/")[0],
-            partial(over_shuffled, study, run),
-            seeds_of(study, run.split("/")[0]),
+            encoder,
+            partial(over_shuffled, study, encoder, shape),
+            seeds_of(study, encoder),
         )
         for run in SHUFFLED
+        for encoder, shape in [run.split("/")]
     ]
 
 
@@ -159,8 +161,7 @@ def fit(study: "Study", encoder: str, shape: str, seed: int, related: bool = Tru
     return Run(name, "fit", spec, data, seed, encoder, precision=settings.precision)
 
 
-def over_shuffled(study: "Study", run: str, seed: int) -> Run:
-    encoder, shape = run.split("/")
+def over_shuffled(study: "Study", encoder: str, shape: str, seed: int) -> Run:
     model = fit(study, encoder, shape, seed)
     data = {"test": tuple(study.data.target.test)}
     return Run(f"shuffled/{model.name}", "shuffled", {}, data, seed, model.group, {"model": (model,)})
