@@ -14,11 +14,12 @@ import numpy
 import pandas
 
 from as2lib.metrics.pruning import dropped
-from as2lib.papers.building import best_trivial
+from as2lib.papers.building import baseline
 from as2lib.papers.cascade.systems import schemes
+from as2lib.papers.cosinet import systems as cosinet
 from as2lib.papers.costs import Work, lengths, work
 from as2lib.study import results
-from as2lib.study.run import Notebook, System
+from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -73,25 +74,31 @@ class Pipeline:
 
 
 def notebooks(study: "Study") -> list[Notebook]:
-    systems = tuple(ranked(study).values())
+    systems = (*ranked(study).values(), *controls(study))
     return [Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", systems)]
-
-
-def baseline(study: "Study") -> str:
-    """The system that learns nothing: CERBERUS's trivial baseline."""
-    return f"lexical/{best_trivial(study.data.target)}"
 
 
 def ranked(study: "Study") -> dict[str, System]:
     """The systems that rank the target's test set, in the order in which its candidates come; those that are run."""
     test = tuple(study.data.target.test)
     runs = {name: system.make(system.seeds[0]) for name, system in study.systems.items() if system.seeds}
-    on_target = [name for name, run in runs.items() if run.kind != "shuffled" and run.data.get("test") == test]
-    return {name: study.systems[name] for name in on_target}
+    others = {system.run for system in controls(study)}
+    return {
+        name: study.systems[name]
+        for name, run in runs.items()
+        if run.data.get("test") == test and run.kind != "shuffled" and name not in others
+    }
 
 
-def kind(system: System, run) -> str:
-    """Of `KINDS`, by what a system's runs are."""
+def controls(study: "Study") -> list[System]:
+    """What tells the order from the model: rankers trained on random orders, and encoders that are told the place."""
+    if not study.cosinet:
+        return []
+    return [study.systems[system.run] for system in (*cosinet.orderless(study), *cosinet.placed(study))]
+
+
+def kind(run: Run) -> str:
+    """Of `KINDS`: what a system is, by one of its runs."""
     if run.kind == "lexical":
         return TRIVIAL
     if run.kind == "ensemble":
@@ -107,18 +114,18 @@ def pipelines(study: "Study") -> list[Pipeline]:
     """Every system of the papers on the target set, then combinations of them; one fit of several names once."""
     known, words = ranked(study), lengths(study)
     runs = {name: system.make(system.seeds[0]) for name, system in known.items()}
-    alone = {name: Stage(name, work(study, run, words)) for name, run in runs.items()}
-    kinds = {name: kind(system, runs[name]) for name, system in known.items()}
+    stages = {name: Stage(name, work(study, run, words)) for name, run in runs.items()}
+    kinds = {name: kind(run) for name, run in runs.items()}
     lines = [
-        Pipeline(known[name].label, kinds[name], (stage,)) for name, stage in alone.items() if kinds[name] != CASCADE
+        Pipeline(known[name].label, kinds[name], (stage,)) for name, stage in stages.items() if kinds[name] != CASCADE
     ]
     if study.cascade:
-        lines += cascades(study, alone)
-        lines += before_heads(study, alone, known[HEADS].label)
-    lines += in_a_row(study, alone, known)
+        lines += cascades(study, stages)
+        lines += before_heads(study, stages, known[HEADS].label)
+    lines += in_a_row(study, stages, known)
     for name, run in runs.items():
         if run.spec.get("mhs", {}).get("heads", 1) > 2:
-            stage = Stage(name, alone[name].work, VOTES)
+            stage = Stage(name, stages[name].work, VOTES)
             lines.append(Pipeline(f"{known[name].label}, heads vote", VOTE, (stage,), beside=known[name].label))
     return once(study, lines)
 
@@ -133,21 +140,22 @@ def alone(study: "Study", names: Sequence[str]) -> dict[str, float]:
 
 def once(study: "Study", lines: Sequence[Pipeline]) -> list[Pipeline]:
     """One for those of the same runs, the first."""
-    kept: dict[tuple, Pipeline] = {}
+    first: dict[str, Pipeline] = {}
     for line in lines:
-        runs = [[study.store.identity(run) for run in study.systems[s.system].runs()] for s in line.stages]
-        kept.setdefault((str(runs), *(s.column for s in line.stages), line.limits), line)
-    return list(kept.values())
+        runs = [[study.store.identity(run) for run in study.systems[stage.system].runs()] for stage in line.stages]
+        columns = [stage.column for stage in line.stages]
+        first.setdefault(str((runs, columns, line.limits)), line)
+    return list(first.values())
 
 
-def cascades(study: "Study", alone: dict[str, Stage]) -> Iterator[Pipeline]:
+def cascades(study: "Study", single: dict[str, Stage]) -> Iterator[Pipeline]:
     """The Cascade Transformer's exits and drop ratios, and independent models in sequence."""
-    exits, whole = study.cascade.exits, alone["cascade/target"]
+    exits, whole = study.cascade.exits, single["cascade/target"]
     for scheme in schemes(study):
         if scheme.method == "MT":  # a system of its own
             continue
         if scheme.method == "SR":
-            stages = tuple(alone[f"monolith/{layers}/target"] for layers in exits)
+            stages = tuple(single[f"monolith/{layers}/target"] for layers in exits)
         elif scheme.alpha:
             stages = stages_of_exits(whole, exits)
         else:
@@ -163,23 +171,23 @@ def stages_of_exits(whole: Stage, exits: Sequence[int]) -> tuple[Stage, ...]:
     return tuple(Stage(whole.system, Work(layer * (end - start)), f"exit_{end}") for start, end in pairs)
 
 
-def before_heads(study: "Study", alone: dict[str, Stage], beside: str) -> Iterator[Pipeline]:
+def before_heads(study: "Study", single: dict[str, Stage], beside: str) -> Iterator[Pipeline]:
     """A cascade's early exits drop candidates, and the multiple-heads student, a model of its own, scores the rest."""
     exits = study.cascade.exits
-    shared = stages_of_exits(alone["cascade/target"], exits)
+    shared = stages_of_exits(single["cascade/target"], exits)
     for early, alpha in product(range(1, len(exits)), study.cascade.alphas):
         label = f"cascade to layer {exits[early - 1]}, {alpha:.0%} dropped, then MHS"
-        yield Pipeline(label, LAST, (*shared[:early], alone[HEADS]), (alpha,) * early, beside)
+        yield Pipeline(label, LAST, (*shared[:early], single[HEADS]), (alpha,) * early, beside)
 
 
-def in_a_row(study: "Study", alone: dict[str, Stage], known: dict[str, System]) -> Iterator[Pipeline]:
+def in_a_row(study: "Study", single: dict[str, Stage], known: dict[str, System]) -> Iterator[Pipeline]:
     """A cheap ranker leaves its best candidates to a dear one."""
-    firsts, lasts = ({name: system for name, system in names.items() if system in alone} for names in (FIRSTS, LASTS))
+    firsts, lasts = ({name: system for name, system in names.items() if system in single} for names in (FIRSTS, LASTS))
     longest = study.run(baseline(study)).scores().groupby("question_id").size().max()
     keeps = [keep for keep in KEEPS if keep < longest]
     for (first, a), (last, b), keep in product(firsts.items(), lasts.items(), keeps):
         label = f"{first} keeps {keep}, then {last}"
-        yield Pipeline(label, TWO, (alone[a], alone[b]), (keep,), known[b].label)
+        yield Pipeline(label, TWO, (single[a], single[b]), (keep,), known[b].label)
 
 
 def table(study: "Study", lines: Sequence[Pipeline], resamples: int = 2000) -> pandas.DataFrame:

@@ -48,7 +48,7 @@ def table() -> pandas.DataFrame:
     columns = names.join(pandas.DataFrame(rows.values())).rename(columns=NAMES)
     columns[["MAP", SAME]] *= 100
     models = columns.set_index("system")[COLUMNS].groupby(level=0, sort=False)
-    return pandas.concat([own.sort_values(RATE, ascending=False, kind="stable") for _, own in models])
+    return pandas.concat([model.sort_values(RATE, ascending=False, kind="stable") for _, model in models])
 
 
 def fastest(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -57,8 +57,8 @@ def fastest(rows: pandas.DataFrame) -> pandas.DataFrame:
     lost: points of MAP below torch; times: its pairs a second over torch's.
     """
     ours, best = rows[~rows.index.str.startswith("sentence-transformers")], {}
-    for system, own in ours.groupby(level=0, sort=False):
-        plain = own.query("backend == 'torch' and precision == 'float32'").iloc[0]
-        row = own[plain["MAP"] - own["MAP"] <= LOSS].sort_values(RATE).iloc[-1]
+    for system, forms in ours.groupby(level=0, sort=False):
+        plain = forms.query("backend == 'torch' and precision == 'float32'").iloc[0]
+        row = forms[plain["MAP"] - forms["MAP"] <= LOSS].sort_values(RATE).iloc[-1]
         best[system] = {**row, "lost": plain["MAP"] - row["MAP"], "times": row[RATE] / plain[RATE]}
     return pandas.DataFrame.from_dict(best, orient="index").rename_axis("system")

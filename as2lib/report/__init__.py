@@ -11,12 +11,3 @@ def begin(study: Any, notebook: str) -> "Report":
     from as2lib.report.output import Report
 
     return Report(study, notebook)
-
-
-def __getattr__(name: str) -> Any:
-    """`figures` is imported when asked for: a study's graph and its check draw nothing."""
-    if name == "figures":
-        from importlib import import_module
-
-        return import_module("as2lib.report.figures")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

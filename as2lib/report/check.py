@@ -30,13 +30,13 @@ def measured(study: "Study") -> dict[str, dict[str, Any]]:
 
 def flat(numbers: dict[str, Any]) -> dict[str, Any]:
     """ "mhs/3h1" → {"MAP": …} as "mhs/3h1 MAP" → …"""
-    pairs = {}
+    result = {}
     for name, value in numbers.items():
-        columns = (
-            {f"{name} {column}": one for column, one in value.items()} if isinstance(value, dict) else {name: value}
-        )
-        pairs |= columns
-    return pairs
+        if isinstance(value, dict):
+            result |= {f"{name} {column}": item for column, item in value.items()}
+        else:
+            result[name] = value
+    return result
 
 
 def expected_file(study: "Study") -> Path:

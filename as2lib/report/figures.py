@@ -31,32 +31,25 @@ COLOURS = 256  # of a PNG file
 AROUND = [(x, y) for y in (0, 0.8, -0.8) for x in (1, -1, 0) if x or y]  # where a label stands, seen from its point
 ALIGNED = {1: "left", -1: "right", 0: "center"}
 Level = tuple[str, float]  # a line's name, and where it stands
-NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # said of itself by a file: nothing
+NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # of an SVG file
 
 
-def dots(
-    table: pandas.DataFrame, value: str, group: str, title: str, axis: str, baseline: Level, hollow: str | None = None
-) -> Figure:
+def dots(table: pandas.DataFrame, value: str, group: str, title: str, axis: str, baseline: Level) -> Figure:
     """One row a system: its mean and its spread over seeds, marked by `group`, with a trivial baseline as a line.
 
-    value: a column, its spreads in the one named with " ±".  hollow: a further one, drawn with hollow marks, or None.
+    value: a column, its spreads in the one named with " ±".
     """
     figure, axes = _rows(table.index)
-    kinds = {kind: _style(place) for place, kind in enumerate(dict.fromkeys(table[group]))}
-    looks, further = {value: {}}, {}
-    if hollow:
-        looks[hollow] = {"markerfacecolor": "white"}
-        further[hollow] = {"marker": "o", "color": LINE, **looks[hollow]}
-    for column, look in looks.items():
-        rows = zip(table[group], table[column], table[f"{column} ±"], strict=True)
-        for height, (kind, mean, error) in enumerate(rows):
-            style = {"capsize": 3, "markersize": 7, "linestyle": "", **kinds[kind], **look}
-            axes.errorbar(mean, height, xerr=error if error > 0 else None, **style)
+    styles = {name: _style(place) for place, name in enumerate(dict.fromkeys(table[group]))}
+    rows = zip(table[group], table[value], table[f"{value} ±"], strict=True)
+    for height, (name, mean, spread) in enumerate(rows):
+        error = spread if spread > 0 else None
+        axes.errorbar(mean, height, xerr=error, capsize=3, markersize=7, linestyle="", **styles[name])
     ends = [*axes.dataLim.intervalx, baseline[1]]
     room = 0.06 * (max(ends) - min(ends)) or 1  # so that nothing lies on the frame
     axes.set_xlim(min(ends) - room, max(ends) + room)
     axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4)
-    handles = [pyplot.Line2D([], [], linestyle="", label=name, **style) for name, style in (kinds | further).items()]
+    handles = [pyplot.Line2D([], [], linestyle="", label=name, **style) for name, style in styles.items()]
     handles.append(pyplot.Line2D([], [], linestyle="--", color=MUTED, label=baseline[0]))
     return _finished(figure, axes, title, axis, handles=handles)
 
@@ -77,25 +70,21 @@ def forest(table: pandas.DataFrame, title: str, axis: str, mark: str | None = No
     return _finished(figure, axes, title, axis)
 
 
-def lines(
-    table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str, levels: dict[str, float] | None = None
-) -> Figure:
+def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Figure:
     """Curves, a colour, a marker and a dash for each value of `hue`; where a point repeats, its mean and its range.
 
-    Ranges are bars beside each other, so that none covers another curve.  levels: name → a value drawn across.
+    Ranges are bars beside each other, so that none covers another curve.
     """
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     curves, step = dict(list(table.groupby(hue, sort=False))), numpy.ptp(table[x]) / 150
     for place, (name, points) in enumerate(curves.items()):
-        found = points.groupby(x)[y].agg(["mean", "min", "max"])
-        at = found.index + (place - (len(curves) - 1) / 2) * step
-        errors = [found["mean"] - found["min"], found["max"] - found["mean"]]
-        if not (found["max"] > found["min"]).any():
-            at, errors = found.index, None
+        values = points.groupby(x)[y].agg(["mean", "min", "max"])
+        at, errors = values.index, None
+        if (values["max"] > values["min"]).any():
+            at = values.index + (place - (len(curves) - 1) / 2) * step
+            errors = [values["mean"] - values["min"], values["max"] - values["mean"]]
         style = _style(place) | {"linestyle": DASHES[place % len(DASHES)], "label": name}
-        axes.errorbar(at, found["mean"], yerr=errors, capsize=2, elinewidth=1, markersize=5, **style)
-    for dash, (name, level) in zip(DASHES[1:], (levels or {}).items(), strict=False):
-        axes.axhline(level, color=MUTED, linestyle=dash, linewidth=1.4, label=name)
+        axes.errorbar(at, values["mean"], yerr=errors, capsize=2, elinewidth=1, markersize=5, **style)
     return _finished(figure, axes, *labels)
 
 
@@ -133,11 +122,11 @@ def frontier(points: pandas.DataFrame, marks: dict[str, str], baseline: Level, *
             axes.scatter([], [], color=colour, label=kind, **style)
     _logarithmic(axes)
     _finished(figure, axes, *labels)
-    _name(figure, axes, points)
+    _label_points(figure, axes, points)
     return figure
 
 
-def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
+def _label_points(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
     """Write labels near their points, each where it and its arrow hide fewest points and lines, and no label."""
     axes.margins(y=0.12)
     figure.draw_without_rendering()  # the axes have their size only then
@@ -145,8 +134,8 @@ def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
     paths = [line.get_path().interpolated(20).transformed(line.get_transform()) for line in axes.lines]
     lines = numpy.concatenate([path.vertices for path in paths])
     named = points["label"] != ""
-    for own, row in zip(places[named], points[named].itertuples(), strict=True):
-        others = places[numpy.abs(places - own).max(axis=1) > 1]  # pixels
+    for place, row in zip(places[named], points[named].itertuples(), strict=True):
+        others = places[numpy.abs(places - place).max(axis=1) > 1]  # pixels
         style = {"arrowprops": {"arrowstyle": "-", "color": MUTED}, "fontsize": 9, "zorder": 5, "va": "center"}
         note = axes.annotate(fill(row.label, 28), (row.cost, row.value), (0, 0), textcoords="offset points", **style)
         note.set_in_layout(False)
@@ -157,12 +146,12 @@ def _name(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
             note.get_window_extent()  # moves the text; what it returns has the arrow, too
             box = Text.get_window_extent(note).padded(4)
             outside = not (frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1))
-            arrow = numpy.linspace(own, numpy.clip(own, box.p0, box.p1), 40)
+            arrow = numpy.linspace(place, numpy.clip(place, box.p0, box.p1), 40)
             crossed = (numpy.linalg.norm(others[:, None] - arrow, axis=2).min(axis=1) < 6).sum()
             hidden = box.count_contains(lines) + 3 * box.count_contains(others) + 2 * crossed
             hidden += 100 * box.count_overlaps(taken) + 1000 * outside + distance // 45
             tried.append((hidden, distance, note.xyann, box))
-        *_, note.xyann, box = min(tried, key=lambda one: one[:2])
+        *_, note.xyann, box = min(tried, key=lambda trial: trial[:2])
         note.set_horizontalalignment(ALIGNED[int(numpy.sign(note.xyann[0]))])
         taken.append(box)
 
@@ -260,12 +249,12 @@ def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
     Its ids begin with `name`, so pages can hold several; those of letters, its most frequent, are short.
     """
     drawn = io.StringIO()
-    figure.savefig(drawn, format="svg", bbox_inches="tight", metadata=NOTHING)
+    figure.savefig(drawn, format="svg", bbox_inches="tight", metadata=NO_METADATA)
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", re.sub(r"\n +", "\n", drawn.getvalue()))
     text = text.replace("DejaVuSans-", "")
     labels = f' role="img" aria-labelledby="{name}-title {name}-desc"'
-    said = f'<title id="{name}-title">{html(title)}</title>\n <desc id="{name}-desc">{html(description)}</desc>'
-    return re.sub(r"(<svg[^>]*)>", lambda tag: f"{tag[1]}{labels}>\n {said}", text, count=1)
+    names = f'<title id="{name}-title">{html(title)}</title>\n <desc id="{name}-desc">{html(description)}</desc>'
+    return re.sub(r"(<svg[^>]*)>", lambda tag: f"{tag[1]}{labels}>\n {names}", text, count=1)
 
 
 def _rows(labels: Iterable[str]) -> tuple[Figure, Axes]:

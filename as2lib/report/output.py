@@ -4,8 +4,7 @@ import json
 import math
 import platform
 import re
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +16,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from as2lib.paths import find_root
+from as2lib.precision import machine
 from as2lib.report import figures, tables
 from as2lib.study import findings
 from as2lib.study.store import write_json
@@ -53,13 +53,12 @@ class Report:
         digits: int = 1,
         keep: bool = True,
         timing: bool = False,
-        links: Mapping[str, str] | None = None,
     ) -> HTML:
         """Show a table, and save its numbers as csv and what is shown as LaTeX.
 
         number: such as "3.1", the notebook's and the table's.  columns: those on the page, in this order; the csv has
         all.  keep: False for an example that shows texts of a corpus, which no file should hold.
-        timing: whether it holds measured times.  links: what is shown in the first column → where it leads to.
+        timing: whether it holds measured times.
         """
         name = f"{self.number}_table_{number.partition('.')[2]}"
         shown = tables.formatted(table, self.labels, columns, digits)
@@ -74,7 +73,7 @@ class Report:
             f'<div class="as2-table"><p><b>Table {number}.</b> {escape(caption)} '
             f'<span class="made">{" · ".join(files)}</span></p>'
             f'<div class="scroll" tabindex="0" role="region" aria-label="Table {number}">'
-            f"{tables.as_html(shown, name, links)}</div></div>"
+            f"{tables.as_html(shown, name)}</div></div>"
         )
 
     def name(self, run: str) -> str:
@@ -112,29 +111,30 @@ class Report:
             which every number is kept: {"mhs/3h1": {"MAP": 75.1}, "mhs/3h1 − base/electra": {"low": −0.4}}.
         numbers: single ones, by name.
         """
-        kept = self.metrics[timing]
+        metrics = self.metrics[timing]
         for frame in frames:
             keys = frame.get("run", frame.index)
             for key, (_, row) in zip(keys, frame.iterrows(), strict=True):
                 name = " − ".join(map(str, key)) if isinstance(key, tuple) else str(key)
                 values = {column: _plain(value) for column, value in row.items() if column != "run"}
-                kept[name] = kept.get(name, {}) | {c: v for c, v in values.items() if isinstance(v, (int, float, str))}
-        kept |= {name: _plain(value) for name, value in numbers.items()}
+                values = {column: value for column, value in values.items() if isinstance(value, (int, float, str))}
+                metrics[name] = metrics.get(name, {}) | values
+        metrics |= {name: _plain(value) for name, value in numbers.items()}
         path = self._folder("metrics") / f"{self.number}{'.timing' * timing}.json"
-        write_json(path, kept)
+        write_json(path, metrics)
 
     def findings(self) -> HTML:
         """What a person found in this notebook's numbers, filled in; in red where its condition no longer holds."""
         items = findings.of_notebook(self.study, self.notebook)
         if not items:
             return HTML('<p class="findings">No findings have been written for this study.</p>')
-        said = [
+        lines = [
             f"<li>{escape(item.text)}</li>"
             if item.holds
             else f'<li class="broken">{escape(item.text)} <b>(no longer follows from the numbers)</b></li>'
             for item in items
         ]
-        return HTML(f'<ul class="findings">{"".join(said)}</ul>')
+        return HTML(f'<ul class="findings">{"".join(lines)}</ul>')
 
     def timed(self, name: str, question: dict[str, Any], measure: Callable[[], Any]) -> tuple[Any, str]:
         """What `measure` returns, JSON values, and the machine where that was: measured once, then kept.
@@ -143,12 +143,12 @@ class Report:
         there or answers another question.  question: what decides the measurement, as JSON values.
         """
         path = self._folder("runs/times") / f"{name}.json"
-        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        if kept.get("question") != json.loads(json.dumps(question)):
-            kept = {"machine": machine(), "question": question, "times": measure()}
-            if kept["times"] is not None:
-                write_json(path, kept)
-        return kept["times"], kept["machine"]
+        content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if content.get("question") != json.loads(json.dumps(question)):
+            content = {"machine": machine(), "question": question, "times": measure()}
+            if content["times"] is not None:
+                write_json(path, content)
+        return content["times"], content["machine"]
 
     def provenance(self) -> Markdown:
         """The study, its parameters that matter for a reader, and what computed the numbers, in one line."""
@@ -162,25 +162,6 @@ class Report:
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
-
-
-def machine() -> str:
-    """This machine's processor, as a measured time wants it said."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-        return f"{names[0]}, {len(names)} cores"
-    except (OSError, IndexError):
-        return platform.processor() or platform.machine()
-
-
-def commit() -> str | None:
-    """The git commit of the code, where it is a checkout; None elsewhere."""
-    try:
-        command = ["git", "rev-parse", "HEAD"]
-        return subprocess.run(command, cwd=find_root(), capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None
 
 
 def _plain(value: Any) -> Any:

@@ -70,22 +70,17 @@ def number(value: float, digits: int = 1) -> str:
     return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", MINUS)
 
 
-def as_html(shown: pandas.DataFrame, name: str, links: Mapping[str, str] | None = None) -> str:
-    """A table whose first column is each row's heading.
-
-    name: an id of the table.  links: what a cell of the first column says → the page that it leads to.
-    """
+def as_html(shown: pandas.DataFrame, name: str) -> str:
+    """A table whose first column is each row's heading.  shown: strings.  name: an id of the table."""
     words = [column for column in shown if not shown[column].map(_is_number).all()]
     style = {column: ' class="words"' if column in words else "" for column in shown}
     head = "".join(f'<th scope="col"{style[column]}>{escape(str(column))}</th>' for column in shown)
     rows = []
     for first, *others in shown.itertuples(index=False, name=None):
-        text, target = escape(first), (links or {}).get(first)
-        heading = f'<a href="{escape(target)}">{text}</a>' if target else text
-        cells = "".join(
-            f"<td{style[c]}>{escape(value)}</td>" for c, value in zip(shown.columns[1:], others, strict=True)
-        )
-        rows.append(f'<tr><th scope="row" class="words">{heading}</th>{cells}</tr>')
+        cells = [
+            f"<td{style[name]}>{escape(value)}</td>" for name, value in zip(shown.columns[1:], others, strict=True)
+        ]
+        rows.append(f'<tr><th scope="row" class="words">{escape(first)}</th>{"".join(cells)}</tr>')
     body = "\n".join(rows)
     return f'<table id="{name}">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'
 

@@ -58,6 +58,10 @@ def fit(job: Job) -> dict[str, Any]:
     require_encoder(run)
     pairs = training_pairs(run)
     dev = load_parts(run.data["dev"], "answered") if "dev" in run.data and training.get("evaluate_every") else None
+    shuffle = run.seed if run.spec.get("shuffle") else None
+    if shuffle is not None:
+        pairs = pairs.select(shuffled_rows(pairs["question_id"][:], shuffle))
+        dev = dev.select(shuffled_rows(dev["question_id"][:], shuffle)) if dev is not None else None
     if dev is None:  # the last weights are kept, and nothing ends the fit early
         training = {**training, "evaluate_every": None, "patience": None}
     with on_threads(study.threads):
@@ -86,7 +90,8 @@ def fit(job: Job) -> dict[str, Any]:
         result.save(job.folder / "model")
         for split in ("dev", "test"):
             if split in run.data:
-                _write_scores(result.model, encoder, run.data[split], precision, job.folder / f"scores/{split}.parquet")
+                path = job.folder / f"scores/{split}.parquet"
+                _write_scores(result.model, encoder, run.data[split], precision, path, shuffle)
     facts = {**result.facts, "precision": precision, "threads": study.threads, "machine": machine()}
     if platt:
         facts["calibration"] = platt
@@ -233,9 +238,24 @@ def _texts(parts: Sequence[str], each: bool = False) -> list[str]:
 # ---------------------------------------------------------------- what a run leaves
 
 
-def _write_scores(model: torch.nn.Module, encoder: Any, parts: Sequence[str], precision: str, path: Path) -> None:
-    """Scores over every question of a split, those of each head (`head_0`) or exit (`exit_4`) beside; no text."""
+def _write_scores(
+    model: torch.nn.Module,
+    encoder: Any,
+    parts: Sequence[str],
+    precision: str,
+    path: Path,
+    shuffle: int | None = None,
+) -> None:
+    """Scores over every question of a split, those of each head (`head_0`) or exit (`exit_4`) beside; no text.
+
+    shuffle: a seed: the model reads each question's candidates in a random order; rows stay in the original one.
+    """
     pairs = load_parts(parts, "all")
+    if shuffle is not None:
+        order = shuffled_rows(pairs["question_id"][:], shuffle)
+        scores = score(model, pairs.select(order), encoder, precision)
+        write_scores(path, pairs, scores.score[numpy.argsort(order)])
+        return
     scores = score(model, pairs, encoder, precision)
     columns = {}
     if scores.head_logits is not None:
@@ -250,12 +270,9 @@ def score_shuffled(job: Job) -> dict[str, Any]:
     """A model's scores where each question's candidates come in a random order, in the rows of the original order."""
     parent = job.parents["model"][0]
     model, encoder = on_gpu(models.load(parent.model_folder)), load_encoder(parent.model_folder)
-    pairs = load_parts(job.run.data["test"], "all")
-    order = shuffled_rows(pairs["question_id"][:], job.run.seed)
+    path = job.folder / "scores" / "test.parquet"
     with on_threads(job.study.threads):
-        scores = numpy.empty(len(pairs))
-        scores[order] = score(model, pairs.select(order), encoder, job.store.precision(parent.run)).score
-    write_scores(job.folder / "scores" / "test.parquet", pairs, scores)
+        _write_scores(model, encoder, job.run.data["test"], job.store.precision(parent.run), path, job.run.seed)
     return {"parameters": parent.facts["parameters"]}
 
 

@@ -234,6 +234,22 @@ def _ensemble(job: Job) -> dict[str, Any]:
     return facts
 
 
+def _placed(job: Job) -> dict[str, Any]:
+    """A run's score and the candidate's place in the original order, combined by a regression on dev."""
+    from scipy.special import expit
+
+    from as2lib.models import place
+
+    [ranker] = job.parents["members"]
+    dev = ranker.scores("dev")
+    weights = place.fit(dev["question_id"], dev["label"], dev["score"], dev["position"])
+    for split in job.run.data:
+        table = ranker.scores(split)[["question_id", "position", "label", "score"]]
+        odds = place.columns(table["score"], table["position"]) @ weights
+        write_parquet(job.folder / "scores" / f"{split}.parquet", table.assign(score=expit(odds)))
+    return {"parameters": ranker.facts["parameters"], "weights": weights}
+
+
 def _select(job: Job) -> dict[str, Any]:
     """The point of a grid whose fit is best on dev; among equals the first."""
     on_dev = [member.facts["dev_MAP"] for member in job.parents["members"]]
@@ -255,7 +271,14 @@ def _shuffled(job: Job) -> dict[str, Any]:
     return score_shuffled(job)
 
 
-MAKERS = {"lexical": _lexical, "ensemble": _ensemble, "select": _select, "fit": _fit, "shuffled": _shuffled}
+MAKERS = {
+    "lexical": _lexical,
+    "ensemble": _ensemble,
+    "placed": _placed,
+    "select": _select,
+    "fit": _fit,
+    "shuffled": _shuffled,
+}
 
 
 # ---------------------------------------------------------------- publishing

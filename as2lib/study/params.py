@@ -331,6 +331,21 @@ class Encoder(Strict):
             raise ValueError(f"expected either of ({', '.join(known)}) or name, a hub name; got {self.of}, {self.name}")
         return self
 
+    def backbone(self, study: "Params") -> Backbone:
+        """What it starts from, where it does not continue from a transfer step."""
+        if self.of is None:
+            backbone = Backbone(name=self.name, label=self.name.rsplit("/", 1)[-1])
+        else:
+            family, size = self.of.split("-")
+            backbone = getattr(study.backbones[family], size)
+        if self.layers is None:
+            return backbone
+        label = f"{self.layers} layers"
+        if backbone.config:
+            config = {**backbone.config, "num_hidden_layers": self.layers}
+            return backbone.model_copy(update={"config": config, "label": label})
+        return backbone.model_copy(update={"layers": self.layers, "label": label})
+
 
 class Ablation(Strict):
     """GOVERN's section 4.6: teachers of one size, each on nine of ten folds, and students a third of their depth."""

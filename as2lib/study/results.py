@@ -59,12 +59,17 @@ def of_questions(table: pandas.DataFrame, questions: str = "answered") -> pandas
     return values.reset_index()
 
 
+def printed(paper: str, name: str) -> pandas.DataFrame:
+    """One of a paper's tables as its file has it: `printed("cascade", "table1")`."""
+    with files("as2lib").joinpath("papers", paper, "published", f"{name}.csv").open(encoding="utf-8") as file:
+        return pandas.read_csv(file)
+
+
 def published(paper: str, name: str) -> pandas.DataFrame:
     """One of a paper's tables by its paper and file: DataFrame indexed by `run`, columns (set, measure) where the file
     has "WikiQA MAP", else its own; metrics in percent.  `published("cerberus", "table2")["WikiQA"]` has P@1, MAP, MRR.
     """
-    with files("as2lib").joinpath("papers", paper, "published", f"{name}.csv").open(encoding="utf-8") as file:
-        table = pandas.read_csv(file)
+    table = printed(paper, name)
     if "run" in table:
         table = table.set_index("run")
     columns = [_set_and_measure(column) for column in table.columns]

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy
 import pytest
 import torch
+from scipy.special import logit
 
 from as2lib.data.pairs import load_parts
-from as2lib.models.calibration import calibrated_scores
+from as2lib.models.calibration import calibrated_scores, log_shares
 from as2lib.papers import building
 from as2lib.study import Study, fitting
 from as2lib.study.make import make_all, publish
@@ -179,6 +180,18 @@ def test_shuffled_lists_give_the_scores_of_a_pairwise_order_in_the_original_rows
     ours, theirs = (fitted.run(name).scores() for name in ("shuffled/cosinet/seed-0", "cosinet/birnn/seed-0"))
     assert ours["question_id"].tolist() == theirs["question_id"].tolist()
     assert (ours["score"] != theirs["score"]).any()
+
+
+def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_original_rows(fitted):
+    birnn = fitted.plan["cosinet/birnn/seed-0"]
+    spec = birnn.spec | {"words": birnn.spec["words"] | {"rank_rnn": None, "bidirectional": False}}
+    usual = replace(birnn, name="cosinet/list/seed-0", spec=spec)
+    shuffled = replace(birnn, name="cosinet/list-shuffled/seed-0", spec=spec | {"shuffle": True})
+    fitted.add([System(run.system, run.system, "cosinet", lambda seed, run=run: run) for run in (usual, shuffled)])
+    ours, theirs = (fitted.run(run.name).scores() for run in (shuffled, usual))
+    assert fitted.store.identity(shuffled.name) != fitted.store.identity(usual.name)
+    ours, theirs = (log_shares(logit(table["score"]), table["question_id"]) for table in (ours, theirs))
+    assert ours == pytest.approx(theirs, abs=1e-4)
 
 
 def test_rows_are_shuffled_within_their_questions():

@@ -14,7 +14,7 @@ import pandas
 from as2lib.metrics import cascade
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
 from as2lib.metrics.ranking import summary
-from as2lib.papers.cascade.systems import PAPER_EXITS, SHORT, Scheme, recipes, schemes, sets, trivial_on, wide
+from as2lib.papers.cascade.systems import PAPER_EXITS, SHORT, Scheme, recipes, schemes, sets, trivial_on
 from as2lib.study import results
 
 if TYPE_CHECKING:
@@ -56,26 +56,19 @@ def counts(study: "Study") -> pandas.DataFrame:
 
     Where the texts are not here, dev and test are counted in stored scores, and train is missing.
     """
-    from as2lib.data import load_parts
+    from as2lib.papers.cerberus import pair_sets
 
     rows = []
-    for name, pairs in sets(study).items():
-        for split, parts in pairs.model_dump().items():
-            row: dict[str, Any] = {"set": f"{name} (ours)", "split": split}
-            try:
-                table = load_parts(tuple(parts), "answered").select_columns(["question_id", "label"]).to_pandas()
-            except FileNotFoundError:
-                table = None
-            if table is None and split != "train":
-                table = study.runs(trivial_on(study, name))[0].scores(split)
-                table = table[table.groupby("question_id")["label"].transform("max") == 1]
-            if table is not None and parts:
-                questions = table["question_id"].nunique()
-                row |= {"questions": questions, "candidates a question": len(table) / questions}
-                row["correct a question"] = table["label"].sum() / questions
+    for name, splits in sets(study).items():
+        for split, parts in splits.model_dump().items():
+            pairs = pair_sets.pairs_of(study, parts) if parts else None
+            row = {"set": f"{name} (ours)", "split": split}
+            if pairs is not None:
+                labels = pairs.select_columns(["question_id", "label"])
+                row |= pair_sets.statistics(labels).loc["answered", ["questions", *pair_sets.RATES]]
             rows.append(row)
-    theirs = _published("table1").rename(columns={"dataset": "set"})
-    table = pandas.concat([pandas.DataFrame(rows), theirs], ignore_index=True).set_index("set")
+    printed = results.printed("cascade", "table1").rename(columns={"dataset": "set"})
+    table = pandas.concat([pandas.DataFrame(rows), printed], ignore_index=True).set_index("set")
     return table.astype({"questions": "Int64"})
 
 
@@ -89,12 +82,12 @@ def by_depth(study: "Study", where: str = "target") -> pandas.DataFrame:
 
 def published_by_depth(study: "Study", dataset: str = "WikiQA") -> pandas.DataFrame:
     """The paper's Table 2 under our labels, the full depth beside the full depth: `published MAP`, `published MRR`."""
-    paper = _published("table2")
+    paper = results.printed("cascade", "table2")
     rows = {}
     for method, kind in (("MT", "monolith"), ("CT", "cascade")):
-        theirs = paper[paper["kind"] == kind]
-        ours = [scheme.label for scheme in schemes(study, "target") if scheme.method == method]
-        for label, (_, row) in zip(reversed(ours), theirs[::-1].iterrows(), strict=False):
+        printed = paper[paper["kind"] == kind]
+        labels = [scheme.label for scheme in schemes(study, "target") if scheme.method == method]
+        for label, (_, row) in zip(reversed(labels), printed[::-1].iterrows(), strict=False):
             rows[label] = {f"published {metric}": row[f"{dataset} {metric}"] for metric in ("MAP", "MRR")}
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("system")
 
@@ -104,7 +97,7 @@ def on_targets(study: "Study") -> pandas.DataFrame:
 
     The paper's other systems come last, with published numbers alone.
     """
-    paper = _published("table2")
+    paper = results.printed("cascade", "table2")
     columns = [by_depth(study), published_by_depth(study)]
     others = paper[paper["kind"] == "other"].set_index("model")
     names = {f"WikiQA {metric}": f"published {metric}" for metric in ("MAP", "MRR")}
@@ -127,15 +120,17 @@ def by_ratio(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> panda
     labels = next(iter(tables.values()))[0].groupby("question_id", sort=False)["label"]
     costs = relative_costs(study, labels.size()[labels.max() > 0].to_numpy())
     table = results.mean_and_spread(results.frame(tables))[METRICS].join(costs)
-    paper, rows = _published("table3"), {}
+    paper, rows = results.printed("cascade", "table3"), {}
     for method in ("MT", "SR", "CT"):
-        own = [scheme for scheme in schemes(study) if scheme.method == method]
-        theirs = paper[paper["method"] == method]
-        whole = theirs[theirs["alpha"].fillna(0) == 0]
-        for scheme, (_, row) in zip([s for s in own if not s.alpha][::-1], whole[::-1].iterrows(), strict=False):
+        of_method = [scheme for scheme in schemes(study) if scheme.method == method]
+        printed = paper[paper["method"] == method]
+        undropped = printed[printed["alpha"].fillna(0) == 0]
+        ends = [scheme for scheme in of_method if not scheme.alpha]
+        for scheme, (_, row) in zip(reversed(ends), undropped[::-1].iterrows(), strict=False):
             rows[scheme.label] = row
-        for scheme in own:
-            if scheme.alpha and len(row := theirs[theirs["alpha"] == scheme.alpha]):
+        for scheme in of_method:
+            row = printed[printed["alpha"] == scheme.alpha]
+            if scheme.alpha and len(row):
                 rows[scheme.label] = row.iloc[0]
     names = {"cost": "published cost %", **{f"ASNQ {metric}": f"published {metric}" for metric in METRICS}}
     names |= {f"GPD {metric}": f"GPD published {metric}" for metric in METRICS}
@@ -219,11 +214,11 @@ def by_recipe(study: "Study") -> pandas.DataFrame:
 
 def average_batches(study: "Study") -> pandas.DataFrame:
     """The batch that a layer sees on average in the paper's example (section 4.3.2), with its exits and with ours."""
-    paper = _published("batches").set_index("quantity")["value"]
+    paper = results.printed("cascade", "batches").set_index("quantity")["value"]
     start, limit = (int(paper[name]) for name in ("candidates of the example", "largest batch that fits"))
-    alpha, own = paper["alpha of the example"], study.cascade.exits
+    alpha = paper["alpha of the example"]
     rows = {}
-    for label, exits in (("the paper's exits", PAPER_EXITS), ("the study's exits", own)):
+    for label, exits in (("the paper's exits", PAPER_EXITS), ("the study's exits", study.cascade.exits)):
         average = start * cascade_cost(exits[-1], exits, alpha, start)
         left = ", ".join(map(str, survivors(len(exits), alpha, start)))
         rows[label] = {"candidates left": left, "average batch": average, "throughput %": 100 * (start / limit - 1)}
@@ -256,8 +251,8 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, An
         batches = question_batches(study, encoder_of(runs[0]), questions)
     except OSError:  # no texts, or no tokenizer
         return None
-    found = [model_of(run) for run in runs]
-    calls = {scheme.label: _call(study, scheme, found, batches) for scheme in schemes(study)}
+    models = [model_of(run) for run in runs]
+    calls = {scheme.label: _call(study, scheme, models, batches) for scheme in schemes(study)}
     with on_threads(study.threads), torch.inference_mode():
         operations = pandas.Series({name: flops(call) for name, call in calls.items()})
         turns = [{name: timeit(call, number=1) for name, call in calls.items()} for _ in range(rounds)]
@@ -308,17 +303,17 @@ def question_batches(study: "Study", encoder: Any, questions: int) -> "list[dict
     """The first questions of the wide test set, one a batch."""
     from as2lib.data import load_parts
 
-    pairs = load_parts(tuple(wide(study).test), "answered")
+    pairs = load_parts(tuple(study.wide.test), "answered")
     ids, items = numpy.asarray(pairs["question_id"]), encoder.encode(pairs)
     first = islice(dict.fromkeys(ids.tolist()), questions)
     return [encoder.collate([items[int(row)] for row in numpy.flatnonzero(ids == name)]) for name in first]
 
 
-def _call(study: "Study", scheme: Scheme, found: list[Any], batches: list[dict[str, Any]]) -> Callable[[], list[Any]]:
-    """Ranks every batch as the scheme does.  found: the models of `models_measured`."""
+def _call(study: "Study", scheme: Scheme, models: list[Any], batches: list[dict[str, Any]]) -> Callable[[], list[Any]]:
+    """Ranks every batch as the scheme does.  models: of `models_measured`."""
     from as2lib.models.sequential import SequentialReranker
 
-    (whole, *members), place, alpha = found, study.cascade.exits.index(scheme.layers), scheme.alpha
+    (whole, *members), place, alpha = models, study.cascade.exits.index(scheme.layers), scheme.alpha
     if scheme.method == "MT":
         return lambda: [members[place](**batch) for batch in batches]
     if scheme.method == "SR":
@@ -328,11 +323,3 @@ def _call(study: "Study", scheme: Scheme, found: list[Any], batches: list[dict[s
     if alpha:
         return lambda: [whole.rank(batch, alpha) for batch in batches]
     return lambda: [whole(**batch, only_exit=place) for batch in batches]
-
-
-def _published(name: str) -> pandas.DataFrame:
-    """A published table with its file's own columns."""
-    from importlib.resources import files
-
-    with files("as2lib.papers.cascade").joinpath("published", f"{name}.csv").open(encoding="utf-8") as file:
-        return pandas.read_csv(file)

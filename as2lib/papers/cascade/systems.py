@@ -77,14 +77,9 @@ def notebooks(study: "Study") -> list[Notebook]:
     return [Notebook("08_cascade", question, reproduces, read)]
 
 
-def wide(study: "Study") -> "Pairs":
-    """The set with many candidates on which the cascade is trained first, and where pruning matters."""
-    return study.cascade.transfer or study.data.transfer
-
-
 def sets(study: "Study") -> dict[str, "Pairs"]:
     """The sets by name: the one with many candidates, the target, and those of `cascade.targets`."""
-    return {"wide": wide(study), "target": study.data.target, **study.cascade.targets}
+    return {"wide": study.wide, "target": study.data.target, **study.cascade.targets}
 
 
 def schemes(study: "Study", where: str = "wide") -> list[Scheme]:
@@ -129,13 +124,14 @@ def cascades(study: "Study") -> list[System]:
 
     The other recipes, one seed each, are trained on the first set only.
     """
-    found = []
+    rows = []
     for recipe in recipes(study):
         shape = {"cascade": {"exits": study.cascade.exits, **recipe.shape}, **recipe.spec}
         adapts = recipe.name == "cascade"
         label = "cascade" if adapts else f"cascade, {recipe.label}"
-        found += _steps(study, recipe.name, label, shape, study.cascade.exits[-1], _seeds(study) if adapts else ())
-    return found
+        seeds = _seeds(study) if adapts else ()
+        rows += _steps(study, recipe.name, label, shape, study.cascade.exits[-1], seeds)
+    return rows
 
 
 def monoliths(study: "Study") -> list[System]:
@@ -143,12 +139,12 @@ def monoliths(study: "Study") -> list[System]:
 
     The full depth, what all is compared with, has every seed.  One of `mean` is a cascade of a single exit.
     """
-    found = []
+    rows = []
     for depth in study.cascade.exits:
         shape = {"cascade": {"exits": [depth]}} if depth in study.cascade.mean else {}
         seeds = _seeds(study) if depth == study.cascade.exits[-1] else tuple(study.grid_seeds)
-        found += _steps(study, f"monolith/{depth}", Scheme("MT", depth).label, shape, depth, seeds)
-    return found
+        rows += _steps(study, f"monolith/{depth}", Scheme("MT", depth).label, shape, depth, seeds)
+    return rows
 
 
 def _seeds(study: "Study") -> tuple[int, ...]:
@@ -159,15 +155,16 @@ def _steps(
     study: "Study", name: str, label: str, shape: dict[str, Any], depth: int, seeds: tuple[int, ...]
 ) -> list[System]:
     """A system on the wide set, and where there are `seeds` one on the target with them and on each further set."""
-    found = [System(f"{name}/wide", f"{label}, wide set", "cascade", partial(first_step, study, name, shape, depth))]
-    if seeds:
-        targets = {"target": (study.data.target, seeds)}
-        targets |= {where: (pairs, seeds[:1]) for where, pairs in study.cascade.targets.items()}
-        for where, (pairs, repeats) in targets.items():
-            make = partial(second_step, study, name, shape, depth, where, pairs)
-            behind = "" if where == "target" else f", {where}"
-            found.append(System(f"{name}/{where}", f"{label}{behind}", "cascade", make, repeats))
-    return found
+    make = partial(first_step, study, name, shape, depth)
+    rows = [System(f"{name}/wide", f"{label}, wide set", "cascade", make)]
+    if not seeds:
+        return rows
+    make = partial(second_step, study, name, shape, depth, "target", study.data.target)
+    rows.append(System(f"{name}/target", label, "cascade", make, seeds))
+    for where, pairs in study.cascade.targets.items():
+        make = partial(second_step, study, name, shape, depth, where, pairs)
+        rows.append(System(f"{name}/{where}", f"{label}, {where}", "cascade", make, seeds[:1]))
+    return rows
 
 
 def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, seed: int = 0) -> Run:
@@ -181,9 +178,7 @@ def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, see
     training = joint or settings.fit.transfer
     spec = {**start, "loss": "ce", **shape, **budget(study, training)}
     chosen = training.evaluate_every or name == "cascade"  # a cascade's drop ratios are chosen on dev
-    return Run(
-        f"{name}/wide/seed-0", "fit", spec, _data(wide(study), chosen), 0, "cascade", parents, settings.precision
-    )
+    return Run(f"{name}/wide/seed-0", "fit", spec, _data(study.wide, chosen), 0, "cascade", parents, settings.precision)
 
 
 def second_step(

@@ -1,13 +1,13 @@
 """What is special to the Cosinet paper: the sets it counts, and a cheap ranker before an expensive one."""
 
 from collections.abc import Sequence
-from importlib.resources import files
 from itertools import product
 
 import numpy
 import pandas
 
 from as2lib.metrics.ranking import summary
+from as2lib.study import results
 
 KEPT = (1, 2, 3, 4, 5, 7, 10, 15)  # candidates that a first ranker leaves to the second
 
@@ -48,6 +48,4 @@ def two_stages(
 
 def published_systems(table: str) -> pandas.DataFrame:
     """Published results of others, "table3", "table5" or "table6", index the system; nothing here is ours."""
-    path = files("as2lib.papers.cosinet").joinpath("published", f"{table}.csv")
-    with path.open(encoding="utf-8") as file:
-        return pandas.read_csv(file).drop(columns="run").set_index("system")
+    return results.printed("cosinet", table).drop(columns="run").set_index("system")

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from as2lib.papers.building import splits, vocabulary
+from as2lib.papers.building import scored, splits, vocabulary
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ SHAPES = {
 ENCODERS = {"cosinet": ("Cosinet", "cosinet"), "ca": ("Compare-Aggregate", "compare_aggregate")}  # label, model
 UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
 SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
+# Controls of the order: models that are also trained on lists in a random order, and encoders that are told the place.
+ORDERLESS = ("cosinet/birnn", "ca/birnn")
+PLACED = {"base/electra": "untaught base", "mhs/3h1": "MHS", "teacher/electra": "best teacher"}
 FIRST, SECOND = "cosinet/birnn", "mhs/3h1"  # a cheap ranker before an expensive one
-FINE_TUNED = (
-    "base/electra",
-    "direct/electra-base",
-)  # the encoder with a transfer step, and without, as the paper's BERT
+FINE_TUNED = ("base/electra", "direct/electra-base")  # the encoder after a transfer step, and without, as its BERT
 # A model, and the same without a piece: the list-wise loss, relatedness, the rank RNN, its direction, gate and encoder.
 PIECES = [
     ("cosinet/list", "cosinet/point"),
@@ -45,7 +45,7 @@ def systems(study: "Study") -> list[System]:
     """Every system of this paper; none where the study has no section for it."""
     if not study.cosinet:
         return []
-    return [*table4(study), *unrelated(study), *shuffled(study)]
+    return [*table4(study), *unrelated(study), *shuffled(study), *orderless(study), *placed(study)]
 
 
 def notebooks(study: "Study") -> list[Notebook]:
@@ -70,13 +70,17 @@ def table4(study: "Study") -> list[System]:
 def unrelated(study: "Study") -> list[System]:
     """Cosinet without its relatedness features, one seed each."""
     labels = {system.run: system.label for system in table4(study)}
-    found = []
-    for run in UNRELATED:
-        encoder, shape = run.split("/")
-        make = partial(fit, study, encoder, shape, related=False)
-        label = f"{labels[run]}, no relatedness"
-        found.append(System(f"{run}-unrelated", label, encoder, make, tuple(study.grid_seeds)))
-    return found
+    return [
+        System(
+            f"{run}-unrelated",
+            f"{labels[run]}, no relatedness",
+            encoder,
+            partial(fit, study, encoder, shape, related=False),
+            tuple(study.grid_seeds),
+        )
+        for run in UNRELATED
+        for encoder, shape in [run.split("/")]
+    ]
 
 
 def shuffled(study: "Study") -> list[System]:
@@ -86,11 +90,37 @@ def shuffled(study: "Study") -> list[System]:
         System(
             f"shuffled/{run}",
             f"{labels[run]}, random order",
-            run.split("/")[0],
-            partial(over_shuffled, study, run),
-            seeds_of(study, run.split("/")[0]),
+            encoder,
+            partial(over_shuffled, study, encoder, shape),
+            seeds_of(study, encoder),
         )
         for run in SHUFFLED
+        for encoder, shape in [run.split("/")]
+    ]
+
+
+def orderless(study: "Study") -> list[System]:
+    """Models that read lists, trained and scored on lists in a random order: what they can do without the order."""
+    labels = {system.run: system.label for system in table4(study)}
+    return [
+        System(
+            f"{run}-shuffled",
+            f"{labels[run]}, trained on random orders",
+            encoder,
+            partial(fit, study, encoder, shape, shuffle=True),
+            seeds_of(study, encoder),
+        )
+        for run in ORDERLESS
+        for encoder, shape in [run.split("/")]
+    ]
+
+
+def placed(study: "Study") -> list[System]:
+    """Encoders whose score is combined with the candidate's place: what the order adds to them."""
+    seeds = tuple(study.seeds)
+    return [
+        System(f"placed/{run}", f"{label}, told the place", "told the place", partial(with_place, study, run), seeds)
+        for run, label in PLACED.items()
     ]
 
 
@@ -99,8 +129,11 @@ def seeds_of(study: "Study", encoder: str) -> tuple[int, ...]:
     return tuple((encoder == "ca" and study.cosinet.ca_seeds) or study.cosinet.seeds)
 
 
-def fit(study: "Study", encoder: str, shape: str, seed: int, related: bool = True) -> Run:
-    """One cell of Table 4, `cosinet/birnn/seed-0`; without relatedness, `cosinet/birnn-unrelated/seed-0`."""
+def fit(study: "Study", encoder: str, shape: str, seed: int, related: bool = True, shuffle: bool = False) -> Run:
+    """One cell of Table 4, `cosinet/birnn/seed-0`; without relatedness, `cosinet/birnn-unrelated/seed-0`.
+
+    shuffle: train, dev and test lists are in a random order, which the seed decides: `cosinet/birnn-shuffled/seed-0`.
+    """
     settings = study.cosinet
     _, unit, rank_rnn, bidirectional = SHAPES[shape]
     listwise = (encoder == "ca" and settings.ca_listwise) or settings.listwise
@@ -121,12 +154,19 @@ def fit(study: "Study", encoder: str, shape: str, seed: int, related: bool = Tru
     data = splits(study.data.target)
     if vectors["source"] == "ppmi":
         data["vocabulary"] = vocabulary(study)
-    name = f"{encoder}/{shape}{'' if related else '-unrelated'}/seed-{seed}"
+    if shuffle:
+        spec["shuffle"] = True
+    variant = f"{shape}{'' if related else '-unrelated'}{'-shuffled' if shuffle else ''}"
+    name = f"{encoder}/{variant}/seed-{seed}"
     return Run(name, "fit", spec, data, seed, encoder, precision=settings.precision)
 
 
-def over_shuffled(study: "Study", run: str, seed: int) -> Run:
-    encoder, shape = run.split("/")
+def over_shuffled(study: "Study", encoder: str, shape: str, seed: int) -> Run:
     model = fit(study, encoder, shape, seed)
     data = {"test": tuple(study.data.target.test)}
     return Run(f"shuffled/{model.name}", "shuffled", {}, data, seed, model.group, {"model": (model,)})
+
+
+def with_place(study: "Study", run: str, seed: int) -> Run:
+    ranker = study.systems[run].make(seed)
+    return Run(f"placed/{ranker.name}", "placed", {}, scored(study), seed, ranker.group, {"members": (ranker,)})

@@ -7,7 +7,9 @@ import pandas
 from scipy.stats import binomtest
 
 from as2lib.metrics import ranking, threshold
-from as2lib.papers.govern.systems import ALIKE, TABLE_4, baseline
+from as2lib.papers.building import baseline
+from as2lib.papers.govern.systems import ALIKE, TABLE_4
+from as2lib.study import results
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -20,7 +22,8 @@ ARCHITECTURE = {"layers": "layers", "hidden": "hidden units", "heads": "attentio
 
 def counts(study: "Study") -> pandas.DataFrame:
     """Table 1: questions and pairs of the pool and of each split; where texts are not here, the pairs a run learnt."""
-    from as2lib.data.pairs import load_parts, load_unlabelled_parts
+    from as2lib.data.pairs import load_unlabelled_parts
+    from as2lib.papers.cerberus import pair_sets
 
     rows: dict[str, dict[str, Any]] = {}
     try:
@@ -29,17 +32,15 @@ def counts(study: "Study") -> pandas.DataFrame:
     except FileNotFoundError:
         rows["unlabelled"] = {"pairs": study.runs("govern/mean")[0].facts.get("pairs")}
     for split, parts in study.data.target.model_dump().items():
-        try:
-            pairs = load_parts(tuple(parts), "answered" if split == "train" else "all")
-            rows[split] = {"questions": len(set(pairs["question_id"])), "pairs": len(pairs)}
-        except FileNotFoundError:
-            if split == "train":
-                rows[split] = {"pairs": study.runs("govern/ca-mkd")[0].facts.get("pairs")}
-            else:
-                table = study.run(baseline(study)).scores(split)
-                rows[split] = {"questions": table["question_id"].nunique(), "pairs": len(table)}
+        pairs = pair_sets.pairs_of(study, parts)
+        if pairs is None:
+            rows[split] = {"pairs": study.runs("govern/ca-mkd")[0].facts.get("pairs")}
+        else:
+            labels = pairs.select_columns(["question_id", "label"])
+            policy = "answered" if split == "train" else "all"
+            rows[split] = pair_sets.statistics(labels).loc[policy, ["questions", "pairs"]].to_dict()
     table = pandas.DataFrame.from_dict(rows, orient="index", columns=["questions", "pairs"])
-    paper = _published("table1").set_index("dataset")[["questions", "pairs"]].add_prefix("published ")
+    paper = results.printed("govern", "table1").set_index("dataset")[["questions", "pairs"]].add_prefix("published ")
     return table.join(paper).astype("Int64").rename_axis("set")
 
 
@@ -73,10 +74,10 @@ def table(study: "Study", systems: "Iterable[System]", paper: str = "table2") ->
     table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("run")
     table = table.join(means.join(spreads)[[name for metric in means for name in (metric, f"{metric} ±")]])
     table["unreached"] = (measured.iloc[:, :2] == 0).any(axis=1).groupby(level="run").sum()
-    theirs = _published(paper).set_index("run")
-    names = {name: name for name in theirs if name in means} | ARCHITECTURE
-    theirs = theirs.filter(names).rename(columns=names)
-    return table.join(theirs[~theirs.index.duplicated()].add_prefix("published "))
+    printed = results.printed("govern", paper).set_index("run")
+    names = {name: name for name in printed if name in means} | ARCHITECTURE
+    printed = printed.filter(names).rename(columns=names)
+    return table.join(printed[~printed.index.duplicated()].add_prefix("published "))
 
 
 def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
@@ -84,9 +85,9 @@ def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
     rows: dict[str, dict[str, Any]] = {}
     for before, after in zip(study.runs(base), study.runs(new), strict=True):
         firsts = [ranking.per_question(*columns(run), "all")["P@1"] for run in (before, after)]
-        found = threshold.gsb(*firsts)
-        rows[f"seed {after.run.seed}"] = {**found._asdict(), "gain": 100 * found.gain, "p": found.p}
-    for row in _published("table3").to_dict("records"):
+        judged = threshold.gsb(*firsts)
+        rows[f"seed {after.run.seed}"] = {**judged._asdict(), "gain": 100 * judged.gain, "p": judged.p}
+    for row in results.printed("govern", "table3").to_dict("records"):
         sign = binomtest(row["good"], row["good"] + row["bad"]).pvalue
         rows[f"published, {row['queries']} queries"] = {**row, "p": sign}
     table = pandas.DataFrame.from_dict(rows, orient="index")[["good", "same", "bad", "gain", "p"]]
@@ -139,11 +140,3 @@ def teachers_of(study: "Study", groups: Sequence[str]) -> dict[str, pandas.DataF
 def columns(run: "StoredRun") -> tuple[pandas.Series, ...]:
     scores = run.scores()
     return tuple(scores[name] for name in ("question_id", "label", "score"))
-
-
-def _published(name: str) -> pandas.DataFrame:
-    """A published table with its file's own columns."""
-    from importlib.resources import files
-
-    with files("as2lib.papers.govern").joinpath("published", f"{name}.csv").open(encoding="utf-8") as file:
-        return pandas.read_csv(file)

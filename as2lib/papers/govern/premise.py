@@ -27,7 +27,7 @@ def premise(label: Values, teachers: Sequence[Values], student: Values | float =
     `correlation` of two teachers' being right, mean over pairs of teachers, nan where it is not defined.
     Source: GOVERN, section 3.1.2.  What the loss does with a vote: `as2lib.losses.govern`.
     """
-    label, scores = np.asarray(label), np.array([np.asarray(one, dtype=np.float64) for one in teachers])
+    label, scores = np.asarray(label), np.array([np.asarray(scores, dtype=np.float64) for scores in teachers])
     student = np.asarray(student, dtype=np.float64)
     wanted, pulls = np.sign(label - student), np.sign(scores - student)  # (m,), (n, m)
     verdict = np.sign(pulls.sum(axis=0))

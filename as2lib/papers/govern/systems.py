@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from as2lib.papers.building import best_trivial, budget, scored, splits, transferred, vocabulary
+from as2lib.papers.building import baseline, budget, scored, splits, transferred, vocabulary
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -49,7 +49,12 @@ def table2(study: "Study") -> list[System]:
         "ca-mkd-without-ce": "GOVERN, then CA-MKD without cross entropy",
     }
     teachers = [
-        System(f"govern/teacher-{n}", f"teacher {n}: {label(study, encoder)}", "teacher", partial(teacher, study, n))
+        System(
+            f"govern/teacher-{n}",
+            f"teacher {n}: {encoder.backbone(study).label}",
+            "teacher",
+            partial(teacher, study, n),
+        )
         for n, encoder in enumerate(study.govern.teachers, 1)
     ]
     return [
@@ -63,26 +68,26 @@ def table2(study: "Study") -> list[System]:
 
 def ablation(study: "Study") -> list[System]:
     """Figure 2 and Table 4: teachers of one size on nine folds of ten, and students that hear 1 to 10 of them."""
-    if (given := study.govern.ablation) is None:
+    settings = study.govern.ablation
+    if settings is None:
         return []
     seeds = tuple(study.govern.seeds or study.seeds)
-    found = [
-        System(f"govern/fold-{n}", f"teacher without fold {n}", "fold", partial(fold, study, n))
-        for n in range(1, max(*given.teachers, TABLE_4) + 1)
-    ]
-    found.append(System("govern/worse-teacher", "the worse teacher", "worse", partial(worse, study)))
-    for n in given.teachers:
+    rows = []
+    for n in range(1, max(*settings.teachers, TABLE_4) + 1):
+        rows.append(System(f"govern/fold-{n}", f"teacher without fold {n}", "fold", partial(fold, study, n)))
+    rows.append(System("govern/worse-teacher", "the worse teacher", "worse", partial(worse, study)))
+    for n in settings.teachers:
         make = partial(hearing, study, f"mean-of-{n}", "mean_ensemble", n)
-        found.append(System(f"govern/mean-of-{n}", f"mean of {n} teachers", "mean", make, seeds))
-    for n in sorted({*given.teachers, TABLE_4}):
+        rows.append(System(f"govern/mean-of-{n}", f"mean of {n} teachers", "mean", make, seeds))
+    for n in sorted({*settings.teachers, TABLE_4}):
         if n > ALIKE:  # up to there the student of the mean serves both
             make = partial(hearing, study, f"govern-of-{n}", "govern", n)
-            found.append(System(f"govern/govern-of-{n}", f"vote of {n} teachers", "vote", make, seeds))
-    for name in ("better", "worse"):
-        make = partial(hearing, study, f"one-{name}", "govern", TABLE_4)
-        label_ = f"one replaced by a much {name} one"
-        found.append(System(f"govern/one-{name}", label_, "one replaced", make, seeds))
-    return found
+            rows.append(System(f"govern/govern-of-{n}", f"vote of {n} teachers", "vote", make, seeds))
+    for kind in ("better", "worse"):
+        make = partial(hearing, study, f"one-{kind}", "govern", TABLE_4)
+        label = f"one replaced by a much {kind} one"
+        rows.append(System(f"govern/one-{kind}", label, "one replaced", make, seeds))
+    return rows
 
 
 def heads(study: "Study") -> list[System]:
@@ -94,21 +99,6 @@ def heads(study: "Study") -> list[System]:
         System("govern/heads-teacher", "a teacher a head", "heads", partial(headed, study, "teacher"), seeds),
         System("govern/heads-govern", "a vote a head", "heads", partial(headed, study, "govern"), seeds),
     ]
-
-
-def baseline(study: "Study") -> str:
-    """The system that learns nothing: CERBERUS's trivial baseline."""
-    return f"lexical/{best_trivial(study.data.target)}"
-
-
-def label(study: "Study", encoder: "Encoder") -> str:
-    """An encoder by its layers, or by the study's name of it."""
-    if encoder.layers:
-        return f"{encoder.layers} layers"
-    if encoder.of is None:
-        return encoder.name.rsplit("/", 1)[-1]
-    family, size = encoder.of.split("-")
-    return getattr(study.backbones[family], size).label
 
 
 def teachers_of(study: "Study") -> list[Run]:
@@ -127,8 +117,8 @@ def fold(study: "Study", number: int, seed: int = 0) -> Run:
 
 def worse(study: "Study", seed: int = 0) -> Run:
     """The much worse teacher of Table 4."""
-    given = study.govern.ablation
-    return _taught(study, "govern/worse-teacher", given.worse or given.student, TABLE_4 - 1, ABLATION)
+    settings = study.govern.ablation
+    return _taught(study, "govern/worse-teacher", settings.worse or settings.student, TABLE_4 - 1, ABLATION)
 
 
 def ensemble(study: "Study", name: str, seed: int = 0) -> Run:
@@ -140,10 +130,10 @@ def ensemble(study: "Study", name: str, seed: int = 0) -> Run:
 
 def student(study: "Study", name: str, seed: int) -> Run:
     """A student of Table 2 without labels; an ensemble by logistic regression is one teacher."""
-    by = [ensemble(study, "lr")] if name == "lr" else teachers_of(study)
+    teachers = [ensemble(study, "lr")] if name == "lr" else teachers_of(study)
     loss = "govern" if name == "govern" else "mean_ensemble"
-    given = study.govern
-    return _of_pool(study, name, given.student, loss, by, given.unlabelled_fit, seed, STUDENTS)
+    settings = study.govern
+    return _of_pool(study, name, settings.student, loss, teachers, settings.unlabelled_fit, seed, STUDENTS)
 
 
 def adapted(study: "Study", name: str, seed: int) -> Run:
@@ -154,23 +144,23 @@ def adapted(study: "Study", name: str, seed: int) -> Run:
     return Run(f"govern/{name}/seed-{seed}", "fit", spec, splits(study.data.target), seed, STUDENTS, parents, precision)
 
 
-def hearing(study: "Study", name: str, loss: str, teachers: int, seed: int) -> Run:
+def hearing(study: "Study", name: str, loss: str, number: int, seed: int) -> Run:
     """A student of the ablation that hears so many teachers; the last of five is replaced in `one-better`, `-worse`."""
-    by = [fold(study, n) for n in range(1, teachers + 1)]
+    teachers = [fold(study, n) for n in range(1, number + 1)]
     if name == "one-better":
-        by[-1] = teacher(study, len(study.govern.teachers))
+        teachers[-1] = teacher(study, len(study.govern.teachers))
     if name == "one-worse":
-        by[-1] = worse(study)
-    given = study.govern.ablation
-    return _of_pool(study, name, given.student, loss, by, given.fit, seed, ABLATION)
+        teachers[-1] = worse(study)
+    settings = study.govern.ablation
+    return _of_pool(study, name, settings.student, loss, teachers, settings.fit, seed, ABLATION)
 
 
 def headed(study: "Study", name: str, seed: int) -> Run:
     """A student of the pool with a head for each teacher."""
-    by, given = teachers_of(study), study.govern
-    shape = {"mhs": {"body": study.mhs.body, "heads": len(by), "combine": study.mhs.combine}}
-    loss = f"{name}_a_head"
-    return _of_pool(study, f"heads-{name}", given.student, loss, by, given.unlabelled_fit, seed, STUDENTS, shape)
+    teachers, settings = teachers_of(study), study.govern
+    shape = {"mhs": {"body": study.mhs.body, "heads": len(teachers), "combine": study.mhs.combine}}
+    loss, training = f"{name}_a_head", settings.unlabelled_fit
+    return _of_pool(study, f"heads-{name}", settings.student, loss, teachers, training, seed, STUDENTS, shape)
 
 
 def _taught(study: "Study", name: str, encoder: "Encoder", left_out: int, group: str) -> Run:
@@ -185,25 +175,25 @@ def _of_pool(
     name: str,
     encoder: "Encoder",
     loss: str,
-    by: Sequence[Run],
+    teachers: Sequence[Run],
     training: "Training",
     seed: int,
     group: str,
-    more: dict[str, Any] | None = None,
+    shape: dict[str, Any] | None = None,
 ) -> Run:
     """A student of the unlabelled pool."""
     start, data, parents = _start(study, encoder)
-    spec = {**start, "loss": loss, "unlabelled": True, **(more or {}), **budget(study, training)}
+    spec = {**start, "loss": loss, "unlabelled": True, **(shape or {}), **budget(study, training)}
     data |= {"train": tuple(study.govern.unlabelled)}
     data |= scored(study) if training.evaluate_every else {"test": tuple(study.data.target.test)}
-    parents |= {"teachers": tuple(by)}
+    parents |= {"teachers": tuple(teachers)}
     return Run(f"govern/{name}/seed-{seed}", "fit", spec, data, seed, group, parents, study.govern.precision)
 
 
 def _start(study: "Study", encoder: "Encoder") -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The parts of spec, data and parents that say from which weights a fit starts."""
     if study.govern.start == "backbone":
-        return *_backbone(study, encoder), {}
+        return *_origin(study, encoder.backbone(study)), {}
     first = transfer(study, encoder.of) if study.govern.transfer else transferred(study, *encoder.of.split("-"))
     return ({"layers": encoder.layers} if encoder.layers else {}), {}, {"start": (first,)}
 
@@ -215,20 +205,6 @@ def transfer(study: "Study", of: str) -> Run:
     spec |= {"loss": "ce", **budget(study, study.govern.transfer_fit or study.fit.transfer)}
     name, data = f"govern/transfer-{of}/seed-0", data | splits(study.govern.transfer)
     return Run(name, "fit", spec, data, 0, TEACHERS, {}, study.govern.precision)
-
-
-def _backbone(study: "Study", encoder: "Encoder") -> tuple[dict[str, Any], dict[str, Any]]:
-    if encoder.of is None:
-        layers = {"layers": encoder.layers} if encoder.layers else {}
-        return {"backbone": {"name": encoder.name, **layers}}, {}
-    family, size = encoder.of.split("-")
-    backbone = getattr(study.backbones[family], size)
-    if encoder.layers and backbone.config:
-        config = {**backbone.config, "num_hidden_layers": encoder.layers}
-        backbone = backbone.model_copy(update={"config": config})
-    elif encoder.layers:
-        backbone = backbone.model_copy(update={"layers": encoder.layers})
-    return _origin(study, backbone)
 
 
 def _origin(study: "Study", backbone: Any) -> tuple[dict[str, Any], dict[str, Any]]:
