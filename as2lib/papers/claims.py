@@ -152,6 +152,8 @@ class Scores:
         for layers in cerberus.HEAD_DEPTHS:
             theirs = f"mhs/{cerberus.HEADS}h{layers}"
             self._ours[theirs] = depths.get(theirs, f"heads of {layers} of {cerberus.PAPER_DEPTH} layers")
+        if "ensemble/kd" not in study.systems:  # one base model behind the families' names
+            self._ours["ensemble/kd"] = "ensemble/distilled"
         if study.govern:
             places = [n for n, one in enumerate(study.govern.teachers, 1) if one == study.govern.student]
             self._ours[OF_THE_SIZE] = f"govern/teacher-{places[0]}" if places else OF_THE_SIZE
