@@ -48,7 +48,7 @@ def scores(studies: "dict[str, Study]") -> dict[str, pandas.DataFrame]:
 
 
 def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
-    """One row a system that any study has, index `run`: of each study MAP and P@1 with " ±", and the paper's on its own.
+    """One row a system that any study has, index `run`: each study's MAP and P@1 with " ±", and the paper's.
 
     Groups of rows stand in the order of Table 2; rankers that learn nothing come first.
     """

@@ -47,8 +47,8 @@ def budget(study: "Study", training: "Training", changes: dict[str, Any] | None 
 
 def computing(study: "Study") -> dict[str, Any]:
     """What a spec says of how an encoder's fit computes, where the study says other than the default."""
-    said = study.fit.model_dump(include={"dropout", "attention"}, exclude_none=True)
-    return {name: value for name, value in said.items() if value != "sdpa"}
+    settings = study.fit.model_dump(include={"dropout", "attention"}, exclude_none=True)
+    return {name: value for name, value in settings.items() if value != "sdpa"}
 
 
 def adapting(backbone: "Backbone") -> dict[str, Any]:

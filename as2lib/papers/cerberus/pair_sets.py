@@ -153,14 +153,12 @@ def random_order(pairs: Dataset) -> pandas.DataFrame:
     return pandas.DataFrame([row], index=pandas.Index(["random"], name="run"))
 
 
-def published_rankers(name: str = "WikiQA") -> pandas.DataFrame:
-    """Cosinet's Table 2 of a set, with the MRR that its Tables 4 to 6 have of the same rankers; index run."""
-    table = results.published("cosinet", "table2")[name].copy()
-    for other, dataset in (("table4", "WikiQA"), ("table5", "SQuAD-sent"), ("table6", "NQ-LA")):
-        if dataset == name:
-            theirs = results.published("cosinet", other)[dataset]["MRR"]
-            table["MRR"] = theirs[~theirs.index.duplicated()].reindex(table.index)
-    return table
+def published_rankers() -> pandas.DataFrame:
+    """WikiQA's rows of Cosinet's Table 2, with the MRR that its Table 4 has of the same rankers; index run."""
+    rankers = results.published("cosinet", "table2")["WikiQA"].copy()
+    table4 = results.published("cosinet", "table4")["WikiQA"]
+    rankers["MRR"] = table4.loc[~table4.index.duplicated(), "MRR"].reindex(rankers.index)
+    return rankers
 
 
 def leakage(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:

@@ -192,20 +192,27 @@ def table3(study: "Study") -> list[System]:
 
     Last, the student of the teachers' mean (section 3.2).
     """
-    labels = {
-        f"kd/{STUDENT}-sum": ("three teachers, summed", "one model"),
-        f"kd/{STUDENT}-robin": ("three teachers, in turn", "one model"),
-        "mhs/3h1-no-teacher": ("MHS without a teacher", "heads"),
-        "mhs/3h1-one-teacher": ("MHS, one teacher", "heads"),
-        f"kd/{STUDENT}-from-ensemble": ("taught by the ensemble of teachers", "one model"),
+    heads = {"mhs": {**shape(study), "perturb": study.mhs.perturb}}  # equal heads of one loss would stay equal
+    summed = distilling(study, "kd_sum"), lambda seed: three(study, seed)
+    in_turn = distilling(study, "kd_round_robin"), lambda seed: three(study, seed)
+    no_teacher = {"loss": "ce_per_head", **heads}, lambda seed: []
+    one_teacher = {**distilling(study, "per_head"), **heads}, lambda seed: [teacher(study, STUDENT, seed)] * HEADS
+    from_ensemble = distilling(study, "kd"), lambda seed: [ensemble(study, "teachers", seed)]
+    strategies = {
+        f"kd/{STUDENT}-sum": ("three teachers, summed", "one model", summed),
+        f"kd/{STUDENT}-robin": ("three teachers, in turn", "one model", in_turn),
+        "mhs/3h1-no-teacher": ("MHS without a teacher", "heads", no_teacher),
+        "mhs/3h1-one-teacher": ("MHS, one teacher", "heads", one_teacher),
+        f"kd/{STUDENT}-from-ensemble": ("taught by the ensemble of teachers", "one model", from_ensemble),
     }
     rows = {system.run: system for system in table2(study)}
-    for run, (label, group) in labels.items():
-        rows[run] = row(study, run, label, group, partial(strategy, study, run), study.grid_seeds)
-    summed, in_turn, no_teacher, one_teacher, from_ensemble = labels
-    one_model = [f"base/{STUDENT}", f"kd/{STUDENT}", summed, in_turn]
-    with_heads = [no_teacher, one_teacher, "hydra/3h1", "mhs/3h1"]
-    return [rows[run] for run in (*one_model, *with_heads, from_ensemble)]
+    seeds = study.grid_seeds
+    for run, (label, group, recipe) in strategies.items():
+        make = partial(taught, study, run, *recipe, "strategies", first=seeds[0])
+        rows[run] = row(study, run, label, group, make, seeds)
+    one_model = [f"base/{STUDENT}", f"kd/{STUDENT}", f"kd/{STUDENT}-sum", f"kd/{STUDENT}-robin"]
+    with_heads = ["mhs/3h1-no-teacher", "mhs/3h1-one-teacher", "hydra/3h1", "mhs/3h1"]
+    return [rows[run] for run in (*one_model, *with_heads, f"kd/{STUDENT}-from-ensemble")]
 
 
 def table4(study: "Study") -> list[System]:
@@ -299,12 +306,11 @@ def student(study: "Study", family: str, by: str, seed: int) -> Run:
     if same_base(study, by):  # then this is the student of that family
         family = by
     system = f"kd/{family}" if by == family else f"kd/{family}-from-{by}"
-    objective = distilling(study, "kd")
-    return taught(study, system, objective, partial(one_of, study, by), "students", seed, study.seeds[0], family)
 
+    def teachers_of(seed: int) -> list[Run]:
+        return [teacher(study, by, seed)]
 
-def one_of(study: "Study", family: str, seed: int) -> list[Run]:
-    return [teacher(study, family, seed)]
+    return taught(study, system, distilling(study, "kd"), teachers_of, "students", seed, study.seeds[0], family)
 
 
 def three(study: "Study", seed: int) -> list[Run]:
@@ -354,18 +360,17 @@ def mhs(study: "Study", system: str, seed: int, layers: int = 1, heads: int = HE
 
 
 def hydra(study: "Study", seed: int) -> Run:
-    """Row 13: the model with heads, taught by untaught base models of its own family that differ by seed."""
+    """Row 13: the model with heads, taught by untaught base models of its own family that differ by seed.
+
+    Those are of row 6 and, where the study has fewer seeds than heads, more of them.
+    """
     objective = {**distilling(study, "per_head"), "mhs": shape(study)}
-    alike = hydra_teachers(study)
-    return taught(study, "hydra/3h1", objective, lambda _: alike, "students", seed, study.seeds[0])
-
-
-def hydra_teachers(study: "Study") -> list[Run]:
-    """Those of row 6, and where the study has fewer seeds than heads, more of them."""
     further = range(max(study.seeds) + 1, max(study.seeds) + HEADS)
-    seeds = [*study.seeds, *further][:HEADS]
-    systems_ = [f"base/{STUDENT}" if seed in study.seeds else f"hydra-teacher/{STUDENT}" for seed in seeds]
-    return [adapted_alone(study, system, STUDENT, "base", seed) for system, seed in zip(systems_, seeds, strict=True)]
+    alike = []
+    for each in [*study.seeds, *further][:HEADS]:
+        system = f"base/{STUDENT}" if each in study.seeds else f"hydra-teacher/{STUDENT}"
+        alike.append(adapted_alone(study, system, STUDENT, "base", each))
+    return taught(study, "hydra/3h1", objective, lambda _: alike, "students", seed, study.seeds[0])
 
 
 def ensemble(study: "Study", name: str, seed: int) -> Run:
@@ -378,26 +383,3 @@ def ensemble(study: "Study", name: str, seed: int) -> Run:
         "distilled": [student(study, STUDENT, family, seed) for family in FAMILIES],
     }
     return combined(study, f"ensemble/{name}", members[name], seed, "students")
-
-
-def strategy(study: "Study", system: str, seed: int) -> Run:
-    """The rows of Table 3 that are not in Table 2, and the student of the teachers' mean (section 3.2)."""
-    heads = {"mhs": {**shape(study), "perturb": study.mhs.perturb}}  # equal heads of one loss would stay equal
-    objectives = {
-        f"kd/{STUDENT}-sum": distilling(study, "kd_sum"),
-        f"kd/{STUDENT}-robin": distilling(study, "kd_round_robin"),
-        f"kd/{STUDENT}-from-ensemble": distilling(study, "kd"),
-        "mhs/3h1-no-teacher": {"loss": "ce_per_head", **heads},
-        "mhs/3h1-one-teacher": {**distilling(study, "per_head"), **heads},
-    }
-
-    def teachers_of(seed: int) -> list[Run]:
-        if system == "mhs/3h1-no-teacher":
-            return []
-        if system == "mhs/3h1-one-teacher":
-            return one_of(study, STUDENT, seed) * HEADS
-        if system.endswith("-from-ensemble"):
-            return [ensemble(study, "teachers", seed)]
-        return three(study, seed)
-
-    return taught(study, system, objectives[system], teachers_of, "strategies", seed, study.grid_seeds[0])
