@@ -192,6 +192,6 @@ def best_trivial(pairs: "Pairs") -> str:
     return "overlap_then_rank" if all(map(sets.order_means_something, parts)) else "word_overlap"
 
 
-def lexical(study: "Study", scorer: str, system: str | None = None, data: dict | None = None) -> Run:
+def lexical(study: "Study", scorer: str) -> Run:
     """A ranker that is not trained, such as "overlap_then_rank" (Cosinet, section 2.1)."""
-    return Run(system or f"lexical/{scorer}", "lexical", {"scorer": scorer}, data or scored(study), 0, "lexical")
+    return Run(f"lexical/{scorer}", "lexical", {"scorer": scorer}, scored(study), 0, "lexical")

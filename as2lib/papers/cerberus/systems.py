@@ -367,9 +367,9 @@ def hydra(study: "Study", seed: int) -> Run:
     objective = {**distilling(study, "per_head"), "mhs": shape(study)}
     further = range(max(study.seeds) + 1, max(study.seeds) + HEADS)
     alike = []
-    for each in [*study.seeds, *further][:HEADS]:
-        system = f"base/{STUDENT}" if each in study.seeds else f"hydra-teacher/{STUDENT}"
-        alike.append(adapted_alone(study, system, STUDENT, "base", each))
+    for teacher_seed in [*study.seeds, *further][:HEADS]:
+        system = f"base/{STUDENT}" if teacher_seed in study.seeds else f"hydra-teacher/{STUDENT}"
+        alike.append(adapted_alone(study, system, STUDENT, "base", teacher_seed))
     return taught(study, "hydra/3h1", objective, lambda _: alike, "students", seed, study.seeds[0])
 
 
