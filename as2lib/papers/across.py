@@ -36,10 +36,14 @@ def labels(studies: "dict[str, Study]") -> dict[str, str]:
     return labels
 
 
+def rows(study: "Study") -> list[System]:
+    """The best ranker that learns nothing, and the rows of Table 2."""
+    return [cerberus.trivial(study)[-1], *cerberus.table2(study)]
+
+
 def present(study: "Study") -> list[System]:
-    """The best trivial ranker and the rows of Table 2, those all of whose runs are here or published."""
-    rows = [cerberus.trivial(study)[-1], *cerberus.table2(study)]
-    return [row for row in rows if row.seeds and all(study.store.find(run.name) for run in row.runs())]
+    """The rows all of whose runs are here or published."""
+    return [row for row in rows(study) if row.seeds and all(study.store.find(run.name) for run in row.runs())]
 
 
 def scores(studies: "dict[str, Study]") -> dict[str, pandas.DataFrame]:
@@ -52,12 +56,13 @@ def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> p
 
     Groups of rows stand in the order of Table 2; rankers that learn nothing come first.
     """
-    rows = [row for study in studies.values() for row in present(study)]
-    groups = list(dict.fromkeys(row.group for row in rows))
-    rows = sorted({row.run: row for row in rows}.values(), key=lambda row: groups.index(row.group))
+    here = {row.run for study in studies.values() for row in present(study)}
+    every = {row.run: row for study in studies.values() for row in rows(study) if row.run in here}
+    groups = list(dict.fromkeys(row.group for row in every.values()))
+    systems = sorted(every.values(), key=lambda row: groups.index(row.group))
     columns = []
     for name in studies:
-        of_study = results.table(scores[name], rows, published(name))
+        of_study = results.table(scores[name], systems, published(name))
         measures = [column for column in of_study if "MAP" in column or "P@1" in column]
         columns.append(of_study[measures].add_prefix(f"{name} "))
     return pandas.concat(columns, axis=1)
