@@ -21,11 +21,10 @@ def systems(study: "Study") -> "list[System]":
     from as2lib.papers.govern import systems as govern
 
     rooms = (cerberus, cascade, cosinet, govern, own)
-    found = {system.run: system for room in rooms for system in room.systems(study)}
-    if unknown := [name for name in study.rows if name not in found]:
+    systems = {system.run: system for room in rooms for system in room.systems(study)}
+    if unknown := [name for name in study.rows if name not in systems]:
         raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; `as2 plan {study.name}` lists them")
-    found |= {name: replace(found[name], seeds=tuple(seeds)) for name, seeds in study.rows.items()}
-    return list(found.values())
+    return [replace(system, seeds=tuple(study.rows.get(system.run, system.seeds))) for system in systems.values()]
 
 
 def notebooks(study: "Study") -> "list[Notebook]":

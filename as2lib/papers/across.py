@@ -22,59 +22,70 @@ def notebooks(study: "Study") -> list[Notebook]:
 
 def studies(study: "Study") -> "dict[str, Study]":
     """The study, and those of `across` in its file whose runs are here or published, by name."""
-    found = {study.name: study}
-    for name in study.across:
-        other = type(study).load(name)
-        if any(other.store.find(run) for run in other.plan):
-            found[name] = other
-    return found
+    others = {name: type(study).load(name) for name in study.across}
+    here = {name: other for name, other in others.items() if any(other.store.find(run) for run in other.plan)}
+    return {study.name: study, **here}
+
+
+def labels(studies: "dict[str, Study]") -> dict[str, str]:
+    """What a reader calls each system: as the first study that has it."""
+    labels: dict[str, str] = {}
+    for study in studies.values():
+        for name, system in study.systems.items():
+            labels.setdefault(name, system.label)
+    return labels
 
 
 def rows(study: "Study") -> list[System]:
-    """The rows of Table 2 below the trivial baseline."""
+    """The best ranker that learns nothing, and the rows of Table 2."""
     return [cerberus.trivial(study)[-1], *cerberus.table2(study)]
 
 
-def scores(found: "dict[str, Study]") -> dict[str, pandas.DataFrame]:
-    """Study → SCORES of its rows, of the runs that are here or published."""
-    return {name: results.load(study, present(study)) for name, study in found.items()}
-
-
 def present(study: "Study") -> list[System]:
-    """The rows of Table 2 all of whose runs are here or published."""
-    return [system for system in rows(study) if all(study.store.find(run.name) for run in system.runs())]
+    """The rows all of whose runs are here or published."""
+    return [row for row in rows(study) if row.seeds and all(study.store.find(run.name) for run in row.runs())]
 
 
-def table(found: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
-    """One row a system, index `run`: of each study MAP and P@1 with " ±", and the paper's on its own set.
+def scores(studies: "dict[str, Study]") -> dict[str, pandas.DataFrame]:
+    """Study → SCORES of its rows, of the runs that are here or published."""
+    return {name: results.load(study, present(study)) for name, study in studies.items()}
 
-    Rankers that learn nothing come first, whichever of them a study has.
+
+def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
+    """One row a system that any study has, index `run`: each study's MAP and P@1 with " ±", and the paper's.
+
+    Groups of rows stand in the order of Table 2; rankers that learn nothing come first.
     """
-    paper = results.published("cerberus", "table2")
+    here = {row.run for study in studies.values() for row in present(study)}
+    every = {row.run: row for study in studies.values() for row in rows(study) if row.run in here}
+    groups = list(dict.fromkeys(row.group for row in every.values()))
+    systems = sorted(every.values(), key=lambda row: groups.index(row.group))
     columns = []
-    for name, study in found.items():
-        theirs = paper[COLUMNS[name]] if name in COLUMNS else None
-        one = results.table(scores[name], present(study), theirs)
-        kept = [column for column in one if column.removeprefix("published ").split(" ±")[0] in ("MAP", "P@1")]
-        columns.append(one[kept].add_prefix(f"{name} "))
-    rows = pandas.concat(columns, axis=1).rename_axis("run")
-    return rows.sort_index(key=lambda runs: ~runs.str.startswith("lexical/"), kind="stable")
+    for name in studies:
+        of_study = results.table(scores[name], systems, published(name))
+        measures = [column for column in of_study if "MAP" in column or "P@1" in column]
+        columns.append(of_study[measures].add_prefix(f"{name} "))
+    return pandas.concat(columns, axis=1)
 
 
-def headline(found: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> dict[str, pandas.DataFrame]:
+def headline(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> dict[str, pandas.DataFrame]:
     """The six comparisons named in advance, of each study and pooled over all questions, stratified by target.
 
     `p Holm` is corrected over the six.  Only pairs whose systems every study has are pooled.
     """
-    paper, tables = results.published("cerberus", "table2"), {}
-    for name in found:
-        theirs = paper[COLUMNS[name]] if name in COLUMNS else None
-        there = set(scores[name]["system"])
-        pairs = [pair for pair in cerberus.HEADLINE if there.issuperset(pair)]
-        tables[name] = results.compare(scores[name], pairs, theirs)
-    if len(found) > 1:
+    tables = {}
+    for name in studies:
+        systems = set(scores[name]["system"])
+        pairs = [pair for pair in cerberus.HEADLINE if systems.issuperset(pair)]
+        tables[name] = results.compare(scores[name], pairs, published(name))
+    if len(studies) > 1:
         pairs = [pair for pair in cerberus.HEADLINE if all(pair in table.index for table in tables.values())]
         tables["pooled"] = results.pooled(scores, pairs)
     for table in tables.values():
         table["p Holm"] = results.holm(table["p"])
     return tables
+
+
+def published(name: str) -> pandas.DataFrame | None:
+    """The columns of the paper's Table 2 that stand beside a study; None beside one of no target of the paper's."""
+    return results.published("cerberus", "table2")[COLUMNS[name]] if name in COLUMNS else None

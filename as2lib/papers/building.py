@@ -47,8 +47,8 @@ def budget(study: "Study", training: "Training", changes: dict[str, Any] | None 
 
 def computing(study: "Study") -> dict[str, Any]:
     """What a spec says of how an encoder's fit computes, where the study says other than the default."""
-    said = study.fit.model_dump(include={"dropout", "attention"}, exclude_none=True)
-    return {name: value for name, value in said.items() if value != "sdpa"}
+    settings = study.fit.model_dump(include={"dropout", "attention"}, exclude_none=True)
+    return {name: value for name, value in settings.items() if value != "sdpa"}
 
 
 def adapting(backbone: "Backbone") -> dict[str, Any]:
@@ -197,6 +197,6 @@ def baseline(study: "Study") -> str:
     return f"lexical/{best_trivial(study.data.target)}"
 
 
-def lexical(study: "Study", scorer: str, system: str | None = None, data: dict | None = None) -> Run:
+def lexical(study: "Study", scorer: str) -> Run:
     """A ranker that is not trained, such as "overlap_then_rank" (Cosinet, section 2.1)."""
-    return Run(system or f"lexical/{scorer}", "lexical", {"scorer": scorer}, data or scored(study), 0, "lexical")
+    return Run(f"lexical/{scorer}", "lexical", {"scorer": scorer}, scored(study), 0, "lexical")

@@ -152,8 +152,10 @@ class Scores:
         for layers in cerberus.HEAD_DEPTHS:
             theirs = f"mhs/{cerberus.HEADS}h{layers}"
             self._ours[theirs] = depths.get(theirs, f"heads of {layers} of {cerberus.PAPER_DEPTH} layers")
+        if "ensemble/kd" not in study.systems:  # one base model behind the families' names
+            self._ours["ensemble/kd"] = "ensemble/distilled"
         if study.govern:
-            places = [n for n, one in enumerate(study.govern.teachers, 1) if one == study.govern.student]
+            places = [n for n, teacher in enumerate(study.govern.teachers, 1) if teacher == study.govern.student]
             self._ours[OF_THE_SIZE] = f"govern/teacher-{places[0]}" if places else OF_THE_SIZE
 
     def name(self, name: str) -> str:
@@ -229,7 +231,7 @@ class Scores:
         means = []
         for name in (a, b):
             columns = [(table["question_id"], table["label"], table["score"]) for table in self.tables(name)]
-            values = [threshold.resampled(*one, counts, metric, precision) for one in columns]
+            values = [threshold.resampled(*seed, counts, metric, precision) for seed in columns]
             means.append(numpy.mean(values, axis=0))
         gaps = 100 * (means[0] - means[1])
         low, high = numpy.percentile(gaps[1:], [2.5, 97.5])

@@ -5,6 +5,7 @@ from as2lib.papers.building import FAMILIES
 from as2lib.papers.cerberus import systems
 from as2lib.study import results
 from as2lib.study.run import plan
+from tests.papers.conftest import encoder
 
 
 @pytest.fixture
@@ -70,24 +71,12 @@ def test_ensembles_tune_their_weights_and_the_teachers_are_a_plain_mean(study):
     assert parents(study, "ensemble/distilled/seed-0", "members") == members
 
 
-def test_teachers_of_three_kinds_are_calibrated_and_else_the_student_is_its_twin(study):
-    assert parents(study, "mhs/3h1-of-kinds/seed-0") == [
-        "teacher/electra/seed-0",
-        "ca/birnn/seed-0",
-        "cosinet/birnn/seed-0",
-    ]
-    for ours, twin in systems.twins_of_kinds(study):
-        one, other = study.plan[f"{ours}/seed-0"], study.plan[f"{twin}/seed-0"]
-        assert one.spec == {**other.spec, "calibration": "platt"}
-        assert parents(study, one.name, "start") == parents(study, other.name, "start")
-
-
 def test_groups_of_fits_are_few_and_do_not_wait_for_each_other_in_a_circle(study):
     runs = plan(systems.systems(study)).values()
     before = {run.group: set() for run in runs}
     for run in runs:
         before[run.group] |= {one.group for one in run.ancestors()} - {run.group}
-    assert len(before) <= 9
+    assert len(before) <= 8
     done = []
     while len(done) < len(before):
         ready = [group for group in before if group not in done and before[group] <= set(done)]
@@ -104,6 +93,17 @@ def test_a_study_that_transfers_nothing_starts_from_the_encoders_and_has_no_rows
     assert systems.direct(study) == []
     assert "start" not in study.plan["mhs/3h1/seed-0"].parents
     assert not [name for name in study.plan if name.startswith("transfer/")]
+
+
+def test_students_of_one_base_model_stand_once_under_the_papers_name(root):
+    shared = {f"backbones.{family}.base": encoder("electra", 16) for family in FAMILIES}
+    study = Study.load("tiny", shared)
+    assert systems.members(study) == ["kd/electra", "kd/roberta", "kd/albert"]
+    assert parents(study, "ensemble/distilled/seed-0", "members") == [f"kd/{family}/seed-0" for family in FAMILIES]
+    assert "ensemble/kd" not in study.systems
+    assert study.systems["kd/roberta"].label == "one teacher: ROBERTA"
+    students = [name for name in study.plan if name.startswith("kd/")]
+    assert len({study.store.identity(name) for name in students}) == len(students)
 
 
 def test_rows_say_which_seeds_a_system_has_and_which_are_not_run(root):

@@ -3,7 +3,9 @@ import pytest
 
 from as2lib import Study
 from as2lib.papers import claims
+from as2lib.papers.building import FAMILIES
 from as2lib.papers.claims import Interval
+from tests.papers.conftest import encoder
 
 
 @pytest.mark.parametrize(
@@ -88,6 +90,12 @@ def test_a_head_of_the_paper_stands_for_as_large_a_share_of_the_layers(root):
     assert scores.label("mhs/3h6") == "MHS, heads of 2 layers"
     assert scores.missing(scores.name("mhs/3h2"))
     assert scores.name("teacher/electra") == "teacher/electra"
+
+
+def test_the_ensemble_of_three_families_is_the_ensemble_of_three_where_their_base_models_are_one(root):
+    assert claims.Scores(Study.load("tiny")).name("ensemble/kd") == "ensemble/kd"
+    shared = {f"backbones.{family}.base": encoder("electra", 16) for family in FAMILIES}
+    assert claims.Scores(Study.load("tiny", shared)).label("ensemble/kd") == "ensemble of three"
 
 
 def test_an_interval_is_that_of_results(invented):

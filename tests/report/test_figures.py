@@ -46,7 +46,7 @@ def test_a_heatmap_shows_undefined_values_as_gaps():
 
 
 def test_a_heatmap_names_every_row_and_column_however_long():
-    teachers = ["best teacher (MiniLM-SelQA-TREC)", "MiniLM-SelQA teacher", "MiniLM-SelQA-WikiQA teacher"]
+    teachers = ["own large teacher (MiniLM-SelQA-TREC)", "MiniLM-SelQA teacher", "MiniLM-SelQA-WikiQA teacher"]
     heads = [f"head taught by the {teacher}" for teacher in teachers] + ["untaught base", "word overlap (WO)"]
     table = pandas.DataFrame(0.5, heads, teachers)
     titles = ["correct top candidates shared\n(Figure 3)", "top candidates:\nCohen's kappa", "a", "b"]
@@ -57,7 +57,12 @@ def test_a_heatmap_names_every_row_and_column_however_long():
 
 def test_long_names_of_points_stay_within_the_axes():
     costs = [0.5, 0.75, 1.0, 2.0]
-    labels = ["", "Compare-Aggregate keeps 3, then the large model", "untaught base", "best teacher (MiniLM-SelQA)"]
+    labels = [
+        "",
+        "Compare-Aggregate keeps 3, then the large model",
+        "untaught base",
+        "own large teacher (MiniLM-SelQA)",
+    ]
     points = pandas.DataFrame({"cost": costs, "value": [70.0, 80.0, 76.0, 81.0], "label": labels})
     points = points.assign(kind="one encoder", front=True, share=50.0)
     figure = figures.frontier(points, {"one encoder": "s"}, ("nothing learnt", 68.0), "Title", "cost", "MAP (%)")

@@ -15,6 +15,7 @@ from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, r
 from as2lib.papers.building import FAMILIES
 from as2lib.papers.cerberus.systems import trivial
 from as2lib.study import results
+from as2lib.study.run import System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -66,12 +67,9 @@ def disagreement(runs: "Sequence[StoredRun]") -> float:
     """Percent of answered questions where two heads have another top candidate; mean over pairs of heads and runs."""
     shares = []
     for run in runs:
-        table = answered(run.scores())
-        tops = [
-            ranking.top(table["question_id"], table["label"], table[head]).to_numpy()
-            for head in table.filter(like="head_")
-        ]
-        shares += [(a != b).mean() for a, b in combinations(tops, 2)]
+        table = run.scores()
+        choices = [first_choices(table, head) for head in table.filter(like="head_")]
+        shares += [(a != b).mean() for a, b in combinations(choices, 2)]
     return 100 * float(numpy.mean(shares))
 
 
@@ -80,30 +78,32 @@ def same_first(study: "Study", names: Sequence[str]) -> pandas.DataFrame:
 
     names: of systems with the same seeds.
     """
-    tops = {
-        name: [
-            ranking.top(table["question_id"], table["label"], table["score"]).to_numpy()
-            for table in (answered(run.scores()) for run in study.runs(name))
-        ]
-        for name in names
-    }
+    choices = {name: [first_choices(run.scores()) for run in study.runs(name)] for name in names}
     rows = {}
-    for one, other in combinations(names, 2):
-        label = " and ".join(study.systems[name].label for name in (one, other))
-        rows[label] = 100 * numpy.mean([(a == b).mean() for a, b in zip(tops[one], tops[other], strict=True)])
+    for a, b in combinations(names, 2):
+        label = f"{study.systems[a].label} and {study.systems[b].label}"
+        shares = [(ours == theirs).mean() for ours, theirs in zip(choices[a], choices[b], strict=True)]
+        rows[label] = 100 * numpy.mean(shares)
     return pandas.DataFrame({"same first candidate": rows}).rename_axis("teachers")
 
 
-def confidence(tables: Mapping[str, Sequence[pandas.DataFrame]]) -> pandas.DataFrame:
-    """How sure a teacher is: percent of its scores below 0.05, above 0.95, and either; means over its tables.
+def first_choices(table: pandas.DataFrame, column: str = "score") -> numpy.ndarray:
+    """The row of each answered question's top candidate, of scored pairs."""
+    table = answered(table)
+    return ranking.top(table["question_id"], table["label"], table[column]).to_numpy()
 
-    tables: teacher → its scores, a table a seed.  Section 3.2: the ensemble is too confident to teach.
+
+def confidence(study: "Study", systems: Sequence[System]) -> pandas.DataFrame:
+    """How sure a teacher is: percent of its scores below 0.05, above 0.95, and either; means over seeds, dev and test.
+
+    Those of the systems that the study runs.  Section 3.2: the ensemble is too confident to teach.
     """
     rows = {}
-    for teacher, scores in tables.items():
-        low = numpy.mean([100 * (table["score"] < 0.05).mean() for table in scores])
-        high = numpy.mean([100 * (table["score"] > 0.95).mean() for table in scores])
-        rows[teacher] = {"below 0.05": low, "above 0.95": high, "near 0 or 1": low + high}
+    for system in (system for system in systems if system.seeds):
+        scores = [run.scores(split)["score"] for run in study.runs(system.run) for split in ("dev", "test")]
+        low = numpy.mean([100 * (score < 0.05).mean() for score in scores])
+        high = numpy.mean([100 * (score > 0.95).mean() for score in scores])
+        rows[system.run] = {"below 0.05": low, "above 0.95": high, "near 0 or 1": low + high}
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("run")
 
 
@@ -184,9 +184,9 @@ def figure3(shared: pandas.DataFrame) -> pandas.DataFrame:
 
     shared: of `agreements`.  published: the teacher that the paper names for a head; it prints no number.
     """
-    named = results.published("cerberus", "figure3")
-    named = named.set_index("head")["agrees most with"] if "head" in named else named["agrees most with"]
-    published = [f"teacher/{named[family]}" for family in FAMILIES] + [None] * (len(shared) - len(FAMILIES))
+    named = results.published("cerberus", "figure3").set_index("head")["agrees most with"]
+    controls = [None] * (len(shared) - len(FAMILIES))
+    published = [f"teacher/{named[family]}" for family in FAMILIES] + controls
     table = 100 * shared
     return table.assign(**{"agrees most with": table.idxmax(axis=1), "published": published})
 
@@ -280,30 +280,7 @@ def _with_confidence(seeds: Sequence[Seed]) -> tuple[pandas.DataFrame, list[str]
     return every, teachers
 
 
-# ---------------------------------------------------------------- teachers of several kinds (notebook 03)
-
-
-def alikeness(tables: Mapping[str, pandas.DataFrame]) -> float:
-    """Rank correlation of two teachers' scores within a question, mean over questions and pairs of teachers.
-
-    tables: teacher → its scores of the same pairs.
-    """
-    correlations = []
-    for a, b in combinations(tables.values(), 2):
-        correlations.append(rank_correlation(a["score"], b["score"], a["question_id"]).mean())
-    return float(numpy.mean(correlations))
-
-
 # ---------------------------------------------------------------- the paper's tests (notebook 07)
-
-
-def headline(
-    scores: pandas.DataFrame, pairs: Sequence[tuple[str, str]], published: pandas.DataFrame
-) -> pandas.DataFrame:
-    """`results.compare` of the pairs named in advance, with `p Holm`: their permutation tests corrected together."""
-    tests = results.compare(scores, pairs, published)
-    tests.insert(4, "p Holm", significance.holm(tests["p"]))
-    return tests
 
 
 def papers_tests(scores: pandas.DataFrame, pairs: Sequence[tuple[str, str]]) -> pandas.DataFrame:

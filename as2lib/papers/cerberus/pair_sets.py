@@ -32,6 +32,7 @@ PAPERS = {  # our name of a set → the papers'
 }
 BESIDE = {"asnq": "ASNQ", "ias2": "IAS2", "selqa": "ASNQ"}  # target → the set of CERBERUS whose numbers stand beside
 COUNTS = ["questions", "pairs", "correct"]
+PLACES = 12  # of a list, that a figure shows
 RATES = ["candidates a question", "correct a question"]
 CASCADE = [f"Cascade {name}" for name in ("questions", *RATES)]
 TEXTS = {"question": "words a question", "answer": "words a candidate"}
@@ -137,12 +138,12 @@ def statistics_of(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:
     return pandas.concat(tables, names=["set"]).droplevel(1)
 
 
-def correct_by_position(pairs: Dataset, most: int = 12) -> pandas.DataFrame:
-    """Percent of the candidates in each place of the list that are correct: columns position, correct."""
+def correct_by_position(pairs: Dataset) -> pandas.DataFrame:
+    """Percent of the candidates in each of the first places that are correct: columns position, correct."""
     table = pandas.DataFrame({name: pairs[name] for name in ("question_id", "label")})
     answered = table[table.groupby("question_id")["label"].transform("max") == 1]
     position = answered.groupby("question_id", sort=False).cumcount() + 1
-    correct = 100 * answered["label"].groupby(position.rename("position")).mean().head(most)
+    correct = 100 * answered["label"].groupby(position.rename("position")).mean().head(PLACES)
     return correct.rename("correct").reset_index()
 
 
@@ -153,14 +154,12 @@ def random_order(pairs: Dataset) -> pandas.DataFrame:
     return pandas.DataFrame([row], index=pandas.Index(["random"], name="run"))
 
 
-def published_rankers(name: str = "WikiQA") -> pandas.DataFrame:
-    """Cosinet's Table 2 of a set, with the MRR that its Tables 4 to 6 have of the same rankers; index run."""
-    table = results.published("cosinet", "table2")[name].copy()
-    for other, dataset in (("table4", "WikiQA"), ("table5", "SQuAD-sent"), ("table6", "NQ-LA")):
-        if dataset == name:
-            theirs = results.published("cosinet", other)[dataset]["MRR"]
-            table["MRR"] = theirs[~theirs.index.duplicated()].reindex(table.index)
-    return table
+def published_rankers() -> pandas.DataFrame:
+    """WikiQA's rows of Cosinet's Table 2, with the MRR that its Table 4 has of the same rankers; index run."""
+    rankers = results.published("cosinet", "table2")["WikiQA"].copy()
+    table4 = results.published("cosinet", "table4")["WikiQA"]
+    rankers["MRR"] = table4.loc[~table4.index.duplicated(), "MRR"].reindex(rankers.index)
+    return rankers
 
 
 def leakage(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:

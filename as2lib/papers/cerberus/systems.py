@@ -5,8 +5,7 @@ stands there.  Seed i of a student learns from seed i of its teachers.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from as2lib.papers import own
@@ -31,9 +30,8 @@ STUDENT = FAMILIES[0]  # every distilled row but 7 and 8 starts from its base mo
 HEADS = len(FAMILIES)  # one for each teacher
 PAPER_DEPTH = 12  # layers of ELECTRA-BASE
 HEAD_DEPTHS = (1, 2, 4, 6)  # Table 4: the layers of a head, of those 12
-WORD_TEACHERS = ("ca/birnn", "cosinet/birnn")  # the best list-wise model of each encoder in Cosinet's Table 4
-# Named in advance: permutation tests, Holm over the six.  The best teacher is the large model of the student's family,
-# the paper's best on IAS2 and ASNQ.
+# Named in advance: permutation tests, Holm over the six.  The last rival of MHS is the large model of the student's own
+# family, the paper's best on IAS2 and ASNQ.
 HEADLINE = (
     ("mhs/3h1", "base/electra"),
     ("mhs/3h1", "kd/electra"),
@@ -46,15 +44,16 @@ HEADLINE = (
 
 def systems(study: "Study") -> list[System]:
     """Every system of this paper, each once, in the order of the paper's tables."""
-    rows = [*trivial(study), *table2(study), *table3(study), *table4(study), *number_of_heads(study)]
-    rows += [*direct(study), *of_kinds(study)]
+    rows = [*trivial(study), *table2(study), *table3(study), *table4(study), *number_of_heads(study), *direct(study)]
     return list({row.run: row for row in rows}.values())
 
 
 def notebooks(study: "Study") -> list[Notebook]:
     """Notebooks 01 to 07, each with the systems that it reads."""
     models = [*trivial(study), *teachers(study), *untaught(study)]
-    found = [
+    timed = study.latency is not None
+    latency = Notebook("05_latency", "What does each model cost to run?", "CERBERUS Table 5", timed=True)
+    return [
         Notebook(
             "01_data",
             "What do the data look like, do the splits leak, and how far do trivial rankers get?",
@@ -71,19 +70,16 @@ def notebooks(study: "Study") -> list[Notebook]:
             "03_distillation",
             "Does one model with k heads match the ensemble?",
             "CERBERUS Table 2, rows 7–14, and Table 3",
-            (*trivial(study), *table2(study), *table3(study), *of_kinds(study), *own.systems(study)),
+            (*trivial(study), *table2(study), *table3(study), *own.systems(study)),
         ),
         Notebook(
             "04_mhs_configs",
             "How many layers should a head have?",
             "CERBERUS Table 4",
             (*trivial(study), *untaught(study)[-1:], *table4(study), *number_of_heads(study)),
-            timed=study.latency is not None,
+            timed=timed,
         ),
-    ]
-    if study.latency:
-        found.append(Notebook("05_latency", "What does each model cost to run?", "CERBERUS Table 5", timed=True))
-    found += [
+        *([latency] if timed else []),
         Notebook(
             "06_head_teacher_agreement",
             "Do heads resemble their teachers?",
@@ -97,7 +93,6 @@ def notebooks(study: "Study") -> list[Notebook]:
             tuple(systems(study)),
         ),
     ]
-    return found
 
 
 def run_here(study: "Study", pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -108,20 +103,13 @@ def run_here(study: "Study", pairs: Iterable[tuple[str, str]]) -> list[tuple[str
 # ---------------------------------------------------------------- the paper's tables, row by row
 
 
-def with_own_seeds(rows: "Callable[[Study], list[System]]") -> "Callable[[Study], list[System]]":
-    """Systems with the seeds that the study's `rows` gives them; one that is not run has none."""
-
-    @wraps(rows)
-    def systems_of(study: "Study") -> list[System]:
-        return [
-            replace(system, seeds=tuple(study.rows[system.run])) if system.run in study.rows else system
-            for system in rows(study)
-        ]
-
-    return systems_of
+def row(
+    study: "Study", run: str, label: str, group: str, make: Callable[[int], Run], seeds: Sequence[int] = ()
+) -> System:
+    """A system with the seeds that the study's `rows` gives it, `[]` where it is not run; default: the study's own."""
+    return System(run, label, group, make, tuple(study.rows.get(run, seeds or study.seeds)))
 
 
-@with_own_seeds
 def trivial(study: "Study") -> list[System]:
     """What every table shows as a baseline: rankers that learn nothing (Cosinet, section 2.1), the best one last.
 
@@ -135,7 +123,7 @@ def trivial(study: "Study") -> list[System]:
     if best_trivial(study.data.target) == "word_overlap":
         labels = {"word_overlap": labels["word_overlap"]}
     return [
-        System(f"lexical/{scorer}", label, "trivial", lambda seed, scorer=scorer: lexical(study, scorer))
+        row(study, f"lexical/{scorer}", label, "trivial", lambda seed, scorer=scorer: lexical(study, scorer), [0])
         for scorer, label in labels.items()
     ]
 
@@ -145,177 +133,124 @@ def table2(study: "Study") -> list[System]:
     return [*teachers(study), *untaught(study), *students(study)]
 
 
-@with_own_seeds
 def teachers(study: "Study") -> list[System]:
     """Rows 1-3: the large models, adapted to the target set.  They teach."""
-    return [
-        System(
-            f"teacher/{family}",
-            f"best teacher ({name_of(study, family)})" if family == STUDENT else f"{name_of(study, family)} teacher",
-            "teacher",
-            partial(teacher, study, family),
-            tuple(study.seeds),
-        )
-        for family in reversed(FAMILIES)
-    ]
+    rows = []
+    for family in reversed(FAMILIES):
+        name = study.backbones[family].name
+        label = f"own large teacher ({name})" if family == STUDENT else f"{name} teacher"
+        rows.append(row(study, f"teacher/{family}", label, "teacher", partial(teacher, study, family)))
+    return rows
 
 
-@with_own_seeds
 def untaught(study: "Study") -> list[System]:
     """Rows 4-6: the base models, adapted without a teacher."""
-    return [
-        System(
-            f"base/{family}",
-            "untaught base" if family == STUDENT else f"untaught base ({name_of(study, family)})",
-            "untaught",
-            partial(base, study, family),
-            tuple(study.seeds),
-        )
-        for family in reversed(FAMILIES)
-    ]
+    rows = []
+    for family in reversed(FAMILIES):
+        label = "untaught base" if family == STUDENT else f"untaught base ({study.backbones[family].name})"
+        rows.append(row(study, f"base/{family}", label, "untaught", partial(base, study, family)))
+    return rows
 
 
-@with_own_seeds
 def students(study: "Study") -> list[System]:
-    """Rows 7-14: one teacher, the members of row 12, the ensembles, Hydra, and MHS, which is the last."""
-    seeds = tuple(study.seeds)
-    own = [
-        System(
-            f"kd/{family}",
-            "one teacher" if family == STUDENT else f"one teacher ({name_of(study, family)})",
-            "one teacher",
-            partial(student, study, family, family),
-            seeds,
-        )
-        for family in reversed(FAMILIES)
-    ]
-    others = [
-        System(
-            f"kd/{STUDENT}-from-{family}",
-            f"taught by {name_of(study, family)}",
-            "one teacher",
-            partial(student, study, STUDENT, family),
-            seeds,
-        )
-        for family in FAMILIES[1:]
-    ]
+    """Rows 7-14: one teacher, the members of row 12, the ensembles, Hydra, and MHS, which is the last.
+
+    Where the families' base models are one, rows 7 and 8 are members of row 12, and row 11 is row 12.
+    """
+    rows = []
+    for family in reversed(FAMILIES):
+        name = study.backbones[family].name
+        label = f"one teacher: {name}" if same_base(study, family) else f"one teacher ({name})"
+        label = "one teacher" if family == STUDENT else label
+        rows.append(row(study, f"kd/{family}", label, "one teacher", partial(student, study, family, family)))
+    others = [family for family in FAMILIES if not same_base(study, family)]
+    for family in others:
+        run, label = f"kd/{STUDENT}-from-{family}", f"taught by {study.backbones[family].name}"
+        rows.append(row(study, run, label, "one teacher", partial(student, study, STUDENT, family)))
     ensembles = {
         "teachers": "ensemble of teachers",
         "base": "ensemble of three untaught",
         "kd": "ensemble of three families",
         "distilled": "ensemble of three",
     }
-    return [
-        *own,
-        *others,
-        *(
-            System(f"ensemble/{n}", text, "ensemble", partial(ensemble, study, n), seeds)
-            for n, text in ensembles.items()
-        ),
-        System("hydra/3h1", "Hydra", "heads", partial(hydra, study), seeds),
-        System("mhs/3h1", "MHS", "heads", partial(mhs, study, "mhs/3h1"), seeds),
-    ]
+    if not others:
+        del ensembles["kd"]
+    for name, label in ensembles.items():
+        rows.append(row(study, f"ensemble/{name}", label, "ensemble", partial(ensemble, study, name)))
+    rows.append(row(study, "hydra/3h1", "Hydra", "heads", partial(hydra, study)))
+    rows.append(row(study, "mhs/3h1", "MHS", "heads", partial(mhs, study, "mhs/3h1")))
+    return rows
 
 
-@with_own_seeds
+def members(study: "Study") -> list[str]:
+    """The students that row 12 averages, of one base model, a teacher each."""
+    return [student(study, STUDENT, family, study.seeds[0]).system for family in FAMILIES]
+
+
 def table3(study: "Study") -> list[System]:
-    """Table 3: four uses of teachers for one model, and four for the model with heads; some are rows of Table 2."""
-    known = {row.run: row for row in table2(study)}
-    new = {
-        f"kd/{STUDENT}-sum": ("three teachers, summed", "one model"),
-        f"kd/{STUDENT}-robin": ("three teachers, in turn", "one model"),
-        "mhs/3h1-no-teacher": ("MHS without a teacher", "heads"),
-        "mhs/3h1-one-teacher": ("MHS, one teacher", "heads"),
-        f"kd/{STUDENT}-from-ensemble": ("taught by the ensemble of teachers", "one model"),  # section 3.2
+    """Table 3: four uses of teachers for one model, and four for the model with heads; some are rows of Table 2.
+
+    Last, the student of the teachers' mean (section 3.2).
+    """
+    heads = {"mhs": {**shape(study), "perturb": study.mhs.perturb}}  # equal heads of one loss would stay equal
+    summed = distilling(study, "kd_sum"), lambda seed: three(study, seed)
+    in_turn = distilling(study, "kd_round_robin"), lambda seed: three(study, seed)
+    no_teacher = {"loss": "ce_per_head", **heads}, lambda seed: []
+    one_teacher = {**distilling(study, "per_head"), **heads}, lambda seed: [teacher(study, STUDENT, seed)] * HEADS
+    from_ensemble = distilling(study, "kd"), lambda seed: [ensemble(study, "teachers", seed)]
+    strategies = {
+        f"kd/{STUDENT}-sum": ("three teachers, summed", "one model", summed),
+        f"kd/{STUDENT}-robin": ("three teachers, in turn", "one model", in_turn),
+        "mhs/3h1-no-teacher": ("MHS without a teacher", "heads", no_teacher),
+        "mhs/3h1-one-teacher": ("MHS, one teacher", "heads", one_teacher),
+        f"kd/{STUDENT}-from-ensemble": ("taught by the ensemble of teachers", "one model", from_ensemble),
     }
-    seeds = tuple(study.grid_seeds)
-    made = {run: System(run, *texts, partial(strategy, study, run), seeds) for run, texts in new.items()}
-    order = [
-        f"base/{STUDENT}",
-        f"kd/{STUDENT}",
-        *list(new)[:2],
-        *list(new)[2:4],
-        "hydra/3h1",
-        "mhs/3h1",
-        *list(new)[4:],
-    ]
-    return [made.get(run) or known[run] for run in order]
+    rows = {system.run: system for system in table2(study)}
+    seeds = study.grid_seeds
+    for run, (label, group, recipe) in strategies.items():
+        make = partial(taught, study, run, *recipe, "strategies", first=seeds[0])
+        rows[run] = row(study, run, label, group, make, seeds)
+    one_model = [f"base/{STUDENT}", f"kd/{STUDENT}", f"kd/{STUDENT}-sum", f"kd/{STUDENT}-robin"]
+    with_heads = ["mhs/3h1-no-teacher", "mhs/3h1-one-teacher", "hydra/3h1", "mhs/3h1"]
+    return [rows[run] for run in (*one_model, *with_heads, f"kd/{STUDENT}-from-ensemble")]
 
 
-@with_own_seeds
 def table4(study: "Study") -> list[System]:
     """Table 4: heads of more layers, on a body of the others; the leanest, MHS itself, first."""
-    deeper = [
-        System(
-            f"mhs/{HEADS}h{layers}",
-            f"MHS, heads of {layers} layers",
-            "heads",
-            partial(mhs, study, f"mhs/{HEADS}h{layers}", layers=layers),
-            tuple(study.seeds),
-        )
-        for layers in head_depths(study)
-        if layers > 1
-    ]
-    return [students(study)[-1], *deeper]
+    rows = [students(study)[-1]]
+    for layers in (layers for layers in head_depths(study) if layers > 1):
+        run = f"mhs/{HEADS}h{layers}"
+        rows.append(row(study, run, f"MHS, heads of {layers} layers", "heads", partial(mhs, study, run, layers=layers)))
+    return rows
 
 
-@with_own_seeds
 def number_of_heads(study: "Study") -> list[System]:
     """Beyond the paper: other numbers of heads, each of one layer; head i learns from teacher i modulo three."""
-    return [
-        System(
-            f"mhs/{heads}h1",
-            f"MHS, {heads} head{'s' * (heads > 1)}",
-            "heads",
-            partial(mhs, study, f"mhs/{heads}h1", heads=heads),
-            tuple(study.grid_seeds),
-        )
-        for heads in sorted({*study.mhs.heads} - {HEADS})
-    ]
+    rows = []
+    for heads in sorted({*study.mhs.heads} - {HEADS}):
+        run, label = f"mhs/{heads}h1", f"MHS, {heads} head{'s' * (heads > 1)}"
+        rows.append(row(study, run, label, "heads", partial(mhs, study, run, heads=heads), study.grid_seeds))
+    return rows
 
 
-@with_own_seeds
 def direct(study: "Study") -> list[System]:
     """Rows 1-6 without the transfer step: what it adds is measured against these; none where there is none."""
     if study.fit.direct is None:
         return []
-    return [
-        System(
-            f"direct/{family}-{size}",
-            f"{name_of(study, family)} {size}, no transfer",
-            "no transfer",
-            partial(without_transfer, study, family, size),
-            tuple(study.grid_seeds),
-        )
-        for size in SIZES
-        for family in reversed(FAMILIES)
-    ]
+    rows = []
+    for size in SIZES:
+        for family in reversed(FAMILIES):
+            run, label = f"direct/{family}-{size}", f"{study.backbones[family].name} {size}, no transfer"
+            make = partial(without_transfer, study, family, size)
+            rows.append(row(study, run, label, "no transfer", make, study.grid_seeds))
+    return rows
 
 
-@with_own_seeds
-def of_kinds(study: "Study") -> list[System]:
-    """Students taught by three kinds of teachers: the best teacher, and two list-wise models over words.
-
-    None where the study has no Cosinet, whose models these are.  Section 5.2: are heterogeneous teachers better?
-    """
-    labels = {
-        "mhs/3h1": ("MHS, teachers of three kinds", "heads"),
-        f"kd/{STUDENT}-sum": ("three kinds, summed", "one model"),
-        f"kd/{STUDENT}-robin": ("three kinds, in turn", "one model"),
-    }
-    if not study.cosinet:
-        return []
-    seeds = tuple(study.grid_seeds)
-    return [System(f"{run}-of-kinds", *texts, partial(of_kind, study, run), seeds) for run, texts in labels.items()]
-
-
-def twins_of_kinds(study: "Study") -> list[tuple[str, str]]:
-    """(taught by three kinds, by three of one kind): the same student but for its teachers."""
-    return run_here(study, [(system.run, system.run.removesuffix("-of-kinds")) for system in of_kinds(study)])
-
-
-def name_of(study: "Study", family: str) -> str:
-    return study.backbones[family].name
+def same_base(study: "Study", family: str) -> bool:
+    """Whether a family's students start where the student's own do: one encoder, of one training, under two names."""
+    unread = {"label", "objective"}  # distillation takes the place of what it would optimise
+    ours, theirs = (study.backbones[name].base.model_dump(exclude=unread) for name in (STUDENT, family))
+    return ours == theirs
 
 
 def head_depths(study: "Study") -> list[int]:
@@ -368,13 +303,14 @@ def without_transfer(study: "Study", family: str, size: str, seed: int) -> Run:
 
 def student(study: "Study", family: str, by: str, seed: int) -> Run:
     """A base model after the transfer step that learns from one teacher, its own family's or another's."""
+    if same_base(study, by):  # then this is the student of that family
+        family = by
     system = f"kd/{family}" if by == family else f"kd/{family}-from-{by}"
-    objective = distilling(study, "kd")
-    return taught(study, system, objective, partial(one_of, study, by), "students", seed, study.seeds[0], family)
 
+    def teachers_of(seed: int) -> list[Run]:
+        return [teacher(study, by, seed)]
 
-def one_of(study: "Study", family: str, seed: int) -> list[Run]:
-    return [teacher(study, family, seed)]
+    return taught(study, system, distilling(study, "kd"), teachers_of, "students", seed, study.seeds[0], family)
 
 
 def three(study: "Study", seed: int) -> list[Run]:
@@ -424,18 +360,17 @@ def mhs(study: "Study", system: str, seed: int, layers: int = 1, heads: int = HE
 
 
 def hydra(study: "Study", seed: int) -> Run:
-    """Row 13: the model with heads, taught by untaught base models of its own family that differ by seed."""
+    """Row 13: the model with heads, taught by untaught base models of its own family that differ by seed.
+
+    Those are of row 6 and, where the study has fewer seeds than heads, more of them.
+    """
     objective = {**distilling(study, "per_head"), "mhs": shape(study)}
-    alike = hydra_teachers(study)
-    return taught(study, "hydra/3h1", objective, lambda _: alike, "students", seed, study.seeds[0])
-
-
-def hydra_teachers(study: "Study") -> list[Run]:
-    """Those of row 6, and where the study has fewer seeds than heads, more of them."""
     further = range(max(study.seeds) + 1, max(study.seeds) + HEADS)
-    seeds = [*study.seeds, *further][:HEADS]
-    systems_ = [f"base/{STUDENT}" if seed in study.seeds else f"hydra-teacher/{STUDENT}" for seed in seeds]
-    return [adapted_alone(study, system, STUDENT, "base", seed) for system, seed in zip(systems_, seeds, strict=True)]
+    alike = []
+    for teacher_seed in [*study.seeds, *further][:HEADS]:
+        system = f"base/{STUDENT}" if teacher_seed in study.seeds else f"hydra-teacher/{STUDENT}"
+        alike.append(adapted_alone(study, system, STUDENT, "base", teacher_seed))
+    return taught(study, "hydra/3h1", objective, lambda _: alike, "students", seed, study.seeds[0])
 
 
 def ensemble(study: "Study", name: str, seed: int) -> Run:
@@ -448,42 +383,3 @@ def ensemble(study: "Study", name: str, seed: int) -> Run:
         "distilled": [student(study, STUDENT, family, seed) for family in FAMILIES],
     }
     return combined(study, f"ensemble/{name}", members[name], seed, "students")
-
-
-def strategy(study: "Study", system: str, seed: int) -> Run:
-    """The rows of Table 3 that are not in Table 2, and the student of the teachers' mean (section 3.2)."""
-    heads = {"mhs": {**shape(study), "perturb": study.mhs.perturb}}  # equal heads of one loss would stay equal
-    objectives = {
-        f"kd/{STUDENT}-sum": distilling(study, "kd_sum"),
-        f"kd/{STUDENT}-robin": distilling(study, "kd_round_robin"),
-        f"kd/{STUDENT}-from-ensemble": distilling(study, "kd"),
-        "mhs/3h1-no-teacher": {"loss": "ce_per_head", **heads},
-        "mhs/3h1-one-teacher": {**distilling(study, "per_head"), **heads},
-    }
-
-    def teachers_of(seed: int) -> list[Run]:
-        if system == "mhs/3h1-no-teacher":
-            return []
-        if system == "mhs/3h1-one-teacher":
-            return one_of(study, STUDENT, seed) * HEADS
-        if system.endswith("-from-ensemble"):
-            return [ensemble(study, "teachers", seed)]
-        return three(study, seed)
-
-    return taught(study, system, objectives[system], teachers_of, "strategies", seed, study.grid_seeds[0])
-
-
-def of_kind(study: "Study", twin: str, seed: int) -> Run:
-    """The twin, taught by a transformer and two list-wise models over words, whose scores are calibrated first."""
-    from as2lib.papers.cosinet import systems as cosinet
-
-    losses = {"mhs/3h1": "per_head", f"kd/{STUDENT}-sum": "kd_sum", f"kd/{STUDENT}-robin": "kd_round_robin"}
-    objective = {**distilling(study, losses[twin]), "calibration": "platt"}
-    if twin == "mhs/3h1":
-        objective["mhs"] = shape(study)
-
-    def teachers_of(seed: int) -> list[Run]:
-        words = [cosinet.fit(study, *system.split("/"), seed) for system in WORD_TEACHERS]
-        return [teacher(study, STUDENT, seed), *words]
-
-    return taught(study, f"{twin}-of-kinds", objective, teachers_of, "kinds", seed, study.grid_seeds[0])

@@ -40,9 +40,8 @@ ONE_EACH = [(family, "base") for family in VOCABULARY]
 ENSEMBLES = {"ensemble/base": ONE_EACH, "ensemble/kd": ONE_EACH, "ensemble/distilled": [STUDENT] * 3}
 REFERENCE = "base/electra"  # ratios are to this row, the student's own base model
 TWIN = "base/roberta"  # a model of its shape: what sets their times apart is noise
-Times = dict[
-    str, dict[str, Any]
-]  # row → `seconds`, a batch in each turn, and where: the other fields of `cost.Latency`
+# Row → `seconds`, a batch in each turn, and where: the other fields of `cost.Latency`.
+Times = dict[str, dict[str, Any]]
 
 
 def members(row: str) -> "list[PretrainedConfig]":
