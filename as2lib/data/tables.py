@@ -3,7 +3,6 @@
 import csv
 import hashlib
 import io
-import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 from datasets import Dataset
 
-from as2lib.data.sets import NoSplit, note, shorten, whole_text
+from as2lib.data.sets import NoSplit, json_value, note, shorten, whole_text
 
 # What people call our columns, in lower-case letters and digits; of two in one source the first here counts.
 NAMES = {
@@ -373,13 +372,6 @@ def json_rows(name: str, lines: Iterable[str]) -> Iterator[tuple[str, Any]]:
     for row, line in enumerate(filter(str.strip, lines), 1):
         where = f"{name}, row {row}"
         yield where, json_value(where, line)
-
-
-def json_value(where: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where}: expected a JSON object, got {shorten(str(error))}") from None
 
 
 def not_utf8(path: Path) -> ValueError:
