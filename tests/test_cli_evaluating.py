@@ -158,3 +158,36 @@ def test_judgements_between_tabs_are_read_as_such(folder, capsys, header):
         assert main(["evaluate", "0.run", judged]) == 0
         outputs.append(capsys.readouterr().out)
     assert outputs[0] == outputs[1]
+
+
+OFFICIAL = Path(__file__).parents[2] / "shared" / "data" / "wikiqa"  # on machines that have it
+
+
+@pytest.mark.skipif(not OFFICIAL.exists(), reason="no real sets on this machine")
+def test_published_runs_of_wikiqa_have_their_published_values_under_their_judgements(folder, capsys):
+    judgements = str(OFFICIAL / "WikiQA-test-filtered.ref")
+    assert main(["evaluate", str(OFFICIAL / "emnlp2015_runs" / "WikiQA.CNN-Cnt.test.rank"), judgements]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert values(line).items() >= {"P@1": 52.74, "MAP": 65.91, "MRR": 67.38}.items()
+    assert "(237 questions," in line
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+@pytest.mark.parametrize(
+    ("judgements", "message"),
+    [
+        ("1 0 0 1\n2 0 0 0\n", "questions that run and judgements share, got none: they begin with Q0 and 1"),
+        ("Q0 0 0 1\nQ1 0 0 0\n", "candidates that run and judgements share, got none: of question Q0, one has D0-"),
+    ],
+)
+def test_ids_that_meet_nothing_are_one_line_and_no_zeros(folder, capsys, command, judgements, message):
+    """WikiQA-test-filtered.ref numbers questions, and candidates in them, where the TSV has Q0 and D0-0."""
+    Path("theirs.ref").write_text(judgements)
+    wikiqa(folder / "WikiQA-test.tsv")
+    assert main(["score", "lexical/word_overlap", "WikiQA-test.tsv", "--trec", "my.run"]) == 0
+    capsys.readouterr()
+    assert main([command, *["my.run"] * (1 + (command == "compare")), "theirs.ref"]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    (line,) = output.err.splitlines()
+    assert message in line

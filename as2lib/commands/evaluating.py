@@ -215,7 +215,16 @@ def has_judgements(path: Path) -> bool:
 
 
 def print_coverage(run: pd.DataFrame, judgements: pd.DataFrame) -> None:
-    """What the two do not have in common, a line for each count that is not 0."""
+    """What the two do not have in common, a line for each count that is not 0.
+
+    Raises ValueError where they have no question, or no candidate, in common: one of them calls these otherwise.
+    """
+    trec.require_common(run, judgements)
+    if run.merge(judgements, on=["question_id", "candidate_id"]).empty:
+        question, candidate = run.loc[run["question_id"].isin(judgements["question_id"]), list(trec.RUN[:2])].iloc[0]
+        judged = judgements.loc[judgements["question_id"] == question, "candidate_id"].iloc[0]
+        problem = f"got none: of question {question}, one has {candidate} and the other {judged}"
+        raise ValueError(f"expected candidates that run and judgements share, {problem}")
     coverage = trec.coverage(run, judgements)
     lines = {
         "questions of the run have no judgement: not counted": coverage.unjudged_questions,
@@ -277,7 +286,6 @@ def compare(
     runs = [trec.read_run(path) for path in (run1, run2)]
     judgements = read_judgements(judged, runs[0], split)
     for run in runs:
-        trec.require_common(run, judgements)
         print_coverage(run, judgements)
     result = trec.compare_runs(*runs, judgements, measures, questions)
     for name, test in result.tests.items():

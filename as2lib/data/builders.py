@@ -6,7 +6,6 @@ what is made here in a file, and nothing else knows that it was made.
 
 import gzip
 import hashlib
-import json
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from as2lib.data import sets
-from as2lib.data.sets import COLUMNS, shorten
+from as2lib.data.sets import COLUMNS, json_value, shorten
+from as2lib.data.tables import json_rows, not_utf8
 from as2lib.paths import file_sha256
 
 _BATCH = 8192
@@ -74,7 +74,7 @@ def squad_sentences(records: Iterable[tuple[str, Record]]) -> Iterator[Row]:
 def natural_paragraphs(records: Iterable[tuple[str, Record]]) -> Iterator[Row]:
     """One row a paragraph of a question's page: the top-level long-answer candidates that are `<P>`, in its order.
 
-    records: (what to call it, a record of Natural Questions, simplified, original or as on the hub).
+    records: (what to call it, a record of Natural Questions, simplified or as on the hub).
     Correct is a paragraph that any annotator chose. Tables and lists are left out, with the paragraphs nested in them,
     and so are paragraphs without a word.
     Source: Cosinet, section 5.1.
@@ -131,9 +131,6 @@ def _page(record: Record) -> tuple[list[str], list[bool]]:
     if "document_text" in record:  # the simplified files: one text, markup told by its angle brackets
         tokens = record["document_text"].split(" ")
         return tokens, [token.startswith("<") and token.endswith(">") for token in tokens]
-    if "document_tokens" in record:  # the original files
-        tokens = record["document_tokens"]
-        return [token["token"] for token in tokens], [token["html_token"] for token in tokens]
     return record["document"]["tokens"]["token"], record["document"]["tokens"]["is_html"]  # the hub
 
 
@@ -164,11 +161,10 @@ def _parquet_records(path: Path) -> Iterator[tuple[str, Record]]:
 
 def _json_records(path: Path) -> Iterator[tuple[str, Record]]:
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as stream:
-        if ".jsonl" not in path.name:
-            yield from _squad_json(path.name, _json(path.name, stream.read()))
-            return
-        for number, line in enumerate(stream, start=1):
-            yield f"{path.name}, line {number}", _json(f"{path.name}, line {number}", line)
+        if ".jsonl" in path.name:
+            yield from json_rows(path.name, stream)
+        else:
+            yield from _squad_json(path.name, json_value(path.name, stream.read()))
 
 
 def _squad_json(name: str, content: Record) -> Iterator[tuple[str, Record]]:
@@ -185,22 +181,6 @@ def _squad_json(name: str, content: Record) -> Iterator[tuple[str, Record]]:
         yield where, record
 
 
-def _json(where: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where}: expected a JSON object, got {shorten(str(error))}") from None
-
-
-def _require_utf8(where: str, text: str) -> None:
-    """Raises ValueError where a text, decoded with "surrogateescape", has bytes that are not UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        byte = text[error.start].encode("utf-8", "surrogateescape").hex()
-        raise ValueError(f"{where}: expected UTF-8 text, got the byte 0x{byte}; save the file as UTF-8") from None
-
-
 @contextmanager
 def _in_format(where: str, format: str) -> Iterator[None]:
     """Says which record is not in its format."""
@@ -212,14 +192,22 @@ def _in_format(where: str, format: str) -> Iterator[None]:
 
 
 def _asnq_lines(path: Path) -> Iterator[tuple[str, str, str, str]]:
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as stream:
-        for number, line in enumerate(stream, 1):
-            where, fields = f"{path.name}, row {number} (line {number})", line.rstrip("\r\n").split("\t")
-            _require_utf8(where, line)
-            if len(fields) != 3 or not (fields[0].strip() and fields[1].strip() and fields[2] in ("1", "2", "3", "4")):
-                wanted = "expected 3 fields, a question, a sentence and a label from 1 to 4 (4 is correct), none empty"
-                raise ValueError(f"{where}: {wanted}; got {len(fields)}: {', '.join(map(shorten, fields))}")
-            yield where, *fields
+    for where, line in _lines(path):
+        fields = line.split("\t")
+        if len(fields) != 3 or not (fields[0].strip() and fields[1].strip() and fields[2] in ("1", "2", "3", "4")):
+            wanted = "expected 3 fields, a question, a sentence and a label from 1 to 4 (4 is correct), none empty"
+            raise ValueError(f"{where}: {wanted}; got {len(fields)}: {', '.join(map(shorten, fields))}")
+        yield where, *fields
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """The lines of a text file, each with what to call it."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as stream:
+            for number, line in enumerate(stream, 1):
+                yield f"{path.name}, line {number}", line.rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise not_utf8(path) from None
 
 
 def _owners(lists: tuple[Path, ...]) -> dict[str, Path]:
@@ -229,11 +217,9 @@ def _owners(lists: tuple[Path, ...]) -> dict[str, Path]:
     """
     owner: dict[str, Path] = {}
     for path in lists:
-        for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="surrogateescape").split("\n"), 1):
-            _require_utf8(f"{path.name}, line {number}", line)
+        for where, line in _lines(path):
             if (question := line.strip()) and owner.setdefault(question, path) != path:
-                other = owner[question].name
-                raise ValueError(f"{path.name}, line {number}: question {shorten(question)} is also in {other}")
+                raise ValueError(f"{where}: question {shorten(question)} is also in {owner[question].name}")
         if path not in owner.values():
             raise ValueError(f"{path.name}: expected one question a line, got none")
     return owner

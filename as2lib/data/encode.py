@@ -19,7 +19,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 from transformers.utils import cached_file
 
 from as2lib.data import words
-from as2lib.data.sets import loadable, note, whole_text
+from as2lib.data.sets import json_value, loadable, note, whole_text
 from as2lib.data.words import WordEncoder
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
@@ -166,7 +166,8 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
         for file in ("config.json", words.FILE):  # to be had from the hub, or not there
             if cached := cached_file(origin, file, revision=revision, _raise_exceptions_for_missing_entries=False):
                 folder = Path(cached).parent
-    config = _json_object(folder / "config.json") if (folder / "config.json").exists() else {}
+    file = folder / "config.json"
+    config = json_value(str(file), file.read_text(encoding="utf-8")) if file.exists() else {}
     if "words" in config or (folder / words.FILE).exists():
         _require_file(folder, words.FILE)
         encoder = WordEncoder.load(folder, max_length)
@@ -224,16 +225,6 @@ def fitting_length(
     limit = min(tokenizer.model_max_length, MOST, (config is not None and positions(config)) or MOST)
     lengths = PairEncoder(tokenizer, limit).lengths(pairs["question"][:], pairs["answer"][:])
     return int(min(limit, -(-np.quantile(lengths, share) // 16) * 16))
-
-
-def _json_object(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:  # also of bytes that are no text
-        content = None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path}: expected a JSON object, got something else")
-    return content
 
 
 def _require_file(folder: Path, *names: str) -> None:

@@ -13,13 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from math import lgamma
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import datasets
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
@@ -64,8 +62,7 @@ def load_pairs(source: Any, split: str | None = None, questions: str = "answered
             f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other pairs "
             f"({digest[:12]}) from {location.name}; name another version by its path, or as name@revision"
         )
-    if location.order == "own":
-        _warn_of_order(location.name, every)
+    _warn_of_order(location.name, every)
     name = f"{location.name}: {split}" if any(location.only) else location.name
     return _require_questions(filter_questions(_only(every, location.only), questions), name, questions)
 
@@ -82,7 +79,10 @@ def load_unlabelled(source: Any, split: str | None = None) -> Dataset:
 
 
 def load_parts(parts: Sequence[str], questions: str = "answered") -> Dataset:
-    """The pairs of `source:split` parts, one after the other; kept in memory as long as their identities stay."""
+    """The pairs of `source:split` parts, one after the other; kept in memory as long as their identities stay.
+
+    candidate_id where each part has it.  Raises what `load_pairs` raises, and ValueError for an id in two parts.
+    """
     return _parts(tuple(parts), _identities(parts), questions)
 
 
@@ -204,28 +204,6 @@ def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
     return _dataset(table.filter(pa.array(question % folds != fold)))
 
 
-def concatenate(sets_of_pairs: Iterable[Dataset]) -> Dataset:
-    """Several sets of pairs, one after another; candidate_id where each has it.
-
-    Raises ValueError where a question id is in two of them, or where only some have labels.
-    """
-    sets_of_pairs = list(sets_of_pairs)
-    labelled = {"label" in pairs.column_names for pairs in sets_of_pairs}
-    if len(labelled) != 1:
-        came = "some with labels and some without" if labelled else "none"
-        raise ValueError(f"concatenate: expected sets of pairs with labels, or without; got {came}")
-    owner: dict[str, int] = {}
-    for number, pairs in enumerate(sets_of_pairs, 1):
-        for name in pairs.unique("question_id"):
-            if owner.setdefault(name, number) != number:
-                again = f"question_id {shorten(name)} is in set {owner[name]} and again in set {number}"
-                raise ValueError(f"concatenate: {again}; give each set ids of its own")
-    if len(sets_of_pairs) == 1:
-        return sets_of_pairs[0]
-    shared = [name for name in FEATURES if all(name in pairs.column_names for pairs in sets_of_pairs)]
-    return datasets.concatenate_datasets([pairs.select_columns(shared) for pairs in sets_of_pairs])
-
-
 def fingerprint(pairs: Dataset | pa.Table) -> str:
     """The SHA-256 of a set of pairs: of our four columns, rows and their order, not of how Arrow stores them."""
     names = [name for name in COLUMNS if name in pairs.column_names]
@@ -279,12 +257,11 @@ def _plain_pairs(pairs: Dataset) -> dict[tuple[str, str], tuple[str, str]]:
 # The order of candidates
 
 
-def label_blind_order(pairs: Dataset | pa.Table) -> np.ndarray:
+def label_blind_order(table: pa.Table) -> np.ndarray:
     """(n,) row numbers: questions as they come, their candidates by the SHA-256 of question_id and text, stable.
 
     What a set is read in whose own order means nothing, or gives the labels away.
     """
-    table = _arrow(pairs) if isinstance(pairs, Dataset) else pairs
     question = np.cumsum(run_starts(table["question_id"]))
     texts = zip(table["question_id"].to_pylist(), table["answer"].to_pylist(), strict=True)
     digests = (hashlib.sha256(f"{name}\0{answer}".encode()).digest()[:8] for name, answer in texts)
@@ -292,42 +269,9 @@ def label_blind_order(pairs: Dataset | pa.Table) -> np.ndarray:
     return np.lexsort((keys, question))
 
 
-def position_map(source: str | Path, split: str | None = None) -> pd.DataFrame:
-    """Where each candidate of a set without a meaning in its order stood in its source, and where it stands now.
-
-    With it, scores that were published in the source's order are laid anew: merge on question_id and `old`.
-    Returns columns question_id, `old` and `new` (positions from 0 within a question), rows as `load_pairs` gives "all".
-    """
-    table = _source_order(sets.resolve(source, split), labelled=True)
-    order = label_blind_order(table)
-    names = table["question_id"].to_pandas()
-    positions = names.groupby(names, sort=False).cumcount().to_numpy()
-    # Questions keep their rows, so that the new positions are the old ones as they were counted.
-    return pd.DataFrame({"question_id": names.to_numpy()[order], "old": positions[order], "new": positions})
-
-
-def order_means_something(pairs: Dataset | str) -> bool:
-    """Whether the order of a question's candidates may be read by a ranker.
-
-    pairs: pairs, or a `source:split` part.  It may not where a known set says so, where the candidates stand in
-    `label_blind_order`, or where it alone ranks implausibly well (`order_map`).
-    """
-    if isinstance(pairs, str):
-        source, split = sets.split_part(pairs)
-        location = sets.resolve(source, split)
-        if location.order != "own":
-            return location.order is not None
-        pairs = load_pairs(source, split, "all")
-    sizes, _ = _counts(_arrow(pairs))
-    by_chance = sum(map(lgamma, (sizes + 1).tolist()))  # log of one over the chance that they stand so
-    if by_chance > 14 and np.array_equal(label_blind_order(pairs), np.arange(len(pairs))):
-        return False
-    return "label" not in pairs.column_names or not order_map(pairs) > IMPLAUSIBLE
-
-
-def order_map(pairs: Dataset | pa.Table) -> float:
+def order_map(pairs: Dataset) -> float:
     """The MAP, in [0, 1], of the original order over questions with both labels; NaN for fewer than `LEAST`."""
-    table = _arrow(pairs) if isinstance(pairs, Dataset) else pairs
+    table = _arrow(pairs)
     sizes, correct = _counts(table)
     mixed = (correct > 0) & (correct < sizes)
     if mixed.sum() < LEAST:
@@ -359,15 +303,25 @@ def _identities(parts: Sequence[str]) -> str:
 
 @lru_cache(maxsize=16)
 def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Dataset:
-    sources = [sets.split_part(part) for part in parts]
-    if questions is None:
-        return concatenate([load_unlabelled(*source) for source in sources])
-    return concatenate([load_pairs(*source, questions=questions) for source in sources])
+    sets_of_pairs: list[Dataset] = []
+    owner: dict[str, str] = {}
+    for part in parts:
+        source = sets.split_part(part)
+        pairs = load_unlabelled(*source) if questions is None else load_pairs(*source, questions=questions)
+        for name in pairs.unique("question_id"):
+            if owner.setdefault(name, part) != part:
+                again = f"question_id {shorten(name)} is in {owner[name]} and again in {part}"
+                raise ValueError(f"{again}; give each set ids of its own")
+        sets_of_pairs.append(pairs)
+    if len(sets_of_pairs) == 1:
+        return sets_of_pairs[0]
+    shared = [name for name in FEATURES if all(name in pairs.column_names for pairs in sets_of_pairs)]
+    return datasets.concatenate_datasets([pairs.select_columns(shared) for pairs in sets_of_pairs])
 
 
 def _load(location: sets.Location, labelled: bool) -> Dataset:
     """The checked pairs of a location: in a file of their own where they were made or are large."""
-    if location.order is None:
+    if not location.ordered:
         table = _source_order(location, labelled)
         return _dataset(table.take(pa.array(label_blind_order(table))))
     large = location.kind == "files" and sum(path.stat().st_size for path in location.files) > LARGE
@@ -383,7 +337,7 @@ def _load(location: sets.Location, labelled: bool) -> Dataset:
 def _source_order(location: sets.Location, labelled: bool) -> pa.Table:
     """The checked pairs of a location, in memory, in the order of their source."""
     # SelQA has no ids on the hub: a run of equal questions is one.
-    run_ids = location.split if location.order is None else None
+    run_ids = None if location.ordered else location.split
     return together(checked(_tables(location, labelled), location.name, labelled, run_ids=run_ids), location.name)
 
 

@@ -1,5 +1,6 @@
 """Says where pairs come from, and identifies them without loading them; must not import a data or tensor library."""
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -22,24 +23,24 @@ SAMPLES = {**{name: tuple(mix.questions) for name, mix in sorted(sample.MIXES.it
 class HubSet:
     """A dataset of the Hugging Face hub, and what it calls our train, dev and test; or a private one, on no hub.
 
-    order: what the order of a question's candidates is: that of their "document"; their "own" one, whatever that is;
-        None where it means nothing, or gives the labels away: such a set is read in `pairs.label_blind_order`.
+    ordered: whether the order of a question's candidates means something; where it does not, or gives the labels away,
+        the set is read in `pairs.label_blind_order`.
     """
 
     name: str
     config: str | None = None
     splits: tuple[str, str, str] = ("train", "validation", "test")
     public: bool = True
-    order: str | None = "document"
+    ordered: bool = True
 
 
 HUB_SETS = {
     "wikiqa": HubSet("microsoft/wiki_qa"),
     # Each question's correct candidates come first in TREC-QA: its order alone has MAP 100.
-    "trecqa": HubSet("lucadiliello/trecqa", splits=("train", "dev_clean", "test_clean"), order=None),
+    "trecqa": HubSet("lucadiliello/trecqa", splits=("train", "dev_clean", "test_clean"), ordered=False),
     "asnq": HubSet("lucadiliello/asnq", splits=SPLITS),
     # SelQA's order says nothing: it alone has MAP 41.5 on test.
-    "selqa": HubSet("community-datasets/selqa", config="answer_selection_experiments", order=None),
+    "selqa": HubSet("community-datasets/selqa", config="answer_selection_experiments", ordered=False),
     "ias2": HubSet("ias2", splits=SPLITS, public=False),  # the papers' own: bring your own file
     "gpd": HubSet("gpd", splits=SPLITS, public=False),
 }
@@ -60,7 +61,7 @@ FINGERPRINTS = {
 BUILT = {"squad-sent": "rajpurkar/squad_v2", "nq-la": "google-research-datasets/natural_questions"}
 BUILT_VERSION = {"squad-sent": 1, "nq-la": 2}  # raise it when the same originals would give other pairs
 LISTS = {"dev": "unique.dev", "test": "unique.test"}  # they halve ASNQ's original dev.tsv, one question a line
-PLAIN = HubSet("", splits=SPLITS, order="own")  # a folder that is no hub set
+PLAIN = HubSet("", splits=SPLITS)  # a folder that is no hub set
 
 
 class NoSplit(ValueError):
@@ -100,7 +101,7 @@ class Location:
     "built": `name` of the set, `split`, and the original `files`, or the `revision` of the hub set it is made from.
     `builder` is the set whose original files, or records, `data.builders` makes pairs of; None for pairs as they are.
     `only`: which of its questions are kept, as a split may say; all where it says nothing.
-    `order`: as in `HubSet`.
+    `ordered`: as in `HubSet`.
     """
 
     kind: str
@@ -114,7 +115,7 @@ class Location:
     seed: int | None = None
     builder: str | None = None
     only: Only = ALL
-    order: str | None = "document"
+    ordered: bool = True
 
 
 @cache
@@ -127,6 +128,14 @@ def shorten(value: Any) -> str:
     """A value as an error quotes it: on one line, and at most 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def json_value(where: str, text: str) -> Any:
+    """The value of a JSON text; ValueError says where there is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where}: expected a JSON object, got {shorten(str(error))}") from None
 
 
 def whole_text(text: str) -> str:
@@ -158,23 +167,11 @@ def with_only(split: str | None) -> tuple[str | None, Only]:
     return "dev" if split == "validation" else split, only
 
 
-def canonical(part: str) -> str:
-    """One way to write a part, whichever of its names was used: to tell whether two share questions."""
-    source, split = split_part(part)
-    split, _ = with_only(split)
-    path = on_disk(source)
-    name = str(path.resolve()) if path else SHORT.get(source, source)
-    return f"{name}:{split}" if split else name
-
-
 def order_means_something(part: str) -> bool:
-    """Whether a ranker may read the order of a part's candidates, by the set's name: no where that says so.
-
-    Of anybody's own pairs yes, unseen; `pairs.order_means_something` looks at them.
-    """
+    """Whether a ranker may read the order of a part's candidates: yes, but for known sets that say otherwise."""
     source = split_part(part)[0]
     short = None if on_disk(source) else SHORT.get(source.partition("@")[0])
-    return short is None or HUB_SETS[short].order is not None
+    return short is None or HUB_SETS[short].ordered
 
 
 def resolve(source: str | Path, split: str | None = None) -> Location:
@@ -206,7 +203,7 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
         _require_split(name, split, SPLITS)
         return _built(name, split, revision)
     known = SHORT.get(name)
-    hub = HUB_SETS.get(known, HubSet(name, order="own"))
+    hub = HUB_SETS.get(known, HubSet(name))
     if folder := local_folder(hub.name) or (known and local_folder(known)):
         return _files(folder, split, hub)
     if not hub.public:
@@ -217,8 +214,15 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     if not known and not (re.fullmatch(r"[\w.-]+/[\w.-]+", name) and revision):
         raise _unknown(source)
     _require_split(name, split, SPLITS)
-    hub_split, revision = hub.splits[SPLITS.index(split)], revision or "main"
-    return Location("hub", hub.name, split, hub_split=hub_split, config=hub.config, revision=revision, order=hub.order)
+    return Location(
+        "hub",
+        hub.name,
+        split,
+        hub_split=hub.splits[SPLITS.index(split)],
+        config=hub.config,
+        revision=revision or "main",
+        ordered=hub.ordered,
+    )
 
 
 def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
@@ -243,24 +247,20 @@ def content(location: Location) -> dict[str, Any]:
 
     The generator's version and seed; or the hub set's name, config, revision and split; or the SHA-256 of the files.
     """
-    return _content(location) | location.only.identity()
-
-
-def _content(location: Location) -> dict[str, Any]:
-    name, split = location.name, location.split
+    name, split, only = location.name, location.split, location.only.identity()
     if location.kind == "sample":
-        return {"kind": "sample", "name": name, "split": split, "version": sample.VERSION, "seed": location.seed}
+        return {"kind": "sample", "name": name, "split": split, "version": sample.VERSION, "seed": location.seed} | only
     if location.kind == "hub":
         hub = {"kind": "hub", "name": name, "split": location.hub_split}
-        return hub | {"config": location.config, "revision": location.revision}
+        return hub | {"config": location.config, "revision": location.revision} | only
     if location.kind == "built":
         built = {"kind": "built", "name": name, "version": BUILT_VERSION[name], "split": split}
         files = [file_sha256(path) for path in location.files]
-        return built | ({"files": files} if files else {"revision": location.revision})
+        return built | ({"files": files} if files else {"revision": location.revision}) | only
     paths = (*location.files, *location.lists)
     files = [{"format": path.suffix[1:].lower(), "sha256": file_sha256(path)} for path in paths]
-    order = {"order": None} if location.order is None else {}
-    return {"kind": "files", "files": files} | order | ({"split": split} if location.lists else {})
+    order = {} if location.ordered else {"order": None}
+    return {"kind": "files", "files": files} | order | ({"split": split} if location.lists else {}) | only
 
 
 @contextmanager
@@ -363,7 +363,7 @@ def _files(path: Path, split: str | None, hub: HubSet = PLAIN) -> Location:
             raise ValueError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}, got {path.suffix or 'none'}")
         if split is not None:
             raise NoSplit(f'{path} is one file and has no splits, got split "{split}"; leave the split out')
-        return Location("files", path.name, files=(path,), builder=_asnq(path), order=hub.order)
+        return Location("files", path.name, files=(path,), builder=_asnq(path), ordered=hub.ordered)
     split_files = {name: files for name in SPLITS if (files := _split_files(path, name, hub))}
     halved = "test" not in split_files and split in LISTS and "dev" in split_files and _asnq(split_files["dev"][0])
     if halved:
@@ -377,7 +377,7 @@ def _files(path: Path, split: str | None, hub: HubSet = PLAIN) -> Location:
             f"{path}: dev.tsv is ASNQ's original one, which the lists {' and '.join(LISTS.values())} split into dev "
             f"and test (one question a line, published with the Cascade Transformer); missing: {', '.join(missing)}"
         )
-    return Location("files", files[0].name, split, files, lists, builder=_asnq(files[0]), order=hub.order)
+    return Location("files", files[0].name, split, files, lists, builder=_asnq(files[0]), ordered=hub.ordered)
 
 
 def _asnq(path: Path) -> str | None:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,89 +50,59 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
         else:
             vector_of = dict(zip(*ppmi_vectors(words_of(texts), source["dimensions"]), strict=True))
         dimensions = len(next(iter(vector_of.values())))
-        rows = [vector_of[word] if word in vector_of else unknown_vector(word, dimensions) for word in words]
+        for word in words:
+            if word not in vector_of:
+                vector_of[word] = unknown_vector(unknown_id(word), dimensions)
         with whole_file(path) as temporary, temporary.open("wb") as stream:
-            np.save(stream, np.stack(rows).astype(np.float16))
+            np.save(stream, np.stack([vector_of[word] for word in words]).astype(np.float16))
     return Embeddings(words, np.load(path, mmap_mode="r"))
 
 
-def unknown_vector(key: str | int, dimensions: int) -> np.ndarray:
-    """A word's vector of length 1 from a generator seeded with the word's SHA-256: the same on every machine.
+def unknown_vector(number: int, dimensions: int) -> np.ndarray:
+    """A vector of length 1 from a generator seeded with a word's `unknown_id`: the same on every machine.
 
-    key: the word, or its `unknown_id`.  Returns (d,) float32.
+    Returns (d,) float32.
     """
-    seed = unknown_id(key) if isinstance(key, str) else key
-    vector = np.random.default_rng(-seed).standard_normal(dimensions)
+    vector = np.random.default_rng(-number).standard_normal(dimensions)
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
 def read_vectors(path: str | Path, words: Iterable[str], dimensions: int | None = None) -> dict[str, np.ndarray]:
-    """The vectors of those words in a file: GloVe, Numberbatch or word2vec's text format, or its binary one (`.bin`).
+    """The vectors of those words in a text file, also gzipped: GloVe's, Numberbatch's or word2vec's.
 
-    Also gzipped. In the text formats a line is a word with its numbers, after a line "words dimensions" in all but
-    GloVe. Numberbatch's words may be written /c/en/word, and have # for each digit of a number of two or more.
-    Returns word → (d,) float32 for the words that it has; it reads the file once, a word at a time.
-    Raises ValueError with the line's number for a line of another length, what is no number, a word that comes twice,
-    a wrong dimension; and where none of the words is there.
+    A line is a word with its numbers, after a line "words dimensions" in all but GloVe. Numberbatch's words may be
+    written /c/en/word, and have # for each digit of a number of two or more.
+    Returns word → (d,) float32 for the words that it has; it reads the file once, a line at a time.
+    Raises ValueError with the line's number for a line of another length and for what is no number; and where none of
+    the words is there.
     """
-    path, vector_of, seen = Path(path), {}, set()
+    path, vector_of = Path(path), {}
     spellings: dict[str, list[str]] = {}  # as a file may write them → our words
     for word in dict.fromkeys(words):
         for spelling in dict.fromkeys((word, re.sub(r"\d(?=\d)|(?<=\d)\d", "#", word))):
             spellings.setdefault(spelling, []).append(word)
-    binary = path.name.removesuffix(".gz").endswith(".bin")
-    for where, word, values in (_binary_lines if binary else _text_lines)(path, dimensions):
-        word = word.removeprefix("/c/en/")
-        if word in seen:
-            raise ValueError(f"{where}: expected each word once, got {word!r} again")
-        seen.add(word)
-        for corpus_word in spellings.get(word, ()):
-            if corpus_word in vector_of and corpus_word != word:
-                continue  # a word's own spelling goes before the one with #
-            try:
-                vector_of[corpus_word] = np.array(values, dtype=np.float32)
-            except ValueError:
-                raise ValueError(f"{where}: expected numbers after {word!r}, got other text") from None
-            if not np.isfinite(vector_of[corpus_word]).all():
-                raise ValueError(f"{where}: expected finite numbers after {word!r}, got nan or inf")
-    if not vector_of:
-        raise ValueError(f"{path.name}: expected vectors of the corpus's words, got none of them in {len(seen)} lines")
-    return vector_of
-
-
-def _text_lines(path: Path, dimensions: int | None) -> Iterator[tuple[str, str, Sequence]]:
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="\n") as stream:
         for number, line in enumerate(stream, start=1):
             word, *values = line.rstrip("\r\n").rstrip(" ").split(" ")
             if number == 1 and len(values) == 1 and word.isdigit() and values[0].isdigit():
                 continue  # the header
-            where = f"{path.name}, line {number}"
             dimensions = dimensions or len(values)
-            if not word or not values or len(values) != dimensions:
-                raise ValueError(
-                    f"{where}: expected a word and {dimensions or 'its'} numbers, got {len(values)} numbers"
-                )
-            yield where, word, values
-
-
-def _binary_lines(path: Path, dimensions: int | None) -> Iterator[tuple[str, str, Sequence]]:
-    """word2vec's binary format: "words dimensions", a line; then each word, a blank, and its little-endian float32."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
-        header = re.fullmatch(rb"(\d+) (\d+)\r?\n", stream.readline(64))
-        if header is None:
-            raise ValueError(f"{path.name}: expected word2vec's header, its words and dimensions, got something else")
-        count, width = int(header[1]), int(header[2])
-        if dimensions not in (None, width):
-            raise ValueError(f"{path.name}: expected vectors of {dimensions} dimensions, got {width}")
-        for number in range(1, count + 1):
-            word = bytearray()
-            while (character := stream.read(1)) not in (b" ", b""):
-                word += character
-            values = stream.read(4 * width)
-            if len(values) < 4 * width:
-                raise ValueError(f"{path.name}, word {number}: expected {width} numbers, got the end of the file")
-            text = word.lstrip(b"\n").decode("utf-8", errors="replace")
-            yield f"{path.name}, word {number}", text, np.frombuffer(values, "<f4")
+            where = f"{path.name}, line {number}"
+            if len(values) != dimensions:
+                raise ValueError(f"{where}: expected a word and {dimensions} numbers, got {len(values)} numbers")
+            word = word.removeprefix("/c/en/")
+            if word not in spellings:
+                continue
+            try:
+                vector = np.array(values, np.float32)
+            except ValueError:
+                raise ValueError(f"{where}: expected numbers after {word!r}, got other text") from None
+            for corpus_word in spellings[word]:
+                if corpus_word == word or corpus_word not in vector_of:  # a word's own spelling goes before that with #
+                    vector_of[corpus_word] = vector
+    if not vector_of:
+        raise ValueError(f"{path.name}: expected vectors of the corpus's words, got none of them")
+    return vector_of
 
 
 def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:

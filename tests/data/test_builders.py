@@ -44,10 +44,6 @@ def test_the_sentence_that_holds_the_first_answer_is_correct(span, labels):
     assert {row[:2] for row in rows} == {("1", "Who?")}
 
 
-def original(tokens):
-    return [{"token": token, "html_token": token.startswith("<")} for token in tokens]
-
-
 def natural(form, chosen=(1, -1)):
     ranges = zip(RANGES, TOP_LEVEL, strict=True)
     candidates = [{"start_token": a, "end_token": b, "top_level": top} for (a, b), top in ranges]
@@ -55,8 +51,6 @@ def natural(form, chosen=(1, -1)):
     record = {"example_id": 7, "question_text": "who wrote it"}
     if form == "simplified":
         record |= {"document_text": " ".join(PAGE)}
-    elif form == "original":
-        record |= {"document_tokens": original(PAGE)}
     else:
         tokens = {"token": PAGE, "is_html": [token.startswith("<") for token in PAGE]}
         record = {"id": "7", "question": {"text": "who wrote it"}, "document": {"tokens": tokens}}
@@ -66,7 +60,7 @@ def natural(form, chosen=(1, -1)):
     return "here", record | {"long_answer_candidates": candidates, "annotations": annotations}
 
 
-@pytest.mark.parametrize("form", ["simplified", "original", "hub"])
+@pytest.mark.parametrize("form", ["simplified", "hub"])
 def test_paragraphs_come_in_the_pages_order_without_tables_what_is_nested_in_them_and_markup(form):
     rows = list(natural_paragraphs([natural(form)]))
     assert rows == [("7", "who wrote it", "Ada wrote it .", 1), ("7", "who wrote it", "In 1843 .", 0)]
@@ -130,7 +124,7 @@ def test_the_identity_follows_the_files_and_the_split(mapped):
 def test_another_format_is_refused_with_the_record(mapped):
     (mapped / "dev.jsonl").write_text('{"example_id": 3}\n')
     with pytest.raises(
-        ValueError, match=r"dev.jsonl, line 1: expected a record of Natural Questions, got none with 'question'"
+        ValueError, match=r"dev.jsonl, row 1: expected a record of Natural Questions, got none with 'question'"
     ):
         load_pairs("nq-la", "test")
 
@@ -204,12 +198,12 @@ def test_files_that_are_split_already_need_no_lists(folder):
         (
             "dev.tsv",
             "one ?\ta\t4\ntwo ?\tb\t5\n",
-            "dev.tsv, row 2 (line 2): expected 3 fields, a question, a sentence and a label",
+            "dev.tsv, line 2: expected 3 fields, a question, a sentence and a label",
         ),
-        ("dev.tsv", "one ?\ta\t0\n", "dev.tsv, row 1 (line 1): expected 3 fields"),
-        ("dev.tsv", "one ?\ta\t4\ntwo ?\t4\n", "dev.tsv, row 2 (line 2): expected 3 fields"),
-        ("dev.tsv", "one ?\ta\t4\ntwo ?\t \t4\n", "dev.tsv, row 2 (line 2): expected 3 fields"),
-        ("dev.tsv", "one ?\ta\t4\nsix ?\tb\t4\n", "dev.tsv, row 2 (line 2): question 'six ?' is in neither unique.dev"),
+        ("dev.tsv", "one ?\ta\t0\n", "dev.tsv, line 1: expected 3 fields"),
+        ("dev.tsv", "one ?\ta\t4\ntwo ?\t4\n", "dev.tsv, line 2: expected 3 fields"),
+        ("dev.tsv", "one ?\ta\t4\ntwo ?\t \t4\n", "dev.tsv, line 2: expected 3 fields"),
+        ("dev.tsv", "one ?\ta\t4\nsix ?\tb\t4\n", "dev.tsv, line 2: question 'six ?' is in neither unique.dev"),
         ("unique.test", "one ?\n\nthree ?\ntwo ?\n", "unique.test, line 4: question 'two ?' is also in unique.dev"),
         ("unique.test", "\n", "unique.test: expected one question a line, got none"),
     ],
@@ -223,7 +217,7 @@ def test_wrong_file_is_refused_in_one_line_with_its_number(folder, name, text, m
 
 def test_bytes_that_are_not_utf8_are_refused_with_their_line(folder):
     (folder / "train.tsv").write_bytes(b"who ?\ta\t4\nwho ?\t\xff\t1\n")
-    with pytest.raises(ValueError, match=r"^train\.tsv, row 2 \(line 2\): expected UTF-8 text, got the byte 0xff"):
+    with pytest.raises(ValueError, match=r"^train\.tsv, line 2: expected UTF-8 text, got the byte 0xff"):
         load_pairs(folder, "train")
 
 

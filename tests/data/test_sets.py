@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from as2lib.data import sets
-from as2lib.data.sets import NoSplit, NotHere, canonical, identity, known, resolve, split_part
+from as2lib.data.sets import NoSplit, NotHere, identity, known, resolve, split_part
 
 TSV = "question_id\tquestion\tanswer\tlabel\nq1\tWho?\tAnn\t1\n"
 
@@ -31,8 +31,7 @@ def test_a_part_is_a_source_and_a_split():
 
 
 def test_known_names_and_hub_names_are_one_set():
-    assert canonical("microsoft/wiki_qa:validation") == canonical("wikiqa:dev") == "wikiqa:dev"
-    assert identity("microsoft/wiki_qa", "test") == identity("wikiqa", "test")
+    assert identity("microsoft/wiki_qa", "validation") == identity("wikiqa", "dev")
 
 
 def test_a_known_sets_identity_needs_no_data_and_stays_where_it_is_mapped(folder, root):
@@ -44,19 +43,13 @@ def test_a_known_sets_identity_needs_no_data_and_stays_where_it_is_mapped(folder
     assert known("wikiqa@abc", "dev") is None
 
 
-def test_wikiqas_identity_is_the_one_that_published_scores_have():
-    assert identity("wikiqa", "test")["pairs"].startswith("c16ccc0ca72b8ed7")
-
-
 def test_what_exists_on_disk_is_meant_before_a_known_name_and_a_line_says_so(folder, monkeypatch, capfd):
     folder.rename(folder.parent / "wikiqa")
     location = resolve("wikiqa", "dev")
     assert [path.name for path in location.files] == ["dev.tsv"]
-    assert location.order == "own"
     assert "wikiqa: read from the folder of that name, not the known set" in capfd.readouterr().err
     assert known("wikiqa", "dev") is None
     assert identity("wikiqa", "dev")["kind"] == "files"
-    assert canonical("wikiqa:dev") == f"{folder.parent / 'wikiqa'}:dev"
     monkeypatch.chdir("/")
     assert identity("wikiqa", "dev")["kind"] == "known"
 
@@ -84,7 +77,7 @@ def test_local_yaml_maps_a_hub_name_or_a_short_one_to_a_folder(folder, root):
     for name in ("trecqa", "lucadiliello/trecqa"):
         write_local(root, **{name: folder})
         assert resolve("trecqa", "dev").files == (folder / "dev.tsv",)
-        assert resolve("trecqa", "dev").order is None
+        assert not resolve("trecqa", "dev").ordered
     write_local(root, trecqa=folder / "gone")
     with pytest.raises(FileNotFoundError, match=r"maps trecqa to .*which is not there"):
         resolve("trecqa", "dev")
@@ -106,13 +99,8 @@ def test_official_wikiqa_files_and_hub_snapshots_are_found_in_a_folder(tmp_path)
 def test_seed_of_the_sample_and_a_hub_revision_are_written_after_an_at():
     assert resolve("sample@9", "dev").seed == 9
     location = resolve("org/name@abc", "dev")
-    assert (location.name, location.revision, location.order) == ("org/name", "abc", "own")
+    assert (location.name, location.revision, location.ordered) == ("org/name", "abc", True)
     assert identity("sample", "dev") != identity("sample@9", "dev")
-
-
-def test_only_the_order_of_some_known_sets_means_nothing():
-    order = {name: resolve(name, "test").order for name in ("wikiqa", "trecqa", "selqa", "asnq", "sample", "nq-la")}
-    assert [name for name, value in order.items() if value is None] == ["trecqa", "selqa"]
 
 
 @pytest.mark.parametrize(
@@ -153,11 +141,13 @@ def test_a_hub_that_does_not_answer_is_said_with_the_way_around_it(monkeypatch):
         load_pairs("wikiqa", "dev")
 
 
-@pytest.mark.parametrize("part", ["trecqa:test", "selqa:dev", "selqa:test>=15", "community-datasets/selqa:test"])
-def test_no_ranker_reads_an_order_that_means_nothing(part):
-    assert not sets.order_means_something(part)
-
-
-@pytest.mark.parametrize("part", ["wikiqa:test", "sample:dev", "sample@7:dev", "own/pairs.tsv", "some/set@main:test"])
-def test_the_order_of_documents_and_of_own_pairs_may_be_read(part):
-    assert sets.order_means_something(part)
+@pytest.mark.parametrize(
+    ("means_something", "parts"),
+    [
+        (False, "trecqa:test selqa:dev selqa:test>=15 community-datasets/selqa:test"),
+        (True, "wikiqa:test asnq:test sample:dev sample@7:dev nq-la:dev own/pairs.tsv some/set@main:test"),
+    ],
+)
+def test_the_order_of_some_known_sets_means_nothing_and_no_ranker_reads_it(means_something, parts):
+    for part in parts.split():
+        assert sets.order_means_something(part) == means_something

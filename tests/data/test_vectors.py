@@ -35,49 +35,14 @@ def test_gzipped_numberbatch_with_its_prefix_and_its_digits(tmp_path):
     assert {word: vector.tolist() for word, vector in found.items()} == {"river": [1, 0], "1843": [0, 1], "7": [1, 1]}
 
 
-def write_binary(path, words, vectors, newline=b"\n"):
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "wb") as stream:
-        stream.write(b"%d %d\n" % vectors.shape)
-        for word, vector in zip(words, vectors, strict=True):
-            stream.write(word.encode() + b" " + vector.astype("<f4").tobytes() + newline)
-    return path
-
-
-@pytest.mark.parametrize("name", ["v.bin", "v.bin.gz"])
-@pytest.mark.parametrize("newline", [b"\n", b""])
-def test_word2vecs_binary_format_is_read(tmp_path, name, newline):
-    vectors = numpy.arange(6, dtype=numpy.float32).reshape(3, 2) / 3  # with bytes that are a blank, or a line break
-    vectors[1] = numpy.frombuffer(b"\x20\x0a\x20\x40" * 2, "<f4")
-    path = write_binary(tmp_path / name, ["the", "Z\u00fcrich", "bank"], vectors, newline)
-    found = read_vectors(path, ["Z\u00fcrich", "bank", "unheard"])
-    assert {word: vector.tolist() for word, vector in found.items()} == {
-        "Z\u00fcrich": vectors[1].tolist(),
-        "bank": vectors[2].tolist(),
-    }
-
-
-def test_a_binary_file_that_ends_early_or_has_other_dimensions_is_refused(tmp_path):
-    path = write_binary(tmp_path / "v.bin", ["a", "b"], numpy.ones((2, 3)))
-    with pytest.raises(ValueError, match=r"v\.bin: expected vectors of 4 dimensions, got 3"):
-        read_vectors(path, ["a"], 4)
-    path.write_bytes(path.read_bytes()[:-6])
-    with pytest.raises(ValueError, match=r"v\.bin, word 2: expected 3 numbers, got the end of the file"):
-        read_vectors(path, ["a"])
-    with pytest.raises(ValueError, match="expected word2vec's header"):
-        read_vectors(write(tmp_path / "w.bin", "no header"), ["a"])
-
-
 @pytest.mark.parametrize(
     ("text", "dimensions", "message"),
     [
         ("the 1 2\nriver 1\n", None, "line 2: expected a word and 2 numbers, got 1"),
         ("the 1 2\nriver 1 2\n", 3, "line 1: expected a word and 3 numbers, got 2"),
-        ("the 1 2\nriver 1 2\nthe 1 2\n", None, "line 3: expected each word once, got 'the' again"),
         ("the 1 2\nriver 1 x\n", None, "line 2: expected numbers after 'river'"),
-        ("the 1 2\nriver nan 2\n", None, "line 2: expected finite numbers"),
         ("the 1 2\n\n", None, "line 2: expected a word and 2 numbers, got 0"),
-        ("a 1 2\nb 1 2\n", None, "expected vectors of the corpus's words, got none of them in 2 lines"),
+        ("a 1 2\nb 1 2\n", None, "expected vectors of the corpus's words, got none of them"),
     ],
 )
 def test_a_damaged_file_is_refused_with_its_line(tmp_path, text, dimensions, message):
@@ -86,10 +51,10 @@ def test_a_damaged_file_is_refused_with_its_line(tmp_path, text, dimensions, mes
 
 
 def test_an_unknown_words_vector_comes_from_its_sha_256():
-    first = unknown_vector("quagga", 8)
+    first = unknown_vector(unknown_id("quagga"), 8)
     assert numpy.linalg.norm(first) == pytest.approx(1, abs=1e-6)
     assert numpy.array_equal(first, unknown_vector(unknown_id("quagga"), 8))
-    assert not numpy.array_equal(first, unknown_vector("zebra", 8))
+    assert not numpy.array_equal(first, unknown_vector(unknown_id("zebra"), 8))
 
 
 def test_words_that_share_their_neighbours_have_near_vectors():
@@ -140,6 +105,6 @@ def test_vectors_are_made_once_kept_in_half_precision_and_memory_mapped(root, mo
     assert found.words == ["river", "unheard"]
     assert found.vectors.dtype == numpy.float16
     assert isinstance(found.vectors, numpy.memmap)
-    numpy.testing.assert_allclose(found.vectors, [[2, 3], unknown_vector("unheard", 2)], atol=1e-3)
+    numpy.testing.assert_allclose(found.vectors, [[2, 3], unknown_vector(unknown_id("unheard"), 2)], atol=1e-3)
     monkeypatch.setattr(module, "read_vectors", None)  # reading again would fail
     assert numpy.array_equal(embeddings(source, "1", ["unheard", "river"]).vectors, found.vectors)
