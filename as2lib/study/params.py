@@ -463,10 +463,15 @@ class Params(Strict):
             raise ValueError(f"mhs.bodies: expected 1 to {depth - 1} of the base model's layers, got {self.mhs.bodies}")
         return self
 
+    @property
+    def wide(self) -> Pairs:
+        """The pair set with many candidates on which the cascade is trained first, and where pruning matters."""
+        return self.cascade.transfer or self.data.transfer
+
     @model_validator(mode="after")
     def _sections_fit(self) -> Self:
         if self.cascade:
-            wide = self.cascade.transfer or self.data.transfer
+            wide = self.wide
             if wide is None or not (wide.dev and wide.test):
                 raise ValueError("cascade.transfer: expected train, dev and test")
             depth = getattr(self.backbones[self.cascade.family], self.cascade.size).depth
