@@ -5,8 +5,10 @@ that the notebook recorded ("mhs/3h1 MAP", "mhs/3h1 − base/electra low"), numb
 and/or/not.  A recorded row's name alone means its difference, or else its MAP.
 """
 
+import ast
 import json
 import math
+import operator
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -21,8 +23,21 @@ if TYPE_CHECKING:
 ALONE = ("difference", "MAP")  # what a recorded row's name means without a column
 FIELD = re.compile(r"\{([^{}]+)\}")
 FORMAT = re.compile(r"[+ ]?,?(\.\d+)?[dfgeE%]?")
-# What an expression may hold: numbers, n0_, n1_, … in place of the recorded names, and operators.
-ARITHMETIC = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\bn\d+_|[<>=!]=|[-+*/<>()]|\b(?:and|or|not)\b")
+OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
 
 
 @dataclass(frozen=True)
@@ -123,25 +138,51 @@ def value(expression: str, values: dict[str, float], where: str = "holds") -> fl
 
     text = _names(values).sub(placeholder, expression) if values else expression
     text = text.replace("−", "-").replace("≤", "<=").replace("≥", ">=")
-    for word in re.findall(r"[^\s()<>=+*,!]+", text):
-        if re.search(r"[^\W\d]", ARITHMETIC.sub("", word)):
-            near = get_close_matches(word, values, n=3, cutoff=0.4)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
-            raise ValueError(f"{where}: {word!r} is not among the numbers that the notebook recorded{hint}")
+    if unknown := _first_unknown(text):
+        near = get_close_matches(unknown, values, n=3, cutoff=0.4)
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise ValueError(f"{where}: {unknown!r} is not among the numbers that the notebook recorded{hint}")
     try:
-        if ARITHMETIC.sub("", text).strip() or re.search(r"\*\s*\*|/\s*/", text):
-            raise SyntaxError
-        return eval(text.strip(), {"__builtins__": {}}, names)  # nothing but what ARITHMETIC lists
-    except ZeroDivisionError:
-        return math.nan
-    except (SyntaxError, TypeError):
+        return _evaluated(ast.parse(text.strip(), mode="eval").body, names)
+    except (SyntaxError, KeyError, TypeError):
         raise ValueError(f"{where}: expected numbers, + − * / and comparisons, got {expression!r}") from None
+
+
+def _evaluated(node: ast.AST, values: dict[str, float]) -> Any:
+    """The value of a syntax tree of numbers and operators; KeyError for any other node."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return node.value
+    if isinstance(node, ast.Name):
+        return values[node.id]
+    if isinstance(node, ast.UnaryOp):
+        return OPERATORS[type(node.op)](_evaluated(node.operand, values))
+    if isinstance(node, ast.BinOp):
+        left, right = _evaluated(node.left, values), _evaluated(node.right, values)
+        if isinstance(node.op, ast.Div) and right == 0:
+            return math.nan
+        return OPERATORS[type(node.op)](left, right)
+    if isinstance(node, ast.BoolOp):
+        parts = [_evaluated(part, values) for part in node.values]
+        return all(parts) if isinstance(node.op, ast.And) else any(parts)
+    if isinstance(node, ast.Compare):
+        sides = [_evaluated(side, values) for side in (node.left, *node.comparators)]
+        steps = zip(node.ops, sides[:-1], sides[1:], strict=True)
+        return all(OPERATORS[type(step)](left, right) for step, left, right in steps)
+    raise KeyError(type(node).__name__)
 
 
 def _names(values: dict[str, float]) -> re.Pattern:
     """Any recorded name where it stands by itself, the longest first; a minus may be written - or −."""
     alternatives = [re.escape(name).replace("−", "[−-]") for name in sorted(values, key=len, reverse=True)]
     return re.compile(rf"(?<![\w/])(?:{'|'.join(alternatives)})(?![\w/]|-\w)")
+
+
+def _first_unknown(text: str) -> str | None:
+    """The first word of an expression that is no number, no operator and no placeholder of a name."""
+    for word in re.split(r"[\s()<>=+*,!]+", text):
+        if re.search(r"[^\W\d]", word) and not re.fullmatch(r"-*(n\d+_|and|or|not|[\d.]+[eE](-?\d+)?)", word):
+            return word
+    return None
 
 
 def _filled(content: str, values: dict[str, float], where: str) -> str:
