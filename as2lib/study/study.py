@@ -81,8 +81,8 @@ class Study(params.Params):
         """
         if not isinstance(parameters, dict):
             return cls.load(parameters, overrides)
-        if "In" in parameters:  # what a notebook's cells hold, in the order in which they ran
-            if unknown := _injected(parameters["In"]) - {*cls.model_fields, "overrides"}:
+        if "__builtins__" in parameters:  # the names of a module; of a notebook, `In` has its cells as they ran
+            if unknown := _injected(parameters.get("In", [])) - {*cls.model_fields, "overrides"}:
                 raise ValueError(f"{', '.join(sorted(unknown))}: expected study, overrides, or keys of a study's file")
             parameters = {key: parameters[key] for key in cls.model_fields if key in parameters}
         keys = {key: value for key, value in parameters.items() if value is not None}
