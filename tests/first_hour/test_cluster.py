@@ -64,7 +64,7 @@ def test_nodes_name_runs_as_the_study_does_and_an_interrupt_cancels_their_jobs(c
     options, environment, folder = cluster
     command = [sys.executable, "-m", "as2lib", "study", "tiny", *options]
     study = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     try:
         while len(lines(folder / "waiting")) < 2:
             assert study.poll() is None, "the study ended"
@@ -72,7 +72,7 @@ def test_nodes_name_runs_as_the_study_does_and_an_interrupt_cancels_their_jobs(c
             time.sleep(0.2)
         planned = as2(environment, "plan", "tiny").stdout
         study.send_signal(signal.SIGINT)
-        study.wait(60)
+        study.wait(300)  # a busy machine takes long to end, and that is no fault
     finally:
         study.kill()
     assert re.search(r"done +transfer/electra", planned), planned  # a fit's name has its precision in it
