@@ -130,7 +130,7 @@ def test_a_notebooks_parameter_that_cannot_be_is_one_line(parameters):
 def bad(folder):
     """Pairs of which a late row is none."""
     lines = (folder / "my.tsv").read_text().splitlines()
-    lines[90] = "q90\tWho ?\t \t1"
+    lines[90] = "q90\t \tan answer\t1"
     (folder / "bad.tsv").write_text("\n".join(lines) + "\n")
     return folder
 

@@ -81,7 +81,7 @@ class Study(params.Params):
         """
         if not isinstance(parameters, dict):
             return cls.load(parameters, overrides)
-        if "__builtins__" in parameters:  # the names of a module; of a notebook, `In` has its cells as they ran
+        if {"In", "__builtins__"} & set(parameters):  # the names of a module; `In` has a notebook's cells as they ran
             if unknown := _injected(parameters.get("In", [])) - {*cls.model_fields, "overrides"}:
                 raise ValueError(f"{', '.join(sorted(unknown))}: expected study, overrides, or keys of a study's file")
             parameters = {key: parameters[key] for key in cls.model_fields if key in parameters}
