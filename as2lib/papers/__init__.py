@@ -29,6 +29,8 @@ def systems(study: "Study") -> "list[System]":
 
 def notebooks(study: "Study") -> "list[Notebook]":
     """The study's notebooks in reading order, each with the systems that it reads."""
+    from dataclasses import replace
+
     from as2lib.papers import across, frontier, serving
     from as2lib.papers.cascade import systems as cascade
     from as2lib.papers.cerberus import systems as cerberus
@@ -37,6 +39,9 @@ def notebooks(study: "Study") -> "list[Notebook]":
     from as2lib.study.run import Notebook
 
     rooms = (cerberus, cascade, cosinet, govern, frontier, serving, across)
-    others = [notebook for room in rooms for notebook in room.notebooks(study)]
+    others = []
+    for notebook in (notebook for room in rooms for notebook in room.notebooks(study)):
+        rows = tuple(study.systems.get(system.run, system) for system in notebook.systems)  # with the study's seeds
+        others.append(replace(notebook, systems=rows))
     first = Notebook("00_overview", "What did the study find, and can I trust it?", "the index page")
     return [first, *others]

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from as2lib.papers import notebooks
 from as2lib.study import Study
 from tests.papers.conftest import ROOT
 
@@ -29,6 +30,13 @@ def test_a_clone_has_nothing_to_train(clone, name):
     study = Study.load(name)
     assert study.store.missing(list(study.plan)) == []
     assert set(study.store.published) <= set(study.plan)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_notebook_reads_only_runs_that_its_study_plans(clone, name):
+    study = Study.load(name)
+    read = {run.name for notebook in notebooks(study) for system in notebook.systems for run in system.runs()}
+    assert read <= set(study.plan)
 
 
 @pytest.mark.parametrize("name", STUDIES)
