@@ -23,7 +23,7 @@ UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
 SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
 # Controls of the order: models that are also trained on lists in a random order, and encoders that are told the place.
 ORDERLESS = ("cosinet/birnn", "ca/birnn")
-PLACED = {"base/electra": "untaught base", "mhs/3h1": "MHS", "teacher/electra": "best teacher"}
+PLACED = {"base/electra": "untaught base", "mhs/3h1": "MHS", "teacher/electra": "own large teacher"}
 FIRST, SECOND = "cosinet/birnn", "mhs/3h1"  # a cheap ranker before an expensive one
 FINE_TUNED = ("base/electra", "direct/electra-base")  # the encoder after a transfer step, and without, as its BERT
 # A model, and the same without a piece: the list-wise loss, relatedness, the rank RNN, its direction, gate and encoder.
