@@ -3,9 +3,10 @@
 import os
 from pathlib import Path
 
-from as2lib.papers import notebooks
+from as2lib.study.catalogue import notebooks
 from as2lib.study import graph
-from as2lib.study.make import MAKE_NOTHING, gpus
+from as2lib.study.gpus import gpus
+from as2lib.study.make import MAKE_NOTHING
 from as2lib.study.study import AUTO, Study
 
 if "precision" in config:

@@ -164,9 +164,9 @@ def fit(
         print(line, flush=True)
 
     if group is not None:
-        make_group(loaded, group, say)
+        make_group(loaded.store, group, say)
     if runs or group is None:
-        make_all(loaded, list(runs or loaded.plan), model=bool(runs), say=say)
+        make_all(loaded.store, list(runs or loaded.plan), model=bool(runs), say=say)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -177,7 +177,7 @@ def study(
     profile: Annotated[str | None, typer.Option(help='"slurm", or the folder of a Snakemake profile')] = None,
 ) -> None:
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
-    from as2lib.study.make import gpus
+    from as2lib.study.gpus import gpus
 
     loaded, root = Study.load(study), find_root()
     if not (root / "Snakefile").exists():
@@ -224,9 +224,9 @@ def notebook(
     marker: Marker = None,
 ) -> None:
     """Run a notebook of a study, and make its page."""
-    from as2lib.papers import notebooks
     from as2lib.report import pages
     from as2lib.study import graph
+    from as2lib.study.catalogue import notebooks
 
     loaded, root = Study.load(study), find_root()
     names = [notebook.name for notebook in notebooks(loaded)]
@@ -245,9 +245,7 @@ def notebook(
 @app.command()
 def publish(study: StudyName, runs: Annotated[list[str] | None, typer.Argument()] = None) -> None:
     """Add the scores of runs to reports/<study>/runs/."""
-    from as2lib.study.make import publish
-
-    written = publish(Study.load(study), runs or None)
+    written = Study.load(study).publish(runs or None)
     print(f"{len(written)} runs published")
 
 

@@ -20,7 +20,7 @@ IDENTITY = 24  # characters of a run's identity that name its folder
 def show(study: "Study", name: str) -> None:
     """Print a run's spec, parents, where it is used, its facts, and what it scored."""
     from as2lib.commands.evaluating import print_metrics
-    from as2lib.papers import notebooks
+    from as2lib.study.catalogue import notebooks
 
     store = study.store
     run, stored = store.planned(name), store.find(name)

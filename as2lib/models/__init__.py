@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 def load(name: str | Path) -> "PreTrainedModel":
     """Any model of this library, or any sequence classifier of transformers: `cross_encoder.load`."""
-    from as2lib.models import cross_encoder
+    from as2lib.models import auto, cross_encoder  # noqa: F401  (auto: so that transformers knows those of this library)
 
     return cross_encoder.load(name)

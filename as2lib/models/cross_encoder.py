@@ -67,14 +67,12 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
 
 
 def load(name: str | Path) -> PreTrainedModel:
-    """A classifier of one or two labels, or any model of this library, as it was saved, in float32.
+    """A classifier of one or two labels, or a model that transformers was told of (`models.load`), in float32.
 
     name: a folder that `save_pretrained` left, or a hub name.
     Raises ValueError, in one line, that names the folder and the first tensor that is missing, of another shape or not
     finite; and where a model has more than two labels.
     """
-    from as2lib.models import auto  # noqa: F401  (here: it imports this module)
-
     origin, revision = loadable(name)
     model, report = _from_pretrained(origin, revision)
     for tensor, came, wanted in report["mismatched_keys"]:

@@ -30,7 +30,8 @@ from as2lib.models.cosinet import Cosinet
 from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.paths import model_origin
 from as2lib.score import on_gpu, on_threads, probability, score
-from as2lib.study.make import Job, calibration, lock
+from as2lib.study.derived import calibration
+from as2lib.study.job import Job, lock
 from as2lib.study.run import Run
 from as2lib.study.store import StoredRun, require_known_tensors, write_parquet, write_scores
 
@@ -53,7 +54,7 @@ def fit(job: Job) -> dict[str, Any]:
 
     It goes on from the folder's checkpoint, and ends with the weights of an uninterrupted fit.
     """
-    run, study = job.run, job.study
+    run, study = job.run, job.store.study
     precision, training = job.store.precision(run), run.spec["training"]
     require_encoder(run)
     pairs = training_pairs(run)
@@ -271,7 +272,7 @@ def score_shuffled(job: Job) -> dict[str, Any]:
     parent = job.parents["model"][0]
     model, encoder = on_gpu(models.load(parent.model_folder)), load_encoder(parent.model_folder)
     path = job.folder / "scores" / "test.parquet"
-    with on_threads(job.study.threads):
+    with on_threads(job.store.study.threads):
         _write_scores(model, encoder, job.run.data["test"], job.store.precision(parent.run), path, job.run.seed)
     return {"parameters": parent.facts["parameters"]}
 

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 from as2lib import imported
 from as2lib.data import sets
 from as2lib.paths import PACKAGE, file_sha256, find_root, model_origin, whole_file, work_folder
+from as2lib.study.params import Params
 from as2lib.study.run import VERSIONS, Run
 
 if TYPE_CHECKING:
     import pandas
-
-    from as2lib.study.study import Study
 
 VECTORS_VERSION = 1  # of word vectors: raised when the same source and corpus would give other ones
 # Encoders known by their tensors (`tensors_fingerprint`), whatever file and folder holds them.
@@ -119,8 +118,8 @@ def _read_parquet(path: Path, digest: str | None) -> "pandas.DataFrame":
 class Store:
     """The runs of one study, found by the hash of everything that was asked of them."""
 
-    def __init__(self, study: "Study"):
-        self.study, self.plan = study, study.plan
+    def __init__(self, study: Params, plan: dict[str, Run]):
+        self.study, self.plan = study, plan
         self._identities: dict[str, str] = {}
         self._data, self._encoder = cache(self._data_identity), cache(self._encoder_identity)
 

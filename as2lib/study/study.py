@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cached_property
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +13,7 @@ from pydantic import ValidationError
 
 from as2lib.paths import PACKAGE, find_root
 from as2lib.precision import computed_in
-from as2lib.study import params, run
+from as2lib.study import catalogue, params, run
 from as2lib.study.run import Run, System
 
 if TYPE_CHECKING:
@@ -119,8 +118,7 @@ class Study(params.Params):
     @cached_property
     def systems(self) -> dict[str, System]:
         """Every system of the study by the name of its runs, in the order of the papers' tables."""
-        papers = import_module("as2lib.papers")  # which stands above: a study asks it what it compares, by name
-        return {system.run: system for system in papers.systems(self)}
+        return {system.run: system for system in catalogue.systems(self)}
 
     @cached_property
     def plan(self) -> dict[str, Run]:
@@ -132,7 +130,7 @@ class Study(params.Params):
         """Where the runs are found."""
         from as2lib.study.store import Store
 
-        return Store(self)
+        return Store(self, self.plan)
 
     def add(self, systems: Iterable[System]) -> None:
         """Plan the runs of further systems, such as those a notebook's reader makes up."""
@@ -148,13 +146,26 @@ class Study(params.Params):
         if stored is None:
             from as2lib.study.make import make_all
 
-            make_all(self, [name], model=model)
+            make_all(self.store, [name], model=model)
             stored = self.store.find(name, model)
         return stored
 
     def runs(self, system: str) -> "list[StoredRun]":
         """The runs of a system, one a seed; those that are missing are made first."""
         return [self.run(name) for name in self.store.of_system(system)]
+
+    def publish(self, names: list[str] | None = None) -> list[str]:
+        """Add runs that were made here to `reports/<study>/runs/`: `publishing.publish`.
+
+        Raises ValueError where the study is not as its file says.
+        """
+        from as2lib.study.publishing import publish
+
+        if self.variant != self.study:
+            raise ValueError(
+                f"{self.study}: expected the study as its file says, got other parameters; publish that one"
+            )
+        return publish(self.store, names)
 
     def ranker(self, name: str, alpha: Any = None, precision: str = "float32") -> "Ranker":
         """A ranker with the model of a run, or of an ensemble's members; made first where it is missing.

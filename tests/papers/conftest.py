@@ -153,7 +153,7 @@ def run_notebook(name: str, study: str = "tiny", overrides: dict | None = None) 
 
 def undeclared(study, name: str) -> set[str]:
     """The runs that a notebook has read and does not name, so that a study's graph may run it before they are made."""
-    from as2lib.papers import notebooks
+    from as2lib.study.catalogue import notebooks
 
     if name.startswith("00"):  # it comes last
         return set()

@@ -13,7 +13,7 @@ from as2lib.data.pairs import load_parts
 from as2lib.models.calibration import calibrated_scores, log_shares
 from as2lib.papers import building
 from as2lib.study import Study, fitting
-from as2lib.study.make import make_all, publish
+from as2lib.study.make import make_all
 from as2lib.study.run import Run, System
 from tests.study.conftest import STEP
 
@@ -103,9 +103,9 @@ def fitted(tmp_path_factory):
     root = write_study(tmp_path_factory.mktemp("fitted") / "root")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AS2_ROOT", str(root))
-        patch.setattr("as2lib.papers.systems", systems)
+        patch.setattr("as2lib.study.catalogue.systems", systems)
         study = Study.load("tiny")
-        make_all(study, list(study.plan))
+        make_all(study.store, list(study.plan))
         yield study
 
 
@@ -171,7 +171,7 @@ def test_a_study_s_dropout_and_attention_are_those_of_its_encoders_fits(fitted, 
     study = Study.load("tiny", {"fit.dropout": 0.25, "fit.attention": "eager"})
     monkeypatch.setattr("as2lib.study.fitting.fitting.train", train)
     with pytest.raises(InterruptedError):
-        make_all(study, ["mhs/2h1/seed-0"], model=True)
+        make_all(study.store, ["mhs/2h1/seed-0"], model=True)
     assert seen == {"dropout": {0.25}, "attention": {"eager"}}
     assert study.store.identity("mhs/2h1/seed-0") != fitted.store.identity("mhs/2h1/seed-0")
 
@@ -203,7 +203,7 @@ def test_rows_are_shuffled_within_their_questions():
 
 def test_a_student_is_the_same_from_its_teachers_published_logits_without_their_weights(fitted, tmp_path, monkeypatch):
     ours = fitted.run("kd/electra/seed-0").scores()
-    publish(fitted, [name for name in fitted.plan if not name.startswith(("kd/", "cosinet/", "shuffled/"))])
+    fitted.publish([name for name in fitted.plan if not name.startswith(("kd/", "cosinet/", "shuffled/"))])
     root = tmp_path / "root"
     shutil.copytree(os.environ["AS2_ROOT"], root)
     text = (root / "params" / "tiny.yaml").read_text().replace(os.environ["AS2_ROOT"], str(root))

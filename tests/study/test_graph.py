@@ -20,8 +20,7 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 STUBS = """
 import random, time, os
 from pathlib import Path
-import as2lib.papers
-from as2lib.study import make
+from as2lib.study import catalogue, make
 from as2lib.study.run import Notebook
 from tests.study.conftest import stub_systems
 
@@ -47,7 +46,7 @@ def fit(job):
         file.write(job.run.name + "\\n")
     return {"parameters": 100, "dev_MAP": 0.5, "precision": "float32"}
 
-as2lib.papers.systems, as2lib.papers.notebooks = systems, notebooks
+catalogue.systems, catalogue.notebooks = systems, notebooks
 make.MAKERS["fit"] = fit
 """
 

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from as2lib.papers import notebooks
 from as2lib.study import Study
+from as2lib.study.catalogue import notebooks
 from tests.papers.conftest import ROOT
 
 STUDIES = ("wikiqa", "selqa")

@@ -135,7 +135,7 @@ def test_a_plan_and_a_graph_need_neither_torch_nor_scipy(root):
 import sys
 import as2lib.study.graph
 from as2lib import Study
-from as2lib.papers import notebooks
+from as2lib.study.catalogue import notebooks
 study = Study.load("sample")
 study.store.missing(list(study.plan))
 notebooks(study)

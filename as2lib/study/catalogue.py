@@ -1,0 +1,48 @@
+"""What a study compares and asks: the systems and the notebooks of every paper, each of which is named here once."""
+
+from dataclasses import replace
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from as2lib.study.run import Notebook, System
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+# In reading order.  They stand above this room, so they are named and not imported; each has `systems(study)`,
+# `notebooks(study)` or both, and gives none where the study lacks the paper's section.
+PAPERS = (
+    "as2lib.papers.cerberus.systems",
+    "as2lib.papers.cascade.systems",
+    "as2lib.papers.cosinet.systems",
+    "as2lib.papers.govern.systems",
+    "as2lib.papers.own",
+    "as2lib.papers.frontier",
+    "as2lib.papers.serving",
+    "as2lib.papers.across",
+)
+
+
+def systems(study: "Study") -> list[System]:
+    """Every system of the study, in the order of the papers' tables.
+
+    Raises ValueError where `rows` names a system that the study has not.
+    """
+    systems = {system.run: system for paper in _papers("systems") for system in paper.systems(study)}
+    if unknown := [name for name in study.rows if name not in systems]:
+        raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; `as2 plan {study.name}` lists them")
+    return [replace(system, seeds=tuple(study.rows.get(system.run, system.seeds))) for system in systems.values()]
+
+
+def notebooks(study: "Study") -> list[Notebook]:
+    """The study's notebooks in reading order, each with the systems that it reads, with the study's seeds."""
+    others = []
+    for notebook in (notebook for paper in _papers("notebooks") for notebook in paper.notebooks(study)):
+        rows = tuple(study.systems.get(system.run, system) for system in notebook.systems)
+        others.append(replace(notebook, systems=rows))
+    return [Notebook("00_overview", "What did the study find, and can I trust it?", "the index page"), *others]
+
+
+def _papers(function: str) -> list[ModuleType]:
+    return [paper for paper in map(import_module, PAPERS) if hasattr(paper, function)]

@@ -1,0 +1,95 @@
+"""Runs that no fit makes: rankers without training, and what is computed from the scores of other runs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from as2lib.study.job import Job
+from as2lib.study.store import StoredRun, write_parquet, write_scores
+
+
+def lexical(job: Job) -> dict[str, Any]:
+    """A ranker that is not trained."""
+    from as2lib.data.pairs import load_parts
+    from as2lib.models import lexical as rankers
+
+    scorer = getattr(rankers, job.run.spec["scorer"])
+    for split, parts in job.run.data.items():
+        pairs = load_parts(tuple(parts), "all")
+        write_scores(job.folder / "scores" / f"{split}.parquet", pairs, scorer(pairs))
+    return {"parameters": 0}
+
+
+def calibration(spec: dict[str, Any], teachers: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:
+    """Name → Platt scaling on dev, of those runs whose scores only order candidates, where a spec asks for it."""
+    from as2lib.models.calibration import fit_platt
+
+    if spec.get("calibration") != "platt":
+        return {}
+    dev = {run.name: run.scores("dev") for run in teachers if run.run.spec.get("unit") == "question"}
+    return {name: fit_platt(table["question_id"], table["label"], table["score"]) for name, table in dev.items()}
+
+
+def _probabilities(run: StoredRun, split: str, platt: dict[str, dict[str, Any]]) -> Any:
+    """A member's P(correct) over a split, (m,): its scores, calibrated where `platt` says."""
+    from as2lib.models.calibration import calibrated_scores
+
+    table = run.scores(split)
+    scores = table["score"].to_numpy()
+    return calibrated_scores(platt[run.name], scores, table["question_id"]) if run.name in platt else scores
+
+
+def ensemble(job: Job) -> dict[str, Any]:
+    """The members' scores combined: their mean, a mean with weights tuned on dev, or a logistic regression on dev."""
+    from scipy.special import expit
+
+    from as2lib.metrics.ranking import summary
+    from as2lib.models import ensemble as ensembles
+
+    members, combine = job.parents["members"], job.run.spec["combine"]
+    tables = {split: [member.scores(split) for member in members] for split in job.run.data}
+    platt = calibration(job.run.spec, members)
+    scores = {split: [_probabilities(member, split, platt) for member in members] for split in job.run.data}
+    facts: dict[str, Any] = {"parameters": sum(member.facts["parameters"] for member in members)}
+    if platt:
+        facts["calibration"] = platt
+    if combine == "logistic":
+        facts |= ensembles.fit_logistic(scores["dev"], tables["dev"][0]["label"])
+    elif combine == "weighted":
+        dev = tables["dev"][0]
+
+        def dev_map(score: Any) -> float:
+            return summary(dev["question_id"], dev["label"], score)["MAP"]
+
+        weights = ensembles.tuned_weights(scores["dev"], dev_map, job.run.spec["trials"], job.run.seed)
+        facts |= {"weights": weights, "dev_MAP": dev_map(ensembles.mean(scores["dev"], weights))}
+    for split, (first, *_) in tables.items():
+        if combine == "logistic":
+            score = expit(ensembles.weigh(facts, scores[split]))
+        else:
+            score = ensembles.mean(scores[split], facts.get("weights"))
+        table = first[["question_id", "position", "label"]].assign(score=score)
+        write_parquet(job.folder / "scores" / f"{split}.parquet", table)
+    return facts
+
+
+def placed(job: Job) -> dict[str, Any]:
+    """A run's score and the candidate's place in the original order, combined by a regression on dev."""
+    from scipy.special import expit
+
+    from as2lib.models import place
+
+    [ranker] = job.parents["members"]
+    dev = ranker.scores("dev")
+    weights = place.fit(dev["question_id"], dev["label"], dev["score"], dev["position"])
+    for split in job.run.data:
+        table = ranker.scores(split)[["question_id", "position", "label", "score"]]
+        odds = place.columns(table["score"], table["position"]) @ weights
+        write_parquet(job.folder / "scores" / f"{split}.parquet", table.assign(score=expit(odds)))
+    return {"parameters": ranker.facts["parameters"], "weights": weights}
+
+
+def select(job: Job) -> dict[str, Any]:
+    """The point of a grid whose fit is best on dev; among equals the first."""
+    on_dev = [member.facts["dev_MAP"] for member in job.parents["members"]]
+    best = on_dev.index(max(on_dev))
+    return {"settings": job.run.spec["points"][best], "dev_MAP": on_dev[best]}

@@ -1,0 +1,54 @@
+"""Adds runs that were made here to those that the repository has, so that every page can be made without them."""
+
+import shutil
+from pathlib import Path
+
+from as2lib.paths import file_sha256
+from as2lib.study.make import make_all
+from as2lib.study.store import Store, StoredRun, write_json, write_parquet
+
+
+def publish(store: Store, names: list[str] | None = None) -> list[str]:
+    """Add the scores, facts and logs of runs that were made here to `reports/<study>/runs/`; returns their names.
+
+    names: default: every run of the study that was made here and is not published as it is.  They hold no text.
+    Raises ValueError, and changes nothing, where index.json can't be read.
+    """
+    store = Store(store.study, store.plan)  # which reads anew what is published
+    index, sources = dict(store.published), dict(store.published_sources)
+    if names is None:
+        stored = [store.find(name) for name in store.plan]
+        here = [run for run in stored if run and not run.published]
+        names = [run.name for run in here if run.identity != index.get(run.name, {}).get("identity")]
+    make_all(store, names)
+    runs = [run for run in map(store.find, names) if not run.published]
+    for run in runs:
+        files = {path.name: file_sha256(path) for path in _write_published(run, store.published_folder / run.name)}
+        index[run.name] = {"identity": run.identity, "facts": run.facts, "commit": run.commit, "files": files}
+        sources |= store.sources(run.name)
+    if runs:
+        write_json(store.published_folder / "sources.json", dict(sorted(sources.items())))
+        planned = {name: index[name] for name in sorted(index) if name in store.plan}
+        write_json(store.published_folder / "index.json", planned)
+    return [run.name for run in runs]
+
+
+def _write_published(run: StoredRun, path: Path) -> list[Path]:
+    """A run's scores over all its splits, what it says of others' pairs, and its log: the files, named after `path`."""
+    import pandas
+
+    files = []
+    splits = sorted(file.stem for file in (run.folder / "scores").glob("*.parquet"))
+    if splits:
+        tables = [run.scores(split).assign(split=split) for split in splits]
+        table = pandas.concat(tables, ignore_index=True).astype({"split": "category"})
+        files.append(path.with_name(f"{path.name}.parquet"))
+        write_parquet(files[-1], table, small=True)
+    for logits in sorted((run.folder / "logits").glob("*.parquet")):
+        files.append(path.with_name(f"{path.name}.logits-{logits.name}"))
+        write_parquet(files[-1], pandas.read_parquet(logits), small=True)
+    if (run.folder / "log.jsonl").exists():
+        files.append(path.with_name(f"{path.name}.jsonl"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(run.folder / "log.jsonl", files[-1])
+    return files
