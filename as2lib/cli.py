@@ -177,6 +177,7 @@ def study(
     profile: Annotated[str | None, typer.Option(help='"slurm", or the folder of a Snakemake profile')] = None,
 ) -> None:
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
+    from as2lib.study import graph
     from as2lib.study.gpus import gpus
 
     loaded, root = Study.load(study), find_root()
@@ -185,6 +186,7 @@ def study(
             f"{root}: expected the repository's Snakefile and notebooks, got none: pages are made in a clone (cd "
             f"there, or AS2_ROOT=CLONE); `as2 fit {loaded.name}` makes the runs alone, anywhere"
         )
+    graph.rehearse(loaded)
     _hold_lock(loaded.name)
     literal = os.environ.get(AUTO) or computed_in("auto")
     options = ["--config", f"study={_absolute(study)}", f"precision={literal}", "--cores", str(cores)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from as2lib.paths import PACKAGE, file_sha256, find_root, work_folder
+from as2lib.study import catalogue
 from as2lib.study.run import Notebook
 from as2lib.study.store import json_sha256, read_json, write_json
 
@@ -18,7 +19,17 @@ if TYPE_CHECKING:
     from as2lib.study.study import Study
 
 LIBRARY = ("**/*.py", "papers/*/published/*.csv", "report/template/*")  # what pages are made with, from the package
-RUNS_ONLY = ("cli.py", "commands/", "fit/", "study/make.py", "study/fitting.py")  # runs count by their identities
+RUNS_ONLY = (  # what makes runs, which count by their identities
+    "cli.py",
+    "commands/",
+    "fit/",
+    "study/derived.py",
+    "study/fitting.py",
+    "study/gpus.py",
+    "study/job.py",
+    "study/make.py",
+    "study/publishing.py",
+)
 
 
 def group_marker(study: "Study", group: str) -> str:
@@ -55,6 +66,18 @@ def notebook_parents(study: "Study", notebook: Notebook) -> list[str]:
     """The markers of the groups whose runs a notebook reads."""
     groups = [run.group for system in notebook.systems for run in system.runs()]
     return [group_marker(study, group) for group in dict.fromkeys(groups)]
+
+
+def rehearse(study: "Study") -> None:
+    """Name all that the Snakefile will ask for, so that a mistake is known here: of one, quiet Snakemake says nothing.
+
+    Raises FileNotFoundError where a notebook is missing, and KeyError where one reads a run that the study plans not.
+    """
+    for notebook in catalogue.notebooks(study):
+        notebook_marker(study, notebook)
+        notebook_parents(study, notebook)
+    for group in study.store.groups:
+        group_parents(study, group)
 
 
 def joint_marker(study: "Study", name: str, markers: list[str], files: list[str]) -> str:

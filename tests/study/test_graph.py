@@ -133,6 +133,15 @@ def test_a_study_is_made_once_and_again_only_where_what_decides_a_page_has_chang
     assert len(made(root)) == 3
 
 
+def test_a_study_that_lacks_a_notebook_says_which(study_root):
+    root, environment = study_root
+    (root / "notebooks" / "02_teachers.ipynb").unlink()
+    ended = as2(environment, "study", "tiny")
+    assert ended.returncode == 2
+    [line] = ended.stderr.splitlines()
+    assert "02_teachers.ipynb" in line
+
+
 def test_a_killed_study_keeps_what_is_finished_and_two_at_once_wait(study_root):
     root, environment = study_root
     slow = environment | {"STUB_SECONDS": "3"}
