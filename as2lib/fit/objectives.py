@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from as2lib import imported
+from as2lib import plugins
 from as2lib.losses import distillation, govern, listwise, multi_teacher, pairwise
 from as2lib.models.cross_encoder import two_class_logits
 from as2lib.models.rank_rnn import by_question
@@ -52,8 +52,8 @@ def objective(
         each question are in the batch, one after the other.  step: counted from 0.
     Raises ValueError for a name that is not known.
     """
-    if callable(loss) or imported.is_path(loss):
-        own = loss if callable(loss) else imported.load(loss)
+    if callable(loss) or plugins.is_path(loss):
+        own = loss if callable(loss) else plugins.load(loss)
         return lambda output, targets, step: _with_total(own(output, targets, **(settings or {})))
     known = named(loss)
     if settings:
@@ -76,7 +76,7 @@ def unit(loss: str | Callable[..., Any]) -> str:
 
 def check(loss: str | Callable[..., Any], teachers: int, labelled: bool) -> None:
     """Raises ValueError where a loss is not known, or can't learn from so many teachers, or without labels."""
-    if callable(loss) or imported.is_path(loss):
+    if callable(loss) or plugins.is_path(loss):
         return
     known = named(loss)
     fits = {NONE: teachers == 0, ONE: teachers == 1, SEVERAL: teachers >= 1}

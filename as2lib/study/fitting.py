@@ -16,7 +16,7 @@ import transformers
 from transformers import set_seed
 
 from as2lib import fit as fitting
-from as2lib import imported, models
+from as2lib import models, plugins
 from as2lib.data.encode import PairEncoder, load_encoder, word_tokenizer
 from as2lib.data.pairs import leave_out, load_parts, load_unlabelled_parts
 from as2lib.data.sets import NotHere, hub_answers
@@ -197,7 +197,7 @@ def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
     if (shape := run.spec.get("cascade")) and not isinstance(model, CascadeTransformer):
         model = CascadeTransformer.from_backbone(model, **shape)
     if own := run.spec.get("model"):
-        model = imported.load(own)(model)
+        model = plugins.load(own)(model)
     return model, PairEncoder(tokenizer, run.spec["max_length"])
 
 

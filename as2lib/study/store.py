@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from as2lib import imported
+from as2lib import plugins
 from as2lib.data import sets
 from as2lib.paths import PACKAGE, file_sha256, find_root, model_origin, whole_file, work_folder
 from as2lib.study.params import Params
@@ -179,9 +179,9 @@ class Store:
             content["weights"] = self._encoder(encoder)
         if vectors := run.spec.get("words", {}).get("vectors"):
             content["vectors"] = self._vectors_identity(vectors)
-        own = [run.spec[key] for key in ("loss", "model") if imported.is_path(run.spec.get(key))]
+        own = [run.spec[key] for key in ("loss", "model") if plugins.is_path(run.spec.get(key))]
         if own:
-            content["own"] = {path: imported.source(path) for path in own}
+            content["own"] = {path: plugins.source(path) for path in own}
         return content
 
     def sources(self, name: str) -> dict[str, Any]:

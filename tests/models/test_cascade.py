@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from transformers import AutoModelForSequenceClassification
 
 from as2lib import models
-from as2lib.metrics.cascade import replay
+from as2lib.metrics.replay import replay
 from as2lib.models.cascade import CascadeTransformer
 from tests.encoders import batch, classifier
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from as2lib.metrics import cost, pruning
-from as2lib.metrics.cascade import replay
+from as2lib.metrics.replay import replay
 from as2lib.models import lexical
 from as2lib.models.sequential import SequentialReranker, rank_by_stages
 

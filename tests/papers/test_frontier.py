@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from as2lib.metrics.cascade import replay
 from as2lib.metrics.cost import cascade_cost
 from as2lib.metrics.ranking import per_question
+from as2lib.metrics.replay import replay
 from as2lib.papers import costs
 from as2lib.papers.costs import Lengths, Work
 from as2lib.papers.frontier import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import pandas
 
-from as2lib.metrics import cascade
+from as2lib.metrics import replay
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
 from as2lib.metrics.ranking import summary
 from as2lib.papers.cascade.systems import PAPER_EXITS, SHORT, Scheme, recipes, schemes, sets, trivial_on
@@ -46,7 +46,7 @@ def scored(study: "Study", scheme: Scheme, where: str, split: str = "test") -> l
             tables.append(table.assign(score=table["score" if scheme.method == "MT" else f"exit_{scheme.layers}"]))
             continue
         exits = table.filter(like="exit_") if scheme.method == "CT" else numpy.transpose([t["score"] for t in of_seed])
-        replayed = cascade.replay(table["question_id"], exits, scheme.alpha)
+        replayed = replay.replay(table["question_id"], exits, scheme.alpha)
         tables.append(table.assign(score=-replayed.position, last=replayed.last))
     return tables
 
@@ -151,7 +151,7 @@ def relative_costs(study: "Study", candidates: Sequence[int]) -> pandas.DataFram
 def grid(study: "Study") -> pandas.DataFrame:
     """Figure 2: every combination of drop ratios of CT on the wide dev set; P@1 and `cost %` in percent."""
     table, exits = study.run("cascade/wide/seed-0").scores("dev"), study.cascade.exits
-    points = cascade.grid(
+    points = replay.grid(
         table["question_id"],
         table["label"],
         table.filter(like="exit_").to_numpy(),
@@ -178,7 +178,7 @@ def chosen(study: "Study", points: pandas.DataFrame) -> pandas.DataFrame:
     names = points.filter(like="alpha_").columns
     for alpha in study.cascade.alphas:
         budget = cascade_cost(exits[-1], exits, alpha)
-        best = cascade.choose(points, budget)[names].tolist()
+        best = replay.choose(points, budget)[names].tolist()
         for label, ratios in (("the same at each exit", [alpha] * len(names)), ("chosen on dev", best)):
             row = {"budget %": 100 * (budget - 1), "ratios": label, "values": ", ".join(f"{r:g}" for r in ratios)}
             row["cost %"] = 100 * (cascade_cost(exits[-1], exits, ratios) - 1)

@@ -3,9 +3,9 @@ from itertools import product
 import numpy
 import pytest
 
-from as2lib.metrics.cascade import choose, grid, replay
 from as2lib.metrics.cost import cascade_cost
 from as2lib.metrics.ranking import per_question
+from as2lib.metrics.replay import choose, grid, replay
 
 
 def example(questions=30, exits=5, seed=0):
