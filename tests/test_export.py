@@ -7,6 +7,7 @@ from datasets import Dataset
 from transformers import AutoTokenizer
 
 from as2lib import export as module
+from as2lib.commands.upkeep import unneeded
 from as2lib.data.encode import PairEncoder
 from as2lib.export import FACTS, export
 from as2lib.ranker import Ranker
@@ -90,6 +91,7 @@ def test_a_model_is_exported_where_its_backend_is_asked_for_once(tmp_path, backe
     monkeypatch.setattr(module, "export", None)
     Ranker.load(folder, backend=backend)
     assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == []
+    assert [path.parent.name for path in unneeded([], caches=True)] == ["exports"]
 
 
 def test_sentence_transformers_opens_an_export_and_ranks_the_same(tmp_path):

@@ -13,7 +13,7 @@ from as2lib.paths import find_root, work_folder
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-CACHES = ("pairs", "encoded", "logits", "served")  # in work/, made again where they are needed
+CACHES = ("pairs", "encoded", "logits", "vectors", "exports")  # in work/, made again where they are needed
 IDENTITY = 24  # characters of a run's identity that name its folder
 
 
