@@ -12,8 +12,9 @@ HEAD = """# Expected scores
 What `as2 score RUN --study STUDY` prints, in percent, for the first seed of every system whose scores are published:
 over questions with a correct candidate, among equal scores the incorrect ones first. In a clone these are read from
 `reports/<study>/runs/`, so that no row needs data, weights or a network. A run that is trained anew has other weights:
-compare it with the ± of its row in the reports, where there are several seeds. `python -m tests.scores > docs/scores.md` writes this page, and a test
-compares it.
+compare it with the ± of its row in the reports, where there are several seeds.
+
+`python -m tests.scores > docs/scores.md` writes this page, and a test compares it.
 """
 
 
