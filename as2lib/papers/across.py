@@ -64,7 +64,8 @@ def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> p
     for name in studies:
         of_study = results.table(scores[name], systems, published(name))
         measures = [column for column in of_study if "MAP" in column or "P@1" in column]
-        columns.append(of_study[measures].add_prefix(f"{name} "))
+        theirs = {column: f"{column} ({COLUMNS[name]})" for column in measures if column.startswith("published")}
+        columns.append(of_study[measures].rename(columns=theirs).add_prefix(f"{name} "))
     return pandas.concat(columns, axis=1)
 
 

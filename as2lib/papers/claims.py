@@ -13,7 +13,7 @@ import pandas
 
 from as2lib.metrics import significance, threshold
 from as2lib.papers.cascade import analyses as cascade
-from as2lib.papers.cascade.systems import PAPER_EXITS, Scheme
+from as2lib.papers.cascade.systems import PAPER_EXITS, RECIPES, Scheme
 from as2lib.papers.cerberus import systems as cerberus
 from as2lib.papers.cerberus.pair_sets import published_set
 from as2lib.study import results
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
+SECTIONS = {"Cascade Transformer": "cascade", "Cosinet": "cosinet", "GOVERN": "govern"}  # of a study's file
 SIGNS = {"better": ">", "equal": "=", "equal or better": "≥"}
 REPRODUCED, UNDECIDED, NOT_SEEN, CONTRADICTED = "reproduced", "undecided", "not seen", "contradicted"
 SMALLER, LARGER = "same direction, smaller", "same direction, larger"
@@ -33,6 +34,8 @@ OF_THE_SIZE = "teacher of the student's size"  # which of GOVERN's that is depen
 OTHER_FAMILY = re.compile(r"(teacher|base|kd)/(albert|roberta)|ensemble/(base|kd)")  # where two families, or all, stand
 ONE_ENCODER = "one encoder stands behind the families' names"
 JUDGES = "people judged two live systems"
+RECALLS = ("q R@P", "qp R@P")  # whose intervals are wider, on sets of this size, than any difference in the paper
+FEW = "too few questions to judge a recall at a precision"
 
 
 class Interval(NamedTuple):
@@ -55,29 +58,32 @@ def listed() -> pandas.DataFrame:
 
 
 def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> pandas.DataFrame:
-    """Every claim of some papers with its verdict here, index `paper`: claim, set, metric, published, difference, low,
-    high, verdict, reason, test, source, a, b.
+    """Every claim of those papers that the study has a section for, with its verdict here.
 
+    Index `paper`; columns claim, set, metric, published, difference, low, high, verdict, reason, test, source, a, b.
     difference, low, high: points, a − b, mean over the seeds of either; the interval is over questions.  reason: why a
-    claim is not testable here.  set: the paper's; a claim of a set that no study here has is judged on the target.
+    claim is not testable here; a recall at a precision has its numbers all the same.  set: the paper's; a claim of a
+    set that no study here has is judged on the target.
     """
     claims = listed()
-    claims = claims[claims["paper"].isin(papers)]
+    here = [paper for paper in papers if paper not in SECTIONS or getattr(study, SECTIONS[paper])]
+    claims = claims[claims["paper"].isin(here)]
     scores = Scores(study)
     rows = []
     for claim in claims.itertuples():
         a, b = scores.name(claim.a), scores.name(claim.b)
         reason = why_not(study, claims, claim, scores)
         interval = None if reason else scores.interval(a, b, claim.metric)
+        few = FEW if claim.metric in RECALLS else ""
         row = {
             "paper": claim.paper,
             "claim": f"{scores.label(claim.a)} {SIGNS[claim.claim]} {scores.label(claim.b)}",
             "set": claim.set,
-            "metric": claim.metric,
+            "metric": scores.measure(claim.metric),
             "published": claim.published,
             **(interval._asdict() if interval else dict.fromkeys(Interval._fields, numpy.nan)),
-            "verdict": verdict(claim.claim, interval, claim.published) if interval else NOT_TESTABLE,
-            "reason": reason,
+            "verdict": verdict(claim.claim, interval, claim.published) if interval and not few else NOT_TESTABLE,
+            "reason": reason or few,
             "test": claim.test,
             "source": claim.source,
             "a": a,
@@ -154,6 +160,8 @@ class Scores:
             self._ours[theirs] = depths.get(theirs, f"heads of {layers} of {cerberus.PAPER_DEPTH} layers")
         if "ensemble/kd" not in study.systems:  # one base model behind the families' names
             self._ours["ensemble/kd"] = "ensemble/distilled"
+        self._labels = {"ensemble/kd": "ensemble of three families' students"}
+        self._labels |= {f"{recipe.name}/wide": f"cascade, {recipe.label}" for recipe in RECIPES[1:]}
         if study.govern:
             places = [n for n, teacher in enumerate(study.govern.teachers, 1) if teacher == study.govern.student]
             self._ours[OF_THE_SIZE] = f"govern/teacher-{places[0]}" if places else OF_THE_SIZE
@@ -167,9 +175,14 @@ class Scores:
         scheme, where = self.scheme(name)
         if scheme is not None:
             return scheme.label + (f" on {where}" if where == "TREC-QA" else "")
-        name = self.name(name)
-        system = self.study.systems.get(name)
-        return system.label if system else name
+        system = self.study.systems.get(name) or self.study.systems.get(self.name(name))
+        return self._labels.get(name) or (system.label if system else self.name(name))
+
+    def measure(self, metric: str) -> str:
+        """A metric's name, a recall with the precision at which it is taken."""
+        if metric not in RECALLS or not self.study.govern:
+            return metric
+        return f"{metric}={100 * self.study.govern.precisions[-1]:.0f}"
 
     def scheme(self, name: str) -> tuple[Scheme | None, str]:
         """The cascade's scheme of that name, with this study's exits in the place of the paper's, the full depth alike.
@@ -193,7 +206,7 @@ class Scores:
         for system in systems:
             known = self.study.systems.get(system)
             if known is None or not known.seeds:
-                return f"the study runs no {name}"
+                return "not run in this study"
             if not all(self.study.store.find(run.name) for run in known.runs()):
                 return f"{known.label} is not run yet"
         return ""

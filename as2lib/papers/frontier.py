@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 BASE, HEADS, LARGE = "base/electra", "mhs/3h1", "teacher/electra"
 FIRSTS = {  # cheap, before a dear one
     "WO+RR": "lexical/overlap_then_rank",
-    "Cosinet": "cosinet/birnn",
-    "Compare-Aggregate": "ca/birnn",
+    "Cosinet + BiRNN": "cosinet/birnn",
+    "Compare-Aggregate + BiRNN": "ca/birnn",
 }
 LASTS = {"MHS": HEADS, "the large model": LARGE, "the teachers": "ensemble/teachers"}
 KEEPS = (2, 3, 5, 10)  # candidates of a question that a ranker leaves to the next one

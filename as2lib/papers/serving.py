@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas
 
+from as2lib.papers.cerberus import systems as cerberus
 from as2lib.paths import find_root
 from as2lib.study.run import Notebook
 
@@ -21,11 +22,12 @@ COLUMNS = ["backend", "precision", "MAP", SAME, "MiB", "ms for 1", "ms for 10", 
 
 
 def notebooks(study: "Study") -> list[Notebook]:
-    """Notebook 12, which reads no run; none for another target, or where nothing was measured."""
+    """Notebook 12; none for another target, or where nothing was measured."""
     if study.data.target.test != TARGET or not measured():
         return []
     question = "Which backend and precision serves fastest, at what loss?"
-    return [Notebook("12_serving", question, "no table: what a model costs to serve")]
+    reproduces = "no table: what a model costs to serve"
+    return [Notebook("12_serving", question, reproduces, tuple(cerberus.trivial(study)), files=(KEPT,))]
 
 
 def measured() -> dict[str, dict[str, Any]]:

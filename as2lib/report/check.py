@@ -11,6 +11,7 @@ from as2lib.study.store import write_json
 if TYPE_CHECKING:
     from as2lib.study import Study
 
+FREE = ("00", "12")  # notebooks without expected numbers: one reads them, one reads what another machine measured
 NEAR = 0.02  # what another processor or library may change of a number from the same scores
 
 
@@ -50,14 +51,14 @@ def expected(study: "Study") -> dict[str, dict[str, dict[str, float]]]:
 
 
 def write_expected(study: "Study") -> Path:
-    """`params/expected/<study>.json`: the numbers that its notebooks recorded; 00, which reads it, is left out.
+    """`params/expected/<study>.json`: the numbers that its notebooks recorded, but for those of `FREE`.
 
     For a study whose scores are published: counts must be the same, other numbers within `NEAR`.
     """
     rows: dict[str, dict[str, dict[str, float]]] = {}
     for number, numbers in measured(study).items():
         for name, value in flat(numbers).items():
-            if number != "00" and type(value) in (int, float):
+            if number not in FREE and type(value) in (int, float):
                 tolerance = 0 if type(value) is int else NEAR
                 rows.setdefault(number, {})[name] = {"value": round(value, 3), "tolerance": tolerance}
     path = expected_file(study)

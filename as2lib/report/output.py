@@ -32,7 +32,7 @@ class Report:
 
     Tables are saved as `tables/NN_table_<k>.csv` and `.tex`, figures as `figures/NN_figure_<k>.png` and `.svg`,
     recorded numbers as `metrics/NN.json`.  With `timing=True` the name ends in `.timing` before its suffix: measured
-    times differ from run to run, all else must not.
+    times differ from run to run, all else must not.  What an earlier run left goes first.
     """
 
     def __init__(self, study: "Study", notebook: str):
@@ -40,6 +40,9 @@ class Report:
         self.folder = find_root() / "reports" / study.variant
         self.labels = {name: system.label for name, system in study.systems.items()}
         self.metrics: dict[bool, dict[str, Any]] = {False: {}, True: {}}  # by `timing`
+        for kind in ("tables", "figures"):  # of an earlier run, which may have had more of them
+            for path in self._folder(kind).glob(f"{self.number}_*"):
+                path.unlink()
         if study.variant != study.study:
             text = "**Parameters differ from those of the study's file.** What follows goes to"
             display(Markdown(f"{text} `reports/{study.variant}/`."))

@@ -24,7 +24,8 @@ def formatted(
     index = [_name(key, labels) for key in table.index]
     if columns is None:
         columns = [name for name in table if name != "run" and not table[name].isna().all()]
-    shown = {table.index.name if table.index.name not in (None, "run") else "system": index}
+    rows = "comparison" if table.index.nlevels > 1 else "system"
+    shown = {table.index.name if table.index.name not in (None, "run") else rows: index}
     for name in columns:
         if name.endswith(" ±"):
             continue

@@ -1,3 +1,5 @@
+import re
+
 import pandas
 import pytest
 
@@ -95,7 +97,28 @@ def test_a_head_of_the_paper_stands_for_as_large_a_share_of_the_layers(root):
 def test_the_ensemble_of_three_families_is_the_ensemble_of_three_where_their_base_models_are_one(root):
     assert claims.Scores(Study.load("tiny")).name("ensemble/kd") == "ensemble/kd"
     shared = {f"backbones.{family}.base": encoder("electra", 16) for family in FAMILIES}
-    assert claims.Scores(Study.load("tiny", shared)).label("ensemble/kd") == "ensemble of three"
+    assert claims.Scores(Study.load("tiny", shared)).name("ensemble/kd") == "ensemble/distilled"
+    assert claims.Scores(Study.load("tiny", shared)).label("ensemble/kd") == "ensemble of three families' students"
+
+
+def test_a_recall_at_a_precision_keeps_its_numbers_and_is_not_judged(monkeypatch):
+    listed = claims.listed()
+    recall = listed[(listed["a"] == "govern/govern") & (listed["b"] == "govern/mean") & (listed["metric"] == "q R@P")]
+    monkeypatch.setattr(claims, "listed", lambda: recall)
+    [row] = claims.table(Study.load("wikiqa")).itertuples()
+    assert row.metric == "q R@P=50"
+    assert row.low <= row.difference <= row.high
+    assert (row.verdict, row.reason) == (claims.NOT_TESTABLE, claims.FEW)
+
+
+@pytest.mark.parametrize("name", ["wikiqa", "selqa"])
+def test_no_system_of_a_claim_is_called_by_the_name_of_its_runs(name):
+    study = Study.load(name)
+    scores, listed = claims.Scores(study), claims.listed()
+    here = listed[[getattr(study, claims.SECTIONS.get(paper, "seeds")) is not None for paper in listed["paper"]]]
+    names = [run for run in {*here["a"], *here["b"]} if not run.startswith("online")]
+    assert names
+    assert not [label for label in map(scores.label, names) if re.search(r"\w/\w", label)]
 
 
 def test_an_interval_is_that_of_results(invented):

@@ -67,4 +67,4 @@ def test_rankers_that_learn_nothing_come_first_whichever_a_target_has():
     found = {name: Study.load(name) for name in ("wikiqa", "selqa")}
     rows = across.table(found, across.scores(found))
     assert list(rows.index[:2]) == ["lexical/overlap_then_rank", "lexical/word_overlap"]
-    assert rows.loc["mhs/3h1", ["wikiqa published P@1", "selqa published P@1"]].notna().all()
+    assert rows.loc["mhs/3h1", ["wikiqa published P@1 (WikiQA)", "selqa published P@1 (ASNQ)"]].notna().all()

@@ -74,15 +74,15 @@ def ablation(study: "Study") -> list[System]:
     seeds = tuple(study.govern.seeds or study.seeds)
     rows = []
     for n in range(1, max(*settings.teachers, TABLE_4) + 1):
-        rows.append(System(f"govern/fold-{n}", f"teacher without fold {n}", "fold", partial(fold, study, n)))
+        rows.append(System(f"govern/fold-{n}", f"teacher, fold {n} left out", "fold", partial(fold, study, n)))
     rows.append(System("govern/worse-teacher", "the worse teacher", "worse", partial(worse, study)))
     for n in settings.teachers:
         make = partial(hearing, study, f"mean-of-{n}", "mean_ensemble", n)
-        rows.append(System(f"govern/mean-of-{n}", f"mean of {n} teachers", "mean", make, seeds))
+        rows.append(System(f"govern/mean-of-{n}", f"mean of {n} teacher{'s' * (n > 1)}", "mean", make, seeds))
     for n in sorted({*settings.teachers, TABLE_4}):
         if n > ALIKE:  # up to there the student of the mean serves both
             make = partial(hearing, study, f"govern-of-{n}", "govern", n)
-            rows.append(System(f"govern/govern-of-{n}", f"vote of {n} teachers", "vote", make, seeds))
+            rows.append(System(f"govern/govern-of-{n}", f"vote of {n} teacher{'s' * (n > 1)}", "vote", make, seeds))
     for kind in ("better", "worse"):
         make = partial(hearing, study, f"one-{kind}", "govern", TABLE_4)
         label = f"one replaced by a much {kind} one"
