@@ -9,6 +9,7 @@ import numpy
 import pandas
 
 MISSING, MINUS = "–", "\u2212"
+WIDE = 9  # columns, from which on a table is set in smaller letters
 COUNTED = ("seeds", "questions", "pairs", "correct", "layers", "heads", "units", "wins", "losses", "ties", "row")
 
 
@@ -83,7 +84,8 @@ def as_html(shown: pandas.DataFrame, name: str) -> str:
         ]
         rows.append(f'<tr><th scope="row" class="words">{escape(first)}</th>{"".join(cells)}</tr>')
     body = "\n".join(rows)
-    return f'<table id="{name}">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'
+    wide = ' class="wide"' if len(shown.columns) >= WIDE else ""
+    return f'<table id="{name}"{wide}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'
 
 
 def _is_number(text: str) -> bool:

@@ -66,3 +66,9 @@ def test_numbers_stand_right_and_words_left():
     html = as_html(formatted(results().assign(verdict=["undecided", "–"]), LABELS), "t")
     assert '<th scope="col" class="words">verdict</th>' in html
     assert '<th scope="col">MAP</th>' in html
+
+
+def test_a_table_of_many_columns_is_set_in_smaller_letters():
+    few, many = (pandas.DataFrame({f"c{i}": [1.0] for i in range(count)}, index=["a"]) for count in (3, 12))
+    assert 'class="wide"' not in as_html(formatted(few, {}), "t")
+    assert '<table id="t" class="wide">' in as_html(formatted(many, {}), "t")
