@@ -9,7 +9,7 @@ import numpy
 import pandas
 
 MISSING, MINUS = "–", "\u2212"
-WIDE = 9  # columns, from which on a table is set in smaller letters
+WIDE = 8  # columns, from which on a table is set in smaller letters
 COUNTED = ("seeds", "questions", "pairs", "correct", "layers", "heads", "units", "wins", "losses", "ties", "row")
 
 
