@@ -39,6 +39,7 @@ def test_a_pair_of_runs_is_shown_as_a_difference():
         (0.25, "Wilcoxon p", "0.250"),
         (19_165_058, "parameters", "19.2 M"),
         (0, "parameters", "0"),
+        (0.2605, "cost ×", "0.26"),
         (12345.0, "pairs", "12,345"),
         (numpy.True_, "front", "yes"),
         ("undecided", "verdict", "undecided"),
