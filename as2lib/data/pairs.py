@@ -381,13 +381,13 @@ def _only(pairs: Dataset, only: sets.Only) -> Dataset:
     if not any(only) or len(pairs) == 0:
         return pairs
     sizes, correct = _counts(_arrow(pairs))
+    keep = sizes >= only.candidates
     if only.unanswered:
-        return _of_questions(pairs, correct == 0, sizes, "unanswered")
+        keep &= correct == 0
     if only.first or only.last:
         bound = len(sizes) * (only.first or 100 - only.last) // 100
-        keep = (np.arange(len(sizes)) < bound) == bool(only.first)
-        return _of_questions(pairs, keep, sizes, f"first-{only.first}-last-{only.last}")
-    return _of_questions(pairs, sizes >= only.candidates, sizes, f"{only.candidates}-or-more")
+        keep &= (np.arange(len(sizes)) < bound) == bool(only.first)
+    return _of_questions(pairs, keep, sizes, "-".join(f"{name}-{value}" for name, value in only.identity().items()))
 
 
 def _counts(table: pa.Table) -> tuple[np.ndarray, np.ndarray | None]:

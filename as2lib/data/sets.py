@@ -156,15 +156,19 @@ def with_only(split: str | None) -> tuple[str | None, Only]:
     """Our name of a split as it may be written ("validation" is dev), and which of its questions that keeps.
 
     `test>=15`: those of 15 candidates or more; `train=unanswered`: those of which no candidate is correct;
-    `train=first80%` and `train=last20%`: two parts that share no question.
+    `train=first80%` and `train=last20%`: two parts that share no question.  `dev=last20%>=15`: those of a part, too.
     """
-    only = ALL
-    if match := re.fullmatch(r"(.*?)(?:>=([0-9]+)|=(unanswered)|=(first|last)([1-9][0-9]?)%)", split or ""):
-        split, candidates, unanswered, end, percent = match.groups()
-        only = Only(int(candidates or 0), bool(unanswered))
-        if end:
-            only = only._replace(**{end: int(percent)})
-    return "dev" if split == "validation" else split, only
+    only = {}
+    while match := re.fullmatch(r"(.*?)(?:>=([0-9]+)|=(unanswered)|=(first|last)([1-9][0-9]?)%)", split or ""):
+        rest, candidates, unanswered, end, percent = match.groups()
+        kept = {"candidates": int(candidates or 0), "unanswered": bool(unanswered)} | (
+            {end: int(percent)} if end else {}
+        )
+        kept = {name: value for name, value in kept.items() if value}
+        if kept.keys() & only.keys() or (end and {"first", "last"} & only.keys()):
+            raise NoSplit(f"{split}: expected each condition on a split's questions once")
+        split, only = rest, only | kept
+    return "dev" if split == "validation" else split, Only(**only)
 
 
 def order_means_something(part: str) -> bool:

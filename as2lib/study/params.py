@@ -244,10 +244,7 @@ class Latency(Strict):
 
 
 class CascadeFit(Strict):
-    transfer: Training
-    joint: Training | None = Field(
-        None, description="transfer of a cascade, of whose exits one learns in each step; default: that of the others"
-    )
+    transfer: Training = Field(description="on the wide set")
     adapt: Training
 
 
@@ -263,7 +260,11 @@ class Cascade(Section):
     )
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
     targets: dict[str, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
-    fit: CascadeFit
+    first: Literal["wide", "transfer"] = Field(
+        "wide", description="what is learnt before a target: the set with many candidates, or data.transfer"
+    )
+    fit: CascadeFit | None = Field(None, description="default: the study's own steps")
+    joint: Count = Field(1, description="times the study's own steps for a cascade, of whose exits one learns in each")
     mean: list[int] = Field(
         [], description="exits whose independent model reads the mean of its tokens, as exits do, not the first"
     )
@@ -474,6 +475,8 @@ class Params(Strict):
             wide = self.wide
             if wide is None or not (wide.dev and wide.test):
                 raise ValueError("cascade.transfer: expected train, dev and test")
+            if self.data.transfer is None and (self.cascade.first == "transfer" or not self.cascade.fit):
+                raise ValueError("cascade: expected first: wide and fit, as the study transfers nothing")
             depth = getattr(self.backbones[self.cascade.family], self.cascade.size).depth
             if depth is not None and self.cascade.exits[-1] > depth:
                 raise ValueError(f"cascade.exits: expected layers from 1 to {depth}, got {self.cascade.exits}")

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from as2lib.papers.building import best_trivial, budget, splits, transferred
+from as2lib.papers.building import best_trivial, budget, computing, splits, transferred
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _steps(
     study: "Study", name: str, label: str, shape: dict[str, Any], depth: int, seeds: tuple[int, ...]
 ) -> list[System]:
     """A system on the wide set, and where there are `seeds` one on the target with them and on each further set."""
-    make = partial(first_step, study, name, shape, depth)
+    make = partial(first_step, study, name, shape, depth, "wide")
     rows = [System(f"{name}/wide", f"{label}, wide set", "cascade", make)]
     if not seeds:
         return rows
@@ -167,30 +167,43 @@ def _steps(
     return rows
 
 
-def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, seed: int = 0) -> Run:
-    """A fit on the wide set, from the first layers of a pretrained encoder, or of the one after the transfer step."""
+def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, where: str, seed: int = 0) -> Run:
+    """A fit from the first layers of a pretrained encoder, or of the one after the transfer step.
+
+    where: what it learns, the "wide" set or the study's "transfer" set.
+    """
     settings = study.cascade
     backbone = getattr(study.backbones[settings.family], settings.size)
     start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}
     if backbone.config is not None:
         start, parents = {"layers": depth}, {"start": (transferred(study, settings.family, settings.size),)}
-    joint = name.startswith("cascade") and settings.fit.joint
-    training = joint or settings.fit.transfer
-    spec = {**start, "loss": "ce", **shape, **budget(study, training)}
-    chosen = training.evaluate_every or name == "cascade"  # a cascade's drop ratios are chosen on dev
-    return Run(f"{name}/wide/seed-0", "fit", spec, _data(study.wide, chosen), 0, "cascade", parents, settings.precision)
+    spec = {**start, "loss": "ce", **shape, **_learning(study, name, "transfer", where)}
+    pairs = study.wide if where == "wide" else study.data.transfer
+    ratios = name == "cascade" and where == "wide"  # they are chosen on dev
+    data = _data(pairs, spec["training"].get("evaluate_every") or ratios)
+    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, settings.precision)
 
 
 def second_step(
     study: "Study", name: str, shape: dict[str, Any], depth: int, where: str, pairs: "Pairs", seed: int
 ) -> Run:
     """The fit that follows, on the target or a further set."""
-    training = study.cascade.fit.adapt
-    spec = {"loss": "ce", **shape, **budget(study, training)}
-    parents = {"start": (first_step(study, name, shape, depth),)}
-    data = _data(pairs, training.evaluate_every)
-    precision = study.cascade.precision
-    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, precision)
+    settings = study.cascade
+    spec = {"loss": "ce", **shape, **_learning(study, name, "adapt", settings.first)}
+    parents = {"start": (first_step(study, name, shape, depth, settings.first),)}
+    data = _data(pairs, spec["training"].get("evaluate_every"))
+    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, settings.precision)
+
+
+def _learning(study: "Study", name: str, step: str, first: str) -> dict[str, Any]:
+    """A step's budget: that of `cascade.fit`, else the study's own, with `joint` times its steps for a cascade."""
+    settings = study.cascade
+    if settings.fit and first == "wide":
+        return budget(study, getattr(settings.fit, step))
+    training = getattr(study.fit, step)
+    times = settings.joint if name.startswith("cascade") else 1
+    longer = {"steps": times * training.steps} if training.steps else {"epochs": times * training.epochs}
+    return {**budget(study, training, longer), **computing(study)}
 
 
 def _data(pairs: "Pairs", dev: Any) -> dict[str, tuple[str, ...]]:
