@@ -245,7 +245,10 @@ class Latency(Strict):
 
 class CascadeFit(Strict):
     transfer: Training = Field(description="on the wide set")
-    adapt: Training
+    joint: Training | None = Field(
+        None, description="the same of a cascade, of whose exits one learns in each step; default: that of the others"
+    )
+    adapt: Training | None = Field(None, description="on the targets, where they follow on the wide set")
 
 
 class Cascade(Section):
@@ -263,8 +266,10 @@ class Cascade(Section):
     first: Literal["wide", "transfer"] = Field(
         "wide", description="what is learnt before a target: the set with many candidates, or data.transfer"
     )
-    fit: CascadeFit | None = Field(None, description="default: the study's own steps")
-    joint: Count = Field(1, description="times the study's own steps for a cascade, of whose exits one learns in each")
+    fit: CascadeFit
+    joint: Count = Field(
+        1, description="first: transfer takes the study's own steps; so many times as many for a cascade"
+    )
     mean: list[int] = Field(
         [], description="exits whose independent model reads the mean of its tokens, as exits do, not the first"
     )
@@ -475,8 +480,10 @@ class Params(Strict):
             wide = self.wide
             if wide is None or not (wide.dev and wide.test):
                 raise ValueError("cascade.transfer: expected train, dev and test")
-            if self.data.transfer is None and (self.cascade.first == "transfer" or not self.cascade.fit):
-                raise ValueError("cascade: expected first: wide and fit, as the study transfers nothing")
+            if self.data.transfer is None and self.cascade.first == "transfer":
+                raise ValueError("cascade.first: expected wide, as the study has no data.transfer")
+            if (self.cascade.first == "wide") != (self.cascade.fit.adapt is not None):
+                raise ValueError("cascade.fit.adapt: expected with first: wide, and not with first: transfer")
             depth = getattr(self.backbones[self.cascade.family], self.cascade.size).depth
             if depth is not None and self.cascade.exits[-1] > depth:
                 raise ValueError(f"cascade.exits: expected layers from 1 to {depth}, got {self.cascade.exits}")

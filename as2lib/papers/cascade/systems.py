@@ -181,29 +181,40 @@ def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, whe
     pairs = study.wide if where == "wide" else study.data.transfer
     ratios = name == "cascade" and where == "wide"  # they are chosen on dev
     data = _data(pairs, spec["training"].get("evaluate_every") or ratios)
-    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, settings.precision)
+    precision = _precision(study, where)
+    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, precision)
 
 
 def second_step(
     study: "Study", name: str, shape: dict[str, Any], depth: int, where: str, pairs: "Pairs", seed: int
 ) -> Run:
     """The fit that follows, on the target or a further set."""
-    settings = study.cascade
-    spec = {"loss": "ce", **shape, **_learning(study, name, "adapt", settings.first)}
-    parents = {"start": (first_step(study, name, shape, depth, settings.first),)}
+    first = study.cascade.first
+    spec = {"loss": "ce", **shape, **_learning(study, name, "adapt", first)}
+    parents = {"start": (first_step(study, name, shape, depth, first),)}
     data = _data(pairs, spec["training"].get("evaluate_every"))
-    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, settings.precision)
+    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, _precision(study, first))
 
 
 def _learning(study: "Study", name: str, step: str, first: str) -> dict[str, Any]:
-    """A step's budget: that of `cascade.fit`, else the study's own, with `joint` times its steps for a cascade."""
+    """How long a step learns: as `cascade.fit` says, which starts on the wide set; else the study's own steps.
+
+    A cascade has `joint` times those, and as much more patience.
+    """
     settings = study.cascade
-    if settings.fit and first == "wide":
-        return budget(study, getattr(settings.fit, step))
+    if first == "wide":
+        joint = name.startswith("cascade") and step == "transfer" and settings.fit.joint
+        return budget(study, joint or getattr(settings.fit, step))
     training = getattr(study.fit, step)
     times = settings.joint if name.startswith("cascade") else 1
-    longer = {"steps": times * training.steps} if training.steps else {"epochs": times * training.epochs}
+    length = "steps" if training.steps else "epochs"
+    longer = {name: times * getattr(training, name) for name in (length, "patience")}
     return {**budget(study, training, longer), **computing(study)}
+
+
+def _precision(study: "Study", first: str) -> str | None:
+    """The section's own, where its own steps are taken; else the study's."""
+    return study.cascade.precision if first == "wide" else None
 
 
 def _data(pairs: "Pairs", dev: Any) -> dict[str, tuple[str, ...]]:
