@@ -335,8 +335,9 @@ def best_of_kinds(rows: pandas.DataFrame) -> pandas.DataFrame:
 def combined(study: "Study", lines: Sequence[Pipeline], rows: pandas.DataFrame) -> pandas.DataFrame:
     """Each combination beside its last ranker alone, or beside the mean of the same heads.
 
-    `papers' best`: the highest MAP of a system of the papers that costs no more.  cost %: of the operations of the last
-    ranker.  difference, low, high: points of MAP from it, 95 % interval over questions.
+    single MAP: the highest MAP of a system of the papers that costs no more.  above it: how much higher the MAP of the
+    combination is.  cost %: of the operations of the last ranker.  difference, low, high: points of MAP from it, 95 %
+    interval over questions.
     """
     by_label = {line.label: line for line in lines}
     pairs = [(label, by_label[label].beside) for label in rows.index if by_label[label].kind in COMBINED]
@@ -345,7 +346,8 @@ def combined(study: "Study", lines: Sequence[Pipeline], rows: pandas.DataFrame) 
     papers = rows[~rows["kind"].isin(COMBINED)]
     cheap = [papers.loc[papers[COST] <= rows.loc[a, COST] * (1 + 1e-9), "MAP"].max() for a, _ in pairs]
     cost = [100 * rows.loc[a, COST] / rows.loc[b, COST] for a, b in pairs]
-    columns = rows.loc[tests.index, ["kind", "MAP", "P@1"]].assign(**{"papers' best": cheap, "cost %": cost})
+    columns = rows.loc[tests.index, ["kind", "MAP", "P@1"]].assign(**{"single MAP": cheap, "cost %": cost})
+    columns["above it"] = columns["MAP"] - columns["single MAP"]
     table = columns.join(tests[["difference", "low", "high"]]).rename_axis("system")
     return table.sort_values("kind", key=lambda kinds: kinds.map(COMBINED.index), kind="stable")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from as2lib.data import sets
+from as2lib.data import load_pairs, sets
 from as2lib.data.sets import NoSplit, NotHere, identity, known, resolve, split_part
 
 TSV = "question_id\tquestion\tanswer\tlabel\nq1\tWho?\tAnn\t1\n"
@@ -151,3 +151,17 @@ def test_a_hub_that_does_not_answer_is_said_with_the_way_around_it(monkeypatch):
 def test_the_order_of_some_known_sets_means_nothing_and_no_ranker_reads_it(means_something, parts):
     for part in parts.split():
         assert sets.order_means_something(part) == means_something
+
+
+def test_conditions_on_a_split_hold_together_and_each_once():
+    assert sets.with_only("dev=last20%>=15") == ("dev", sets.Only(candidates=15, last=20))
+    assert sets.with_only("validation>=15=last20%") == ("dev", sets.Only(candidates=15, last=20))
+    for split in ("dev>=3>=4", "dev=first20%=last20%"):
+        with pytest.raises(sets.NoSplit, match="once"):
+            sets.with_only(split)
+    part = load_pairs("sample", "dev=last20%", "all").to_pandas()
+    sizes = part.groupby("question_id", sort=False).size()
+    bound = int(sizes.median())
+    both = load_pairs("sample", f"dev=last20%>={bound}", "all")
+    assert both.unique("question_id") == [*sizes.index[sizes >= bound]]
+    assert 0 < len(both) < len(part)
