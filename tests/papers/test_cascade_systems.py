@@ -1,0 +1,38 @@
+import pytest
+
+from as2lib import Study
+from tests.papers.conftest import STEPS
+
+
+def cascade(first, **changes):
+    fit = {"transfer": STEPS} | ({"adapt": STEPS} if first == "wide" else {})
+    return {"family": "electra", "exits": [1, 2], "first": first, "fit": fit, **changes}
+
+
+@pytest.fixture
+def study(root):
+    return lambda section: Study.load("tiny", {"cascade": section})
+
+
+def test_models_for_the_target_follow_on_the_wide_set(study):
+    plan = study(cascade("wide")).plan
+    for system in ("cascade", "monolith/1", "monolith/2"):
+        assert [run.name for run in plan[f"{system}/target/seed-0"].parents["start"]] == [f"{system}/wide/seed-0"]
+
+
+def test_or_on_the_transfer_set_by_the_studys_own_steps_of_which_a_cascade_has_more(study):
+    small = study(cascade("transfer", joint=3, precision="bf16"))
+    adapt, transfer = small.fit.adapt.steps, small.fit.transfer.steps
+    for system, times in {"cascade": 3, "monolith/1": 1, "monolith/2": 1}.items():
+        second = small.plan[f"{system}/target/seed-0"]
+        [first] = second.parents["start"]
+        assert first.data["train"] == tuple(small.data.transfer.train)
+        assert (first.spec["training"]["steps"], second.spec["training"]["steps"]) == (times * transfer, times * adapt)
+        assert small.store.precision(second) == "float32"  # the study's own; the section's is for the wide set
+        assert small.store.precision(small.plan[f"{system}/wide/seed-0"]) == "bf16"
+
+
+def test_steps_that_nothing_takes_are_refused(study):
+    for first, fit in {"wide": {"transfer": STEPS}, "transfer": {"transfer": STEPS, "adapt": STEPS}}.items():
+        with pytest.raises(ValueError, match=r"cascade\.fit\.adapt"):
+            study(cascade(first, fit=fit))
