@@ -255,6 +255,9 @@ def publish(study: StudyName, runs: Annotated[list[str] | None, typer.Argument()
 def check(
     study: StudyName,
     store: Annotated[bool, typer.Option("--store", help="compare the hashes of stored files")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="set params/expected anew, of a study whose scores are published")
+    ] = False,
     marker: Marker = None,
 ) -> None:
     """Whether a study gave the numbers it is expected to give, and its findings hold."""
@@ -266,6 +269,8 @@ def check(
     else:
         from as2lib.report import check
 
+        if write:
+            print(f"wrote {check.write_expected(loaded).relative_to(find_root())}")
         lines = [f"moved: {line}" for line in check.moved(loaded)] + findings.broken(loaded)
         check.write_manifest(loaded)
     for line in lines:

@@ -122,7 +122,7 @@ def on_gpu(model: nn.Module) -> nn.Module:
 
 
 def probability(logits: numpy.ndarray) -> numpy.ndarray:
-    """P(correct) of (…, c = 2) logits, in float64.  Of tensors, with a gradient: `fit.objectives.probability`."""
+    """P(correct) of (…, c = 2) logits, in float64."""
     return sigmoid(log_odds(logits))
 
 

@@ -189,3 +189,16 @@ def test_a_service_may_be_asked_the_same_again(folder, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", iter([line, line, nameless]))
     ranking.rank_file("-", lambda: Ranker.load("lexical/word_overlap"), layout="jsonl")
     assert [json.loads(each)["question_id"] for each in capsys.readouterr().out.splitlines()] == ["a", "a", "3"]
+
+
+def test_a_run_without_a_model_of_its_own_is_refused_by_name():
+    from as2lib import Study
+    from as2lib.commands.named import load_ranker, model_folder
+
+    def wikiqa():
+        return Study.load("wikiqa")
+
+    with pytest.raises(ValueError, match="placed/base/electra/seed-0: expected a run with a model"):
+        load_ranker("placed/base/electra/seed-0", wikiqa)
+    with pytest.raises(ValueError, match="ensemble/distilled/seed-0: expected a run with weights of its own"):
+        model_folder("ensemble/distilled/seed-0", wikiqa)

@@ -29,7 +29,7 @@ def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> Ranker:
     if not is_run(study, name):
         return Ranker.load(name, **settings)
     planned = planned_run(study, name)
-    if planned.kind in ("lexical", "ensemble"):
+    if planned.kind != "fit":
         return study.ranker(name, settings.get("alpha"), settings.get("precision", "float32"))
     return Ranker.load(study.run(name, model=True).model_folder, **settings)
 
@@ -41,7 +41,12 @@ def model_folder(name: str, load_study: LoadStudy) -> str | Path:
     if is_lexical(name):
         raise ValueError(f"{name}: expected a model with weights, got a ranker that counts words")
     study = load_study()
-    return study.run(planned_run(study, name).name, model=True).model_folder if is_run(study, name) else name
+    if not is_run(study, name):
+        return name
+    planned = planned_run(study, name)
+    if planned.kind != "fit":
+        raise ValueError(f"{name}: expected a run with weights of its own, got one of kind {planned.kind}")
+    return study.run(name, model=True).model_folder
 
 
 def on_disk(name: str) -> Path | None:

@@ -79,10 +79,6 @@ class Report:
             f"{tables.as_html(shown, name)}</div></div>"
         )
 
-    def name(self, run: str) -> str:
-        """A system's label by the name of its runs; the name itself where it has none."""
-        return self.labels.get(run, run)
-
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
         """The table with labels in place of run names, as figures want it."""
         return tables.labelled(table, self.labels)

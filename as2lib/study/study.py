@@ -170,11 +170,13 @@ class Study(params.Params):
     def ranker(self, name: str, alpha: Any = None, precision: str = "float32") -> "Ranker":
         """A ranker with the model of a run, or of an ensemble's members; made first where it is missing.
 
-        alpha: of a cascade, as `Ranker` takes it.
+        alpha: of a cascade, as `Ranker` takes it.  Raises ValueError for a run that is made of another run's scores.
         """
         from as2lib.ranker import Ranker
 
         planned = self.store.planned(name)
+        if planned.kind not in ("fit", "lexical", "ensemble"):
+            raise ValueError(f"{name}: expected a run with a model, got one that is made of another run's scores")
         if planned.kind == "lexical":
             return Ranker.load(f"lexical/{planned.spec['scorer']}")
         stored = self.run(name, model=True)
