@@ -74,13 +74,6 @@ def run(site: Path, folder: Path, code: str) -> str:
     return result.stdout
 
 
-def test_what_is_not_declared_is_not_there(site, tmp_path):
-    code = (
-        "from importlib.util import find_spec; print([n for n in ('pytest', 'snakemake', 'IPython') if find_spec(n)])"
-    )
-    assert run(site, tmp_path, code).strip() == "[]"
-
-
 def test_ranks_trains_scores_evaluates_and_compares_without_extras(site, tmp_path):
     script = PROJECT["scripts"]["as2"].split(":")
     command = f"import sys; from {script[0]} import {script[1]}; code = {script[1]}(); sys.exit(code)"
@@ -90,6 +83,8 @@ def test_ranks_trains_scores_evaluates_and_compares_without_extras(site, tmp_pat
     def as2(*arguments):
         return run(site, tmp_path, f"import sys; sys.argv = {['as2', *map(str, arguments)]!r}; {command}")
 
+    absent = "from importlib.util import find_spec; print([find_spec(n) for n in ('pytest', 'snakemake', 'IPython')])"
+    assert run(site, tmp_path, absent).strip() == "[None, None, None]"
     assert "the red is here" in as2("rank", model, "where is the red ?", "the red is here", "the hill is here")
     as2("train", pairs, "--model", model, "--epochs", 1, "--out", tmp_path / "mine")
     assert "MAP" in as2("score", tmp_path / "mine", pairs, "--trec", tmp_path / "mine.run")
@@ -122,31 +117,32 @@ def declared(*groups: list[str]) -> set[str]:
     return {canonical(Requirement(text).name) for group in groups for text in group}
 
 
-def test_every_import_is_declared():
-    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "as2lib").rglob("*.py")}
-    sources |= {path: code_of(path) for path in (ROOT / "notebooks").glob("*.ipynb")}
-    provided = packages_distributions()
-    known = declared(PROJECT["dependencies"], EXTRAS["study"], EXTRAS["serve"])
-    missing = {}
+def undeclared(sources: dict[Path, str], known: set[str]) -> dict[str, list[str]]:
+    """Imported name → the files that import it, where no known package provides it."""
+    provided, files = packages_distributions(), {}
     for path, source in sources.items():
         for name in imports(source) - sys.stdlib_module_names - {"as2lib"}:
             if not known & {canonical(package) for package in provided.get(name, [name])}:
-                missing.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
-    assert not missing
+                files.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
+    return files
+
+
+def test_every_import_is_declared():
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "as2lib").rglob("*.py")}
+    sources |= {path: code_of(path) for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert not undeclared(sources, declared(PROJECT["dependencies"], EXTRAS["study"], EXTRAS["serve"]))
 
 
 def test_what_ranks_and_trains_needs_no_extra():
     """Below the studies, what a module imports when it is imported is a core dependency."""
-    provided, core, missing = packages_distributions(), declared(PROJECT["dependencies"]), {}
-    rooms = ("data", "fit", "losses", "metrics", "models", "ranker.py", "score.py", "export.py", "precision.py")
-    files = [ROOT / "as2lib" / room for room in rooms]
-    files = [file for room in files for file in (room.rglob("*.py") if room.is_dir() else [room]) if file.exists()]
-    for path in files:
+    paths = [ROOT / "as2lib" / f"{module}.py" for module in ("ranker", "score", "export", "precision")]
+    for room in ("data", "fit", "losses", "metrics", "models"):
+        paths += (ROOT / "as2lib" / room).rglob("*.py")
+    sources = {}
+    for path in paths:
         top = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)]
-        for name in imports(ast.unparse(ast.Module(top, []))) - sys.stdlib_module_names - {"as2lib"}:
-            if not core & {canonical(package) for package in provided.get(name, [name])}:
-                missing.setdefault(name, []).append(path.name)
-    assert not missing
+        sources[path] = ast.unparse(ast.Module(top, []))
+    assert not undeclared(sources, declared(PROJECT["dependencies"]))
 
 
 def test_the_wheel_has_every_study_and_what_its_pages_need(site):

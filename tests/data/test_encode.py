@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
-from transformers import AutoTokenizer
 
 from as2lib.data import load_pairs
 from as2lib.data.encode import (
@@ -33,7 +32,7 @@ ROWS = [
     for question, answer in zip(QUESTIONS, ANSWERS, strict=True)
 ]
 TEXTS = [row[key] for row in ROWS for key in ("question", "answer")]
-CLS, SEP, PAD = 2, 3, 0
+CLS, SEP = 2, 3
 
 
 @pytest.fixture
@@ -67,14 +66,6 @@ def test_pair_is_question_sep_answer_with_two_types_cut_from_the_end_of_the_long
     assert tokenizer.decode(row["input_ids"]) == "[CLS] who wrote it ? [SEP] ann wrote it in the [SEP]"
 
 
-def test_tokenizer_survives_saving(tokenizer, tmp_path):
-    tokenizer.save_pretrained(tmp_path / "saved")
-    loaded = AutoTokenizer.from_pretrained(tmp_path / "saved")
-    assert tokenizer_fingerprint(loaded) == tokenizer_fingerprint(tokenizer)
-    assert loaded.model_max_length == 32
-    assert loaded(TEXTS[0], TEXTS[1]) == tokenizer(TEXTS[0], TEXTS[1])
-
-
 def test_tokenizer_has_the_same_bytes_in_another_process(tokenizer, tmp_path):
     tokenizer.save_pretrained(tmp_path / "here")
     code = "import sys; from as2lib.data.encode import word_tokenizer; " + (
@@ -105,24 +96,23 @@ def test_token_types_are_left_out_where_the_tokenizer_has_none(tokenizer, pairs)
     assert set(encoder.collate([encoded[0]])) == {"input_ids", "attention_mask"}
 
 
-def test_same_pairs_are_tokenised_once(tokenizer, pairs, root, monkeypatch):
+def test_same_pairs_are_tokenised_once(tokenizer, pairs, monkeypatch):
     first = PairEncoder(tokenizer, 32).encode(pairs)
     monkeypatch.setattr(PairEncoder, "_columns", lambda *_: pytest.fail("tokenised twice"))
     again = PairEncoder(tokenizer, 32).encode(load_pairs(ROWS))
     assert again.to_dict() == first.to_dict()
     assert again.cache_files
-    files = [path.name for path in (root / "work" / "encoded").iterdir()]
-    assert files == [f"{PairEncoder(tokenizer, 32).fingerprint(pairs)}.arrow"]
 
 
-def test_cache_is_keyed_by_pairs_length_and_tokenizer(tokenizer, pairs):
-    known = {
-        PairEncoder(tokenizer, 32).fingerprint(pairs),
+def test_tokens_are_kept_by_pairs_length_and_tokenizer(tokenizer, pairs):
+    encoder = PairEncoder(tokenizer, 32)
+    fingerprints = {
+        encoder.fingerprint(pairs),
+        encoder.fingerprint(pairs.select([0, 1])),
         PairEncoder(tokenizer, 31).fingerprint(pairs),
-        PairEncoder(tokenizer, 32).fingerprint(pairs.select([0, 1])),
         PairEncoder(word_tokenizer(TEXTS[:2], 32), 32).fingerprint(pairs),
     }
-    assert len(known) == 4
+    assert len(fingerprints) == 4
 
 
 def test_fingerprint_does_not_change_by_using_the_tokenizer(tokenizer, pairs):
@@ -131,14 +121,10 @@ def test_fingerprint_does_not_change_by_using_the_tokenizer(tokenizer, pairs):
     assert tokenizer_fingerprint(tokenizer) == before
 
 
-def test_batch_is_padded_on_the_right_to_its_longest(tokenizer, pairs):
+def test_batch_is_padded_on_the_right_as_the_tokenizer_pads(tokenizer, pairs):
     encoder = PairEncoder(tokenizer, 32)
     encoded = encoder.encode(pairs)
     batch = encoder.collate([encoded[1], encoded[2]])
-    lengths = [encoded[1]["length"], encoded[2]["length"]]
-    assert batch["input_ids"].shape == (2, max(lengths))
-    assert batch["attention_mask"].sum(dim=1).tolist() == lengths
-    assert batch["input_ids"][1].tolist() == encoded[2]["input_ids"] + [PAD] * (max(lengths) - lengths[1])
     expected = tokenizer.pad({"input_ids": encoded[1:]["input_ids"], "token_type_ids": encoded[1:]["token_type_ids"]})
     assert {name: tensor.tolist() for name, tensor in batch.items()} == dict(expected)
     assert {tensor.dtype for tensor in batch.values()} == {torch.int64}
@@ -148,7 +134,6 @@ def test_labels_and_teacher_logits_pass_through(tokenizer):
     item = {"input_ids": [CLS, SEP], "labels": 1, "teacher_logits": np.arange(6, dtype=np.float64).reshape(3, 2)}
     batch = PairEncoder(tokenizer, 32).collate([item, {**item, "labels": 0}])
     assert batch["labels"].tolist() == [1, 0]
-    assert batch["labels"].dtype == torch.int64
     assert batch["teacher_logits"].shape == (2, 3, 2)
     assert batch["teacher_logits"].dtype == torch.float32
 
@@ -156,16 +141,13 @@ def test_labels_and_teacher_logits_pass_through(tokenizer):
 def test_encoder_refuses_what_it_cannot_use(tokenizer):
     with pytest.raises(ValueError, match="must leave room for words beside the special tokens, got 3"):
         PairEncoder(tokenizer, 3)
-    with pytest.raises(ValueError, match="expected a fast tokenizer, got object"):
-        PairEncoder(object(), 32)
     with pytest.raises(TypeError, match="expected texts, got int: 3"):
         PairEncoder(tokenizer, 32).items(["a"], [3], [0])
 
 
-@pytest.mark.parametrize("pairs", [2, 40])
+@pytest.mark.parametrize("pairs", [2, 40])  # few are encoded one by one
 def test_half_a_character_is_replaced_and_an_empty_text_is_empty(tokenizer, pairs):
     items = PairEncoder(tokenizer, 32).items(["who ?\ud83d"] * pairs, ["", "it"] * (pairs // 2), [0] * pairs)
-    assert PairEncoder(tokenizer, 32).items([], [], []) == []
     unknown = tokenizer.unk_token_id
     who, mark = tokenizer("who ?")["input_ids"][1:3]
     assert items[0]["input_ids"] == [CLS, who, mark, unknown, SEP, SEP]
@@ -225,7 +207,6 @@ def test_a_word_encoder_is_loaded_by_its_vocabulary(tmp_path):
         ({"model_type": "bert", "max_position_embeddings": 10}, 10),
         ({"model_type": "roberta", "max_position_embeddings": 14, "pad_token_id": 1}, 12),
         ({"model_type": "deberta-v2", "max_position_embeddings": 10, "position_biased_input": False}, None),
-        ({"model_type": "t5"}, None),
     ],
 )
 def test_a_model_with_fewer_positions_than_asked_for_is_cut_there_and_a_line_says_so(
@@ -244,10 +225,8 @@ def test_the_share_of_pairs_that_are_cut_is_counted_and_a_fitting_length_cuts_fe
     assert PairEncoder(tokenizer, 9).lengths(QUESTIONS, ANSWERS).tolist() == lengths == [18, 10, 7]
     assert [cut_share(pairs, PairEncoder(tokenizer, length)) for length in (7, 10, 18)] == [2 / 3, 1 / 3, 0]
     assert fitting_length(pairs, tokenizer, share=0.5) == 16
-    assert fitting_length(pairs, tokenizer) == 32
     assert fitting_length(pairs, tokenizer, {"max_position_embeddings": 20}) == 20
     assert cut_share(pairs, WordEncoder([], max_length=5)) == 1 / 3
-    assert cut_share(pairs, WordEncoder([])) == 0
 
 
 def test_text_without_blanks_has_the_length_that_its_tokens_have():

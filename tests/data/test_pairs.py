@@ -1,7 +1,5 @@
 """The pair table: policies, splits, leaks, the order of candidates, and what the real sets hold."""
 
-import random
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,21 +7,11 @@ from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
-from as2lib.data import (
-    leaks,
-    load_pairs,
-    load_splits,
-    load_unlabelled,
-    pairs,
-    save_pairs,
-    tables,
-)
+from as2lib.data import leaks, load_pairs, load_splits, load_unlabelled, pairs, save_pairs, tables
 from as2lib.data.pairs import (
-    COLUMNS,
     draw_questions,
     filter_questions,
     fingerprint,
-    label_blind_order,
     leave_out,
     load_parts,
     load_unlabelled_parts,
@@ -32,23 +20,8 @@ from as2lib.data.pairs import (
     stream_unlabelled,
 )
 from as2lib.data.sets import Only, identity
-from as2lib.data.tables import NoLabels
 from as2lib.metrics import ranking
-
-ROWS = [
-    ("q1", "Who?", "Ann did", 1),
-    ("q1", "Who?", 'He said "no"', 0),
-    ("q2", "When?", "In spring", 1),
-    ("q3", "Why?", "\u00fc \U0001f600", 0),
-]
-
-
-def dicts(rows):
-    return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-
-
-def rows_of(dataset):
-    return [tuple(row[name] for name in COLUMNS) for row in dataset]
+from tests.data.conftest import COLUMNS, ROWS, dicts, rows_of, write
 
 
 def questions(number, candidates=3, prefix="q"):
@@ -58,11 +31,6 @@ def questions(number, candidates=3, prefix="q"):
         for i in range(number)
         for j in range(candidates)
     ]
-
-
-def write(path, rows):
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, sep="\t", index=False)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -88,8 +56,6 @@ def test_a_split_may_ask_for_questions_with_many_candidates_or_without_a_correct
     assert load_unlabelled(tmp_path, "dev=unanswered")["answer"][:] == ["a0"]
     assert load_pairs(tmp_path, "dev=first67%", "all")["question_id"][:] == ["q1"] + ["q2"] * 2
     assert load_pairs(tmp_path, "dev=last33%")["question_id"][:] == ["q3"] * 3
-    with pytest.raises(ValueError, match="no question is left"):
-        load_pairs(tmp_path, "dev>=4")
 
 
 @given(size=st.integers(2, 40), percent=st.integers(1, 99))
@@ -132,13 +98,6 @@ def test_parts_are_one_after_the_other_and_follow_their_files(tmp_path):
     write(tmp_path / "dev.tsv", questions(1, prefix="a"))
     with pytest.raises(ValueError, match=r"question_id 'a0' is in .*:train and again in .*:dev"):
         load_parts(parts)
-
-
-def test_parts_with_and_without_candidate_ids_are_one_set_without(tmp_path):
-    write(tmp_path / "dev.tsv", ROWS[2:3])
-    write(tmp_path / "train.tsv", ROWS[:2]).write_text("qid\tquery\ttext\tlabel\tdocid\nq1\tWho?\tAnn\t1\td1\n")
-    assert load_pairs(tmp_path, "train").column_names == [*COLUMNS, "candidate_id"]
-    assert load_parts([f"{tmp_path}:train", f"{tmp_path}:dev"]).column_names == list(COLUMNS)
 
 
 def test_folds_leave_out_each_question_once():
@@ -210,11 +169,6 @@ def test_saved_pairs_are_the_same_when_loaded_whatever_is_in_them(tmp_path, name
     assert [path.name for path in (tmp_path / "made").iterdir()] == [name]
 
 
-def test_pairs_are_never_saved_as_tsv(tmp_path):
-    with pytest.raises(ValueError, match=r"expected a file that ends in .parquet or .jsonl, got .tsv"):
-        save_pairs(load_pairs(dicts(ROWS)), tmp_path / "my.tsv")
-
-
 def test_leaks_are_found_under_other_case_blanks_and_forms_of_characters():
     train = load_pairs(dicts([("a", "Who  WROTE it?", "\ufb01ve Stra\u00dfen", 1), ("b", "When?", "now", 1)]))
     test = load_pairs(dicts([("c", "who wrote it?", "FIVE strassen ", 1), ("d", "When?", "later", 1)]))
@@ -224,18 +178,6 @@ def test_leaks_are_found_under_other_case_blanks_and_forms_of_characters():
 
 
 # The order of candidates
-
-
-def test_the_label_blind_order_does_not_follow_the_order_in_which_candidates_come():
-    rows = questions(20, candidates=6)
-    shuffled = random.Random(0).sample(rows, len(rows))
-    tables = [load_pairs(dicts(each), questions="all") for each in (rows, shuffled)]
-    first, second = (
-        [rows_of(table)[row] for row in label_blind_order(table.with_format("arrow")[:])] for table in tables
-    )
-    by_question = [{name: [row for row in each if row[0] == name] for name, *_ in rows} for each in (first, second)]
-    assert by_question[0] == by_question[1]
-    assert [row[0] for row in first] == [row[0] for row in rows]
 
 
 def test_order_map_is_the_map_of_the_original_order():
@@ -259,25 +201,30 @@ def test_own_data_whose_correct_candidates_come_first_is_warned_of_once(capfd):
 
 
 @pytest.mark.usefixtures("any_content")
-def test_a_set_whose_order_means_nothing_is_laid_by_hash(tmp_path, root):
-    rows = [(*row[:3], int(j % 5 == 0)) for j, row in enumerate(questions(8, candidates=5))]
+def test_candidates_of_a_set_whose_order_means_nothing_come_in_one_order_however_they_are_written(
+    tmp_path, write_local
+):
+    rows = questions(8, candidates=6)
+    write_local(trecqa=tmp_path)
     write(tmp_path / "test.tsv", rows)
-    (root / "params" / "local.yaml").write_text(f"local: {{trecqa: {tmp_path}}}")
     table = load_pairs("trecqa", "test", "all")
     assert rows_of(table) != rows
     assert sorted(rows_of(table)) == sorted(rows)
     assert rows_of(load_unlabelled("trecqa", "test").add_column("label", table["label"][:])) == rows_of(table)
+    turned = [rows[start : start + 6][::-1] for start in range(0, len(rows), 6)]
+    write(tmp_path / "test.tsv", [row for page in turned for row in page])
+    assert rows_of(load_pairs("trecqa", "test", "all")) == rows_of(table)
 
 
 # Known sets
 
 
 @pytest.mark.usefixtures("any_content")
-def test_ids_of_selqa_are_its_runs_of_equal_questions_wherever_a_batch_ends(tmp_path, root, monkeypatch):
+def test_ids_of_selqa_are_its_runs_of_equal_questions_wherever_a_batch_ends(tmp_path, write_local, monkeypatch):
     texts = ["Who?", "Who?", "When?", "When?", "When?", "Who?"]
     rows = pd.DataFrame({"question": texts, "candidate": list("abcdef"), "label": 1})
     rows.to_csv(tmp_path / "test.tsv", sep="\t", index=False)
-    (root / "params" / "local.yaml").write_text(f"local: {{selqa: {tmp_path}}}")
+    write_local(selqa=tmp_path)
     for batch in (1, 2, 3, 8192):
         monkeypatch.setattr(tables, "_BATCH", batch)
         assert load_pairs("selqa", "test")["question_id"][:] == [f"test-{n}" for n in (1, 1, 2, 2, 2, 3)]
@@ -289,15 +236,9 @@ def test_the_embedded_corpus_is_loaded_by_its_name_with_a_seed():
     assert fingerprint(table) != fingerprint(load_pairs("sample@8", "test"))
 
 
-def test_the_unlabelled_pool_has_no_labels_to_load():
-    assert load_unlabelled("sample-unlabelled", "train").column_names == list(COLUMNS[:3])
-    with pytest.raises(NoLabels, match="label"):
-        load_pairs("sample-unlabelled", "train")
-
-
-def test_a_known_set_with_other_pairs_is_refused(tmp_path, root):
+def test_a_known_set_with_other_pairs_is_refused(tmp_path, write_local):
     write(tmp_path / "dev.tsv", ROWS)
-    (root / "params" / "local.yaml").write_text(f"local: {{wikiqa: {tmp_path}}}")
+    write_local(wikiqa=tmp_path)
     with pytest.raises(ValueError, match="wikiqa:dev: expected the pairs of fingerprint 18607f1160ac, got 4 other"):
         load_pairs("wikiqa", "dev")
 
@@ -307,12 +248,8 @@ def test_a_known_set_with_other_pairs_is_refused(tmp_path, root):
     ("part", "counts"),
     {
         "wikiqa:train": (873, 8672, 1040),
-        "wikiqa:dev": (126, 1130, 140),
         "wikiqa:test": (243, 2351, 293),
-        "trecqa:train": (83, 4625, 348),
-        "trecqa:dev": (65, 1117, 205),
         "trecqa:test": (68, 1442, 248),
-        "selqa:dev": (785, 9377, 893),
         "selqa:test": (1590, 19435, 1798),
     }.items(),
 )
@@ -328,8 +265,3 @@ def test_the_order_of_trecqa_gives_no_label_away_and_wikiqas_is_the_documents():
     assert maps["wikiqa"] == pytest.approx(63.3, abs=0.05)  # of the 237 mixed questions
     assert maps["trecqa"] < 50
     assert maps["selqa"] < 50
-
-
-def test_a_real_sets_path_is_read_as_ones_own_with_a_warning(reference, capfd):
-    load_pairs(reference / "trecqa", "test")
-    assert "test.tsv: the order of the candidates alone has MAP 100.0" in capfd.readouterr().err

@@ -1,46 +1,37 @@
 """Every way in which people bring a table of pairs, and every rule that it keeps."""
 
 import csv
-import json
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as parquet
 import pytest
-from datasets import ClassLabel, Dataset
+from datasets import Dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from as2lib.data import load_pairs, load_unlabelled
 from as2lib.data.tables import NoLabels
+from tests.data.conftest import COLUMNS, ROWS, dicts, rows_of, write
 
-COLUMNS = ("question_id", "question", "answer", "label")
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
-ROWS = [
-    ("q1", "Who?", "Ann did", 1),
-    ("q1", "Who?", 'He said "no", twice', 0),
-    ("q2", "When?", "NA", 1),
-    ("q3", "Why?", "\u00fc \U0001f600 null", 0),
-]
-DICTS = [dict(zip(COLUMNS, row, strict=True)) for row in ROWS]
+MEMORY = {"dicts": dicts, "pandas": lambda rows: pd.DataFrame(dicts(rows))}
+DICTS = dicts(ROWS)
 FRAME = pd.DataFrame(DICTS)
 
-
-def write(path, rows, names=COLUMNS):
-    """Writes rows in the format that the path ends in."""
-    if path.suffix == ".parquet":
-        parquet.write_table(pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)}), path)
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
-    else:
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",").writerows([names, *rows])
-    return path
+in_every_format = pytest.mark.parametrize("kind", FORMATS)
+in_every_way = pytest.mark.parametrize("kind", [*FORMATS, *MEMORY])
 
 
-def rows_of(pairs):
-    return [tuple(row[name] for name in COLUMNS) for row in pairs]
+@pytest.fixture
+def bring(tmp_path):
+    """Rows as a file or in memory, and what messages call them."""
+
+    def bring(kind, rows):
+        if kind in MEMORY:
+            return MEMORY[kind](rows), "pairs"
+        return write(tmp_path / f"my.{kind}", rows), f"my.{kind}"
+
+    return bring
 
 
 def refusal(source, load=load_pairs):
@@ -51,7 +42,7 @@ def refusal(source, load=load_pairs):
     return str(raised.value)
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@in_every_format
 def test_a_file_is_read_as_written_and_na_and_null_are_texts(tmp_path, kind):
     assert rows_of(load_pairs(write(tmp_path / f"my.{kind}", ROWS), questions="all")) == ROWS
 
@@ -85,15 +76,13 @@ def test_splits_in_memory_are_asked_for_by_name():
         ("qid", "query", "passage", "relevance"),
         ("query_id", "Question", "sentence", "is_correct"),
         ("QuestionID", "Query Text", "candidate", "Label"),
-        ("question-id", "QUESTION", "text", "relevance"),
     ],
 )
-@pytest.mark.parametrize("kind", FORMATS)
-def test_columns_are_recognised_by_the_names_that_people_use(tmp_path, kind, names, capfd):
-    path = write(tmp_path / f"my.{kind}", [(*row, "x") for row in ROWS], (*names, "note"))
+def test_columns_are_recognised_by_the_names_that_people_use(tmp_path, names, capfd):
+    path = write(tmp_path / "my.tsv", [(*row, "x") for row in ROWS], (*names, "note"))
     assert rows_of(load_pairs(path, questions="all")) == ROWS
     load_pairs(path)
-    assert capfd.readouterr().err == f"as2: my.{kind}: columns that are not read: note\n"
+    assert capfd.readouterr().err == "as2: my.tsv: columns that are not read: note\n"
 
 
 def test_candidate_ids_are_kept_where_the_source_has_them(tmp_path):
@@ -101,80 +90,57 @@ def test_candidate_ids_are_kept_where_the_source_has_them(tmp_path):
     assert load_pairs(path, questions="all")["candidate_id"][:] == ["d0", "d1", "d2", "d3"]
 
 
-@pytest.mark.parametrize("column", COLUMNS[1:])
-@pytest.mark.parametrize("kind", FORMATS)
-def test_a_missing_column_is_named_with_what_it_may_be_called(tmp_path, kind, column):
-    kept = [i for i, name in enumerate(COLUMNS) if name != column]
-    path = write(tmp_path / f"my.{kind}", [[row[i] for i in kept] for row in ROWS], [COLUMNS[i] for i in kept])
-    assert refusal(path).startswith(f"my.{kind}: expected a column for {column} (")
-    if column == "label":
-        assert rows_of(load_unlabelled(path).add_column("label", [1, 0, 1, 0])) == ROWS
-        with pytest.raises(NoLabels):
-            load_pairs(path)
+@in_every_format
+def test_a_missing_column_is_named(tmp_path, kind):
+    path = write(tmp_path / f"my.{kind}", [row[:2] for row in ROWS], COLUMNS[:2])
+    assert refusal(path, load_unlabelled).startswith(f"my.{kind}: expected a column for answer (")
 
 
-@pytest.mark.parametrize("labels", [(1, 0), (1.0, 0.0), ("1", "0"), ("1.0", "0.0"), ("True", "FALSE"), (True, False)])
-@pytest.mark.parametrize("kind", [*FORMATS, "dicts", "pandas"])
-def test_labels_may_be_written_as_numbers_or_truths(tmp_path, kind, labels):
+@in_every_format
+def test_pairs_without_labels_are_read_where_none_are_asked_for(tmp_path, kind):
+    path = write(tmp_path / f"my.{kind}", [row[:3] for row in ROWS], COLUMNS[:3])
+    assert rows_of(load_unlabelled(path).add_column("label", [1, 0, 1, 0])) == ROWS
+    with pytest.raises(NoLabels, match="expected a column for label"):
+        load_pairs(path)
+
+
+@pytest.mark.parametrize("labels", [(1.0, 0.0), ("True", "FALSE"), (True, False)])
+@in_every_way
+def test_labels_may_be_written_as_numbers_or_truths(bring, kind, labels):
     rows = [(*row[:3], label) for row, label in zip(ROWS, labels, strict=False)]
-    source = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-    source = pd.DataFrame(source) if kind == "pandas" else source
-    source = write(tmp_path / f"my.{kind}", rows) if kind in FORMATS else source
-    assert load_pairs(source)["label"][:] == [1, 0]
+    assert load_pairs(bring(kind, rows)[0])["label"][:] == [1, 0]
 
 
-def test_class_labels_of_a_dataset_are_labels():
-    dataset = Dataset.from_list(DICTS).cast_column("label", ClassLabel(names=["wrong", "right"]))
-    assert load_pairs(dataset, questions="all")["label"][:] == [1, 0, 1, 0]
-
-
-@pytest.mark.parametrize("label", ["yes", "2", "0.5", "-1", ""])
-@pytest.mark.parametrize("kind", [*FORMATS, "dicts", "pandas"])
-def test_another_label_is_refused_at_its_row(tmp_path, kind, label):
-    rows = [ROWS[0]] * 7 + [(*ROWS[0][:3], label)] + [ROWS[0]]
-    rows = [(*row[:3], str(row[3])) for row in rows]
-    frame = pd.DataFrame([dict(zip(COLUMNS, row, strict=True)) for row in rows])
-    memory = {"dicts": frame.to_dict("records"), "pandas": frame}
-    source = memory[kind] if kind in memory else write(tmp_path / f"my.{kind}", rows)
-    name = "pairs" if kind in memory else f"my.{kind}"
+@pytest.mark.parametrize("label", ["yes", "2", ""])
+@in_every_way
+def test_another_label_is_refused_at_its_row(bring, kind, label):
+    labels = ["1"] * 7 + [label, "1"]
+    source, name = bring(kind, [(*ROWS[0][:3], value) for value in labels])
     shown = f"'{label}'" if label else "nothing"
     assert refusal(source).startswith(f"{name}, row 8: label: expected 0 or 1 (or true, false), got {shown}")
 
 
-def test_a_grade_is_refused_with_what_to_do():
-    assert refusal([{**DICTS[0], "label": 3}]).endswith("write 1 for those that count as correct, 0 for the others")
-
-
-@pytest.mark.parametrize("value", ["", "  ", "\u00a0", None])
-@pytest.mark.parametrize("kind", [*FORMATS, "dicts", "pandas"])
-def test_an_empty_answer_is_kept_and_how_many_there_are_is_said_once(tmp_path, kind, value, capfd):
-    rows = [ROWS[0], (*ROWS[1][:2], value, 0), ("q2", "When?", value, 1)]
-    frame = pd.DataFrame([dict(zip(COLUMNS, each, strict=True)) for each in rows])
-    memory = {"dicts": frame.to_dict("records"), "pandas": frame}
-    source = memory[kind] if kind in memory else write(tmp_path / f"my.{kind}", rows)
+@pytest.mark.parametrize("value", ["\u00a0", None])
+@in_every_way
+def test_an_empty_answer_is_kept_and_how_many_there_are_is_said_once(bring, kind, value, capfd):
+    source, name = bring(kind, [ROWS[0], (*ROWS[1][:2], value, 0), ("q2", "When?", value, 1)])
     for load in (load_pairs, load_unlabelled, load_pairs):
         assert load(source)["answer"][:] == ["Ann did", value or "", value or ""]
-    name = "pairs" if kind in memory else f"my.{kind}"
     assert capfd.readouterr().err == f"as2: {name}: 2 answers are empty: they are kept, and scored as empty texts\n"
 
 
-@pytest.mark.parametrize("value", ["", "  ", "\u00a0", None])
+@pytest.mark.parametrize("value", ["\u00a0", None])
 @pytest.mark.parametrize("column", COLUMNS[:2])
-@pytest.mark.parametrize("kind", [*FORMATS, "dicts", "pandas"])
-def test_a_blank_question_or_id_is_refused_at_its_row(tmp_path, kind, column, value):
+@in_every_way
+def test_a_blank_question_or_id_is_refused_at_its_row(bring, kind, column, value):
     row = [value if name == column else old for name, old in zip(COLUMNS, ROWS[1], strict=True)]
-    frame = pd.DataFrame([dict(zip(COLUMNS, each, strict=True)) for each in (ROWS[0], row)])
-    memory = {"dicts": frame.to_dict("records"), "pandas": frame}
-    source = memory[kind] if kind in memory else write(tmp_path / f"my.{kind}", [ROWS[0], row])
-    name = "pairs" if kind in memory else f"my.{kind}"
+    source, name = bring(kind, [ROWS[0], row])
     assert refusal(source).startswith(f"{name}, row 2: {column}: expected text, got ")
 
 
-@pytest.mark.parametrize("kind", [*FORMATS, "dicts"])
-def test_one_id_for_two_questions_is_refused_at_its_row_even_where_rows_lie_apart(tmp_path, kind):
-    rows = [ROWS[0], ROWS[2], ("q1", "Who else?", "Bob", 0)]
-    dicts = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-    source = dicts if kind == "dicts" else write(tmp_path / f"my.{kind}", rows)
+@pytest.mark.parametrize("kind", ["tsv", "dicts"])
+def test_one_id_for_two_questions_is_refused_at_its_row_even_where_rows_lie_apart(bring, kind):
+    source, _ = bring(kind, [ROWS[0], ROWS[2], ("q1", "Who else?", "Bob", 0)])
     assert "row 3: expected one question a question_id, got 'q1' for 'Who else?', after 'Who?'" in refusal(source)
 
 
@@ -198,19 +164,18 @@ def test_numbers_are_texts_and_other_values_are_refused_at_their_row():
     assert rows_of(load_pairs(numbers)) == [("7", "How many?", "42", 1)]
     assert rows_of(load_pairs(pd.DataFrame(numbers * 2)))[1] == ("7", "How many?", "42", 1)
     assert refusal([DICTS[0], {**DICTS[1], "answer": ["a"]}]) == "pairs, row 2: answer: expected text, got ['a']"
-    assert refusal([DICTS[0], {**DICTS[1], "answer": np.array([1, 2])}]).startswith("pairs, row 2: answer: expected")
 
 
 def test_half_a_character_is_replaced():
     assert load_pairs([{**DICTS[0], "answer": "a\ud83d b"}])["answer"][:] == ["a\ufffd b"]
 
 
-@pytest.mark.parametrize("source", [[], pd.DataFrame(), 7, None, ["a"], b"x"])
+@pytest.mark.parametrize("source", [[], pd.DataFrame(), None, ["a"]])
 def test_what_is_no_table_is_refused(source):
     assert refusal(source)
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@in_every_format
 def test_a_file_without_rows_is_refused(tmp_path, kind):
     (tmp_path / f"zero.{kind}").touch()
     assert refusal(tmp_path / f"zero.{kind}").startswith(f"zero.{kind}: expected at least one row, got")
@@ -236,7 +201,7 @@ def test_a_row_of_another_length_is_refused(tmp_path, kind, fields):
     assert refusal(path) == f"my.{kind}, row 2: {wanted}, got {fields}"
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@in_every_format
 def test_a_field_of_a_whole_page_is_read(tmp_path, kind):
     rows = [("q1", "Who?", "page " * 48_000, 1), ("q2", "When?", 'a "quoted" page ' * 16_000, 1)]
     assert rows_of(load_pairs(write(tmp_path / f"my.{kind}", rows))) == rows
@@ -266,15 +231,18 @@ def test_what_pandas_writes_is_what_is_read(tmp_path, separator, answers):
         assert load_pairs(path)["answer"][:] == answers
 
 
-def test_pandas_own_way_with_its_row_numbers_is_read_without_a_word(tmp_path, capfd):
-    FRAME.to_csv(tmp_path / "my.tsv", sep="\t")
-    assert rows_of(load_pairs(tmp_path / "my.tsv", questions="all")) == ROWS
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("my.tsv", {"sep": "\t"}),  # with the row numbers that pandas writes unless told not to
+        ("my.tsv", {"sep": "\t", "index": False, "quoting": csv.QUOTE_ALL}),
+        ("my.csv", {"sep": ";", "index": False}),
+    ],
+)
+def test_other_ways_in_which_pandas_writes_are_read_without_a_word(tmp_path, capfd, name, options):
+    FRAME.to_csv(tmp_path / name, **options)
+    assert rows_of(load_pairs(tmp_path / name, questions="all")) == ROWS
     assert capfd.readouterr().err == ""
-
-
-def test_a_tsv_whose_fields_are_all_quoted_is_read_without_quotes(tmp_path):
-    FRAME.to_csv(tmp_path / "my.tsv", sep="\t", index=False, quoting=csv.QUOTE_ALL)
-    assert rows_of(load_pairs(tmp_path / "my.tsv", questions="all")) == ROWS
 
 
 def test_a_bad_label_after_an_open_quote_is_reported_at_its_own_row(tmp_path):
@@ -290,26 +258,13 @@ def test_a_csv_with_a_quote_left_open_is_refused_at_its_row(tmp_path):
     assert refusal(path).startswith("my.csv, row 2: expected a field with quotes to stand between quotes")
 
 
-def test_a_csv_between_semicolons_is_read(tmp_path):
-    FRAME.to_csv(tmp_path / "my.csv", sep=";", index=False)
-    assert rows_of(load_pairs(tmp_path / "my.csv", questions="all")) == ROWS
-
-
-@pytest.mark.parametrize("line", ["{", "[1]", "7", "null"])
+@pytest.mark.parametrize("line", ["{", "[1]"])
 def test_a_line_that_is_no_json_object_is_refused_at_its_row(tmp_path, line):
     path = write(tmp_path / "my.jsonl", ROWS[:1])
     path.write_text(path.read_text() + "\n" + line + "\n")
     assert refusal(path).startswith("my.jsonl, row 2: expected a")
 
 
-def test_a_key_that_a_json_row_lacks_is_a_blank_at_that_row(tmp_path):
-    path = write(tmp_path / "my.jsonl", ROWS[:1])
-    path.write_text(path.read_text() + '{"question_id": "q1", "answer": "Who?", "label": 0}\n')
-    assert refusal(path).startswith("my.jsonl, row 2: question: expected text, got nothing")
-
-
-def test_a_column_twice_and_a_file_that_is_no_parquet_are_refused(tmp_path):
-    path = write(tmp_path / "my.tsv", [(*row, 1) for row in ROWS], (*COLUMNS, "label"))
-    assert "expected each column once, got label again" in refusal(path)
+def test_a_file_that_is_no_parquet_is_refused(tmp_path):
     (tmp_path / "my.parquet").write_text("no")
     assert refusal(tmp_path / "my.parquet").startswith("my.parquet: expected a Parquet file, got ")

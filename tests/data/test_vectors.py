@@ -10,7 +10,7 @@ from transformers import BertConfig, BertModel
 from as2lib.data import vectors as module
 from as2lib.data.encode import word_tokenizer
 from as2lib.data.vectors import embeddings, encoder_vectors, ppmi_vectors, read_vectors, unknown_vector
-from as2lib.data.words import unknown_id, words_of
+from as2lib.data.words import unknown_id
 
 GLOVE = "the 0.5 -1\nriver 2 3\nbank 1e-1 4\n"
 
@@ -36,18 +36,16 @@ def test_gzipped_numberbatch_with_its_prefix_and_its_digits(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "dimensions", "message"),
+    ("text", "message"),
     [
-        ("the 1 2\nriver 1\n", None, "line 2: expected a word and 2 numbers, got 1"),
-        ("the 1 2\nriver 1 2\n", 3, "line 1: expected a word and 3 numbers, got 2"),
-        ("the 1 2\nriver 1 x\n", None, "line 2: expected numbers after 'river'"),
-        ("the 1 2\n\n", None, "line 2: expected a word and 2 numbers, got 0"),
-        ("a 1 2\nb 1 2\n", None, "expected vectors of the corpus's words, got none of them"),
+        ("the 1 2\nriver 1\n", "line 2: expected a word and 2 numbers, got 1"),
+        ("the 1 2\nriver 1 x\n", "line 2: expected numbers after 'river'"),
+        ("a 1 2\nb 1 2\n", "expected vectors of the corpus's words, got none of them"),
     ],
 )
-def test_a_damaged_file_is_refused_with_its_line(tmp_path, text, dimensions, message):
+def test_a_damaged_file_is_refused_with_its_line(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
-        read_vectors(write(tmp_path / "v.txt", text), ["the", "river"], dimensions)
+        read_vectors(write(tmp_path / "v.txt", text), ["the", "river"])
 
 
 def test_an_unknown_words_vector_comes_from_its_sha_256():
@@ -57,26 +55,14 @@ def test_an_unknown_words_vector_comes_from_its_sha_256():
     assert not numpy.array_equal(first, unknown_vector(unknown_id("zebra"), 8))
 
 
-def test_words_that_share_their_neighbours_have_near_vectors():
-    texts = [f"the {animal} eats {food} ." for animal in ("cat", "dog") for food in ("fish", "meat")] * 3
-    texts += [f"we sail a {boat} to {place}" for boat in ("ship", "raft") for place in ("york", "hull")]
-    texts = words_of(texts)
-    found = ppmi_vectors(texts, 5)
-    near = {word: vector for word, vector in zip(*found, strict=True)}
-    assert near["cat"] @ near["dog"] > 0.9
-    assert near["cat"] @ near["raft"] < 0.3
-    numpy.testing.assert_allclose(numpy.linalg.norm(found.vectors, axis=1), 1, atol=1e-5)
-    assert numpy.array_equal(found.vectors, ppmi_vectors(texts, 5).vectors)
-    with pytest.raises(ValueError, match="fewer than the"):
-        ppmi_vectors(texts, 50)
-
-
 def test_ppmi_of_two_words_by_hand():
     # "a b" three times and "a c" once: with P(a) = 1/2, P(b) = 3/8, P(a, b) = 3/8, the information is ln 2
     found = ppmi_vectors([["a", "b"]] * 3 + [["a", "c"]], 2)
     a, b, c = found.vectors
     assert abs(a @ b) < 1e-6  # b and c only ever stand beside a, and a beside them
     assert b @ c == pytest.approx(1, abs=1e-6)
+    with pytest.raises(ValueError, match="fewer than the"):
+        ppmi_vectors([["a", "b"]], 50)
 
 
 def test_a_sentence_encoders_words_are_centred_reduced_and_of_length_one(tmp_path):
