@@ -21,25 +21,21 @@ from as2lib.models import first_token
 from as2lib.models.mhs import MHSForSequenceClassification
 
 # b pairs in a batch · n tokens · d hidden units · f feed-forward units · c = 2 classes
-FIELDS = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2}
 B, N, D, F, LAYERS, C = 2, 8, 16, 32, 3, 2
+SIZES = {"hidden_size": D, "intermediate_size": F, "num_hidden_layers": LAYERS, "num_attention_heads": 2}
+FIELDS = {"model_type": "electra", "vocab_size": 50, "embedding_size": D, "max_position_embeddings": N} | SIZES
 LAYER = 2 * B * N * (4 * D * D + 2 * D * F) + 2 * 2 * B * N * N * D  # four projections, two dense layers, two products
 CLASSIFIER = 2 * B * (D * D + D * C)
 
 
 def encoder(attention="eager", **changes):
-    fields = (
-        {"model_type": "electra", "vocab_size": 50, "embedding_size": D, "max_position_embeddings": N}
-        | FIELDS
-        | changes
-    )
-    config = AutoConfig.for_model(**fields)
+    config = AutoConfig.for_model(**FIELDS | changes)
     config._attn_implementation = attention
     return AutoModelForSequenceClassification.from_config(config)
 
 
-def batch(device="cpu"):
-    ids = torch.arange(B * N, device=device).reshape(B, N)
+def batch():
+    ids = torch.arange(B * N).reshape(B, N)
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
 
@@ -70,14 +66,6 @@ def clock(monkeypatch):
     return clock
 
 
-def test_parameters_are_the_trainable_ones_and_shared_ones_count_once():
-    shared = nn.Linear(3, 4)
-    model = nn.Sequential(shared, nn.Linear(4, 3, bias=False), shared)
-    assert parameters(model) == 3 * 4 + 4 + 4 * 3
-    shared.requires_grad_(False)
-    assert parameters(model) == 4 * 3
-
-
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_operations_of_an_encoder_are_those_worked_by_hand_whatever_its_attention(attention):
     model = encoder(attention).train()
@@ -85,20 +73,10 @@ def test_operations_of_an_encoder_are_those_worked_by_hand_whatever_its_attentio
     assert model.training
 
 
-def test_operations_can_be_counted_without_weights():
-    with torch.device("meta"):
-        model = encoder("sdpa")
-    assert forward_flops(model, {"input_ids": batch("meta")["input_ids"]}) == LAYERS * LAYER + CLASSIFIER
-
-
 ENCODERS = [
-    {"model_type": "electra"},
     {"model_type": "electra", "embedding_size": 12},
-    {"model_type": "bert"},
     {"model_type": "roberta", "max_position_embeddings": N + 2},
-    {"model_type": "xlm-roberta", "max_position_embeddings": N + 2},
     {"model_type": "albert"},
-    {"model_type": "albert", "embedding_size": 8},
     {"model_type": "bert", "num_labels": 1},
 ]
 
@@ -111,23 +89,13 @@ def test_the_formula_counts_what_torch_counts_whether_the_last_layer_computes_ev
     assert encoder_flops(model.config, N, B) == encoder_flops(model.config.to_dict(), N, B) == one_token
 
 
-@pytest.mark.parametrize("family", ["electra", "bert", "roberta", "albert"])
-@pytest.mark.parametrize(("body", "heads"), [(2, 1), (2, 3), (1, 2)])
+@pytest.mark.parametrize(("family", "body", "heads"), [("electra", 2, 1), ("roberta", 2, 3), ("albert", 1, 2)])
 def test_a_multiple_heads_student_pays_its_body_once_and_each_head_whose_last_layer_computes_one_token(
     family, body, heads
 ):
     backbone = encoder(model_type=family, max_position_embeddings=N + 2)
     student = MHSForSequenceClassification.from_backbone(backbone, body, heads)
     assert encoder_flops(backbone.config, N, B, body=body, heads=heads) == forward_flops(student, batch())
-
-
-def test_three_heads_of_a_layer_cost_as_much_as_their_base():
-    base = {"model_type": "electra", "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12}
-    base |= {"num_attention_heads": 12, "embedding_size": 768}
-    share = encoder_flops(base, 128, body=11, heads=3) / encoder_flops(base, 128)
-    assert 1 < share < 1.02
-    every_token = encoder_flops(base, 128, first_token=False, body=11, heads=3)
-    assert every_token / encoder_flops(base, 128, first_token=False) == pytest.approx(14 / 12, abs=0.001)
 
 
 def test_a_module_that_reads_its_weights_as_tokens_can_be_counted():
@@ -143,11 +111,13 @@ def test_shared_layers_cost_their_parameters_once_and_their_operations_each_time
     assert forward_flops(three, batch()) - forward_flops(one, batch()) == 2 * LAYER
 
 
-def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up_in_eval_mode(clock):
+def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up(clock):
     timing = latency(Sleeper(clock, 9, 1, 2, 3), {"input_ids": torch.zeros(4, 6)}, repeats=3, warmup=1)
     assert (timing.mean, timing.deviation) == (2, 1)
     assert (timing.batch, timing.tokens, timing.repeats, timing.device) == (4, 6, 3, "cpu")
-    assert timing.threads == torch.get_num_threads()
+
+
+def test_latency_is_timed_in_eval_mode(clock):
     model = Sleeper(clock, 1, 1, 1).train()
     latency(model, {"input_ids": torch.zeros(1, 1)}, repeats=2)
     assert model.modes == [False] * 3
@@ -198,10 +168,7 @@ def test_floors_never_cost_less_than_the_ideal_and_converge_to_it(alpha, candida
     ("call", "message"),
     [
         (lambda: cascade_cost(12, (6, 4), 0.0), "exits: expected increasing layers, 1 to 12"),
-        (lambda: cascade_cost(12, (4, 13), 0.0), "exits: expected increasing layers, 1 to 12"),
         (lambda: sequential_cost(12, EXITS, 1.0), "alpha: expected"),
-        (lambda: sequential_cost(12, EXITS, [0.1]), "alpha: expected"),
-        (lambda: cascade_cost(12, EXITS, 0.3, 0), "candidates: expected at least 1"),
         (lambda: encoder_flops(FIELDS, N, body=3), "expected a body below the last layer.* of 3 layers"),
         (lambda: encoder_flops({}, N), "config: expected an encoder's sizes; it has no hidden_size"),
         (lambda: latency([], {}, repeats=3), "2 or more repeats of 1 or more models, got 3 of 0"),
