@@ -13,7 +13,6 @@ from as2lib.metrics.cost import (
     encoder_flops,
     forward_flops,
     latency,
-    parameters,
     sequential_cost,
     survivors,
 )
@@ -103,12 +102,6 @@ def test_a_module_that_reads_its_weights_as_tokens_can_be_counted():
     model = encoder(**fields, pos_att_type=["c2p", "p2c"])
     assert forward_flops(model, batch()) > LAYERS * LAYER
     assert all(weight.requires_grad for weight in model.parameters())
-
-
-def test_shared_layers_cost_their_parameters_once_and_their_operations_each_time():
-    one, three = (encoder(model_type="albert", num_hidden_layers=layers) for layers in (1, 3))
-    assert parameters(one) == parameters(three)
-    assert forward_flops(three, batch()) - forward_flops(one, batch()) == 2 * LAYER
 
 
 def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up(clock):
