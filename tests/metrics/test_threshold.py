@@ -53,27 +53,14 @@ def test_question_recall_by_hand():
 
 
 def test_a_precision_is_reached_when_it_is_met_exactly_and_where_none_reaches_it_recall_is_zero():
-    assert question_recall_at_precision(["a", "a"], [0, 1], [0.9, 0.8]) == 0
     assert pair_recall_at_precision([0, 1], [0.9, 0.8]) == 0
     assert pair_recall_at_precision([1] * 9 + [0], [0.5] * 10, precision=0.9) == 1
     assert pair_recall_at_precision([1] * 8 + [0], [0.5] * 9, precision=0.9) == 0
 
 
-def test_a_threshold_takes_all_equal_scores_or_none_and_a_tie_at_the_top_counts_against_the_system():
+def test_a_threshold_takes_all_equal_scores_or_none():
     # taking only the right one of the two at .5 would reach precision 1 at recall 1
     assert pair_recall_at_precision([1, 1, 0], [0.9, 0.5, 0.5]) == 0.5
-    assert question_recall_at_precision(["a", "b", "c"], [1, 1, 0], [0.9, 0.5, 0.5]) == 0.5
-    assert question_recall_at_precision(["a", "a"], [1, 0], [0.5, 0.5]) == 0
-
-
-def test_an_order_is_all_that_is_read_of_scores():
-    question, label, score = list("aabbcc"), [1, 0, 0, 1, 1, 0], [5, 1, 4, 3, 3, 2]
-    stretched = {5: numpy.inf, 4: 1e300, 3: 0.0, 2: -1e-300, 1: -numpy.inf}
-    other = [stretched[value] for value in score]
-    assert pair_pr_auc(label, other) == pair_pr_auc(label, score)
-    assert pair_recall_at_precision(label, other, 0.7) == pair_recall_at_precision(label, score, 0.7)
-    expected = question_recall_at_precision(question, label, score, 0.5)
-    assert question_recall_at_precision(question, label, other, 0.5) == expected
 
 
 def test_measures_of_resampled_questions_are_those_of_the_questions_drawn():
