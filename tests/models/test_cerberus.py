@@ -1,153 +1,96 @@
-"""The released models: state dicts with the published names, and a plain implementation of what they compute."""
+"""The released models: state dicts with the published names, and transformers' models with the same weights."""
 
-import pickle
 import re
 from io import BytesIO
-from math import erf, sqrt
 
 import pytest
 import torch
-from torch.nn.functional import layer_norm
 
-from as2lib.models import cerberus, cross_encoder
+from as2lib.models import cerberus
 from as2lib.models.mhs import MHSForSequenceClassification
+from tests.encoders import batch, classifier, plain
 
-EPS, HEADS, PADDING = 1e-12, 4, 1
-CONFIG = {
-    "vocab_size": 50,
-    "hidden_size": 24,
-    "num_hidden_layers": 4,
-    "num_attention_heads": HEADS,
-    "intermediate_size": 40,
-    "max_position_embeddings": 30,
-    "type_vocab_size": 2,
-    "layer_norm_eps": EPS,
-    "pad_token_id": PADDING,
-}
+INPUTS = batch() | {"token_type_ids": (torch.arange(11) > 5).long().repeat(6, 1)}
 
 
-def released(body=3, layers=1, heads=3, hidden=24, embedding=24, seed=0):
-    """A state dict with the published names, its tensors random, buffers and the second copy included."""
-    sizes = {"word": 50, "position": 30, "token_type": 2}
-    shapes = {f"embeddings.{name}_embeddings.weight": (size, embedding) for name, size in sizes.items()}
-    shapes |= {"embeddings.LayerNorm.weight": (embedding,), "embeddings.LayerNorm.bias": (embedding,)}
-    if embedding != hidden:
-        shapes |= linear("embeddings_project", embedding, hidden)
-    places = [f"cerberus_shared_encoder.layer.{n}" for n in range(body)]
-    places += [f"cerberus_heads.{i}.layer.{j}" for i in range(heads) for j in range(layers)]
-    for place in places:
-        for part in ("self.query", "self.key", "self.value", "output.dense"):
-            shapes |= linear(f"{place}.attention.{part}", hidden, hidden)
-        shapes |= linear(f"{place}.intermediate.dense", hidden, 40) | linear(f"{place}.output.dense", 40, hidden)
-        for norm in ("attention.output", "output"):
-            shapes |= {f"{place}.{norm}.LayerNorm.{kind}": (hidden,) for kind in ("weight", "bias")}
-    for i in range(heads):
-        shapes |= linear(f"cerberus_heads.{i}.classifier.dense", hidden, hidden)
-        shapes |= linear(f"cerberus_heads.{i}.classifier.out_proj", hidden, 2)
-    generator = torch.Generator().manual_seed(seed)
-    tensors = {name: 0.4 * torch.randn(shape, generator=generator) for name, shape in shapes.items()}
-    tensors = {name: value + name.endswith("LayerNorm.weight") for name, value in tensors.items()}  # around one
-    tensors["embeddings.position_ids"] = torch.arange(30)[None]
-    copies = {f"core_base_model.{name}": value for name, value in tensors.items() if name.startswith("embeddings")}
-    return copies | tensors
+def classifiers(family="electra", body=3, layers=1, heads=3, **changes):
+    """A model of transformers for each head: they differ in the layers and the classifier of the heads alone."""
+    changes |= {"num_hidden_layers": body + layers, "type_vocab_size": 2}
+    models = [plain(classifier(family, **changes)) for _ in range(heads)]
+    for seed, model in enumerate(models):
+        generator = torch.Generator().manual_seed(seed)
+        for part in (*model.base_model.encoder.layer[body:], model.classifier):
+            for weights in part.parameters():
+                weights.data += 0.2 * torch.randn(weights.shape, generator=generator)
+    return models
 
 
-def linear(name, inputs, outputs):
-    return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
-
-
-def batch():
-    ids = torch.randint(2, 50, (5, 12), generator=torch.Generator().manual_seed(1))
-    mask = torch.ones_like(ids)
-    ids[3, 8:], mask[3, 8:] = PADDING, 0
-    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": (torch.arange(12) > 5).long().repeat(5, 1)}
-
-
-def plain_forward(weights, family, body, layers, heads, input_ids, attention_mask, token_type_ids):
-    """P of each class, (b, 2), straight from the state dict, a pair at a time: the mean of the heads' softmaxes."""
-    rows = []
-    for ids, mask, types in zip(input_ids, attention_mask.bool(), token_type_ids, strict=True):
-        ids, types = ids[mask], types[mask]  # without padding there is nothing to mask
-        first = PADDING + 1 if family == "roberta" else 0
-        parts = {"word": ids, "position": torch.arange(len(ids)) + first, "token_type": types}
-        hidden = sum(weights[f"embeddings.{name}_embeddings.weight"][index] for name, index in parts.items())
-        hidden = normed(hidden, weights, "embeddings.LayerNorm")
-        if "embeddings_project.weight" in weights:
-            hidden = applied(hidden, weights, "embeddings_project")
-        for n in range(body):
-            hidden = layer(hidden, weights, f"cerberus_shared_encoder.layer.{n}")
-        probabilities = []
-        for i in range(heads):
-            state = hidden
-            for j in range(layers):
-                state = layer(state, weights, f"cerberus_heads.{i}.layer.{j}")
-            state = applied(state[0], weights, f"cerberus_heads.{i}.classifier.dense")
-            state = torch.tanh(state) if family == "roberta" else gelu(state)
-            exponents = applied(state, weights, f"cerberus_heads.{i}.classifier.out_proj").exp()
-            probabilities.append(exponents / exponents.sum())
-        rows.append(sum(probabilities) / heads)
-    return torch.stack(rows)
-
-
-def layer(hidden, weights, place):
-    query, key, value = (
-        applied(hidden, weights, f"{place}.attention.self.{part}") for part in ("query", "key", "value")
-    )
-    width, context = hidden.shape[1] // HEADS, []
-    for i in range(HEADS):
-        own = slice(i * width, (i + 1) * width)
-        exponents = (query[:, own] @ key[:, own].T / sqrt(width)).exp()
-        context.append(exponents / exponents.sum(1, keepdim=True) @ value[:, own])
-    attended = applied(torch.cat(context, 1), weights, f"{place}.attention.output.dense")
-    hidden = normed(hidden + attended, weights, f"{place}.attention.output.LayerNorm")
-    between = gelu(applied(hidden, weights, f"{place}.intermediate.dense"))
-    return normed(hidden + applied(between, weights, f"{place}.output.dense"), weights, f"{place}.output.LayerNorm")
-
-
-def applied(hidden, weights, name):
-    return hidden @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
-
-
-def normed(hidden, weights, name):
-    return layer_norm(hidden, hidden.shape[-1:], weights[f"{name}.weight"], weights[f"{name}.bias"], EPS)
-
-
-def gelu(values):
-    return values * torch.tensor([(1 + erf(v / sqrt(2))) / 2 for v in values.flatten().tolist()]).view_as(values)
+def released(models, body=3):
+    """Their weights under the published names, with the buffer and the second copy that the published files have."""
+    weights = {"embeddings.position_ids": torch.arange(40)[None]}
+    for head, model in enumerate(models):
+        for name, value in model.state_dict().items():
+            name = name.removeprefix(f"{model.base_model_prefix}.")
+            if name.startswith("classifier."):
+                name = f"cerberus_heads.{head}.{name}"
+            if name.startswith("encoder.layer."):
+                number, rest = name.removeprefix("encoder.layer.").split(".", 1)
+                layer = int(number)
+                shared, own = f"cerberus_shared_encoder.layer.{layer}", f"cerberus_heads.{head}.layer.{layer - body}"
+                name = f"{shared if layer < body else own}.{rest}"
+            weights[name] = value
+    copies = {f"core_base_model.{name}": value for name, value in weights.items() if name.startswith("embeddings")}
+    return copies | weights
 
 
 @pytest.mark.parametrize(
-    ("family", "shape"),
+    ("family", "shape", "changes"),
     [
-        ("electra", {"body": 3, "layers": 1, "heads": 3}),
-        ("electra", {"body": 3, "layers": 1, "heads": 3, "embedding": 16}),
-        ("electra", {"body": 1, "layers": 3, "heads": 5}),
-        ("roberta", {"body": 2, "layers": 2, "heads": 2}),
+        ("electra", {"body": 3, "layers": 1, "heads": 3}, {"embedding_size": 32}),
+        ("electra", {"body": 1, "layers": 3, "heads": 5}, {"embedding_size": 16}),
+        ("roberta", {"body": 2, "layers": 2, "heads": 2}, {}),
     ],
 )
-def test_a_released_model_scores_as_a_plain_implementation_of_its_state_dict_does(tmp_path, family, shape):
-    weights = released(**shape)
+def test_a_released_model_scores_as_the_mean_of_its_heads_probabilities_by_transformers(
+    tmp_path, family, shape, changes
+):
+    models = classifiers(family, **shape, **changes)
+    weights = released(models, shape["body"])
+    assert ("embeddings_project.weight" in weights) == (changes.get("embedding_size") == 16)
     torch.save(weights, tmp_path / "cerberus_model.pt")
-    config = {"model_type": family, **CONFIG, "embedding_size": shape.get("embedding", 24)}
-    student = MHSForSequenceClassification.from_cerberus(
-        tmp_path / "cerberus_model.pt", config, shape["body"], shape["heads"]
-    )
-    size = {name: shape[name] for name in ("body", "layers", "heads")}
-    expected = plain_forward(weights, family, **size, **batch())
+    student = MHSForSequenceClassification.from_cerberus(tmp_path / "cerberus_model.pt", models[0].config.to_dict())
+    assert (student.config.body, student.config.heads) == (shape["body"], shape["heads"])
     with torch.no_grad():
-        found = student(**batch())
-    assert expected[:, 1].std() > 2e-3  # pairs differ by far more than the tolerance
-    torch.testing.assert_close(found.logits.softmax(-1), expected, atol=1e-5, rtol=0)
-    torch.testing.assert_close(found.head_logits.softmax(-1).mean(1), expected, atol=1e-5, rtol=0)
+        heads = torch.stack([model(**INPUTS).logits.softmax(-1) for model in models], dim=1)  # (b, k, c)
+        output = student(**INPUTS)
+    assert heads[..., 1].std(dim=0).min() > 2e-3  # pairs differ by far more than the tolerance
+    assert heads[..., 1].std(dim=1).min() > 2e-3  # and so do heads
+    torch.testing.assert_close(output.head_logits.softmax(-1), heads, atol=1e-5, rtol=0)
+    torch.testing.assert_close(output.logits.softmax(-1), heads.mean(1), atol=1e-5, rtol=0)
 
 
-def imported(tmp_path, weights, body=None, heads=None, **changes):
+KEY = "cerberus_heads.1.layer.0.attention.self.key.weight"
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({KEY: None}, {}, f"{KEY}: expected shape (32, 32), got no such tensor"),
+        ({KEY: torch.zeros(32, 31)}, {}, f"{KEY}: expected shape (32, 32), got shape (32, 31)"),
+        ({"pooler.bias": torch.zeros(3)}, {}, "pooler.bias: expected no such tensor, got shape (3,)"),
+        ({}, {"heads": 2}, "expected no such tensor"),
+        ({}, {"backbone_config": classifier("bert").config}, "backbone: expected one of electra, roberta, got bert"),
+    ],
+)
+def test_a_state_dict_that_does_not_fit_is_refused_in_one_line_that_names_a_tensor(tmp_path, change, options, message):
+    models = classifiers()
+    weights = {name: value for name, value in (released(models) | change).items() if value is not None}
     torch.save(weights, tmp_path / "model.pt")
-    config = cross_encoder.AutoConfig.for_model(**{"model_type": "electra", **CONFIG, "embedding_size": 24, **changes})
-    return MHSForSequenceClassification.from_cerberus(tmp_path / "model.pt", config, body, heads)
-
-
-MISSING = "cerberus_heads.1.layer.0.attention.self.key.weight"
+    with pytest.raises(ValueError, match=re.escape(message)) as raised:
+        MHSForSequenceClassification.from_cerberus(
+            tmp_path / "model.pt", **{"backbone_config": models[0].config, **options}
+        )
+    assert "\n" not in str(raised.value)
 
 
 class Opens:
@@ -157,44 +100,20 @@ class Opens:
         return (open, ("run.txt", "w"))
 
 
-def saved(content):
-    torch.save(content, held := BytesIO())
-    return held.getvalue()
+def content(value):
+    torch.save(value, file := BytesIO())
+    return file.getvalue()
 
 
-WHOLE = saved(released())
-GARBAGE = {  # what a file holds, words of what is said of it
-    "nothing": (b"", ""),
-    "a page": (b"<!DOCTYPE html><html><body>Not found</body></html>", ""),
-    "half a file": (WHOLE[: len(WHOLE) // 2], ""),
-    "a pickle": (pickle.dumps({"weights": 1}), ""),
-    "code beside tensors": (saved({"weights": torch.zeros(2), "code": Opens()}), "refuses"),
-    "a list": (saved([torch.zeros(2)]), "got list"),
-    "a model beside more": (saved({"model": released(), "epoch": 3}), "got dict under 'model'"),
-    "another model": (saved({"bert.pooler.weight": torch.zeros(2)}), "got bert.pooler.weight"),
+OTHER_FILES = {  # what a file holds, words of what is said of it
+    "a page": (b"<!DOCTYPE html><html><body>Not found</body></html>", "refuses"),
+    "code beside tensors": (content({"weights": torch.zeros(2), "code": Opens()}), "refuses"),
+    "a model beside more": (content({"model": released(classifiers()), "epoch": 3}), "got dict under 'model'"),
+    "another model": (content({"bert.pooler.weight": torch.zeros(2)}), "got bert.pooler.weight"),
 }
 
 
-@pytest.mark.parametrize(
-    ("change", "shape", "message"),
-    [
-        ({MISSING: None}, {}, f"{MISSING}: expected shape (24, 24), got no such tensor"),
-        ({MISSING: torch.zeros(24, 23)}, {}, f"{MISSING}: expected shape (24, 24), got shape (24, 23)"),
-        ({"pooler.bias": torch.zeros(3)}, {}, "pooler.bias: expected no such tensor, got shape (3,)"),
-        ({}, {"heads": 2}, "expected no such tensor, got shape (24, 24) (and 19 more tensors differ)"),
-        ({}, {"body": 2}, "expected shape (24, 24), got no such tensor"),
-        ({}, {"num_hidden_layers": 6}, "expected shape (24, 24), got no such tensor"),
-        ({}, {"model_type": "bert"}, "backbone: expected one of electra, roberta, got bert"),
-    ],
-)
-def test_a_state_dict_that_does_not_fit_is_refused_in_one_line_that_names_a_tensor(tmp_path, change, shape, message):
-    weights = {name: value for name, value in (released() | change).items() if value is not None}
-    with pytest.raises(ValueError, match=re.escape(message)) as raised:
-        imported(tmp_path, weights, **shape)
-    assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(("content", "words"), GARBAGE.values(), ids=GARBAGE)
+@pytest.mark.parametrize(("content", "words"), OTHER_FILES.values(), ids=OTHER_FILES)
 def test_a_file_that_is_no_released_model_is_one_line_that_names_it_and_nothing_in_it_runs(
     tmp_path, monkeypatch, content, words, recwarn
 ):
