@@ -41,3 +41,10 @@ def batch(pairs=6, padded=True, seed=1):
         for rows, length in ((slice(2, None, 3), 7), (slice(4, 5), 3)):
             ids[rows, length:], mask[rows, length:] = 0, 0
     return {"input_ids": ids, "attention_mask": mask}
+
+
+def plain(model):
+    """The same weights as transformers itself computes with them: every token in every layer."""
+    copy = type(model)(model.config).train(model.training)
+    copy.load_state_dict(model.state_dict())
+    return copy

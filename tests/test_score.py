@@ -49,21 +49,8 @@ def test_bf16_is_near_float32_and_has_hardly_more_ties(scorer):
     assert len(set(fast)) > 0.9 * len(set(exact))
 
 
-def test_the_last_layer_sees_one_token_a_pair(scorer):
-    seen = []
-    scorer[0].bert.encoder.layer[-1].output.register_forward_hook(lambda module, inputs, output: seen.append(output))
-    score(scorer[0], pairs(), scorer[1], batch_tokens=100)
-    assert {output.shape[1] for output in seen} == {1}
-    assert sum(len(output) for output in seen) == 37
-
-
 def test_the_model_keeps_its_mode_and_is_scored_without_dropout(scorer):
     model = scorer[0].train()
     first, second = (score(model, pairs(), scorer[1]).score for _ in range(2))
     assert numpy.array_equal(first, second)
     assert model.training
-
-
-def test_an_unknown_precision_is_refused(scorer):
-    with pytest.raises(ValueError, match="float16"):
-        score(scorer[0], pairs(), scorer[1], "float16")

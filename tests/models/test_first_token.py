@@ -3,10 +3,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from as2lib.models import first_token
-from as2lib.models.first_token import FirstTokenLayer
-from as2lib.models.mhs import MHSForSequenceClassification
-from tests.encoders import FAMILIES, batch, classifier
+from tests.encoders import FAMILIES, batch, classifier, plain
 
 FAST = ["electra", "bert", "roberta", "xlm-roberta", "albert"]
 MASKS = {
@@ -14,13 +11,6 @@ MASKS = {
     "full": batch(padded=False),
     "none": {"input_ids": batch(padded=False)["input_ids"]},
 }
-
-
-def plain(model):
-    """The same weights as transformers itself computes with them: every token in every layer."""
-    copy = type(model)(model.config).train(model.training)
-    copy.load_state_dict(model.state_dict())
-    return copy
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "xlm-roberta"])
@@ -36,18 +26,6 @@ def test_logits_are_those_of_the_plain_model(family, inputs, attention):
     assert expected.std(dim=0).min() > 5e-3  # the pairs differ
 
 
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("body", [3, 2])
-def test_a_students_heads_give_the_plain_backbones_logits(family, body, attention):
-    attention = "eager" if family == "deberta-v2" else attention
-    model = classifier(family, attn_implementation=attention)
-    student = MHSForSequenceClassification.from_backbone(model, body, 2)
-    with torch.no_grad():
-        expected = plain(model)(**batch()).logits
-        assert (student(**batch()).head_logits - expected[:, None]).abs().max() < 1e-5
-
-
 @pytest.mark.parametrize("family", ["electra", "bert", "roberta"])
 def test_a_mask_of_flash_attention_does_the_same(family):
     layer = classifier(family).base_model.encoder.layer[-1]
@@ -56,17 +34,6 @@ def test_a_mask_of_flash_attention_does_the_same(family):
     expected = layer(hidden, mask[:, None, None].bool())
     assert torch.equal(layer(hidden, mask), expected)
     torch.testing.assert_close(layer(hidden, added), expected)
-
-
-@pytest.mark.parametrize("family", ["electra", "bert", "roberta"])
-def test_the_feed_forward_of_the_last_layer_sees_one_token(family):
-    model, shapes = classifier(family), []
-    student = MHSForSequenceClassification.from_backbone(model, 2, 3)
-    for layer in [model.base_model.encoder.layer[-1], *(head.encoder.layer[-1] for head in student.heads)]:
-        layer.intermediate.register_forward_hook(lambda part, inputs, output: shapes.append(tuple(output.shape)))
-    with torch.no_grad():
-        model(**batch()), student(**batch())
-    assert shapes == [(6, 1, 48)] * 4
 
 
 @pytest.mark.parametrize("family", FAST)
@@ -106,12 +73,3 @@ def test_a_saved_model_opens_in_plain_transformers_with_its_logits(family, tmp_p
     assert again.state_dict().keys() == model.state_dict().keys()
     with torch.no_grad():
         torch.testing.assert_close(again(**batch()).logits, model(**batch()).logits, atol=1e-5, rtol=0)
-
-
-class ReadsTheMean(type(classifier("bert"))):
-    """A classifier of its own kind: nothing is known of which tokens it reads."""
-
-
-def test_a_model_of_another_class_is_left_alone():
-    model = first_token.reading(ReadsTheMean(classifier("bert").config))
-    assert not any(isinstance(module, FirstTokenLayer) for module in model.modules())

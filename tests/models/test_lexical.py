@@ -28,13 +28,6 @@ def make_pairs(question_id, question=None, answer=None, label=None):
     )
 
 
-@pytest.fixture(scope="module")
-def wikiqa():
-    names = {"QuestionID": "question_id", "Question": "question", "Sentence": "answer", "Label": "label"}
-    table = pd.read_csv(WIKIQA, sep="\t", quoting=csv.QUOTE_NONE, usecols=list(names))
-    return Dataset.from_pandas(table.rename(columns=names), preserve_index=False)
-
-
 @needs_wikiqa
 @pytest.mark.parametrize(
     ("ranker", "figures"),
@@ -44,7 +37,10 @@ def wikiqa():
         (lexical.overlap_then_rank, [56.38, 68.43, 69.57]),
     ],
 )
-def test_baselines_get_their_known_figures_on_wikiqa(wikiqa, ranker, figures):
+def test_baselines_get_their_known_figures_on_wikiqa(ranker, figures):
+    names = {"QuestionID": "question_id", "Question": "question", "Sentence": "answer", "Label": "label"}
+    table = pd.read_csv(WIKIQA, sep="\t", quoting=csv.QUOTE_NONE, usecols=list(names))
+    wikiqa = Dataset.from_pandas(table.rename(columns=names), preserve_index=False)
     found = summary(wikiqa["question_id"], wikiqa["label"], ranker(wikiqa))
     assert found["questions"] == 243
     assert [round(100 * found[name], 2) for name in ("P@1", "MAP", "MRR")] == figures
@@ -69,16 +65,10 @@ def test_bm25_is_its_formula_worked_by_hand():
     np.testing.assert_allclose(lexical.bm25(pairs), [first, second, 0], rtol=1e-12)
 
 
-def test_bm25_counts_over_the_collection_that_it_is_given_and_k1_0_counts_a_word_once():
+def test_bm25_counts_over_the_collection_that_it_is_given():
     pairs = make_pairs("aa", question=["red boat"] * 2, answer=["red red red", "boat"])
-    rare_boat = lexical.bm25(pairs, ["red"] * 9 + ["boat"])
-    assert rare_boat[1] > rare_boat[0]
-    once = lexical.bm25(pairs, ["red", "boat"], k1=0)
-    assert once[0] == once[1]
-    with pytest.raises(ValueError, match="collection: expected at least one text"):
-        lexical.bm25(pairs, [])
-    with pytest.raises(ValueError, match="b in"):
-        lexical.bm25(pairs, b=2)
+    common_red = lexical.bm25(pairs, ["red"] * 9 + ["boat"])
+    assert common_red[1] > common_red[0]
 
 
 def test_reciprocal_rank_counts_positions_within_the_question():
@@ -104,11 +94,6 @@ def test_scattered_rows_are_refused_where_order_means_something(ranker):
         ranker(make_pairs("aabab"))
 
 
-def test_a_missing_column_is_named():
-    with pytest.raises(ValueError, match="with column label; got question_id, question, answer"):
-        lexical.expected_random(make_pairs("a").remove_columns("label"))
-
-
 @pytest.mark.parametrize("labels", [(1,), (0, 1), (1, 1), (0, 0, 1), (0, 1, 1), (0, 0, 0, 0, 1), (0, 1, 0, 1, 1)])
 def test_chance_equals_the_mean_over_every_order(labels):
     n = len(labels)
@@ -125,14 +110,3 @@ def test_chance_in_a_long_question_worked_by_hand():
     gains = sum(1 / np.log2(1 + rank) for rank in range(1, 11))
     expected = {"P@1": 1 / 400, "MAP": harmonic / 400, "MRR": harmonic / 400, "nDCG@10": gains / 400, "questions": 1}
     assert found == pytest.approx(expected)
-
-
-def test_policies_say_which_questions_chance_is_averaged_over():
-    pairs = make_pairs("abbc", label=[0, 0, 1, 1])
-    p_at_1 = {policy: lexical.expected_random(pairs, policy)["P@1"] for policy in ("answered", "mixed", "all")}
-    assert p_at_1 == {"answered": 0.75, "mixed": 0.5, "all": 0.5}
-    assert lexical.expected_random(pairs, "all")["questions"] == 3
-    with pytest.raises(ValueError, match="questions must be one of"):
-        lexical.expected_random(pairs, "clean")
-    with pytest.raises(ValueError, match="expected at least one question"):
-        lexical.expected_random(make_pairs("a"))

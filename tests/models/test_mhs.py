@@ -8,35 +8,24 @@ from tests.encoders import FAMILIES, batch
 from tests.encoders import classifier as backbone
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    [*((family, {}) for family in FAMILIES), ("deberta-v2", {"conv_kernel_size": 0, "relative_attention": False})],
+)
 @pytest.mark.parametrize(("body", "heads"), [(3, 3), (1, 2)])
-@pytest.mark.parametrize("how", ["probability", "logit"])
-def test_equal_heads_give_the_backbones_scores(family, body, heads, how):
-    whole = backbone(family)
-    student = MHSForSequenceClassification.from_backbone(whole, body, heads, how)
-    padded, unpadded, maskless = (
-        batch(),
-        {n: v[:2] for n, v in batch().items()},
-        {"input_ids": batch()["input_ids"][:2]},
-    )
-    for inputs in (padded, unpadded, maskless):
+def test_equal_heads_give_the_backbones_scores(family, changes, body, heads):
+    whole = backbone(family, type_vocab_size=2, **changes)
+    student = MHSForSequenceClassification.from_backbone(whole, body, heads)
+    full = batch(padded=False)
+    types = (torch.arange(11) > 5).long().repeat(6, 1)
+    for inputs in (batch(), batch() | {"token_type_ids": types}, full, {"input_ids": full["input_ids"]}):
         with torch.no_grad():
-            expected, found = whole(**inputs).logits, student(**inputs)
-        assert found.head_logits.shape == (len(inputs["input_ids"]), heads, 2)
-        torch.testing.assert_close(found.logits.softmax(-1), expected.softmax(-1), atol=1e-6, rtol=0)
-        for head in range(heads):
-            assert torch.equal(found.head_logits[:, head], expected)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("type_vocab_size", [2, 1])
-def test_token_types_reach_the_body(family, type_vocab_size):
-    whole = backbone(family, type_vocab_size=type_vocab_size)
-    inputs = batch() | {"token_type_ids": (torch.arange(11) > 5).long().expand(6, 11) * (type_vocab_size - 1)}
-    with torch.no_grad():
-        found = MHSForSequenceClassification.from_backbone(whole, 2, 2)(**inputs).head_logits[:, 1]
-        assert torch.equal(found, whole(**inputs).logits)
-        assert torch.equal(found, whole(**batch()).logits) == (type_vocab_size == 1)
+            expected, output = whole(**inputs).logits, student(**inputs)
+        assert torch.equal(output.head_logits, torch.stack([expected] * heads, dim=1))
+        torch.testing.assert_close(output.logits.softmax(-1), expected.softmax(-1), atol=1e-6, rtol=0)
+    if family != "deberta-v2":  # which has one kind of attention, its own
+        cross_encoder.set_attention(student, "eager")
+        torch.testing.assert_close(student(**inputs).head_logits, output.head_logits, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -45,20 +34,9 @@ def test_a_saved_student_comes_back_with_its_scores(family, tmp_path):
     for head in student.heads:  # heads that differ, so that a mix-up would show
         torch.nn.init.normal_(head.classifier.parameters().__next__())
     student.save_pretrained(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "model.safetensors"]
     for load in (MHSForSequenceClassification.from_pretrained, AutoModelForSequenceClassification.from_pretrained):
         with torch.no_grad():
             torch.testing.assert_close(load(tmp_path).eval()(**batch()).logits, student(**batch()).logits)
-
-
-def test_every_tensor_of_a_student_keeps_the_name_that_saved_models_have():
-    bert = set(MHSForSequenceClassification.from_backbone(backbone("bert"), 3, 2).state_dict())
-    assert {"body.embeddings.LayerNorm.weight", "body.encoder.layer.2.output.dense.bias"} < bert
-    assert {"heads.1.encoder.layer.0.output.dense.bias", "heads.1.pooler.dense.weight"} < bert
-    assert {"heads.0.classifier.weight", "heads.0.classifier.bias"} < bert
-    assert not any(name.startswith(("body.pooler", "heads.0.dropout")) for name in bert)
-    electra = set(MHSForSequenceClassification.from_backbone(backbone(), 3, 1).state_dict())
-    assert {"body.embeddings_project.weight", "heads.0.classifier.out_proj.weight"} < electra
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -77,26 +55,21 @@ def test_the_body_learns_from_all_heads_and_a_head_only_from_its_own_loss(family
 
 
 def test_a_perturbation_tells_heads_apart_and_its_seed_repeats_it():
-    def student(**options):
-        return MHSForSequenceClassification.from_backbone(backbone(), 3, **options).state_dict()
+    whole = backbone()
 
-    equal, first, again, other = (
-        student(heads=3, **options)
-        for options in ({}, {"perturb": 0.1, "seed": 4}, {"perturb": 0.1, "seed": 4}, {"perturb": 0.1, "seed": 5})
-    )
-    assert all(torch.equal(equal[name], value) for name, value in student(heads=3, perturb=0.0, seed=9).items())
-    for name in equal:
-        assert torch.equal(first[name], again[name])
-        if name.startswith("body."):
-            assert torch.equal(first[name], equal[name])
-    weights = [f"heads.{head}.encoder.layer.0.intermediate.dense.weight" for head in range(3)]
-    for i, name in enumerate(weights):
-        noise = (first[name] - equal[name]) / equal[name].std()
+    def student(heads=3, perturb=0.1, seed=4):
+        return MHSForSequenceClassification.from_backbone(whole, 3, heads, perturb=perturb, seed=seed).state_dict()
+
+    equal, perturbed, other_seed = student(perturb=0.0), student(), student(seed=5)
+    body = {name: value for name, value in equal.items() if name.startswith("body.")}
+    for same in (body, student(), student(heads=2)):
+        assert all(torch.equal(perturbed[name], value) for name, value in same.items())
+    names = [f"heads.{head}.encoder.layer.0.intermediate.dense.weight" for head in range(3)]
+    for i, name in enumerate(names):
+        noise = (perturbed[name] - equal[name]) / equal[name].std()
         assert noise.std() == pytest.approx(0.1, rel=0.1)
-        assert not torch.equal(first[name], other[name])
-        assert not torch.equal(first[name], first[weights[i - 1]])
-    fewer = student(heads=2, perturb=0.1, seed=4)
-    assert all(torch.equal(first[name], value) for name, value in fewer.items())
+        assert not torch.equal(perturbed[name], other_seed[name])
+        assert not torch.equal(perturbed[name], perturbed[names[i - 1]])
 
 
 def test_the_loss_is_the_sum_of_the_heads_cross_entropies_and_an_unknown_input_is_an_error():
@@ -105,7 +78,6 @@ def test_the_loss_is_the_sum_of_the_heads_cross_entropies_and_an_unknown_input_i
     output = student(**batch(), labels=labels)
     entropy = -output.head_logits.log_softmax(-1)[torch.arange(6), :, labels]  # (b, k)
     torch.testing.assert_close(output.loss, entropy.mean(0).sum())
-    assert student(**batch()).loss is None
     with pytest.raises(TypeError, match="label"):
         student(**batch(), label=labels)
 
@@ -114,26 +86,6 @@ def test_under_bf16_every_heads_classifier_computes_in_float32():
     student = MHSForSequenceClassification.from_backbone(backbone(), 3, 2, perturb=0.5)
     with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
         assert student(**batch()).head_logits.dtype == torch.float32
-
-
-def test_a_student_of_a_half_precision_backbone_is_in_float32(tmp_path):
-    whole = backbone("bert").half()
-    whole.save_pretrained(tmp_path)
-    student = MHSForSequenceClassification.from_backbone(tmp_path, 3, 2)
-    assert {weights.dtype for weights in student.parameters()} == {torch.float32}
-    of_half = MHSForSequenceClassification.from_backbone(whole, 3, 2)
-    assert {weights.dtype for weights in of_half.parameters()} == {torch.float32}
-
-
-@pytest.mark.parametrize("heads", [1, 3, 5])
-def test_an_albert_has_its_layer_once_in_the_body_and_once_a_head(heads):
-    def count(module):
-        return sum(parameter.numel() for parameter in module.parameters())
-
-    whole = backbone("albert")
-    head = count(whole.albert.encoder.albert_layer_groups) + count(whole.albert.pooler) + count(whole.classifier)
-    body = count(whole) - count(whole.albert.pooler) - count(whole.classifier)
-    assert count(MHSForSequenceClassification.from_backbone(whole, 3, heads)) == body + heads * head
 
 
 @pytest.mark.parametrize("how", ["probability", "logit"])
@@ -150,30 +102,11 @@ def test_the_combined_logits_of_a_student_are_its_heads_combined(how):
 @pytest.mark.parametrize(
     ("whole", "fields", "message"),
     [
-        (backbone(), {"body": 0}, "body: expected 1 to 3"),
         (backbone(), {"body": 4}, "body: expected 1 to 3"),
-        (backbone(), {"perturb": -0.1}, "perturb: expected 0"),
         (backbone("mpnet"), {}, "got mpnet"),
-        (backbone("albert", num_hidden_groups=2), {}, "num_hidden_groups 2"),
         (cross_encoder.one_label(backbone()), {}, "expected 2 labels, got 1; cross_encoder"),
     ],
 )
 def test_a_student_that_cannot_be_built_is_refused(whole, fields, message):
     with pytest.raises(ValueError, match=message):
         MHSForSequenceClassification.from_backbone(whole, **{"body": 2, "heads": 2, **fields})
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_padding_does_not_change_a_score(family):
-    student = MHSForSequenceClassification.from_backbone(backbone(family), 3, 3)
-    short = {name: values[2:3, :7] for name, values in batch().items()}
-    with torch.no_grad():
-        torch.testing.assert_close(student(**short).logits, student(**batch()).logits[2:3], atol=1e-6, rtol=0)
-
-
-@pytest.mark.parametrize("changes", [{"conv_kernel_size": 0}, {"relative_attention": False}, {"norm_rel_ebd": "none"}])
-def test_a_plainer_deberta_gives_its_scores_too(changes):
-    whole = backbone("deberta-v2", **changes)
-    with torch.no_grad():
-        found = MHSForSequenceClassification.from_backbone(whole, 2, 2)(**batch()).head_logits[:, 1]
-        assert torch.equal(found, whole(**batch()).logits)

@@ -25,13 +25,3 @@ def lists(score_weight: float, place_weight: float, questions: int = 2000, candi
 @pytest.mark.parametrize("weights", [(1.0, 0.0), (0.7, -1.0)])
 def test_the_weights_that_drew_the_labels_are_found_again(weights):
     assert place.fit(*lists(*weights)) == pytest.approx(weights, abs=0.1)
-
-
-def test_questions_of_one_label_and_how_often_others_have_a_correct_candidate_say_nothing():
-    question, label, score, position = lists(0.7, -1.0, questions=200)
-    none = (
-        numpy.append(question, [900] * 6),
-        numpy.append(label, [0] * 6),
-        *(numpy.append(x, x[:6]) for x in (score, position)),
-    )
-    assert place.fit(*none) == pytest.approx(place.fit(question, label, score, position))

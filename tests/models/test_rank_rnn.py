@@ -1,13 +1,7 @@
 import pytest
 import torch
 
-from as2lib.models.rank_rnn import RankRNN, by_question
-
-
-def test_lists_are_padded_with_zeros_behind_their_ends():
-    padded, mask = by_question(torch.tensor([1, 2, 3]), torch.tensor([1, 2]))
-    assert padded.tolist() == [[1, 0], [2, 3]]
-    assert mask.tolist() == [[True, False], [True, True]]
+from as2lib.models.rank_rnn import RankRNN
 
 
 @pytest.mark.parametrize("kind", ["rnn", "lstm"])
@@ -19,8 +13,3 @@ def test_a_rank_rnn_reads_each_list_by_itself_and_as_torch_does(kind, bidirectio
     for part in (slice(0, 2), slice(2, 5)):
         torch.testing.assert_close(states[part], layer.rnn(rows[part][None])[0][0])
         torch.testing.assert_close(states[part], layer(rows[part], torch.tensor([part.stop - part.start])))
-
-
-def test_another_kind_is_refused():
-    with pytest.raises(ValueError, match="rnn, lstm"):
-        RankRNN(3, 4, "gru")

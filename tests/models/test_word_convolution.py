@@ -47,15 +47,3 @@ def test_the_same_with_a_channel_of_the_pair_also_where_pairs_share_a_text(share
     texts = [torch.cat([words[i], channel[pair, : LENGTHS[i], None]], 1) for pair, i in enumerate(pairs)]
     ours = layer(table, rows, torch.tensor(LENGTHS), text, channel)
     assert_same_values_and_gradients(ours, one_by_one(layer, texts), list(layer.parameters()))
-
-
-def test_bf16_is_near_float32_and_comes_back_as_float32():
-    torch.manual_seed(0)
-    layer, table, rows = WordConvolution(16, 8, 3, pair_channel=True), torch.randn(10, 16), torch.arange(10)
-    inputs = table, rows, torch.tensor(LENGTHS), None, torch.zeros(3, 6)
-    with torch.autocast("cpu", torch.bfloat16):
-        ours = layer(*inputs)
-    assert ours.dtype == torch.float32
-    torch.testing.assert_close(ours, layer(*inputs), atol=0.05, rtol=0.05)
-    ours.sum().backward()
-    assert all(p.grad is not None and p.grad.dtype == torch.float32 for p in layer.parameters())
