@@ -12,11 +12,6 @@ def test_word_overlap_alone_stands_for_selqa():
     assert lexical == ["word_overlap"]
 
 
-def test_all_three_rankers_stand_for_wikiqa():
-    lexical = [run.name for run in Study.load("wikiqa").plan.values() if run.name.startswith("lexical/")]
-    assert lexical == ["lexical/reciprocal_rank", "lexical/word_overlap", "lexical/overlap_then_rank"]
-
-
 def test_one_part_without_an_order_decides_for_its_set():
     parts = {"train": "wikiqa:train", "dev": "wikiqa:dev"}
     assert best_trivial(Pairs(**parts, test=["wikiqa:test"])) == "overlap_then_rank"
