@@ -44,13 +44,6 @@ def test_the_dev_map_is_one_number_wherever_it_stands(folder, capsys):
     assert printed == in_card == scored
 
 
-def test_word_overlap_is_said_to_break_ties_by_order(folder, capsys):
-    assert train() == 0
-    output = capsys.readouterr().out
-    assert "ties by order" in line_of(output, "test: word overlap")
-    assert "ties against the system" in line_of(output, "test: this model")
-
-
 def test_the_length_fits_the_data_and_the_share_that_is_cut_is_said(folder, capsys):
     assert train() == 0
     assert "16 tokens a pair, which cuts 0.0%" in capsys.readouterr().out
@@ -62,13 +55,9 @@ def test_the_length_fits_the_data_and_the_share_that_is_cut_is_said(folder, caps
 @pytest.mark.parametrize(
     "options",
     [
-        ["--loss", "ranknet"],
-        ["--loss", "listwise_kl"],
-        ["--teacher", "reranker"],
         ["--loss", "margin_mse", "--teacher", "reranker"],
         ["--teacher", "reranker", "--teacher", "reranker"],
         ["--negatives", "lexical/bm25", "--keep", "2"],
-        ["--negatives", "reranker"],
         ["--one-label", "--loss", "ranknet"],
         ["--model", "nothing"],
         ["--model", "reranker"],
