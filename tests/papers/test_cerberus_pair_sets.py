@@ -1,4 +1,3 @@
-import pytest
 from datasets import Dataset
 
 from as2lib import Study
@@ -60,9 +59,3 @@ def test_the_papers_sums_stand_beside_each_other(root):
     wikiqa = whole.loc["WikiQA"].set_index("counted")
     assert wikiqa.loc["CERBERUS Table 1, summed"].tolist() == [873 + 126 + 243, 8672 + 1130 + 2351]
     assert wikiqa.loc["CERBERUS, appendix"].tolist() == [1231, 12139]
-
-
-@pytest.mark.parametrize(("part", "beside"), [("selqa:test", "ASNQ"), ("mine.tsv", "WikiQA")])
-def test_published_numbers_of_the_targets_set_stand_beside_a_study(root, part, beside):
-    study = Study.load("tiny", {"data.target.test": part})
-    assert pair_sets.published_set(study) == beside

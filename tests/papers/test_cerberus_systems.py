@@ -64,11 +64,6 @@ def test_heads_that_would_stay_equal_are_perturbed_and_no_others(study):
     assert parents(study, "mhs/3h1-one-teacher/seed-0") == ["teacher/electra/seed-0"] * 3
 
 
-def test_ensembles_tune_their_weights_and_the_teachers_are_a_plain_mean(study):
-    assert study.plan["ensemble/teachers/seed-0"].spec == {"combine": "mean"}
-    assert study.plan["ensemble/distilled/seed-0"].spec["combine"] == "weighted"
-
-
 def test_groups_of_fits_are_few_and_do_not_wait_for_each_other_in_a_circle(study):
     runs = plan(systems.systems(study)).values()
     before = {run.group: set() for run in runs}

@@ -55,12 +55,6 @@ def test_operations_of_electra_base_are_those_worked_by_hand():
     assert whole == layers * layer + 2 * d * (d + 2)
 
 
-def test_published_times_in_microseconds_would_take_a_hundred_v100s():
-    speed = true_sizes.implied_speed(TOKENS)
-    assert speed["TFLOP/s if µs"].min() > 50 * 125
-    assert speed["TFLOP/s if ms"].max() < 125
-
-
 def test_a_name_that_says_no_size_is_refused():
     with pytest.raises(ValueError, match="got 'teacher/bert'"):
         true_sizes.members("teacher/bert")
@@ -78,8 +72,6 @@ def test_a_row_that_was_not_timed_has_no_time_and_a_busy_turn_does_not_count():
     assert table.loc["mhs/3h1", "published ×"] == pytest.approx(2.6 / 2.0)
     assert table.loc["teacher/albert", ["ms a pair", "time ×"]].isna().all()
     assert table["operations ×"].notna().all()
-    alone = true_sizes.table5(times(mhs_3h1=[1.0, 1.0]))
-    assert alone["time ×"].isna().all()  # ELECTRA-BASE was not timed
 
 
 def test_rows_take_turns_and_leave_the_random_state(monkeypatch):
@@ -96,9 +88,7 @@ def test_rows_take_turns_and_leave_the_random_state(monkeypatch):
     measured = true_sizes.measure(settings)
     assert built == ["base/albert", "mhs/3h1"] * 2
     assert [measured["mhs/3h1"][name] for name in ("batch", "tokens")] == [2, 8]
-    single = true_sizes.measure_single(settings)
-    assert list(single) == ["base/electra", "base/roberta", "mhs/3h1", "mhs/3h2", "mhs/3h4", "mhs/3h6"]
-    assert {time["batch"] for time in single.values()} == {1}
+
     assert torch.equal(torch.random.get_rng_state(), state)
     with pytest.raises(ValueError, match=r"latency.rows: expected some of base/albert.*; got mhs/9h9"):
         true_sizes.measure(settings, ["mhs/9h9"])

@@ -1,5 +1,3 @@
-import re
-
 import pytest
 
 from as2lib import Study
@@ -66,12 +64,6 @@ def test_one_encoder_is_a_name_that_all_large_models_share(root):
     assert claims.one_encoder(Study.load("tiny", {f"backbones.{family}.large": one for family in FAMILIES}))
 
 
-def test_a_head_of_the_paper_stands_for_as_large_a_share_of_the_layers(root):
-    scores = claims.Scores(Study.load("tiny"))  # four layers: a head of six of twelve has two of them
-    assert scores.name("mhs/3h6") == "mhs/3h2"
-    assert scores.missing(scores.name("mhs/3h2"))
-
-
 def test_the_ensemble_of_three_families_is_the_ensemble_of_three_where_their_base_models_are_one(root):
     assert claims.Scores(Study.load("tiny")).name("ensemble/kd") == "ensemble/kd"
     shared = {f"backbones.{family}.base": backbone("electra", 16, 4) for family in FAMILIES}
@@ -86,16 +78,6 @@ def test_a_recall_at_a_precision_keeps_its_numbers_and_is_not_judged(monkeypatch
     assert row.metric == "q R@P=50"
     assert row.low <= row.difference <= row.high
     assert (row.verdict, row.reason) == (claims.NOT_TESTABLE, claims.FEW)
-
-
-@pytest.mark.parametrize("name", ["wikiqa", "selqa"])
-def test_no_system_of_a_claim_is_called_by_the_name_of_its_runs(name):
-    study = Study.load(name)
-    scores, listed = claims.Scores(study), claims.listed()
-    here = listed[[getattr(study, claims.SECTIONS.get(paper, "seeds")) is not None for paper in listed["paper"]]]
-    names = [run for run in {*here["a"], *here["b"]} if not run.startswith("online")]
-    assert names
-    assert not [label for label in map(scores.label, names) if re.search(r"\w/\w", label)]
 
 
 def test_an_interval_is_that_of_results(invented):
