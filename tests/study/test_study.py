@@ -46,11 +46,6 @@ def test_overrides_are_dotted_or_nested_and_give_a_variant(root):
     assert Study.load(Study.load("tiny"), {"seeds": [1]}).seeds == [1]
 
 
-def test_an_unknown_study_names_the_nearest(root):
-    with pytest.raises(FileNotFoundError, match=r"no study 'tinny': .* did you mean tiny"):
-        Study.load("tinny")
-
-
 def test_a_notebook_s_parameters_are_a_name_or_every_key_of_a_file(root, tmp_path):
     assert Study.of_notebook("tiny") == Study.load("tiny")
     assert Study.of_notebook({"study": "tiny"}, {"threads": 2}) == Study.load("tiny", {"threads": 2})
