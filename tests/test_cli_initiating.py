@@ -91,14 +91,6 @@ def test_a_refused_study_leaves_nothing(folder, capsys):
     assert not Path("data").exists()
 
 
-def test_an_encoder_is_found_from_another_folder_too(folder, monkeypatch):
-    Path("elsewhere").mkdir()
-    public_model(folder / "elsewhere" / "theirs", labels=None)
-    monkeypatch.chdir("elsewhere")
-    assert init("--quick", "--encoder", "theirs", pairs="../my.tsv") == 0
-    assert Study.load("my").backbones["electra"].large.name == "elsewhere/theirs"
-
-
 def test_a_system_of_ones_own_is_planned_fitted_and_shown(folder, capsys):
     assert init("--quick", "--encoder", "encoder") == 0
     with open("params/my.yaml", "a") as file:
