@@ -41,16 +41,6 @@ def test_a_study_that_transfers_nothing_and_leaves_rows_out_has_the_same_noteboo
     run_notebook(name, overrides={"rows": left_out, "data.transfer": None, "fit.transfer": None, "fit.direct": None})
 
 
-def test_a_reader_who_changes_a_pair_gets_another_table(invented, root):
-    space = run_notebook("03_distillation")
-    pairs = [("kd/electra", "mhs/3h1")]
-    table = space["results"].compare(space["scores"], pairs, space["published"])
-    assert table.loc[pairs[0], "difference"] == pytest.approx(
-        -space["tests"].loc[("mhs/3h1", "kd/electra"), "difference"]
-    )
-    assert recorded(root, "03")["mhs/3h1 − kd/electra"]["difference"] == pytest.approx(-table["difference"].iloc[0])
-
-
 @pytest.mark.parametrize("kind", ["mhs", ""])
 @pytest.mark.parametrize("name", ["02_teachers", "03_distillation", "06_head_teacher_agreement", "07_significance"])
 def test_systems_and_heads_that_are_never_right_stop_no_notebook(invented, root, no_clock, monkeypatch, name, kind):
