@@ -30,25 +30,13 @@ def train(*options: str, out: str = "out") -> int:
     return main(["train", "mine", "--model", "encoder", "--epochs", "1", *options, "--out", out])
 
 
-def line_of(output: str, name: str) -> str:
-    return next(line for line in output.splitlines() if line.startswith(name))
-
-
 def test_the_dev_map_is_one_number_wherever_it_stands(folder, capsys):
     assert train("--precision", "bf16") == 0
-    output = capsys.readouterr().out
-    printed = re.search(r"MAP ([\d.]+)", line_of(output, "dev: this model"))[1]
+    printed = re.search(r"dev: this model.*?MAP ([\d.]+)", capsys.readouterr().out)[1]
     in_card = re.search(r"dev MAP \| ([\d.]+)", Path("out/README.md").read_text())[1]
     assert main(["score", "out", "mine/dev.tsv"]) == 0
     scored = re.search(r"MAP ([\d.]+)", capsys.readouterr().out)[1]
     assert printed == in_card == scored
-
-
-def test_word_overlap_is_said_to_break_ties_by_order(folder, capsys):
-    assert train() == 0
-    output = capsys.readouterr().out
-    assert "ties by order" in line_of(output, "test: word overlap")
-    assert "ties against the system" in line_of(output, "test: this model")
 
 
 def test_the_length_fits_the_data_and_the_share_that_is_cut_is_said(folder, capsys):
@@ -62,13 +50,9 @@ def test_the_length_fits_the_data_and_the_share_that_is_cut_is_said(folder, caps
 @pytest.mark.parametrize(
     "options",
     [
-        ["--loss", "ranknet"],
-        ["--loss", "listwise_kl"],
-        ["--teacher", "reranker"],
         ["--loss", "margin_mse", "--teacher", "reranker"],
         ["--teacher", "reranker", "--teacher", "reranker"],
         ["--negatives", "lexical/bm25", "--keep", "2"],
-        ["--negatives", "reranker"],
         ["--one-label", "--loss", "ranknet"],
         ["--model", "nothing"],
         ["--model", "reranker"],

@@ -6,9 +6,10 @@ import pytest
 
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus.analyses import Seed
-from as2lib.study import results
 
 CONTROLS = ["base/electra", "lexical/overlap_then_rank"]
+RIGHT = [0.9, 0.1, 0.2, 0.3, 0.8, 0.1]  # the scores of two questions' candidates
+HALF = [0.1, 0.9, 0.2, 0.3, 0.8, 0.1]  # another top candidate, a wrong one, in the first of them
 
 
 def stored(**columns):
@@ -20,17 +21,14 @@ def stored(**columns):
 
 
 def test_heads_that_agree_disagree_nowhere_and_the_share_counts_questions_and_pairs_of_heads():
-    same = [0.9, 0.1, 0.2, 0.3, 0.8, 0.1]
-    other = [0.1, 0.9, 0.2, 0.3, 0.8, 0.1]  # another top candidate in one of the two questions
-    assert analyses.disagreement([stored(head_0=same, head_1=same, score=same)]) == 0
-    assert analyses.disagreement([stored(head_0=same, head_1=other, score=same)]) == 50
-    assert analyses.disagreement([stored(head_0=same, head_1=same, head_2=other, score=same)]) == pytest.approx(100 / 3)
+    assert analyses.disagreement([stored(head_0=RIGHT, head_1=RIGHT)]) == 0
+    assert analyses.disagreement([stored(head_0=RIGHT, head_1=HALF)]) == 50
+    assert analyses.disagreement([stored(head_0=RIGHT, head_1=RIGHT, head_2=HALF)]) == pytest.approx(100 / 3)
 
 
 def test_each_head_is_a_ranker_of_its_own():
-    right, wrong = [0.9, 0.1, 0.2, 0.3, 0.8, 0.1], [0.1, 0.9, 0.2, 0.8, 0.3, 0.1]
-    table = analyses.heads([stored(head_0=right, head_1=wrong, score=right)], ["a", "b"])
-    assert table["P@1"].to_dict() == {"a": 100, "b": 0, "combined": 100}
+    table = analyses.heads([stored(head_0=RIGHT, head_1=HALF, score=RIGHT)], ["a", "b"])
+    assert table["P@1"].to_dict() == {"a": 100, "b": 50, "combined": 100}
 
 
 def test_one_sure_head_outweighs_two_in_the_mean_of_logits_and_not_of_probabilities():
@@ -50,8 +48,7 @@ def test_confidence_counts_the_scores_near_zero_and_one():
 
 
 def test_two_systems_share_a_first_candidate_in_so_many_questions():
-    right, half = [0.9, 0.1, 0.2, 0.3, 0.8, 0.1], [0.1, 0.9, 0.2, 0.3, 0.8, 0.1]
-    runs = {"a": [stored(score=right), stored(score=right)], "b": [stored(score=right), stored(score=half)]}
+    runs = {"a": [stored(score=RIGHT), stored(score=RIGHT)], "b": [stored(score=RIGHT), stored(score=HALF)]}
     systems = {name: SimpleNamespace(label=name) for name in runs}
     study = SimpleNamespace(runs=runs.__getitem__, systems=systems)
     assert analyses.same_first(study, ["a", "b"])["same first candidate"].to_dict() == {"a and b": 75}
@@ -112,7 +109,6 @@ def test_every_question_falls_in_one_case_and_the_rest_of_the_papers_243_is_what
 def test_overridden_questions_come_with_the_surest_teacher_first():
     table = analyses.overridden([drawn(), drawn(seed_=1)])
     assert table["surest"].is_monotonic_decreasing
-    assert (table["teachers right"] <= 1).all()
     by_case = analyses.confidence_by_case([drawn(), drawn(seed_=1)])
     assert by_case["questions"].sum() == 60
     assert by_case.loc[analyses.CASES["overrides"], "surest"] == pytest.approx(table["surest"].mean())
@@ -121,29 +117,13 @@ def test_overridden_questions_come_with_the_surest_teacher_first():
 # ---------------------------------------------------------------- the paper's tests
 
 
-def scores_of(values):
-    frames = [
-        pandas.DataFrame({"system": name, "seed": 0, "question_id": range(len(each)), "AP": each, "P@1": each})
-        for name, each in values.items()
-    ]
-    return pandas.concat(frames)
-
-
 def test_a_ranker_that_is_worse_on_every_question_is_correlated_all_the_same():
-    generator = numpy.random.default_rng(0)
-    good = 0.3 + 0.7 * generator.random(60)
-    table = analyses.papers_tests(
-        scores_of({"a": good, "b": good - 0.2, "c": generator.random(60)}), [("a", "b"), ("a", "c")]
-    )
+    good = 0.3 + 0.7 * numpy.random.default_rng(0).random(60)
+    frames = [
+        pandas.DataFrame({"system": name, "seed": 0, "question_id": range(60), "AP": values, "P@1": values})
+        for name, values in {"a": good, "b": good - 0.2}.items()
+    ]
+    table = analyses.papers_tests(pandas.concat(frames), [("a", "b")])
     assert table.loc[("a", "b"), "Spearman"] == pytest.approx(1)
     assert table.loc[("a", "b"), ["Spearman p", "Wilcoxon p"]].max() < 0.001
     assert table.loc[("a", "b"), "effect"] == 1
-
-
-def test_questions_needed_to_tell_a_published_difference_from_none():
-    generator = numpy.random.default_rng(1)
-    scores = scores_of({name: generator.random(40) for name in "abc"})
-    published = pandas.DataFrame({"MAP": [61.0, 60.0, 61.0]}, ["a", "b", "c"])
-    needed = analyses.questions_needed(scores, results.compare(scores, [("a", "b"), ("a", "c")], published))
-    assert needed[("a", "b")] > 40  # two random rankers, and one point of MAP
-    assert pandas.isna(needed[("a", "c")])  # none was published

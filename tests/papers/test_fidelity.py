@@ -17,9 +17,7 @@ def row(published, computed, by="arithmetic", digits=0, tolerance=float("nan")):
         (row(124, 124.4), fidelity.AGREES),
         (row(124, 124.6), fidelity.DIFFERS),
         (row(124, 124.6, by="parameters M"), fidelity.AGREES),  # a size within 1 %
-        (row(2.7, 2.84, digits=1), fidelity.DIFFERS),
         (row(2.7, 2.84, digits=1, tolerance=10), fidelity.AGREES),
-        (row(-20, -16.7), fidelity.DIFFERS),
         (row(1, float("nan")), fidelity.NOT_HERE),
     ],
 )
@@ -28,9 +26,15 @@ def test_a_number_agrees_within_its_last_digit_or_its_tolerance(values, state):
 
 
 @pytest.fixture
-def table(root):
+def study(root):
+    """The tiny study, of which nothing has been run."""
     study = Study.load("tiny")
     study.store.find = lambda name, model=False: None
+    return study
+
+
+@pytest.fixture
+def table(study):
     return fidelity.table(study)
 
 
@@ -55,9 +59,7 @@ def test_sizes_and_costs_of_the_papers_come_out(table):
     assert computed["cost of SR at alpha 0.3 (%)"] == pytest.approx(53.6, abs=0.1)
 
 
-def test_training_sets_that_no_run_scores_have_the_counts_of_their_published_pairs(root):
-    study = Study.load("tiny")
-    study.store.find = lambda name, model=False: None
+def test_training_sets_that_no_run_scores_have_the_counts_of_their_published_pairs(study):
     assert fidelity.of_set(study, "wikiqa train answered | pairs") == 8672
     assert fidelity.of_set(study, "wikiqa train answered | candidates a question") == pytest.approx(8672 / 873)
     assert pandas.isna(fidelity.of_set(study, "wikiqa train answered | words a question"))

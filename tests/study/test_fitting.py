@@ -12,19 +12,19 @@ from scipy.special import logit
 from as2lib.data.pairs import load_parts
 from as2lib.models.calibration import calibrated_scores, log_shares
 from as2lib.papers import building
-from as2lib.study import Study, fitting
+from as2lib.study import Study
 from as2lib.study.make import make_all
 from as2lib.study.run import Run, System
-from tests.study.conftest import STEP
+from tests.study.conftest import STEP, write_study
 
 
 def systems(study) -> list[System]:
     target = building.splits(study.data.target)
+    pool = {"train": tuple(study.data.transfer.train), "test": target["test"]}
+    direct = building.budget(study, study.fit.direct)
 
     def teacher(seed, family="electra", loss="ce", **spec):
-        name = f"teacher/{family}"
-        run = building.adapted(study, name, family, "base", {"loss": loss, **spec}, seed, "teachers")
-        return run
+        return building.adapted(study, f"teacher/{family}", family, "base", {"loss": loss, **spec}, seed, "teachers")
 
     def listwise(seed):
         return replace(teacher(seed, "roberta", "listwise_kl", unit="question"), name=f"teacher/listwise/seed-{seed}")
@@ -34,25 +34,18 @@ def systems(study) -> list[System]:
         return building.combined(study, "ensemble/teachers", members, seed, "teachers", {"combine": "mean"})
 
     def student(seed):
-        objective = building.distilling(study, "kd") | {"calibration": "platt"}
-        return building.adapted(study, "kd/electra", "electra", "base", objective, seed, "students", [ensemble(seed)])
+        spec = building.distilling(study, "kd") | {"calibration": "platt"}
+        return building.adapted(study, "kd/electra", "electra", "base", spec, seed, "students", [ensemble(seed)])
 
     def heads(seed):
-        objective = building.distilling(study, "per_head") | {"calibration": "platt"}
-        objective["mhs"] = {"body": 1, "heads": 2, "combine": "probability"}
+        shape = {"body": 1, "heads": 2, "combine": "probability"}
+        spec = building.distilling(study, "per_head") | {"calibration": "platt", "mhs": shape}
         teachers = [teacher(seed), listwise(seed)]
-        return building.adapted(study, "mhs/2h1", "electra", "base", objective, seed, "students", teachers)
+        return building.adapted(study, "mhs/2h1", "electra", "base", spec, seed, "students", teachers)
 
     def words(seed):
-        vectors = {"source": "ppmi", "dimensions": 8}
-        shape = {
-            "vectors": vectors,
-            "type": "cosinet",
-            "hidden": 6,
-            "dropout": 0.0,
-            "rank_rnn": "rnn",
-            "bidirectional": True,
-        }
+        shape = {"type": "cosinet", "vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6, "dropout": 0.0}
+        shape |= {"rank_rnn": "rnn", "bidirectional": True}
         training = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 2}
         spec = {"loss": "listwise_kl", "unit": "question", "words": shape, "training": training}
         data = target | {"vocabulary": building.vocabulary(study)}
@@ -63,33 +56,21 @@ def systems(study) -> list[System]:
         return Run(f"shuffled/cosinet/seed-{seed}", "shuffled", {}, data, seed, "cosinet", {"model": (words(seed),)})
 
     def cascade(seed):
-        spec = {
-            "loss": "ce",
-            "cascade": {"exits": [1, 2]},
-            "schedule": "round_robin",
-            **building.budget(study, study.fit.adapt),
-        }
+        spec = {"loss": "ce", "cascade": {"exits": [1, 2]}, "schedule": "round_robin"}
+        spec |= building.budget(study, study.fit.adapt)
         parents = {"start": (building.transferred(study, "roberta", "base"),)}
         return Run(f"cascade/target/seed-{seed}", "fit", spec, target, seed, "cascade", parents)
 
     def fold(seed):
-        spec = {"loss": "ce", "leave_out": [0, 4], **building.budget(study, study.fit.direct)}
+        data = {split: target[split] for split in ("train", "test")}
         parents = {"start": (building.transferred(study, "electra", "base"),)}
-        return Run(
-            f"govern/fold/seed-{seed}",
-            "fit",
-            spec,
-            {"train": target["train"], "test": target["test"]},
-            seed,
-            "govern",
-            parents,
-        )
+        spec = {"loss": "ce", "leave_out": [0, 4], **direct}
+        return Run(f"govern/fold/seed-{seed}", "fit", spec, data, seed, "govern", parents)
 
     def unlabelled(seed):
-        spec = {"loss": "govern", "unlabelled": True, **building.budget(study, study.fit.direct)}
-        data = {"train": tuple(study.data.transfer.train), "test": target["test"]}
-        parents = {"start": (building.transferred(study, "electra", "base"),), "teachers": (teacher(seed), fold(seed))}
-        return Run(f"govern/student/seed-{seed}", "fit", spec, data, seed, "govern", parents)
+        parents = fold(seed).parents | {"teachers": (teacher(seed), fold(seed))}
+        spec = {"loss": "govern", "unlabelled": True, **direct}
+        return Run(f"govern/student/seed-{seed}", "fit", spec, pool, seed, "govern", parents)
 
     makes = (teacher, listwise, ensemble, student, heads, words, shuffled, cascade, fold, unlabelled)
     return [System(make(0).system, make.__name__, "", make) for make in makes]
@@ -98,8 +79,6 @@ def systems(study) -> list[System]:
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
     """A root whose study has made all of these, once."""
-    from tests.study.conftest import write_study
-
     root = write_study(tmp_path_factory.mktemp("fitted") / "root")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AS2_ROOT", str(root))
@@ -194,13 +173,6 @@ def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_
     assert ours == pytest.approx(theirs, abs=1e-4)
 
 
-def test_rows_are_shuffled_within_their_questions():
-    ids = ["a", "a", "a", "b", "b", "c"]
-    order = fitting.shuffled_rows(ids, 0)
-    assert sorted(order) == list(range(6))
-    assert [ids[row] for row in order] == ids
-
-
 def test_a_student_is_the_same_from_its_teachers_published_logits_without_their_weights(fitted, tmp_path, monkeypatch):
     ours = fitted.run("kd/electra/seed-0").scores()
     fitted.publish([name for name in fitted.plan if not name.startswith(("kd/", "cosinet/", "shuffled/"))])
@@ -226,12 +198,3 @@ def test_a_run_s_ranker_gives_the_scores_that_the_run_left(fitted):
         ours = fitted.run(name).scores().set_index("question_id").loc[rows["question_id"].iloc[0], "score"]
         ranked = fitted.ranker(name).rank(question, rows["answer"].tolist())
         assert [one.score for one in ranked] == pytest.approx(sorted(ours, reverse=True), abs=1e-6)
-
-
-def test_what_is_missing_is_said_in_one_line(fitted, monkeypatch):
-    monkeypatch.setattr(fitting, "hub_answers", lambda: False)
-    run = fitted.plan["teacher/electra/seed-0"]
-    run = replace(run, spec={**run.spec, "backbone": {"name": "org/encoder"}})
-    with pytest.raises(FileNotFoundError, match=r"needs org/encoder: not on this machine.*params/local.yaml") as error:
-        fitting.require_encoder(run)
-    assert "\n" not in str(error.value)

@@ -1,12 +1,16 @@
 import os
 import shutil
+import subprocess
+import sys
+from dataclasses import replace
 
 import numpy
 import pytest
 from safetensors.numpy import save_file
 
+from as2lib.paths import PACKAGE
 from as2lib.study import Study, store
-from as2lib.study.run import Run, System
+from as2lib.study.run import Run, System, plan
 from as2lib.study.store import encoder_identity, require_known_tensors, tensors_fingerprint
 from tests.study.conftest import STEP
 
@@ -42,25 +46,13 @@ def test_an_identity_hashes_what_is_asked_and_not_where_files_lie(root, tmp_path
 def test_what_a_fit_computes_with_is_part_of_its_identity_and_of_no_other_s(root, change):
     before, after = Study.load("tiny").store, Study.load("tiny", change).store
     assert after.identity("teacher/electra/seed-0") != before.identity("teacher/electra/seed-0")
-    assert after.identity("ensemble/mean/seed-0") == before.identity("ensemble/mean/seed-0")
-
-
-def test_a_run_s_own_precision_counts_before_its_study_s(root):
-    study = Study.load("tiny", {"precision": "bf16"})
-    run = study.plan["teacher/electra/seed-0"]
-    from dataclasses import replace
-
-    assert study.store.precision(run) == "bf16"
-    assert study.store.precision(replace(run, precision="float32")) == "float32"
+    assert after.identity("ensemble/tuned/seed-0") == before.identity("ensemble/tuned/seed-0")
 
 
 def test_auto_is_resolved_where_a_study_is_loaded(root, monkeypatch):
     monkeypatch.setattr("as2lib.study.study.computed_in", lambda precision: "bf16")
-    study = Study.load("tiny", {"precision": "auto"})
-    assert study.precision == "bf16"
-    assert study.store.identity("teacher/electra/seed-0") == Study.load("tiny", {"precision": "bf16"}).store.identity(
-        "teacher/electra/seed-0"
-    )
+    stores = [Study.load("tiny", {"precision": precision}).store for precision in ("auto", "bf16")]
+    assert len({store.identity("teacher/electra/seed-0") for store in stores}) == 1
     monkeypatch.setenv("AS2_PRECISION", "float32")  # as another machine of the same study said
     assert Study.load("tiny", {"precision": "auto"}).precision == "float32"
 
@@ -96,53 +88,42 @@ def test_a_local_encoder_is_its_tensors_wherever_it_lies(root, tmp_path):
 
 
 def test_tensors_count_and_not_the_file_that_holds_them(tmp_path):
+    path = tmp_path / "model.safetensors"
     weights = {"a": numpy.arange(6, dtype=numpy.float32).reshape(2, 3), "b": numpy.ones(2, dtype=numpy.float16)}
-    save_file(weights, tmp_path / "one.safetensors")
-    save_file(dict(reversed(weights.items())), tmp_path / "two.safetensors", metadata={"format": "pt"})
-    one, two = (tensors_fingerprint(tmp_path / f"{name}.safetensors") for name in ("one", "two"))
-    assert one == two
-    save_file({**weights, "a": weights["a"].T.copy()}, tmp_path / "three.safetensors")
-    assert tensors_fingerprint(tmp_path / "three.safetensors") != one
+    save_file(weights, path)
+    first = tensors_fingerprint(path)
+    save_file(dict(reversed(weights.items())), path, metadata={"format": "pt"})
+    assert tensors_fingerprint(path) == first
+    save_file({**weights, "a": weights["a"].T.copy()}, path)
+    assert tensors_fingerprint(path) != first
 
 
 def test_an_unknown_run_or_system_names_the_nearest(root):
     study = Study.load("tiny")
     with pytest.raises(KeyError, match="no run 'kd/elektra/seed-0'; did you mean kd/electra/seed-0"):
         study.run("kd/elektra/seed-0")
-    with pytest.raises(KeyError, match="no run 'kd/electra'; did you mean kd/electra/seed-"):
-        study.run("kd/electra")
     with pytest.raises(KeyError, match="no system 'kd/elektra'; did you mean kd/electra"):
         study.runs("kd/elektra")
 
 
 def test_two_runs_of_one_name_that_differ_are_refused(root):
-    from dataclasses import replace
-
-    from as2lib.study.run import plan
-
-    study = Study.load("tiny")
-    run = study.plan["lexical/word_overlap"]
+    run = Study.load("tiny").plan["lexical/word_overlap"]
     systems = [System("a", "a", "", lambda seed: run), System("b", "b", "", lambda seed: replace(run, seed=3))]
     with pytest.raises(ValueError, match="lexical/word_overlap: expected one run of that name, got two that differ"):
         plan(systems)
 
 
-def test_a_plan_and_a_graph_need_neither_torch_nor_scipy(root):
-    import subprocess
-    import sys
-
+def test_a_plan_and_a_graph_need_neither_torch_nor_scipy():
     code = """
 import sys
 import as2lib.study.graph
 from as2lib import Study
+from as2lib.cli import main
 from as2lib.study.catalogue import notebooks
-study = Study.load("sample")
-study.store.missing(list(study.plan))
-notebooks(study)
+main(["plan", "sample"])
+notebooks(Study.load("sample"))
 print(sorted({"torch", "scipy", "transformers", "datasets"} & set(sys.modules)))
 """
-    environment = {key: value for key, value in os.environ.items() if key != "AS2_ROOT"}
-    shown = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=os.getcwd(), check=True
-    )
-    assert shown.stdout.strip() == "[]"
+    environment = {**os.environ, "AS2_ROOT": str(PACKAGE.parent)}
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert shown.stdout.splitlines()[-1] == "[]"

