@@ -16,8 +16,9 @@ from as2lib.data import sets
 from as2lib.metrics import ranking
 from as2lib.metrics.cost import cascade_cost, sequential_cost
 from as2lib.metrics.pruning import survivors
+from as2lib.papers import pair_sets
 from as2lib.papers.cascade.systems import PAPER_EXITS as EXITS
-from as2lib.papers.cerberus import pair_sets, true_sizes
+from as2lib.papers.cerberus import true_sizes
 from as2lib.papers.claims import PAPERS
 from as2lib.paths import local_folder
 from as2lib.study import results

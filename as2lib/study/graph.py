@@ -23,6 +23,7 @@ RUNS_ONLY = (  # what makes runs, which count by their identities
     "cli.py",
     "commands/",
     "fit/",
+    "losses/",
     "study/derived.py",
     "study/fitting.py",
     "study/gpus.py",

@@ -56,7 +56,7 @@ def counts(study: "Study") -> pandas.DataFrame:
 
     Where the texts are not here, dev and test are counted in stored scores, and train is missing.
     """
-    from as2lib.papers.cerberus import pair_sets
+    from as2lib.papers import pair_sets
 
     rows = []
     for name, splits in sets(study).items():

@@ -23,7 +23,7 @@ ARCHITECTURE = {"layers": "layers", "hidden": "hidden units", "heads": "attentio
 def counts(study: "Study") -> pandas.DataFrame:
     """Table 1: questions and pairs of the pool and of each split; where texts are not here, the pairs a run learnt."""
     from as2lib.data.pairs import load_unlabelled_parts
-    from as2lib.papers.cerberus import pair_sets
+    from as2lib.papers import pair_sets
 
     rows: dict[str, dict[str, Any]] = {}
     try:

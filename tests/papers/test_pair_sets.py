@@ -1,7 +1,7 @@
 from datasets import Dataset
 
 from as2lib import Study
-from as2lib.papers.cerberus import pair_sets
+from as2lib.papers import pair_sets
 
 ROWS = [
     ("q1", "who is it", "it is Ada", 1),
