@@ -1,6 +1,7 @@
 """The training loop: any model of pairs, by any loss, the weights of the best dev MAP; a killed fit goes on."""
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from as2lib.metrics import cost
 from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
 from as2lib.paths import whole_file
+from as2lib.precision import native_bf16
 from as2lib.score import autocast, score
 
 LOG, CHECKPOINT = "log.jsonl", "checkpoint"  # in a fit's folder
@@ -33,6 +35,7 @@ CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit lo
 EPOCHS, BATCH_SIZE = 3, 32
 SAMPLE = 10_000  # pairs that are encoded a second time, to count those that are cut
 CLIP = 1.0  # the gradient's norm at most
+logger = logging.getLogger(__name__)
 Entry = dict[str, Any]  # of the log: step, total, the loss's parts, dev_MAP, dev_P@1, seconds
 
 
@@ -151,6 +154,8 @@ def train(
     pairs, dev = _pairs(pairs), None if dev is None else _pairs(dev)
     objectives.check(loss, len(teachers), "label" in pairs.column_names)
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if precision == "bf16" and not native_bf16(str(device)):
+        logger.warning("bf16 is not native to this %s: a fit takes several times as long as in float32", device.type)
     with reproducible(threads):
         set_seed(seed)  # before the model is built: new weights, dropout and batches all come from it
         if not isinstance(model, nn.Module):

@@ -305,6 +305,15 @@ def test_facts_say_what_was_fitted():
     assert (facts["precision"], facts["threads"], facts["device"]) == ("float32", 1, "cpu")
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_a_fit_in_bf16_says_where_that_is_slow(monkeypatch, caplog, native):
+    monkeypatch.setattr(loop, "native_bf16", lambda device: native)
+    fit(steps=2)
+    assert not caplog.messages
+    fit(steps=2, precision="bf16")
+    assert [message.partition(" ")[0] for message in caplog.messages] == ([] if native else ["bf16"])
+
+
 def test_the_share_of_pairs_that_are_cut_is_counted():
     lengths = ENCODER.lengths(PAIRS["question"][:], PAIRS["answer"][:])
     for max_length in (11, 24):
