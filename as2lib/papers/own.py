@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from as2lib.papers.building import FAMILIES, adapted
+from as2lib.papers.building import FAMILIES, adapted, distilling
 from as2lib.study.run import Run, System
 
 if TYPE_CHECKING:
@@ -16,10 +16,13 @@ def systems(study: "Study") -> list[System]:
 
 
 def fit(study: "Study", name: str, seed: int) -> Run:
-    """An encoder after the transfer step, fine-tuned on the target with what the section passes."""
+    """An encoder after the transfer step, fine-tuned on the target with what the section passes.
+
+    With teachers as the study's students are: by its alpha and tau, teachers that only order candidates calibrated.
+    """
     settings = study.own[name]
-    objective = {"loss": settings.loss, "model": settings.model, "settings": settings.settings}
-    objective = {key: value for key, value in objective.items() if value}
+    objective = distilling(study, settings.loss) if settings.teachers else {"loss": settings.loss}
+    objective |= settings.model_dump(include={"model", "settings"}, exclude_defaults=True)
     family = settings.family or FAMILIES[0]
     teachers = [study.systems[f"teacher/{teacher}"].make(seed) for teacher in settings.teachers]
     return adapted(study, f"own/{name}", family, settings.size, objective, seed, "own", teachers)
