@@ -6,16 +6,13 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from as2lib.data import sets
-from as2lib.study.run import Run
+from as2lib.study.run import OF_TRAINING, Run, settled
 
 if TYPE_CHECKING:
     from as2lib.study.params import Backbone, Pairs, Training
     from as2lib.study.study import Study
 
-FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
-SIZES = ("large", "base")
 LOSSES = {"pointwise": "ce", "listwise": "listwise_kl", "pairwise": "ranknet"}  # a backbone's objective → its loss
-OF_TRAINING = ("learning_rate", "batch_size")  # what a grid may vary of a fit's length; the rest is of its objective
 
 
 def splits(pairs: "Pairs") -> dict[str, tuple[str, ...]]:
@@ -156,18 +153,10 @@ def settings_of(study: "Study", system: str, first: Run) -> Run | None:
         if len(points) < 2 or "dev" not in first.data:
             return None
         trials = tuple(
-            replace(first, name=f"grid/{system}/{i}", spec=with_settings(first.spec, point))
-            for i, point in enumerate(points)
+            replace(first, name=f"grid/{system}/{i}", spec=settled(first.spec, point)) for i, point in enumerate(points)
         )
         described[name] = Run(name, "select", {"points": points}, {}, 0, first.group, {"members": trials})
     return described[name]
-
-
-def with_settings(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:
-    """A spec with the settings of one point of a grid."""
-    objective = {name: value for name, value in point.items() if name not in OF_TRAINING}
-    training = {name: value for name, value in point.items() if name in OF_TRAINING}
-    return {**spec, **objective, "training": {**spec["training"], **training}}
 
 
 def combined(

@@ -3,7 +3,8 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from as2lib.papers.building import FAMILIES, adapted, distilling
+from as2lib.papers.building import adapted, distilling
+from as2lib.study.params import FAMILIES
 from as2lib.study.run import Run, System
 
 if TYPE_CHECKING:

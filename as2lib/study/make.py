@@ -15,11 +15,10 @@ from as2lib.paths import file_sha256
 from as2lib.study import derived
 from as2lib.study.gpus import take_gpu
 from as2lib.study.job import Job, lock
-from as2lib.study.run import Run
+from as2lib.study.run import Run, settled
 from as2lib.study.store import Store, git_commit, write_json
 
 MAKE_NOTHING = "AS2_MAKE_NOTHING"  # set in the notebooks of a study's graph, whose runs its groups make
-OF_TRAINING = ("learning_rate", "batch_size")  # settings of a grid; the others belong to the objective
 CHECKPOINT = "checkpoint"  # in a run's folder while it is made
 
 
@@ -93,13 +92,6 @@ def _job(store: Store, run: Run, partial: Path) -> Job:
     if "settings" in parents:
         run = replace(run, spec=settled(run.spec, parents["settings"][0].facts["settings"]))
     return Job(store, run, parents, partial)
-
-
-def settled(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:
-    """A spec with the settings of one point of a grid: {"alpha": 0.1, "learning_rate": 1e-5}."""
-    training = spec["training"] | {key: value for key, value in point.items() if key in OF_TRAINING}
-    objective = {key: value for key, value in point.items() if key not in OF_TRAINING}
-    return {**spec, **objective, "training": training}
 
 
 def _fit(job: Job) -> dict[str, Any]:

@@ -12,6 +12,7 @@ VERSIONS = {  # raised when what a kind means changes
     "select": 1,
     "shuffled": 1,
 }
+OF_TRAINING = ("learning_rate", "batch_size")  # what a grid may vary of a fit's length; the rest is of its objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,13 @@ class Notebook:
     systems: tuple[System, ...] = ()
     timed: bool = False
     files: tuple[str, ...] = ()
+
+
+def settled(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:
+    """A spec with the settings of one point of a grid: {"alpha": 0.1, "learning_rate": 1e-5}."""
+    training = spec["training"] | {key: value for key, value in point.items() if key in OF_TRAINING}
+    objective = {key: value for key, value in point.items() if key not in OF_TRAINING}
+    return {**spec, **objective, "training": training}
 
 
 def plan(systems: Iterable[System]) -> dict[str, Run]:

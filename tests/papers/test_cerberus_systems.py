@@ -1,9 +1,9 @@
 import pytest
 
 from as2lib import Study
-from as2lib.papers.building import FAMILIES
 from as2lib.papers.cerberus import systems
 from as2lib.study import results
+from as2lib.study.params import FAMILIES
 from as2lib.study.run import plan
 from tests.study.conftest import backbone
 

@@ -2,9 +2,9 @@ import pytest
 
 from as2lib import Study
 from as2lib.papers import claims
-from as2lib.papers.building import FAMILIES
 from as2lib.papers.claims import Interval
 from as2lib.study import results
+from as2lib.study.params import FAMILIES
 from tests.study.conftest import backbone
 
 

@@ -12,9 +12,9 @@ import pandas
 
 from as2lib.metrics import ranking, significance
 from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
-from as2lib.papers.building import FAMILIES
 from as2lib.papers.cerberus.systems import trivial
 from as2lib.study import results
+from as2lib.study.params import FAMILIES
 from as2lib.study.run import System
 
 if TYPE_CHECKING:

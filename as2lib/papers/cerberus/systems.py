@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from as2lib.papers import own
 from as2lib.papers.building import (
-    FAMILIES,
-    SIZES,
     adapted,
     adapting,
     best_trivial,
@@ -21,6 +19,7 @@ from as2lib.papers.building import (
     lexical,
     with_search,
 )
+from as2lib.study.params import FAMILIES, SIZES
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
