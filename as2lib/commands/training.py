@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from as2lib.fit import Fit
 
 RATES = {True: 5e-4, False: 4e-5}  # the highest learning rate, by whether a model starts from nothing
-PER_HEAD = ("per_head", "teacher_a_head", "govern_a_head")  # losses of a student with a head for each teacher
 SOME = 20_000  # pairs by which the length of all is told
 BY_ORDER = "ties by order"
 
@@ -64,7 +63,7 @@ def train(
 
     loss = loss or {0: "ce", 1: "kd"}.get(len(teachers), "per_head")
     objectives.check(loss, len(teachers), labelled=True)
-    if one_label and loss in PER_HEAD:
+    if one_label and objectives.heads(loss):
         raise ValueError(f"--one-label: expected a loss of one output, {loss} trains a head for each teacher")
     with only_one(out):
         encoder_name, why = starting_encoder(model)
@@ -157,6 +156,7 @@ def fit_model(
     from transformers import set_seed
 
     from as2lib import fit
+    from as2lib.fit import objectives
     from as2lib.models import cross_encoder
     from as2lib.models.mhs import MHSForSequenceClassification
 
@@ -166,7 +166,7 @@ def fit_model(
     folder.mkdir(parents=True, exist_ok=True)
     set_seed(settings["seed"])  # before the model is built: new weights come from it
     module = cross_encoder.build(start)
-    if loss in PER_HEAD:
+    if objectives.heads(loss):
         depth = getattr(module.config, "num_hidden_layers", 0)
         if depth < 2:
             raise ValueError(f"--model {start}: expected two layers or more, of which heads share all but one")

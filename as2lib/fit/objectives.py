@@ -27,6 +27,7 @@ class Loss:
     function: (output, targets, step, …) → NamedTuple with `total`.  teachers: how many it learns from.
     labels: whether it reads them.  unit: what stays together in a batch, "pair" or "question".
     balanced: whether it takes alpha, the weight of the labels, and tau, the temperature.
+    heads: whether a model learns by it with a head for each teacher.
     """
 
     function: Callable[..., NamedTuple]
@@ -34,6 +35,7 @@ class Loss:
     labels: bool = True
     unit: str = "pair"
     balanced: bool = False
+    heads: bool = False
 
 
 class Total(NamedTuple):
@@ -72,6 +74,11 @@ def named(loss: Any) -> Loss:
 def unit(loss: str | Callable[..., Any]) -> str:
     """What stays together in a batch: "pair" or "question"; pairs of a loss of one's own."""
     return LOSSES[loss].unit if isinstance(loss, str) and loss in LOSSES else "pair"
+
+
+def heads(loss: str | Callable[..., Any]) -> bool:
+    """Whether a model learns by a loss with a head for each teacher; not by one of one's own."""
+    return isinstance(loss, str) and loss in LOSSES and LOSSES[loss].heads
 
 
 def check(loss: str | Callable[..., Any], teachers: int, labelled: bool) -> None:
@@ -213,13 +220,13 @@ LOSSES: dict[str, Loss] = {
     "kd": Loss(_kd, ONE, balanced=True),
     "kd_sum": Loss(_kd_sum, SEVERAL, balanced=True),
     "kd_round_robin": Loss(_kd_round_robin, SEVERAL, balanced=True),
-    "per_head": Loss(_per_head, SEVERAL, balanced=True),
+    "per_head": Loss(_per_head, SEVERAL, balanced=True, heads=True),
     "margin_mse": Loss(_margin_mse, SEVERAL, unit="question"),
     "mean_ensemble": Loss(_without_labels(govern.mean_ensemble), SEVERAL, labels=False),
     "govern": Loss(_without_labels(govern.govern), SEVERAL, labels=False),
     "govern_ca": Loss(_with_labels(govern.govern_ca), SEVERAL),
     "ca_mkd": Loss(_with_labels(govern.ca_mkd), SEVERAL),
     "ca_mkd_without_ce": Loss(_with_labels(partial(govern.ca_mkd, weight=0.0)), SEVERAL),
-    "teacher_a_head": Loss(_teacher_a_head, SEVERAL, labels=False),
-    "govern_a_head": Loss(_govern_a_head, SEVERAL, labels=False),
+    "teacher_a_head": Loss(_teacher_a_head, SEVERAL, labels=False, heads=True),
+    "govern_a_head": Loss(_govern_a_head, SEVERAL, labels=False, heads=True),
 }
