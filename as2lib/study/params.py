@@ -248,7 +248,7 @@ class CascadeFit(Strict):
     joint: Training | None = Field(
         None, description="the same of a cascade, of whose exits one learns in each step; default: that of the others"
     )
-    adapt: Training | None = Field(None, description="on the targets, where they follow on the wide set")
+    adapt: Training = Field(description="on the targets")
 
 
 class Cascade(Section):
@@ -263,13 +263,11 @@ class Cascade(Section):
     )
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
     targets: dict[str, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
-    first: Literal["wide", "transfer"] = Field(
-        "wide", description="what is learnt before a target: the set with many candidates, or data.transfer"
+    fit: CascadeFit | None = Field(
+        None,
+        description="own steps, from the wide set to the targets; default: the study's, from data.transfer to them",
     )
-    fit: CascadeFit
-    joint: Count = Field(
-        1, description="first: transfer takes the study's own steps; so many times as many for a cascade"
-    )
+    joint: Count = Field(1, description="without fit: so many times as many steps for a cascade")
     mean: list[int] = Field(
         [], description="exits whose independent model reads the mean of its tokens, as exits do, not the first"
     )
@@ -480,10 +478,10 @@ class Params(Strict):
             wide = self.wide
             if wide is None or not (wide.dev and wide.test):
                 raise ValueError("cascade.transfer: expected train, dev and test")
-            if self.data.transfer is None and self.cascade.first == "transfer":
-                raise ValueError("cascade.first: expected wide, as the study has no data.transfer")
-            if (self.cascade.first == "wide") != (self.cascade.fit.adapt is not None):
-                raise ValueError("cascade.fit.adapt: expected with first: wide, and not with first: transfer")
+            if self.cascade.fit is None and self.data.transfer is None:
+                raise ValueError("cascade.fit: expected transfer and adapt, as the study has no data.transfer")
+            if self.cascade.fit and self.cascade.joint > 1:
+                raise ValueError("cascade.joint: expected fit.joint beside fit")
             depth = getattr(self.backbones[self.cascade.family], self.cascade.size).depth
             if depth is not None and self.cascade.exits[-1] > depth:
                 raise ValueError(f"cascade.exits: expected layers from 1 to {depth}, got {self.cascade.exits}")

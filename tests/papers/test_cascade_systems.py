@@ -4,9 +4,8 @@ from as2lib import Study
 from tests.papers.conftest import STEPS
 
 
-def cascade(first, **changes):
-    fit = {"transfer": STEPS} | ({"adapt": STEPS} if first == "wide" else {})
-    return {"family": "electra", "exits": [1, 2], "first": first, "fit": fit, **changes}
+def cascade(fit=None, **changes):
+    return {"family": "electra", "exits": [1, 2], "fit": fit, **changes}
 
 
 @pytest.fixture
@@ -15,13 +14,13 @@ def study(root):
 
 
 def test_models_for_the_target_follow_on_the_wide_set(study):
-    plan = study(cascade("wide")).plan
+    plan = study(cascade({"transfer": STEPS, "adapt": STEPS})).plan
     for system in ("cascade", "monolith/1", "monolith/2"):
         assert [run.name for run in plan[f"{system}/target/seed-0"].parents["start"]] == [f"{system}/wide/seed-0"]
 
 
 def test_or_on_the_transfer_set_by_the_studys_own_steps_of_which_a_cascade_has_more(study):
-    small = study(cascade("transfer", joint=3, precision="bf16"))
+    small = study(cascade(joint=3, precision="bf16"))
     adapt, transfer = small.fit.adapt.steps, small.fit.transfer.steps
     for system, times in {"cascade": 3, "monolith/1": 1, "monolith/2": 1}.items():
         second = small.plan[f"{system}/target/seed-0"]
@@ -32,7 +31,15 @@ def test_or_on_the_transfer_set_by_the_studys_own_steps_of_which_a_cascade_has_m
         assert small.store.precision(small.plan[f"{system}/wide/seed-0"]) == "bf16"
 
 
+def test_the_wide_set_is_learnt_by_the_studys_own_steps_too_where_the_section_has_none(study):
+    small = study(cascade(joint=3))
+    for system, times in {"cascade": 3, "monolith/1": 1, "monolith/2": 1}.items():
+        training = small.plan[f"{system}/wide/seed-0"].spec["training"]
+        assert training["steps"] == times * small.fit.transfer.steps
+
+
 def test_steps_that_nothing_takes_are_refused(study):
-    for first, fit in {"wide": {"transfer": STEPS}, "transfer": {"transfer": STEPS, "adapt": STEPS}}.items():
-        with pytest.raises(ValueError, match=r"cascade\.fit\.adapt"):
-            study(cascade(first, fit=fit))
+    with pytest.raises(ValueError, match=r"cascade\.fit\.adapt"):
+        study(cascade({"transfer": STEPS}))
+    with pytest.raises(ValueError, match=r"cascade\.joint"):
+        study(cascade({"transfer": STEPS, "adapt": STEPS}, joint=3))

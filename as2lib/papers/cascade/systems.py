@@ -177,7 +177,7 @@ def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, whe
     start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}
     if backbone.config is not None:
         start, parents = {"layers": depth}, {"start": (transferred(study, settings.family, settings.size),)}
-    spec = {**start, "loss": "ce", **shape, **_learning(study, name, "transfer", where)}
+    spec = {**start, "loss": "ce", **shape, **_learning(study, name, "transfer")}
     pairs = study.wide if where == "wide" else study.data.transfer
     ratios = name == "cascade" and where == "wide"  # they are chosen on dev
     data = _data(pairs, spec["training"].get("evaluate_every") or ratios)
@@ -189,20 +189,20 @@ def second_step(
     study: "Study", name: str, shape: dict[str, Any], depth: int, where: str, pairs: "Pairs", seed: int
 ) -> Run:
     """The fit that follows, on the target or a further set."""
-    first = study.cascade.first
-    spec = {"loss": "ce", **shape, **_learning(study, name, "adapt", first)}
+    first = "wide" if study.cascade.fit else "transfer"
+    spec = {"loss": "ce", **shape, **_learning(study, name, "adapt")}
     parents = {"start": (first_step(study, name, shape, depth, first),)}
     data = _data(pairs, spec["training"].get("evaluate_every"))
     return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, _precision(study, first))
 
 
-def _learning(study: "Study", name: str, step: str, first: str) -> dict[str, Any]:
-    """How long a step learns: as `cascade.fit` says, which starts on the wide set; else the study's own steps.
+def _learning(study: "Study", name: str, step: str) -> dict[str, Any]:
+    """How long a step learns: as `cascade.fit` says, else as the study's other models do.
 
-    A cascade has `joint` times those, and as much more patience.
+    A cascade has `joint` times the steps of those, and as much more patience.
     """
     settings = study.cascade
-    if first == "wide":
+    if settings.fit:
         joint = name.startswith("cascade") and step == "transfer" and settings.fit.joint
         return budget(study, joint or getattr(settings.fit, step))
     training = getattr(study.fit, step)
@@ -213,7 +213,7 @@ def _learning(study: "Study", name: str, step: str, first: str) -> dict[str, Any
 
 
 def _precision(study: "Study", first: str) -> str | None:
-    """The section's own, where its own steps are taken; else the study's."""
+    """The section's own on the wide set, and on what follows on it; else the study's."""
     return study.cascade.precision if first == "wide" else None
 
 
