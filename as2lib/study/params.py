@@ -268,6 +268,7 @@ class Cascade(Section):
         description="own steps, from the wide set to the targets; default: the study's, from data.transfer to them",
     )
     joint: Count = Field(1, description="without fit: so many times as many steps for a cascade")
+    wide_joint: Count | None = Field(None, description="the same on the wide set; default: joint")
     mean: list[int] = Field(
         [], description="exits whose independent model reads the mean of its tokens, as exits do, not the first"
     )
@@ -480,7 +481,7 @@ class Params(Strict):
                 raise ValueError("cascade.transfer: expected train, dev and test")
             if self.cascade.fit is None and self.data.transfer is None:
                 raise ValueError("cascade.fit: expected transfer and adapt, as the study has no data.transfer")
-            if self.cascade.fit and self.cascade.joint > 1:
+            if self.cascade.fit and (self.cascade.joint > 1 or self.cascade.wide_joint):
                 raise ValueError("cascade.joint: expected fit.joint beside fit")
             depth = getattr(self.backbones[self.cascade.family], self.cascade.size).depth
             if depth is not None and self.cascade.exits[-1] > depth:

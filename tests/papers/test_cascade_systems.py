@@ -32,10 +32,11 @@ def test_or_on_the_transfer_set_by_the_studys_own_steps_of_which_a_cascade_has_m
 
 
 def test_the_wide_set_is_learnt_by_the_studys_own_steps_too_where_the_section_has_none(study):
-    small = study(cascade(joint=3))
-    for system, times in {"cascade": 3, "monolith/1": 1, "monolith/2": 1}.items():
-        training = small.plan[f"{system}/wide/seed-0"].spec["training"]
-        assert training["steps"] == times * small.fit.transfer.steps
+    for changes, cascades in (({"joint": 3}, 3), ({"joint": 3, "wide_joint": 1}, 1)):
+        small = study(cascade(**changes))
+        for system, times in {"cascade": cascades, "monolith/1": 1, "monolith/2": 1}.items():
+            training = small.plan[f"{system}/wide/seed-0"].spec["training"]
+            assert training["steps"] == times * small.fit.transfer.steps
 
 
 def test_steps_that_nothing_takes_are_refused(study):

@@ -177,7 +177,7 @@ def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, whe
     start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}
     if backbone.config is not None:
         start, parents = {"layers": depth}, {"start": (transferred(study, settings.family, settings.size),)}
-    spec = {**start, "loss": "ce", **shape, **_learning(study, name, "transfer")}
+    spec = {**start, "loss": "ce", **shape, **_learning(study, name, "transfer", where)}
     pairs = study.wide if where == "wide" else study.data.transfer
     ratios = name == "cascade" and where == "wide"  # they are chosen on dev
     data = _data(pairs, spec["training"].get("evaluate_every") or ratios)
@@ -196,17 +196,18 @@ def second_step(
     return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, _precision(study, first))
 
 
-def _learning(study: "Study", name: str, step: str) -> dict[str, Any]:
+def _learning(study: "Study", name: str, step: str, where: str = "transfer") -> dict[str, Any]:
     """How long a step learns: as `cascade.fit` says, else as the study's other models do.
 
-    A cascade has `joint` times the steps of those, and as much more patience.
+    A cascade has `joint` times the steps of those (on the "wide" set `wide_joint`), and as much more patience.
     """
     settings = study.cascade
     if settings.fit:
         joint = name.startswith("cascade") and step == "transfer" and settings.fit.joint
         return budget(study, joint or getattr(settings.fit, step))
     training = getattr(study.fit, step)
-    times = settings.joint if name.startswith("cascade") else 1
+    joint = (where == "wide" and settings.wide_joint) or settings.joint
+    times = joint if name.startswith("cascade") else 1
     length = "steps" if training.steps else "epochs"
     longer = {name: times * getattr(training, name) for name in (length, "patience")}
     return {**budget(study, training, longer), **computing(study)}
