@@ -110,6 +110,7 @@ def rank_by_exits(
     count = sum(len(rows) for rows, _ in groups)
 
     def score(stage: int, left: Tensor) -> Tensor:
+        """The log odds of the rows that are left, which an exit gives; `groups` keeps no others."""
         nonlocal groups
         stays = numpy.zeros(count, dtype=bool)
         stays[left.numpy()] = True
