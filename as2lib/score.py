@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
+from as2lib import bf16
 from as2lib.data.encode import by_length, rows_of
 from as2lib.models.cross_encoder import two_class_logits
 
@@ -139,9 +140,14 @@ def sigmoid(odds: numpy.ndarray) -> numpy.ndarray:
 
 
 def autocast(device: str, precision: str):
-    """The autocast context of a precision; ValueError for one that is not "float32" or "bf16"."""
+    """The autocast context of a precision; ValueError for one that is not "float32" or "bf16".
+
+    A processor that has no bf16 computes its products in float32 (see `as2lib.bf16`).
+    """
     if precision not in ("float32", "bf16"):
         raise ValueError(f'precision: expected "float32" or "bf16", got {precision!r}')
+    if precision == "bf16" and device == "cpu":
+        bf16.provide()
     return torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16")
 
 

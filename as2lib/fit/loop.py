@@ -155,7 +155,7 @@ def train(
     objectives.check(loss, len(teachers), "label" in pairs.column_names)
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     if precision == "bf16" and not native_bf16(str(device)):
-        logger.warning("bf16 is not native to this %s: a fit takes several times as long as in float32", device.type)
+        logger.warning("bf16 is not native to this %s: a fit in float32 would be faster", device.type)
     with reproducible(threads):
         set_seed(seed)  # before the model is built: new weights, dropout and batches all come from it
         if not isinstance(model, nn.Module):
