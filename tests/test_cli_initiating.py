@@ -47,6 +47,13 @@ def test_splits_are_made_by_question_and_every_text_is_kept(folder):
     assert not list(folder.rglob("data/**/*.tsv"))
 
 
+def test_pairs_whose_order_gives_the_labels_away_are_warned_of(folder, capfd):
+    rows = [(f"who {i}?", f"{word} {i} {j}", int(j == 0)) for i, word in enumerate(WORDS * 3) for j in range(4)]
+    pandas.DataFrame(rows, columns=["question", "answer", "label"]).to_csv("own.tsv", sep="\t", index=False)
+    assert init("--quick", "--encoder", "encoder", pairs="own.tsv") == 0
+    assert "the order of the candidates alone has MAP 100.0" in capfd.readouterr().err
+
+
 def test_the_file_has_a_key_a_line_and_no_reference(folder):
     assert init("--encoder", "encoder") == 0
     text = Path("params/my.yaml").read_text()

@@ -285,13 +285,20 @@ def order_map(pairs: Dataset) -> float:
     return float(np.mean(precision[mixed] / correct[mixed]))
 
 
-def _warn_of_order(name: str, pairs: Dataset) -> None:
+def order_warning(name: str, pairs: Dataset) -> str:
+    """What to say of pairs whose original order alone ranks implausibly well; empty for any other."""
     value = order_map(pairs)
-    if value > IMPLAUSIBLE:
-        note(
-            f"{name}: the order of the candidates alone has MAP {100 * value:.1f}: it gives the labels away; "
-            "believe no ranker that reads it, and shuffle each question's rows"
-        )
+    if not value > IMPLAUSIBLE:
+        return ""
+    return (
+        f"{name}: the order of the candidates alone has MAP {100 * value:.1f}: it gives the labels away; "
+        "believe no ranker that reads it, and shuffle each question's rows"
+    )
+
+
+def _warn_of_order(name: str, pairs: Dataset) -> None:
+    if warning := order_warning(name, pairs):
+        note(warning)
 
 
 # Loading

@@ -4,6 +4,7 @@ A claim is a pair (a, b) of which a paper says that a is better than b, equal to
 95 % interval over questions of our difference a − b.  A number that can be counted is no claim: see `fidelity`.
 """
 
+import math
 import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,6 +36,7 @@ OTHER_FAMILY = re.compile(r"(teacher|base|kd)/(albert|roberta)|ensemble/(base|kd
 ONE_ENCODER = "one encoder stands behind the families' names"
 JUDGES = "people judged two live systems"
 RECALLS = ("q R@P", "qp R@P")  # whose intervals are wider, on sets of this size, than any difference in the paper
+MARGIN = 1.0  # points within which two systems are equal
 FEW = "too few questions to judge a recall at a precision"
 
 
@@ -104,18 +106,20 @@ def counts(table: pandas.DataFrame) -> pandas.DataFrame:
 def verdict(claim: str, interval: Interval, published: float) -> str:
     """What our interval says of a claim.
 
-    better: `significance.verdict` of the published difference; a paper that prints none, or one against its own claim,
-    leaves the direction alone to be judged.  equal, equal or better: an interval cannot show equality, so without zero
-    inside it is contradicted (or, of "equal or better", reproduced), else undecided.
+    better, and equal or better where the paper prints a gain: `significance.verdict` of that.  A paper that prints no
+    difference, or one against its claim that a is better, leaves the direction alone to be judged.
+    equal: reproduced where the interval lies within a `MARGIN` of zero, contradicted where it lies without, else
+    undecided; of equal or better only the side below zero counts.
     """
-    above, below = interval.low > 0, interval.high < 0
-    if claim == "better" and published > 0:
-        return significance.verdict(interval.low, interval.high, published)
+    low, high = interval.low, interval.high
+    if claim != "equal" and published > 0:
+        return significance.verdict(low, high, published)
     if claim == "better":
-        return SAME_DIRECTION if above else CONTRADICTED if below else UNDECIDED
-    if claim == "equal or better" and above:
+        return SAME_DIRECTION if low > 0 else CONTRADICTED if high < 0 else UNDECIDED
+    above = MARGIN if claim == "equal" else math.inf
+    if low >= -MARGIN and high <= above:
         return REPRODUCED
-    return CONTRADICTED if above or below else UNDECIDED
+    return CONTRADICTED if high < -MARGIN or low > above else UNDECIDED
 
 
 # ---------------------------------------------------------------- what can be tested
@@ -175,7 +179,7 @@ class Scores:
         scheme, where = self.scheme(name)
         if scheme is not None:
             return scheme.label + (f" on {where}" if where == "TREC-QA" else "")
-        system = self.study.systems.get(name) or self.study.systems.get(self.name(name))
+        system = self.study.systems.get(self.name(name))
         return self._labels.get(name) or (system.label if system else self.name(name))
 
     def measure(self, metric: str) -> str:

@@ -16,6 +16,7 @@ from as2lib.data.pairs import (
     load_parts,
     load_unlabelled_parts,
     order_map,
+    order_warning,
     split_own,
     stream_unlabelled,
 )
@@ -195,8 +196,9 @@ def test_own_data_whose_correct_candidates_come_first_is_warned_of_once(capfd):
     lines = capfd.readouterr().err.splitlines()
     assert len(lines) == 1
     assert "the order of the candidates alone has MAP 100.0" in lines[0]
-    load_pairs(dicts(questions(40)))
-    load_pairs(dicts(rows[:30]))
+    assert order_warning("mine", load_pairs(dicts(rows))) in lines[0].replace("pairs:", "mine:")
+    for harmless in (questions(40), rows[:30]):
+        assert order_warning("mine", load_pairs(dicts(harmless))) == ""
     assert capfd.readouterr().err == ""
 
 

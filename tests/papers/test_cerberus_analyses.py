@@ -123,7 +123,8 @@ def test_a_ranker_that_is_worse_on_every_question_is_correlated_all_the_same():
         pandas.DataFrame({"system": name, "seed": 0, "question_id": range(60), "AP": values, "P@1": values})
         for name, values in {"a": good, "b": good - 0.2}.items()
     ]
-    table = analyses.papers_tests(pandas.concat(frames), [("a", "b")])
+    table = analyses.papers_tests(pandas.concat(frames), [("a", "b"), ("b", "a")])
     assert table.loc[("a", "b"), "Spearman"] == pytest.approx(1)
     assert table.loc[("a", "b"), ["Spearman p", "Wilcoxon p"]].max() < 0.001
     assert table.loc[("a", "b"), "effect"] == 1
+    assert table["Wilcoxon p Holm"].tolist() == [2 * p for p in table["Wilcoxon p"]]  # of two alike

@@ -19,10 +19,19 @@ from tests.study.conftest import backbone
         ("better", -3.0, -1.0, 2.0, claims.CONTRADICTED),
         ("better", 1.0, 3.0, float("nan"), claims.SAME_DIRECTION),  # the paper prints no difference
         ("better", 1.0, 3.0, -0.1, claims.SAME_DIRECTION),  # the paper's own numbers are against its claim
-        ("equal", -1.0, 1.0, 0.2, claims.UNDECIDED),  # an interval shows no equality
-        ("equal", 1.0, 3.0, 0.2, claims.CONTRADICTED),
-        ("equal or better", 1.0, 3.0, 0.2, claims.REPRODUCED),
-        ("equal or better", -3.0, -1.0, 0.2, claims.CONTRADICTED),
+        ("equal", -1.0, 1.0, 0.2, claims.REPRODUCED),  # within the margin of one point
+        ("equal", 0.1, 0.9, 0.2, claims.REPRODUCED),  # a difference that is real, and small
+        ("equal", 0.1, 1.3, 0.2, claims.UNDECIDED),
+        ("equal", -3.0, 0.5, 0.2, claims.UNDECIDED),
+        ("equal", 1.1, 3.0, 0.2, claims.CONTRADICTED),
+        ("equal", -3.0, -1.1, 0.2, claims.CONTRADICTED),
+        ("equal or better", 1.0, 3.0, 2.0, claims.REPRODUCED),  # where a gain is printed, as of any gain
+        ("equal or better", -0.5, 0.5, 2.0, claims.NOT_SEEN),
+        ("equal or better", -0.9, -0.1, 0.2, claims.CONTRADICTED),
+        ("equal or better", -0.9, 3.0, float("nan"), claims.REPRODUCED),
+        ("equal or better", -0.9, 3.0, -0.1, claims.REPRODUCED),
+        ("equal or better", -1.1, 3.0, float("nan"), claims.UNDECIDED),
+        ("equal or better", -3.0, -1.1, float("nan"), claims.CONTRADICTED),
     ],
 )
 def test_every_verdict(claim, low, high, published, verdict):
