@@ -120,7 +120,7 @@ def _change(text: str) -> tuple[str, Any]:
 
 @app.command()
 def plan(study: StudyName, changes: Changes = None) -> None:
-    """Which runs a study has, group by group, and which are made."""
+    """The runs of a study, and which are made."""
     loaded = _load(study, changes)
     store, names = loaded.store, list(loaded.plan)
     missing = set(store.missing(names))
@@ -151,11 +151,11 @@ def show(
 @app.command()
 def fit(
     study: StudyName,
-    runs: Annotated[list[str] | None, typer.Argument(help="of runs; default: all that the study needs")] = None,
+    runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that the study needs")] = None,
     group: Annotated[str | None, typer.Option(help="all runs of a group")] = None,
     changes: Changes = None,
 ) -> None:
-    """Make runs: fits and what is derived from them, with what they are made from."""
+    """Make runs, and what they are made from."""
     from as2lib.study.make import make_all, make_group
 
     loaded = _load(study, changes)
@@ -245,7 +245,10 @@ def notebook(
 
 
 @app.command()
-def publish(study: StudyName, runs: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+def publish(
+    study: StudyName,
+    runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that are made")] = None,
+) -> None:
     """Add the scores of runs to reports/<study>/runs/."""
     written = Study.load(study).publish(runs or None)
     print(f"{len(written)} runs published")
@@ -260,7 +263,7 @@ def check(
     ] = False,
     marker: Marker = None,
 ) -> None:
-    """Whether a study gave the numbers it is expected to give, and its findings hold."""
+    """Hold a study against what is expected.  Its numbers within their tolerances, and its findings."""
     from as2lib.study import findings, graph
 
     loaded = Study.load(study)
@@ -286,7 +289,7 @@ def clean(
     caches: Annotated[bool, typer.Option("--caches", help="also what is made again where it is needed")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="remove it")] = False,
 ) -> None:
-    """Say which runs in work/ no study in params/ needs; with --yes, remove them."""
+    """Name the runs that no study needs.  Those in work/, by the files in params/; with --yes, remove them."""
     from as2lib.commands import upkeep
 
     upkeep.clean([Study.load(name) for name in (*known_studies(), *(studies or []))], caches, yes)
@@ -332,7 +335,7 @@ def train(
     allow_shared_questions: Annotated[
         bool, typer.Option("--allow-shared-questions", help="train, dev and test may have some in common")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="of the fit, and of the split of a single file")] = 0,
     precision: Precision = "float32",
     study: OfStudy = "sample",
 ) -> None:
@@ -380,7 +383,7 @@ def rank(
     max_length: MaxLength = None,
     study: OfStudy = "sample",
 ) -> None:
-    """Rank the candidates of one question, or of every question of a file as it streams by.
+    """Rank the candidates of questions.  Of one, or of every question of a file as it streams by.
 
     A score is P(correct); log_odds is what ranks, also where probabilities round to 1, and the score of a run file.
     """
@@ -415,7 +418,7 @@ def score(
     max_length: MaxLength = None,
     study: OfStudy = "sample",
 ) -> None:
-    """Score pairs with whatever ranks; metrics where they have labels.
+    """Score pairs with whatever ranks.  Prints metrics where they have labels.
 
     A score is P(correct); log_odds is what ranks, also where probabilities round to 1, and the score of a run file.
     """
@@ -442,7 +445,7 @@ def evaluate(
     ] = None,
     measures: Measures = MEASURES,
 ) -> None:
-    """Metrics of a run as trec_eval has them; a line of its own where our tie rule gives others."""
+    """Metrics of a run, as trec_eval has them.  A line of its own where our tie rule gives others."""
     from as2lib.commands import evaluating
 
     evaluating.evaluate(run, judgements, split, questions, measures.split())
@@ -458,7 +461,7 @@ def compare(
     measures: Measures = MEASURES,
     out: Annotated[str | None, typer.Option(help="a table of every question, as CSV, TSV, JSONL or Parquet")] = None,
 ) -> None:
-    """Whether two runs differ: each measure's difference with its interval and tests."""
+    """Whether two runs differ.  Each measure's difference with its interval and tests."""
     from as2lib.commands import evaluating
 
     evaluating.compare(run1, run2, judgements, split, questions, measures.split(), out)
@@ -474,7 +477,7 @@ def export(
     max_length: MaxLength = None,
     study: OfStudy = "sample",
 ) -> None:
-    """Write a model for ONNX Runtime or OpenVINO, or with one label, as sentence-transformers opens rerankers."""
+    """Write a model for another runtime.  ONNX Runtime or OpenVINO, or with one label for sentence-transformers."""
     from as2lib.commands import exporting
 
     exporting.export(model, partial(Study.load, study), out, to, int8, pairs, max_length)
@@ -489,7 +492,7 @@ def import_cerberus(
     heads: Annotated[int | None, typer.Option(min=1, help="default: as the file has")] = None,
     max_length: Annotated[int, typer.Option(min=1, help="tokens of a pair")] = 128,
 ) -> None:
-    """A model released with the CERBERUS paper, made a model's folder."""
+    """Make a folder of a released CERBERUS."""
     from as2lib.commands import exporting
 
     exporting.import_cerberus(file, out, backbone, body, heads, max_length)
