@@ -60,7 +60,7 @@ def cell(value: Any, column: str, digits: int = 1) -> str:
         return str(value)
     if column.endswith("parameters"):
         return number(value / 1e6, 1 if value else 0) + (" M" if value else "")
-    if column == "p" or column.endswith(" p") or column.startswith("p "):
+    if "p" in column.split():  # "p Holm", "Wilcoxon p"
         return "< 0.001" if value < 0.001 else number(value, 3)
     digits = 2 if column.endswith("×") else digits
     whole = isinstance(value, Integral) or (column in COUNTED and float(value).is_integer())

@@ -35,6 +35,7 @@ def test_a_pair_of_runs_is_shown_as_a_difference():
         (pandas.NA, "row", "–"),
         (-1.26, "difference", "−1.3"),
         (0.0004, "p", "< 0.001"),
+        (0.0004, "Wilcoxon p Holm", "< 0.001"),
         (19_165_058, "parameters", "19.2 M"),
         (0.2605, "cost ×", "0.26"),
         (12345.0, "pairs", "12,345"),
