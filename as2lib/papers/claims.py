@@ -60,7 +60,7 @@ def listed() -> pandas.DataFrame:
 
 
 def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> pandas.DataFrame:
-    """Every claim of those papers that the study has a section for, with its verdict here.
+    """Every claim of those papers that the study has a section for, with its verdict here; the untestable ones last.
 
     Index `paper`; columns claim, set, metric, published, difference, low, high, verdict, reason, test, source, a, b.
     difference, low, high: points, a − b, mean over the seeds of either; the interval is over questions.  reason: why a
@@ -92,13 +92,15 @@ def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> p
             "b": b,
         }
         rows.append(row)
-    return pandas.DataFrame(rows).set_index("paper")
+    judged = pandas.DataFrame(rows).set_index("paper")
+    return judged.sort_values("verdict", key=lambda verdicts: verdicts == NOT_TESTABLE, kind="stable")
 
 
 def counts(table: pandas.DataFrame) -> pandas.DataFrame:
-    """How many claims of each paper got each verdict, and all together."""
+    """How many claims of each paper in the table got each verdict, and all together."""
     by_paper = pandas.crosstab(table.index, table["verdict"])
-    by_paper = by_paper.reindex(index=PAPERS.values(), columns=VERDICTS, fill_value=0)
+    here = [paper for paper in PAPERS.values() if paper in by_paper.index]
+    by_paper = by_paper.reindex(index=here, columns=VERDICTS, fill_value=0)
     by_paper.loc["all"] = by_paper.sum()
     return by_paper.rename_axis("paper").rename_axis(None, axis=1)
 

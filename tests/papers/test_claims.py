@@ -51,6 +51,8 @@ def test_claims_are_judged_by_the_runs_and_by_no_other_set_than_the_studys(inven
     by_pair = claims.table(invented).set_index(["a", "b"])
     by_set = by_pair.loc[[("mhs/3h1", "base/electra")]].set_index("set")
     assert by_set.loc["WikiQA", "verdict"] != claims.NOT_TESTABLE
+    judged = (by_pair["verdict"] != claims.NOT_TESTABLE).tolist()
+    assert judged == sorted(judged, reverse=True)
     assert by_set.loc["WikiQA", "low"] <= by_set.loc["WikiQA", "difference"] <= by_set.loc["WikiQA", "high"]
     assert by_set.loc["ASNQ", "verdict"] == claims.NOT_TESTABLE
     assert "ASNQ" in by_set.loc["ASNQ", "reason"]
