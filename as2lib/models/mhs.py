@@ -13,6 +13,7 @@ from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
 from as2lib.models import cerberus, first_token
+from as2lib.models.cascade import CascadeTransformer, Exit
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build, in_float32
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
@@ -31,12 +32,21 @@ class MHSConfig(BackboneConfig):
     body: layers shared by the heads.  heads: how many; each has the backbone's other layers and a classifier. ALBERT's
         layers are one layer's weights again and again: here the body has them once, and each head once.
     combine: "probability" averages the heads' softmaxes, "logit" their logits: see `combine`.
+    pooling: what a head's classifier reads, the "first" token as in the paper, or the "mean" of all real tokens.
     """
 
     model_type = "mhs"
 
-    def __init__(self, backbone=None, body: int = 11, heads: int = 3, combine: str = "probability", **kwargs):
-        self.body, self.heads, self.combine = body, heads, combine
+    def __init__(
+        self,
+        backbone=None,
+        body: int = 11,
+        heads: int = 3,
+        combine: str = "probability",
+        pooling: str = "first",
+        **kwargs,
+    ):
+        self.body, self.heads, self.combine, self.pooling = body, heads, combine, pooling
         super().__init__(backbone, **kwargs)
         self.num_hidden_layers = self.backbone.get("num_hidden_layers")
 
@@ -53,6 +63,8 @@ class MHSConfig(BackboneConfig):
             raise ValueError(f"heads: expected at least 1, got {self.heads}")
         if self.combine not in ("probability", "logit"):
             raise ValueError(f'combine: expected "probability" or "logit", got {self.combine!r}')
+        if self.pooling not in ("first", "mean"):
+            raise ValueError(f'pooling: expected "first" or "mean", got {self.pooling!r}')
 
     def part(self, layers: range) -> PretrainedConfig:
         """The backbone's configuration with some of its layers, counted from 0."""
@@ -100,12 +112,28 @@ class RankingHead(nn.Module):
         self.classifier = whole.classifier
         in_float32(self.classifier.modules())
 
-    def forward(self, shared: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """shared: (b, n, d), of the body.  attention_mask: as the encoder's layers take it.  Returns (b, c)."""
+    def forward(self, shared: Tensor, attention_mask: Tensor | None, real: Tensor) -> Tensor:
+        """shared: (b, n, d), of the body.  attention_mask: as the encoder's layers take it.  Returns (b, c).
+
+        real: (b, n), 1 at real tokens; the first is one.
+        """
         hidden = self.encoder(shared, attention_mask=attention_mask).last_hidden_state  # (b, 1 or n, d)
         if self.pooler is not None:
             hidden = self.dropout(self.pooler(hidden))  # (b, d)
         return self.classifier(hidden)  # (b, c)
+
+
+class MeanHead(nn.Module):
+    """The backbone's last layers and a cascade's classifier, which reads the mean of all real tokens."""
+
+    def __init__(self, config: PretrainedConfig):
+        super().__init__()
+        self.encoder = _encoder(config).encoder
+        self.exit = Exit(config.hidden_size, config.hidden_dropout_prob, "mean")
+
+    def forward(self, shared: Tensor, attention_mask: Tensor | None, real: Tensor) -> Tensor:
+        """As `RankingHead`: (b, n, d) → (b, c)."""
+        return self.exit(self.encoder(shared, attention_mask=attention_mask).last_hidden_state, real)
 
 
 class MHSForSequenceClassification(PreTrainedModel):
@@ -121,10 +149,10 @@ class MHSForSequenceClassification(PreTrainedModel):
     def __init__(self, config: MHSConfig):
         super().__init__(config)
         config.check()
-        without_pooler = {"add_pooling_layer": False} if config.backbone["model_type"] in WITH_POOLER else {}
-        self.body = AutoModel.from_config(config.part(range(config.body)), **without_pooler)
+        self.body = _encoder(config.part(range(config.body)))
         head = config.part(range(config.body, config.num_hidden_layers))
-        self.heads = nn.ModuleList(RankingHead(head) for _ in range(config.heads))
+        kind = MeanHead if config.pooling == "mean" else RankingHead
+        self.heads = nn.ModuleList(kind(head) for _ in range(config.heads))
         self.post_init()
 
     @classmethod
@@ -139,11 +167,12 @@ class MHSForSequenceClassification(PreTrainedModel):
     ) -> "MHSForSequenceClassification":
         """A student whose heads each start as a copy of the last layers and of the classifier of a cross-encoder.
 
-        model_or_name: a sequence classifier, or what `cross_encoder.build` takes.
+        model_or_name: a sequence classifier, or what `cross_encoder.build` takes; or a cascade of one exit that reads
+            the mean of its tokens, as the student's heads then do.
         perturb: noise on each head's weights, in standard deviations of the tensor it is put on: heads that start equal
             and see one loss, without dropout, would stay equal.  seed: of that noise.
-        Raises ValueError for an unsupported family, another number of labels than two, a body that leaves no layer to
-        the heads, or perturb < 0.
+        Raises ValueError for an unsupported family, another number of labels than two, another cascade, a body that
+        leaves no layer to the heads, or perturb < 0.
         """
         if perturb < 0:
             raise ValueError(f"perturb: expected 0 (heads start equal) or more, got {perturb}")
@@ -151,9 +180,17 @@ class MHSForSequenceClassification(PreTrainedModel):
         if backbone.config.num_labels != CLASSES:
             advice = "cross_encoder.build(name) gives it a new classifier"
             raise ValueError(f"backbone: expected {CLASSES} labels, got {backbone.config.num_labels}; {advice}")
-        student = cls(MHSConfig(backbone.config, body, heads, combine))
+        if isinstance(backbone, CascadeTransformer):
+            exits, pooling = backbone.config.exits, backbone.config.pooling
+            if len(exits) > 1 or pooling != "mean":
+                raise ValueError(f"backbone: expected one exit that reads the mean of tokens, got {exits}, {pooling!r}")
+            student = cls(MHSConfig(backbone.config.encoder, body, heads, combine, pooling))
+            parts = {"encoder": backbone.base_model.encoder, "exit": backbone.exits[0]}
+        else:
+            student = cls(MHSConfig(backbone.config, body, heads, combine))
+            parts = {"encoder": backbone.base_model.encoder, "classifier": backbone.classifier}
+            parts["pooler"] = _pooler(backbone)
         student.body.load_state_dict(_layers(backbone.base_model, range(body), HEAD_ONLY))
-        parts = {"encoder": backbone.base_model.encoder, "classifier": backbone.classifier, "pooler": _pooler(backbone)}
         whole_head = nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
         weights = _layers(whole_head, range(body, student.config.num_hidden_layers), BODY_ONLY)
         for head in student.heads:
@@ -202,11 +239,12 @@ class MHSForSequenceClassification(PreTrainedModel):
         """
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
         shared = self.body(input_ids, attention_mask=attention_mask, **types).last_hidden_state  # (b, n, d)
+        real = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         if self.body.config.model_type == "deberta-v2":  # its encoder makes of (b, n) what it needs
-            mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+            mask = real
         else:
             mask = create_bidirectional_mask(self.body.config, inputs_embeds=shared, attention_mask=attention_mask)
-        head_logits = torch.stack([head(shared, mask) for head in self.heads], dim=1)  # (b, k, c)
+        head_logits = torch.stack([head(shared, mask, real) for head in self.heads], dim=1)  # (b, k, c)
         loss = None
         if labels is not None:
             loss = sum(functional.cross_entropy(logits, labels) for logits in head_logits.unbind(dim=1))
@@ -224,6 +262,11 @@ def combine(head_logits: Tensor, how: str) -> Tensor:
         return head_logits.mean(dim=1)
     k = head_logits.shape[1]
     return torch.logsumexp(head_logits.log_softmax(dim=-1), dim=1) - math.log(k)
+
+
+def _encoder(config: PretrainedConfig) -> PreTrainedModel:
+    without_pooler = {"add_pooling_layer": False} if config.model_type in WITH_POOLER else {}
+    return AutoModel.from_config(config, **without_pooler)
 
 
 def _pooler(classifier: PreTrainedModel) -> nn.Module | None:

@@ -48,6 +48,17 @@ def computing(study: "Study") -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value != "sdpa"}
 
 
+def origin(backbone: "Backbone") -> dict[str, Any]:
+    """What a spec says of the model before its first step."""
+    fields = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
+    return {"backbone": fields, **classifier(backbone)}
+
+
+def classifier(backbone: "Backbone") -> dict[str, Any]:
+    """What reads an encoder's tokens, where not its family's own: of their mean, a cascade's, with one exit."""
+    return {"cascade": {"exits": [backbone.depth]}} if backbone.pooling == "mean" else {}
+
+
 def adapting(backbone: "Backbone") -> dict[str, Any]:
     """The loss of a backbone's adapt step, and whether its batches hold pairs or whole questions."""
     loss = {"loss": LOSSES[backbone.objective]}
@@ -87,8 +98,7 @@ def from_encoder(
     data = splits(pairs)
     if backbone.config is not None:
         data["vocabulary"] = vocabulary(study)
-    origin = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
-    spec = {"backbone": origin, **(objective or {"loss": "ce"}), **budget(study, training, changes), **computing(study)}
+    spec = {**origin(backbone), **(objective or {"loss": "ce"}), **budget(study, training, changes), **computing(study)}
     return Run(name, "fit", spec, data, seed, group, {"teachers": tuple(teachers)} if teachers else {})
 
 
@@ -118,7 +128,12 @@ def adapted(
     if study.data.transfer is None:
         return from_encoder(study, name, family, size, study.fit.adapt, "target", group, seed, objective, teachers)
     backbone = getattr(study.backbones[family], size)
-    spec = {**objective, **budget(study, study.fit.adapt, backbone.adapt_fit), **computing(study)}
+    spec = {
+        **objective,
+        **classifier(backbone),
+        **budget(study, study.fit.adapt, backbone.adapt_fit),
+        **computing(study),
+    }
     parents = {"start": (transferred(study, family, size),)}
     if teachers:
         parents["teachers"] = teachers

@@ -70,7 +70,7 @@ def work(study: "Study", run: Run, words: Lengths) -> Work:
         return without_transformer(run.spec["words"], words)
     config, shape = encoder(study, run), run.spec.get("mhs", {})
     body, heads = shape.get("body"), shape.get("heads", 1)
-    reads_first = "cascade" not in run.spec  # a cascade's exits read all tokens
+    reads_first = all("cascade" not in step.spec for step in lineage(run))  # a cascade's exits read all tokens
     flops = encoder_flops(config, tokens(study, words), first_token=reads_first, body=body, heads=heads)
     return Work(flops / 2)  # a multiplication with its addition
 
@@ -80,13 +80,19 @@ def encoder(study: "Study", run: Run) -> dict[str, Any]:
 
     They are what its fit recorded, so that they are known wherever its scores are.
     """
-    lineage = [run]
-    while "start" in lineage[0].parents:
-        lineage.insert(0, lineage[0].parents["start"][0])
-    config = lineage[0].spec["backbone"].get("config") or study.run(run.name).facts["encoder"]
-    layers = [step.spec["layers"] for step in lineage if "layers" in step.spec]
-    layers = [lineage[0].spec["backbone"].get("layers") or config["num_hidden_layers"], *layers][-1]
+    first, *later = lineage(run)
+    config = first.spec["backbone"].get("config") or study.run(run.name).facts["encoder"]
+    layers = [step.spec["layers"] for step in (first, *later) if "layers" in step.spec]
+    layers = [first.spec["backbone"].get("layers") or config["num_hidden_layers"], *layers][-1]
     return {**config, "num_hidden_layers": layers}
+
+
+def lineage(run: Run) -> list[Run]:
+    """The fits that a model went through, the first one first."""
+    steps = [run]
+    while "start" in steps[0].parents:
+        steps.insert(0, steps[0].parents["start"][0])
+    return steps
 
 
 def without_transformer(spec: dict[str, Any], words: Lengths) -> Work:

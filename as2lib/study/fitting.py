@@ -191,11 +191,11 @@ def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
         tokenizer = _vocabulary(run.data["vocabulary"], run.spec["max_length"])
         sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
         model = cross_encoder.build({**run.spec["backbone"]["config"], **sizes})
+    if (shape := run.spec.get("cascade")) and not isinstance(model, CascadeTransformer):
+        model = CascadeTransformer.from_backbone(model, **shape)
     if shape := run.spec.get("mhs"):
         noise = {"seed": run.seed} if "perturb" in shape else {}
         model = MHSForSequenceClassification.from_backbone(model, **shape, **noise)
-    if (shape := run.spec.get("cascade")) and not isinstance(model, CascadeTransformer):
-        model = CascadeTransformer.from_backbone(model, **shape)
     if own := run.spec.get("model"):
         model = plugins.load(own)(model)
     return model, PairEncoder(tokenizer, run.spec["max_length"])

@@ -202,6 +202,7 @@ class Backbone(Strict):
     config: Annotated[dict[str, Any], AfterValidator(_checked)] | None = None
     label: str = Field(description="what it is, in the tables")
     objective: Literal["pointwise", "listwise", "pairwise"] = Field("pointwise", description="loss of its adapt step")
+    pooling: Literal["first", "mean"] = Field("first", description="what its classifier reads: one token, or all")
     train: Parts | None = Field(
         None, min_length=1, description="what it learns the target from; default: data.target's"
     )
@@ -214,6 +215,10 @@ class Backbone(Strict):
             raise ValueError("expected either name (a hub name or a folder) or config (to start from nothing)")
         if self.layers and self.config:
             raise ValueError("layers: expected with name; of a config, num_hidden_layers says how many")
+        if self.pooling == "mean" and self.depth is None:
+            raise ValueError("layers: expected with name beside pooling: mean")
+        if self.pooling == "mean" and (self.config or {}).get("model_type") == "albert":
+            raise ValueError("pooling: expected first for albert, whose layers are one, got mean")
         return self
 
     @property
@@ -483,11 +488,19 @@ class Params(Strict):
                 raise ValueError("cascade.fit: expected transfer and adapt, as the study has no data.transfer")
             if self.cascade.fit and (self.cascade.joint > 1 or self.cascade.wide_joint):
                 raise ValueError("cascade.joint: expected fit.joint beside fit")
-            depth = getattr(self.backbones[self.cascade.family], self.cascade.size).depth
+            backbone = getattr(self.backbones[self.cascade.family], self.cascade.size)
+            if backbone.config and backbone.pooling == "mean":
+                raise ValueError(
+                    "cascade: expected a backbone of pooling: first, whose layers it starts from, got mean"
+                )
+            depth = backbone.depth
             if depth is not None and self.cascade.exits[-1] > depth:
                 raise ValueError(f"cascade.exits: expected layers from 1 to {depth}, got {self.cascade.exits}")
         for encoder in self.govern.encoders if self.govern else ():
-            depth = self.encoders[f"backbones.{encoder.of.replace('-', '.')}"].depth if encoder.of else None
+            backbone = self.encoders[f"backbones.{encoder.of.replace('-', '.')}"] if encoder.of else None
+            depth = backbone.depth if backbone else None
+            if encoder.layers and backbone and backbone.pooling == "mean" and self.govern.start == "transfer":
+                raise ValueError(f"govern: expected all layers of {encoder.of}, which reads the mean of its tokens")
             if depth is not None and (encoder.layers or 1) > depth:
                 raise ValueError(f"govern: expected at most the {depth} layers of {encoder.of}, got {encoder.layers}")
         return self

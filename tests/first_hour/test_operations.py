@@ -19,13 +19,25 @@ TOKENS = 5 + 12 + costs.SPECIAL
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
+    return of_pooling(tmp_path, monkeypatch, "first")
+
+
+@pytest.fixture
+def mean_study(tmp_path, monkeypatch):
+    return of_pooling(tmp_path, monkeypatch, "mean")
+
+
+def of_pooling(tmp_path, monkeypatch, pooling):
     params = tiny(tmp_path) | {"seeds": [0]}
     for backbone in params["backbones"].values():
         for size in ("large", "base"):
             backbone[size]["config"]["embedding_size"] = backbone[size]["config"]["hidden_size"]
-    params["cascade"] = {"family": "roberta", "exits": [2, 4], "alphas": [0.5], "fit": params["fit"]}
-    del params["cascade"]["fit"]["direct"]
-    params["fit"] = tiny(tmp_path)["fit"]
+            if backbone[size]["config"]["model_type"] != "albert":
+                backbone[size]["pooling"] = pooling
+    if pooling == "first":
+        params["cascade"] = {"family": "roberta", "exits": [2, 4], "alphas": [0.5], "fit": params["fit"]}
+        del params["cascade"]["fit"]["direct"]
+        params["fit"] = tiny(tmp_path)["fit"]
     (tmp_path / "params").mkdir()
     (tmp_path / "params" / "tiny.yaml").write_text(yaml.safe_dump(params))
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
@@ -44,6 +56,16 @@ def test_a_system_costs_what_its_model_computes(study, prefix):
     if shape := run.spec.get("mhs"):
         model = MHSForSequenceClassification.from_backbone(model, shape["body"], shape["heads"])
     assert costs.work(study, run, WORDS).candidate == pytest.approx(operations(model))
+
+
+@pytest.mark.parametrize("prefix", ["base/roberta", "mhs/3h1", "mhs/3h2"])
+def test_a_system_that_reads_the_mean_of_its_tokens_computes_them_all(mean_study, prefix):
+    run = mean_study.plan[f"{prefix}/seed-0"]
+    encoder = cross_encoder.build(costs.encoder(mean_study, run))
+    model = CascadeTransformer.from_backbone(encoder, [encoder.config.num_hidden_layers])
+    if shape := run.spec.get("mhs"):
+        model = MHSForSequenceClassification.from_backbone(model, shape["body"], shape["heads"])
+    assert costs.work(mean_study, run, WORDS).candidate == pytest.approx(operations(model), rel=0.01)
 
 
 def test_the_exits_of_a_cascade_read_every_token(study):

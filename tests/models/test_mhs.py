@@ -2,7 +2,9 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
+from as2lib import models
 from as2lib.models import cross_encoder
+from as2lib.models.cascade import BACKBONES, CascadeTransformer
 from as2lib.models.mhs import MHSForSequenceClassification
 from tests.encoders import FAMILIES, batch
 from tests.encoders import classifier as backbone
@@ -26,6 +28,21 @@ def test_equal_heads_give_the_backbones_scores(family, changes, body, heads):
     if family != "deberta-v2":  # which has one kind of attention, its own
         cross_encoder.set_attention(student, "eager")
         torch.testing.assert_close(student(**inputs).head_logits, output.head_logits, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("family", BACKBONES)
+def test_heads_of_a_model_that_reads_the_mean_of_its_tokens_give_its_scores(family, tmp_path):
+    whole = CascadeTransformer.from_backbone(backbone(family), [4]).eval()
+    student = MHSForSequenceClassification.from_backbone(whole, 3, 3)
+    full = batch(padded=False)
+    for inputs in (batch(), full, {"input_ids": full["input_ids"]}):
+        with torch.no_grad():
+            expected, output = whole(**inputs).logits, student(**inputs)
+        torch.testing.assert_close(output.head_logits, torch.stack([expected] * 3, dim=1))
+    different = MHSForSequenceClassification.from_backbone(whole, 2, 2, perturb=0.5)
+    different.save_pretrained(tmp_path)
+    with torch.no_grad():
+        torch.testing.assert_close(models.load(tmp_path).eval()(**batch()).logits, different(**batch()).logits)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -105,6 +122,8 @@ def test_the_combined_logits_of_a_student_are_its_heads_combined(how):
         (backbone(), {"body": 4}, "body: expected 1 to 3"),
         (backbone("mpnet"), {}, "got mpnet"),
         (cross_encoder.one_label(backbone()), {}, "expected 2 labels, got 1; cross_encoder"),
+        (CascadeTransformer.from_backbone(backbone(), [2, 4]), {}, "expected one exit"),
+        (CascadeTransformer.from_backbone(backbone(), [4], pooling="first"), {}, "expected one exit"),
     ],
 )
 def test_a_student_that_cannot_be_built_is_refused(whole, fields, message):

@@ -9,6 +9,7 @@ import pytest
 import torch
 from scipy.special import logit
 
+from as2lib import models
 from as2lib.data.pairs import load_parts
 from as2lib.models.calibration import calibrated_scores, log_shares
 from as2lib.papers import building
@@ -43,6 +44,10 @@ def systems(study) -> list[System]:
         teachers = [teacher(seed), listwise(seed)]
         return building.adapted(study, "mhs/2h1", "electra", "base", spec, seed, "students", teachers)
 
+    def mean_heads(seed):  # of a backbone with pooling: mean
+        run = heads(seed)
+        return replace(run, name=f"mhs/mean/seed-{seed}", spec=run.spec | {"cascade": {"exits": [2]}})
+
     def words(seed):
         shape = {"type": "cosinet", "vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6, "dropout": 0.0}
         shape |= {"rank_rnn": "rnn", "bidirectional": True}
@@ -72,7 +77,7 @@ def systems(study) -> list[System]:
         spec = {"loss": "govern", "unlabelled": True, **direct}
         return Run(f"govern/student/seed-{seed}", "fit", spec, pool, seed, "govern", parents)
 
-    makes = (teacher, listwise, ensemble, student, heads, words, shuffled, cascade, fold, unlabelled)
+    makes = (teacher, listwise, ensemble, student, heads, mean_heads, words, shuffled, cascade, fold, unlabelled)
     return [System(make(0).system, make.__name__, "", make) for make in makes]
 
 
@@ -104,10 +109,16 @@ def test_a_run_leaves_a_model_scores_a_log_and_facts(fitted):
 
 
 def test_heads_and_exits_have_columns_of_their_own(fitted):
-    assert {"head_0", "head_1"} <= set(fitted.run("mhs/2h1/seed-0").scores().columns)
+    for name in ("mhs/2h1/seed-0", "mhs/mean/seed-0"):
+        assert {"head_0", "head_1"} <= set(fitted.run(name).scores().columns)
     cascade = fitted.run("cascade/target/seed-0").scores()
     assert {"exit_1", "exit_2"} <= set(cascade.columns)
     assert numpy.allclose(cascade["exit_2"], cascade["score"])
+
+
+def test_heads_of_a_backbone_that_reads_the_mean_of_its_tokens_read_it_too(fitted):
+    config = models.load(fitted.run("mhs/mean/seed-0").model_folder).config
+    assert (config.pooling, config.body, config.heads) == ("mean", 1, 2)
 
 
 def test_a_fit_without_evaluations_keeps_its_last_weights(fitted):

@@ -24,6 +24,19 @@ def test_a_wrong_key_or_value_is_named_in_one_line(root, key, content, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("key", "content", "message"),
+    [
+        ("electra.base", {"name": "a/model", "config": None, "pooling": "mean"}, "layers: expected with name"),
+        ("albert.base", {"pooling": "mean"}, "pooling: expected first for albert"),
+        ("electra.base", {"pooling": "max"}, "'first' or 'mean'"),
+    ],
+)
+def test_a_backbone_that_cannot_read_its_tokens_as_it_says_is_refused(root, key, content, message):
+    with pytest.raises(ValueError, match=message):
+        Study.load("tiny", {f"backbones.{key}": content})
+
+
 def test_1e_3_is_a_number_a_key_comes_once_and_a_tag_is_refused(root):
     path = root / "params" / "tiny.yaml"
     text = path.read_text()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from as2lib.papers.building import baseline, budget, scored, splits, transferred, vocabulary
+from as2lib.papers.building import baseline, budget, origin, scored, splits, transferred, vocabulary
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -208,5 +208,4 @@ def transfer(study: "Study", of: str) -> Run:
 
 
 def _origin(study: "Study", backbone: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    origin = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
-    return {"backbone": origin}, {"vocabulary": vocabulary(study)} if backbone.config else {}
+    return origin(backbone), {"vocabulary": vocabulary(study)} if backbone.config else {}
