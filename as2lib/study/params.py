@@ -438,6 +438,7 @@ class Params(Strict):
     cosinet: Cosinet | None = Field(None, description="none: no Cosinet, and no notebook of it")
     govern: Govern | None = Field(None, description="none: no GOVERN, and no notebook of it")
     rows: dict[str, Seeds] = Field({}, description="seeds of single systems that have other ones; []: not run")
+    not_run: str = Field("", description="why the strategies of CERBERUS's Table 3 that `rows` leaves out are not run")
     across: Points[str] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
     own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
 
