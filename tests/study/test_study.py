@@ -3,7 +3,7 @@ import yaml
 
 from as2lib.paths import PACKAGE
 from as2lib.study import Study
-from tests.study.conftest import tiny_params
+from tests.study.conftest import STEP, tiny_params
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,18 @@ def test_a_wrong_key_or_value_is_named_in_one_line(root, key, content, message):
 def test_a_backbone_that_cannot_read_its_tokens_as_it_says_is_refused(root, key, content, message):
     with pytest.raises(ValueError, match=message):
         Study.load("tiny", {f"backbones.{key}": content})
+
+
+def test_sections_that_start_from_some_layers_of_a_backbone_refuse_one_that_reads_the_mean(root):
+    mean, fit = {"backbones.electra.base.pooling": "mean"}, {"transfer": STEP, "adapt": STEP}
+    wide = {split: str(root / f"{split}.tsv") for split in ("train", "dev", "test")}
+    with pytest.raises(ValueError, match="cascade: expected a backbone of pooling: first"):
+        Study.load("tiny", {**mean, "cascade": {"family": "electra", "exits": [1, 2], "fit": fit, "transfer": wide}})
+    govern = {"unlabelled": [str(root / "transfer.tsv")], "start": "transfer", "teachers": [{"of": "electra-large"}]}
+    govern |= {"student": {"of": "electra-base", "layers": 1}}
+    govern |= dict.fromkeys(("teacher_fit", "unlabelled_fit", "labelled_fit"), STEP)
+    with pytest.raises(ValueError, match="govern: expected all layers of electra-base"):
+        Study.load("tiny", {**mean, "govern": govern})
 
 
 def test_1e_3_is_a_number_a_key_comes_once_and_a_tag_is_refused(root):
