@@ -35,6 +35,7 @@ CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit lo
 EPOCHS, BATCH_SIZE = 3, 32
 SAMPLE = 10_000  # pairs that are encoded a second time, to count those that are cut
 CLIP = 1.0  # the gradient's norm at most
+PARTS = 3  # of a batch of whole questions, on a processor
 logger = logging.getLogger(__name__)
 Entry = dict[str, Any]  # of the log: step, total, the loss's parts, dev_MAP, dev_P@1, seconds
 
@@ -176,6 +177,7 @@ def train(
         if progress and cut:
             print(f"{cut:.1%} of the pairs have more than {encoder.max_length} tokens, and lose their end")
 
+        parts = PARTS if unit == "question" and encoder.unit == "pair" and device.type == "cpu" else 1
         exits = len(getattr(getattr(model, "config", None), "exits", ()))
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
         state = Progress()
@@ -214,10 +216,10 @@ def train(
             for _ in range(accumulate):
                 inputs, targets = examples.batch(next(upcoming), device)
                 with autocast(device.type, precision):
-                    output = model(**inputs, **which)
-                parts = objective(output, targets, state.step)
-                (parts.total / accumulate).backward()
-                add(state, parts)
+                    output = forward(model, inputs, parts, **which)
+                losses = objective(output, targets, state.step)
+                (losses.total / accumulate).backward()
+                add(state, losses)
             nn.utils.clip_grad_norm_(model.parameters(), CLIP)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
@@ -339,13 +341,32 @@ def reproducible(threads: int | None = None) -> Iterator[None]:
         torch.utils.deterministic.fill_uninitialized_memory = fills
 
 
+def forward(model: nn.Module, inputs: dict[str, torch.Tensor], parts: int = 1, **options: Any) -> Any:
+    """What a model returns for a batch, computed in parts of pairs of like length: the same numbers, less padding.
+
+    inputs: of pairs, padded on the right, (b, n) each.  parts: at most.  options: given to the model as they are.
+    A batch of whole questions has short and long pairs; padded to one length, it takes half as long again.
+    """
+    if parts == 1 or "attention_mask" not in inputs:
+        return model(**inputs, **options)
+    length = inputs["attention_mask"].sum(1)  # (b,)
+    order = length.argsort(stable=True)
+    outputs = []
+    for rows in order.chunk(parts):
+        longest = int(length[rows].max())
+        outputs.append(model(**{name: values[rows, :longest] for name, values in inputs.items()}, **options))
+    back = order.argsort()
+    joined = {name: torch.cat([output[name] for output in outputs]) for name in outputs[0]}
+    return type(outputs[0])(**{name: values.index_select(0, back) for name, values in joined.items()})
+
+
 # ---------------------------------------------------------------- what a step leaves
 
 
-def add(state: Progress, parts: Any) -> None:
+def add(state: Progress, losses: Any) -> None:
     """Add a batch's loss to the sums for the log."""
     state.batches += 1
-    for name, value in parts._asdict().items():
+    for name, value in losses._asdict().items():
         state.sums[name] = state.sums.get(name, 0) + value.detach().float()
 
 

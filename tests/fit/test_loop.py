@@ -120,6 +120,26 @@ def test_lists_and_pairs_of_candidates_are_learnt_in_batches_of_whole_questions(
     assert result.log[-1]["total"] < 0.6 * result.log[0]["total"]
 
 
+@pytest.mark.parametrize("kind", ["classifier", "heads", "exits"])
+@pytest.mark.parametrize("rows", [[0], [0, 1], range(20)])
+def test_a_batch_in_parts_has_the_outputs_and_the_gradient_of_the_whole(kind, rows):
+    model = tiny.student(perturb=0.1) if kind == "heads" else tiny.classifier()
+    if kind == "exits":
+        model = CascadeTransformer.from_backbone(model, exits=[1, 2])
+    inputs, _ = Examples(PAIRS, ENCODER).batch([*rows])
+    whole, parts = (loop.forward(model, inputs, number) for number in (1, 3))
+    assert type(parts) is type(whole)
+    assert {*parts} == {*whole}
+    gradients = []
+    for output in (whole, parts):
+        model.zero_grad()
+        sum(values.square().sum() for values in output.values()).backward()
+        gradients.append(torch.cat([value.grad.flatten() for value in model.parameters() if value.grad is not None]))
+    for name in whole:
+        torch.testing.assert_close(parts[name], whole[name], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-3, atol=1e-4)
+
+
 def test_several_small_batches_have_the_gradient_of_one_large_one():
     pairs = PAIRS.select(range(32))  # all of them in one batch, or in four of eight
     settings = {"encoder": ENCODER, "steps": 2, "learning_rate": 1e-3, "warmup": 0.0, "threads": 1}
