@@ -153,6 +153,7 @@ def fit(
     study: StudyName,
     runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that the study needs")] = None,
     group: Annotated[str | None, typer.Option(help="all runs of a group")] = None,
+    weights: Annotated[bool, typer.Option("--weights", help="also of runs whose scores are published")] = False,
     changes: Changes = None,
 ) -> None:
     """Make runs, and what they are made from."""
@@ -166,7 +167,7 @@ def fit(
     if group is not None:
         make_group(loaded.store, group, say)
     if runs or group is None:
-        make_all(loaded.store, list(runs or loaded.plan), model=bool(runs), say=say)
+        make_all(loaded.store, list(runs or loaded.plan), model=bool(runs) or weights, say=say)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

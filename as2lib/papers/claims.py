@@ -62,10 +62,11 @@ def listed() -> pandas.DataFrame:
 def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> pandas.DataFrame:
     """Every claim of those papers that the study has a section for, with its verdict here; the untestable ones last.
 
-    Index `paper`; columns claim, set, metric, published, difference, low, high, verdict, reason, test, source, a, b.
-    difference, low, high: points, a − b, mean over the seeds of either; the interval is over questions.  reason: why a
-    claim is not testable here; a recall at a precision has its numbers all the same.  set: the paper's; a claim of a
-    set that no study here has is judged on the target.
+    Index `paper`; columns claim, set, metric, published, difference, low, high, seeds, verdict, reason, test, source,
+    a, b.  difference, low, high: points, a − b, mean over the seeds of either; the interval is over questions.
+    seeds: of the system that has fewer; another fit would move a difference that rests on one.  reason: why a claim is
+    not testable here; a recall at a precision has its numbers all the same.  set: the paper's; a claim of a set that no
+    study here has is judged on the target.
     """
     claims = listed()
     here = [paper for paper in papers if paper not in SECTIONS or getattr(study, SECTIONS[paper])]
@@ -84,6 +85,7 @@ def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> p
             "metric": scores.measure(claim.metric),
             "published": claim.published,
             **(interval._asdict() if interval else dict.fromkeys(Interval._fields, numpy.nan)),
+            "seeds": min(len(scores.tables(a)), len(scores.tables(b))) if interval else None,
             "verdict": verdict(claim.claim, interval, claim.published) if interval and not few else NOT_TESTABLE,
             "reason": reason or few,
             "test": claim.test,
@@ -92,7 +94,7 @@ def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> p
             "b": b,
         }
         rows.append(row)
-    judged = pandas.DataFrame(rows).set_index("paper")
+    judged = pandas.DataFrame(rows).set_index("paper").astype({"seeds": "Int64"})
     return judged.sort_values("verdict", key=lambda verdicts: verdicts == NOT_TESTABLE, kind="stable")
 
 
@@ -227,12 +229,12 @@ class Scores:
                 self._tables[name] = [run.scores() for run in self.study.runs(name)]
         return self._tables[name]
 
-    def interval(self, a: str, b: str, metric: str) -> Interval:
-        """Our difference with its interval, in points."""
+    def interval(self, a: str, b: str, metric: str, seeds: int | None = None) -> Interval:
+        """Our difference with its interval, in points; for a recall or prAUC perhaps over the first seeds alone."""
         if metric in results.MEASURES:
             test = significance.compare(self.values(a, metric), self.values(b, metric))
             return Interval(100 * test.difference, 100 * test.low, 100 * test.high)
-        return self.over_thresholds(a, b, metric)
+        return self.over_thresholds(a, b, metric, seeds)
 
     def values(self, name: str, metric: str) -> pandas.Series:
         """Each answered question's mean over seeds, in [0, 1]."""
@@ -241,7 +243,7 @@ class Scores:
             self._values[name, metric] = results.over_seeds(scores, name, metric)
         return self._values[name, metric]
 
-    def over_thresholds(self, a: str, b: str, metric: str) -> Interval:
+    def over_thresholds(self, a: str, b: str, metric: str, seeds: int | None = None) -> Interval:
         """Of "q R@P", "qp R@P" (at the study's last precision) and "qp prAUC", which are no means over questions."""
         precision = self.study.govern.precisions[-1]
         questions = self.tables(a)[0]["question_id"].nunique()
@@ -249,7 +251,7 @@ class Scores:
         counts = numpy.vstack([numpy.ones(questions, dtype=drawn.dtype), drawn])  # first the questions themselves
         means = []
         for name in (a, b):
-            columns = [(table["question_id"], table["label"], table["score"]) for table in self.tables(name)]
+            columns = [(table["question_id"], table["label"], table["score"]) for table in self.tables(name)[:seeds]]
             values = [threshold.resampled(*seed, counts, metric, precision) for seed in columns]
             means.append(numpy.mean(values, axis=0))
         gaps = 100 * (means[0] - means[1])

@@ -1,3 +1,4 @@
+import pandas
 import pytest
 
 from as2lib import Study
@@ -54,6 +55,8 @@ def test_claims_are_judged_by_the_runs_and_by_no_other_set_than_the_studys(inven
     judged = (by_pair["verdict"] != claims.NOT_TESTABLE).tolist()
     assert judged == sorted(judged, reverse=True)
     assert by_set.loc["WikiQA", "low"] <= by_set.loc["WikiQA", "difference"] <= by_set.loc["WikiQA", "high"]
+    assert by_set.loc["WikiQA", "seeds"] == len(invented.systems["mhs/3h1"].seeds)
+    assert pandas.isna(by_set.loc["ASNQ", "seeds"])
     assert by_set.loc["ASNQ", "verdict"] == claims.NOT_TESTABLE
     assert "ASNQ" in by_set.loc["ASNQ", "reason"]
     private = by_pair.loc[[("mhs/3h1", "kd/electra-sum")]]  # of IAS2, which no study has
@@ -89,6 +92,18 @@ def test_a_recall_at_a_precision_keeps_its_numbers_and_is_not_judged(monkeypatch
     assert row.metric == "q R@P=50"
     assert row.low <= row.difference <= row.high
     assert (row.verdict, row.reason) == (claims.NOT_TESTABLE, claims.FEW)
+
+
+def test_an_interval_of_the_first_seeds_is_that_of_a_system_which_has_no_others(monkeypatch):
+    scores = claims.Scores(Study.load("wikiqa"))
+    pair = ("govern/govern-ca", "govern/govern", "qp prAUC")
+    first = scores.interval(*pair, seeds=1)
+    every = scores.tables("govern/govern")
+    assert len(every) == 3
+    monkeypatch.setitem(scores._tables, "govern/govern", every[:1])
+    assert scores.interval(*pair) == first
+    monkeypatch.setitem(scores._tables, "govern/govern", every)
+    assert scores.interval(*pair) != first
 
 
 def test_an_interval_is_that_of_results(invented):

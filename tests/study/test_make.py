@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from as2lib.cli import main
 from as2lib.paths import file_sha256
 from as2lib.study import Study, make
 from as2lib.study.make import make_all
@@ -90,6 +91,18 @@ def test_published_scores_stand_for_a_run_and_weights_are_made_only_where_they_a
     others = ["teacher/electra/seed-1", "kd/electra/seed-1"]
     weights = "transfer/electra/seed-0"  # for the other seed's teacher
     assert clone.store.missing(list(clone.plan), model=False) == ["ensemble/tuned/seed-1", weights, *others]
+
+
+def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_asked_for(study, root, fits):
+    make_all(study.store, list(study.plan))
+    made = sorted(fits)
+    study.publish()
+    (root / "work" / "runs").rename(root / "work" / "elsewhere")
+    fits.clear()
+    assert main(["fit", "tiny"]) == 0
+    assert fits == []
+    assert main(["fit", "tiny", "--weights"]) == 0
+    assert sorted(fits) == made
 
 
 def test_a_clone_without_data_has_the_identities_that_were_published(study, root):
