@@ -46,6 +46,16 @@ def test_deeper_heads_leave_fewer_layers_to_the_body(study):
     assert systems.stands_for(study) == {"mhs/3h1": "mhs/3h1", "mhs/3h2": "mhs/3h6"}
 
 
+def test_one_model_of_wikiqa_differs_from_the_untaught_base_in_what_its_classifier_reads_alone(study):
+    wikiqa = Study.load("wikiqa")
+    name = systems.read_by_the_mean(wikiqa)
+    one, base = (wikiqa.plan[f"{run}/seed-0"] for run in (name, "base/electra"))
+    assert one.spec["cascade"] == {"exits": [4]}
+    assert {key: value for key, value in one.spec.items() if key != "cascade"} == base.spec
+    assert one.data == base.data
+    assert systems.read_by_the_mean(study) == ""
+
+
 def test_hydra_learns_from_base_models_that_differ_by_seed_more_of_them_where_the_study_has_few(study):
     alike = ["base/electra/seed-0", "base/electra/seed-1", "hydra-teacher/electra/seed-2"]
     assert parents(study, "hydra/3h1/seed-0") == parents(study, "hydra/3h1/seed-1") == alike

@@ -258,6 +258,15 @@ def head_depths(study: "Study") -> list[int]:
     return sorted({scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies})
 
 
+def read_by_the_mean(study: "Study") -> str:
+    """The model of one depth that differs from the untaught base in reading the mean of its tokens; "": none does."""
+    base, cascade = study.backbones["electra"].base, study.cascade
+    if cascade is None or cascade.fit is not None or base.pooling == "mean" or base.depth not in cascade.mean:
+        return ""
+    whole = getattr(study.backbones[cascade.family], cascade.size)
+    return f"monolith/{base.depth}/target" if base.name is not None and whole.name == base.name else ""
+
+
 def stands_for(study: "Study") -> dict[str, str]:
     """This study's configurations of Table 4 → the paper's; the leanest where several of those fall on one."""
     depth = study.mhs.body + 1
