@@ -53,8 +53,11 @@ def expected(study: "Study") -> dict[str, dict[str, dict[str, float]]]:
 def write_expected(study: "Study") -> Path:
     """`params/expected/<study>.json`: the numbers that its notebooks recorded, but for those of `FREE`.
 
-    For a study whose scores are published: counts must be the same, other numbers within `NEAR`.
+    Counts must be the same, other numbers within `NEAR`.  Raises ValueError for a study without published scores: what
+    is trained anew elsewhere needs a tolerance of its own for each number, set by hand.
     """
+    if not study.store.published:
+        raise ValueError(f"{study.study}: expected a study whose scores are published, got one that is trained anew")
     rows: dict[str, dict[str, dict[str, float]]] = {}
     for number, numbers in measured(study).items():
         for name, value in flat(numbers).items():
