@@ -17,7 +17,9 @@ COLUMNS = {"wikiqa": "WikiQA", "selqa": "ASNQ", "paper": "WikiQA", "paper_asnq":
 def notebooks(study: "Study") -> list[Notebook]:
     question = "Do the findings hold on other targets?"
     systems = (*cerberus.trivial(study), *cerberus.table2(study))
-    return [Notebook("13_across", question, "CERBERUS Table 2, its data sets side by side", systems)]
+    others = [file for name in study.across for file in (f"params/{name}.yaml", f"reports/{name}/runs/index.json")]
+    reproduces = "CERBERUS Table 2, its data sets side by side"
+    return [Notebook("13_across", question, reproduces, systems, files=tuple(others))]
 
 
 def studies(study: "Study") -> "dict[str, Study]":
