@@ -15,7 +15,7 @@ import torch
 from datasets import Dataset
 from torch import nn
 from tqdm import tqdm
-from transformers import set_seed
+from transformers import PreTrainedModel, set_seed
 
 from as2lib.data.encode import cut_share, load_encoder
 from as2lib.data.pairs import fingerprint, load_pairs
@@ -177,7 +177,8 @@ def train(
         if progress and cut:
             print(f"{cut:.1%} of the pairs have more than {encoder.max_length} tokens, and lose their end")
 
-        parts = PARTS if unit == "question" and encoder.unit == "pair" and device.type == "cpu" else 1
+        apart = isinstance(model, PreTrainedModel) and encoder.unit == "pair"  # one's own may read a batch as a whole
+        parts = PARTS if unit == "question" and apart and device.type == "cpu" else 1
         exits = len(getattr(getattr(model, "config", None), "exits", ()))
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
         state = Progress()
@@ -356,7 +357,8 @@ def forward(model: nn.Module, inputs: dict[str, torch.Tensor], parts: int = 1, *
         longest = int(length[rows].max())
         outputs.append(model(**{name: values[rows, :longest] for name, values in inputs.items()}, **options))
     back = order.argsort()
-    joined = {name: torch.cat([output[name] for output in outputs]) for name in outputs[0]}
+    tensors = [name for name, values in outputs[0].items() if torch.is_tensor(values)]  # not layers' hidden states
+    joined = {name: torch.cat([output[name] for output in outputs]) for name in tensors}
     return type(outputs[0])(**{name: values.index_select(0, back) for name, values in joined.items()})
 
 

@@ -10,7 +10,7 @@ import torch
 
 from as2lib.data.words import WordEncoder
 from as2lib.fit import loop, train
-from as2lib.fit.batches import Examples
+from as2lib.fit.batches import Examples, question_numbers
 from as2lib.fit.schedules import drawn_exit
 from as2lib.metrics.ranking import summary
 from as2lib.models import load
@@ -138,6 +138,27 @@ def test_a_batch_in_parts_has_the_outputs_and_the_gradient_of_the_whole(kind, ro
     for name in whole:
         torch.testing.assert_close(parts[name], whole[name], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-3, atol=1e-4)
+
+
+def test_lists_are_learnt_by_a_model_that_also_returns_its_layers():
+    assert same(fit(tiny.classifier(output_hidden_states=True), "ranknet"), fit(tiny.classifier(), "ranknet"))
+
+
+def test_a_module_of_ones_own_sees_a_batch_of_whole_questions_as_a_whole():
+    class Own(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.sizes = tiny.classifier(), []
+
+        def forward(self, **inputs):
+            self.sizes.append(len(inputs["input_ids"]))
+            return self.inner(**inputs)
+
+    own = Own()
+    examples = Examples(PAIRS, ENCODER, None, question_numbers(PAIRS))
+    first = loop._batches(examples, "question", 8, None, 0).epoch(0)[0]
+    fit(own, "ranknet", dev=None, steps=1)
+    assert own.sizes == [len(first)]
 
 
 def test_several_small_batches_have_the_gradient_of_one_large_one():
