@@ -1,6 +1,8 @@
 """What others wrote is data: no model or file of theirs runs as code, no text of theirs commands a page or a tool."""
 
 import ast
+import io
+import json
 import re
 from base64 import b64encode
 from hashlib import sha256
@@ -12,6 +14,7 @@ import pytest
 from as2lib import Study
 from as2lib.commands.output import cell, terminal
 from as2lib.metrics.trec import field
+from tests.first_hour.hub_like import as2, public_model
 
 PACKAGE = Path(__file__).parents[1] / "as2lib"
 HOSTILE = ["\x1b[2J\x1b]0;mine\x07", "<script>alert(1)</script>", "\u202egnp.exe", "a\rb"]
@@ -33,11 +36,47 @@ def test_no_file_is_unpickled_and_no_code_of_a_model_is_trusted():
         assert not modules & {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}, path
     for file, name, keywords in calls():
         assert name not in ("eval", "exec", "pandas.read_pickle"), file
-        assert "trust_remote_code" not in keywords, file
+        assert keywords.get("trust_remote_code", "False") == "False", file
+        if name.endswith(".from_pretrained"):  # where transformers would ask on standard input
+            assert (file, keywords.get("trust_remote_code")) == ("pretrained.py", "False")
         if name == "torch.load":
             assert keywords.get("weights_only") == "True", file
         if name in ("numpy.load", "np.load"):
             assert keywords.get("allow_pickle", "False") == "False", file
+
+
+BROUGHT = {  # by which auto class a folder brings Python of its own: what its configurations say
+    "AutoConfig": {"config.json": {"model_type": "mine"}},
+    "AutoModelForSequenceClassification": {"config.json": {"model_type": "xglm"}},  # a family without a classifier
+    "AutoTokenizer": {"tokenizer_config.json": {"tokenizer_class": "Mine"}},
+}
+COMMANDS = {
+    "rank": ["rank", "model", "where is the red ?", "the red", "the hill"],
+    "rank -": ["rank", "model", "-"],
+    "train": ["train", "my.tsv", "--model", "model", "--out", "out"],
+    "train --teacher": ["train", "my.tsv", "--model", "nothing", "--teacher", "model", "--out", "out"],
+}
+
+
+@pytest.mark.parametrize("auto", BROUGHT)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_python_in_a_models_folder_is_refused_in_one_line_and_nobody_is_asked(auto, command, folder, monkeypatch):
+    model = public_model(folder / "model", labels=2)
+    (model / "mine.py").write_text(f"open({str(folder / 'mark')!r}, 'w')\nclass Mine: pass\n")
+    classes = ["mine.Mine", "mine.Mine"] if auto == "AutoTokenizer" else "mine.Mine"
+    for file, changes in BROUGHT[auto].items():
+        content = json.loads((model / file).read_text()) | changes | {"auto_map": {auto: classes}}
+        (model / file).write_text(json.dumps(content))
+    answers = io.StringIO("y\n" * 20)
+    monkeypatch.setattr("sys.stdin", answers)
+    result = as2(*COMMANDS[command], folder=folder, check=False)
+    assert not (folder / "mark").exists()
+    assert answers.tell() == 0 or command == "rank -"
+    assert "[y/N]" not in result.stdout + result.stderr
+    if auto != "AutoTokenizer":  # instead of which transformers takes its own
+        assert result.returncode == 2, result.stderr
+        assert "never run" in result.stderr.splitlines()[-1]
+        assert "Traceback" not in result.stderr
 
 
 def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):

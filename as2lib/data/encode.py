@@ -19,6 +19,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 from transformers.utils import cached_file
 
 from as2lib.data import words
+from as2lib.data.pretrained import open_pretrained
 from as2lib.data.sets import json_value, loadable, note, whole_text
 from as2lib.data.words import WordEncoder
 
@@ -176,10 +177,7 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
     if Path(origin).is_dir():
         _require_file(folder, "tokenizer_config.json")
         _require_file(folder, *TOKENIZER_FILES)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(origin, revision=revision)
-    except Exception as error:  # of any kind: libraries parse what is there
-        raise ValueError(f"{origin}: its tokenizer can't be loaded: {str(error).partition(chr(10))[0]}") from None
+    tokenizer = open_pretrained(AutoTokenizer, name)
     backbone = config.get("backbone") or config
     _require_fit(folder, tokenizer, config.get("vocab_size", backbone.get("vocab_size")), padded=True)
     limit = max_length or min(tokenizer.model_max_length, MOST)

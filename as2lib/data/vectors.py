@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from as2lib.data.sets import loadable
+from as2lib.data.pretrained import open_pretrained
 from as2lib.data.words import unknown_id, words_of
 from as2lib.paths import find_root, whole_file, work_folder
 
@@ -150,9 +150,8 @@ def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> 
     from sklearn.decomposition import PCA
     from transformers import AutoModel, AutoTokenizer
 
-    origin, revision = loadable(name)
-    tokenizer = AutoTokenizer.from_pretrained(origin, revision=revision)
-    model = AutoModel.from_pretrained(origin, revision=revision).float().eval()
+    tokenizer = open_pretrained(AutoTokenizer, name)
+    model = open_pretrained(AutoModel, name).float().eval()
     if min(len(words), model.config.hidden_size) < dimensions:
         got = f"{len(words)} words and {model.config.hidden_size} hidden units"
         raise ValueError(f"dimensions: expected at most the number of words and of hidden units, {got}; {dimensions}")

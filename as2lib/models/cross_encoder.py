@@ -23,6 +23,7 @@ from transformers import (
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
+from as2lib.data.pretrained import open_pretrained
 from as2lib.data.sets import loadable
 from as2lib.models import first_token
 
@@ -47,14 +48,14 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
     if isinstance(name_or_config, PretrainedConfig):
         config = deepcopy(name_or_config)
         config.num_labels, config.dtype = CLASSES, torch.float32
-        return for_ranking(AutoModelForSequenceClassification.from_config(config))
-    origin, revision = loadable(name_or_config)
+        return for_ranking(AutoModelForSequenceClassification.from_config(config, trust_remote_code=False))
+    origin, _ = loadable(name_or_config)
     config = configuration(name_or_config)
     if layers is not None:
         if not 1 <= layers <= config.num_hidden_layers:
             raise ValueError(f"layers: expected 1 to {config.num_hidden_layers}, what {origin} has; got {layers}")
         config.num_hidden_layers = layers
-    model, report = _from_pretrained(origin, revision, config)
+    model, report = _from_pretrained(name_or_config, config)
     for name, came, wanted in report["mismatched_keys"]:
         if not _is_new(model, name) or tuple(came)[:1] not in ((1,), (CLASSES,)):
             shapes = f"expected shape {tuple(wanted)}, or one of 1 or 2 labels, got {tuple(came)}"
@@ -73,8 +74,8 @@ def load(name: str | Path) -> PreTrainedModel:
     Raises ValueError, in one line, that names the folder and the first tensor that is missing, of another shape or not
     finite; and where a model has more than two labels.
     """
-    origin, revision = loadable(name)
-    model, report = _from_pretrained(origin, revision)
+    origin, _ = loadable(name)
+    model, report = _from_pretrained(name)
     for tensor, came, wanted in report["mismatched_keys"]:
         raise ValueError(f"{origin}: {tensor}: expected shape {tuple(wanted)}, got {tuple(came)}")
     _check(origin, model, report["missing_keys"])
@@ -181,7 +182,7 @@ class BackboneConfig(PretrainedConfig):
         if isinstance(backbone, PretrainedConfig):
             backbone = backbone.to_dict()
         fields = backbone or AutoConfig.for_model(self.family).to_dict()
-        not_kept = ("_name_or_path", "dtype")  # a folder here; the precision of a file
+        not_kept = ("_name_or_path", "dtype", "auto_map")  # a folder here; a file's precision; code of its own
         self.backbone = {name: value for name, value in fields.items() if name not in not_kept}
         self.initializer_range = self.backbone.get("initializer_range", 0.02)
         self.hidden_size = self.backbone.get("hidden_size")
@@ -190,38 +191,36 @@ class BackboneConfig(PretrainedConfig):
 
 def configuration(name: str | Path) -> PretrainedConfig:
     """The configuration of a hub name or a folder, with two classes."""
-    origin, revision = loadable(name)
-    with _one_line(origin):
-        config = AutoConfig.from_pretrained(origin, revision=revision)
+    config = open_pretrained(AutoConfig, name)
     config.num_labels = CLASSES
     return config
 
 
 def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:
     """The tokenizer of a hub name or a folder."""
-    origin, revision = loadable(name)
-    return AutoTokenizer.from_pretrained(origin, revision=revision)
+    return open_pretrained(AutoTokenizer, name)
 
 
 def _from_pretrained(
-    origin: str | Path, revision: str, config: PretrainedConfig | None = None
+    name: str | Path, config: PretrainedConfig | None = None
 ) -> tuple[PreTrainedModel, dict[str, Any]]:
     """The model in float32, and what transformers reports of its tensors.  config: default: the folder's own."""
-    with _one_line(origin), _quiet():
-        if config is None:
-            config = AutoConfig.from_pretrained(origin, revision=revision)
-            if config.num_labels > CLASSES:
-                raise ValueError(f"expected a model of 1 or {CLASSES} labels, got one of {config.num_labels}")
-        model, report = AutoModelForSequenceClassification.from_pretrained(
-            origin,
-            revision=revision,
+    if config is None:
+        config = open_pretrained(AutoConfig, name)
+        if config.num_labels > CLASSES:
+            came = f"expected a model of 1 or {CLASSES} labels, got one of {config.num_labels}"
+            raise ValueError(f"{loadable(name)[0]}: {came}")
+    with _quiet():
+        model, report = open_pretrained(
+            AutoModelForSequenceClassification,
+            name,
             config=config,
             dtype=torch.float32,
             output_loading_info=True,
             ignore_mismatched_sizes=True,
         )
-        if report["error_msgs"]:
-            raise ValueError(report["error_msgs"][0])
+    if report["error_msgs"]:
+        raise ValueError(f"{loadable(name)[0]}: can't be loaded: {report['error_msgs'][0].partition(chr(10))[0]}")
     return model, report
 
 
@@ -238,15 +237,6 @@ def _check(origin: str | Path, model: PreTrainedModel, missing: set[str]) -> Non
             raise ValueError(f"{origin}: {name}: {wanted}; the model would score at random")
         if tensor.is_floating_point() and not tensor.isfinite().all():
             raise ValueError(f"{origin}: {name}: expected finite numbers, got nan or inf")
-
-
-@contextmanager
-def _one_line(origin: str | Path) -> Iterator[None]:
-    """Whatever a library says of a file, the error is a ValueError of one line that names it."""
-    try:
-        yield
-    except Exception as error:  # of any kind: libraries parse what is there
-        raise ValueError(f"{origin}: can't be loaded: {str(error).strip().partition(chr(10))[0]}") from None
 
 
 @contextmanager
