@@ -31,7 +31,7 @@ def read_pairs(source: str, split: str | None = None) -> "Dataset":
 
     split: of a folder or a known set; default: test, or the only one that a folder has.
     """
-    from as2lib.data.tables import NoLabels
+    from as2lib.data.columns import NoLabels
 
     path = sets.on_disk(source)
     if split is None and not (path and path.is_file()):

@@ -119,9 +119,9 @@ def read_questions(source: str) -> Iterator[Question]:
         with path.open(encoding="utf-8-sig", newline="\n") as stream:
             yield from lines_of_questions(stream, path.name)
         return
-    from as2lib.data.pairs import stream_unlabelled
+    from as2lib.data.pairs import load_unlabelled
 
-    yield from questions_of(stream_unlabelled(path))
+    yield from questions_of([load_unlabelled(path).with_format("arrow")[:]])
 
 
 def has_lists(path: Path) -> bool:

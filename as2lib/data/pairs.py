@@ -24,15 +24,17 @@ import pyarrow.parquet as parquet
 from datasets import Dataset, DatasetInfo, Features, Value
 
 from as2lib.data import builders, sample, sets
+from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note, shorten
-from as2lib.data.tables import NAMES, Table, checked, in_memory, read, run_starts, selected, together
-from as2lib.metrics.ranking import POLICIES
+from as2lib.data.tables import Table, checked, in_memory, numbered, read, run_starts, selected, together
+from as2lib.metrics.ranking import POLICIES, summary
 from as2lib.paths import whole_file, work_folder
 
 FEATURES = Features({name: Value("int8" if name == "label" else "string") for name in NAMES})
 LARGE = 64 << 20  # bytes of text past which pairs are kept on disk
 SHARES = {"dev": 0.1, "test": 0.2}  # of the questions; the others are for training
 LEAST = 20  # questions with a correct and an incorrect candidate: fewer say nothing of three splits
+QUESTIONS_READ = 2_000  # by which the original order is judged
 IMPLAUSIBLE = 0.98  # MAP of the original order, past which somebody sorted by label
 _VERSION = 2  # raise it when the same files would give other pairs
 
@@ -91,14 +93,14 @@ def load_unlabelled_parts(parts: Sequence[str]) -> Dataset:
     return _parts(tuple(parts), _identities(parts), None)
 
 
-def load_splits(source: str | Path, seed: int = 0) -> dict[str, Dataset]:
+def load_splits(source: Any, seed: int = 0) -> dict[str, Dataset]:
     """Every pair of a source as train, dev and test: those that it has, the others taken from train by `split_own`.
 
-    source: a file, a folder of splits, or a known set.
+    source: a file, a folder of splits, a known set, or what `load_pairs` takes in memory.
     Raises what `load_pairs` raises, and ValueError where there is nothing to train on.
     """
-    path = sets.on_disk(source)
-    if path and path.is_file():
+    path = sets.on_disk(source) if isinstance(source, str | Path) else None
+    if not isinstance(source, Mapping | str | Path) or (path is not None and path.is_file()):
         return split_own(load_pairs(source, questions="all"), seed)
     splits = {}
     for split in SPLITS:
@@ -107,7 +109,9 @@ def load_splits(source: str | Path, seed: int = 0) -> dict[str, Dataset]:
         except sets.NoSplit:
             continue
     if "train" not in splits:
-        raise ValueError(f"{source}: expected pairs to train on, got {' and '.join(splits)} only; bring a train file")
+        got = " and ".join(splits) or "none"
+        name = "pairs" if isinstance(source, Mapping) else source
+        raise ValueError(f"{name}: expected a split to train on, got {got}")
     shares = {split: share for split, share in SHARES.items() if split not in splits}
     return splits | (split_own(splits["train"], seed, shares) if shares else {})
 
@@ -161,15 +165,6 @@ def save_pairs(pairs: Dataset, path: str | Path) -> None:
             rows = (json.dumps(row, ensure_ascii=False) + "\n" for row in pairs)
             with temporary.open("w", encoding="utf-8", newline="\n") as stream:
                 stream.writelines(rows)
-
-
-def stream_unlabelled(path: str | Path) -> Iterator[pa.Table]:
-    """The checked pairs of one file, without labels, some thousand rows at a time: memory does not grow with the file.
-
-    Raises what `load_unlabelled` raises, when it comes to the row; also where the rows of a question lie apart.
-    """
-    location = sets.resolve(Path(path))
-    return checked(_tables(location, labelled=False), location.name, labelled=False, apart=False)
 
 
 # Policies
@@ -270,19 +265,13 @@ def label_blind_order(table: pa.Table) -> np.ndarray:
 
 
 def order_map(pairs: Dataset) -> float:
-    """The MAP, in [0, 1], of the original order over questions with both labels; NaN for fewer than `LEAST`."""
-    table = _arrow(pairs)
-    sizes, correct = _counts(table)
+    """The MAP, in [0, 1], of the original order of the first questions with both labels; NaN for fewer than `LEAST`."""
+    sizes, correct = _counts(_arrow(pairs))
     mixed = (correct > 0) & (correct < sizes)
-    if mixed.sum() < LEAST:
+    if mixed[:QUESTIONS_READ].sum() < LEAST:
         return float("nan")
-    label = table["label"].to_numpy().astype(np.int64)
-    start = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    position = np.arange(len(label)) - start + 1
-    before = np.cumsum(label) - label
-    rank = before - before[start] + 1  # of a correct candidate among the correct ones of its question
-    precision = np.add.reduceat(label * rank / position, np.cumsum(sizes) - sizes)
-    return float(np.mean(precision[mixed] / correct[mixed]))
+    first = pairs.select(range(sizes[:QUESTIONS_READ].sum()))
+    return summary(first["question_id"][:], first["label"][:], -np.arange(len(first)), "mixed")["MAP"]
 
 
 def order_warning(name: str, pairs: Dataset) -> str:
@@ -352,18 +341,18 @@ def _tables(location: sets.Location, labelled: bool) -> Iterator[Table]:
     if location.kind == "sample":
         corpora = _pool(location.seed) if location.name == sample.UNLABELLED else _corpora(location.seed)
         table = pa.Table.from_pylist(corpora[location.name][location.split])
-        yield location.name, 0, selected(table, location.name, labelled)
+        yield numbered(location.name, selected(table, location.name, labelled))
     elif location.builder:
         for table in builders.tables(location):
-            yield location.name, 0, table
+            yield numbered(location.name, table)
     elif location.kind == "hub":
         which = {"revision": location.revision, "split": location.hub_split}
         with sets.hub_reached(location.name, **which):
             hub_set = datasets.load_dataset(location.name, location.config, **which)
-        yield location.name, 0, selected(_arrow(hub_set), location.name, labelled)
+        yield numbered(location.name, selected(_arrow(hub_set), location.name, labelled))
     else:
         for path in location.files:
-            yield from ((path.name, *table) for table in read(path, labelled))
+            yield from read(path, labelled)
 
 
 _corpora, _pool = (lru_cache(maxsize=2)(generate) for generate in (sample.generate, sample.generate_unlabelled))

@@ -2,11 +2,9 @@
 
 import csv
 import hashlib
-import io
 import re
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +12,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.parquet as parquet
-from datasets import Dataset
+from datasets import ClassLabel, Dataset, Features
 
+from as2lib.data.columns import NAMES, columns_of, list_of, listed, means_correct, pairs_of
 from as2lib.data.sets import NoSplit, json_value, note, shorten, whole_text
 
-# What people call our columns, in lower-case letters and digits; of two in one source the first here counts.
-NAMES = {
-    "question_id": "questionid qid queryid topicid key",
-    "question": "question query questiontext querytext",
-    "answer": "answer sentence candidate passage answertext sentencetext candidatetext passagetext text document",
-    "label": "label iscorrect correct isanswer isrelevant relevant relevance rel target",
-    "candidate_id": "candidateid sentenceid answerid passageid docid pid",
-}
-# Columns that are passed over in silence: WikiQA's, and the row numbers that pandas writes.
-_SILENT = {"documentid", "documenttitle", "unnamed0", ""}
-_BATCH = 8192  # rows checked at once
+BATCH = 8192  # rows checked at once
+BLOCK = 1 << 25  # bytes of a CSV read at once, and of a row at most
 
-Table = tuple[str, int, pa.Table]  # a file's name, how many of its rows come before, the rows under our names
-
-
-class NoLabels(ValueError):
-    """Raised where labels are asked for and the data have none; `load_unlabelled` reads them."""
+Table = tuple[str, Sequence[int], pa.Table]  # a file's name, the numbers of the rows from 1, the rows under our names
 
 
 # Rules
@@ -53,12 +40,12 @@ def checked(
     Raises ValueError in one line that says where, what was expected and what came.
     """
     questions, rows, empty = _Questions(apart, run_ids), 0, 0
-    for file, first, table in tables:
+    for file, numbers, table in tables:
         if not len(table):
             continue
 
-        def where(row: int, file: str = file, first: int = first) -> str:
-            return f"{file}, row {first + row + 1}"
+        def where(row: int, file: str = file, numbers: Sequence[int] = numbers) -> str:
+            return f"{file}, row {numbers[row]}"
 
         columns = {key: _text(table[key], key, where) for key in NAMES if key != "label" and key in table.column_names}
         for key in columns:
@@ -168,40 +155,25 @@ def together(tables: Iterable[pa.Table], name: str) -> pa.Table:
 
 
 def selected(table: pa.Table, name: str, labelled: bool) -> pa.Table:
-    """The columns of a table that we need, under our names."""
-    columns = _columns(table.column_names, name, labelled)
-    return table.select(list(columns.values())).rename_columns(list(columns))
+    """The columns of a table that we need, under our names; labels that are classes as 0 and 1."""
+    columns = columns_of(table.column_names, name, labelled)
+    ours = table.select(list(columns.values())).rename_columns(list(columns))
+    names = _class_names(table.schema, columns.get("label"))
+    if names is None:
+        return ours
+    correct = [means_correct(name) for name in names]
+    if len(names) != 2 or sum(correct) != 1:
+        raise ValueError(f"{name}: label: expected two classes, such as incorrect and correct, got {listed(names)}")
+    place = ours.column_names.index("label")
+    return ours.set_column(place, "label", pc.equal(ours["label"], correct.index(True)))
 
 
-def _columns(names: Sequence[Any], name: str, labelled: bool) -> dict[str, Any]:
-    """Our columns → theirs; those that nobody needs are said once.
-
-    Raises ValueError that names what is missing: `NoLabels` where it is the label.
-    """
-    theirs: dict[str, Any] = {}
-    for their in names:
-        theirs.setdefault(re.sub(r"[^a-z0-9]", "", str(their).lower()), their)
-    columns = {}
-    for ours, words in NAMES.items():
-        their = next((theirs[word] for word in words.split() if word in theirs), None)
-        if their is not None and (labelled or ours != "label"):
-            columns[ours] = their
-    missing = [ours for ours in ("question", "answer", "label")[: 3 if labelled else 2] if ours not in columns]
-    if missing:
-        wanted = "; ".join(f"{ours} ({', '.join(NAMES[ours].split()[:4])}, …)" for ours in missing)
-        error = NoLabels if missing == ["label"] else ValueError
-        raise error(f"{name}: expected a column for {wanted}; got {_listed(names) or 'none'}")
-    if twice := [their for their in columns.values() if list(names).count(their) > 1]:
-        raise ValueError(f"{name}: expected each column once, got {_listed(twice)} again")
-    silent = _SILENT if labelled else {*_SILENT, *NAMES["label"].split()}
-    if unused := [their for plain, their in theirs.items() if their not in columns.values() and plain not in silent]:
-        note(f"{name}: columns that are not read: {_listed(unused)}")
-    return columns
-
-
-def _listed(names: Iterable[Any]) -> str:
-    """Names as a message gives them, on one line."""
-    return textwrap.shorten(", ".join(map(str, names)), 240, placeholder=" …")
+def _class_names(schema: pa.Schema, column: str | None) -> list[str] | None:
+    """The names of a column's classes, where `datasets` says in a schema that it has some."""
+    if b"huggingface" not in (schema.metadata or {}):
+        return None
+    feature = Features.from_arrow_schema(schema).get(column)
+    return feature.names if isinstance(feature, ClassLabel) else None
 
 
 def run_starts(column: pa.ChunkedArray) -> np.ndarray:
@@ -216,43 +188,71 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> pa.Table:
     """The checked pairs of a list of dicts, a table or a `Dataset`, or of one split of a mapping to these."""
     name = "pairs"
     if isinstance(source, Mapping):
-        if split not in source:
+        aliases = ("dev", "validation") if split in ("dev", "validation") else (split,)
+        key = next((key for key in aliases if key in source), None)
+        if key is None:
             raise NoSplit(f"{name}: expected one of the splits {', '.join(map(str, source))}, got {split}")
-        source, name, split = source[split], split, None
+        source, name, split = source[key], key, None
     if split is not None:
         raise NoSplit(f'{name}: pairs in memory have no splits, got split "{split}"; leave the split out')
     if isinstance(source, Dataset):
+        features = source.features
         source = source.with_format("arrow")[:]
+        source = source.replace_schema_metadata(features.arrow_schema.metadata)
     if isinstance(source, pa.Table):
-        tables = [(0, selected(source, name, labelled))]
+        tables = [numbered(name, selected(source, name, labelled))]
     elif isinstance(source, pd.DataFrame):
-        columns = _columns(list(source.columns), name, labelled)
-        tables = [(0, pa.table({ours: _texts(source[its], ours, name, 0) for ours, its in columns.items()}))]
+        columns = columns_of(list(source.columns), name, labelled)
+        table = pa.table({ours: _texts(source[its], ours, name) for ours, its in columns.items()})
+        tables = [numbered(name, table)]
     elif isinstance(source, Sequence) and not isinstance(source, str | bytes):
         tables = _of_dicts(source, name, labelled)
     else:
         raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {shorten(source)}")
-    return together(checked(((name, *table) for table in tables), name, labelled), name)
+    return together(checked(tables, name, labelled), name)
 
 
-def _of_dicts(rows: Iterable[Any], name: str, labelled: bool) -> Iterator[tuple[int, pa.Table]]:
-    """Tables of rows that are dicts, under the columns of the first, each with the number of rows before it."""
-    rows, columns, first = iter(rows), None, 0
-    while batch := list(islice(rows, _BATCH)):
-        for row, values in enumerate(batch, first + 1):
-            if not isinstance(values, Mapping):
-                wanted = f"a question, an answer{' and a label' if labelled else ''}"
-                raise ValueError(f"{name}, row {row}: expected an object with {wanted}, got {shorten(values)}")
-        columns = columns or _columns(list(batch[0]), name, labelled)
-        texts = {ours: [values.get(its) for values in batch] for ours, its in columns.items()}
-        yield first, pa.table({ours: _texts(values, ours, name, first) for ours, values in texts.items()})
-        first += len(batch)
+def numbered(name: str, table: pa.Table, before: int = 0) -> Table:
+    """A table with the numbers of its rows, so many of which come before it."""
+    return name, range(before + 1, before + len(table) + 1), table
 
 
-def _texts(values: Iterable[Any], key: str, name: str, first: int) -> pa.Array:
+def _of_dicts(rows: Iterable[Any], name: str, labelled: bool) -> Iterator[Table]:
+    """Tables of rows that are dicts, each a pair or a question with the list of its candidates."""
+    pairs_and_rows, columns = _pairs_of_rows(rows, name, labelled), None
+    while batch := list(islice(pairs_and_rows, BATCH)):
+        numbers, pairs = zip(*batch, strict=True)
+        columns = columns or columns_of(list(pairs[0]), name, labelled)
+        texts = {ours: [pair.get(its) for pair in pairs] for ours, its in columns.items()}
+        yield name, numbers, pa.table({ours: _texts(values, ours, name, numbers) for ours, values in texts.items()})
+
+
+def _pairs_of_rows(rows: Iterable[Any], name: str, labelled: bool) -> Iterator[tuple[int, Mapping[Any, Any]]]:
+    """Pairs with the number of the row that each comes from; the id of a question whose row has none is that number."""
+    wanted = f"an object with a question, an answer{' and a label' if labelled else ''}"
+    with_ids = None
+    for number, row in enumerate(rows, 1):
+        where = f"{name}, row {number}"
+        if not isinstance(row, Mapping):
+            raise ValueError(f"{where}: expected {wanted}, got {shorten(row)}")
+        try:
+            is_pair = list_of(row) is None
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
+        if is_pair:
+            yield number, row
+            continue
+        for pair in pairs_of(row, where, name):
+            with_ids = pair["question_id"] is not None if with_ids is None else with_ids
+            if with_ids != (pair["question_id"] is not None):
+                raise ValueError(f"{where}: expected each row to have an id, or none; those before are otherwise")
+            yield number, pair if with_ids else {**pair, "question_id": str(number)}
+
+
+def _texts(values: Iterable[Any], key: str, name: str, numbers: Iterable[int] | None = None) -> pa.Array:
     """Values from Python as an Arrow column of texts: numbers as they are written, None and NaN as null."""
     texts = []
-    for row, value in enumerate(values, first + 1):
+    for row, value in zip(numbers or count(1), values, strict=False):
         if isinstance(value, str):
             texts.append(value)
         elif not pd.api.types.is_scalar(value) or isinstance(value, bytes):
@@ -268,10 +268,9 @@ def _texts(values: Iterable[Any], key: str, name: str, first: int) -> pa.Array:
 # Files
 
 
-def read(path: Path, labelled: bool) -> Iterator[tuple[int, pa.Table]]:
+def read(path: Path, labelled: bool) -> Iterator[Table]:
     """The columns that we need of one TSV, CSV, JSONL or Parquet file, unchecked, some thousand rows a table.
 
-    Gives each table with the number of rows before it.
     Raises ValueError for bytes that are not UTF-8, a row of another length, a quote left open, or missing columns.
     """
     suffix = path.suffix.lower()
@@ -290,81 +289,67 @@ def read(path: Path, labelled: bool) -> Iterator[tuple[int, pa.Table]]:
         raise not_utf8(path) from None
 
 
-def _parquet(path: Path, labelled: bool) -> Iterator[tuple[int, pa.Table]]:
+def _parquet(path: Path, labelled: bool) -> Iterator[Table]:
     try:
         with parquet.ParquetFile(path) as file:
-            columns, first = _columns(file.schema_arrow.names, path.name, labelled), 0
-            for batch in file.iter_batches(_BATCH, columns=list(columns.values())):
-                table = pa.Table.from_batches([batch]).select(list(columns.values()))
-                yield first, table.rename_columns(list(columns))
-                first += len(table)
+            columns, before = columns_of(file.schema_arrow.names, path.name, labelled), 0
+            for batch in file.iter_batches(BATCH, columns=list(columns.values())):
+                table = pa.Table.from_batches([batch], batch.schema.with_metadata(file.schema_arrow.metadata))
+                yield numbered(path.name, selected(table, path.name, labelled), before)
+                before += len(table)
     except (pa.ArrowException, OSError) as error:
         problem = str(error).partition("\n")[0]
         raise ValueError(f"{path.name}: expected a Parquet file, got {problem}") from None
 
 
-def _delimited(path: Path, labelled: bool) -> Iterator[tuple[int, pa.Table]]:
+def _delimited(path: Path, labelled: bool) -> Iterator[Table]:
     """A CSV, quoted as RFC 4180 has it, between commas or semicolons; or a TSV: a row a line, where a quote is text.
 
     But a TSV with the quotes that pandas writes is read as the texts that pandas had.
     """
-    rows = _quoted_rows(path) if path.suffix.lower() == ".csv" or _is_written_as_csv(path) else _plain_rows(path)
-    header = next(rows, [])
-    columns = {ours: header.index(its) for ours, its in _columns(header, path.name, labelled).items()}
-    first = 0
-    while batch := list(islice(rows, _BATCH)):
-        for row, fields in enumerate(batch, first + 1):
-            if len(fields) != len(header):
-                wanted = f"{len(header)} fields ({_listed(header)})"
-                raise ValueError(f"{path.name}, row {row}: expected {wanted}, got {len(fields)}")
-        yield first, pa.table({ours: [fields[place] for fields in batch] for ours, place in columns.items()})
-        first += len(batch)
-
-
-def _plain_rows(path: Path) -> Iterator[list[str]]:
-    with path.open(encoding="utf-8-sig", newline="\n") as stream:
-        yield from (line.rstrip("\r\n").split("\t") for line in stream if line.strip("\r\n"))
-
-
-def _quoted_rows(path: Path) -> Iterator[list[str]]:
-    csv.field_size_limit(1 << 30)  # of this process: a field may be a whole page
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;", key=stream.readline().count)
-        stream.seek(0)
-        number = 0
-        try:
-            for fields in csv.reader(stream, delimiter=delimiter, strict=True):
-                if fields:  # no blank line
-                    yield fields
-                    number += 1
-        except csv.Error as error:
-            wanted = "a field with quotes to stand between quotes, and each quote in it to be doubled"
-            where = f"{path.name}, row {number}" if number else f"{path.name}, header"
-            raise ValueError(f"{where}: expected {wanted}, got {error}") from None
+        first = next((line for line in stream if line.strip("\r\n")), "")
+    is_tsv = path.suffix.lower() == ".tsv"
+    delimiter = "\t" if is_tsv else max(",;", key=first.count)
+    quoted = not is_tsv or _quotes_as_csv(path)
+    quote = '"' if quoted else False
+    header = next(csv.reader([first], delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE), [])
+    columns = columns_of(header, path.name, labelled)
+    texts = dict.fromkeys(columns.values(), pa.string())
+    before = 0
+    try:
+        batches = pyarrow.csv.open_csv(
+            path,
+            pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK),
+            pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=quote, newlines_in_values=quoted),
+            pyarrow.csv.ConvertOptions(column_types=texts, include_columns=list(texts)),
+        )
+        for batch in batches:
+            yield numbered(path.name, pa.Table.from_batches([batch]).rename_columns(list(columns)), before)
+            before += len(batch)
+    except pa.ArrowInvalid as error:
+        row = re.search(r"Row #(\d+): Expected \d+ columns, got (\d+)", str(error))
+        if row is None:
+            raise not_utf8(path, str(error)) from None
+        wanted = f"{len(header)} fields ({listed(header)})"
+        way_out = "; texts with tabs or line breaks are written as JSONL or Parquet" if is_tsv else ""
+        raise ValueError(f"{path.name}, row {int(row[1]) - 1}: expected {wanted}, got {row[2]}{way_out}") from None
+    if quoted and not is_tsv and _has_open_quote(path):
+        raise ValueError(f"{path.name}, row {before}: expected each quote to be closed, got one that is not")
 
 
-def _is_written_as_csv(path: Path) -> bool:
-    """Whether a TSV is, byte for byte, what a writer of CSV makes of its rows: quotes where needed, or everywhere.
+def _quotes_as_csv(path: Path) -> bool:
+    """Whether a TSV has the quotes of a writer of CSV: around every field, or around each that holds a quote."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        if next(stream, "").startswith('"'):
+            return True
+        fields = (field for line in stream if '"' in line for field in line.rstrip("\r\n").split("\t") if '"' in field)
+        return all(re.fullmatch(r'"([^"]|"")*""([^"]|"")*"', field) for field in fields)
 
-    Not where a field holds a whole row: its quote is a text's, and was never closed.
-    """
-    csv.field_size_limit(1 << 30)
-    with path.open(encoding="utf-8-sig", newline="") as stream, path.open(encoding="utf-8-sig", newline="") as original:
-        header = stream.readline()
-        stream.seek(0)
-        quoting = csv.QUOTE_ALL if header.startswith('"') else csv.QUOTE_MINIMAL
-        end = "\r\n" if header.endswith("\r\n") else "\n"
-        try:
-            for fields in csv.reader(stream, delimiter="\t", strict=True):
-                if any("\n" in field and field.count("\t") >= header.count("\t") for field in fields):
-                    return False
-                row = io.StringIO(newline="")
-                csv.writer(row, delimiter="\t", lineterminator=end, quoting=quoting).writerow(fields)
-                if original.read(len(row.getvalue())).rstrip("\r\n") != row.getvalue().rstrip("\r\n"):
-                    return False
-        except csv.Error:
-            return False
-    return True
+
+def _has_open_quote(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return sum(block.count(b'"') for block in iter(lambda: stream.read(BLOCK), b"")) % 2 == 1
 
 
 def json_rows(name: str, lines: Iterable[str]) -> Iterator[tuple[str, Any]]:
@@ -374,8 +359,8 @@ def json_rows(name: str, lines: Iterable[str]) -> Iterator[tuple[str, Any]]:
         yield where, json_value(where, line)
 
 
-def not_utf8(path: Path) -> ValueError:
-    """What is wrong with a file whose bytes are not all UTF-8: the first such line."""
+def not_utf8(path: Path, problem: str = "other bytes") -> ValueError:
+    """What is wrong with a file whose bytes are not all UTF-8: the first such line; or another problem with it."""
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
@@ -383,4 +368,4 @@ def not_utf8(path: Path) -> ValueError:
             except UnicodeDecodeError as error:
                 where, byte = f"{path.name}, line {number}", line[error.start]
                 return ValueError(f"{where}: expected UTF-8 text, got the byte 0x{byte:02x}; save the file as UTF-8")
-    return ValueError(f"{path.name}: expected UTF-8 text")
+    return ValueError(f"{path.name}: expected rows of UTF-8 text, got {shorten(problem)}")

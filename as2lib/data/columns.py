@@ -1,0 +1,125 @@
+"""What people call our columns, and which of theirs is meant; imports nothing heavy, so that any room may ask."""
+
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from as2lib.data.sets import note, shorten
+
+# In lower-case letters and digits.
+NAMES = {
+    "question_id": "questionid qid queryid topicid key",
+    "question": "question query questiontext querytext",
+    "answer": "answer sentence candidate passage answertext sentencetext candidatetext passagetext text document",
+    "label": "label iscorrect correct isanswer isrelevant relevant relevance rel target",
+    "candidate_id": "candidateid sentenceid answerid passageid docid pid",
+}
+LISTS = "candidates answers sentences passages documents contexts ctxs"  # columns that hold a question's candidates
+TEXTS = ("text", "answer", "candidate", "sentence", "passage", "document")  # what a row of such a list calls its text
+IDS = ("id", "candidate_id", "docid", "doc_id", "pid", "_id")  # … and its id
+SILENT = {"documentid", "documenttitle", "unnamed0", ""}  # WikiQA's, and the row numbers that pandas writes
+# What classes are called whose label is 1.
+CORRECT = "1 label_1 true yes correct relevant positive entailment"
+
+
+class NoLabels(ValueError):
+    """Raised where labels are asked for and the data have none; `load_unlabelled` reads them."""
+
+
+def plain(name: Any) -> str:
+    """A column's name as it is compared: `Query ID` is `queryid`."""
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())
+
+
+def means_correct(name: Any) -> bool:
+    """Whether a class of that name holds what is correct."""
+    return re.sub(r"[\s-]+", "_", str(name).strip().lower()) in CORRECT.split()
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Names as a message gives them, on one line."""
+    return textwrap.shorten(", ".join(map(str, names)), 240, placeholder=" …")
+
+
+def called(names: Iterable[Any], words: str) -> list[Any]:
+    """Those of some names that are among these words, in the order of the words."""
+    order = words.split()
+    return sorted((name for name in names if plain(name) in order), key=lambda name: order.index(plain(name)))
+
+
+def columns_of(names: Sequence[Any], source: str, labelled: bool) -> dict[str, Any]:
+    """Our columns → theirs; those that are not read are said once.
+
+    Of two names that could be an id, the first of `NAMES` is meant.
+    Raises ValueError where two columns could be the question, the answer or the label, and where one of these is
+    missing: `NoLabels` for the label.
+    """
+    columns, missing = {}, []
+    for ours, words in NAMES.items():
+        theirs = called(names, words) if labelled or ours != "label" else []
+        if len(theirs) > 1 and not ours.endswith("_id"):
+            raise ValueError(f"{source}: expected one column for {ours}, got {listed(theirs)}; rename all but one")
+        if theirs:
+            columns[ours] = theirs[0]
+        elif ours in ("question", "answer") or (labelled and ours == "label"):
+            missing.append(ours)
+    if missing:
+        wanted = "; ".join(f"{ours} ({', '.join(NAMES[ours].split()[:4])}, …)" for ours in missing)
+        error = NoLabels if missing == ["label"] else ValueError
+        raise error(f"{source}: expected a column for {wanted}; got {listed(names) or 'none'}")
+    if twice := [their for their in columns.values() if list(names).count(their) > 1]:
+        raise ValueError(f"{source}: expected each column once, got {listed(twice)} again")
+    silent = SILENT if labelled else {*SILENT, *NAMES["label"].split()}
+    say_unread((name for name in names if name not in columns.values() and plain(name) not in silent), source)
+    return columns
+
+
+def say_unread(names: Iterable[Any], source: str) -> None:
+    """Say once which columns are not read."""
+    if unread := listed(names):
+        note(f"{source}: columns that are not read: {unread}")
+
+
+# ---------------------------------------------------------------- a question a row
+
+
+def list_of(row: Mapping[Any, Any]) -> Any:
+    """The column of a row that holds its question's candidates; None for a row that is a pair.
+
+    Raises ValueError where two could.
+    """
+    lists = [name for name in called(row, LISTS) if not isinstance(row[name], str)]
+    pair = [name for name in called(row, NAMES["answer"]) if isinstance(row[name], str)]
+    if lists and plain(lists[0]) != "candidates":  # the name that we document is meant, whatever stands beside it
+        lists += pair
+    if len(lists) > 1:
+        raise ValueError(f"expected one column of candidates, got {listed(lists)}; rename all but one")
+    return lists[0] if lists else None
+
+
+def pairs_of(row: Mapping[Any, Any], where: str, source: str) -> list[dict[str, Any]]:
+    """The pairs of a row that holds a question and the list of its candidates: texts, or rows with a text.
+
+    Each has question_id (None where the row has none) and question, answer, and of a candidate that is a row
+    candidate_id and label, where it has them.  Raises ValueError that says where.
+    """
+    candidates = list_of(row)
+    questions, ids = called(row, NAMES["question"]), called(row, f"{NAMES['question_id']} id")
+    if len(questions) != 1 or not isinstance(row[questions[0]], str) or not isinstance(row[candidates], list):
+        expected = f'expected a "question" and a list of "{candidates}"'
+        raise ValueError(f"{where}: {expected}; got {shorten(dict(row))}")
+    say_unread((name for name in row if name not in (candidates, *questions, *ids[:1])), source)
+    question = {"question_id": row[ids[0]] if ids else None, "question": row[questions[0]]}
+    pairs = []
+    for place, candidate in enumerate(row[candidates], start=1):
+        fields = candidate if isinstance(candidate, Mapping) else {"text": candidate}
+        text = next((fields[name] for name in TEXTS if name in fields), None)
+        if not isinstance(text, str):
+            raise ValueError(f"{where}: candidate {place}: expected a text, got {shorten(candidate)}")
+        pair = {**question, "answer": text}
+        for ours, theirs in (("candidate_id", IDS), ("label", called(fields, NAMES["label"]))):
+            if name := next((name for name in theirs if name in fields), None):
+                pair[ours] = fields[name]
+        pairs.append(pair)
+    return pairs
