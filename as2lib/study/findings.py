@@ -1,15 +1,20 @@
 """What a person found in a study's numbers: authored text whose numbers are filled in, and whose condition is checked.
 
-params/findings/<study>.yaml: notebook → a list of `say` and `holds`.  Between braces, and in `holds`, stand the names
-that the notebook recorded ("mhs/3h1 MAP", "mhs/3h1 − base/electra low"), numbers, + − * / between blanks, comparisons,
-and/or/not.  A recorded row's name alone means its difference, or else its MAP.
+params/findings/<study>.yaml has `names` (a short name → a run's name) and, by notebook, a list of `say` and `holds`:
+
+    names:
+      mhs: mhs/3h1
+      base: base/pointwise
+    03_distillation:
+      - say: MHS has MAP {mhs.MAP:.1f}, {d["mhs − base"].difference:+.1f} points from its base.
+        holds: d["mhs − base"].low < 0 < d["mhs − base"].high and mhs["p Holm"] > 0.05
+
+`d` has everything that the notebook recorded, by its name; short names and recorded names without blanks stand alone.
+`say` is filled in by `str.format`, `holds` is Python's grammar as simpleeval reads it, with `abs`, `min` and `max`.
 """
 
-import ast
 import json
 import math
-import operator
-import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,24 +25,8 @@ from as2lib.paths import find_root
 if TYPE_CHECKING:
     from as2lib.study.study import Study
 
-ALONE = ("difference", "MAP")  # what a recorded row's name means without a column
-FIELD = re.compile(r"\{([^{}]+)\}")
-FORMAT = re.compile(r"[+ ]?,?(\.\d+)?[dfgeE%]?")
-OPERATORS = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
+NAMES = "names"  # the key of a findings file that is no notebook
+FUNCTIONS = {"abs": abs, "min": min, "max": max}
 
 
 @dataclass(frozen=True)
@@ -49,23 +38,50 @@ class Finding:
     holds: bool
 
 
+class Number(float):
+    """A number that a text shows with a typographic minus, or as a dash where it is undefined."""
+
+    def __format__(self, spec: str) -> str:
+        return "–" if math.isnan(self) else super().__format__(spec).replace("-", "−")
+
+
+class Numbers(dict):
+    """Recorded numbers by name, as an attribute or a key: `row.MAP`, `d["mhs − base"]["p Holm"]`.
+
+    A key may have quotes around it, as `str.format` passes them on.  Raises ValueError that names the nearest.
+    """
+
+    def __missing__(self, key: str) -> Any:
+        name = key.strip("\"'").replace(" - ", " − ")
+        if name in self:
+            return self[name]
+        near = get_close_matches(name, self, n=3, cutoff=0.4)
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise ValueError(f"{name!r} is not among the numbers that the notebook recorded{hint}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self[name]
+
+
 def of_notebook(study: "Study", notebook: str, numbers: dict[str, Any] | None = None) -> list[Finding]:
     """The findings of a notebook, in the order in which they were written; none where nobody wrote any.
 
     numbers: what the notebook recorded; default: its `metrics/NN.json`.
-    Raises ValueError that names the file and the key of what can't be read, or is not recorded.
+    Raises ValueError that names the file and the finding that can't be read, or whose numbers are not recorded.
     """
-    authored = read(study).get(notebook, [])
-    if not authored:
+    authored = read(study)
+    items = authored.get(notebook, [])
+    if not items:
         return []
-    if numbers is None:
-        numbers = recorded(study, notebook)
-    values = flat(numbers)
+    space = named(recorded(study, notebook) if numbers is None else numbers, authored.get(NAMES, {}))
     findings = []
-    for place, item in enumerate(authored, 1):
-        where = f"{_file(study).name}: {notebook}, finding {place}"
-        text = FIELD.sub(lambda match, where=where: _filled(match[1], values, where), item["say"])
-        holds = value(item["holds"], values, where) is True
+    for place, item in enumerate(items, 1):
+        try:
+            text, holds = item["say"].format_map(space), condition(item["holds"], space)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{_file(study).name}: {notebook}, finding {place}: {error}") from None
         findings.append(Finding(" ".join(text.split()), item["holds"], holds))
     return findings
 
@@ -74,14 +90,14 @@ def broken(study: "Study") -> list[str]:
     """A line for each finding, of the notebooks that have recorded numbers, that no longer follows from them."""
     lines = []
     for notebook in read(study):
-        if _metrics(study, notebook).exists():
+        if notebook != NAMES and _metrics(study, notebook).exists():
             false = [finding.text for finding in of_notebook(study, notebook) if not finding.holds]
             lines += [f"{notebook}: no longer follows from the numbers: {text}" for text in false]
     return lines
 
 
-def read(study: "Study") -> dict[str, list[dict[str, str]]]:
-    """Notebook → its findings as they were written; empty where the study has no such file.
+def read(study: "Study") -> dict[str, Any]:
+    """Notebook → its findings as they were written, and `names`; empty where the study has no such file.
 
     Raises ValueError that names the file where it holds anything else.
     """
@@ -92,6 +108,8 @@ def read(study: "Study") -> dict[str, list[dict[str, str]]]:
         return {}
     content = read_yaml(path)
     for notebook, items in content.items():
+        if notebook == NAMES:
+            continue
         for place, item in enumerate(items if isinstance(items, list) else [items], 1):
             texts = isinstance(item, dict) and set(item) == {"say", "holds"}
             if not isinstance(items, list) or not texts or not all(isinstance(text, str) for text in item.values()):
@@ -107,96 +125,45 @@ def recorded(study: "Study", notebook: str) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def flat(numbers: dict[str, Any]) -> dict[str, float]:
-    """Name → number: of a row each column as "name column", and the name alone as `ALONE` says; NaN where undefined."""
-    values: dict[str, float] = {}
-    for name, content in numbers.items():
-        row = content if isinstance(content, dict) else {"": content}
-        columns = {
-            column: math.nan if number is None else number
-            for column, number in row.items()
-            if not isinstance(number, str)
-        }
-        values |= {f"{name} {column}".strip(): number for column, number in columns.items()}
-        alone = next((column for column in ALONE if column in columns), None)
-        if alone:
-            values[name] = columns[alone]
-    return values
+def named(numbers: dict[str, Any], short_names: dict[str, str]) -> Numbers:
+    """Recorded numbers under their names, and under short names: `mhs`, `mhs − base`, `pooled: mhs − base`; and `d`.
 
-
-def value(expression: str, values: dict[str, float], where: str = "holds") -> float | bool:
-    """What an expression over recorded numbers gives: a number, or whether a comparison holds.
-
-    Raises ValueError, that says where, for a name that is not recorded and for anything but arithmetic and comparisons.
+    short_names: short name → a run's name.
     """
-    names: dict[str, float] = {}
+    short = {run: name for name, run in short_names.items()}
+    space = Numbers()
+    for name, content in numbers.items():
+        prefix, colon, runs = name.rpartition(": ")
+        value = _value(content)
+        space[name] = value
+        space[prefix + colon + " − ".join(short.get(run, run) for run in runs.split(" − "))] = value
+    return Numbers(space, d=space)
 
-    def placeholder(match: re.Match) -> str:
-        name = match[0] if match[0] in values else match[0].replace(" - ", " − ")
-        names[f"n{len(names)}_"] = values[name]
-        return f" n{len(names) - 1}_ "
 
-    text = _names(values).sub(placeholder, expression) if values else expression
-    text = text.replace("−", "-").replace("≤", "<=").replace("≥", ">=")
-    if unknown := _first_unknown(text):
-        near = get_close_matches(unknown, values, n=3, cutoff=0.4)
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
-        raise ValueError(f"{where}: {unknown!r} is not among the numbers that the notebook recorded{hint}")
+def condition(expression: str, space: Numbers) -> bool:
+    """Whether a condition over recorded numbers holds.
+
+    Raises ValueError for a name that is not recorded, and for what is no condition.
+    """
+    from simpleeval import InvalidExpression, SimpleEval
+
     try:
-        return _evaluated(ast.parse(text.strip(), mode="eval").body, names)
-    except (SyntaxError, KeyError, TypeError):
-        raise ValueError(f"{where}: expected numbers, + − * / and comparisons, got {expression!r}") from None
+        value = SimpleEval(names=space, functions=FUNCTIONS).eval(" ".join(expression.split()))
+    except ZeroDivisionError:
+        return False
+    except (InvalidExpression, SyntaxError, TypeError) as error:
+        raise ValueError(f"expected a condition over numbers, got {expression!r}: {error}") from None
+    if not isinstance(value, bool):
+        raise ValueError(f"expected a condition, true or false, got {expression!r}")
+    return value
 
 
-def _evaluated(node: ast.AST, values: dict[str, float]) -> Any:
-    """The value of a syntax tree of numbers and operators; KeyError for any other node."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return node.value
-    if isinstance(node, ast.Name):
-        return values[node.id]
-    if isinstance(node, ast.UnaryOp):
-        return OPERATORS[type(node.op)](_evaluated(node.operand, values))
-    if isinstance(node, ast.BinOp):
-        left, right = _evaluated(node.left, values), _evaluated(node.right, values)
-        if isinstance(node.op, ast.Div) and right == 0:
-            return math.nan
-        return OPERATORS[type(node.op)](left, right)
-    if isinstance(node, ast.BoolOp):
-        parts = [_evaluated(part, values) for part in node.values]
-        return all(parts) if isinstance(node.op, ast.And) else any(parts)
-    if isinstance(node, ast.Compare):
-        sides = [_evaluated(side, values) for side in (node.left, *node.comparators)]
-        steps = zip(node.ops, sides[:-1], sides[1:], strict=True)
-        return all(OPERATORS[type(step)](left, right) for step, left, right in steps)
-    raise KeyError(type(node).__name__)
-
-
-def _names(values: dict[str, float]) -> re.Pattern:
-    """Any recorded name where it stands by itself, the longest first; a minus may be written - or −."""
-    alternatives = [re.escape(name).replace("−", "[−-]") for name in sorted(values, key=len, reverse=True)]
-    return re.compile(rf"(?<![\w/])(?:{'|'.join(alternatives)})(?![\w/]|-\w)")
-
-
-def _first_unknown(text: str) -> str | None:
-    """The first word of an expression that is no number, no operator and no placeholder of a name."""
-    for word in re.split(r"[\s()<>=+*,!]+", text):
-        if re.search(r"[^\W\d]", word) and not re.fullmatch(r"-*(n\d+_|and|or|not|[\d.]+[eE](-?\d+)?)", word):
-            return word
-    return None
-
-
-def _filled(content: str, values: dict[str, float], where: str) -> str:
-    """A number as text: "expression" or "expression:format"."""
-    expression, colon, form = content.rpartition(":")
-    if not colon or not FORMAT.fullmatch(form):
-        expression, form = content, ".1f"
-    number = value(expression, values, where)
-    if isinstance(number, float) and not math.isfinite(number):
-        return "–"
-    text = format(int(number) if form.endswith("d") else number, form)
-    if not re.search(r"[1-9]", text):
-        text = text.lstrip("+-")  # a zero has no sign
-    return text.replace("-", "−")
+def _value(content: Any) -> Any:
+    if isinstance(content, dict):
+        return Numbers({name: _value(item) for name, item in content.items()})
+    if content is None:
+        return Number("nan")
+    return Number(content) if isinstance(content, float) else content
 
 
 def _file(study: "Study") -> Path:

@@ -1,71 +1,85 @@
 import json
-import math
 
 import pytest
 
 from as2lib.study import Study, findings
-from as2lib.study.findings import flat, value
+from as2lib.study.findings import condition, named
 
 NUMBERS = {
     "mhs/3h1": {"MAP": 75.1, "P@1": 60.2, "MAP ±": 0.3, "verdict": "undecided"},
     "base/electra": {"MAP": 74.8},
-    "mhs/3h1 − base/electra": {"difference": 0.34, "low": -1.2, "high": 1.9},
+    "mhs/3h1 − base/electra": {"difference": 0.34, "low": -1.2, "high": 1.9, "p Holm": 0.4},
+    "pooled: mhs/3h1 − base/electra": {"low": 0.1},
     "undefined": {"MAP": None},
     "questions": 237,
 }
+SPACE = named(NUMBERS, {"mhs": "mhs/3h1", "base": "base/electra"})
 
 
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
-        ("mhs/3h1 − base/electra low < 0 < mhs/3h1 − base/electra high", True),
-        ("not questions ≥ 237 or mhs/3h1 P@1 > 1e2", False),
-        ("(mhs/3h1 MAP + base/electra MAP) / 2", 74.95),
-        ("mhs/3h1 - base/electra", 0.34),
-        ("undefined > 0", False),
+        ('d["mhs − base"].low < 0 < d["mhs − base"].high', True),
+        ('d["mhs/3h1 - base/electra"]["p Holm"] > 0.05', True),
+        ('d["pooled: mhs − base"].low > 0', True),
+        ('not questions >= 237 or mhs["P@1"] > 1e2', False),
+        ("74.9 < (mhs.MAP + base.MAP) / 2 < 75 and abs(-base.MAP) > 74", True),
+        ('mhs.verdict == "undecided"', True),
+        ("undefined.MAP > 0", False),
+        ("questions / 0 > 1", False),
     ],
 )
-def test_an_expression_over_recorded_numbers(expression, expected):
-    assert value(expression, flat(NUMBERS)) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("expression", ["__import__('os').getcwd()", "3 ** 9 > 1", "mhs/3h1 MAP <", "'a' < 'b'"])
-def test_nothing_but_arithmetic_and_comparisons_is_read(expression):
-    with pytest.raises(ValueError, match=r"wikiqa.yaml: 03, finding 1: "):
-        value(expression, flat(NUMBERS), "wikiqa.yaml: 03, finding 1")
-
-
-def test_a_name_that_is_part_of_a_longer_one_is_not_taken_for_it():
-    with pytest.raises(ValueError, match=r"'mhs/3h1-no-teacher' is not among the numbers .* did you mean mhs/3h1"):
-        value("mhs/3h1-no-teacher MAP > 1", flat(NUMBERS))
-
-
-def test_what_is_undefined_is_a_dash_and_a_division_by_zero_is_undefined():
-    assert math.isnan(value("1 / 0", {}))
-    assert findings._filled("undefined:.1f", flat(NUMBERS), "") == "–"
+def test_a_condition_over_recorded_numbers(expression, expected):
+    assert condition(expression, SPACE) is expected
 
 
 @pytest.mark.parametrize(
-    ("content", "text"),
-    [("mhs/3h1 − base/electra low:+.1f", "−1.2"), ("base/electra − mhs/3h1:.0f", "0"), ("questions:d", "237")],
+    "expression", ["__import__('os').getcwd()", "mhs.MAP <", "mhs.MAP", "mhs.__class__ == 1", "mhs.MAP > 'a'"]
 )
-def test_a_number_in_a_text(content, text):
-    assert findings._filled(content, flat(NUMBERS), "") == text
+def test_what_is_no_condition_is_refused(expression):
+    with pytest.raises(ValueError, match="expected a condition"):
+        condition(expression, SPACE)
+
+
+def test_an_unknown_name_is_an_error_that_names_the_nearest():
+    for text in ('d["mhs − bose"].low > 0', "mhs.MAPP > 1", "questons > 1"):
+        with pytest.raises(ValueError, match=r"(mhs − base|MAP|questions)\b"):
+            condition(text, SPACE)
+    with pytest.raises(ValueError, match="not among the numbers"):
+        "{mhs.MRR:.1f}".format_map(SPACE)
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ('{d["mhs − base"].low:+.1f}', "−1.2"),
+        ('{d["pooled: mhs − base"].low:.1f}', "0.1"),
+        ('{mhs["P@1"]:.0f} and {questions:,d}', "60 and 237"),
+        ("{undefined.MAP:.1f}", "–"),
+    ],
+)
+def test_a_number_in_a_text(text, filled):
+    assert text.format_map(SPACE) == filled
+
+
+def write(root, text: str) -> None:
+    (root / "params" / "findings").mkdir(exist_ok=True)
+    (root / "params" / "findings" / "tiny.yaml").write_text(text)
 
 
 def test_findings_of_a_notebook_are_filled_in_and_a_false_one_is_broken(root):
     study = Study.load("tiny")
     assert findings.of_notebook(study, "03_distillation") == []
-    (root / "params" / "findings").mkdir()
-    text = (
+    write(
+        root,
+        "names:\n  mhs: mhs/3h1\n  base: base/electra\n"
         "03_distillation:\n"
-        "  - say: >-\n      MHS gains {mhs/3h1 − base/electra:+.1f}\n      points.\n"
-        '    holds: "mhs/3h1 − base/electra low < 0"\n'
-        "  - say: It has {mhs/3h1 MAP:.1f}.\n"
-        "    holds: mhs/3h1 > 80\n"
+        '  - say: >-\n      MHS gains {d["mhs − base"].difference:+.1f}\n      points.\n'
+        '    holds: d["mhs − base"].low < 0\n'
+        "  - say: It has {mhs.MAP:.1f}.\n"
+        "    holds: mhs.MAP > 80\n",
     )
-    (root / "params" / "findings" / "tiny.yaml").write_text(text)
-    with pytest.raises(FileNotFoundError, match=r"03.json of tiny: 03_distillation has recorded no numbers yet"):
+    with pytest.raises(FileNotFoundError, match="03_distillation"):
         findings.of_notebook(study, "03_distillation")
     assert findings.broken(study) == []
     metrics = root / "reports" / "tiny" / "metrics" / "03.json"
@@ -77,9 +91,8 @@ def test_findings_of_a_notebook_are_filled_in_and_a_false_one_is_broken(root):
     assert findings.broken(study) == ["03_distillation: no longer follows from the numbers: It has 75.1."]
 
 
-@pytest.mark.parametrize("item", ["- say: x", "- x", "{say: x, holds: y}"])
-def test_a_finding_is_say_and_holds(root, item):
-    (root / "params" / "findings").mkdir()
-    (root / "params" / "findings" / "tiny.yaml").write_text(f"03_distillation:\n  {item}\n")
-    with pytest.raises(ValueError, match=r"tiny.yaml: 03_distillation, finding 1: expected say and holds"):
-        findings.read(Study.load("tiny"))
+@pytest.mark.parametrize("item", ["- say: x", "- x", "{say: x, holds: y}", "- {say: '{nothing}', holds: 1 < 2}"])
+def test_what_is_no_finding_is_named_by_file_notebook_and_place(root, item):
+    write(root, f"03_distillation:\n  {item}\n")
+    with pytest.raises(ValueError, match=r"tiny.yaml: 03_distillation, finding 1: "):
+        findings.of_notebook(Study.load("tiny"), "03_distillation", NUMBERS)
