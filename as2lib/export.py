@@ -23,7 +23,7 @@ from as2lib import models
 from as2lib.data.encode import PairEncoder, by_length, load_encoder, rows_of
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.cascade import CascadeTransformer
-from as2lib.models.cross_encoder import Float32Linear, one_label, two_class_logits
+from as2lib.models.cross_encoder import Float32Linear, one_label, paired, two_class_logits
 from as2lib.models.sequential import Questions, Ranking, rank_by_exits
 from as2lib.paths import file_sha256, model_origin, work_folder
 from as2lib.score import log_odds
@@ -62,7 +62,8 @@ def export(
     require(to, *(["nncf"] if calibration is not None else []))
     out = Path(out).expanduser()
     require_free(out, to)
-    model, encoder = models.load(name).eval(), load_encoder(name, max_length)
+    model = models.load(name).eval()
+    encoder = paired(model, load_encoder(name, max_length))
     if not isinstance(encoder, PairEncoder):
         raise ValueError(
             f"{name}: expected a model that reads tokens, got a {model.config.model_type}, which reads words"

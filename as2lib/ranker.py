@@ -100,9 +100,10 @@ class Ranker:
         if exported:
             self.precision = model.precision
         else:
-            from as2lib.models.cross_encoder import for_ranking
+            from as2lib.models.cross_encoder import for_ranking, paired
 
             for_ranking(model).eval().to(self.device)
+            self.encoder = paired(model, encoder)
 
     @classmethod
     def load(

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from as2lib import bf16
 from as2lib.data.encode import by_length, rows_of
-from as2lib.models.cross_encoder import two_class_logits
+from as2lib.models.cross_encoder import paired, two_class_logits
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -51,6 +51,7 @@ def score(
     Memory is that of a batch and of what is returned, however many the pairs: their tokens are mapped from a file.
     The model is left in the mode, train or eval, in which it came.
     """
+    encoder = paired(model, encoder)
     items = encoder.encode(pairs)
     columns = items.with_format("numpy")
     sizes = columns["pairs"][:] if "pairs" in items.column_names else None
@@ -89,11 +90,8 @@ def outputs(
     """
     device = model.device if hasattr(model, "device") else next(model.parameters()).device
     length = numpy.asarray(length)
-    if batch_size is None:
-        batches = by_length(length, batch_tokens or default_tokens(device))
-    else:
-        order = numpy.argsort(-length, kind="stable")
-        batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    padded = getattr(encoder, "padding", "right") is not None
+    batches = by_length(length, batch_tokens or default_tokens(device), batch_size, padded)
     ends = None if sizes is None else numpy.cumsum(sizes)
     total = len(length) if ends is None else int(ends[-1]) if len(ends) else 0
     values: dict[str, numpy.ndarray] = {"logits": numpy.empty((total, 2), dtype=numpy.float32)}

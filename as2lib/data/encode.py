@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 from transformers.utils import cached_file
 
 from as2lib.data import words
@@ -42,6 +43,10 @@ _AFTER_PADDING = (
     "mpnet",
     "longformer",
 )
+# Families that need their padding on the left, whatever their tokenizer says; and those that mix neighbouring or all
+# positions without a mask: their score of a pair is its own only in a batch of one length.
+_ON_THE_LEFT = ("xlnet",)
+_UNPADDED = ("convbert", "fnet", "mobilebert", "nystromformer", "yoso")
 _SPECIALS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 
 
@@ -51,6 +56,8 @@ class PairEncoder:
     tokenizer: a fast one, which stays as it is; type ids are made if its `model_input_names` has them.
     max_length: tokens of a pair at most; past that the longer of the two texts is cut first, as in Hugging Face's own
         cross-encoders, on the tokenizer's `truncation_side`: the question, usually the shorter, goes last.
+    padding: the side on which a batch is padded, "left" or "right"; None where a model's scores depend on the padding
+        wherever it is: then `by_length` puts pairs of one length together.  The tokenizer's, until `suited` says more.
     Threads may share an encoder: what a call needs is set once, in a copy of the tokenizer that nobody else has.
     """
 
@@ -68,6 +75,29 @@ class PairEncoder:
         self._backend = copy.deepcopy(tokenizer.backend_tokenizer)
         self._backend.no_padding()
         self._backend.enable_truncation(max_length, strategy="longest_first", direction=tokenizer.truncation_side)
+        self.padding: str | None = tokenizer.padding_side
+        self.pad_id: int = tokenizer.pad_token_id
+        self._splitting: Tokenizer | None = None  # encodes a text that holds an end of sequence as plain text
+
+    def suited(self, config: Any) -> "PairEncoder":
+        """An encoder that encodes and pads as a model of transformers needs it.  config: the model's, or its fields.
+
+        A sequence-to-sequence classifier reads the last of its ends of sequence, and wants as many in each pair of a
+        batch: one that a text holds is encoded as plain text.
+        """
+        fields = config if isinstance(config, Mapping) else config.to_dict()
+        family = (fields.get("backbone") or fields).get("model_type")
+        encoder = copy.copy(self)
+        if family in CONFIG_MAPPING_NAMES:  # of one's own the tokenizer knows best
+            sides = dict.fromkeys(_ON_THE_LEFT, "left") | dict.fromkeys(_UNPADDED)
+            encoder.padding = sides.get(family, "right")
+        padding = fields.get("pad_token_id")
+        if padding is not None and 0 <= padding < len(self.tokenizer):  # by which some models see what is padding
+            encoder.pad_id = padding
+        if fields.get("is_encoder_decoder") and self.tokenizer.eos_token is not None:
+            encoder._splitting = copy.deepcopy(self._backend)
+            encoder._splitting.encode_special_tokens = True
+        return encoder
 
     def save(self, folder: str | Path) -> None:
         """Leave beside a model what `load_encoder` reads: who loads the folder truncates as this encoder does."""
@@ -82,7 +112,8 @@ class PairEncoder:
         from as2lib.data import pairs as pair_table
 
         tokenizer = tokenizer_fingerprint(self.tokenizer)
-        return _digest([_VERSION, pair_table.fingerprint(pairs), tokenizer, self.max_length, self.has_token_types])
+        parts = [_VERSION, pair_table.fingerprint(pairs), tokenizer, self.max_length, self.has_token_types]
+        return _digest(parts if self._splitting is None else [*parts, "split special tokens"])
 
     def encode(self, pairs: "Dataset") -> "Dataset":
         """The tokens of each pair, memory-mapped from `work/encoded/`, where they are put the first time.
@@ -115,15 +146,17 @@ class PairEncoder:
         return np.array([len(pair.ids) for pair in _encoded(backend, questions, candidates)], dtype=np.int64)
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
-        """A batch padded on the right to its longest pair.
+        """A batch padded to its longest pair, on the side that `padding` says.
 
         Returns int64 tensors `input_ids`, `attention_mask` and, where encoded, `token_type_ids`, each (b, n); and where
         the items have them, `labels` (b,) int64 and `teacher_logits` (b, …) float32.
         """
         lengths = np.array([len(item["input_ids"]) for item in items])
         mask = np.arange(lengths.max()) < lengths[:, None]  # (b, n)
+        if self.padding == "left":
+            mask = mask[:, ::-1]
         batch = {"attention_mask": mask.astype(np.int64)}
-        for name, padding in (("input_ids", self.tokenizer.pad_token_id), ("token_type_ids", 0)):
+        for name, padding in (("input_ids", self.pad_id), ("token_type_ids", 0)):
             if name in items[0]:
                 batch[name] = np.full(mask.shape, padding)
                 batch[name][mask] = np.concatenate([item[name] for item in items])
@@ -135,6 +168,11 @@ class PairEncoder:
     def _columns(self, questions: list[str], answers: list[str]) -> dict[str, list[Any]]:
         """The columns of `encode`, as lists."""
         encoded = _encoded(self._backend, questions, answers)
+        if self._splitting is not None:
+            end = self.tokenizer.eos_token
+            for i, pair in enumerate(zip(questions, answers, strict=True)):
+                if any(end in text for text in pair):
+                    encoded[i] = self._splitting.encode(*map(whole_text, pair))
         columns: dict[str, list[Any]] = {"input_ids": [pair.ids for pair in encoded]}
         if self.has_token_types:
             columns["token_type_ids"] = [pair.type_ids for pair in encoded]
@@ -181,7 +219,7 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
     backbone = config.get("backbone") or config
     _require_fit(folder, tokenizer, config.get("vocab_size", backbone.get("vocab_size")), padded=True)
     limit = max_length or min(tokenizer.model_max_length, MOST)
-    return PairEncoder(tokenizer, clipped(limit, backbone, folder.name))
+    return PairEncoder(tokenizer, clipped(limit, backbone, folder.name)).suited(config)
 
 
 def positions(config: Any) -> int | None:
@@ -254,12 +292,19 @@ def _values(column: "pa.Array") -> list[Any]:
     return [numbers[start:end] for start, end in pairwise(ends)]
 
 
-def by_length(length: np.ndarray, batch_tokens: int) -> list[np.ndarray]:
-    """Rows from the longest to the shortest, as many a batch as fit in `batch_tokens` with their padding."""
+def by_length(
+    length: np.ndarray, batch_tokens: int | None = None, batch_size: int | None = None, padded: bool = True
+) -> list[np.ndarray]:
+    """Rows from the longest to the shortest, as many a batch as fit in `batch_tokens` with their padding.
+
+    batch_size: so many rows a batch instead.  padded: whether a batch may hold rows of several lengths.
+    """
     order = np.argsort(-length, kind="stable")
     batches = []
     while len(order):
-        size = max(1, batch_tokens // max(1, int(length[order[0]])))
+        size = batch_size or max(1, batch_tokens // max(1, int(length[order[0]])))
+        if not padded:
+            size = min(size, int((length[order] == length[order[0]]).sum()))
         batches.append(order[:size])
         order = order[size:]
     return batches

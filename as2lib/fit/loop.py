@@ -165,6 +165,7 @@ def train(
         elif encoder is None:
             raise ValueError("encoder: expected what encodes pairs for the model; load_encoder(folder) gives it")
         model = cross_encoder.for_ranking(model).to(device)
+        encoder = cross_encoder.paired(model, encoder)
         objective = objectives.objective(loss, alpha, tau, settings)
         say_what_is_learnt(model, loss)
         unit = unit or objectives.unit(loss)

@@ -23,8 +23,10 @@ from transformers import (
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
+from as2lib.data.classes import correct_class
+from as2lib.data.encode import PairEncoder
 from as2lib.data.pretrained import open_pretrained
-from as2lib.data.sets import loadable
+from as2lib.data.sets import loadable, note
 from as2lib.models import first_token
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
@@ -103,14 +105,11 @@ def one_label(model: PreTrainedModel) -> PreTrainedModel:
     """
     if model.config.num_labels != CLASSES:
         raise ValueError(f"expected a model of {CLASSES} labels, got one of {model.config.num_labels}")
-    outputs = [name for name, part in _outside(model) if isinstance(part, nn.Linear) and part.out_features == CLASSES]
-    if len(outputs) != 1:
-        family, came = model.config.model_type, ", ".join(outputs) or "none"
-        raise ValueError(f"{family}: expected one final linear layer of {CLASSES} labels, got {came}")
+    final = _final_layer(model)
     config = deepcopy(model.config)
     config.num_labels = 1
     weights = model.state_dict()
-    for name in (f"{outputs[0]}.weight", f"{outputs[0]}.bias"):
+    for name in (f"{final}.weight", f"{final}.bias"):
         if name in weights:
             weights[name] = weights[name][1:] - weights[name][:1]
     converted = type(model)(config)
@@ -133,11 +132,54 @@ class Float32Linear(nn.Linear):
 def for_ranking(model: nn.Module) -> nn.Module:
     """The same model, whose last layer computes the first token alone, and whose classifier computes in float32.
 
+    Where the names of its labels say that label 0 is the correct one, the two change places, names and rows.
     Tensors and their names stay. To be called once, before scoring or training, for a model that neither `build` nor
     `load` gave; a second call changes nothing.
     """
+    _let_class_one_answer(model)
     in_float32(part for _, part in _outside(model))
     return first_token.reading(model)
+
+
+def paired(model: Any, encoder: Any) -> Any:
+    """The encoder that encodes and pads as a model needs it; a model without a `pad_token_id` gets the encoder's.
+
+    An encoder of words, or of a model that is none of transformers', comes back as it is.
+    """
+    config = getattr(model, "config", None)
+    if not isinstance(encoder, PairEncoder) or not isinstance(config, PretrainedConfig):
+        return encoder
+    if not 0 <= (-1 if config.pad_token_id is None else config.pad_token_id) < len(encoder.tokenizer):
+        config.pad_token_id = encoder.tokenizer.pad_token_id
+    return encoder.suited(config)
+
+
+@torch.no_grad()
+def _let_class_one_answer(model: nn.Module) -> None:
+    """Exchange the two labels of a classifier whose names say that label 0 is the correct one."""
+    config = getattr(model, "config", None)
+    if not isinstance(config, PretrainedConfig) or config.num_labels != CLASSES:
+        return
+    names = [str(config.id2label[number]) for number in range(CLASSES)]
+    correct = correct_class(names)
+    if correct is None:
+        name = config.name_or_path or type(model).__name__
+        note(f"{name}: its labels are {names[0]!r} and {names[1]!r}; label 1 is taken for the correct one")
+    if correct == 0:
+        final = model.get_submodule(_final_layer(model))
+        for weights in final.parameters():
+            weights.copy_(weights.flip(0))
+        config.id2label = {0: names[1], 1: names[0]}
+        config.label2id = {name: number for number, name in config.id2label.items()}
+
+
+def _final_layer(model: nn.Module) -> str:
+    """The name of the linear layer that gives a classifier's two logits.  Raises ValueError where there is no one."""
+    outputs = [name for name, part in _outside(model) if isinstance(part, nn.Linear) and part.out_features == CLASSES]
+    if len(outputs) != 1:
+        family, came = model.config.model_type, ", ".join(outputs) or "none"
+        raise ValueError(f"{family}: expected one final linear layer of {CLASSES} labels, got {came}")
+    return outputs[0]
 
 
 def in_float32(parts: Iterable[nn.Module]) -> None:
@@ -191,8 +233,21 @@ class BackboneConfig(PretrainedConfig):
 
 def configuration(name: str | Path) -> PretrainedConfig:
     """The configuration of a hub name or a folder, with two classes."""
-    config = open_pretrained(AutoConfig, name)
+    config = _with_labels(name)
     config.num_labels = CLASSES
+    return config
+
+
+def _with_labels(name: str | Path) -> PretrainedConfig:
+    """The configuration of a hub name or a folder, with the labels that its file names."""
+    config = open_pretrained(AutoConfig, name)
+    origin, revision = loadable(name)
+    fields, _ = PretrainedConfig.get_config_dict(origin, revision=revision)
+    if "id2label" not in fields and "label2id" in fields:  # which transformers passes over
+        config.id2label = {int(number): label for label, number in fields["label2id"].items()}
+        config.label2id = dict(fields["label2id"])
+    elif not {"id2label", "num_labels"} & fields.keys():  # two plain labels are not saved, whatever the family's number
+        config.num_labels = CLASSES
     return config
 
 
@@ -206,7 +261,7 @@ def _from_pretrained(
 ) -> tuple[PreTrainedModel, dict[str, Any]]:
     """The model in float32, and what transformers reports of its tensors.  config: default: the folder's own."""
     if config is None:
-        config = open_pretrained(AutoConfig, name)
+        config = _with_labels(name)
         if config.num_labels > CLASSES:
             came = f"expected a model of 1 or {CLASSES} labels, got one of {config.num_labels}"
             raise ValueError(f"{loadable(name)[0]}: {came}")

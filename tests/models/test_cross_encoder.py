@@ -1,3 +1,4 @@
+import json
 import logging
 
 import numpy
@@ -6,6 +7,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from as2lib import models
+from as2lib.data.sets import note
 from as2lib.models import cross_encoder
 from tests.encoders import FAMILIES, batch, classifier
 
@@ -94,6 +96,37 @@ def test_as_the_start_of_a_fit_a_reranker_with_one_label_gets_a_new_classifier_a
     assert all(torch.equal(encoder[name], value) for name, value in reranker.base_model.state_dict().items())
     assert len(caplog.records) == 1
     assert "classifier.weight" in caplog.text
+
+
+NAMES = [  # what labels are called, and which of them means that a candidate answers
+    ({"0": "yes", "1": "no"}, 0),
+    ({"0": "entailment", "1": "not_entailment"}, 0),
+    ({"0": "LABEL_1", "1": "LABEL_0"}, 0),
+    ({"0": "Relevant", "1": "not relevant"}, 0),
+    ({"0": "group A", "1": "incorrect"}, 0),
+    ({"0": "false", "1": "true"}, 1),
+    ({"0": "group A", "1": "group B"}, 1),
+]
+
+
+@pytest.mark.parametrize("field", ["id2label", "label2id"])
+@pytest.mark.parametrize(("names", "correct"), NAMES)
+def test_the_label_that_means_yes_is_class_one_wherever_a_model_is_opened(names, correct, field, tmp_path, capsys):
+    note.cache_clear()
+    plain = bert()
+    saved(plain, tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config[field] = names if field == "id2label" else {name: int(number) for number, name in names.items()}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    expected = logits(plain)[:, [1 - correct, correct]]
+    for model in (models.load(tmp_path), cross_encoder.build(tmp_path)):
+        torch.testing.assert_close(logits(model), expected)
+        torch.testing.assert_close(logits(cross_encoder.for_ranking(model)), expected)  # a second time changes nothing
+        again = models.load(saved(model, tmp_path / "again"))
+        torch.testing.assert_close(logits(again), expected)
+        z = logits(cross_encoder.one_label(model))[:, 0]
+        torch.testing.assert_close(z, expected[:, 1] - expected[:, 0], atol=1e-5, rtol=0)
+    assert ("label 1 is taken" in capsys.readouterr().err) == ("group B" in names.values())
 
 
 @pytest.mark.parametrize("open_model", [models.load, cross_encoder.build])

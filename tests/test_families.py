@@ -1,0 +1,208 @@
+"""Families of transformers as rankers: alone as in any batch, with one label and two, trained and read back.
+
+`python -m tests.test_families` prints the table, with a column of what is exported.
+"""
+
+import sys
+import tempfile
+from itertools import product
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+from as2lib import fit
+from as2lib.data.encode import load_encoder, word_tokenizer
+from as2lib.data.pairs import load_pairs
+from as2lib.ranker import Ranker
+from tests.first_hour.hub_like import WORDS
+
+SIZES = {
+    "vocab_size": 40,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 24,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+}
+KEYS = {**SIZES, "num_key_value_heads": 2, "head_dim": 8}
+GPT = {"vocab_size": 40, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}  # no pad_token_id, as many are
+BOTH = {
+    "vocab_size": 40,
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 24,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+    "decoder_start_token_id": 3,
+    "forced_eos_token_id": 3,
+}
+T5 = {"vocab_size": 40, "d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 2, "pad_token_id": 0}
+T5 |= {"eos_token_id": 3, "decoder_start_token_id": 0}
+RELATIVE = {"relative_attention": True, "position_biased_input": False, "pos_att_type": ["p2c", "c2p"]}
+FAMILIES = {
+    "albert": {**SIZES, "embedding_size": 16},
+    "bart": BOTH,
+    "bert": SIZES,
+    "bloom": {"vocab_size": 40, "hidden_size": 16, "n_layer": 2, "n_head": 2, "pad_token_id": 0},
+    "camembert": SIZES,
+    "convbert": {**SIZES, "embedding_size": 16, "head_ratio": 1},
+    "deberta": SIZES,
+    "deberta-v2": {**SIZES, **RELATIVE},
+    "distilbert": {"vocab_size": 40, "dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "pad_token_id": 0},
+    "electra": {**SIZES, "embedding_size": 16},
+    "ernie": SIZES,
+    "eurobert": SIZES,
+    "fnet": SIZES,
+    "funnel": {"vocab_size": 40, "d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 24, "block_sizes": [1, 1]},
+    "gpt2": GPT,
+    "gpt_neox": {name: value for name, value in SIZES.items() if name != "pad_token_id"},
+    "gemma": KEYS,
+    "llama": {**KEYS, "pad_token_id": -1},  # as some public ones have it
+    "longformer": {**SIZES, "attention_window": 8, "bos_token_id": 2, "sep_token_id": 3},
+    "mobilebert": {**SIZES, "embedding_size": 16, "intra_bottleneck_size": 16, "num_feedforward_networks": 1},
+    "modernbert": {**SIZES, "global_attn_every_n_layers": 2, "local_attention": 8},
+    "mpnet": SIZES,
+    "openai-gpt": GPT,
+    "opt": {**SIZES, "ffn_dim": 24, "word_embed_proj_dim": 16},
+    "qwen2": KEYS,
+    "qwen3": KEYS,
+    "rembert": {**SIZES, "input_embedding_size": 16, "output_embedding_size": 16},
+    "roberta": SIZES,
+    "roformer": {**SIZES, "embedding_size": 16},
+    "t5": T5,
+    "xlm": {"vocab_size": 40, "emb_dim": 16, "n_layers": 2, "n_heads": 2, "pad_token_id": 0, "pad_index": 0},
+    "xlm-roberta": SIZES,
+    "xlnet": {"vocab_size": 40, "d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 24},
+}
+QUESTION = "where is the red ?"
+CANDIDATES = [
+    "red",
+    "the hill is red here",
+    "the boat",
+    "a lamp was here and it was a river of the north",
+    "the boat is",
+]
+ENDS = ["the hill [SEP] is red", "[SEP]", *CANDIDATES]  # a special token of the family in a text
+
+
+def saved(family, folder, labels=2, side="right"):
+    """A folder as transformers leaves it: random weights wide enough for scores that stand apart, and a tokenizer."""
+    torch.manual_seed(0)
+    config = AutoConfig.for_model(family, **FAMILIES[family])
+    config.num_labels = labels
+    model = AutoModelForSequenceClassification.from_config(config)
+    for weights in model.parameters():
+        if weights.dim() > 1:
+            torch.nn.init.normal_(weights, std=0.3)
+    words = word_tokenizer([*CANDIDATES, QUESTION, " ".join(WORDS)], 48)
+    words.padding_side, words.eos_token = side, "[SEP]"
+    model.save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder
+
+
+def pairs():
+    rows = []
+    for number, word in enumerate(WORDS):
+        for place in range(3):
+            answer = f"the {WORDS[(number + place) % len(WORDS)]} is here" + " and there" * place
+            row = {"question_id": str(number), "question": f"where is the {word} ?", "answer": answer}
+            rows.append({**row, "label": int(place == 0)})
+    return load_pairs(rows)
+
+
+def by_position(ranked):
+    return [one.log_odds for one in sorted(ranked, key=lambda one: one.position)]
+
+
+def alone_as_in_a_batch(folder):
+    ranker = Ranker.load(folder)
+    alone = [ranker.rank(QUESTION, [text])[0].log_odds for text in CANDIDATES]
+    assert numpy.std(alone) > 1e-3  # the texts are told apart
+    together = by_position(ranker.rank(QUESTION, CANDIDATES))
+    numpy.testing.assert_allclose(together, alone, atol=1e-5, rtol=1e-5)
+    numpy.testing.assert_allclose(by_position(ranker.rank(QUESTION, CANDIDATES, batch_size=2)), alone, atol=1e-5)
+
+
+def trains_and_comes_back(folder, out):
+    result = fit.train(pairs(), folder, dev=pairs(), steps=3, batch_size=8, learning_rate=1e-3)
+    result.save(out)
+    again = Ranker.load(out)
+    expected = by_position(Ranker(result.model, result.encoder).rank(QUESTION, CANDIDATES))
+    numpy.testing.assert_allclose(by_position(again.rank(QUESTION, CANDIDATES)), expected, atol=1e-5)
+    alone_as_in_a_batch(out)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_pair_scores_alone_as_in_any_batch(family, side, tmp_path):
+    alone_as_in_a_batch(saved(family, tmp_path, labels=1 if side == "left" else 2, side=side))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_trained_model_comes_back_from_its_folder(family, tmp_path):
+    trains_and_comes_back(saved(family, tmp_path / "start"), tmp_path / "trained")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_special_token_in_a_text_is_scored_as_transformers_does_and_changes_no_other_text(family, tmp_path):
+    folder = saved(family, tmp_path)
+    ranker = Ranker.load(folder)
+    scores = by_position(ranker.rank(QUESTION, ENDS))
+    numpy.testing.assert_allclose(scores[2:], by_position(ranker.rank(QUESTION, CANDIDATES)), atol=1e-5, rtol=1e-5)
+    reads_ends = ranker.model.config.is_encoder_decoder  # and has to find as many in each pair
+    words = AutoTokenizer.from_pretrained(folder)
+    plain = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=2).eval()
+    for text, score in zip(ENDS, scores, strict=True):
+        batch = words(QUESTION, text, return_tensors="pt", split_special_tokens=reads_ends)
+        batch = {name: batch[name] for name in load_encoder(folder).tokenizer.model_input_names}
+        with torch.inference_mode():
+            logits = plain(**batch).logits.double()
+        assert score == pytest.approx(float(logits[0, 1] - logits[0, 0]), abs=1e-4), text
+
+
+# ---------------------------------------------------------------- the table
+
+
+def attempt(work):
+    """Whether some work is done; else the first words of its error."""
+    try:
+        work()
+    except Exception as error:  # of any kind: this is what the table says
+        return str(error).strip().partition("\n")[0][:60] or type(error).__name__
+    return "yes"
+
+
+def exports(folder, out):
+    from as2lib.export import export
+
+    expected, theirs = (Ranker.load(path).rank(QUESTION, CANDIDATES) for path in (folder, export(folder, out, "onnx")))
+    numpy.testing.assert_allclose(by_position(theirs), by_position(expected), atol=1e-4)
+
+
+def print_table(families):
+    print("| family | labels | tokenizer pads | alone as in a batch | trains, comes back | exports |")
+    print("|---|---|---|---|---|---|")
+    for family, labels, side in product(families, (1, 2), ("right", "left")):
+        with tempfile.TemporaryDirectory() as scratch:
+            place = Path(scratch)
+            saved(family, place / "model", labels, side)
+            cells = [attempt(lambda place=place: alone_as_in_a_batch(place / "model"))]
+            cells.append(attempt(lambda place=place: trains_and_comes_back(place / "model", place / "trained")))
+            once = (labels, side) == (2, "right")
+            cells.append(attempt(lambda place=place: exports(place / "model", place / "out")) if once else "")
+            print(f"| {' | '.join([family, str(labels), side, *cells])} |", flush=True)
+
+
+if __name__ == "__main__":
+    print_table(sys.argv[1:] or FAMILIES)
