@@ -240,7 +240,9 @@ def notebook(
     executed = pages.execute(
         root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", parameters
     )
-    pages.render(executed, folder / f"{pages.page_name(name)}.html", names)
+    page = pages.page_name(name)
+    others = pages.other_studies(loaded.study, page)
+    pages.render(executed, folder / f"{page}.html", names, loaded.title.partition(":")[0], others)
     if marker:
         graph.mark(marker, graph.outputs(loaded, name))
 

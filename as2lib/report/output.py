@@ -14,6 +14,7 @@ import pandas
 from IPython.display import HTML, Markdown, display
 from matplotlib import pyplot
 from matplotlib.figure import Figure
+from pandas.io.formats.style import Styler
 
 from as2lib.paths import find_root
 from as2lib.precision import machine
@@ -24,6 +25,7 @@ from as2lib.study.store import write_json
 if TYPE_CHECKING:
     from as2lib.study import Study
 
+NOT_RUN = "Not run in this study."
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 
 
@@ -49,72 +51,51 @@ class Report:
 
     def show(
         self,
-        table: pandas.DataFrame,
+        item: pandas.DataFrame | Figure,
         number: str,
         caption: str,
         columns: Sequence[str] | None = None,
         digits: int = 1,
         keep: bool = True,
         timing: bool = False,
-    ) -> HTML:
-        """Show a table, and save its numbers as csv and what is shown as LaTeX.
+        empty: str = NOT_RUN,
+    ) -> Styler | HTML:
+        """Save a table (its numbers as csv, what is shown as LaTeX) or a figure, and return what Jupyter displays.
 
-        number: such as "3.1", the notebook's and the table's.  columns: those on the page, in this order; the csv has
-        all.  keep: False for an example that shows texts of a corpus, which no file should hold.
-        timing: whether it holds measured times.
+        number: such as "3.1", the notebook's and the item's.  columns: those on the page, in order; the csv has all.
+        keep: False for an example that shows texts of a corpus, which no file should hold.
+        timing: whether it holds measured times.  empty: why a table without rows has none.
         """
+        if isinstance(item, Figure):
+            return self._drawn(item, number, caption, timing)
         name = f"{self.number}_table_{number.partition('.')[2]}"
-        shown = tables.formatted(table, self.labels, columns, digits)
-        files = []
+        shown = tables.formatted(item, self.labels, columns, digits)
+        parts = [f"<b>Table {number}.</b> {escape(caption)}"]
+        if item.empty:
+            parts.append(f"<i>{escape(empty)}</i>")
         if keep:
-            file = name + ".timing" * timing
-            table.to_csv(self._folder("tables") / f"{file}.csv", float_format="%.10g", lineterminator="\n")
-            latex = tables.as_latex(shown, caption, name)
-            (self._folder("tables") / f"{file}.tex").write_text(latex, encoding="utf-8")
-            files = [f'<a href="tables/{file}.{kind}">{kind}</a>' for kind in ("csv", "tex")]
-        return HTML(
-            f'<div class="as2-table"><p><b>Table {number}.</b> {escape(caption)} '
-            f'<span class="made">{" · ".join(files)}</span></p>'
-            f'<div class="scroll" tabindex="0" role="region" aria-label="Table {number}">'
-            f"{tables.as_html(shown, name)}</div></div>"
-        )
+            file = self._folder("tables") / f"{name}{'.timing' * timing}"
+            item.to_csv(f"{file}.csv", float_format="%.10g", lineterminator="\n")
+            Path(f"{file}.tex").write_text(tables.as_latex(shown, caption, name), encoding="utf-8")
+            parts.append(_links(f"tables/{file.name}", "csv", "tex"))
+        return tables.styled(shown, " ".join([*parts, self._commands(item)]), name)
 
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
         """The table with labels in place of run names, as figures want it."""
         return tables.labelled(table, self.labels)
 
-    def figure(self, figure: Figure, number: str, caption: str, timing: bool = False) -> HTML:
-        """Save a figure and show it.  timing: whether it shows measured times."""
-        name = f"{self.number}_figure_{number.partition('.')[2]}" + ".timing" * timing
-        svg = figures.as_svg(figure, f"figure-{number.replace('.', '-')}", f"Figure {number}", caption)
-        folder = self._folder("figures")
-        (folder / f"{name}.png").write_bytes(figures.as_png(figure))
-        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-        pyplot.close(figure)
-        drawn = svg[svg.index("<svg") :]
-        points = float(re.search(r'width="([\d.]+)pt"', drawn)[1])
-        drawn = drawn.replace(
-            "<svg", f'<svg style="min-width: {0.8 * points:.0f}px"', 1
-        )  # below, letters are too small
-        files = f'<a href="figures/{name}.svg">svg</a> · <a href="figures/{name}.png">png</a>'
-        return HTML(
-            f'<figure class="as2-figure"><div class="scroll" tabindex="0" role="region" aria-label="Figure {number}">'
-            f"{drawn}</div><figcaption><b>Figure {number}.</b> {escape(caption)} "
-            f'<span class="made">{files}</span></figcaption></figure>'
-        )
-
-    def record(self, *frames: pandas.DataFrame, timing: bool = False, **numbers: Any) -> None:
+    def record(self, *frames: pandas.DataFrame, prefix: str = "", timing: bool = False, **numbers: Any) -> None:
         """Keep numbers under the names that findings, the overview and `params/expected` read.
 
         frames: tables whose rows are keyed by a run's name (in the index, or a column `run`) or by a pair of names, of
             which every number is kept: {"mhs/3h1": {"MAP": 75.1}, "mhs/3h1 − base/electra": {"low": −0.4}}.
-        numbers: single ones, by name.
+        prefix: before each of these names.  numbers: single ones, by name.
         """
         metrics = self.metrics[timing]
         for frame in frames:
             keys = frame.get("run", frame.index)
             for key, (_, row) in zip(keys, frame.iterrows(), strict=True):
-                name = " − ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+                name = prefix + (" − ".join(map(str, key)) if isinstance(key, tuple) else str(key))
                 values = {column: _plain(value) for column, value in row.items() if column != "run"}
                 values = {column: value for column, value in values.items() if isinstance(value, (int, float, str))}
                 metrics[name] = metrics.get(name, {}) | values
@@ -161,10 +142,51 @@ class Report:
             "`manifest.json` lists the runs with their identities."
         )
 
+    def _drawn(self, figure: Figure, number: str, caption: str, timing: bool) -> HTML:
+        """A figure that was saved as PNG and SVG, as the page has it."""
+        name = f"{self.number}_figure_{number.partition('.')[2]}{'.timing' * timing}"
+        svg = figures.as_svg(figure, f"figure-{number.replace('.', '-')}", f"Figure {number}", caption)
+        folder = self._folder("figures")
+        (folder / f"{name}.png").write_bytes(figures.as_png(figure))
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        pyplot.close(figure)
+        drawn = svg[svg.index("<svg") :]
+        width = 0.8 * float(re.search(r'width="([\d.]+)pt"', drawn)[1])  # in pixels; below, letters are too small
+        drawn = drawn.replace("<svg", f'<svg style="min-width: {width:.0f}px"', 1)
+        return HTML(
+            f'<figure class="as2-figure"><div class="scroll" tabindex="0" role="region" aria-label="Figure {number}">'
+            f"{drawn}</div><figcaption><b>Figure {number}.</b> {escape(caption)} "
+            f"{_links(f'figures/{name}', 'svg', 'png')}</figcaption></figure>"
+        )
+
+    def _commands(self, table: pandas.DataFrame) -> str:
+        """Where the rows are systems: the command that prints what is behind each, and where its files are."""
+        systems = [self.study.systems[run] for run in table.index if run in self.study.systems]
+        lines = [
+            f"<dt>{escape(system.label)}</dt>"
+            f"<dd><code>as2 show {system.runs()[0].name} --study {self.study.study}</code></dd>"
+            for system in systems
+            if system.seeds
+        ]
+        if table.index.name != "run" or not lines:
+            return ""
+        head = (
+            "<summary>commands and files of each row</summary>"
+            "<p>Each command prints a run of the row: what it was made from, its folder and its scores. "
+            '<a href="../../docs/scores.md">docs/scores.md</a> has what published runs score'
+        )
+        index = ', <a href="runs/index.json">runs/index.json</a> their files' * bool(self.study.store.published)
+        return f'<details class="made">{head}{index}.</p><dl>{"".join(lines)}</dl></details>'
+
     def _folder(self, name: str) -> Path:
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+
+def _links(path: str, *kinds: str) -> str:
+    links = [f'<a href="{path}.{kind}">{kind}</a>' for kind in kinds]
+    return f'<span class="made">{" · ".join(links)}</span>'
 
 
 def _plain(value: Any) -> Any:

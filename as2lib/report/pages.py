@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 from html import unescape
 from pathlib import Path
@@ -13,11 +14,16 @@ from papermill import execute_notebook
 from pygments.formatters import HtmlFormatter
 from traitlets.config import Config
 
+from as2lib.paths import find_root
+
 TEMPLATE = Path(__file__).parent / "template"
 INDEX = "00_overview"  # the page that is also index.html
 STYLES = {"light": "friendly", "dark": "github-dark"}  # of code, in pygments
 CONTENTS = "<!-- contents -->"  # where the template wants them
 LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
+HEAD = re.compile(r"^# (.*)")
+CAPTION = re.compile(r"<caption>(.*?)\s*(<details.*</details>)?</caption>", re.DOTALL)
+LONG = 20  # rows, from which on a table is folded
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 
 
@@ -28,19 +34,27 @@ def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
     return executed
 
 
-def render(executed: Path, page: Path, names: list[str]) -> Path:
+def render(
+    executed: Path, page: Path, names: list[str], study: str = "", others: Mapping[str, str] | None = None
+) -> Path:
     """Write the HTML of an executed notebook; `names` are all notebooks in reading order.
 
     Links to other notebooks (`02_teachers.ipynb`) become links to their pages, or text where a study has no such one.
+    study: what a reader calls it, in the heading and the title.  others: other studies → their same page.
     """
     name = INDEX if page.stem == "index" else page.stem
     notebook = nbformat.read(executed, as_version=4)
+    if study:
+        notebook.cells[0].source = HEAD.sub(lambda head: f"# {study} · {head[1]}", notebook.cells[0].source, count=1)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = str(number)  # papermill gives its own cell another one each time
         if cell.cell_type == "markdown":
             cell.source = LINK.sub(lambda link: _to_page(link[1], link[2], names), cell.source)
         else:
             cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
+            for output in cell.outputs:
+                if CAPTION.search(output.get("data", {}).get("text/html", "")):
+                    output["data"]["text/html"] = framed(output["data"]["text/html"])
     pages, place = [None, *map(page_name, names), None], names.index(name) + 1
     script = (TEMPLATE / "report.js").read_text(encoding="utf-8")
     resources = {
@@ -50,6 +64,8 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
         "js_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",  # a page runs this script alone
         "previous": pages[place - 1],
         "next": pages[place + 1],
+        "others": others or {},
+        "index": name == INDEX,
     }
     exporter = HTMLExporter(
         template_name="template",
@@ -62,6 +78,26 @@ def render(executed: Path, page: Path, names: list[str]) -> Path:
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(body.replace(CONTENTS, contents, 1), encoding="utf-8")
     return page
+
+
+def framed(table: str) -> str:
+    """A table's HTML with its caption above a box that scrolls, and folded where it is long."""
+    caption = CAPTION.search(table)
+    text, commands = caption[1], caption[2] or ""
+    rows, title = table.count('<th class="row_heading'), re.search(r"<b>(Table [\d.]+)\.</b>", text)
+    name = title[1] if title else "Table"
+    grid = CAPTION.sub("", table, count=1).replace('<th class="row_heading', '<th scope="row" class="row_heading')
+    box = f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">{grid}</div>'
+    if rows > LONG:
+        box = f'<details class="long"><summary>{name}: its {rows} rows</summary>{box}</details>'
+    return f'<div class="as2-table"><p>{text}</p>{box}{commands}</div>'
+
+
+def other_studies(study: str, page: str) -> dict[str, str]:
+    """The other studies with published scores → where their same page is, seen from this one's, or else their index."""
+    folders = [path.parent.parent for path in sorted((find_root() / "reports").glob("*/runs/index.json"))]
+    pages = {folder.name: page if (folder / f"{page}.html").exists() else "index" for folder in folders}
+    return {name: f"../{name}/{same}.html" for name, same in pages.items() if name != study}
 
 
 def page_name(name: str) -> str:

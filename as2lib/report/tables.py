@@ -1,4 +1,4 @@
-"""A table as a reader sees it: labels, one decimal, spreads beside their means; as HTML and LaTeX. Writes nothing."""
+"""A table as a reader sees it: labels, one decimal, spreads beside their means; writes no file."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 import pandas
+from pandas.io.formats.style import Styler
 
 MISSING, MINUS = "–", "\u2212"
 WIDE = 8  # columns, from which on a table is set in smaller letters
@@ -73,20 +74,22 @@ def number(value: float, digits: int = 1) -> str:
     return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", MINUS)
 
 
-def as_html(shown: pandas.DataFrame, name: str) -> str:
-    """A table whose first column is each row's heading.  shown: strings.  name: an id of the table."""
-    words = [column for column in shown if not shown[column].map(_is_number).all()]
-    style = {column: ' class="words"' if column in words else "" for column in shown}
-    head = "".join(f'<th scope="col"{style[column]}>{escape(str(column))}</th>' for column in shown)
-    rows = []
-    for first, *others in shown.itertuples(index=False, name=None):
-        cells = [
-            f"<td{style[name]}>{escape(value)}</td>" for name, value in zip(shown.columns[1:], others, strict=True)
-        ]
-        rows.append(f'<tr><th scope="row" class="words">{escape(first)}</th>{"".join(cells)}</tr>')
-    body = "\n".join(rows)
-    wide = ' class="wide"' if len(shown.columns) >= WIDE else ""
-    return f'<table id="{name}"{wide}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'
+def styled(shown: pandas.DataFrame, caption: str, name: str) -> Styler:
+    """A table whose first column is each row's heading, as Jupyter shows it.
+
+    shown: strings.  caption: HTML.  name: of the table's id.
+    """
+    heads, body = shown.iloc[:, 0], shown.iloc[:, 1:]
+    body = body.set_axis(pandas.Index(heads.to_numpy(), name=None), axis=0)
+    body = body.rename_axis(columns=escape(str(heads.name)))
+    words = [f"td.col{place}" for place, column in enumerate(body) if not body[column].map(_is_number).all()]
+    left = {"selector": "th.row_heading", "props": "text-align: left"}
+    wrapped = {"selector": ", ".join(words), "props": "text-align: left; white-space: normal; min-width: 7rem"}
+    styler = Styler(body, uuid=name, cell_ids=False).format(escape="html").set_caption(caption)
+    styler = styler.format_index(escape="html").format_index(escape="html", axis="columns")
+    if len(shown.columns) >= WIDE:
+        styler = styler.set_table_attributes('class="wide"')
+    return styler.set_table_styles([left, wrapped] if words else [left])
 
 
 def _is_number(text: str) -> bool:

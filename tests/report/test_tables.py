@@ -2,7 +2,7 @@ import numpy
 import pandas
 import pytest
 
-from as2lib.report.tables import as_html, as_latex, cell, formatted, labelled
+from as2lib.report.tables import as_latex, cell, formatted, labelled, styled
 
 LABELS = {"mhs/3h1": "MHS", "base/electra": "untaught base"}
 
@@ -54,7 +54,7 @@ def test_an_undefined_column_is_left_out_unless_it_is_asked_for():
 
 def test_texts_cannot_become_markup():
     table = pandas.DataFrame({"MAP": [1.0]}, index=pandas.Index(["<b>x</b> & y"], name="run"))
-    html = as_html(formatted(table, {}), "t")
+    html = styled(formatted(table, {}), "", "t").to_html()
     assert "<b>" not in html
     assert "&lt;b&gt;x&lt;/b&gt; &amp; y" in html
     assert r"\&" in as_latex(formatted(table, {}), "100 % of A & B", "t")

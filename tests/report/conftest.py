@@ -1,0 +1,1 @@
+from tests.study.conftest import root  # noqa: F401

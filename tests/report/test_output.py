@@ -1,0 +1,95 @@
+"""What a notebook shows is saved, and what a person found is on its page."""
+
+import json
+
+import pandas
+import pytest
+
+from as2lib import Study
+from as2lib.report import begin, figures
+
+
+@pytest.fixture
+def report(root):
+    return begin(Study.load("tiny"), "03_distillation")
+
+
+@pytest.fixture
+def files(root):
+    return root / "reports" / "tiny"
+
+
+def systems(**columns) -> pandas.DataFrame:
+    names = pandas.Index(["kd/electra", "lexical/word_overlap"], name="run")
+    return pandas.DataFrame({"MAP": [75.04, 60.0], "seeds": [2, 1], **columns}, index=names)
+
+
+def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, files):
+    styler = report.show(systems(P=[1.5, 2.5]), "3.1", "The <systems>.", ["MAP"])
+    assert styler.data.columns.tolist() == ["MAP"]
+    html = styler._repr_html_()
+    assert "The &lt;systems&gt;." in html
+    assert "75.0" in html
+    saved = pandas.read_csv(files / "tables" / "03_table_1.csv", index_col="run")
+    pandas.testing.assert_frame_equal(saved, systems(P=[1.5, 2.5]))
+    assert "75.0" in (files / "tables" / "03_table_1.tex").read_text()
+
+
+def test_an_example_is_shown_and_not_saved(report, files):
+    assert "75.0" in report.show(systems(), "3.1", "Texts.", keep=False)._repr_html_()
+    assert not list((files / "tables").iterdir())
+
+
+def test_measured_times_go_to_files_of_their_own(report, files):
+    report.show(systems(), "3.1", "Times.", timing=True)
+    report.record(systems(), timing=True)
+    assert {path.name for path in (files / "tables").iterdir()} == {"03_table_1.timing.csv", "03_table_1.timing.tex"}
+    assert [path.name for path in (files / "metrics").iterdir()] == ["03.timing.json"]
+
+
+def test_a_table_without_rows_says_why(report):
+    styler = report.show(systems().iloc[:0], "3.1", "The systems.", empty="No <heads> here.")
+    assert "No &lt;heads&gt; here." in styler._repr_html_()
+    assert "Not run in this study." in report.show(systems().iloc[:0], "3.2", "The systems.")._repr_html_()
+
+
+def test_each_row_of_systems_leads_to_its_command(report):
+    html = report.show(systems(), "3.1", "The systems.")._repr_html_()
+    assert "as2 show kd/electra/seed-0 --study tiny" in html
+    assert "docs/scores.md" in html
+    assert "as2 show" not in report.show(systems().rename_axis("kind"), "3.2", "Kinds.")._repr_html_()
+
+
+def test_a_figure_is_saved_and_shown_as_letters_and_lines(report, files):
+    table = pandas.DataFrame({"difference": [1.0], "low": [0.2], "high": [1.8]}, index=["MHS − base"])
+    html = report.show(figures.forest(table, "Differences", "points"), "3.1", "Ours & theirs.").data
+    assert "<svg" in html
+    assert "Ours &amp; theirs." in html
+    assert {path.name for path in (files / "figures").iterdir()} == {"03_figure_1.png", "03_figure_1.svg"}
+
+
+def test_what_an_earlier_run_left_goes_first(report, root, files):
+    report.show(systems(), "3.9", "The systems.")
+    begin(Study.load("tiny"), "03_distillation")
+    assert not list((files / "tables").iterdir())
+
+
+def test_numbers_are_recorded_by_row_by_pair_and_by_name(report, files):
+    pairs = pandas.MultiIndex.from_tuples([("mhs/3h1", "base/electra")], names=["a", "b"])
+    report.record(systems(), questions=3)
+    report.record(pandas.DataFrame({"low": [-0.5], "high": [float("nan")]}, pairs), prefix="pooled: ")
+    numbers = json.loads((files / "metrics" / "03.json").read_text())
+    assert numbers["kd/electra"] == {"MAP": 75.04, "seeds": 2}
+    assert numbers["pooled: mhs/3h1 − base/electra"] == {"low": -0.5}
+    assert numbers["questions"] == 3
+
+
+def test_findings_are_shown_and_a_false_one_in_red(report, root):
+    assert "No findings have been written" in report.findings().data
+    (root / "params" / "findings").mkdir()
+    items = [{"say": "Three <questions>.", "holds": "questions == 3"}, {"say": "Four.", "holds": "questions == 4"}]
+    (root / "params" / "findings" / "tiny.yaml").write_text(json.dumps({"03_distillation": items}))
+    report.record(questions=3)
+    html = report.findings().data
+    assert "<li>Three &lt;questions&gt;.</li>" in html
+    assert '<li class="broken">Four. <b>(no longer follows' in html
