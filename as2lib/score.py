@@ -13,9 +13,9 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from as2lib import bf16
 from as2lib.data.encode import by_length, rows_of
 from as2lib.models.cross_encoder import paired, two_class_logits
+from as2lib.precision import native_bf16
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -138,14 +138,14 @@ def sigmoid(odds: numpy.ndarray) -> numpy.ndarray:
 
 
 def autocast(device: str, precision: str):
-    """The autocast context of a precision; ValueError for one that is not "float32" or "bf16".
+    """The autocast context of a precision.
 
-    A processor that has no bf16 computes its products in float32 (see `as2lib.bf16`).
+    Raises ValueError for one that is not "float32" or "bf16", and for bf16 where the device doesn't multiply it.
     """
     if precision not in ("float32", "bf16"):
         raise ValueError(f'precision: expected "float32" or "bf16", got {precision!r}')
-    if precision == "bf16" and device == "cpu":
-        bf16.provide()
+    if precision == "bf16" and not native_bf16(device):
+        raise ValueError(f'precision: expected "float32" on this {device}, which does not multiply bf16, got "bf16"')
     return torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16")
 
 

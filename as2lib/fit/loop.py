@@ -1,7 +1,6 @@
 """The training loop: any model of pairs, by any loss, the weights of the best dev MAP; a killed fit goes on."""
 
 import json
-import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pandas
 import torch
 from datasets import Dataset
 from torch import nn
 from tqdm import tqdm
-from transformers import PreTrainedModel, set_seed
+from transformers import set_seed
 
 from as2lib.data.encode import cut_share, load_encoder
 from as2lib.data.pairs import fingerprint, load_pairs
+from as2lib.data.sets import note
 from as2lib.fit import objectives
 from as2lib.fit.batches import Batches, Examples, ItemBatches, QuestionBatches, question_numbers
 from as2lib.fit.schedules import drawn_exit, rate
@@ -27,7 +28,6 @@ from as2lib.metrics import cost
 from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
 from as2lib.paths import whole_file
-from as2lib.precision import native_bf16
 from as2lib.score import autocast, score
 
 LOG, CHECKPOINT = "log.jsonl", "checkpoint"  # in a fit's folder
@@ -35,8 +35,6 @@ CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit lo
 EPOCHS, BATCH_SIZE = 3, 32
 SAMPLE = 10_000  # pairs that are encoded a second time, to count those that are cut
 CLIP = 1.0  # the gradient's norm at most
-PARTS = 3  # of a batch of whole questions, on a processor
-logger = logging.getLogger(__name__)
 Entry = dict[str, Any]  # of the log: step, total, the loss's parts, dev_MAP, dev_P@1, seconds
 
 
@@ -47,13 +45,14 @@ class Fit:
     encoder: what encodes pairs for it.  log: an entry for each evaluation: step, the loss's parts since the one before,
     dev_MAP, dev_P@1, seconds.
     facts: parameters, pairs, steps, best_step, dev_MAP, cut (share of pairs that max_length cuts), precision, threads,
-    device, seconds.
+    device, seconds.  last: the weights after the last step, where others are kept: those of the best dev MAP.
     """
 
     model: nn.Module
     encoder: Any
     facts: dict[str, Any]
     log: list[Entry]
+    last: dict[str, torch.Tensor] | None = None
 
     def save(self, folder: str | Path) -> None:
         """Leave a model folder, which `Ranker.load` and plain transformers open."""
@@ -115,7 +114,8 @@ def train(
 ) -> Fit:
     """Fit a model to pairs: Adam, a learning rate that rises and falls linearly, the weights of the best dev MAP.
 
-    pairs, dev: a `Dataset` of pairs as it is, or what `load_pairs` reads.  Without dev the last weights are kept.
+    pairs, dev: a `Dataset` of pairs as it is, or what `load_pairs` reads.  Without dev the last weights are kept; its MAP
+        is that of the questions with both a correct and an incorrect candidate.
     model: a module, which is trained in place, with its `encoder`; or a folder or hub name, whose classifier starts
         anew from `seed` where it has none.
     loss: a name in `LOSSES`; or one's own, a function or "package.module:function", called as
@@ -152,11 +152,9 @@ def train(
         evaluate_every=evaluate_every,
         patience=patience,
     )
-    pairs, dev = _pairs(pairs), None if dev is None else _pairs(dev)
-    objectives.check(loss, len(teachers), "label" in pairs.column_names)
+    pairs, dev = _pairs(pairs), None if dev is None else _that_tells(_pairs(dev))
+    objectives.check(loss, len(teachers), pairs["label"][:] if "label" in pairs.column_names else None)
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    if precision == "bf16" and not native_bf16(str(device)):
-        logger.warning("bf16 is not native to this %s: a fit in float32 would be faster", device.type)
     with reproducible(threads):
         set_seed(seed)  # before the model is built: new weights, dropout and batches all come from it
         if not isinstance(model, nn.Module):
@@ -178,8 +176,6 @@ def train(
         if progress and cut:
             print(f"{cut:.1%} of the pairs have more than {encoder.max_length} tokens, and lose their end")
 
-        apart = isinstance(model, PreTrainedModel) and encoder.unit == "pair"  # one's own may read a batch as a whole
-        parts = PARTS if unit == "question" and apart and device.type == "cpu" else 1
         exits = len(getattr(getattr(model, "config", None), "exits", ()))
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
         state = Progress()
@@ -218,7 +214,7 @@ def train(
             for _ in range(accumulate):
                 inputs, targets = examples.batch(next(upcoming), device)
                 with autocast(device.type, precision):
-                    output = forward(model, inputs, parts, **which)
+                    output = model(**inputs, **which)
                 losses = objective(output, targets, state.step)
                 (losses.total / accumulate).backward()
                 add(state, losses)
@@ -232,7 +228,7 @@ def train(
                 entry = {"step": state.step, **means(state)}
                 if dev is not None:
                     scores = score(model, dev, encoder, precision).score
-                    metrics = summary(dev["question_id"][:], dev["label"][:], scores)
+                    metrics = summary(dev["question_id"][:], dev["label"][:], scores, "mixed")
                     entry |= {"dev_MAP": metrics["MAP"], "dev_P@1": metrics["P@1"]}
                     keep_best(state, entry, model)
                     state.over = patience is not None and state.waited >= patience
@@ -251,7 +247,9 @@ def train(
                 saved = time.perf_counter()
         bar.close()
 
-        if state.best is not None:
+        last = None
+        if state.best is not None and state.best_step != state.step:
+            last = {name: value.clone() for name, value in model.state_dict().items()}
             model.load_state_dict(state.best)
         facts = {
             "parameters": cost.parameters(model),
@@ -267,7 +265,7 @@ def train(
         }
         if folder is not None:
             write_log(folder / LOG, state.log)
-    return Fit(model.eval(), encoder, facts, state.log)
+    return Fit(model.eval(), encoder, facts, state.log, last)
 
 
 # ---------------------------------------------------------------- before the first step
@@ -302,6 +300,15 @@ def _pairs(pairs: Any) -> Dataset:
     if len(pairs) == 0:
         raise ValueError("pairs: expected at least one, got none")
     return pairs
+
+
+def _that_tells(dev: Dataset) -> Dataset | None:
+    """A dev set as it is; None, which a line says, where no question has both a correct and an incorrect candidate."""
+    labels = pandas.Series(dev["label"][:]).groupby(dev["question_id"][:])
+    if (labels.nunique() > 1).any():
+        return dev
+    note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
+    return None
 
 
 def _batches(examples: Examples, unit: str, batch_size: int | None, batch_tokens: int | None, seed: int) -> Batches:
@@ -341,26 +348,6 @@ def reproducible(threads: int | None = None) -> Iterator[None]:
         torch.set_num_threads(before[0])
         torch.use_deterministic_algorithms(before[1])
         torch.utils.deterministic.fill_uninitialized_memory = fills
-
-
-def forward(model: nn.Module, inputs: dict[str, torch.Tensor], parts: int = 1, **options: Any) -> Any:
-    """What a model returns for a batch, computed in parts of pairs of like length: the same numbers, less padding.
-
-    inputs: of pairs, padded on the right, (b, n) each.  parts: at most.  options: given to the model as they are.
-    A batch of whole questions has short and long pairs; padded to one length, it takes half as long again.
-    """
-    if parts == 1 or "attention_mask" not in inputs:
-        return model(**inputs, **options)
-    length = inputs["attention_mask"].sum(1)  # (b,)
-    order = length.argsort(stable=True)
-    outputs = []
-    for rows in order.chunk(parts):
-        longest = int(length[rows].max())
-        outputs.append(model(**{name: values[rows, :longest] for name, values in inputs.items()}, **options))
-    back = order.argsort()
-    tensors = [name for name, values in outputs[0].items() if torch.is_tensor(values)]  # not layers' hidden states
-    joined = {name: torch.cat([output[name] for output in outputs]) for name in tensors}
-    return type(outputs[0])(**{name: values.index_select(0, back) for name, values in joined.items()})
 
 
 # ---------------------------------------------------------------- what a step leaves

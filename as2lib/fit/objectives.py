@@ -1,6 +1,6 @@
 """The losses by their names, each as a function of a model's output, a batch's targets and the step; knows no model."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -81,16 +81,21 @@ def heads(loss: str | Callable[..., Any]) -> bool:
     return isinstance(loss, str) and loss in LOSSES and LOSSES[loss].heads
 
 
-def check(loss: str | Callable[..., Any], teachers: int, labelled: bool) -> None:
-    """Raises ValueError where a loss is not known, or can't learn from so many teachers, or without labels."""
+def check(loss: str | Callable[..., Any], teachers: int, labels: Sequence[int] | None) -> None:
+    """Raises ValueError where a loss is not known, can't learn from so many teachers, or from these labels.
+
+    labels: of the pairs; None: they have none.
+    """
     if callable(loss) or plugins.is_path(loss):
         return
     known = named(loss)
     fits = {NONE: teachers == 0, ONE: teachers == 1, SEVERAL: teachers >= 1}
     if not fits[known.teachers]:
         raise ValueError(f"loss {loss}: expected {known.teachers}, got {teachers}")
-    if known.labels and not labelled:
+    if known.labels and labels is None:
         raise ValueError(f"loss {loss}: expected pairs with labels, got none")
+    if known.labels and len(set(labels)) == 1:
+        raise ValueError(f"loss {loss}: expected correct and incorrect candidates, got the label {labels[0]} alone")
 
 
 def _with_total(loss: Any) -> NamedTuple:

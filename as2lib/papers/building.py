@@ -55,8 +55,8 @@ def origin(backbone: "Backbone") -> dict[str, Any]:
 
 
 def classifier(backbone: "Backbone") -> dict[str, Any]:
-    """What reads an encoder's tokens, where not its family's own: of their mean, a cascade's, with one exit."""
-    return {"cascade": {"exits": [backbone.depth]}} if backbone.pooling == "mean" else {}
+    """What a spec says of what the encoder's classifier reads, where not the first token."""
+    return {"reads": "mean"} if backbone.pooling == "mean" else {}
 
 
 def adapting(backbone: "Backbone") -> dict[str, Any]:

@@ -29,12 +29,15 @@ def calibration(spec: dict[str, Any], teachers: Sequence[StoredRun]) -> dict[str
     return {name: fit_platt(table["question_id"], table["label"], table["score"]) for name, table in dev.items()}
 
 
-def _probabilities(run: StoredRun, split: str, platt: dict[str, dict[str, Any]]) -> Any:
-    """A member's P(correct) over a split, (m,): its scores, calibrated where `platt` says."""
+def _probabilities(run: StoredRun, split: str, platt: dict[str, dict[str, Any]], column: str = "score") -> Any:
+    """A member's P(correct) over a split, (m,): its scores, calibrated where `platt` says.
+
+    column: "last" of scores by the last weights, where it has them.
+    """
     from as2lib.models.calibration import calibrated_scores
 
     table = run.scores(split)
-    scores = table["score"].to_numpy()
+    scores = table[column if column in table else "score"].to_numpy()
     return calibrated_scores(platt[run.name], scores, table["question_id"]) if run.name in platt else scores
 
 
@@ -49,6 +52,7 @@ def ensemble(job: Job) -> dict[str, Any]:
     tables = {split: [member.scores(split) for member in members] for split in job.run.data}
     platt = calibration(job.run.spec, members)
     scores = {split: [_probabilities(member, split, platt) for member in members] for split in job.run.data}
+    last = {split: [_probabilities(member, split, platt, "last") for member in members] for split in job.run.data}
     facts: dict[str, Any] = {"parameters": sum(member.facts["parameters"] for member in members)}
     if platt:
         facts["calibration"] = platt
@@ -62,12 +66,15 @@ def ensemble(job: Job) -> dict[str, Any]:
 
         weights = ensembles.tuned_weights(scores["dev"], dev_map, job.run.spec["trials"], job.run.seed)
         facts |= {"weights": weights, "dev_MAP": dev_map(ensembles.mean(scores["dev"], weights))}
-    for split, (first, *_) in tables.items():
+
+    def combined(of_members: list[Any]) -> Any:
         if combine == "logistic":
-            score = expit(ensembles.weigh(facts, scores[split]))
-        else:
-            score = ensembles.mean(scores[split], facts.get("weights"))
-        table = first[["question_id", "position", "label"]].assign(score=score)
+            return expit(ensembles.weigh(facts, of_members))
+        return ensembles.mean(of_members, facts.get("weights"))
+
+    for split, (first, *_) in tables.items():
+        table = first[["question_id", "position", "label"]]
+        table = table.assign(score=combined(scores[split]), last=combined(last[split]))
         write_parquet(job.folder / "scores" / f"{split}.parquet", table)
     return facts
 

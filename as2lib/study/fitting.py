@@ -89,10 +89,15 @@ def fit(job: Job) -> dict[str, Any]:
             **training,
         )
         result.save(job.folder / "model")
-        for split in ("dev", "test"):
-            if split in run.data:
-                path = job.folder / f"scores/{split}.parquet"
-                _write_scores(result.model, encoder, run.data[split], precision, path, shuffle)
+        splits = [split for split in ("dev", "test") if split in run.data]
+        tables = {split: score_table(result.model, encoder, run.data[split], precision, shuffle) for split in splits}
+        if result.last is not None:
+            result.model.load_state_dict(result.last)
+        for split, (pairs, columns) in tables.items():
+            last = columns["score"]
+            if result.last is not None:
+                last = score_table(result.model, encoder, run.data[split], precision, shuffle)[1]["score"]
+            write_scores(job.folder / f"scores/{split}.parquet", pairs, **columns, last=last)
     facts = {**result.facts, "precision": precision, "threads": study.threads, "machine": machine()}
     if platt:
         facts["calibration"] = platt
@@ -191,6 +196,9 @@ def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
         tokenizer = _vocabulary(run.data["vocabulary"], run.spec["max_length"])
         sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
         model = cross_encoder.build({**run.spec["backbone"]["config"], **sizes})
+    if "reads" in run.spec:
+        model.config.reads = run.spec["reads"]
+        model = cross_encoder.for_ranking(model)
     if (shape := run.spec.get("cascade")) and not isinstance(model, CascadeTransformer):
         model = CascadeTransformer.from_backbone(model, **shape)
     if shape := run.spec.get("mhs"):
@@ -239,15 +247,10 @@ def _texts(parts: Sequence[str], each: bool = False) -> list[str]:
 # ---------------------------------------------------------------- what a run leaves
 
 
-def _write_scores(
-    model: torch.nn.Module,
-    encoder: Any,
-    parts: Sequence[str],
-    precision: str,
-    path: Path,
-    shuffle: int | None = None,
-) -> None:
-    """Scores over every question of a split, those of each head (`head_0`) or exit (`exit_4`) beside; no text.
+def score_table(
+    model: torch.nn.Module, encoder: Any, parts: Sequence[str], precision: str, shuffle: int | None = None
+) -> tuple["Dataset", dict[str, numpy.ndarray]]:
+    """Every question of a split, and its pairs' `score`, beside it that of each head (`head_0`) or exit (`exit_4`).
 
     shuffle: a seed: the model reads each question's candidates in a random order; rows stay in the original one.
     """
@@ -255,25 +258,25 @@ def _write_scores(
     if shuffle is not None:
         order = shuffled_rows(pairs["question_id"][:], shuffle)
         scores = score(model, pairs.select(order), encoder, precision)
-        write_scores(path, pairs, scores.score[numpy.argsort(order)])
-        return
+        return pairs, {"score": scores.score[numpy.argsort(order)]}
     scores = score(model, pairs, encoder, precision)
-    columns = {}
+    columns = {"score": scores.score}
     if scores.head_logits is not None:
-        columns = {f"head_{i}": values for i, values in enumerate(probability(scores.head_logits).T)}
+        columns |= {f"head_{i}": values for i, values in enumerate(probability(scores.head_logits).T)}
     if scores.exit_logits is not None:
         names = [f"exit_{layer}" for layer in model.config.exits]
-        columns = dict(zip(names, probability(scores.exit_logits).T, strict=True))
-    write_scores(path, pairs, scores.score, columns)
+        columns |= dict(zip(names, probability(scores.exit_logits).T, strict=True))
+    return pairs, columns
 
 
 def score_shuffled(job: Job) -> dict[str, Any]:
     """A model's scores where each question's candidates come in a random order, in the rows of the original order."""
     parent = job.parents["model"][0]
     model, encoder = on_gpu(models.load(parent.model_folder)), load_encoder(parent.model_folder)
-    path = job.folder / "scores" / "test.parquet"
     with on_threads(job.store.study.threads):
-        _write_scores(model, encoder, job.run.data["test"], job.store.precision(parent.run), path, job.run.seed)
+        precision = job.store.precision(parent.run)
+        pairs, columns = score_table(model, encoder, job.run.data["test"], precision, job.run.seed)
+        write_scores(job.folder / "scores" / "test.parquet", pairs, **columns)
     return {"parameters": parent.facts["parameters"]}
 
 

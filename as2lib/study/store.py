@@ -468,8 +468,11 @@ def write_json(path: Path, content: Any) -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def write_scores(path: Path, pairs: Any, score: Any, columns: dict[str, Any] | None = None) -> None:
-    """One row a pair: question_id, position in the question, label, score, and more columns; no text."""
+def write_scores(path: Path, pairs: Any, score: Any, **columns: Any) -> None:
+    """One row a pair: question_id, position in the question, label, score, and more columns; no text.
+
+    columns: of a fit `last`, the score by the weights after its last step; of a model with heads or exits, theirs.
+    """
     import numpy
     import pandas
 
@@ -477,7 +480,7 @@ def write_scores(path: Path, pairs: Any, score: Any, columns: dict[str, Any] | N
     table["position"] = table.groupby("question_id", sort=False).cumcount().astype("int32")
     table["label"] = numpy.asarray(pairs["label"][:], dtype="int8")
     table["score"] = numpy.asarray(score, dtype="float64")
-    write_parquet(path, table.assign(**(columns or {})))
+    write_parquet(path, table.assign(**columns))
 
 
 def write_parquet(path: Path, table: "pandas.DataFrame", small: bool = False) -> None:

@@ -66,7 +66,7 @@ def test_the_kept_weights_are_those_of_the_best_dev_map():
 def test_the_dev_map_of_the_fit_is_that_of_scoring_later(precision):
     result = fit(precision=precision)
     scores = score(result.model, DEV, ENCODER, precision).score
-    assert summary(DEV["question_id"][:], DEV["label"][:], scores)["MAP"] == result.facts["dev_MAP"]
+    assert summary(DEV["question_id"][:], DEV["label"][:], scores, "mixed")["MAP"] == result.facts["dev_MAP"]
 
 
 def test_without_dev_the_last_weights_are_kept():
