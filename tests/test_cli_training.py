@@ -31,7 +31,7 @@ def train(*options: str, out: str = "out") -> int:
 
 
 def test_the_dev_map_is_one_number_wherever_it_stands(folder, capsys):
-    assert train("--precision", "bf16") == 0
+    assert train() == 0
     printed = re.search(r"dev: this model.*?MAP ([\d.]+)", capsys.readouterr().out)[1]
     in_card = re.search(r"dev MAP \| ([\d.]+)", Path("out/README.md").read_text())[1]
     assert main(["score", "out", "mine/dev.tsv"]) == 0

@@ -6,6 +6,7 @@ from datasets import Dataset
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.models import cross_encoder
 from as2lib.score import score
+from tests.marks import needs_bf16
 
 WORDS = "a b c d e f g h i j k l m n o p".split()
 
@@ -43,6 +44,7 @@ def test_a_score_is_the_float64_probability_of_class_one(scorer):
     assert found.head_logits is None
 
 
+@needs_bf16
 def test_bf16_is_near_float32_and_has_hardly_more_ties(scorer):
     exact, fast = (score(scorer[0], pairs(), scorer[1], precision).score for precision in ("float32", "bf16"))
     assert numpy.abs(exact - fast).max() < 0.05

@@ -62,7 +62,7 @@ def train(
     from as2lib.fit import objectives
 
     loss = loss or {0: "ce", 1: "kd"}.get(len(teachers), "per_head")
-    objectives.check(loss, len(teachers), labelled=True)
+    objectives.check(loss, len(teachers), labels=(0, 1))
     if one_label and objectives.heads(loss):
         raise ValueError(f"--one-label: expected a loss of one output, {loss} trains a head for each teacher")
     with only_one(out):

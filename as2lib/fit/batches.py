@@ -32,6 +32,7 @@ class Examples:
     ):
         self.encoder, self.question = encoder, question
         encoded = encoder.encode(pairs)
+        self.fingerprint = encoder.fingerprint(pairs)  # of the pairs, and of how they are encoded
         self.items, numbers = encoded.with_format("arrow"), encoded.with_format("numpy")
         self.length = numbers["length"][:]  # tokens of each item
         self.sizes = numbers["pairs"][:] if "pairs" in encoded.column_names else numpy.ones(len(encoded), dtype=int)

@@ -1,10 +1,9 @@
 """The training loop: any model of pairs, by any loss, the weights of the best dev MAP; a killed fit goes on."""
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,28 +13,27 @@ import pandas
 import torch
 from datasets import Dataset
 from torch import nn
-from tqdm import tqdm
+from tqdm.auto import tqdm
 from transformers import set_seed
 
 from as2lib.data.encode import cut_share, load_encoder
 from as2lib.data.pairs import fingerprint, load_pairs
 from as2lib.data.sets import note
-from as2lib.fit import objectives
+from as2lib.fit import checkpoint, objectives
 from as2lib.fit.batches import Batches, Examples, ItemBatches, QuestionBatches, question_numbers
+from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
 from as2lib.fit.schedules import drawn_exit, rate
 from as2lib.fit.teachers import Teacher, stacked
 from as2lib.metrics import cost
 from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
-from as2lib.paths import whole_file
 from as2lib.score import autocast, score
 
-LOG, CHECKPOINT = "log.jsonl", "checkpoint"  # in a fit's folder
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
 EPOCHS, BATCH_SIZE = 3, 32
 SAMPLE = 10_000  # pairs that are encoded a second time, to count those that are cut
 CLIP = 1.0  # the gradient's norm at most
-Entry = dict[str, Any]  # of the log: step, total, the loss's parts, dev_MAP, dev_P@1, seconds
+TERMINATED = 128 + 15  # exit status of a process that SIGTERM ended
 
 
 @dataclass
@@ -58,26 +56,6 @@ class Fit:
         """Leave a model folder, which `Ranker.load` and plain transformers open."""
         self.model.save_pretrained(folder)
         self.encoder.save(folder)
-
-
-@dataclass
-class Progress:
-    """Where a fit stands, beside its model and optimizer.
-
-    sums: of the loss's parts in the `batches` since the last entry of the log.
-    best: the weights of the best dev MAP.  waited: evaluations since then.  over: whether it ended before its steps.
-    """
-
-    step: int = 0
-    sums: dict[str, torch.Tensor] = field(default_factory=dict)
-    batches: int = 0
-    log: list[Entry] = field(default_factory=list)
-    best: dict[str, torch.Tensor] | None = None
-    best_step: int | None = None
-    dev_MAP: float | None = None
-    waited: int = 0
-    over: bool = False
-    seconds: float = 0.0
 
 
 def train(
@@ -114,8 +92,8 @@ def train(
 ) -> Fit:
     """Fit a model to pairs: Adam, a learning rate that rises and falls linearly, the weights of the best dev MAP.
 
-    pairs, dev: a `Dataset` of pairs as it is, or what `load_pairs` reads.  Without dev the last weights are kept; its MAP
-        is that of the questions with both a correct and an incorrect candidate.
+    pairs, dev: a `Dataset` of pairs as it is, or what `load_pairs` reads.  Without dev the last weights are kept;
+        its MAP is that of the questions with both a correct and an incorrect candidate.
     model: a module, which is trained in place, with its `encoder`; or a folder or hub name, whose classifier starts
         anew from `seed` where it has none.
     loss: a name in `LOSSES`; or one's own, a function or "package.module:function", called as
@@ -134,7 +112,7 @@ def train(
     precision: "float32", or "bf16" for the encoder; the classifier and the loss compute in float32.
     threads: of the processor; default: as torch is set.  device: default: the GPU where there is one.
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
-        weights of an uninterrupted one.
+        weights of an uninterrupted one.  At SIGTERM it writes the checkpoint and exits.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
     progress: whether a bar and the entries are shown.
     The same seed, threads and machine give the same weights, bit for bit.
@@ -155,7 +133,7 @@ def train(
     pairs, dev = _pairs(pairs), None if dev is None else _that_tells(_pairs(dev))
     objectives.check(loss, len(teachers), pairs["label"][:] if "label" in pairs.column_names else None)
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    with reproducible(threads):
+    with reproducible(threads), checkpoint.terminable() as terminated:
         set_seed(seed)  # before the model is built: new weights, dropout and batches all come from it
         if not isinstance(model, nn.Module):
             encoder = encoder or load_encoder(model, max_length)
@@ -173,18 +151,16 @@ def train(
         steps = steps or batches.steps(epochs or EPOCHS, accumulate)
         every = evaluate_every or max(1, steps // 10)
         cut = share_cut(pairs, encoder, examples.length)
-        if progress and cut:
-            print(f"{cut:.1%} of the pairs have more than {encoder.max_length} tokens, and lose their end")
-
         exits = len(getattr(getattr(model, "config", None), "exits", ()))
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
-        state = Progress()
+        state, path = Progress(), None
         if folder is not None:
-            folder = Path(folder)
+            path = Path(folder) / CHECKPOINT
             asked = {
-                "pairs": fingerprint(pairs),
+                "pairs": examples.fingerprint,  # and how they are encoded
                 "dev": dev and fingerprint(dev),
-                "loss": loss if isinstance(loss, str) else getattr(loss, "__qualname__", type(loss).__name__),
+                "start": checkpoint.start_of(model),
+                "loss": checkpoint.source_of(loss),
                 "teachers": None if logits is None else sha256(logits).hexdigest(),
                 "seed": seed,
                 "steps": steps,
@@ -202,9 +178,12 @@ def train(
                 "schedule": schedule,
                 "precision": precision,
             }
-            state = read_checkpoint(folder / CHECKPOINT, asked, model, optimizer)
+            state = checkpoint.read(path, asked, model, optimizer)
+        if progress and cut:
+            print(f"{cut:.1%} of the pairs have more than {encoder.max_length} tokens, and lose their end")
+
         saved = time.perf_counter()
-        started = time.perf_counter() - state.seconds
+        started = saved - state.seconds
         upcoming = batches.since(state.step * accumulate)
         bar = tqdm(total=steps, initial=state.step, unit="step", disable=not progress, leave=False)
         model.train()
@@ -217,7 +196,7 @@ def train(
                     output = model(**inputs, **which)
                 losses = objective(output, targets, state.step)
                 (losses.total / accumulate).backward()
-                add(state, losses)
+                state.add(losses)
             nn.utils.clip_grad_norm_(model.parameters(), CLIP)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
@@ -225,12 +204,12 @@ def train(
             bar.update()
 
             if state.step % every == 0 or state.step == steps:
-                entry = {"step": state.step, **means(state)}
+                entry = {"step": state.step, **state.means()}
                 if dev is not None:
                     scores = score(model, dev, encoder, precision).score
                     metrics = summary(dev["question_id"][:], dev["label"][:], scores, "mixed")
                     entry |= {"dev_MAP": metrics["MAP"], "dev_P@1": metrics["P@1"]}
-                    keep_best(state, entry, model)
+                    state.keep_best(metrics["MAP"], model)
                     state.over = patience is not None and state.waited >= patience
                 entry["seconds"] = round(time.perf_counter() - started, 2)
                 state.log.append(entry)
@@ -239,17 +218,21 @@ def train(
                 model.train()
                 if progress:
                     bar.write(_line(entry, steps))
-                if folder is not None:
-                    write_log(folder / LOG, state.log)
-            if folder is not None and time.perf_counter() - saved >= CHECKPOINT_SECONDS:
+                if path is not None:
+                    checkpoint.write_log(path.with_name(LOG), state.log)
+            if path is not None and (terminated() or time.perf_counter() - saved >= CHECKPOINT_SECONDS):
                 state.seconds = time.perf_counter() - started
-                write_checkpoint(folder / CHECKPOINT, asked, model, optimizer, state)
+                checkpoint.write(path, asked, model, optimizer, state)
                 saved = time.perf_counter()
+            if terminated():
+                raise SystemExit(TERMINATED)
         bar.close()
+        if path is not None:
+            checkpoint.write_log(path.with_name(LOG), state.log)
 
         last = None
         if state.best is not None and state.best_step != state.step:
-            last = {name: value.clone() for name, value in model.state_dict().items()}
+            last = checkpoint.copied(model)
             model.load_state_dict(state.best)
         facts = {
             "parameters": cost.parameters(model),
@@ -263,8 +246,6 @@ def train(
             "device": device.type,
             "seconds": round(time.perf_counter() - started, 2),
         }
-        if folder is not None:
-            write_log(folder / LOG, state.log)
     return Fit(model.eval(), encoder, facts, state.log, last)
 
 
@@ -305,7 +286,7 @@ def _pairs(pairs: Any) -> Dataset:
 def _that_tells(dev: Dataset) -> Dataset | None:
     """A dev set as it is; None, which a line says, where no question has both a correct and an incorrect candidate."""
     labels = pandas.Series(dev["label"][:]).groupby(dev["question_id"][:])
-    if (labels.nunique() > 1).any():
+    if (labels.max() > labels.min()).any():
         return dev
     note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
     return None
@@ -350,79 +331,6 @@ def reproducible(threads: int | None = None) -> Iterator[None]:
         torch.utils.deterministic.fill_uninitialized_memory = fills
 
 
-# ---------------------------------------------------------------- what a step leaves
-
-
-def add(state: Progress, losses: Any) -> None:
-    """Add a batch's loss to the sums for the log."""
-    state.batches += 1
-    for name, value in losses._asdict().items():
-        state.sums[name] = state.sums.get(name, 0) + value.detach().float()
-
-
-def means(state: Progress) -> dict[str, Any]:
-    """The mean of each part of the loss since the last entry of the log.  Raises ValueError where one is no number."""
-    values = {name: total / state.batches for name, total in state.sums.items()}
-    if not torch.isfinite(values["total"]):
-        advice = "lower learning_rate, or precision float32"
-        raise ValueError(f"loss: expected a number, got {values['total'].item()} by step {state.step}; {advice}")
-    state.sums, state.batches = {}, 0
-    return {name: value.tolist() for name, value in values.items()}
-
-
-def keep_best(state: Progress, entry: Entry, model: nn.Module) -> None:
-    """Keep the weights if their dev MAP is the best so far; of equal ones the first stay."""
-    state.waited += 1
-    if state.dev_MAP is None or entry["dev_MAP"] > state.dev_MAP:
-        state.best = {name: value.clone() for name, value in model.state_dict().items()}
-        state.best_step, state.dev_MAP, state.waited = state.step, entry["dev_MAP"], 0
-
-
 def _line(entry: Entry, steps: int) -> str:
     dev = f", dev MAP {100 * entry['dev_MAP']:.1f}" if "dev_MAP" in entry else ""
     return f"step {entry['step']} of {steps}: loss {entry['total']:.4f}{dev}"
-
-
-# ---------------------------------------------------------------- files
-
-
-def write_log(path: Path, log: list[Entry]) -> None:
-    with whole_file(path) as temporary:
-        temporary.write_text("".join(f"{json.dumps(entry)}\n" for entry in log), encoding="utf-8")
-
-
-def write_checkpoint(path: Path, asked: dict[str, Any], model: nn.Module, optimizer: Any, state: Progress) -> None:
-    """One file with everything that the rest of a fit depends on; it replaces the one before whole."""
-    content = {
-        "asked": asked,
-        "model": model.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "progress": vars(state),
-        "random": torch.get_rng_state(),
-        "random_cuda": torch.cuda.get_rng_state() if torch.cuda.is_available() else None,
-    }
-    with whole_file(path) as temporary:
-        torch.save(content, temporary)
-
-
-def read_checkpoint(path: Path, asked: dict[str, Any], model: nn.Module, optimizer: Any) -> Progress:
-    """Where a fit goes on: at its checkpoint, which model, optimizer and torch's generators are set to; or at step 0.
-
-    Raises ValueError where the checkpoint is of another fit.
-    """
-    if not path.exists():
-        return Progress()
-    content = torch.load(path, map_location="cpu", weights_only=True)
-    for name, value in asked.items():
-        if (came := content["asked"].get(name)) != value:
-            expected = f"expected the checkpoint of a fit with {name} {value}, got one with {came}"
-            raise ValueError(f"{path}: {expected}; remove it, or name another folder")
-    model.load_state_dict(content["model"])
-    optimizer.load_state_dict(content["optimizer"])
-    torch.set_rng_state(content["random"])
-    if content["random_cuda"] is not None and torch.cuda.is_available():
-        torch.cuda.set_rng_state(content["random_cuda"])
-    device = next(model.parameters()).device
-    state = Progress(**content["progress"])
-    state.sums = {name: value.to(device) for name, value in state.sums.items()}
-    return state

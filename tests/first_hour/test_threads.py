@@ -9,6 +9,7 @@ import pytest
 
 from as2lib.ranker import Ranker
 from tests.first_hour.hub_like import WORDS, public_model
+from tests.marks import BF16
 
 THREADS = 8
 
@@ -41,7 +42,7 @@ def in_threads(ranker, work):
         sys.setswitchinterval(interval)
 
 
-@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize("precision", ["float32", BF16])
 def test_many_threads_get_the_scores_of_one(tmp_path, precision):
     ranker = Ranker.load(public_model(tmp_path / "model", labels=2, hidden_size=256), precision=precision)
     work = list(requests(60))

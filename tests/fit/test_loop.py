@@ -8,8 +8,9 @@ import numpy
 import pytest
 import torch
 
+from as2lib.data.pairs import load_pairs
 from as2lib.data.words import WordEncoder
-from as2lib.fit import loop, train
+from as2lib.fit import checkpoint, loop, train
 from as2lib.fit.batches import Examples, question_numbers
 from as2lib.fit.schedules import drawn_exit
 from as2lib.metrics.ranking import summary
@@ -18,6 +19,7 @@ from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.cosinet import Cosinet
 from as2lib.score import score
 from tests.fit import tiny
+from tests.marks import BF16
 
 PAIRS, DEV, ENCODER = tiny.pairs(), tiny.pairs(8, seed=1), tiny.encoder()
 SHORT = {"steps": 8, "learning_rate": 1e-3, "batch_size": 8, "evaluate_every": 2, "threads": 1}
@@ -25,7 +27,7 @@ SHORT = {"steps": 8, "learning_rate": 1e-3, "batch_size": 8, "evaluate_every": 2
 
 def fit(model=None, loss="ce", teachers=(), dev=DEV, **changes):
     model = tiny.classifier(dropout=0.1) if model is None else model
-    return train(PAIRS, model, loss, teachers, dev, encoder=ENCODER, **{**SHORT, **changes})
+    return train(PAIRS, model, loss, teachers, dev, **{"encoder": ENCODER, **SHORT, **changes})
 
 
 def same(a, b):
@@ -62,7 +64,7 @@ def test_the_kept_weights_are_those_of_the_best_dev_map():
     assert torch.equal(tiny.weights(result.model), seen[result.facts["best_step"]])
 
 
-@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize("precision", ["float32", BF16])
 def test_the_dev_map_of_the_fit_is_that_of_scoring_later(precision):
     result = fit(precision=precision)
     scores = score(result.model, DEV, ENCODER, precision).score
@@ -118,26 +120,6 @@ def test_the_log_has_the_parts_of_the_loss_one_a_head():
 def test_lists_and_pairs_of_candidates_are_learnt_in_batches_of_whole_questions(loss):
     result = fit(tiny.classifier(), loss, steps=150, learning_rate=1e-2, evaluate_every=30)
     assert result.log[-1]["total"] < 0.6 * result.log[0]["total"]
-
-
-@pytest.mark.parametrize("kind", ["classifier", "heads", "exits"])
-@pytest.mark.parametrize("rows", [[0], [0, 1], range(20)])
-def test_a_batch_in_parts_has_the_outputs_and_the_gradient_of_the_whole(kind, rows):
-    model = tiny.student(perturb=0.1) if kind == "heads" else tiny.classifier()
-    if kind == "exits":
-        model = CascadeTransformer.from_backbone(model, exits=[1, 2])
-    inputs, _ = Examples(PAIRS, ENCODER).batch([*rows])
-    whole, parts = (loop.forward(model, inputs, number) for number in (1, 3))
-    assert type(parts) is type(whole)
-    assert {*parts} == {*whole}
-    gradients = []
-    for output in (whole, parts):
-        model.zero_grad()
-        sum(values.square().sum() for values in output.values()).backward()
-        gradients.append(torch.cat([value.grad.flatten() for value in model.parameters() if value.grad is not None]))
-    for name in whole:
-        torch.testing.assert_close(parts[name], whole[name], rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-3, atol=1e-4)
 
 
 def test_lists_are_learnt_by_a_model_that_also_returns_its_layers():
@@ -206,7 +188,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_caller_had_set():
 
 
 @pytest.mark.parametrize("loss", ["ce", "ranknet"])
-@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize("precision", ["float32", BF16])
 def test_a_killed_fit_ends_with_the_weights_and_the_log_of_an_uninterrupted_one(tmp_path, monkeypatch, loss, precision):
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     whole = fit(loss=loss, precision=precision, steps=11)
@@ -241,7 +223,7 @@ def untimed(log):
 
 def test_a_kill_between_checkpoints_loses_only_the_steps_since_the_last(tmp_path, monkeypatch):
     whole = fit()
-    write, written = loop.write_checkpoint, []
+    write, written = checkpoint.write, []
 
     def only_first(path, *state):
         if not written:
@@ -249,7 +231,7 @@ def test_a_kill_between_checkpoints_loses_only_the_steps_since_the_last(tmp_path
             write(path, *state)
 
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(loop, "write_checkpoint", only_first)
+    monkeypatch.setattr(checkpoint, "write", only_first)
     with pytest.raises(KeyboardInterrupt):
         fit(dying(5), folder=tmp_path)
     assert written == [1]
@@ -272,11 +254,74 @@ def test_a_fit_whose_process_is_killed_goes_on(tmp_path):
     assert same(fit(folder=tmp_path), fit())
 
 
-def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
+def test_the_last_weights_are_there_beside_the_best():
+    seen = {}
+    result = fit(callbacks=[lambda entry, model: seen.update({entry["step"]: tiny.weights(model)})], steps=12)
+    assert result.facts["best_step"] < 12
+    assert torch.equal(torch.cat([value.flatten() for value in result.last.values()]), seen[12])
+    assert fit(dev=None).last is None
+
+
+def halved(output, targets):
+    return torch.nn.functional.cross_entropy(output.logits, targets["labels"]) / 2
+
+
+def opposite(output, targets):
+    return -halved(output, targets)
+
+
+def another_start():
+    model = tiny.classifier(dropout=0.1)
+    with torch.no_grad():
+        model.classifier.out_proj.weight += 0.1
+    return model
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 1},
+        {"loss": opposite},
+        {"model": another_start()},
+        {"model": tiny.classifier(dropout=0.2)},
+        {"encoder": tiny.encoder(12)},
+        {"dev": tiny.pairs(8, seed=2)},
+    ],
+    ids=["seed", "loss", "weights", "configuration", "encoder", "dev"],
+)
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch, changes):
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
-    fit(folder=tmp_path)
-    with pytest.raises(ValueError, match="expected the checkpoint of a fit with seed 1, got one with 0; remove it"):
-        fit(folder=tmp_path, seed=1)
+    fit(loss=halved, folder=tmp_path)
+    with pytest.raises(ValueError, match="expected the checkpoint of a fit with"):
+        fit(**{"loss": halved, "folder": tmp_path, **changes})
+
+
+def test_a_loss_whose_source_was_edited_is_another(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("def loss(output, targets): return output.logits.sum()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = checkpoint.source_of("mine:loss")
+    (tmp_path / "mine.py").write_text("def loss(output, targets): return -output.logits.sum()\n")
+    assert checkpoint.source_of("mine:loss") != before
+
+
+def test_a_fit_that_is_terminated_leaves_a_checkpoint_of_its_last_step(tmp_path):
+    def terminate(entry, model):
+        if entry["step"] == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(SystemExit):
+        fit(folder=tmp_path, callbacks=[terminate])
+    assert torch.load(tmp_path / "checkpoint", weights_only=True)["progress"]["step"] == 4
+    assert same(fit(folder=tmp_path), fit())
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_what_says_nothing_is_no_dev_set_and_nothing_to_learn_from(label, capsys):
+    alike = load_pairs([{**row, "label": label} for row in PAIRS.to_list()], questions="all")
+    assert fit(dev=alike).facts["dev_MAP"] is None
+    assert capsys.readouterr().err.count("\n") <= 1
+    with pytest.raises(ValueError, match="correct and incorrect"):
+        train(alike, tiny.classifier(), encoder=ENCODER, **SHORT)
 
 
 def test_a_callback_sees_each_entry_and_may_end_the_fit():
@@ -344,15 +389,6 @@ def test_facts_say_what_was_fitted():
     assert facts["pairs"] == len(PAIRS)
     assert facts["parameters"] == sum(weights.numel() for weights in tiny.classifier().parameters())
     assert (facts["precision"], facts["threads"], facts["device"]) == ("float32", 1, "cpu")
-
-
-@pytest.mark.parametrize("native", [True, False])
-def test_a_fit_in_bf16_says_where_that_is_slow(monkeypatch, caplog, native):
-    monkeypatch.setattr(loop, "native_bf16", lambda device: native)
-    fit(steps=2)
-    assert not caplog.messages
-    fit(steps=2, precision="bf16")
-    assert [message.partition(" ")[0] for message in caplog.messages] == ([] if native else ["bf16"])
 
 
 def test_the_share_of_pairs_that_are_cut_is_counted():

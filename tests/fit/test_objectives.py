@@ -97,19 +97,20 @@ def test_ones_own_loss_by_its_path(root, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("loss", "teachers", "labelled", "line"),
+    ("loss", "teachers", "labels", "line"),
     [
-        ("mse", 0, True, "loss: expected one of ce, .*got 'mse'"),
-        ("ce", 1, True, "loss ce: expected no teacher, got 1"),
-        ("kd", 0, True, "loss kd: expected one teacher, got 0"),
-        ("kd", 2, True, "loss kd: expected one teacher, got 2"),
-        ("per_head", 0, True, "loss per_head: expected one teacher or more, got 0"),
-        ("ce", 0, False, "loss ce: expected pairs with labels, got none"),
+        ("mse", 0, [0, 1], "loss: expected one of ce, .*got 'mse'"),
+        ("ce", 1, [0, 1], "loss ce: expected no teacher, got 1"),
+        ("kd", 0, [0, 1], "loss kd: expected one teacher, got 0"),
+        ("kd", 2, [0, 1], "loss kd: expected one teacher, got 2"),
+        ("per_head", 0, [0, 1], "loss per_head: expected one teacher or more, got 0"),
+        ("ce", 0, [1, 1], "loss ce: expected correct and incorrect candidates"),
+        ("ce", 0, None, "loss ce: expected pairs with labels, got none"),
     ],
 )
-def test_a_loss_that_can_not_be_is_refused_in_one_line(loss, teachers, labelled, line):
+def test_a_loss_that_can_not_be_is_refused_in_one_line(loss, teachers, labels, line):
     with pytest.raises(ValueError, match=line):
-        check(loss, teachers, labelled)
+        check(loss, teachers, labels)
 
 
 def test_a_loss_of_heads_asks_for_a_model_with_heads():

@@ -1,0 +1,158 @@
+"""What a fit leaves while it runs: its log, and a checkpoint from which a killed one goes on; knows no loss."""
+
+import inspect
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from as2lib import plugins
+from as2lib.paths import whole_file
+
+LOG, CHECKPOINT = "log.jsonl", "checkpoint"  # in a fit's folder
+Entry = dict[str, Any]  # of the log: step, total, the loss's parts, dev_MAP, dev_P@1, seconds
+
+
+@dataclass
+class Progress:
+    """Where a fit stands, beside its model and optimizer.
+
+    sums: of the loss's parts in the `batches` since the last entry of the log.
+    best: the weights of the best dev MAP.  waited: evaluations since then.  over: whether it ended before its steps.
+    """
+
+    step: int = 0
+    sums: dict[str, torch.Tensor] = field(default_factory=dict)
+    batches: int = 0
+    log: list[Entry] = field(default_factory=list)
+    best: dict[str, torch.Tensor] | None = None
+    best_step: int | None = None
+    dev_MAP: float | None = None
+    waited: int = 0
+    over: bool = False
+    seconds: float = 0.0
+
+    def add(self, losses: Any) -> None:
+        """Add a batch's loss to the sums for the log."""
+        self.batches += 1
+        for name, value in losses._asdict().items():
+            self.sums[name] = self.sums.get(name, 0) + value.detach().float()
+
+    def means(self) -> Entry:
+        """The mean of each part of the loss since the last entry.  Raises ValueError where the loss is no number."""
+        values = {name: total / self.batches for name, total in self.sums.items()}
+        if not torch.isfinite(values["total"]):
+            advice = "lower learning_rate, or precision float32"
+            raise ValueError(f"loss: expected a number, got {values['total'].item()} by step {self.step}; {advice}")
+        self.sums, self.batches = {}, 0
+        return {name: value.tolist() for name, value in values.items()}
+
+    def keep_best(self, dev_MAP: float, model: nn.Module) -> None:
+        """Keep the weights if their dev MAP is the best so far; of equal ones the first stay."""
+        self.waited += 1
+        if self.dev_MAP is None or dev_MAP > self.dev_MAP:
+            self.best, self.best_step = copied(model), self.step
+            self.dev_MAP, self.waited = dev_MAP, 0
+
+
+def copied(model: nn.Module) -> dict[str, torch.Tensor]:
+    """A model's weights as they are now."""
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+# ---------------------------------------------------------------- which fit a checkpoint is of
+
+
+def start_of(model: nn.Module) -> str:
+    """The SHA-256 of the model that a fit starts from: its class, its configuration, and its tensors."""
+    config = getattr(model, "config", None)
+    fields = config.to_dict() if hasattr(config, "to_dict") else {}
+    fields.pop("_name_or_path", None)  # a place
+    digest = sha256(f"{type(model).__qualname__} {json.dumps(fields, sort_keys=True, default=str)}".encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
+        digest.update(tensor.detach().cpu().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def source_of(loss: str | Callable[..., Any]) -> str:
+    """What a loss is: its name, or of one's own the SHA-256 of its source; of one without a source its repr."""
+    if plugins.is_path(loss):
+        return f"{loss} {plugins.source(loss)}"
+    if isinstance(loss, str):
+        return loss
+    try:
+        text = inspect.getsource(inspect.getmodule(loss) or loss)
+    except (OSError, TypeError):  # typed at a prompt, or a callable object
+        text = repr(getattr(loss, "__code__", loss))
+    return f"{getattr(loss, '__qualname__', type(loss).__name__)} {sha256(text.encode()).hexdigest()}"
+
+
+# ---------------------------------------------------------------- files
+
+
+def write_log(path: Path, log: list[Entry]) -> None:
+    with whole_file(path) as temporary:
+        temporary.write_text("".join(f"{json.dumps(entry)}\n" for entry in log), encoding="utf-8")
+
+
+def write(path: Path, asked: dict[str, Any], model: nn.Module, optimizer: Any, state: Progress) -> None:
+    """One file with everything that the rest of a fit depends on; it replaces the one before whole."""
+    content = {
+        "asked": asked,
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "progress": vars(state),
+        "random": torch.get_rng_state(),
+        "random_cuda": torch.cuda.get_rng_state() if torch.cuda.is_available() else None,
+    }
+    with whole_file(path) as temporary:
+        torch.save(content, temporary)
+
+
+def read(path: Path, asked: dict[str, Any], model: nn.Module, optimizer: Any) -> Progress:
+    """Where a fit goes on: at its checkpoint, which model, optimizer and torch's generators are set to; or at step 0.
+
+    asked: what the fit was asked for, by its content.  Raises ValueError where the checkpoint is of another fit.
+    """
+    if not path.exists():
+        return Progress()
+    content = torch.load(path, map_location="cpu", weights_only=True)
+    for name, value in asked.items():
+        if (came := content["asked"].get(name)) != value:
+            expected = f"expected the checkpoint of a fit with {name} {value}, got one with {came}"
+            raise ValueError(f"{path}: {expected}; remove it, or name another folder")
+    model.load_state_dict(content["model"])
+    optimizer.load_state_dict(content["optimizer"])
+    torch.set_rng_state(content["random"])
+    if content["random_cuda"] is not None and torch.cuda.is_available():
+        torch.cuda.set_rng_state(content["random_cuda"])
+    device = next(model.parameters()).device
+    state = Progress(**content["progress"])
+    state.sums = {name: value.to(device) for name, value in state.sums.items()}
+    return state
+
+
+@contextmanager
+def terminable() -> Iterator[Callable[[], bool]]:
+    """Inside, SIGTERM is but noted: the function says whether it came, as where a scheduler's time is up.
+
+    Signals are the main thread's: in another one they end the process as ever.
+    """
+    signals: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
+    try:
+        yield lambda: bool(signals)
+    finally:
+        signal.signal(signal.SIGTERM, before)
