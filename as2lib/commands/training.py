@@ -16,8 +16,8 @@ from filelock import FileLock, Timeout
 from as2lib.commands.card import short_name, write_card
 from as2lib.commands.evaluating import AGAINST, print_metrics, score_pairs
 from as2lib.commands.named import NOTHING, LoadStudy, load_ranker, model_folder, starting_encoder
-from as2lib.data.pairs import filter_questions, fingerprint, leaks, load_splits
-from as2lib.data.sets import shorten
+from as2lib.data.pairs import filter_questions, fingerprint, leaks, load_splits, shared_answers
+from as2lib.data.sets import note, shorten
 from as2lib.metrics.ranking import summary
 from as2lib.paths import PACKAGE, work_folder
 
@@ -225,12 +225,18 @@ def counts(splits: "dict[str, Dataset]") -> str:
 def require_apart(
     source: str, splits: "dict[str, Dataset]", way_out: str = "; give each split questions of its own"
 ) -> None:
-    """Raises ValueError where two splits share a question: a model that has seen the answer says nothing."""
+    """Raises ValueError where two splits share a question: a model that has seen the answer says nothing.
+
+    A line says how many questions have an answer of train's: they may be ones of train in other words.
+    """
     for first, second in combinations(splits, 2):
         shared = leaks(splits[first], splits[second]).questions
         if shared:
             count = f"{len(shared)} question{'s' * (len(shared) > 1)}"
             raise ValueError(f"{source}: {first} and {second} share {count}, such as {shorten(shared[0])}{way_out}")
+        if first == "train" and (answers := int(shared_answers(splits[second], splits[first]).sum())):
+            same = "the same correct sentence, or all candidates"
+            note(f"{source}: {answers} of the questions in {second} may be ones of train in other words: {same}")
 
 
 def hardest(pairs: "Dataset", score: Any, keep: int) -> "Dataset":

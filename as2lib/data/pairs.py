@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -237,6 +237,28 @@ def leaks(a: Dataset, b: Dataset) -> Leaks:
     return Leaks(list(questions), [texts for texts, compared in first.items() if compared in second_pairs])
 
 
+def shared_answers(a: Dataset, b: Dataset) -> np.ndarray:
+    """(q,) whether a question of `a` has a correct sentence that is one of `b` too, or a whole list of candidates.
+
+    q questions of `a`, as they come; texts are compared by `plain`.  Such a question may be a paraphrase of one of `b`.
+    """
+    ours, theirs = _by_question(a), _by_question(b)
+    correct = {answer for answers, labels in theirs for answer, label in zip(answers, labels, strict=True) if label}
+    lists = {frozenset(answers) for answers, _ in theirs}
+    shared = []
+    for answers, labels in ours:
+        right = {answer for answer, label in zip(answers, labels, strict=True) if label}
+        shared.append(bool(right & correct) or frozenset(answers) in lists)
+    return np.array(shared, dtype=bool)
+
+
+def _by_question(pairs: Dataset) -> list[tuple[list[str], list[int]]]:
+    """The candidates of each question, as `plain` has them, and their labels."""
+    answers, labels = [plain(answer) for answer in pairs["answer"][:]], pairs["label"][:]
+    starts = np.flatnonzero(run_starts(_arrow(pairs)["question_id"])).tolist()
+    return [(answers[i:j], labels[i:j]) for i, j in pairwise([*starts, len(answers)])]
+
+
 def plain(text: str) -> str:
     """A text as it is compared: NFKC, case-folded, each run of blanks one blank."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
@@ -383,7 +405,9 @@ def _only(pairs: Dataset, only: sets.Only) -> Dataset:
     if only.first or only.last:
         bound = len(sizes) * (only.first or 100 - only.last) // 100
         keep &= (np.arange(len(sizes)) < bound) == bool(only.first)
-    return _of_questions(pairs, keep, sizes, "-".join(f"{name}-{value}" for name, value in only.identity().items()))
+    if only.apart:
+        keep &= ~shared_answers(pairs, load_parts(only.apart, "answered"))
+    return _of_questions(pairs, keep, sizes, hashlib.sha256(repr(only.identity()).encode()).hexdigest()[:16])
 
 
 def _counts(table: pa.Table) -> tuple[np.ndarray, np.ndarray | None]:

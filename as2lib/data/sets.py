@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -77,18 +77,22 @@ class Only(NamedTuple):
 
     candidates: those with at least so many.  unanswered: those without a correct one.
     first, last: so many percent of them, in the set's order.
+    apart: parts, of which no correct sentence is one of theirs, and no whole list of candidates.
     """
 
     candidates: int = 0
     unanswered: bool = False
     first: int = 0
     last: int = 0
+    apart: tuple[str, ...] = ()
 
-    def identity(self) -> dict[str, int]:
-        return {name: value for name, value in self._asdict().items() if value}
+    def identity(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self._asdict().items() if value}
+        return kept | ({"apart": [identity(*split_part(part)) for part in self.apart]} if self.apart else {})
 
 
 ALL = Only()
+APART = "=apart("
 
 
 @dataclass(frozen=True)
@@ -148,8 +152,14 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 def split_part(part: str) -> tuple[str, str | None]:
     """What a study writes as `source:split`, or `source` for a file without splits, as (source, split)."""
-    source, _, split = part.rpartition(":")
-    return (source, split) if source else (part, None)
+    named, apart, others = part.partition(APART)
+    source, _, split = named.rpartition(":")
+    return (source, split + apart + others) if source else (part, None)
+
+
+def apart_from(part: str, others: Sequence[str]) -> str:
+    """A part without the questions whose correct sentence, or whole list of candidates, others have too."""
+    return part if APART in part else f"{part}{APART}{', '.join(others)})"
 
 
 def with_only(split: str | None) -> tuple[str | None, Only]:
@@ -157,8 +167,10 @@ def with_only(split: str | None) -> tuple[str | None, Only]:
 
     `test>=15`: those of 15 candidates or more; `train=unanswered`: those of which no candidate is correct;
     `train=first80%` and `train=last20%`: two parts that share no question.  `dev=last20%>=15`: those of a part, too.
+    `test=apart(mine:train, other:train)`: what `apart_from` writes.
     """
-    only = {}
+    split, _, others = (split or "").partition(APART)
+    only: dict[str, Any] = {"apart": tuple(others.removesuffix(")").split(", "))} if others else {}
     while match := re.fullmatch(r"(.*?)(?:>=([0-9]+)|=(unanswered)|=(first|last)([1-9][0-9]?)%)", split or ""):
         rest, candidates, unanswered, end, percent = match.groups()
         kept = {"candidates": int(candidates or 0), "unanswered": bool(unanswered)} | (
@@ -168,7 +180,7 @@ def with_only(split: str | None) -> tuple[str | None, Only]:
         if kept.keys() & only.keys() or (end and {"first", "last"} & only.keys()):
             raise NoSplit(f"{split}: expected each condition on a split's questions once")
         split, only = rest, only | kept
-    return "dev" if split == "validation" else split, Only(**only)
+    return "dev" if split == "validation" else split or None, Only(**only)
 
 
 def order_means_something(part: str) -> bool:

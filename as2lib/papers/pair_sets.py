@@ -163,19 +163,24 @@ def published_rankers() -> pandas.DataFrame:
 
 
 def leakage(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:
-    """Distinct questions and candidate sentences that two pair sets share, letter by letter (by 64-bit hashes).
+    """Distinct questions, candidates and correct candidates that two pair sets share, letter by letter (64-bit hashes).
 
-    One row a pair of sets, index `of`: `also in`, the two counts, and each as a share of the first's.
+    One row a pair of sets, index `of`: `also in`, the three counts, and each as a share of the first's.  A question
+    whose correct sentence is correct in training too may be a paraphrase of one that was learnt.
     """
     texts = {name: {column: hashes(pairs, column) for column in TEXTS} for name, pairs in pair_sets.items()}
+    for name, pairs in pair_sets.items():
+        correct = numpy.flatnonzero(numpy.asarray(pairs["label"][:]) == 1) if "label" in pairs.column_names else []
+        texts[name]["correct"] = hashes(pairs.select(correct), "answer")
     rows = []
     for a, b in combinations(pair_sets, 2):
         row = {"of": b, "also in": a}
-        for column, label in (("question", "questions"), ("answer", "sentences")):
+        for column, label in (("question", "questions"), ("answer", "sentences"), ("correct", "correct sentences")):
             shared = len(numpy.intersect1d(texts[a][column], texts[b][column], assume_unique=True))
             row |= {label: shared, f"{label} %": 100 * shared / max(1, len(texts[b][column]))}
         rows.append(row)
-    columns = ["of", "also in", "questions", "sentences", "questions %", "sentences %"]
+    counts = ["questions", "sentences", "correct sentences"]
+    columns = ["of", "also in", *counts, *(f"{count} %" for count in counts)]
     return pandas.DataFrame(rows, columns=columns).set_index("of")
 
 
@@ -201,7 +206,7 @@ def papers_sets(study: "Study") -> pandas.DataFrame:
 
     A set is part of the study where its target, its transfer sets or `data.describe` name it; of the others only what
     is published stands here, so that the table depends on the parameters alone.  Index: set.  Columns: split, in this
-    study ("yes", "no", "not here", "no such split"), questions kept (the policy), what `statistics` counts, the same as
+    study ("yes", "no", "not here", "not at hand"), questions kept (the policy), what `statistics` counts, the same as
     published, by whom, and the Cascade Transformer's counts.  Cosinet counts every question, the others answered ones.
     """
     here = {source.partition("@")[0]: source for source in described(study)}
@@ -224,7 +229,7 @@ def _rows(study: "Study", name: str, source: str | None, split: str) -> list[dic
             state = "not here" if pairs is None else "yes"
             ours = statistics(pairs).to_dict("index") if pairs is not None else {}
         except sets.NoSplit:
-            state = "no such split"
+            state = "not at hand"
     theirs = _published(title, split)
     row = {"set": title, "split": split, "in this study": state}
     policies = [policy for policy in reversed(ranking.POLICIES) if policy in ours or policy in theirs]

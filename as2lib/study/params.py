@@ -13,6 +13,8 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from as2lib.data.sets import apart_from
+
 FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
 SIZES = ("large", "base")
 NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of a study: it names files and folders, and stands in commands
@@ -80,6 +82,20 @@ class Data(Strict):
     max_length: int = Field(gt=4, le=2**15, description="tokens of question and candidate together")
     describe: list[str] = Field([], description="further known sets whose statistics stand in 01_data")
     allow_shared_questions: bool = Field(False, description="whether train, dev and test may have questions in common")
+    leave_out: Literal["shared_answers"] | None = Field(
+        None, description="from the target's dev and test: questions whose answer, or whole list, train has too"
+    )
+
+    @model_validator(mode="after")
+    def _without_what_is_left_out(self) -> Self:
+        if self.leave_out is None:
+            return self
+        target = self.target
+        splits = {
+            split: [apart_from(part, target.train) for part in getattr(target, split)] for split in ("dev", "test")
+        }
+        object.__setattr__(self, "target", target.model_copy(update=splits))
+        return self
 
 
 # ---------------------------------------------------------------- fits

@@ -7,7 +7,7 @@ from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
-from as2lib.data import leaks, load_pairs, load_splits, load_unlabelled, pairs, save_pairs, tables
+from as2lib.data import leaks, load_pairs, load_splits, load_unlabelled, pairs, save_pairs, sets, tables
 from as2lib.data.pairs import (
     draw_questions,
     filter_questions,
@@ -170,6 +170,21 @@ def test_leaks_are_found_under_other_case_blanks_and_forms_of_characters():
     assert leaks(train, test).questions == ["Who  WROTE it?", "When?"]
     assert leaks(train, test).pairs == [("Who  WROTE it?", "\ufb01ve Stra\u00dfen")]
     assert leaks(train, load_pairs(dicts([("c", "Where?", "now", 1)]))) == ([], [])
+
+
+def test_questions_whose_answer_or_whole_list_is_known_are_left_out_and_the_identity_says_so(tmp_path):
+    write(tmp_path / "train.tsv", [("a", "who?", "Ann", 1), ("a", "who?", "Bob", 0), ("b", "why?", "so", 1)])
+    rows = [("c", "which of them?", "ann ", 1), ("c", "which of them?", "Eve", 0)]  # a correct sentence of train
+    rows += [("d", "who was not?", "Bob", 1), ("d", "who was not?", "Ann", 0)]  # a whole list of train
+    rows += [("e", "whose?", "Bob", 0), ("e", "whose?", "so", 0), ("e", "whose?", "Eve", 1)]  # sentences, no answer
+    write(tmp_path / "test.tsv", rows)
+    train, test = f"{tmp_path}:train", f"{tmp_path}:test"
+    apart = sets.apart_from(test, [train])
+    assert set(load_parts([apart])["question_id"]) == {"e"}
+    assert sets.apart_from(apart, ["other:train"]) == apart
+    assert sets.identity(*sets.split_part(apart)) != sets.identity(*sets.split_part(test))
+    known = sets.identity(*sets.split_part(sets.apart_from("selqa:test", ["selqa:dev=first80%"])))
+    assert known["apart"] == [sets.identity("selqa", "dev=first80%")]
 
 
 # The order of candidates
