@@ -5,6 +5,7 @@ from pathlib import Path
 
 from as2lib.paths import file_sha256
 from as2lib.study.make import make_all
+from as2lib.study.run import VERSIONS
 from as2lib.study.store import Store, StoredRun, write_json, write_parquet
 
 
@@ -24,7 +25,8 @@ def publish(store: Store, names: list[str] | None = None) -> list[str]:
     runs = [run for run in map(store.find, names) if not run.published]
     for run in runs:
         files = {path.name: file_sha256(path) for path in _write_published(run, store.published_folder / run.name)}
-        index[run.name] = {"identity": run.identity, "facts": run.facts, "commit": run.commit, "files": files}
+        made_by = {"commit": run.commit, "version": VERSIONS[run.run.kind]}
+        index[run.name] = {"identity": run.identity, "facts": run.facts, **made_by, "files": files}
         sources |= store.sources(run.name)
     if runs:
         write_json(store.published_folder / "sources.json", dict(sorted(sources.items())))

@@ -1,4 +1,4 @@
-"""Published scores stand for the runs that their studies plan: nobody without data, weights or a network trains."""
+"""Published scores stand for the runs that their studies plan, made by the code that stands."""
 
 import shutil
 
@@ -6,6 +6,7 @@ import pytest
 
 from as2lib.study import Study
 from as2lib.study.catalogue import notebooks
+from as2lib.study.run import VERSIONS
 from tests.papers.conftest import ROOT
 
 STUDIES = ("wikiqa", "selqa")
@@ -25,11 +26,21 @@ def clone(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_clone_has_nothing_to_train(clone, name):
+def published(name):
+    """A study whose published runs were made by this code; one that has none yet is skipped."""
     study = Study.load(name)
-    assert study.store.missing(list(study.plan)) == []
-    assert set(study.store.published) <= set(study.plan)
+    if not any("version" in entry for entry in study.store.published.values()):
+        pytest.skip(f"{name}: no run was published by this version of a fit yet")
+    return study
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_published_run_has_its_commit_and_the_version_of_its_kind_and_is_found(clone, name):
+    study = published(name)
+    for run, entry in study.store.published.items():
+        assert entry["commit"], run
+        assert entry["version"] == VERSIONS[study.plan[run].kind], run
+        assert study.store.find(run).published, run
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -46,8 +57,8 @@ def test_published_files_are_as_their_index_says(clone, name):
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_systems_of_one_set_scored_the_same_pairs(clone, name):
-    study, labels = Study.load(name), {}
-    for run in study.plan.values():
+    study, labels = published(name), {}
+    for run in map(study.plan.get, study.store.published):
         if "test" in run.data:
             table = study.store.find(run.name).scores()[["question_id", "position", "label"]]
             assert labels.setdefault(run.data["test"], table).equals(table), run.name
