@@ -14,7 +14,7 @@ study: setup  ## train what is missing, run the notebooks, write reports/$(STUDY
 
 test: setup  ## lint, check the format, unit tests
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lab: setup  ## the notebooks, to read and to change
 	$(BIN)/jupyter lab notebooks
