@@ -18,6 +18,12 @@ compare it with the ± of its row in the reports, where there are several seeds.
 """
 
 
+def are_published() -> bool:
+    """Whether every study has scores that this version of a fit made."""
+    studies = map(Study.load, STUDIES)
+    return all(any("version" in entry for entry in study.store.published.values()) for study in studies)
+
+
 def page() -> str:
     return "\n".join([HEAD, *(line for name in STUDIES for line in of_study(Study.load(name)))])
 

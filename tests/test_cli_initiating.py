@@ -59,7 +59,7 @@ def test_the_file_has_a_key_a_line_and_no_reference(folder):
     text = Path("params/my.yaml").read_text()
     assert not re.search(r"[&*]\w+|<<:|\{", "\n".join(line.partition("#")[0] for line in text.splitlines()))
     content = yaml.safe_load(text)
-    assert content["backbones"]["electra"]["large"]["name"] == "encoder"
+    assert content["teachers"]["pointwise"]["name"] == "encoder"
     assert isinstance(content["fit"]["adapt"]["learning_rate"], float)
     assert content["data"]["target"]["train"] == "data/my/train.jsonl"
 
@@ -127,7 +127,7 @@ def test_an_encoder_is_found_from_another_folder_too(folder, monkeypatch):
     public_model(folder / "elsewhere" / "theirs", labels=None)
     monkeypatch.chdir("elsewhere")
     assert init("--quick", "--encoder", "theirs", pairs="../my.tsv") == 0
-    assert Study.load("my").backbones["electra"].large.name == "elsewhere/theirs"
+    assert Study.load("my").student.name == "elsewhere/theirs"
 
 
 def test_a_system_of_ones_own_is_planned_fitted_and_shown(folder, capsys):
@@ -147,7 +147,7 @@ def test_a_system_of_ones_own_is_planned_fitted_and_shown(folder, capsys):
 
 def test_what_no_study_needs_is_said_and_then_removed(folder, capsys):
     assert init("--quick", "--encoder", "encoder") == 0
-    assert main(["fit", "my", "base/electra/seed-0"]) == 0
+    assert main(["fit", "my", "base/pointwise/seed-0"]) == 0
     (made,) = Path("work/runs").iterdir()
     capsys.readouterr()
     assert main(["clean"]) == 0

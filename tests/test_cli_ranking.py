@@ -152,7 +152,7 @@ def test_a_run_without_a_model_of_its_own_is_refused_by_name():
     def wikiqa():
         return Study.load("wikiqa")
 
-    with pytest.raises(ValueError, match="placed/base/electra/seed-0: expected a run with a model"):
-        load_ranker("placed/base/electra/seed-0", wikiqa)
-    with pytest.raises(ValueError, match="ensemble/distilled/seed-0: expected a run with weights of its own"):
-        model_folder("ensemble/distilled/seed-0", wikiqa)
+    with pytest.raises(ValueError, match="shuffled/cosinet/list/seed-0: expected a run with a model"):
+        load_ranker("shuffled/cosinet/list/seed-0", wikiqa)
+    with pytest.raises(ValueError, match="ensemble/students/seed-0: expected a run with weights of its own"):
+        model_folder("ensemble/students/seed-0", wikiqa)

@@ -13,7 +13,7 @@ from as2lib.data import sets
 from as2lib.data.pairs import draw_questions, filter_questions, leaks, load_pairs, load_splits, save_pairs
 from as2lib.paths import PACKAGE, find_root, whole_file
 from as2lib.study import Study
-from as2lib.study.params import FAMILIES, NAME, SIZES, read
+from as2lib.study.params import NAME, read
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 QUICK = {"train": 200, "dev": 30, "test": 60}  # questions at most, where all is to end in minutes
 MANY = 10  # candidates a question from which on pruning them is worth a notebook
 EPOCHS, BATCH = 4, 32
-RATES = (3e-5, 4e-5, 6e-5)  # of the three teachers, where they are one encoder
+OBJECTIVES = {"pointwise": "point-wise", "listwise": "list-wise", "pairwise": "pair-wise"}  # of teachers, labelled
 ABOVE = {  # what stands above a section of the file
     "data": "Pair sets as a file, or as source:split.",
-    "backbones": "The teachers' places in the papers: large is the teacher, base the student's size.",
+    "teachers": "In order; the first is the student's own.  base: the base model of its kind, if not the student.",
+    "student": "The encoder from which students, heads and the untaught base start.",
     "fit": "steps of batch_size pairs; warmup: their share with a rising rate; evaluate_every: steps between looks at\n"
     "# dev, whose best weights are kept; patience: looks without a better dev MAP before a fit stops.",
     "distillation": "alpha: weight of the hard loss; tau: temperature.",
@@ -41,7 +42,7 @@ OWN = """
 #     loss: ranknet
 #   taught:
 #     loss: kd
-#     teachers: [electra]
+#     teachers: [{teacher}]
 """
 
 
@@ -178,12 +179,12 @@ def content_of(
     if first:
         data["transfer"] = {"train": first}
     data["max_length"] = length
-    backbones, body = from_nothing(length) if encoder == NOTHING else from_encoder(encoder, depth)
+    encoders, body = from_nothing(length) if encoder == NOTHING else from_encoder(encoder, depth)
     content = {
         "study": name,
         "title": f"{name}: {answered:,} answered test questions, {short}",
         "data": data,
-        "backbones": backbones,
+        **encoders,
         "fit": budget(len(learnt), encoder, first is not None, quick),
         "distillation": {"alpha": 0.5, "tau": 3},
         "mhs": {"body": body, "perturb": 0.02},
@@ -202,27 +203,27 @@ def content_of(
 
 
 def from_nothing(length: int) -> tuple[dict[str, Any], int]:
-    """The sample study's three families, small and without weights; and the layers that heads share."""
+    """The sample study's teachers and student, small and without weights; and the layers that heads share."""
     sample = read(PACKAGE / "params" / "sample.yaml")
-    for family in sample["backbones"].values():
-        for size in SIZES:
-            family[size]["config"]["max_position_embeddings"] = length + 32
-            family[size].pop("transfer_fit", None)
-    return sample["backbones"], sample["mhs"]["body"]
+    teachers, student = sample["teachers"], sample["student"]
+    bases = [teacher["base"] for teacher in teachers.values() if "base" in teacher]
+    for encoder in (*teachers.values(), *bases, student):
+        encoder["config"]["max_position_embeddings"] = length + 32
+        encoder.pop("transfer_fit", None)
+    return {"teachers": teachers, "student": student}, sample["mhs"]["body"]
 
 
 def from_encoder(encoder: str, depth: int) -> tuple[dict[str, Any], int]:
-    """Three teachers that differ by their learning rate, all layers of an encoder; students of two thirds of them."""
-    layers, short = max(2, round(depth * 2 / 3)), Path(encoder.partition("@")[0]).name
-    backbones = {}
-    for letter, family, rate in zip("ABC", FAMILIES, RATES, strict=True):
-        adapt = {"learning_rate": rate}
-        backbones[family] = {
-            "name": f"{short} {letter}",
-            "large": {"name": encoder, "label": f"{depth} layers, rate {rate:g}", "adapt_fit": adapt},
-            "base": {"name": encoder, "layers": layers, "label": f"{layers} layers, rate {rate:g}", "adapt_fit": adapt},
-        }
-    return backbones, layers - 1
+    """A teacher for each objective, of all layers; a student of two thirds of them; the layers that heads share."""
+    layers = max(2, round(depth * 2 / 3))
+    teachers = {
+        objective: {"label": label, "objective": objective, "name": encoder, "size": f"{depth} layers"}
+        for objective, label in OBJECTIVES.items()
+    }
+    return {
+        "teachers": teachers,
+        "student": {"name": encoder, "layers": layers, "size": f"{layers} layers"},
+    }, layers - 1
 
 
 def budget(pairs: int, encoder: str, transfers: bool, quick: bool) -> dict[str, Any]:
@@ -252,7 +253,7 @@ def cascade(parts: dict[str, str], encoder: str, depth: int) -> dict[str, Any]:
     rate = 5e-4 if encoder == NOTHING else 5e-5
     fit = {"steps": 100, "learning_rate": rate, "batch_tokens": 600, "warmup": 0.1}
     adapt = {"steps": 50, "learning_rate": rate / 2, "batch_tokens": 600, "warmup": 0.1}
-    section = {"family": "roberta" if encoder == NOTHING else "electra", "size": "base"}
+    section = {"encoder": "base/roberta" if encoder == NOTHING else "student"}
     section |= {"exits": list(range(1, depth + 1)), "transfer": parts, "fit": {"transfer": fit, "adapt": adapt}}
     return section
 
@@ -308,4 +309,4 @@ def write(file: Path, content: dict[str, Any], lines: list[str]) -> None:
             text += "\n"
         text += yaml.dump({key: value}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     with whole_file(file) as temporary:
-        temporary.write_text(text + OWN, encoding="utf-8")
+        temporary.write_text(text + OWN.format(teacher=next(iter(content["teachers"]))), encoding="utf-8")

@@ -131,7 +131,7 @@ def encoder_of(name: str, train: "Dataset", max_length: int | None, why: str) ->
         texts = [*train["question"][:], *train["answer"][:]]
         length = max_length or fitting_length(some, word_tokenizer(texts, 512))
         encoder = PairEncoder(word_tokenizer(texts, length), length)
-        start = read(PACKAGE / "params" / "sample.yaml")["backbones"]["electra"]["large"]["config"]
+        start = read(PACKAGE / "params" / "sample.yaml")["teachers"]["electra"]["config"]
         start |= {"vocab_size": len(encoder.tokenizer), "pad_token_id": encoder.tokenizer.pad_token_id}
         start["max_position_embeddings"] = length
     else:

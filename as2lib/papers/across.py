@@ -63,8 +63,8 @@ def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> p
     groups = list(dict.fromkeys(row.group for row in every.values()))
     systems = sorted(every.values(), key=lambda row: groups.index(row.group))
     columns = []
-    for name in studies:
-        of_study = results.table(scores[name], systems, published(name))
+    for name, study in studies.items():
+        of_study = results.table(scores[name], systems, published(study))
         measures = [column for column in of_study if "MAP" in column or "P@1" in column]
         theirs = {column: f"{column} ({COLUMNS[name]})" for column in measures if column.startswith("published")}
         columns.append(of_study[measures].rename(columns=theirs).add_prefix(f"{name} "))
@@ -72,23 +72,24 @@ def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> p
 
 
 def headline(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> dict[str, pandas.DataFrame]:
-    """The six comparisons named in advance, of each study and pooled over all questions, stratified by target.
+    """The comparisons named in advance, of each study and pooled over all questions, stratified by target.
 
-    `p Holm` is corrected over the six.  Only pairs whose systems every study has are pooled.
+    `p Holm` is corrected over them.  Only pairs whose systems every study has are pooled.
     """
     tables = {}
-    for name in studies:
+    for name, study in studies.items():
         systems = set(scores[name]["system"])
-        pairs = [pair for pair in cerberus.HEADLINE if systems.issuperset(pair)]
-        tables[name] = results.compare(scores[name], pairs, published(name))
+        pairs = [pair for pair in cerberus.headline(study) if systems.issuperset(pair)]
+        tables[name] = results.compare(scores[name], pairs, published(study))
     if len(studies) > 1:
-        pairs = [pair for pair in cerberus.HEADLINE if all(pair in table.index for table in tables.values())]
+        first = next(iter(tables.values()))
+        pairs = [pair for pair in first.index if all(pair in table.index for table in tables.values())]
         tables["pooled"] = results.pooled(scores, pairs)
     for table in tables.values():
         table["p Holm"] = results.holm(table["p"])
     return tables
 
 
-def published(name: str) -> pandas.DataFrame | None:
+def published(study: "Study") -> pandas.DataFrame | None:
     """The columns of the paper's Table 2 that stand beside a study; None beside one of no target of the paper's."""
-    return results.published("cerberus", "table2")[COLUMNS[name]] if name in COLUMNS else None
+    return cerberus.published(study, "table2")[COLUMNS[study.name]] if study.name in COLUMNS else None

@@ -9,10 +9,10 @@ from as2lib.data import sets
 from as2lib.study.run import OF_TRAINING, Run, settled
 
 if TYPE_CHECKING:
-    from as2lib.study.params import Backbone, Pairs, Training
+    from as2lib.study.params import Backbone, Pairs, Teacher, Training
     from as2lib.study.study import Study
 
-LOSSES = {"pointwise": "ce", "listwise": "listwise_kl", "pairwise": "ranknet"}  # a backbone's objective → its loss
+LOSSES = {"pointwise": "ce", "listwise": "listwise_kl", "pairwise": "ranknet"}  # a teacher's objective → its loss
 
 
 def splits(pairs: "Pairs") -> dict[str, tuple[str, ...]]:
@@ -59,10 +59,10 @@ def classifier(backbone: "Backbone") -> dict[str, Any]:
     return {"reads": "mean"} if backbone.pooling == "mean" else {}
 
 
-def adapting(backbone: "Backbone") -> dict[str, Any]:
-    """The loss of a backbone's adapt step, and whether its batches hold pairs or whole questions."""
-    loss = {"loss": LOSSES[backbone.objective]}
-    return loss if backbone.objective == "pointwise" else {**loss, "unit": "question"}
+def adapting(teacher: "Teacher") -> dict[str, Any]:
+    """The loss of a teacher's adapt step, and whether its batches hold pairs or whole questions."""
+    loss = {"loss": LOSSES[teacher.objective]}
+    return loss if teacher.objective == "pointwise" else {**loss, "unit": "question"}
 
 
 def distilling(study: "Study", loss: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def distilling(study: "Study", loss: str) -> dict[str, Any]:
     Teachers whose scores only order candidates are calibrated on dev before they teach.
     """
     objective = {"loss": loss, **study.distillation.model_dump()}
-    if any(family.large.objective != "pointwise" for family in study.backbones.values()):
+    if any(teacher.objective != "pointwise" for teacher in study.teachers.values()):
         objective["calibration"] = "platt"
     return objective
 
@@ -79,8 +79,7 @@ def distilling(study: "Study", loss: str) -> dict[str, Any]:
 def from_encoder(
     study: "Study",
     name: str,
-    family: str,
-    size: str,
+    encoder: str,
     training: "Training",
     onto: str,
     group: str,
@@ -90,9 +89,9 @@ def from_encoder(
 ) -> Run:
     """A fit that starts from a pretrained encoder, or from nothing, on the "transfer" or the "target" set.
 
-    objective: the loss and its settings; default: cross entropy.
+    encoder: its key in `study.encoders`.  objective: the loss and its settings; default: cross entropy.
     """
-    backbone = getattr(study.backbones[family], size)
+    backbone = study.encoder(encoder)
     pairs = study.data.transfer if onto == "transfer" else target_of(study, backbone)
     changes = backbone.transfer_fit if onto == "transfer" else backbone.adapt_fit
     data = splits(pairs)
@@ -102,13 +101,13 @@ def from_encoder(
     return Run(name, "fit", spec, data, seed, group, {"teachers": tuple(teachers)} if teachers else {})
 
 
-def transferred(study: "Study", family: str, size: str, seed: int = 0) -> Run:
+def transferred(study: "Study", encoder: str, seed: int = 0) -> Run:
     """The first step of transfer-then-adapt (TANDA): an encoder fine-tuned on the transfer set."""
-    system = f"transfer/{family}-{size}"
+    system = f"transfer/{encoder}"
 
     def make(seed: int) -> Run:
         name = f"{system}/seed-{seed}"
-        return from_encoder(study, name, family, size, study.fit.transfer, "transfer", "transfer", seed)
+        return from_encoder(study, name, encoder, study.fit.transfer, "transfer", "transfer", seed)
 
     return with_search(study, system, make, seed)
 
@@ -116,8 +115,7 @@ def transferred(study: "Study", family: str, size: str, seed: int = 0) -> Run:
 def adapted(
     study: "Study",
     system: str,
-    family: str,
-    size: str,
+    encoder: str,
     objective: dict[str, Any],
     seed: int,
     group: str,
@@ -126,15 +124,15 @@ def adapted(
     """The second step, on the target set, of an encoder after the transfer step; the only one where there is none."""
     teachers, name = tuple(teachers), f"{system}/seed-{seed}"
     if study.data.transfer is None:
-        return from_encoder(study, name, family, size, study.fit.adapt, "target", group, seed, objective, teachers)
-    backbone = getattr(study.backbones[family], size)
+        return from_encoder(study, name, encoder, study.fit.adapt, "target", group, seed, objective, teachers)
+    backbone = study.encoder(encoder)
     spec = {
         **objective,
         **classifier(backbone),
         **budget(study, study.fit.adapt, backbone.adapt_fit),
         **computing(study),
     }
-    parents = {"start": (transferred(study, family, size),)}
+    parents = {"start": (transferred(study, encoder),)}
     if teachers:
         parents["teachers"] = teachers
     return Run(name, "fit", spec, splits(target_of(study, backbone)), seed, group, parents)

@@ -32,8 +32,7 @@ VERDICTS = (REPRODUCED, SMALLER, LARGER, SAME_DIRECTION, UNDECIDED, NOT_SEEN, CO
 SAMPLES = 1000  # bootstrap samples of the questions, for measures that are no mean over questions
 SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target|TREC-QA)")  # the paper's layers, and alpha
 OF_THE_SIZE = "teacher of the student's size"  # which of GOVERN's that is depends on the study
-OTHER_FAMILY = re.compile(r"(teacher|base|kd)/(albert|roberta)|ensemble/(base|kd)")  # where two families, or all, stand
-ONE_ENCODER = "one encoder stands behind the families' names"
+NO_TEACHER = "no teacher of this study stands beside the paper's"
 JUDGES = "people judged two live systems"
 RECALLS = ("q R@P", "qp R@P")  # whose intervals are wider, on sets of this size, than any difference in the paper
 MARGIN = 1.0  # points within which two systems are equal
@@ -137,18 +136,12 @@ def why_not(study: "Study", claims: pandas.DataFrame, claim, scores: "Scores") -
     beside = published_set(study)
     if claim.set != beside and beside in set(claims[same & (claims["claim"] == claim.claim)]["set"]):
         return f"about {claim.set}: this study's target stands beside {beside}"
-    if one_encoder(study) and (OTHER_FAMILY.fullmatch(claim.a) or OTHER_FAMILY.fullmatch(claim.b)):
-        return ONE_ENCODER
+    if not (scores.name(claim.a) and scores.name(claim.b)):
+        return NO_TEACHER
     for name in (claim.a, claim.b):
         if missing := scores.missing(scores.name(name)):
             return missing
     return ""
-
-
-def one_encoder(study: "Study") -> bool:
-    """Whether the large models of all families are one encoder: then no claim about a family can be tested."""
-    names = {family.large.name for family in study.backbones.values()}
-    return len(names) == 1 and None not in names
 
 
 class Scores:
@@ -164,19 +157,16 @@ class Scores:
         self._ours: dict[str, str] = {}
         depths = {theirs: ours for ours, theirs in cerberus.stands_for(study).items()}
         for layers in cerberus.HEAD_DEPTHS:
-            theirs = f"mhs/{cerberus.HEADS}h{layers}"
+            theirs = f"mhs/{cerberus.PAPER_HEADS}h{layers}"
             self._ours[theirs] = depths.get(theirs, f"heads of {layers} of {cerberus.PAPER_DEPTH} layers")
-        if "ensemble/kd" not in study.systems:  # one base model behind the families' names
-            self._ours["ensemble/kd"] = "ensemble/distilled"
-        self._labels = {"ensemble/kd": "ensemble of three families' students"}
-        self._labels |= {f"{recipe.name}/wide": f"cascade, {recipe.label}" for recipe in RECIPES[1:]}
+        self._labels = {f"{recipe.name}/wide": f"cascade, {recipe.label}" for recipe in RECIPES[1:]}
         if study.govern:
             places = [n for n, teacher in enumerate(study.govern.teachers, 1) if teacher == study.govern.student]
             self._ours[OF_THE_SIZE] = f"govern/teacher-{places[0]}" if places else OF_THE_SIZE
 
     def name(self, name: str) -> str:
-        """What stands in this study for a system of the papers: a head of as large a share of the layers."""
-        return self._ours.get(name, name)
+        """What stands here for a system of the papers, a head of as large a share of the layers; "": nothing."""
+        return self._ours.get(name) or cerberus.ours(self.study, name)
 
     def label(self, name: str) -> str:
         """What a reader calls a system of the papers; a scheme of the cascade with this study's layers."""
@@ -184,7 +174,7 @@ class Scores:
         if scheme is not None:
             return scheme.label + (f" on {where}" if where == "TREC-QA" else "")
         system = self.study.systems.get(self.name(name))
-        return self._labels.get(name) or (system.label if system else self.name(name))
+        return self._labels.get(name) or (system.label if system else self.name(name) or f"the paper's {name}")
 
     def measure(self, metric: str) -> str:
         """A metric's name, a recall with the precision at which it is taken."""

@@ -16,6 +16,7 @@ import pandas
 from as2lib.metrics.pruning import dropped
 from as2lib.papers.building import baseline
 from as2lib.papers.cascade.systems import schemes
+from as2lib.papers.cerberus.systems import roles
 from as2lib.papers.cosinet import systems as cosinet
 from as2lib.papers.costs import Work, lengths, work
 from as2lib.study import results
@@ -24,13 +25,11 @@ from as2lib.study.run import Notebook, Run, System
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-BASE, HEADS, LARGE = "base/electra", "mhs/3h1", "teacher/electra"
 FIRSTS = {  # cheap, before a dear one
     "WO+RR": "lexical/overlap_then_rank",
     "Cosinet + BiRNN": "cosinet/birnn",
     "Compare-Aggregate + BiRNN": "ca/birnn",
 }
-LASTS = {"MHS": HEADS, "the large model": LARGE, "the teachers": "ensemble/teachers"}
 KEEPS = (2, 3, 5, 10)  # candidates of a question that a ranker leaves to the next one
 TRIVIAL, WORDS, ENCODER, ENSEMBLE, HEADED, CASCADE = KINDS = (
     "trivial",
@@ -91,10 +90,10 @@ def ranked(study: "Study") -> dict[str, System]:
 
 
 def controls(study: "Study") -> list[System]:
-    """What tells the order from the model: rankers trained on random orders, and encoders that are told the place."""
+    """What tells the order from the model: rankers trained on random orders."""
     if not study.cosinet:
         return []
-    return [study.systems[system.run] for system in (*cosinet.orderless(study), *cosinet.placed(study))]
+    return [study.systems[system.run] for system in cosinet.orderless(study)]
 
 
 def kind(run: Run) -> str:
@@ -121,7 +120,7 @@ def pipelines(study: "Study") -> list[Pipeline]:
     ]
     if study.cascade:
         lines += cascades(study, stages)
-        lines += before_heads(study, stages, known[HEADS].label)
+        lines += before_heads(study, stages, known[roles(study).mhs].label)
     lines += in_a_row(study, stages, known)
     for name, run in runs.items():
         if run.spec.get("mhs", {}).get("heads", 1) > 2:
@@ -177,12 +176,14 @@ def before_heads(study: "Study", single: dict[str, Stage], beside: str) -> Itera
     shared = stages_of_exits(single["cascade/target"], exits)
     for early, alpha in product(range(1, len(exits)), study.cascade.alphas):
         label = f"cascade to layer {exits[early - 1]}, {alpha:.0%} dropped, then MHS"
-        yield Pipeline(label, LAST, (*shared[:early], single[HEADS]), (alpha,) * early, beside)
+        yield Pipeline(label, LAST, (*shared[:early], single[roles(study).mhs]), (alpha,) * early, beside)
 
 
 def in_a_row(study: "Study", single: dict[str, Stage], known: dict[str, System]) -> Iterator[Pipeline]:
     """A cheap ranker leaves its best candidates to a dear one."""
-    firsts, lasts = ({name: system for name, system in names.items() if system in single} for names in (FIRSTS, LASTS))
+    of = roles(study)
+    dear = {"MHS": of.mhs, "the large model": of.teacher, "the teachers": "ensemble/teachers"}
+    firsts, lasts = ({name: system for name, system in names.items() if system in single} for names in (FIRSTS, dear))
     longest = study.run(baseline(study)).scores().groupby("question_id").size().max()
     keeps = [keep for keep in KEEPS if keep < longest]
     for (first, a), (last, b), keep in product(firsts.items(), lasts.items(), keeps):

@@ -4,7 +4,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from as2lib.papers.building import adapted, distilling
-from as2lib.study.params import FAMILIES
 from as2lib.study.run import Run, System
 
 if TYPE_CHECKING:
@@ -24,6 +23,5 @@ def fit(study: "Study", name: str, seed: int) -> Run:
     settings = study.own[name]
     objective = distilling(study, settings.loss) if settings.teachers else {"loss": settings.loss}
     objective |= settings.model_dump(include={"model", "settings"}, exclude_defaults=True)
-    family = settings.family or FAMILIES[0]
     teachers = [study.systems[f"teacher/{teacher}"].make(seed) for teacher in settings.teachers]
-    return adapted(study, f"own/{name}", family, settings.size, objective, seed, "own", teachers)
+    return adapted(study, f"own/{name}", settings.start, objective, seed, "own", teachers)

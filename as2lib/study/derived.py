@@ -79,22 +79,6 @@ def ensemble(job: Job) -> dict[str, Any]:
     return facts
 
 
-def placed(job: Job) -> dict[str, Any]:
-    """A run's score and the candidate's place in the original order, combined by a regression on dev."""
-    from scipy.special import expit
-
-    from as2lib.models import place
-
-    [ranker] = job.parents["members"]
-    dev = ranker.scores("dev")
-    weights = place.fit(dev["question_id"], dev["label"], dev["score"], dev["position"])
-    for split in job.run.data:
-        table = ranker.scores(split)[["question_id", "position", "label", "score"]]
-        odds = place.columns(table["score"], table["position"]) @ weights
-        write_parquet(job.folder / "scores" / f"{split}.parquet", table.assign(score=expit(odds)))
-    return {"parameters": ranker.facts["parameters"], "weights": weights}
-
-
 def select(job: Job) -> dict[str, Any]:
     """The point of a grid whose fit is best on dev; among equals the first."""
     on_dev = [member.facts["dev_MAP"] for member in job.parents["members"]]

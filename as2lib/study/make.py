@@ -111,7 +111,6 @@ def _shuffled(job: Job) -> dict[str, Any]:
 MAKERS = {
     "lexical": derived.lexical,
     "ensemble": derived.ensemble,
-    "placed": derived.placed,
     "select": derived.select,
     "fit": _fit,
     "shuffled": _shuffled,

@@ -15,12 +15,9 @@ from pydantic_core import PydanticCustomError
 
 from as2lib.data.sets import apart_from
 
-FAMILIES = ("electra", "roberta", "albert")  # the teachers' places in the papers; the first one is the student's own
-SIZES = ("large", "base")
 NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of a study: it names files and folders, and stands in commands
 
-FamilyName = Literal["electra", "roberta", "albert"]
-Size = Literal["large", "base"]
+USES = ("sum", "robin", "from-ensemble")  # of several teachers for one student: student/sum is no teacher's
 Precision = Literal["float32", "bf16", "auto"]
 
 
@@ -31,6 +28,12 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+def _no_use(name: str) -> str:
+    if name in USES:
+        raise ValueError(f"expected a teacher's name other than {', '.join(USES)}, got {name}")
+    return name
+
+
 def _each_once(values: list[Any]) -> list[Any]:
     if len(set(values)) < len(values):
         raise ValueError(f"expected each value once, got {values}")
@@ -39,6 +42,7 @@ def _each_once(values: list[Any]) -> list[Any]:
 
 Item = TypeVar("Item")
 Points = Annotated[list[Item], AfterValidator(_each_once)]
+TeacherName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$"), AfterValidator(_no_use)]
 Parts = Annotated[Points[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]  # `source:split`, or several
 Seeds = Points[Annotated[int, Field(ge=0, lt=2**32)]]  # as numpy takes them
 Alpha = Annotated[float, Field(ge=0, le=1, description="weight of the hard loss")]
@@ -216,8 +220,7 @@ class Backbone(Strict):
     name: str | None = Field(None, min_length=1, description="a hub name, name@commit, or a folder")
     layers: int | None = Field(None, gt=0, description="keep only the first layers of `name`")
     config: Annotated[dict[str, Any], AfterValidator(_checked)] | None = None
-    label: str = Field(description="what it is, in the tables")
-    objective: Literal["pointwise", "listwise", "pairwise"] = Field("pointwise", description="loss of its adapt step")
+    size: str = Field("", description="what tables say of it beside a name, such as 6 layers")
     pooling: Literal["first", "mean"] = Field("first", description="what its classifier reads: one token, or all")
     train: Parts | None = Field(
         None, min_length=1, description="what it learns the target from; default: data.target's"
@@ -243,10 +246,15 @@ class Backbone(Strict):
         return self.layers or (self.config or {}).get("num_hidden_layers")
 
 
-class Family(Strict):
-    name: str = Field(description="what the tables call both sizes")
-    large: Backbone = Field(description="the teacher")
-    base: Backbone = Field(description="the student's size")
+class Teacher(Backbone):
+    """A large model that teaches, and what a base model of its kind is trained by."""
+
+    label: str = Field(description="what tables call it: point-wise, ELECTRA")
+    objective: Literal["pointwise", "listwise", "pairwise"] = Field("pointwise", description="loss of its adapt step")
+    stands_for: Literal["electra", "roberta", "albert"] | None = Field(
+        None, description="the teacher of CERBERUS whose published rows stand beside its own; none: no published row"
+    )
+    base: Backbone | None = Field(None, description="the base model of its kind; default: the student's encoder")
 
 
 # ---------------------------------------------------------------- what is measured
@@ -275,8 +283,7 @@ class CascadeFit(Strict):
 class Cascade(Section):
     """The Cascade Transformer, its monolithic and sequential rivals, and what is tried of them."""
 
-    family: FamilyName = Field(description="whose encoder it starts from")
-    size: Size = "base"
+    encoder: str = Field(description="what it starts from, a key of `Params.encoders`, such as teacher/pointwise")
     exits: list[int] = Field(min_length=2, description="layers behind which there is a classifier")
     alphas: Points[Drop] = Field([0.3, 0.4, 0.5], min_length=1, description="drop ratios in the tables")
     grid: Points[Drop] = Field(
@@ -346,31 +353,30 @@ class Cosinet(Section):
 class Encoder(Strict):
     """An encoder of the GOVERN paper: one of the study's backbones, or a hub name of its own."""
 
-    of: str | None = Field(None, description="a backbone, as family-size, such as electra-large")
+    of: str | None = Field(None, description="one of the study's: student, teacher/NAME or base/NAME")
     name: str | None = None
     layers: int | None = Field(None, gt=0, description="keep only its first layers")
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
-        known = [f"{family}-{size}" for family in FAMILIES for size in SIZES]
-        if (self.of is None) == (self.name is None) or (self.of or known[0]) not in known:
-            raise ValueError(f"expected either of ({', '.join(known)}) or name, a hub name; got {self.of}, {self.name}")
+        if (self.of is None) == (self.name is None):
+            expected = "expected either of (student, teacher/NAME, base/NAME) or name, a hub name"
+            raise ValueError(f"{expected}; got {self.of}, {self.name}")
         return self
 
     def backbone(self, study: "Params") -> Backbone:
         """What it starts from, where it does not continue from a transfer step."""
         if self.of is None:
-            backbone = Backbone(name=self.name, label=self.name.rsplit("/", 1)[-1])
+            backbone = Backbone(name=self.name, size=self.name.rsplit("/", 1)[-1])
         else:
-            family, size = self.of.split("-")
-            backbone = getattr(study.backbones[family], size)
+            backbone = study.encoder(self.of)
         if self.layers is None:
             return backbone
-        label = f"{self.layers} layers"
+        size = f"{self.layers} layers"
         if backbone.config:
             config = {**backbone.config, "num_hidden_layers": self.layers}
-            return backbone.model_copy(update={"config": config, "label": label})
-        return backbone.model_copy(update={"layers": self.layers, "label": label})
+            return backbone.model_copy(update={"config": config, "size": size})
+        return backbone.model_copy(update={"layers": self.layers, "size": size})
 
 
 class Ablation(Strict):
@@ -425,9 +431,8 @@ class Own(Strict):
     loss: str = Field("ce", description="a loss by its name, or package.module:function")
     model: str | None = Field(None, description="package.module:function that makes the model from the encoder's")
     settings: dict[str, Any] = Field({}, description="further arguments of the loss")
-    family: FamilyName | None = Field(None, description="default: the first")
-    size: Size = "base"
-    teachers: list[FamilyName] = Field([], description="families whose large models teach")
+    start: str = Field("student", description="its encoder, a key of `Params.encoders`")
+    teachers: list[str] = Field([], description="those of the study that teach it, by their names")
 
 
 # ---------------------------------------------------------------- the study
@@ -439,7 +444,8 @@ class Params(Strict):
     study: str = Field(pattern=NAME, description="its name, and the file's")
     title: str
     data: Data
-    backbones: dict[FamilyName, Family]
+    teachers: dict[TeacherName, Teacher] = Field(min_length=1, description="in order; the first is the student's own")
+    student: Backbone = Field(description="the encoder from which students, heads and the untaught base start")
     fit: Fit
     distillation: Distillation
     grid: Grid = Grid()
@@ -466,16 +472,37 @@ class Params(Strict):
         return content
 
     @property
+    def own_teacher(self) -> str:
+        """The name of the student's own teacher, the first; `base/<own teacher>` is the untaught base."""
+        return next(iter(self.teachers))
+
+    @property
     def encoders(self) -> dict[str, Backbone]:
-        """The backbones by their keys in the file: "backbones.electra.large"."""
-        keys = [(family, size) for family in self.backbones for size in SIZES]
-        return {f"backbones.{family}.{size}": getattr(self.backbones[family], size) for family, size in keys}
+        """The study's encoders: "student", "teacher/<name>", and "base/<name>" of a teacher with a base of its own."""
+        encoders = {"student": self.student}
+        for name, teacher in self.teachers.items():
+            encoders[f"teacher/{name}"] = teacher
+            if teacher.base:
+                encoders[f"base/{name}"] = teacher.base
+        return encoders
+
+    def encoder(self, key: str) -> Backbone:
+        """One of `encoders`.  Raises ValueError that lists them."""
+        if key not in self.encoders:
+            raise ValueError(f"encoder: expected one of {', '.join(self.encoders)}; got {key}")
+        return self.encoders[key]
+
+    def base_of(self, teacher: str) -> str:
+        """The key of the base model of a teacher's kind: its own, or the student's."""
+        return f"base/{teacher}" if self.teachers[teacher].base else "student"
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        missing = [family for family in FAMILIES if family not in self.backbones]
-        if missing:
-            raise ValueError(f"backbones: expected {', '.join(FAMILIES)}; missing: {', '.join(missing)}")
+        roles = [teacher.stands_for for teacher in self.teachers.values() if teacher.stands_for]
+        if len({*roles}) < len(roles):
+            raise ValueError(f"teachers: expected each stands_for once, got {', '.join(roles)}")
+        if self.teachers[self.own_teacher].base:
+            raise ValueError(f"teachers.{self.own_teacher}.base: expected none, as the first teacher's is the student")
         if not (self.data.target.dev and self.data.target.test):
             raise ValueError("data.target: expected train, dev and test")
         if (self.data.transfer is None) != (self.fit.transfer is None):
@@ -483,7 +510,7 @@ class Params(Strict):
         unknown = [seed for seed in self.grid_seeds if seed not in self.seeds]
         if unknown:
             raise ValueError(f"grid_seeds: expected some of seeds, {self.seeds}; got {unknown}")
-        depth = self.backbones[FAMILIES[0]].base.depth
+        depth = self.student.depth
         if depth is not None and self.mhs.body != depth - 1:
             raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
         if depth is not None and not all(1 <= body < depth for body in self.mhs.bodies):
@@ -505,7 +532,7 @@ class Params(Strict):
                 raise ValueError("cascade.fit: expected transfer and adapt, as the study has no data.transfer")
             if self.cascade.fit and (self.cascade.joint > 1 or self.cascade.wide_joint):
                 raise ValueError("cascade.joint: expected fit.joint beside fit")
-            backbone = getattr(self.backbones[self.cascade.family], self.cascade.size)
+            backbone = self.encoder(self.cascade.encoder)
             if backbone.config and backbone.pooling == "mean":
                 raise ValueError(
                     "cascade: expected a backbone of pooling: first, whose layers it starts from, got mean"
@@ -514,7 +541,7 @@ class Params(Strict):
             if depth is not None and self.cascade.exits[-1] > depth:
                 raise ValueError(f"cascade.exits: expected layers from 1 to {depth}, got {self.cascade.exits}")
         for encoder in self.govern.encoders if self.govern else ():
-            backbone = self.encoders[f"backbones.{encoder.of.replace('-', '.')}"] if encoder.of else None
+            backbone = self.encoder(encoder.of) if encoder.of else None
             depth = backbone.depth if backbone else None
             if encoder.layers and backbone and backbone.pooling == "mean" and self.govern.start == "transfer":
                 raise ValueError(f"govern: expected all layers of {encoder.of}, which reads the mean of its tokens")

@@ -8,7 +8,6 @@ VERSIONS = {  # raised when what a kind means changes
     "lexical": 1,
     "fit": 2,
     "ensemble": 2,
-    "placed": 1,
     "select": 1,
     "shuffled": 1,
 }
@@ -20,8 +19,8 @@ class Run:
     """One trained or derived scorer: all that makes it, as plain JSON values, and the runs it is made from.
 
     name: of its system and seed, such as "mhs/3h1/seed-0".
-    kind: "lexical", "fit", "ensemble", "placed" (another run's score and the candidate's place, combined on dev),
-        "select" (the best point of a grid on dev) or "shuffled" (another run's model over lists in a random order).
+    kind: "lexical", "fit", "ensemble", "select" (the best point of a grid on dev) or "shuffled" (another run's model
+        over lists in a random order).
     spec: what is asked of it.  data: role ("train", "dev", "test", "vocabulary") → `source:split` parts.
     parents: role ("start", whose weights it continues; "teachers"; "members"; "settings"; "model") → runs.
     group: fits of one group share a process.

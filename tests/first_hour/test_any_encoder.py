@@ -29,11 +29,11 @@ def root(tmp_path, monkeypatch):
 
 def test_a_study_is_planned_before_any_file_of_its_encoder_is_here(root, capsys):
     assert main(["plan", "my"]) == 0
-    assert "base/electra/seed-0" in capsys.readouterr().out
+    assert "base/pointwise/seed-0" in capsys.readouterr().out
 
 
 def test_a_fit_without_its_encoder_is_refused_in_one_line(root, capsys):
-    assert main(["fit", "my", "base/electra/seed-0"]) == 2
+    assert main(["fit", "my", "base/pointwise/seed-0"]) == 2
     assert NAME in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -50,9 +50,9 @@ def test_a_study_is_planned_and_fitted_from_the_hubs_cache(root, capsys, monkeyp
     for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.setattr(constants, name, str(root / "hub"), raising=False)
     monkeypatch.setattr("transformers.utils.hub.TRANSFORMERS_CACHE", str(root / "hub"), raising=False)
-    assert main(["fit", "my", "base/electra/seed-0"]) == 0
+    assert main(["fit", "my", "base/pointwise/seed-0"]) == 0
     capsys.readouterr()
     assert main(["plan", "my"]) == 0
-    assert re.search(r"done +base/electra/seed-0", capsys.readouterr().out)
-    identity = Study.load("my").store.ingredients("base/electra/seed-0")["weights"]
+    assert re.search(r"done +base/pointwise/seed-0", capsys.readouterr().out)
+    identity = Study.load("my").store.ingredients("base/pointwise/seed-0")["weights"]
     assert identity == {"hub": CACHED, "commit": COMMIT}

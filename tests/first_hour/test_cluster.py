@@ -46,7 +46,9 @@ def cluster(study_root, tmp_path):  # noqa: F811
     """The options of a study whose jobs run on the node, its environment, and the folder of the cluster's files."""
     root, environment = study_root
     path, folder = root / "params" / "tiny.yaml", tmp_path / "cluster"
-    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"precision": "auto", "seeds": [0]}))
+    path.write_text(
+        yaml.safe_dump(yaml.safe_load(path.read_text()) | {"precision": "auto", "seeds": [0]}, sort_keys=False)
+    )
     folder.mkdir()
     for name, content in {"submit": SUBMIT, "cancel": CANCEL}.items():
         (folder / name).write_text(content.format(folder=folder))

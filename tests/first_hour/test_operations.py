@@ -29,17 +29,17 @@ def mean_study(tmp_path, monkeypatch):
 
 def of_pooling(tmp_path, monkeypatch, pooling):
     params = tiny(tmp_path) | {"seeds": [0]}
-    for backbone in params["backbones"].values():
-        for size in ("large", "base"):
-            backbone[size]["config"]["embedding_size"] = backbone[size]["config"]["hidden_size"]
-            if backbone[size]["config"]["model_type"] != "albert":
-                backbone[size]["pooling"] = pooling
+    bases = [teacher["base"] for teacher in params["teachers"].values() if "base" in teacher]
+    for encoder in (*params["teachers"].values(), *bases, params["student"]):
+        encoder["config"]["embedding_size"] = encoder["config"]["hidden_size"]
+        if encoder["config"]["model_type"] != "albert":
+            encoder["pooling"] = pooling
     if pooling == "first":
-        params["cascade"] = {"family": "roberta", "exits": [2, 4], "alphas": [0.5], "fit": params["fit"]}
+        params["cascade"] = {"encoder": "base/roberta", "exits": [2, 4], "alphas": [0.5], "fit": params["fit"]}
         del params["cascade"]["fit"]["direct"]
         params["fit"] = tiny(tmp_path)["fit"]
     (tmp_path / "params").mkdir()
-    (tmp_path / "params" / "tiny.yaml").write_text(yaml.safe_dump(params))
+    (tmp_path / "params" / "tiny.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
     return Study.load("tiny")
 

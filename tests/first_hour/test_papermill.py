@@ -44,7 +44,9 @@ def says(notebook: Path, folder: Path, *options: str) -> str:
 def test_a_notebook_runs_what_the_file_says_and_what_is_overridden(notebook, elsewhere):
     content = yaml.safe_load((ROOT / "params" / "sample.yaml").read_text(encoding="utf-8"))
     edited = elsewhere / "sample.yaml"
-    edited.write_text(yaml.safe_dump({**content, "title": "my own edit", "seeds": [0]}), encoding="utf-8")
+    edited.write_text(
+        yaml.safe_dump({**content, "title": "my own edit", "seeds": [0]}, sort_keys=False), encoding="utf-8"
+    )
     options = ["-f", str(edited), "-y", "overrides: {threads: 2}"]
     assert says(notebook, elsewhere, *options) == "my own edit | [0] | 2"
 

@@ -5,7 +5,7 @@ from tests.papers.conftest import STEPS
 
 
 def cascade(fit=None, **changes):
-    return {"family": "electra", "exits": [1, 2], "fit": fit, **changes}
+    return {"encoder": "student", "exits": [1, 2], "fit": fit, **changes}
 
 
 @pytest.fixture

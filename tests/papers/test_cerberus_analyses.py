@@ -4,10 +4,12 @@ import numpy
 import pandas
 import pytest
 
+from as2lib import Study
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus.analyses import Seed
 
 CONTROLS = ["base/electra", "lexical/overlap_then_rank"]
+HEADS = ["head_0", "head_1", "head_2"]
 RIGHT = [0.9, 0.1, 0.2, 0.3, 0.8, 0.1]  # the scores of two questions' candidates
 HALF = [0.1, 0.9, 0.2, 0.3, 0.8, 0.1]  # another top candidate, a wrong one, in the first of them
 
@@ -62,9 +64,9 @@ def seed(heads, teachers, label, question):
     names = ["teacher/electra", "teacher/roberta", "teacher/albert"]
     frames = [
         pandas.DataFrame(dict(zip(columns, values, strict=True)), index)
-        for columns, values in (([*analyses.HEADS, *CONTROLS], [*heads, *heads[:2]]), (names, teachers))
+        for columns, values in (([*HEADS, *CONTROLS], [*heads, *heads[:2]]), (names, teachers))
     ]
-    rankers = frames[0][[*CONTROLS]].assign(**{analyses.STUDENT: heads[0]})[[analyses.STUDENT, *CONTROLS]]
+    rankers = frames[0][[*CONTROLS]].assign(**{"mhs/3h1": heads[0]})[["mhs/3h1", *CONTROLS]]
     return Seed(0, *frames, rankers, pandas.Series(label, index), index.get_level_values("question_id"))
 
 
@@ -90,7 +92,7 @@ def test_a_head_that_copies_its_teacher_resembles_it_and_one_that_does_not_none(
 
 def test_figure_3_names_the_teacher_with_the_largest_share_beside_the_published_one():
     shared = analyses.agreements([drawn(copies=True)])["shared"]
-    table = analyses.figure3(shared)
+    table = analyses.figure3(Study.load("sample"), shared)
     assert table["agrees most with"].iloc[:3].tolist() == ["teacher/electra", "teacher/roberta", "teacher/albert"]
     assert table["published"].iloc[:3].tolist() == ["teacher/electra"] * 3
     assert table["published"].iloc[3:].isna().all()  # of the controls

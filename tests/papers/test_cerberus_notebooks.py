@@ -36,7 +36,7 @@ def test_a_notebook_shows_and_records_its_tables(invented, root, no_clock, name)
 
 @pytest.mark.parametrize("name", NAMES[1:4] + NAMES[6:])
 def test_a_study_that_transfers_nothing_and_leaves_rows_out_has_the_same_notebooks(invented, root, no_clock, name):
-    kept = ("mhs/3h1", "base/electra", "kd/electra", "teacher/", "lexical/")
+    kept = ("mhs/3h1", "base/electra", "student/electra", "teacher/", "lexical/")
     left_out = {row.run: [] for row in systems.systems(invented) if not row.run.startswith((*kept, "direct/"))}
     run_notebook(name, overrides={"rows": left_out, "data.transfer": None, "fit.transfer": None, "fit.direct": None})
     assert list(root.glob(f"reports/tiny-*/metrics/{name[:2]}.json"))

@@ -3,9 +3,7 @@ import pytest
 from as2lib import Study
 from as2lib.papers.cerberus import systems
 from as2lib.study import results
-from as2lib.study.params import FAMILIES
 from as2lib.study.run import plan
-from tests.study.conftest import backbone
 
 
 @pytest.fixture
@@ -33,7 +31,7 @@ def test_no_two_systems_share_a_name_or_a_label(study):
 
 
 def test_head_i_learns_from_teacher_i_in_turn_where_there_are_more_heads(study):
-    names = [f"teacher/{family}/seed-1" for family in FAMILIES]
+    names = [f"teacher/{name}/seed-1" for name in study.teachers]
     assert parents(study, "mhs/3h1/seed-1") == names
     five = systems.mhs(study, "mhs/5h1", 1, heads=5)
     assert [run.name for run in five.parents["teachers"]] == [*names, *names[:2]]
@@ -49,7 +47,7 @@ def test_deeper_heads_leave_fewer_layers_to_the_body(study):
 def test_one_model_of_wikiqa_differs_from_the_untaught_base_in_what_its_classifier_reads_alone(study):
     wikiqa = Study.load("wikiqa")
     name = systems.read_by_the_mean(wikiqa)
-    one, base = (wikiqa.plan[f"{run}/seed-0"] for run in (name, "base/electra"))
+    one, base = (wikiqa.plan[f"{run}/seed-0"] for run in (name, "base/pointwise"))
     assert one.spec["cascade"] == {"exits": [4]}
     assert {key: value for key, value in one.spec.items() if key != "cascade"} == base.spec
     assert one.data == base.data
@@ -62,8 +60,8 @@ def test_hydra_learns_from_base_models_that_differ_by_seed_more_of_them_where_th
 
 
 def test_distillation_starts_where_the_untaught_base_does(study):
-    for name in ("kd/electra/seed-0", "mhs/3h1/seed-0", "kd/electra-from-albert/seed-0", "base/electra/seed-0"):
-        assert parents(study, name, "start") == ["transfer/electra-base/seed-0"]
+    for name in ("student/electra/seed-0", "mhs/3h1/seed-0", "student/albert/seed-0", "base/electra/seed-0"):
+        assert parents(study, name, "start") == ["transfer/student/seed-0"]
         assert study.plan[name].data == study.plan["base/electra/seed-0"].data
 
 
@@ -98,12 +96,38 @@ def test_a_study_that_transfers_nothing_starts_from_the_encoders_and_has_no_rows
     assert not [name for name in study.plan if name.startswith("transfer/")]
 
 
-def test_students_of_one_base_model_stand_once_under_the_papers_name(root):
-    study = Study.load("tiny", {f"backbones.{family}.base": backbone("electra", 16, 4) for family in FAMILIES})
-    assert parents(study, "ensemble/distilled/seed-0", "members") == [f"kd/{family}/seed-0" for family in FAMILIES]
-    assert "ensemble/kd" not in study.systems
-    students = [name for name in study.plan if name.startswith("kd/")]
-    assert len({study.store.identity(name) for name in students}) == len(students)
+def test_teachers_without_a_base_of_their_own_teach_the_student_alone(root):
+    names = ("electra", "roberta", "albert")
+    study = Study.load("tiny", {f"teachers.{name}.base": None for name in names})
+    assert parents(study, "ensemble/students/seed-0", "members") == [f"student/{name}/seed-0" for name in names]
+    assert not [name for name in study.systems if "taught-base" in name]
+    assert parents(study, "base/albert/seed-0", "start") == ["transfer/student/seed-0"]
+
+
+@pytest.mark.parametrize("names", [("mine",), ("near", "far"), ("a", "b", "c", "d")])
+def test_teachers_are_named_freely_and_are_as_many_as_the_file_has(root, names):
+    content = Study.load("tiny").model_dump(exclude_unset=True)
+    electra = content["teachers"]["electra"] | {"stands_for": None}
+    content["teachers"] = {name: electra for name in names}
+    study = Study.of_notebook(content)
+    heads = f"mhs/{len(names)}h1"
+    assert systems.roles(study).mhs == heads
+    assert parents(study, f"{heads}/seed-0") == [f"teacher/{name}/seed-0" for name in names]
+    assert study.plan[f"{heads}/seed-0"].spec["mhs"]["heads"] == len(names)
+    assert systems.published(study, "table2").index.str.endswith(systems.PAPER_TEACHERS).sum() == 0
+
+
+def test_a_row_of_the_paper_stands_beside_the_teacher_that_stands_for_its_own():
+    wikiqa = Study.load("wikiqa")
+    paper = systems.published(wikiqa, "table2")["WikiQA"]
+    assert (
+        paper.loc["base/pointwise", "MAP"]
+        == results.published("cerberus", "table2")["WikiQA"].loc["base/electra", "MAP"]
+    )
+    assert not {"base/listwise", "student/pairwise", "ensemble/bases"} & set(paper.index)
+    assert {"ensemble/students", "hydra/3h1", "mhs/3h1"} <= set(paper.index)
+    sample = systems.published(Study.load("sample"), "table2")
+    assert [*sample.index] == [*results.published("cerberus", "table2").index]
 
 
 def test_rows_say_which_seeds_a_system_has_and_which_are_not_run(root):
@@ -111,16 +135,15 @@ def test_rows_say_which_seeds_a_system_has_and_which_are_not_run(root):
     rows = {row.run: row for row in systems.table2(study)}
     assert (rows["hydra/3h1"].seeds, rows["mhs/3h1"].seeds) == ((), (1,))
     assert "hydra/3h1/seed-0" not in study.plan
-    headline = systems.run_here(study, systems.HEADLINE)
-    assert headline == [pair for pair in systems.HEADLINE if "hydra/3h1" not in pair]
+    assert systems.headline(study) == [pair for pair in systems.headline(Study.load("tiny")) if "hydra/3h1" not in pair]
 
 
 def test_a_grid_is_searched_with_the_first_seed_and_every_seed_takes_what_was_picked(root):
     study = Study.load("tiny", {"grid": {"alpha": [0.1, 0.9], "learning_rate": [1e-3, 1e-4]}})
-    select = study.plan["select/kd/electra"]
-    assert {run.name for run in select.parents["members"]} == {f"grid/kd/electra/{i}" for i in range(4)}
+    select = study.plan["select/student/electra"]
+    assert {run.name for run in select.parents["members"]} == {f"grid/student/electra/{i}" for i in range(4)}
     for seed in study.seeds:
-        assert parents(study, f"kd/electra/seed-{seed}", "settings") == ["select/kd/electra"]
-    trial = study.plan["grid/kd/electra/3"]
+        assert parents(study, f"student/electra/seed-{seed}", "settings") == ["select/student/electra"]
+    trial = study.plan["grid/student/electra/3"]
     assert (trial.spec["alpha"], trial.spec["training"]["learning_rate"], trial.seed) == (0.9, 1e-4, 0)
     assert len(study.plan["select/base/electra"].parents["members"]) == 2  # no alpha without a teacher

@@ -37,15 +37,15 @@ def test_shapes_of_table_4_have_the_published_parameters_within_four_million():
 
 def test_an_ensemble_costs_its_members():
     families = ("albert", "roberta", "electra")
-    assert true_sizes.parameters("ensemble/base") == sum(true_sizes.parameters(f"base/{f}") for f in families)
-    assert true_sizes.operations("ensemble/distilled", TOKENS) == 3 * true_sizes.operations("base/electra", TOKENS)
+    assert true_sizes.parameters("ensemble/bases") == sum(true_sizes.parameters(f"base/{f}") for f in families)
+    assert true_sizes.operations("ensemble/students", TOKENS) == 3 * true_sizes.operations("base/electra", TOKENS)
 
 
 def test_three_heads_of_one_layer_cost_next_to_nothing_where_each_computes_one_token():
     table = true_sizes.counted("table5", TOKENS)
     assert 1 < table.loc["mhs/3h1", "operations ×"] < 1.01
     assert table.loc["mhs/3h1", "of every token ×"] == pytest.approx(14 / 12, abs=0.001)
-    assert table.loc["ensemble/distilled", "operations ×"] == pytest.approx(3)
+    assert table.loc["ensemble/students", "operations ×"] == pytest.approx(3)
 
 
 def test_operations_of_electra_base_are_those_worked_by_hand():

@@ -5,8 +5,6 @@ from as2lib import Study
 from as2lib.papers import claims
 from as2lib.papers.claims import Interval
 from as2lib.study import results
-from as2lib.study.params import FAMILIES
-from tests.study.conftest import backbone
 
 
 @pytest.mark.parametrize(
@@ -59,29 +57,19 @@ def test_claims_are_judged_by_the_runs_and_by_no_other_set_than_the_studys(inven
     assert pandas.isna(by_set.loc["ASNQ", "seeds"])
     assert by_set.loc["ASNQ", "verdict"] == claims.NOT_TESTABLE
     assert "ASNQ" in by_set.loc["ASNQ", "reason"]
-    private = by_pair.loc[[("mhs/3h1", "kd/electra-sum")]]  # of IAS2, which no study has
+    private = by_pair.loc[[("mhs/3h1", "student/sum")]]  # of IAS2, which no study has
     assert private["verdict"].iloc[0] != claims.NOT_TESTABLE
 
 
-def test_no_claim_about_families_is_testable_where_one_encoder_stands_behind_them(invented, monkeypatch):
-    monkeypatch.setattr(claims, "one_encoder", lambda study: True)
-    reasons = claims.table(invented, ["CERBERUS"]).set_index(["a", "b"])["reason"]
-    for pair in (("mhs/3h1", "base/albert"), ("kd/roberta", "base/roberta"), ("mhs/3h1", "ensemble/kd")):
-        assert set(reasons.loc[[pair]]) == {claims.ONE_ENCODER}
-    assert "" in set(reasons.loc[[("mhs/3h1", "base/electra")]])
-    assert "" in set(reasons.loc[[("mhs/3h1", "ensemble/distilled")]])
-
-
-def test_one_encoder_is_a_name_that_all_large_models_share(root):
-    assert not claims.one_encoder(Study.load("tiny"))  # each starts from a configuration of its own
-    one = {"name": "hub/one", "label": "", "config": None}
-    assert claims.one_encoder(Study.load("tiny", {f"backbones.{family}.large": one for family in FAMILIES}))
-
-
-def test_the_ensemble_of_three_families_is_the_ensemble_of_three_where_their_base_models_are_one(root):
-    assert claims.Scores(Study.load("tiny")).name("ensemble/kd") == "ensemble/kd"
-    shared = {f"backbones.{family}.base": backbone("electra", 16, 4) for family in FAMILIES}
-    assert claims.Scores(Study.load("tiny", shared)).name("ensemble/kd") == "ensemble/distilled"
+def test_a_claim_is_testable_where_our_teachers_stand_for_the_papers(invented):
+    none = {"teachers.roberta.stands_for": None, "teachers.albert.stands_for": None}
+    reasons = claims.table(Study.load("tiny", none), ["CERBERUS"]).set_index("claim")["reason"]
+    paper = claims.listed().query("paper == 'CERBERUS' and set != 'ASNQ'")
+    others = paper[
+        (paper[["a", "b"]].apply(lambda runs: runs.str.contains("albert|roberta|/bases|taught-bases"))).any(axis=1)
+    ]
+    assert (reasons == claims.NO_TEACHER).sum() == len(others) > 0
+    assert claims.NO_TEACHER not in set(claims.table(invented, ["CERBERUS"])["reason"])
 
 
 def test_a_recall_at_a_precision_keeps_its_numbers_and_is_not_judged(monkeypatch):
@@ -107,7 +95,7 @@ def test_an_interval_of_the_first_seeds_is_that_of_a_system_which_has_no_others(
 
 
 def test_an_interval_is_that_of_results(invented):
-    rows = [invented.systems[name] for name in ("mhs/3h1", "kd/electra")]
-    test = results.compare(results.load(invented, rows), [("mhs/3h1", "kd/electra")], measure="P@1").iloc[0]
-    interval = claims.Scores(invented).interval("mhs/3h1", "kd/electra", "P@1")
+    rows = [invented.systems[name] for name in ("mhs/3h1", "student/electra")]
+    test = results.compare(results.load(invented, rows), [("mhs/3h1", "student/electra")], measure="P@1").iloc[0]
+    interval = claims.Scores(invented).interval("mhs/3h1", "student/electra", "P@1")
     assert interval._asdict() == pytest.approx(test[["difference", "low", "high"]].to_dict())

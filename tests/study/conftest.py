@@ -30,11 +30,20 @@ def write_pairs(path: Path, questions: int, seed: int) -> Path:
 def backbone(family: str, width: int, layers: int = 2) -> dict:
     config = {"model_type": family, "hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": 2}
     config |= {"intermediate_size": 32, "max_position_embeddings": 40}
-    return {"label": f"{layers} layers of {width}", "config": config}
+    return {"size": f"{layers} layers of {width}", "config": config}
+
+
+def teachers(layers: int = 2, families: tuple = ("electra", "roberta", "albert")) -> dict:
+    """A teacher a family; all but the first have a base model of their own."""
+    each = {}
+    for family in families:
+        each[family] = {"label": family.upper(), "stands_for": family, **backbone(family, 32, layers)}
+        if family != families[0]:
+            each[family]["base"] = backbone(family, 16, layers)
+    return each
 
 
 def tiny_params(folder: Path, layers: int = 2) -> dict:
-    sizes = {"large": 32, "base": 16}
     return {
         "study": "tiny",
         "title": "a study for the tests",
@@ -44,10 +53,8 @@ def tiny_params(folder: Path, layers: int = 2) -> dict:
             "max_length": 24,
             "allow_shared_questions": True,  # twelve words are asked for, in every split
         },
-        "backbones": {
-            family: {"name": family.upper(), **{size: backbone(family, width, layers) for size, width in sizes.items()}}
-            for family in ("electra", "roberta", "albert")
-        },
+        "teachers": teachers(layers),
+        "student": backbone("electra", 16, layers),
         "fit": {"transfer": STEP, "adapt": {**STEP, "evaluate_every": 2}, "direct": STEP},
         "distillation": {"alpha": 0.5, "tau": 3},
         "mhs": {"body": layers - 1},
@@ -90,7 +97,9 @@ def stub_systems(study) -> list[System]:
 
     def student(seed):
         parents = {"start": (transferred(seed),), "teachers": (teacher(seed),)}
-        return Run(f"kd/electra/seed-{seed}", "fit", {"training": STEP, "loss": "kd"}, pairs, seed, "students", parents)
+        return Run(
+            f"student/electra/seed-{seed}", "fit", {"training": STEP, "loss": "kd"}, pairs, seed, "students", parents
+        )
 
     seeds = tuple(study.seeds)
     return [
@@ -98,7 +107,7 @@ def stub_systems(study) -> list[System]:
         System("lexical/reciprocal_rank", "order", "trivial", order),
         System("ensemble/tuned", "tuned mean", "ensemble", ensemble, seeds),
         System("teacher/electra", "ELECTRA large", "teacher", teacher, seeds),
-        System("kd/electra", "one teacher", "student", student, seeds),
+        System("student/electra", "one teacher", "student", student, seeds),
     ]
 
 

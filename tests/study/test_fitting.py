@@ -24,11 +24,13 @@ def systems(study) -> list[System]:
     pool = {"train": tuple(study.data.transfer.train), "test": target["test"]}
     direct = building.budget(study, study.fit.direct)
 
-    def teacher(seed, family="electra", loss="ce", **spec):
-        return building.adapted(study, f"teacher/{family}", family, "base", {"loss": loss, **spec}, seed, "teachers")
+    def teacher(seed, encoder="student", loss="ce", **spec):
+        return building.adapted(study, "teacher/electra", encoder, {"loss": loss, **spec}, seed, "teachers")
 
     def listwise(seed):
-        return replace(teacher(seed, "roberta", "listwise_kl", unit="question"), name=f"teacher/listwise/seed-{seed}")
+        return replace(
+            teacher(seed, "base/roberta", "listwise_kl", unit="question"), name=f"teacher/listwise/seed-{seed}"
+        )
 
     def ensemble(seed):
         members = [teacher(seed), listwise(seed)]
@@ -36,13 +38,13 @@ def systems(study) -> list[System]:
 
     def student(seed):
         spec = building.distilling(study, "kd") | {"calibration": "platt"}
-        return building.adapted(study, "kd/electra", "electra", "base", spec, seed, "students", [ensemble(seed)])
+        return building.adapted(study, "student/electra", "student", spec, seed, "students", [ensemble(seed)])
 
     def heads(seed):
         shape = {"body": 1, "heads": 2, "combine": "probability"}
         spec = building.distilling(study, "per_head") | {"calibration": "platt", "mhs": shape}
         teachers = [teacher(seed), listwise(seed)]
-        return building.adapted(study, "mhs/2h1", "electra", "base", spec, seed, "students", teachers)
+        return building.adapted(study, "mhs/2h1", "student", spec, seed, "students", teachers)
 
     def mean_heads(seed):  # of a backbone with pooling: mean
         run = heads(seed)
@@ -63,12 +65,12 @@ def systems(study) -> list[System]:
     def cascade(seed):
         spec = {"loss": "ce", "cascade": {"exits": [1, 2]}, "schedule": "round_robin"}
         spec |= building.budget(study, study.fit.adapt)
-        parents = {"start": (building.transferred(study, "roberta", "base"),)}
+        parents = {"start": (building.transferred(study, "base/roberta"),)}
         return Run(f"cascade/target/seed-{seed}", "fit", spec, target, seed, "cascade", parents)
 
     def fold(seed):
         data = {split: target[split] for split in ("train", "test")}
-        parents = {"start": (building.transferred(study, "electra", "base"),)}
+        parents = {"start": (building.transferred(study, "student"),)}
         spec = {"loss": "ce", "leave_out": [0, 4], **direct}
         return Run(f"govern/fold/seed-{seed}", "fit", spec, data, seed, "govern", parents)
 
@@ -94,7 +96,7 @@ def fitted(tmp_path_factory):
 
 
 def test_a_run_leaves_a_model_scores_a_log_and_facts(fitted):
-    stored = fitted.run("kd/electra/seed-0")
+    stored = fitted.run("student/electra/seed-0")
     assert (stored.model_folder / "config.json").exists()
     assert [entry["step"] for entry in stored.log()] == [2, 4]
     assert stored.facts["dev_MAP"] == max(entry["dev_MAP"] for entry in stored.log())
@@ -185,18 +187,23 @@ def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_
 
 
 def test_a_student_is_the_same_from_its_teachers_published_logits_without_their_weights(fitted, tmp_path, monkeypatch):
-    ours = fitted.run("kd/electra/seed-0").scores()
+    ours = fitted.run("student/electra/seed-0").scores()
     fitted.publish([name for name in fitted.plan if not name.startswith(("kd/", "cosinet/", "shuffled/"))])
     root = tmp_path / "root"
     shutil.copytree(os.environ["AS2_ROOT"], root)
     text = (root / "params" / "tiny.yaml").read_text().replace(os.environ["AS2_ROOT"], str(root))
     (root / "params" / "tiny.yaml").write_text(text)
-    for run in ("teacher/electra/seed-0", "teacher/listwise/seed-0", "ensemble/teachers/seed-0", "kd/electra/seed-0"):
+    for run in (
+        "teacher/electra/seed-0",
+        "teacher/listwise/seed-0",
+        "ensemble/teachers/seed-0",
+        "student/electra/seed-0",
+    ):
         shutil.rmtree(root / "work" / "runs" / fitted.store.folder(run).name)
     monkeypatch.setenv("AS2_ROOT", str(root))
     clone = Study.load("tiny")
-    assert clone.store.missing(["kd/electra/seed-0"]) == ["kd/electra/seed-0"]
-    again = clone.run("kd/electra/seed-0")
+    assert clone.store.missing(["student/electra/seed-0"]) == ["student/electra/seed-0"]
+    again = clone.run("student/electra/seed-0")
     assert not again.published
     assert again.scores()["score"].equals(ours["score"])
 
@@ -205,7 +212,7 @@ def test_a_run_s_ranker_gives_the_scores_that_the_run_left(fitted):
     pairs = load_parts(fitted.data.target.test, "all").to_pandas()
     question, rows = next(iter(pairs.groupby("question", sort=False)))
     rows = rows[rows["question_id"] == rows["question_id"].iloc[0]]
-    for name in ("kd/electra/seed-0", "mhs/2h1/seed-0", "ensemble/teachers/seed-0", "cosinet/birnn/seed-0"):
+    for name in ("student/electra/seed-0", "mhs/2h1/seed-0", "ensemble/teachers/seed-0", "cosinet/birnn/seed-0"):
         ours = fitted.run(name).scores().set_index("question_id").loc[rows["question_id"].iloc[0], "score"]
         ranked = fitted.ranker(name).rank(question, rows["answer"].tolist())
         assert [one.score for one in ranked] == pytest.approx(sorted(ours, reverse=True), abs=1e-6)

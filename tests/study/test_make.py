@@ -11,7 +11,7 @@ from as2lib.study.make import make_all
 from as2lib.study.run import System
 from tests.study.conftest import stub_fit
 
-EVERYTHING = ["kd/electra/seed-0", "ensemble/tuned/seed-0"]
+EVERYTHING = ["student/electra/seed-0", "ensemble/tuned/seed-0"]
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def study(root, fits):
 
 def test_what_is_made_is_not_made_again_and_parents_come_first(study):
     parents = ["transfer/electra/seed-0", "teacher/electra/seed-0"]
-    assert make_all(study.store, ["kd/electra/seed-0"]) == [*parents, "kd/electra/seed-0"]
-    assert make_all(Study.load("tiny").store, ["kd/electra/seed-0"]) == []
+    assert make_all(study.store, ["student/electra/seed-0"]) == [*parents, "student/electra/seed-0"]
+    assert make_all(Study.load("tiny").store, ["student/electra/seed-0"]) == []
 
 
 @pytest.mark.parametrize("content", ["", '{"identity": "of an older library", "dev_MAP": 0.5}'])
@@ -36,7 +36,7 @@ def test_a_run_whose_done_json_says_no_facts_is_not_made(study, content):
 def test_a_changed_budget_makes_what_depends_on_it_again_and_nothing_else(study):
     make_all(study.store, EVERYTHING)
     changed = Study.load("tiny", {"fit.adapt.steps": 5})
-    assert make_all(changed.store, EVERYTHING) == ["teacher/electra/seed-0", "kd/electra/seed-0"]
+    assert make_all(changed.store, EVERYTHING) == ["teacher/electra/seed-0", "student/electra/seed-0"]
 
 
 def test_runs_of_equal_content_are_made_once_under_whatever_names(study):
@@ -78,17 +78,17 @@ def test_two_at_once_make_a_run_once(study, fits):
 
 def test_published_scores_stand_for_a_run_and_weights_are_made_only_where_they_are_needed(study, root):
     make_all(study.store, EVERYTHING)
-    ours = study.run("kd/electra/seed-0").scores()
+    ours = study.run("student/electra/seed-0").scores()
     assert sorted(study.publish()) == sorted(name for name in study.plan if not name.endswith("seed-1"))
     assert study.publish() == []
     (root / "work" / "runs").rename(root / "work" / "elsewhere")
     clone = Study.load("tiny")
-    stored = clone.run("kd/electra/seed-0")
+    stored = clone.run("student/electra/seed-0")
     assert stored.published
     assert stored.model_folder is None
     assert stored.log() == [{"step": 2, "loss": 0.5}]
     assert (stored.scores()["score"] - ours["score"]).abs().max() < 1e-9
-    others = ["teacher/electra/seed-1", "kd/electra/seed-1"]
+    others = ["teacher/electra/seed-1", "student/electra/seed-1"]
     weights = "transfer/electra/seed-0"  # for the other seed's teacher
     assert clone.store.missing(list(clone.plan), model=False) == ["ensemble/tuned/seed-1", weights, *others]
 
@@ -108,11 +108,11 @@ def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_
 def test_a_clone_without_data_has_the_identities_that_were_published(study, root):
     make_all(study.store, EVERYTHING)
     study.publish()
-    before = study.store.identity("kd/electra/seed-0")
+    before = study.store.identity("student/electra/seed-0")
     for path in root.glob("*.tsv"):
         path.unlink()
-    assert Study.load("tiny").store.identity("kd/electra/seed-0") == before
-    assert Study.load("tiny").run("kd/electra/seed-0").facts["dev_MAP"] == 0.5
+    assert Study.load("tiny").store.identity("student/electra/seed-0") == before
+    assert Study.load("tiny").run("student/electra/seed-0").facts["dev_MAP"] == 0.5
 
 
 def test_published_scores_that_were_changed_are_refused_by_name(study, root):
@@ -131,9 +131,9 @@ def test_a_variant_of_a_study_is_not_published(root, fits):
 
 
 def test_check_names_files_that_are_not_as_they_were_written(study):
-    make_all(study.store, ["kd/electra/seed-0"])
+    make_all(study.store, ["student/electra/seed-0"])
     assert study.store.check() == []
-    folder = study.store.folder("kd/electra/seed-0")
+    folder = study.store.folder("student/electra/seed-0")
     (folder / "log.jsonl").write_text("{}")
     (folder / "model" / "model.safetensors").unlink()
     lines = study.store.check()

@@ -31,15 +31,15 @@ def encoder_folder(folder, value=0.0):
 
 
 def test_an_identity_hashes_what_is_asked_and_not_where_files_lie(root, tmp_path, monkeypatch):
-    before = Study.load("tiny").store.identity("kd/electra/seed-0")
+    before = Study.load("tiny").store.identity("student/electra/seed-0")
     moved = tmp_path / "moved"
     shutil.copytree(root, moved)
     text = (moved / "params" / "tiny.yaml").read_text().replace(str(root), str(moved))
     (moved / "params" / "tiny.yaml").write_text(text)
     monkeypatch.setenv("AS2_ROOT", str(moved))
-    assert Study.load("tiny").store.identity("kd/electra/seed-0") == before
+    assert Study.load("tiny").store.identity("student/electra/seed-0") == before
     (moved / "train.tsv").write_text((moved / "train.tsv").read_text().replace("river", "lake"))
-    assert Study.load("tiny").store.identity("kd/electra/seed-0") != before
+    assert Study.load("tiny").store.identity("student/electra/seed-0") != before
 
 
 @pytest.mark.parametrize("change", [{"threads": 2}, {"precision": "bf16"}])
@@ -100,9 +100,9 @@ def test_tensors_count_and_not_the_file_that_holds_them(tmp_path):
 
 def test_an_unknown_run_or_system_names_the_nearest(root):
     study = Study.load("tiny")
-    with pytest.raises(KeyError, match="no run 'kd/elektra/seed-0'; did you mean kd/electra/seed-0"):
+    with pytest.raises(KeyError, match="no run 'kd/elektra/seed-0'; did you mean student/electra/seed-0"):
         study.run("kd/elektra/seed-0")
-    with pytest.raises(KeyError, match="no system 'kd/elektra'; did you mean kd/electra"):
+    with pytest.raises(KeyError, match="no system 'kd/elektra'; did you mean student/electra"):
         study.runs("kd/elektra")
 
 

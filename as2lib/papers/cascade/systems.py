@@ -173,10 +173,10 @@ def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, whe
     where: what it learns, the "wide" set or the study's "transfer" set.
     """
     settings = study.cascade
-    backbone = getattr(study.backbones[settings.family], settings.size)
+    backbone = study.encoder(settings.encoder)
     start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}
     if backbone.config is not None:
-        start, parents = {"layers": depth}, {"start": (transferred(study, settings.family, settings.size),)}
+        start, parents = {"layers": depth}, {"start": (transferred(study, settings.encoder),)}
     spec = {**start, "loss": "ce", **shape, **_learning(study, name, "transfer", where)}
     pairs = study.wide if where == "wide" else study.data.transfer
     ratios = name == "cascade" and where == "wide"  # they are chosen on dev

@@ -1,6 +1,6 @@
 """What is special to CERBERUS: heads beside their teachers, their majority, how sure a teacher is; trains nothing.
 
-k heads · k teachers: head i learnt from teacher i, in the order of `FAMILIES`
+k heads · k teachers: head i learnt from teacher i, in the order of the study's file
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,14 @@ import pandas
 
 from as2lib.metrics import ranking, significance
 from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
-from as2lib.papers.cerberus.systems import trivial
+from as2lib.papers.cerberus.systems import ours, roles, trivial
 from as2lib.study import results
-from as2lib.study.params import FAMILIES
 from as2lib.study.run import System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
     from as2lib.study.store import StoredRun
 
-STUDENT = "mhs/3h1"
-HEADS = [f"head_{i}" for i in range(len(FAMILIES))]
 MEASURES = {  # of `metrics.agreement` → what a figure calls them
     "shared": "correct top candidates shared\n(Figure 3)",
     "kappa": "top candidates:\nCohen's kappa",
@@ -45,7 +42,7 @@ def heads(runs: "Sequence[StoredRun]", labels: Sequence[str]) -> pandas.DataFram
 
     labels: what each head is called, in their order.
     """
-    columns = dict(zip(labels, HEADS, strict=False)) | {"combined": "score"}
+    columns = {label: f"head_{i}" for i, label in enumerate(labels)} | {"combined": "score"}
     tables = [run.scores() for run in runs]
     scores = {label: [table.assign(score=table[column]) for table in tables] for label, column in columns.items()}
     return results.mean_and_spread(results.frame(scores))[results.METRICS].rename_axis("head")
@@ -144,9 +141,9 @@ class Seed(NamedTuple):
     label: pandas.Series
     question_id: pandas.Index
 
-    def majority(self, ranker: str = STUDENT) -> Majority:
-        """How a ranker's choices stand to those of the teachers."""
-        return majority(self.rankers[ranker], self.teachers, self.label, self.question_id)
+    def majority(self, ranker: str = "") -> Majority:
+        """How a ranker's choices (default: the student's) stand to those of the teachers."""
+        return majority(self.rankers[ranker or self.rankers.columns[0]], self.teachers, self.label, self.question_id)
 
 
 def by_seed(study: "Study") -> list[Seed]:
@@ -155,18 +152,19 @@ def by_seed(study: "Study") -> list[Seed]:
     Controls are rankers that no teacher taught: the untaught base, and one that learns nothing.
     Columns are run names, and `head_i` for a head.
     """
-    pair, teachers = ["question_id", "position"], [f"teacher/{family}" for family in FAMILIES]
-    controls = ["base/electra", trivial(study)[-1].run]
+    pair, teachers = ["question_id", "position"], [f"teacher/{name}" for name in study.teachers]
+    names, mhs = [f"head_{i}" for i in range(len(teachers))], roles(study).mhs
+    controls = [roles(study).base, trivial(study)[-1].run]
     others = {system: study.runs(system) for system in (*teachers, *controls)}
     seeds = []
-    for i, run in enumerate(study.runs(STUDENT)):
+    for i, run in enumerate(study.runs(mhs)):
         student = answered(run.scores("test")).set_index(pair)
-        columns = {"label": student["label"], STUDENT: student["score"]}
-        columns |= {head: student[head] for head in HEADS}
+        columns = {"label": student["label"], mhs: student["score"]}
+        columns |= {head: student[head] for head in names}
         for system, runs in others.items():
             columns[system] = runs[i % len(runs)].scores("test").set_index(pair)["score"].reindex(student.index)
         table = pandas.DataFrame(columns)
-        parts = [table[names] for names in ([*HEADS, *controls], teachers, [STUDENT, *controls])]
+        parts = [table[part] for part in ([*names, *controls], teachers, [mhs, *controls])]
         seeds.append(Seed(run.run.seed, *parts, table["label"], table.index.get_level_values("question_id")))
     return seeds
 
@@ -179,14 +177,18 @@ def agreements(seeds: Sequence[Seed]) -> dict[str, pandas.DataFrame]:
     return {measure: pandas.DataFrame(mean, *axes) for measure, mean in zip(Agreement._fields, means, strict=True)}
 
 
-def figure3(shared: pandas.DataFrame) -> pandas.DataFrame:
+def figure3(study: "Study", shared: pandas.DataFrame) -> pandas.DataFrame:
     """Percent of its correct choices that a head or control shares with each teacher, and with whom it shares most.
 
-    shared: of `agreements`.  published: the teacher that the paper names for a head; it prints no number.
+    shared: of `agreements`.  published: the teacher that the paper names for the head of one that stands beside it, as
+    a run's name; it prints no number.
     """
     named = results.published("cerberus", "figure3").set_index("head")["agrees most with"]
-    controls = [None] * (len(shared) - len(FAMILIES))
-    published = [f"teacher/{named[family]}" for family in FAMILIES] + controls
+    heads = [
+        teacher.stands_for and ours(study, f"teacher/{named[teacher.stands_for]}")
+        for teacher in study.teachers.values()
+    ]
+    published = [head or None for head in heads] + [None] * (len(shared) - len(heads))
     table = 100 * shared
     return table.assign(**{"agrees most with": table.idxmax(axis=1), "published": published})
 
@@ -196,7 +198,7 @@ def own_teacher(agreements: Mapping[str, pandas.DataFrame]) -> pandas.DataFrame:
 
     first: of the teachers, those whose own head agrees with them most.  Within one teacher its strength cancels.
     """
-    k = len(FAMILIES)
+    k = len(agreements["shared"].columns)
     rows = {}
     for measure, label in MEASURES.items():
         square = agreements[measure].to_numpy()[:k]  # (k heads, k teachers)
@@ -217,7 +219,7 @@ def own_teacher_test(seeds: Sequence[Seed]) -> pandas.DataFrame:
     own, others = [], []
     for seed in seeds:
         for j, teacher in enumerate(seed.teachers):
-            for i, head in enumerate(HEADS):
+            for i, head in enumerate(seed.heads.columns[: len(seed.teachers.columns)]):
                 correlation = rank_correlation(seed.heads[head], seed.teachers[teacher], seed.question_id)
                 (own if i == j else others).append(correlation)
     means = [pandas.concat(part, axis=1).mean(axis=1, skipna=False) for part in (own, others)]
@@ -240,7 +242,7 @@ def majorities(seeds: Sequence[Seed]) -> pandas.DataFrame:
     published["rest"] = total - paper["questions"].sum()
     table = 100 * means / seeds[0].question_id.nunique()
     table = table.assign(published=100 * published / total)
-    table.insert(0, "questions", means[STUDENT])
+    table.insert(0, "questions", means.iloc[:, 0])
     return table.assign(**{"published questions": published.astype(int)}).rename(index=CASES).rename_axis("case")
 
 

@@ -1,12 +1,11 @@
 """The systems of CERBERUS: every row of its tables, what a person calls it, and how it is made.
 
-A family ("electra", "roberta", "albert") is a teacher's place in the paper's tables; a study's file says which encoder
-stands there.  Seed i of a student learns from seed i of its teachers.
+A study's file names its teachers; the first is the student's own.  Seed i of a student has teachers of seed i.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from as2lib.papers import own
 from as2lib.papers.building import (
@@ -19,26 +18,59 @@ from as2lib.papers.building import (
     lexical,
     with_search,
 )
-from as2lib.study.params import FAMILIES, SIZES
+from as2lib.study import results
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
+    import pandas
+
     from as2lib.study import Study
 
-STUDENT = FAMILIES[0]  # every distilled row but 7 and 8 starts from its base model
-HEADS = len(FAMILIES)  # one for each teacher
 PAPER_DEPTH = 12  # layers of ELECTRA-BASE
 HEAD_DEPTHS = (1, 2, 4, 6)  # Table 4: the layers of a head, of those 12
-# Named in advance: permutation tests, Holm over the six.  The last rival of MHS is the large model of the student's own
-# family, the paper's best on IAS2 and ASNQ.
-HEADLINE = (
-    ("mhs/3h1", "base/electra"),
-    ("mhs/3h1", "kd/electra"),
-    ("mhs/3h1", "hydra/3h1"),
-    ("mhs/3h1", "ensemble/distilled"),
-    ("mhs/3h1", "teacher/electra"),
-    ("kd/electra", "base/electra"),
-)
+PAPER_HEADS = 3
+PAPER_TEACHERS = ("albert", "roberta", "electra")  # in the order of Table 2; the last is the student's own
+OF_ALL_KINDS = ("ensemble/bases", "ensemble/taught-bases")  # rows of one encoder of each kind
+LABELS = {"pointwise": "point-wise", "listwise": "list-wise", "pairwise": "pair-wise"}  # of what a teacher optimises
+
+
+class Roles(NamedTuple):
+    """The systems of the headline comparisons by what they are in any study: names of runs."""
+
+    mhs: str
+    base: str  # the untaught base
+    student: str  # of the student's own teacher
+    last_student: str  # of the last teacher
+    hydra: str
+    ensemble: str  # of the students of one teacher each
+    teacher: str  # the student's own
+
+
+def roles(study: "Study") -> Roles:
+    own_teacher, last, heads = study.own_teacher, [*study.teachers][-1], len(study.teachers)
+    return Roles(
+        mhs=f"mhs/{heads}h1",
+        base=f"base/{own_teacher}",
+        student=f"student/{own_teacher}",
+        last_student=f"student/{last}",
+        hydra=f"hydra/{heads}h1",
+        ensemble="ensemble/students",
+        teacher=f"teacher/{own_teacher}",
+    )
+
+
+def headline(study: "Study") -> list[tuple[str, str]]:
+    """The comparisons named in advance, of which the study runs both systems: permutation tests, Holm over them."""
+    of = roles(study)
+    pairs = [
+        (of.mhs, of.base),
+        (of.mhs, of.student),
+        (of.mhs, of.hydra),
+        (of.mhs, of.ensemble),
+        (of.mhs, of.teacher),
+        (of.student, of.base),
+    ]
+    return run_here(study, pairs)
 
 
 def systems(study: "Study") -> list[System]:
@@ -133,57 +165,51 @@ def table2(study: "Study") -> list[System]:
 
 
 def teachers(study: "Study") -> list[System]:
-    """Rows 1-3: the large models, adapted to the target set.  They teach."""
+    """Rows 1-3: the large models, adapted to the target set.  They teach; the last row is the student's own."""
     rows = []
-    for family in reversed(FAMILIES):
-        name = study.backbones[family].name
-        label = f"own large teacher ({name})" if family == STUDENT else f"{name} teacher"
-        rows.append(row(study, f"teacher/{family}", label, "teacher", partial(teacher, study, family)))
+    for name in reversed(study.teachers):
+        label = f"{study.teachers[name].label} teacher"
+        rows.append(row(study, f"teacher/{name}", label, "teacher", partial(teacher, study, name)))
     return rows
 
 
 def untaught(study: "Study") -> list[System]:
-    """Rows 4-6: the base models, adapted without a teacher."""
+    """Rows 4-6: the base models, each adapted by its kind's objective without a teacher; the last is the student's."""
     rows = []
-    for family in reversed(FAMILIES):
-        label = "untaught base" if family == STUDENT else f"untaught base ({study.backbones[family].name})"
-        rows.append(row(study, f"base/{family}", label, "untaught", partial(base, study, family)))
+    for name in reversed(study.teachers):
+        label = "untaught base" if name == study.own_teacher else f"untaught base ({study.teachers[name].label})"
+        rows.append(row(study, f"base/{name}", label, "untaught", partial(base, study, name)))
     return rows
 
 
 def students(study: "Study") -> list[System]:
-    """Rows 7-14: one teacher, the members of row 12, the ensembles, Hydra, and MHS, which is the last.
+    """Rows 7-14: students of one teacher, the ensembles, Hydra, and MHS, which is the last.
 
-    Where the families' base models are one, rows 7 and 8 are members of row 12, and row 11 is row 12.
+    Rows 7, 8 and 11 only where teachers have base models of their own: those, taught by their own teacher.
     """
     rows = []
-    for family in reversed(FAMILIES):
-        name = study.backbones[family].name
-        label = f"one teacher: {name}" if same_base(study, family) else f"one teacher ({name})"
-        label = "one teacher" if family == STUDENT else label
-        rows.append(row(study, f"kd/{family}", label, "one teacher", partial(student, study, family, family)))
-    others = [family for family in FAMILIES if not same_base(study, family)]
-    for family in others:
-        run, label = f"kd/{STUDENT}-from-{family}", f"taught by {study.backbones[family].name}"
-        rows.append(row(study, run, label, "one teacher", partial(student, study, STUDENT, family)))
+    taught_bases = [name for name in reversed(study.teachers) if study.teachers[name].base]
+    for name in taught_bases:
+        label = f"{study.teachers[name].label} base, taught by its teacher"
+        rows.append(row(study, f"taught-base/{name}", label, "one teacher", partial(taught_base, study, name)))
+    for name in reversed(study.teachers):
+        label = f"student of the {study.teachers[name].label} teacher"
+        rows.append(row(study, f"student/{name}", label, "one teacher", partial(student, study, name)))
+    number = {3: "three"}.get(len(study.teachers), str(len(study.teachers)))
     ensembles = {
         "teachers": "ensemble of teachers",
-        "base": "ensemble of three untaught",
-        "kd": "ensemble of three families",
-        "distilled": "ensemble of three",
+        "bases": f"ensemble of {number} untaught",
+        "taught-bases": f"ensemble of {number} taught bases",
+        "students": f"ensemble of {number}",
     }
-    if not others:
-        del ensembles["kd"]
+    if not taught_bases:
+        del ensembles["taught-bases"]
     for name, label in ensembles.items():
         rows.append(row(study, f"ensemble/{name}", label, "ensemble", partial(ensemble, study, name)))
-    rows.append(row(study, "hydra/3h1", "Hydra", "heads", partial(hydra, study)))
-    rows.append(row(study, "mhs/3h1", "MHS", "heads", partial(mhs, study, "mhs/3h1")))
+    of = roles(study)
+    rows.append(row(study, of.hydra, "Hydra", "heads", partial(hydra, study)))
+    rows.append(row(study, of.mhs, "MHS", "heads", partial(mhs, study, of.mhs)))
     return rows
-
-
-def members(study: "Study") -> list[str]:
-    """The students that row 12 averages, of one base model, a teacher each."""
-    return [student(study, STUDENT, family, study.seeds[0]).system for family in FAMILIES]
 
 
 def table3(study: "Study") -> list[System]:
@@ -191,42 +217,45 @@ def table3(study: "Study") -> list[System]:
 
     Last, the student of the teachers' mean (section 3.2).
     """
-    heads = {"mhs": {**shape(study), "perturb": study.mhs.perturb}}  # equal heads of one loss would stay equal
-    summed = distilling(study, "kd_sum"), lambda seed: three(study, seed)
-    in_turn = distilling(study, "kd_round_robin"), lambda seed: three(study, seed)
-    no_teacher = {"loss": "ce_per_head", **heads}, lambda seed: []
-    one_teacher = {**distilling(study, "per_head"), **heads}, lambda seed: [teacher(study, STUDENT, seed)] * HEADS
+    of, heads = roles(study), len(study.teachers)
+    noise = {"mhs": {**shape(study), "perturb": study.mhs.perturb}}  # equal heads of one loss would stay equal
+    summed = distilling(study, "kd_sum"), lambda seed: every_teacher(study, seed)
+    in_turn = distilling(study, "kd_round_robin"), lambda seed: every_teacher(study, seed)
+    no_teacher = {"loss": "ce_per_head", **noise}, lambda seed: []
+    one_teacher = (
+        {**distilling(study, "per_head"), **noise},
+        lambda seed: [teacher(study, study.own_teacher, seed)] * heads,
+    )
     from_ensemble = distilling(study, "kd"), lambda seed: [ensemble(study, "teachers", seed)]
     strategies = {
-        f"kd/{STUDENT}-sum": ("three teachers, summed", "one model", summed),
-        f"kd/{STUDENT}-robin": ("three teachers, in turn", "one model", in_turn),
-        "mhs/3h1-no-teacher": ("MHS without a teacher", "heads", no_teacher),
-        "mhs/3h1-one-teacher": ("MHS, one teacher", "heads", one_teacher),
-        f"kd/{STUDENT}-from-ensemble": ("taught by the ensemble of teachers", "one model", from_ensemble),
+        "student/sum": ("student of all teachers, summed", "one model", summed),
+        "student/robin": ("student of all teachers, in turn", "one model", in_turn),
+        f"{of.mhs}-no-teacher": ("MHS without a teacher", "heads", no_teacher),
+        f"{of.mhs}-one-teacher": ("MHS, one teacher", "heads", one_teacher),
+        "student/from-ensemble": ("student of the ensemble of teachers", "one model", from_ensemble),
     }
     rows = {system.run: system for system in table2(study)}
     seeds = study.grid_seeds
     for run, (label, group, recipe) in strategies.items():
         make = partial(taught, study, run, *recipe, "strategies", first=seeds[0])
         rows[run] = row(study, run, label, group, make, seeds)
-    one_model = [f"base/{STUDENT}", f"kd/{STUDENT}", f"kd/{STUDENT}-sum", f"kd/{STUDENT}-robin"]
-    with_heads = ["mhs/3h1-no-teacher", "mhs/3h1-one-teacher", "hydra/3h1", "mhs/3h1"]
-    return [rows[run] for run in (*one_model, *with_heads, f"kd/{STUDENT}-from-ensemble")]
+    names = [of.base, of.student, "student/sum", "student/robin", f"{of.mhs}-no-teacher", f"{of.mhs}-one-teacher"]
+    return [rows[run] for run in (*names, of.hydra, of.mhs, "student/from-ensemble")]
 
 
 def table4(study: "Study") -> list[System]:
     """Table 4: heads of more layers, on a body of the others; the leanest, MHS itself, first."""
     rows = [students(study)[-1]]
     for layers in (layers for layers in head_depths(study) if layers > 1):
-        run = f"mhs/{HEADS}h{layers}"
+        run = f"mhs/{len(study.teachers)}h{layers}"
         rows.append(row(study, run, f"MHS, heads of {layers} layers", "heads", partial(mhs, study, run, layers=layers)))
     return rows
 
 
 def number_of_heads(study: "Study") -> list[System]:
-    """Beyond the paper: other numbers of heads, each of one layer; head i learns from teacher i modulo three."""
+    """Beyond the paper: other numbers of heads, each of one layer, that learn from the teachers in turn."""
     rows = []
-    for heads in sorted({*study.mhs.heads} - {HEADS}):
+    for heads in sorted({*study.mhs.heads} - {len(study.teachers)}):
         run, label = f"mhs/{heads}h1", f"MHS, {heads} head{'s' * (heads > 1)}"
         rows.append(row(study, run, label, "heads", partial(mhs, study, run, heads=heads), study.grid_seeds))
     return rows
@@ -237,19 +266,11 @@ def direct(study: "Study") -> list[System]:
     if study.fit.direct is None:
         return []
     rows = []
-    for size in SIZES:
-        for family in reversed(FAMILIES):
-            run, label = f"direct/{family}-{size}", f"{study.backbones[family].name} {size}, no transfer"
-            make = partial(without_transfer, study, family, size)
-            rows.append(row(study, run, label, "no transfer", make, study.grid_seeds))
+    for system in (*teachers(study), *untaught(study)):
+        run, label = f"direct/{system.run}", f"{system.label}, no transfer"
+        make = partial(without_transfer, study, system.run)
+        rows.append(row(study, run, label, "no transfer", make, study.grid_seeds))
     return rows
-
-
-def same_base(study: "Study", family: str) -> bool:
-    """Whether a family's students start where the student's own do: one encoder, of one training, under two names."""
-    unread = {"label", "objective"}  # distillation takes the place of what it would optimise
-    ours, theirs = (study.backbones[name].base.model_dump(exclude=unread) for name in (STUDENT, family))
-    return ours == theirs
 
 
 def head_depths(study: "Study") -> list[int]:
@@ -260,17 +281,36 @@ def head_depths(study: "Study") -> list[int]:
 
 def read_by_the_mean(study: "Study") -> str:
     """The model of one depth that differs from the untaught base in reading the mean of its tokens; "": none does."""
-    base, cascade = study.backbones["electra"].base, study.cascade
+    base, cascade = study.student, study.cascade
     if cascade is None or cascade.fit is not None or base.pooling == "mean" or base.depth not in cascade.mean:
         return ""
-    whole = getattr(study.backbones[cascade.family], cascade.size)
+    whole = study.encoder(cascade.encoder)
     return f"monolith/{base.depth}/target" if base.name is not None and whole.name == base.name else ""
 
 
 def stands_for(study: "Study") -> dict[str, str]:
     """This study's configurations of Table 4 → the paper's; the leanest where several of those fall on one."""
-    depth = study.mhs.body + 1
-    return {f"mhs/{HEADS}h{scaled(layers, depth)}": f"mhs/{HEADS}h{layers}" for layers in reversed(HEAD_DEPTHS)}
+    depth, heads = study.mhs.body + 1, len(study.teachers)
+    return {f"mhs/{heads}h{scaled(layers, depth)}": f"mhs/{PAPER_HEADS}h{layers}" for layers in reversed(HEAD_DEPTHS)}
+
+
+def ours(study: "Study", run: str) -> str:
+    """What stands in a study beside a row of the paper, whose teachers are named albert, roberta and electra.
+
+    run: a name in `published/*.csv`, `student/albert`.  Returns "" where none of our teachers stands for the paper's.
+    """
+    names = {teacher.stands_for: name for name, teacher in study.teachers.items() if teacher.stands_for}
+    if run in OF_ALL_KINDS:
+        return run if set(PAPER_TEACHERS) <= set(names) else ""
+    role, _, place = run.rpartition("/")
+    return f"{role}/{names[place]}" if place in names else "" if place in PAPER_TEACHERS else run
+
+
+def published(study: "Study", table: str) -> "pandas.DataFrame":
+    """One of the paper's tables, as `results.published`, under our names: the rows beside which one of ours stands."""
+    paper = results.published("cerberus", table)
+    paper.index = [ours(study, run) for run in paper.index]
+    return paper[paper.index != ""].rename_axis("run")
 
 
 def scaled(layers: int, depth: int) -> int:
@@ -281,49 +321,57 @@ def scaled(layers: int, depth: int) -> int:
 # ---------------------------------------------------------------- how each is made
 
 
-def teacher(study: "Study", family: str, seed: int) -> Run:
-    return adapted_alone(study, f"teacher/{family}", family, "large", seed)
+def teacher(study: "Study", name: str, seed: int) -> Run:
+    return adapted_alone(study, f"teacher/{name}", name, f"teacher/{name}", seed)
 
 
-def base(study: "Study", family: str, seed: int) -> Run:
-    return adapted_alone(study, f"base/{family}", family, "base", seed)
+def base(study: "Study", name: str, seed: int) -> Run:
+    """The base model of a teacher's kind, trained by that teacher's objective."""
+    return adapted_alone(study, f"base/{name}", name, study.base_of(name), seed)
 
 
-def adapted_alone(study: "Study", system: str, family: str, size: str, seed: int) -> Run:
-    """An encoder after both steps, of transfer and of adaptation, with no teacher."""
-    objective = adapting(getattr(study.backbones[family], size))
+def adapted_alone(study: "Study", system: str, name: str, encoder: str, seed: int) -> Run:
+    """An encoder after both steps, of transfer and of adaptation by a teacher's objective, with no teacher."""
+    objective = adapting(study.teachers[name])
 
     def make(seed: int) -> Run:
-        return adapted(study, system, family, size, objective, seed, "teachers")
+        return adapted(study, system, encoder, objective, seed, "teachers")
 
     return with_search(study, system, make, seed, study.seeds[0])
 
 
-def without_transfer(study: "Study", family: str, size: str, seed: int) -> Run:
-    """An encoder adapted to the target set alone."""
-    system, training = f"direct/{family}-{size}", study.fit.direct
+def without_transfer(study: "Study", run: str, seed: int) -> Run:
+    """What stands for a teacher's run or an untaught base's, adapted to the target set alone."""
+    role, name = run.split("/")
+    encoder = run if role == "teacher" else study.base_of(name)
+    system, training = f"direct/{run}", study.fit.direct
 
     def make(seed: int) -> Run:
-        return from_encoder(study, f"{system}/seed-{seed}", family, size, training, "target", "direct", seed)
+        return from_encoder(study, f"{system}/seed-{seed}", encoder, training, "target", "direct", seed)
 
     return with_search(study, system, make, seed, study.grid_seeds[0])
 
 
-def student(study: "Study", family: str, by: str, seed: int) -> Run:
-    """A base model after the transfer step that learns from one teacher, its own family's or another's."""
-    if same_base(study, by):  # then this is the student of that family
-        family = by
-    system = f"kd/{family}" if by == family else f"kd/{family}-from-{by}"
+def student(study: "Study", by: str, seed: int) -> Run:
+    """The study's student after the transfer step, which learns from one teacher."""
+    return of_one_teacher(study, f"student/{by}", by, "student", seed)
 
+
+def taught_base(study: "Study", by: str, seed: int) -> Run:
+    """A teacher's own base model, which learns from it."""
+    return of_one_teacher(study, f"taught-base/{by}", by, f"base/{by}", seed)
+
+
+def of_one_teacher(study: "Study", system: str, by: str, encoder: str, seed: int) -> Run:
     def teachers_of(seed: int) -> list[Run]:
         return [teacher(study, by, seed)]
 
-    return taught(study, system, distilling(study, "kd"), teachers_of, "students", seed, study.seeds[0], family)
+    return taught(study, system, distilling(study, "kd"), teachers_of, "students", seed, study.seeds[0], encoder)
 
 
-def three(study: "Study", seed: int) -> list[Run]:
-    """The three teachers, one a head."""
-    return [teacher(study, family, seed) for family in FAMILIES]
+def every_teacher(study: "Study", seed: int) -> list[Run]:
+    """The teachers in the file's order, one a head."""
+    return [teacher(study, name, seed) for name in study.teachers]
 
 
 def taught(
@@ -334,60 +382,64 @@ def taught(
     group: str,
     seed: int,
     first: int,
-    family: str = STUDENT,
+    encoder: str = "student",
 ) -> Run:
-    """A base model for which distillation takes the place of the adapt step.
+    """A student for which distillation takes the place of the adapt step.
 
     teachers_of: seed → the runs that teach it.  first: of the seeds, for the search of its settings.
     """
 
     def make(seed: int) -> Run:
-        return adapted(study, system, family, "base", objective, seed, group, teachers_of(seed))
+        return adapted(study, system, encoder, objective, seed, group, teachers_of(seed))
 
     return with_search(study, system, make, seed, first)
 
 
-def shape(study: "Study", layers: int = 1, heads: int = HEADS) -> dict[str, Any]:
-    """Of a model with heads: each has so many of its layers, the body has the others."""
-    return {"body": study.mhs.body + 1 - layers, "heads": heads, "combine": study.mhs.combine}
+def shape(study: "Study", layers: int = 1, heads: int | None = None) -> dict[str, Any]:
+    """Of a model with heads, one a teacher unless said: each has so many of its layers, the body has the others."""
+    return {"body": study.mhs.body + 1 - layers, "heads": heads or len(study.teachers), "combine": study.mhs.combine}
 
 
-def mhs(study: "Study", system: str, seed: int, layers: int = 1, heads: int = HEADS) -> Run:
+def mhs(study: "Study", system: str, seed: int, layers: int = 1, heads: int | None = None) -> Run:
     """The multiple-heads student: head i learns from teacher i, in turn where there are more heads than teachers.
 
     Heads of one teacher start with a little noise between them.
     """
+    heads = heads or len(study.teachers)
 
     def teachers_of(seed: int) -> list[Run]:
-        every = three(study, seed)
+        every = every_teacher(study, seed)
         return [every[i % len(every)] for i in range(heads)]
 
-    noise = {"perturb": study.mhs.perturb} if heads > HEADS else {}
+    noise = {"perturb": study.mhs.perturb} if heads > len(study.teachers) else {}
     objective = {**distilling(study, "per_head"), "mhs": {**shape(study, layers, heads), **noise}}
     return taught(study, system, objective, teachers_of, "students", seed, study.seeds[0])
 
 
 def hydra(study: "Study", seed: int) -> Run:
-    """Row 13: the model with heads, taught by untaught base models of its own family that differ by seed.
+    """Row 13: the model with heads, taught by untaught base models of its own kind that differ by seed.
 
     Those are of row 6 and, where the study has fewer seeds than heads, more of them.
     """
+    heads, own_teacher = len(study.teachers), study.own_teacher
     objective = {**distilling(study, "per_head"), "mhs": shape(study)}
-    further = range(max(study.seeds) + 1, max(study.seeds) + HEADS)
+    further = range(max(study.seeds) + 1, max(study.seeds) + heads)
     alike = []
-    for teacher_seed in [*study.seeds, *further][:HEADS]:
-        system = f"base/{STUDENT}" if teacher_seed in study.seeds else f"hydra-teacher/{STUDENT}"
-        alike.append(adapted_alone(study, system, STUDENT, "base", teacher_seed))
-    return taught(study, "hydra/3h1", objective, lambda _: alike, "students", seed, study.seeds[0])
+    for teacher_seed in [*study.seeds, *further][:heads]:
+        system = f"base/{own_teacher}" if teacher_seed in study.seeds else f"hydra-teacher/{own_teacher}"
+        alike.append(adapted_alone(study, system, own_teacher, "student", teacher_seed))
+    return taught(study, roles(study).hydra, objective, lambda _: alike, "students", seed, study.seeds[0])
 
 
 def ensemble(study: "Study", name: str, seed: int) -> Run:
-    """Rows 10-12, whose weights are tuned on dev; and the plain mean of the three teachers."""
+    """Rows 10-12, whose weights are tuned on dev; and the plain mean of the teachers."""
     if name == "teachers":
-        return combined(study, "ensemble/teachers", three(study, seed), seed, "teachers", {"combine": "mean"})
-    members = {
-        "base": [base(study, family, seed) for family in FAMILIES],
-        "kd": [student(study, family, family, seed) for family in FAMILIES],
-        "distilled": [student(study, STUDENT, family, seed) for family in FAMILIES],
-    }
-    return combined(study, f"ensemble/{name}", members[name], seed, "students")
+        return combined(study, "ensemble/teachers", every_teacher(study, seed), seed, "teachers", {"combine": "mean"})
+    make = {"bases": base, "students": student, "taught-bases": taught_or_student}[name]
+    members = [make(study, teacher, seed) for teacher in study.teachers]
+    return combined(study, f"ensemble/{name}", members, seed, "students")
+
+
+def taught_or_student(study: "Study", by: str, seed: int) -> Run:
+    """A teacher's own base model, or else the student, which learns from it."""
+    return taught_base(study, by, seed) if study.teachers[by].base else student(study, by, seed)

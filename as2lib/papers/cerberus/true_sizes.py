@@ -37,7 +37,7 @@ HEAD_UNITS = 64  # an attention head's, in all of them
 WEIGHT = 0.03  # at most, about as wide as the encoders' own initial range
 STUDENT = ("electra", "base")
 ONE_EACH = [(family, "base") for family in VOCABULARY]
-ENSEMBLES = {"ensemble/base": ONE_EACH, "ensemble/kd": ONE_EACH, "ensemble/distilled": [STUDENT] * 3}
+ENSEMBLES = {"ensemble/bases": ONE_EACH, "ensemble/taught-bases": ONE_EACH, "ensemble/students": [STUDENT] * 3}
 REFERENCE = "base/electra"  # ratios are to this row, the student's own base model
 TWIN = "base/roberta"  # a model of its shape: what sets their times apart is noise
 # Row → `seconds`, a batch in each turn, and where: the other fields of `cost.Latency`.
@@ -47,8 +47,8 @@ Times = dict[str, dict[str, Any]]
 def members(row: str) -> "list[PretrainedConfig]":
     """The models that run, one after another, for a row of the paper's tables, by the name of its runs.
 
-    row: such as `teacher/albert` (large), `base/albert`, `kd/albert`, `ensemble/distilled`, or `mhs/3h2`: three heads
-    of two layers, on the other layers of ELECTRA-BASE.  Raises ValueError where the name says no size.
+    row: such as `teacher/albert` (large), `base/albert`, `taught-base/albert`, `ensemble/students`, or `mhs/3h2`: three
+    heads of two layers, on the other layers of ELECTRA-BASE.  Raises ValueError where the name says no size.
     """
     if row in ENSEMBLES:
         return [encoder(*member) for member in ENSEMBLES[row]]
@@ -59,7 +59,7 @@ def members(row: str) -> "list[PretrainedConfig]":
         backbone = encoder(*STUDENT)
         return [MHSConfig(backbone, backbone.num_hidden_layers - depth, heads)]
     role, _, family = row.partition("/")
-    size = {"teacher": "large", "base": "base", "kd": "base"}.get(role)
+    size = {"teacher": "large", "base": "base", "taught-base": "base", "student": "base"}.get(role)
     if (family, size) not in ENCODERS:
         raise ValueError(f"expected a row of the tables of the paper, such as teacher/electra or mhs/3h1, got {row!r}")
     return [encoder(family, size)]

@@ -3,7 +3,8 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from as2lib.papers.building import scored, splits, vocabulary
+from as2lib.papers.building import splits, vocabulary
+from as2lib.papers.cerberus.systems import roles
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -21,11 +22,9 @@ SHAPES = {
 ENCODERS = {"cosinet": ("Cosinet", "cosinet"), "ca": ("Compare-Aggregate", "compare_aggregate")}  # label, model
 UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
 SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
-# Controls of the order: models that are also trained on lists in a random order, and encoders that are told the place.
+# Controls of the order: models that are also trained on lists in a random order.
 ORDERLESS = ("cosinet/birnn", "ca/birnn")
-PLACED = {"base/electra": "untaught base", "mhs/3h1": "MHS", "teacher/electra": "own large teacher"}
-FIRST, SECOND = "cosinet/birnn", "mhs/3h1"  # a cheap ranker before an expensive one
-FINE_TUNED = ("base/electra", "direct/electra-base")  # the encoder after a transfer step, and without, as its BERT
+FIRST = "cosinet/birnn"  # a cheap ranker before an expensive one, MHS
 # A model, and the same without a piece: the list-wise loss, relatedness, the rank RNN, its direction, gate and encoder.
 PIECES = [
     ("cosinet/list", "cosinet/point"),
@@ -45,7 +44,7 @@ def systems(study: "Study") -> list[System]:
     """Every system of this paper; none where the study has no section for it."""
     if not study.cosinet:
         return []
-    return [*table4(study), *unrelated(study), *shuffled(study), *orderless(study), *placed(study)]
+    return [*table4(study), *unrelated(study), *shuffled(study), *orderless(study)]
 
 
 def notebooks(study: "Study") -> list[Notebook]:
@@ -53,8 +52,15 @@ def notebooks(study: "Study") -> list[Notebook]:
         return []
     question = "How far does a million parameters go?"
     trivial = [system for name, system in study.systems.items() if name.startswith("lexical/")]
-    others = [study.systems[name] for name in (*FINE_TUNED, SECOND) if name in study.systems]
+    others = [*fine_tuned(study), study.systems[roles(study).mhs]]
     return [Notebook("09_cosinet", question, "Cosinet, Tables 2 to 6", (*trivial, *systems(study), *others))]
+
+
+def fine_tuned(study: "Study") -> list[System]:
+    """The student's encoder after a transfer step and, where that is run, without: what the paper's BERT is."""
+    base = roles(study).base
+    names = [base, f"direct/{base}"]
+    return [study.systems[name] for name in names if name in study.systems and study.systems[name].seeds]
 
 
 def table4(study: "Study") -> list[System]:
@@ -115,15 +121,6 @@ def orderless(study: "Study") -> list[System]:
     ]
 
 
-def placed(study: "Study") -> list[System]:
-    """Encoders whose score is combined with the candidate's place: what the order adds to them."""
-    seeds = tuple(study.seeds)
-    return [
-        System(f"placed/{run}", f"{label}, told the place", "told the place", partial(with_place, study, run), seeds)
-        for run, label in PLACED.items()
-    ]
-
-
 def seeds_of(study: "Study", encoder: str) -> tuple[int, ...]:
     """Compare-Aggregate may have fewer: it takes several times as long."""
     return tuple((encoder == "ca" and study.cosinet.ca_seeds) or study.cosinet.seeds)
@@ -165,8 +162,3 @@ def over_shuffled(study: "Study", encoder: str, shape: str, seed: int) -> Run:
     model = fit(study, encoder, shape, seed)
     data = {"test": tuple(study.data.target.test)}
     return Run(f"shuffled/{model.name}", "shuffled", {}, data, seed, model.group, {"model": (model,)})
-
-
-def with_place(study: "Study", run: str, seed: int) -> Run:
-    ranker = study.systems[run].make(seed)
-    return Run(f"placed/{ranker.name}", "placed", {}, scored(study), seed, ranker.group, {"members": (ranker,)})

@@ -51,7 +51,7 @@ def table2(study: "Study") -> list[System]:
     teachers = [
         System(
             f"govern/teacher-{n}",
-            f"teacher {n}: {encoder.backbone(study).label}",
+            f"teacher {n}: {encoder.backbone(study).size}",
             "teacher",
             partial(teacher, study, n),
         )
@@ -194,16 +194,15 @@ def _start(study: "Study", encoder: "Encoder") -> tuple[dict[str, Any], dict[str
     """The parts of spec, data and parents that say from which weights a fit starts."""
     if study.govern.start == "backbone":
         return *_origin(study, encoder.backbone(study)), {}
-    first = transfer(study, encoder.of) if study.govern.transfer else transferred(study, *encoder.of.split("-"))
+    first = transfer(study, encoder.of) if study.govern.transfer else transferred(study, encoder.of)
     return ({"layers": encoder.layers} if encoder.layers else {}), {}, {"start": (first,)}
 
 
 def transfer(study: "Study", of: str) -> Run:
     """The first step of an encoder, where the study has one of its own for this paper."""
-    family, size = of.split("-")
-    spec, data = _origin(study, getattr(study.backbones[family], size))
+    spec, data = _origin(study, study.encoder(of))
     spec |= {"loss": "ce", **budget(study, study.govern.transfer_fit or study.fit.transfer)}
-    name, data = f"govern/transfer-{of}/seed-0", data | splits(study.govern.transfer)
+    name, data = f"govern/transfer/{of}/seed-0", data | splits(study.govern.transfer)
     return Run(name, "fit", spec, data, 0, TEACHERS, {}, study.govern.precision)
 
 
