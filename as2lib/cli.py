@@ -14,11 +14,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from as2lib import __version__
-from as2lib.commands.environment import prepare
 from as2lib.commands.errors import line_of
 from as2lib.paths import find_root, work_folder
 from as2lib.precision import computed_in
-from as2lib.study.study import AUTO, STUDY_FILES, Study, known_studies
+from as2lib.study.study import AUTO, STUDY_FILES, Study
 
 app = typer.Typer(
     help="Efficient answer sentence selection: run and read a study; train, rank and score with models of your own.",
@@ -42,12 +41,16 @@ Backend = Annotated[
     Literal["torch", "openvino", "onnx"] | None, typer.Option(help="default: an export's own, else torch")
 ]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, … (default: the GPU where there is one)")]
-BatchSize = Annotated[int | None, typer.Option(min=1, help="pairs in a batch (default: as the machine likes it)")]
-MaxLength = Annotated[int | None, typer.Option(min=1, help="tokens of question and candidate (default: the model's)")]
+BatchSize = Annotated[
+    int | None, typer.Option(min=1, max=2**16, help="pairs in a batch (default: as the machine likes it)")
+]
+MaxLength = Annotated[
+    int | None, typer.Option(min=5, max=2**15, help="tokens of question and candidate (default: the model's)")
+]
 AlphaOf = Annotated[
     float | None, typer.Option(min=0, max=1, help="of a cascade: the share of candidates that each exit drops")
 ]
-Questions = Literal["answered", "mixed", "all"]
+Policy = Annotated[Literal["answered", "mixed", "all"], typer.Option(help="which questions metrics count")]
 Measures = Annotated[
     str, typer.Option(help='names that ir_measures has, between blanks, such as "R@100 nDCG@10 Success@5"')
 ]
@@ -57,7 +60,7 @@ Marker = Annotated[str | None, typer.Option(hidden=True, help="what the study's 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code; what its user can mend is one line on stderr, and 2."""
-    prepare()
+    _prepare()
     arguments = sys.argv[1:] if arguments is None else arguments
     name = f"as2 {arguments[0]}" if arguments and not arguments[0].startswith("-") else "as2"
     try:
@@ -80,6 +83,18 @@ def main(arguments: list[str] | None = None) -> int:
             return 1
         print(f"{name}: {line}", file=sys.stderr)
         return 2
+
+
+def _prepare() -> None:
+    """Set up streams and libraries, before any of these reads its environment."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # what a terminal has no code for is written as "?"
+            stream.reconfigure(errors="replace")
+    for library in ("TRANSFORMERS", "HF_HUB"):  # what they warn of, a command has seen to or says itself
+        os.environ.setdefault(f"{library}_VERBOSITY", "error")
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    if not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DISABLE", "1")  # a log holds lines
 
 
 def _end_of_pipe() -> int:
@@ -286,18 +301,6 @@ def check(
     raise typer.Exit(int(bool(lines)))
 
 
-@app.command()
-def clean(
-    studies: Annotated[list[str] | None, typer.Argument(help="more to keep: studies' files elsewhere")] = None,
-    caches: Annotated[bool, typer.Option("--caches", help="also what is made again where it is needed")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="remove it")] = False,
-) -> None:
-    """Name the runs that no study needs.  Those in work/, by the files in params/; with --yes, remove them."""
-    from as2lib.commands import upkeep
-
-    upkeep.clean([Study.load(name) for name in (*known_studies(), *(studies or []))], caches, yes)
-
-
 # ---------------------------------------------------------------- one's own pairs
 
 
@@ -326,27 +329,31 @@ def train(
     loss: Annotated[
         str | None, typer.Option(help="ce, ranknet, listwise_kl, kd, … or package.module:function of your own")
     ] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="times that each pair is seen (default: 3)")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="the highest (default: 4e-5; from nothing 5e-4)")] = None,
-    batch_size: Annotated[int | None, typer.Option(min=1, help="pairs in a batch (default: 32)")] = None,
-    max_length: Annotated[int | None, typer.Option(min=1, help="tokens of a pair (default: what holds 99 %)")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="times that each pair is seen (default: 3)")
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(min=1e-9, max=1, help="the highest (default: 4e-5; from nothing 5e-4)")
+    ] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, max=2**16, help="pairs in a batch (default: 32)")] = None,
+    max_length: Annotated[
+        int | None, typer.Option(min=5, max=2**15, help="tokens of a pair (default: what holds 99 %)")
+    ] = None,
     negatives: Annotated[
         str | None, typer.Option(help="a first ranker: train on the incorrect candidates that it ranks highest")
     ] = None,
-    keep: Annotated[int, typer.Option(min=1, help="how many of these a question")] = 4,
+    keep: Annotated[int, typer.Option(min=1, max=2**31 - 1, help="how many of these a question")] = 4,
     one_label: Annotated[bool, typer.Option("--one-label", help="as sentence-transformers opens rerankers")] = False,
     allow_shared_questions: Annotated[
         bool, typer.Option("--allow-shared-questions", help="train, dev and test may have some in common")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="of the fit, and of the split of a single file")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="of the fit, and of the split of a single file")] = 0,
     precision: Precision = "float32",
     study: OfStudy = "sample",
 ) -> None:
     """One model of your own pairs.  Its dev MAP is what `as2 score` gives, in float32."""
     from as2lib.commands import training
 
-    if learning_rate is not None and not learning_rate > 0:
-        raise ValueError(f"--learning-rate: expected a number above 0, got {learning_rate:g}")
     training.train(
         pairs,
         out,
@@ -370,9 +377,9 @@ def train(
 @app.command()
 def rank(
     model: Model,
-    question: Annotated[str, typer.Argument(help='one question; or a file of pairs or of questions, "-": from stdin')],
+    question: Annotated[str, typer.Argument(help='a file of pairs or of questions, "-" for stdin; or a question')],
     candidates: Annotated[list[str] | None, typer.Argument(help="default: the lines of standard input")] = None,
-    top: Annotated[int | None, typer.Option(min=1, help="only the best of a question")] = None,
+    top: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="only the best of a question")] = None,
     out: Annotated[str | None, typer.Option(help="of a file: where to (default: standard output)")] = None,
     layout: Annotated[
         Literal["csv", "tsv", "jsonl", "trec"] | None,
@@ -386,21 +393,28 @@ def rank(
     max_length: MaxLength = None,
     study: OfStudy = "sample",
 ) -> None:
-    """Rank the candidates of questions.  Of one, or of every question of a file as it streams by.
+    """Rank the candidates of one question, or of every question of a file.
 
-    A score is P(correct); log_odds is what ranks, also where probabilities round to 1, and the score of a run file.
+    A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
     from as2lib.commands import ranking
     from as2lib.commands.named import load_ranker
 
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
     load = partial(load_ranker, model, partial(Study.load, study), **settings)
-    if ranking.is_questions(question) and not candidates:
+    file = Path(question).expanduser()
+    if question == "-" or file.is_file():
+        if candidates:
+            raise ValueError(f"{question}: expected candidates in the file, got some beside it: {candidates[0]!r:.60}")
         ranking.rank_file(question, load, out, layout, top, model.replace("/", "-"), batch_size)
         return
     if out or layout:
-        raise ValueError("--out, --format: expected a file of questions, got one question")
+        raise ValueError(f"{question!r:.60}: expected a file of questions with --out or --format, got no such file")
+    if not candidates and sys.stdin.isatty():
+        print(f"as2: no file is named {question!r:.60}: a question; its candidates, a line each:", file=sys.stderr)
     texts = candidates or [line.strip() for line in sys.stdin if line.strip()]
+    if not texts:
+        raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither")
     ranking.rank_question(load(), question, texts, top, batch_size)
 
 
@@ -410,8 +424,8 @@ def score(
     pairs: Annotated[str | None, typer.Argument(help="a file, a folder or a known set; default: a run's own")] = None,
     split: Split = None,
     out: Annotated[str | None, typer.Option(help="scores as TSV, CSV, JSONL or Parquet")] = None,
-    trec: Annotated[str | None, typer.Option(help="a run file that trec_eval reads, of log odds")] = None,
-    questions: Annotated[Questions, typer.Option(help="which questions metrics count")] = "answered",
+    trec: Annotated[str | None, typer.Option(help="my.run: a TREC run; judgements in my.qrels")] = None,
+    questions: Policy = "answered",
     measures: Measures = MEASURES,
     alpha: AlphaOf = None,
     precision: Precision = "float32",
@@ -423,51 +437,34 @@ def score(
 ) -> None:
     """Score pairs with whatever ranks.  Prints metrics where they have labels.
 
-    A score is P(correct); log_odds is what ranks, also where probabilities round to 1, and the score of a run file.
+    A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
-    from as2lib.commands import evaluating
+    from as2lib.commands import scoring
     from as2lib.commands.named import load_ranker
 
     load_study = partial(Study.load, study)
     if pairs is None:
-        evaluating.score_of_run(load_study, model, split or "test", out, trec, questions, measures.split())
+        scoring.score_of_run(load_study, model, split or "test", out, trec, questions, measures.split())
         return
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
     load = partial(load_ranker, model, load_study, **settings)
     tag = model.replace("/", "-")
-    evaluating.score(pairs, load, split, out, trec, questions, measures.split(), tag, batch_size)
-
-
-@app.command()
-def evaluate(
-    run: Annotated[str, typer.Argument(help="a TREC run, of any tool")],
-    judgements: Annotated[str, typer.Argument(help="TREC judgements (qrels), or labelled pairs")],
-    split: Split = None,
-    questions: Annotated[
-        Questions | None, typer.Option(help="which count (default: all, and once more the answered)")
-    ] = None,
-    measures: Measures = MEASURES,
-) -> None:
-    """Metrics of a run, as trec_eval has them.  A line of its own where our tie rule gives others."""
-    from as2lib.commands import evaluating
-
-    evaluating.evaluate(run, judgements, split, questions, measures.split())
+    scoring.score(pairs, load, split, out, trec, questions, measures.split(), tag, batch_size)
 
 
 @app.command()
 def compare(
     run1: Annotated[str, typer.Argument(help="a TREC run")],
     run2: Annotated[str, typer.Argument(help="another, of the same questions")],
-    judgements: Annotated[str, typer.Argument(help="TREC judgements (qrels), or labelled pairs")],
-    split: Split = None,
-    questions: Annotated[Questions, typer.Option(help="which count")] = "all",
+    judgements: Annotated[str, typer.Argument(help="TREC judgements (qrels), as `as2 score --trec` writes them")],
+    questions: Policy = "answered",
     measures: Measures = MEASURES,
     out: Annotated[str | None, typer.Option(help="a table of every question, as CSV, TSV, JSONL or Parquet")] = None,
 ) -> None:
     """Whether two runs differ.  Each measure's difference with its interval and tests."""
-    from as2lib.commands import evaluating
+    from as2lib.commands import scoring
 
-    evaluating.compare(run1, run2, judgements, split, questions, measures.split(), out)
+    scoring.compare(run1, run2, judgements, questions, measures.split(), out)
 
 
 @app.command()
@@ -484,21 +481,6 @@ def export(
     from as2lib.commands import exporting
 
     exporting.export(model, partial(Study.load, study), out, to, int8, pairs, max_length)
-
-
-@app.command()
-def import_cerberus(
-    file: Annotated[Path, typer.Argument(help="a state dict released with the CERBERUS paper")],
-    out: Annotated[Path, typer.Argument(help="a folder")],
-    backbone: Annotated[str, typer.Option(help="what it was made from")] = "google/electra-base-discriminator",
-    body: Annotated[int | None, typer.Option(min=1, help="layers that heads share (default: as the file has)")] = None,
-    heads: Annotated[int | None, typer.Option(min=1, help="default: as the file has")] = None,
-    max_length: Annotated[int, typer.Option(min=1, help="tokens of a pair")] = 128,
-) -> None:
-    """Make a folder of a released CERBERUS."""
-    from as2lib.commands import exporting
-
-    exporting.import_cerberus(file, out, backbone, body, heads, max_length)
 
 
 if __name__ == "__main__":

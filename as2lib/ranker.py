@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from as2lib.data.columns import IDS, TEXTS
 from as2lib.data.sets import hub_answers, shorten, whole_text
 from as2lib.metrics.pruning import Ratios, drop_ratios, falling
 from as2lib.paths import model_origin
@@ -19,8 +20,6 @@ from as2lib.precision import computed_in, computing_on
 LEXICAL = ("word_overlap", "reciprocal_rank", "overlap_then_rank", "bm25")
 PART = 16_384  # pairs of which a call holds the tokens at once
 HELD = 1024  # pairs of a cascade whose hidden states are held at once
-TEXTS = ("text", "answer", "candidate", "sentence", "passage", "document")  # what a row may call its text
-IDS = ("id", "candidate_id", "docid", "doc_id", "pid", "_id")  # … and its id
 
 
 class Ranked(NamedTuple):
@@ -30,7 +29,7 @@ class Ranked(NamedTuple):
     score: P(correct).  Of a model that learnt from whole lists, it orders the candidates of one question and is no
     probability; of a lexical ranker it is what that counts.  Candidates that a cascade or a sequence dropped have
     scores below those that it kept.
-    log_odds: of the score, where that is a sigmoid, else the score: it still falls where probabilities round to 1.
+    log_odds: of the score, where that is a sigmoid: it still falls where probabilities round to 1.  None of a count.
     parts: what the score is made of: P(correct) of each head (`head_0`), exit (`exit_4`: behind four layers), member of
     an ensemble (`member_0`) or stage of a sequence (`stage_0`) that read the candidate.
     id: as it was given, None without one.  row: the candidate as it was given, where that was a row with fields.
@@ -38,7 +37,7 @@ class Ranked(NamedTuple):
 
     candidate: str
     score: float
-    log_odds: float
+    log_odds: float | None
     position: int
     parts: Mapping[str, float]
     id: Any = None
@@ -227,7 +226,8 @@ class Ranker:
         texts = [[text_of(row, place) for place, row in enumerate(values, start=1)] for values in rows]
         names = [ids_of(values, beside) for values, beside in zip(rows, names, strict=True)]
         scored = self._score(question_texts, texts, batch_size=batch_size, progress=progress)
-        return [_ranking(*columns, top) for columns in zip(texts, rows, names, scored, strict=True)]
+        odds = self._is_sigmoid
+        return [_ranking(*columns, top, odds) for columns in zip(texts, rows, names, scored, strict=True)]
 
     def predict(
         self, pairs: Iterable[tuple[str, str]], *, batch_size: int | None = None, progress: bool = False
@@ -488,12 +488,15 @@ def ids_of(rows: list[Any], ids: Any = None) -> list[Any]:
     return ids
 
 
-def _ranking(texts: list[str], rows: list[Any], ids: list[Any], scored: Scored, top: int | None) -> list[Ranked]:
+def _ranking(
+    texts: list[str], rows: list[Any], ids: list[Any], scored: Scored, top: int | None, with_odds: bool
+) -> list[Ranked]:
     ranking = []
     for i in scored.order[:top].tolist():
         parts = {name: float(values[i]) for name, values in scored.parts.items() if values[i] == values[i]}
         row = rows[i] if isinstance(rows[i], Mapping) else None
-        ranking.append(Ranked(texts[i], float(scored.scores[i]), float(scored.log_odds[i]), i, parts, ids[i], row))
+        odds = float(scored.log_odds[i]) if with_odds else None
+        ranking.append(Ranked(texts[i], float(scored.scores[i]), odds, i, parts, ids[i], row))
     return ranking
 
 

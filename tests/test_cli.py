@@ -1,7 +1,8 @@
-"""The command line as a whole: errors of one line, files left as they were, names, terminals and homes."""
+"""The command line as a whole: errors of one line, files left as they were, names and terminals."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 from hashlib import sha256
@@ -39,23 +40,57 @@ def refused(capsys, *arguments: str) -> str:
     ("command", "named"),
     [
         ("train my.tsv --out x --epochs -3", "epochs"),
-        ("train my.tsv --out x --learning-rate nan", "learning"),
+        ("train my.tsv --out x --learning-rate nan", "learning-rate"),
+        ("train my.tsv --out x --seed 4294967296", "seed"),
+        ("train my.tsv --out x --max-length 99999999999", "max-length"),
+        ("train my.tsv --out x --loss rank-net", "ranknet"),
         ("train my.tsv --out x --loss ce --teacher model", "teacher"),
+        ("train my.tsv --out x --model", "model"),
+        ("train my.tsv --out x", "MiniLM"),  # which is not on this machine
+        ("train no.tsv --out x --model model", "no.tsv"),
+        ("init my.tsv", "MiniLM"),
         ("rank model question candidate --precision fp16", "precision"),
         ("score model my.tsv --measures Nothing@3", "Nothing@3"),
+        ("score model my.tsv --batch-size 0", "batch-size"),
         ("rank model question candidate --alpha 0.3", "alpha"),
         ("rank nobody/such-a-model question candidate", "nobody/such-a-model"),
-        ("evaluate no.run my.tsv", "no.run"),
+        ("compare no.run no.run no.qrels", "no.qrels"),
         ("plan 007", "007"),
         ("plan sample --set nope=1", "nope"),
+        ("plan null.yaml", "study"),
         ("fit sample no/such/run", "no/such/run"),
         ("no-such-command", "no-such-command"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it_and_writes_nothing(folder, capsys, command, named):
+    Path("null.yaml").write_text("study: null\n")
     before = files(folder, but=())
     assert named in refused(capsys, *command.split())
     assert files(folder) == before
+
+
+@pytest.mark.parametrize("options", ["--loss rank-net", "--teacher model --loss ce", "--seed -1", "--model no/such"])
+def test_a_wrong_option_is_refused_before_torch_is_imported(folder, options):
+    code = "import sys; from as2lib.cli import main; sys.exit(main(sys.argv[1:]) + 10 * ('torch' in sys.modules))"
+    command = [sys.executable, "-c", code, "train", "my.tsv", "--out", "x", *options.split()]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert subprocess.run(command, capture_output=True, cwd=folder, env=environment, check=False).returncode == 2
+
+
+def test_an_error_says_what_was_expected_what_came_and_where(folder, capsys):
+    """The form of every error of data and of options, on one line."""
+    rows = ["question\tanswer\tlabel", "who ?\tAnn\t1", "who ?\tBob\tmaybe"]
+    Path("labels.tsv").write_text("\n".join(rows) + "\n")
+    for command, where in (
+        ("score lexical/bm25 labels.tsv", "labels.tsv, row 2: label: "),
+        ("score lexical/bm25 my.tsv --measures X", "measures: "),
+        ("score lexical/bm25 my.tsv --out x.txt", "x.txt: "),
+        ("rank lexical/bm25 my.tsv question", "my.tsv: "),
+        ("train my.tsv --out x --loss rank-net", "--loss: "),
+        ("train my.tsv --out my.tsv", "--out my.tsv: "),
+    ):
+        line = refused(capsys, *command.split())
+        assert re.fullmatch(rf"as2 \w+: {re.escape(where)}expected .+[,;] got .+", line), line
 
 
 def test_an_error_in_a_users_own_loss_shows_their_traceback(folder, capsys, monkeypatch):
@@ -86,10 +121,11 @@ def bad(folder):
         ("rank", "lexical/word_overlap", "bad.tsv", "--out", "kept.tsv"),
         ("compare", "bad.tsv", "bad.tsv", "my.tsv", "--out", "kept.tsv"),
         ("score", "lexical/bm25", "my.tsv", "--trec", "my.tsv"),
+        ("score", "lexical/bm25", "my.tsv", "--out", "kept.txt"),
         ("rank", "lexical/bm25", "my.tsv", "--out", "./my.tsv"),
         ("train", "my.tsv", "--out", "kept.tsv"),
         ("train", "my.tsv", "--out", "model"),
-        ("train", "bad.tsv", "--out", "new"),
+        ("train", "bad.tsv", "--model", "model", "--out", "new"),
         ("export", "model", "model", "--to", "onnx"),
     ],
 )
@@ -101,8 +137,8 @@ def test_a_refused_command_leaves_what_is_there(bad, capsys, arguments):
 
 
 def test_an_error_names_the_users_own_row(bad, capsys):
-    for command in (["score", "model", "bad.tsv"], ["rank", "model", "bad.tsv"], ["train", "bad.tsv", "--out", "x"]):
-        assert "bad.tsv, row 90" in refused(capsys, *command)
+    for command in (["score", "model"], ["rank", "model"], ["train", "--model", "model", "--out", "x"]):
+        assert "bad.tsv, row 90" in refused(capsys, *command, "bad.tsv")
 
 
 def test_no_command_writes_where_anothers_input_lies(folder, capsys):
@@ -136,15 +172,12 @@ def test_a_hub_name_that_local_yaml_maps_is_that_folder(folder, capsys):
     assert capsys.readouterr().out == there
 
 
-def test_a_terminal_of_another_encoding_and_a_home_that_is_not_there_end_no_command(folder):
-    rows = [
-        {"question": "where is łódź ?", "candidates": ["łódź is here", "it is — ✓"]},
-        {"question": "half a character \ud83d", "candidates": ["the other \ude00", "half a character"]},
-    ]
+def test_a_terminal_of_another_encoding_ends_no_command(folder):
+    rows = [{"question": "where is łódź ?", "candidates": ["łódź is here", "it is — ✓"]}]
+    rows += [{"question": "half a character \ud83d", "candidates": ["the other \ude00", "half a character"]}]
     (folder / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     command = [sys.executable, "-m", "as2lib", "rank", "model", "questions.jsonl"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "latin-1"}
-    environment |= dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), "/proc/nowhere")
     result = subprocess.run(command, capture_output=True, cwd=folder, env=environment, check=False)
     assert result.returncode == 0, result.stderr
     lines = result.stdout.decode("latin-1").splitlines()

@@ -9,7 +9,7 @@ import yaml
 
 from as2lib import Study
 from as2lib.cli import main
-from as2lib.data import load_pairs, load_parts, sets
+from as2lib.data import load_parts, sets
 from tests.first_hour.hub_like import WORDS, public_model, write_pairs
 
 HARD = ['a "quoted" tab\tand\nline', "=1+1", "NA", "null", "łódź — ✓", " spaces ", "1.0", "it's; here, too"]
@@ -64,14 +64,15 @@ def test_the_file_has_a_key_a_line_and_no_reference(folder):
     assert content["data"]["target"]["train"] == "data/my/train.jsonl"
 
 
-@pytest.mark.parametrize("options", [["--quick"], [], ["--quick", "--encoder", "encoder"], ["--encoder", "encoder"]])
-def test_a_study_is_planned_at_once(folder, capsys, options):
-    assert init(*options) == 0
+@pytest.mark.parametrize("quick", [["--quick"], []])
+@pytest.mark.parametrize("start", ["nothing", "encoder"])
+def test_a_study_is_planned_at_once(folder, capsys, quick, start):
+    assert init(*quick, "--encoder", start) == 0
     capsys.readouterr()
     assert main(["plan", "my"]) == 0
     output = capsys.readouterr().out
     assert "mhs/3h1/seed-0" in output
-    assert ("mhs/3h1/seed-2" in output) == ("--quick" not in options)
+    assert ("mhs/3h1/seed-2" in output) == (not quick)
 
 
 def test_a_quick_study_has_few_questions_and_steps(folder):
@@ -99,24 +100,27 @@ def test_a_folder_of_splits_is_read_where_it_is(folder):
 
 
 def test_what_is_there_is_not_written_over(folder, capsys):
-    assert init("--quick") == 0
+    assert init("--quick", "--encoder", "encoder") == 0
     before = {path: path.read_bytes() for path in (*Path("data").rglob("*.jsonl"), Path("params/my.yaml"))}
     write_pairs(folder / "others.tsv", questions=33)
     for options in ([], ["--name", "my"]):
-        assert init("--quick", *options, pairs="my.tsv" if not options else "others.tsv") == 2
+        assert init("--quick", "--encoder", "encoder", *options, pairs="my.tsv" if not options else "others.tsv") == 2
     Path("params/my.yaml").rename("params/renamed.yaml.bak")
-    assert init("--quick") == 2  # the data of a study whose file is elsewhere now
+    assert init("--quick", "--encoder", "encoder") == 2  # the data of a study whose file is elsewhere now
     Path("params/renamed.yaml.bak").rename("params/my.yaml")
     assert {path: path.read_bytes() for path in before} == before
-    assert init("--quick", "--force") == 0
-    assert init("--quick", "--force", "--name", "my", pairs="data/my/train.jsonl") == 2  # its own files
+    assert init("--quick", "--encoder", "encoder", "--force") == 0
+    assert (
+        init("--quick", "--encoder", "encoder", "--force", "--name", "my", pairs="data/my/train.jsonl") == 2
+    )  # its own files
     assert {path: path.read_bytes() for path in before} == before
 
 
 def test_a_refused_study_leaves_nothing(folder, capsys):
     write_pairs(folder / "few.tsv", questions=6)
-    for arguments in (["few.tsv"], ["my.tsv", "--encoder", "no/such"], ["my.tsv", "--name", "7"], ["no.tsv"]):
-        assert main(["init", *arguments]) == 2
+    options = (["few.tsv"], ["my.tsv", "--encoder", "no/such"], ["my.tsv", "--name", "7"], ["no.tsv"])
+    for pairs, *more in options:
+        assert init("--encoder", "encoder", *more, pairs=pairs) == 2
         assert capsys.readouterr().err.startswith("as2 init:")
     assert not Path("params").exists()
     assert not Path("data").exists()
@@ -143,23 +147,6 @@ def test_a_system_of_ones_own_is_planned_fitted_and_shown(folder, capsys):
     assert main(["score", "own/mine/seed-0", "--study", "my"]) == 0
     assert "(6 questions" in capsys.readouterr().out
     assert main(["rank", "own/mine/seed-0", "where is the red ?", "the red is here", "it is", "--study", "my"]) == 0
-
-
-def test_what_no_study_needs_is_said_and_then_removed(folder, capsys):
-    assert init("--quick", "--encoder", "encoder") == 0
-    assert main(["fit", "my", "base/pointwise/seed-0"]) == 0
-    (made,) = Path("work/runs").iterdir()
-    capsys.readouterr()
-    assert main(["clean"]) == 0
-    assert "0 things" in capsys.readouterr().out
-    path = Path("params/my.yaml")
-    path.write_text(path.read_text().replace("steps: 20", "steps: 10"))
-    assert main(["clean"]) == 0
-    assert str(made) in capsys.readouterr().out
-    assert made.exists()
-    assert main(["clean", "--yes"]) == 0
-    assert not made.exists()
-    assert load_pairs("data/my/train.jsonl", questions="all")
 
 
 def test_a_refusal_names_no_option_that_the_command_has_not(folder, capsys):

@@ -69,6 +69,24 @@ def test_what_is_trained_ranks(folder, options):
         assert json.loads(Path("out/config.json").read_text())["id2label"].keys() == {"0"}
 
 
+def test_losses_that_are_checked_at_once_are_those_of_a_fit():
+    from as2lib.fit import LOSSES
+
+    known = {name: expected for expected, names in training.LOSSES.items() for name in names.split()}
+    assert known == {name: loss.teachers for name, loss in LOSSES.items()}
+
+
+def test_a_dev_set_that_tells_nothing_leaves_the_last_weights(folder, capsys):
+    lines = Path("mine/dev.tsv").read_text().splitlines()
+    Path("mine/dev.tsv").write_text("\n".join([lines[0], *(line for line in lines if line.endswith("1"))]) + "\n")
+    assert train() == 0
+    assert "the last weights are kept" in capsys.readouterr().err
+    train_file = Path("mine/train.tsv")
+    for label in "01":
+        train_file.write_text(re.sub(r"\t[01]$", f"\t{label}", train_file.read_text(), flags=re.MULTILINE))
+        assert train(out="other") == 2
+
+
 def test_hard_negatives_are_those_that_a_first_ranker_puts_highest():
     rows = [{"question_id": "a", "question": "q", "answer": f"{i}", "label": int(i == 3)} for i in range(6)]
     rows += [{"question_id": "b", "question": "p", "answer": f"{i}", "label": int(i == 0)} for i in range(3)]

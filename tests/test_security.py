@@ -12,8 +12,8 @@ import nbformat
 import pytest
 
 from as2lib import Study
-from as2lib.commands.output import cell, terminal
-from as2lib.metrics.trec import field
+from as2lib.commands.output import terminal
+from as2lib.commands.ranking import field
 from tests.first_hour.hub_like import as2, public_model
 
 PACKAGE = Path(__file__).parents[1] / "as2lib"
@@ -100,13 +100,6 @@ def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_candidate_cannot_command_a_terminal(text):
     assert not re.search(r"[\x00-\x1f\x7f\u202a-\u202e]", terminal(text))
-
-
-def test_a_cell_that_a_spreadsheet_would_compute_is_a_text_and_other_cells_stay_as_they_are():
-    for text in ("=1+1", "+A1", "-A1", "@SUM(A1)", " =1+1"):
-        assert cell(text) == f"'{text}"
-    for text in ("-1.5", "12 %", "It was -3."):
-        assert cell(text) == text
 
 
 def test_an_id_with_a_blank_is_one_field_of_a_trec_file():

@@ -1,9 +1,8 @@
-"""`as2 export` and `as2 import-cerberus`: a model's folder as another tool reads it, and another's as one of ours."""
+"""`as2 export`: a model's folder as another tool reads it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from as2lib.commands.card import short_name, write_card
 from as2lib.commands.named import LoadStudy, is_run, model_folder, on_disk
 from as2lib.commands.training import require_free, whole_folder
 
@@ -44,7 +43,7 @@ def export(
 
 def calibration_pairs(name: str, load_study: LoadStudy, pairs: str | None) -> "Dataset":
     """What int8 is calibrated on: the pairs that are named, or the training pairs of a study's run."""
-    from as2lib.commands.evaluating import read_pairs
+    from as2lib.commands.scoring import read_pairs
     from as2lib.data.pairs import load_parts
 
     if pairs is not None:
@@ -52,31 +51,3 @@ def calibration_pairs(name: str, load_study: LoadStudy, pairs: str | None) -> "D
     if on_disk(name) is None and is_run(study := load_study(), name):
         return load_parts(study.store.planned(name).data["train"], "all")
     raise ValueError(f"{name}: expected --pairs, training pairs to calibrate int8 with; got none")
-
-
-def import_cerberus(file: Path, out: Path, backbone: str, body: int | None, heads: int | None, max_length: int) -> None:
-    """A state dict published with the CERBERUS paper, made an ordinary model's folder."""
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file; expected a state dict released with the CERBERUS paper")
-    require_free(out)
-    from as2lib.data.encode import PairEncoder
-    from as2lib.models import cerberus, cross_encoder
-    from as2lib.models.mhs import MHSForSequenceClassification
-
-    cerberus.read(file)  # before the hub is asked for anything
-    config = cross_encoder.configuration(backbone)
-    encoder = PairEncoder(cross_encoder.tokenizer(backbone), max_length)
-    student = MHSForSequenceClassification.from_cerberus(file, config, body, heads)
-    shape = f"body {student.config.body}, {student.config.heads} heads"
-    with whole_folder(out) as folder:
-        student.save_pretrained(folder)
-        encoder.save(folder)
-        facts = {
-            "encoder": short_name(backbone),
-            "read from": file.name,
-            "tokens of a pair": max_length,
-            "shape": shape,
-        }
-        what = "A multiple-heads student (CERBERUS, Matsubara et al. 2022) for answer sentence selection."
-        write_card(folder, f"CERBERUS {file.stem}", what, facts, backbone)
-    print(f"{shape}: written to {out}")

@@ -62,8 +62,8 @@ def init(
     file, folder = root / "params" / f"{name}.yaml", root / "data" / name
     if file.exists() and not force:
         raise ValueError(f"params/{name}.yaml is there already: --force writes it anew, --name OTHER another one")
-    encoder_name, why = starting_encoder(NOTHING if quick and encoder is None else encoder)
-    encoder_name = place_of(encoder_name)
+    encoder_name = place_of(starting_encoder(encoder, "--encoder"))
+    why = "small ones from nothing" if encoder_name == NOTHING else encoder_name
     splits = load_splits(source)
     require_apart(source, splits)
     drawn = {split: draw_questions(part, QUICK[split]) for split, part in splits.items()} if quick else splits

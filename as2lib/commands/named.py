@@ -81,19 +81,14 @@ ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # the smallest that ranks we
 NOTHING = "nothing"
 
 
-def starting_encoder(name: str | None) -> tuple[str, str]:
-    """What a fit starts from, a name or "nothing"; and why that, in a line.
+def starting_encoder(name: str | None, option: str = "--model") -> str:
+    """What a fit starts from: a hub name, a folder, or "nothing"; default: `ENCODER`.
 
-    name: as the user says it; None: `ENCODER` where it can be had, else nothing.
-    Raises FileNotFoundError where a name is neither on this machine nor to be had from the hub.
+    Raises FileNotFoundError where that is neither on this machine nor to be had from the hub.
     """
-    if name == NOTHING:
-        return NOTHING, "a small encoder from nothing"
-    try:
-        require_at_hand(name or ENCODER)
-    except FileNotFoundError:
-        if name is not None:
-            raise
-        missing = f"{ENCODER} is not on this machine and the hub does not answer"
-        return NOTHING, f"a small encoder from nothing, for {missing}"
-    return name or ENCODER, name or ENCODER
+    if name != NOTHING:
+        try:
+            require_at_hand(name or ENCODER)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"{error}; {option} takes a folder, or {NOTHING}: a small encoder") from None
+    return name or ENCODER

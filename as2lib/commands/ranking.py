@@ -1,55 +1,47 @@
-"""`as2 rank`: the questions of a file ranked as they stream by, so that memory does not grow with the file."""
+"""`as2 rank`: one question, or those of a file, some thousand pairs at a time."""
 
 import csv
 import json
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from as2lib.commands.output import cell, require_place, terminal, text_file
-from as2lib.data.sets import SUFFIXES, shorten
+import numpy
+import pandas
+
+from as2lib.commands.output import progress, require_place, terminal, text_file
+from as2lib.data.columns import question_of
+from as2lib.data.pairs import load_unlabelled
+from as2lib.data.sets import note
+from as2lib.data.tables import json_rows, run_starts
 
 if TYPE_CHECKING:
-    import pyarrow
+    from datasets import Dataset
 
     from as2lib.ranker import Ranked, Ranker
 
-CHUNK = 4096  # pairs that are ranked together at least: whole questions
+CHUNK = {"cpu": 1024, "gpu": 16_384}  # pairs that are ranked together at least: whole questions
 COLUMNS = ("question_id", "rank", "candidate_id", "position", "score", "log_odds", "answer")
-LISTS = ("candidates", "answers", "sentences", "passages")  # what a line of JSON calls a question's candidates
+LAYOUTS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".run": "trec", ".trec": "trec"}
 
 
 class Question(NamedTuple):
-    """A question with its candidates, texts or rows that `Ranker.rank` takes, and ids beside them."""
+    """A question with its candidates and their ids, each None where it has none."""
 
     id: str
     text: str
-    candidates: list[Any]
-    ids: list[Any] | None = None
-
-    def names(self) -> list[str]:
-        """What a run file calls the candidates: their ids, where each has its own, else question and position."""
-        from as2lib.ranker import ids_of
-
-        ids = ids_of(self.candidates, self.ids)
-        if None not in ids and len(set(ids)) == len(ids):
-            return [str(name) for name in ids]
-        return [f"{self.id}-{position}" for position in range(len(ids))]
-
-
-def is_questions(text: str) -> bool:
-    """Whether an argument names a file of questions, or standard input ("-"); else it is a question itself."""
-    return text == "-" or Path(text).suffix[1:].lower() in SUFFIXES
+    candidates: list[str]
+    ids: list[str | None]
 
 
 def rank_question(
     ranker: "Ranker", question: str, candidates: list[str], top: int | None, batch_size: int | None
 ) -> None:
     """Print the candidates of one question, best first."""
+    say_what_scores_are(ranker)
     for place, ranked in enumerate(ranker.rank(question, candidates, top, batch_size=batch_size), start=1):
         print(f"{place:>3}  {ranked.score:.4f}  {terminal(ranked.candidate)}")
 
@@ -67,191 +59,144 @@ def rank_file(
 
     source: pairs, or a question a line of JSON with its list of candidates; "-": such lines from standard input, each
         answered as it comes.
-    load: gives the ranker, once the file is known to be there.  layout: one of `WRITERS`; default: by the end of `out`.
+    load: gives the ranker, once the pairs are known to be good.  layout: default: by the end of `out`, else csv.
     batch_size: as `Ranker.rank` takes it.
     """
-    from tqdm import tqdm
-
-    require_place(out, source)
-    if source != "-" and not Path(source).expanduser().is_file():
-        raise FileNotFoundError(f"{source}: no such file")
-    layout = layout or layout_of(out)
+    require_place(out, None if layout else tuple(LAYOUTS), source)
+    layout = layout or LAYOUTS[Path(out).suffix.lower() if out else ".csv"]
+    streamed = source == "-"
+    pairs = None if streamed else load_unlabelled(Path(source))
     ranker = load()
-    questions = pairs = 0
-    with ExitStack() as stack:
-        file = stack.enter_context(text_file(out))
-        write = WRITERS[layout](file, tag)
-        quiet = source == "-" or (out is None and sys.stdout.isatty())
-        bar = stack.enter_context(tqdm(unit=" pairs", unit_scale=True, desc="ranking", disable=quiet or None))
-        for chunk in chunks(read_questions(source), 1 if source == "-" else CHUNK):
-            texts = [question.text for question in chunk]
+    say_what_scores_are(ranker)
+    parts = ([question] for question in questions_of_lines(sys.stdin)) if streamed else chunks(pairs, ranker)
+    count = pairs_done = 0
+    with text_file(out) as file, progress("ranking", None if streamed else len(pairs)) as done:
+        for chunk in parts:
             lists, ids = [question.candidates for question in chunk], [question.ids for question in chunk]
+            texts = [question.text for question in chunk]
             rankings = ranker.rank(texts, lists, top, ids=ids, batch_size=batch_size)
-            for question, ranked in zip(chunk, rankings, strict=True):
-                write(question, ranked)
-            if source == "-":
+            write(chunk, rankings, file, layout, header=count == 0, tag=tag)
+            if streamed:
                 file.flush()
-            questions, pairs = questions + len(chunk), pairs + sum(map(len, lists))
-            bar.update(sum(map(len, lists)))
-    wrote = f"; wrote {out}" if out else ""
-    print(f"ranked {pairs:,} pairs of {questions:,} questions in {ranker.precision}{wrote}", file=sys.stderr)
+            size = sum(map(len, lists))
+            count, pairs_done = count + len(chunk), pairs_done + size
+            done(size)
+    print(f"ranked {pairs_done:,} pairs of {count:,} questions in {ranker.precision}", file=sys.stderr)
 
 
-def layout_of(out: str | None) -> str:
-    """How a file is written, by the end of its name."""
-    suffix = Path(out or "").suffix.lower()
-    return {".run": "trec", ".trec": "trec", ".jsonl": "jsonl", ".tsv": "tsv"}.get(suffix, "csv")
+def say_what_scores_are(ranker: "Ranker") -> None:
+    if not ranker.is_probability:
+        note("scores order the candidates of a question; they are no probabilities")
 
 
 # ---------------------------------------------------------------- questions
 
 
-def read_questions(source: str) -> Iterator[Question]:
-    """The questions of a file, or of standard input, one after the other.
-
-    Raises ValueError that names the file and the row, when it comes to it.
-    """
-    if source == "-":
-        yield from lines_of_questions(sys.stdin, "standard input", once=False)
-        return
-    path = Path(source).expanduser()
-    if path.suffix.lower() == ".jsonl" and has_lists(path):
-        with path.open(encoding="utf-8-sig", newline="\n") as stream:
-            yield from lines_of_questions(stream, path.name)
-        return
-    from as2lib.data.pairs import load_unlabelled
-
-    yield from questions_of([load_unlabelled(path).with_format("arrow")[:]])
+def questions_of_lines(lines: Iterable[str]) -> Iterator[Question]:
+    """`{"question_id": …, "question": …, "candidates": […]}`, a line each; where none has an id, it is the row."""
+    name = "standard input"
+    for row, (where, content) in enumerate(json_rows(name, (line.lstrip("\ufeff") for line in lines)), start=1):
+        identity, text, candidates = question_of(content, where, name)
+        texts, ids = ([candidate.get(key) for candidate in candidates] for key in ("answer", "candidate_id"))
+        yield Question(str(row if identity is None else identity), text, texts, ids)
 
 
-def has_lists(path: Path) -> bool:
-    """Whether the first line of a JSONL file is a question with a list of candidates, and no pair."""
-    with path.open(encoding="utf-8-sig", errors="replace") as stream:
-        first = next(filter(str.strip, stream), "")
-    try:
-        row = json.loads(first)
-    except ValueError:
-        return False
-    return isinstance(row, dict) and any(isinstance(row.get(name), list) for name in LISTS)
+def chunks(pairs: "Dataset", ranker: "Ranker") -> Iterator[list[Question]]:
+    """The questions of pairs, in lists of some thousand pairs; all at once for a ranker that counts words over them."""
+    from as2lib.data.encode import whole_questions
 
-
-def lines_of_questions(lines: Iterable[str], name: str, once: bool = True) -> Iterator[Question]:
-    """`{"question_id": …, "question": …, "candidates": […]}`, a line each; where none has an id, it is the row.
-
-    Candidates are texts, or objects with a text and perhaps an id: `{"id": …, "text": …}`.
-    once: whether each id may come only once, as in a file; else, as of a service, none is kept in mind.
-    No candidate is an empty ranking, and an empty one is scored as empty.
-    Raises ValueError that names the row: where there is no such question, where some rows have ids and others none, and
-    where an id comes again.
-    """
-    from as2lib.ranker import text_of
-
-    rows: dict[str, int] = {}
-    for row, line in enumerate(filter(str.strip, lines), start=1):
-        try:
-            content = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{name}, row {row}: expected a JSON object, got {shorten(str(error))}") from None
-        fields = content if isinstance(content, dict) else {}
-        text = fields.get("question", fields.get("query"))
-        candidates = next((fields[key] for key in LISTS if key in fields), None)
-        if not (isinstance(text, str) and text.strip() and isinstance(candidates, list)):
-            expected = 'expected a "question" and a list of "candidates"'
-            raise ValueError(f"{name}, row {row}: {expected}; got {shorten(content)}")
-        try:
-            for place, candidate in enumerate(candidates, start=1):
-                text_of(candidate, place)
-        except ValueError as error:
-            raise ValueError(f"{name}, row {row}: {error}") from None
-        identity = next((str(fields[key]) for key in ("question_id", "id", "qid") if key in fields), None)
-        if once:
-            if row == 1:
-                first_has_id = identity is not None
-            if first_has_id != (identity is not None):
-                raise ValueError(f"{name}, row {row}: expected each row to have an id, or none; row 1 is otherwise")
-            if identity is not None and (before := rows.setdefault(identity, row)) != row:
-                expected = f"expected an id of its own, got {shorten(identity)}, as in row {before}"
-                raise ValueError(f"{name}, row {row}: {expected}")
-        yield Question(str(row) if identity is None else identity, text, candidates)
-
-
-def questions_of(tables: "Iterable[pyarrow.Table]") -> Iterator[Question]:
-    """The questions of pairs whose rows stand together, whatever tables these come in."""
-
-    def rows() -> Iterator[tuple[str, str, str, str | None]]:
-        for table in tables:
-            names = table["candidate_id"].to_pylist() if "candidate_id" in table.column_names else [None] * len(table)
-            columns = [table[name].to_pylist() for name in ("question_id", "question", "answer")]
-            yield from zip(*columns, names, strict=True)
-
-    for identity, group in groupby(rows(), key=lambda row: row[0]):
-        members = list(group)
-        ids = [name for *_, name in members]
-        yield Question(identity, members[0][1], [answer for _, _, answer, _ in members], ids)
-
-
-def chunks(questions: Iterable[Question], size: int) -> Iterator[list[Question]]:
-    """Questions in lists of at least so many pairs, but for the last one."""
-    chunk: list[Question] = []
-    pairs = 0
-    for question in questions:
-        chunk.append(question)
-        pairs += len(question.candidates)
-        if pairs >= size:
-            yield chunk
-            chunk, pairs = [], 0
-    if chunk:
-        yield chunk
+    table = pairs.with_format("arrow")[:]
+    size = CHUNK["cpu" if ranker.device == "cpu" else "gpu"] if ranker.encoder is not None else len(pairs)
+    for rows in whole_questions(run_starts(table["question_id"]).cumsum(), size):
+        part = table.slice(rows[0], len(rows))
+        ids = part["candidate_id"].to_pylist() if "candidate_id" in part.column_names else [None] * len(part)
+        columns = [part[name].to_pylist() for name in ("question_id", "question", "answer")]
+        groups = groupby(zip(*columns, ids, strict=True), key=lambda row: row[:2])
+        yield [Question(*key, *map(list, list(zip(*group, strict=True))[2:])) for key, group in groups]
 
 
 # ---------------------------------------------------------------- what is written
 
-Write = Callable[[Question, "list[Ranked]"], None]
+
+def write(
+    questions: Sequence[Question],
+    rankings: "Sequence[list[Ranked]]",
+    file: TextIO,
+    layout: str,
+    header: bool = True,
+    tag: str = "as2lib",
+) -> None:
+    """The rankings of some questions: a row a candidate, or in JSON lines a question.
+
+    layout: "csv", "tsv", "jsonl" or "trec".  header: whether the names of the columns come first.
+    """
+    if layout == "jsonl":
+        for question, ranking in zip(questions, rankings, strict=True):
+            row = {"question_id": question.id, "question": question.text, "ranking": [*map(fields, ranking)]}
+            file.write(json.dumps(row, ensure_ascii=file.isatty()) + "\n")
+        return
+    rows = [
+        {"question_id": question.id, "rank": place, **fields(ranked)}
+        for question, ranking in zip(questions, rankings, strict=True)
+        for place, ranked in enumerate(ranking, start=1)
+    ]
+    table = pandas.DataFrame(rows, columns=COLUMNS)
+    if layout == "trec":
+        write_run(table, file, tag)
+        return
+    if table["log_odds"].isna().all():
+        table = table.drop(columns="log_odds")
+    if file.isatty():
+        for name in ("question_id", "candidate_id", "answer"):
+            table[name] = table[name].map(terminal, na_action="ignore")
+    table.to_csv(file, sep="," if layout == "csv" else "\t", index=False, header=header, lineterminator="\n")
 
 
-def _table(separator: str, file: TextIO, tag: str) -> Write:
-    writer = csv.writer(file, delimiter=separator, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    readable = terminal if file.isatty() else str
-
-    def write(question: Question, ranking: "list[Ranked]") -> None:
-        for place, ranked in enumerate(ranking, start=1):
-            texts = (question.id, "" if ranked.id is None else str(ranked.id), ranked.candidate)
-            question_id, candidate_id, answer = (readable(cell(text)) for text in texts)
-            numbers = ranked.position, ranked.score, ranked.log_odds
-            writer.writerow([question_id, place, candidate_id, *numbers, answer])
-
-    return write
+def fields(ranked: "Ranked") -> dict[str, Any]:
+    """A candidate as it is written: what it has."""
+    values = {"candidate_id": ranked.id, "position": ranked.position, "score": ranked.score}
+    values |= {"log_odds": ranked.log_odds, "answer": ranked.candidate, **ranked.parts}
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def _jsonl(file: TextIO, tag: str) -> Write:
-    def write(question: Question, ranking: "list[Ranked]") -> None:
-        lines = []
-        for ranked in ranking:
-            line = {"position": ranked.position, "score": ranked.score, "log_odds": ranked.log_odds}
-            line["answer"] = ranked.candidate
-            if ranked.id is not None:
-                line["candidate_id"] = ranked.id
-            if ranked.row is not None:
-                line["row"] = ranked.row
-            lines.append({**line, **ranked.parts})
-        row = {"question_id": question.id, "question": question.text, "ranking": lines}
-        file.write(json.dumps(row, ensure_ascii=file.isatty()) + "\n")
+def write_run(table: pandas.DataFrame, file: TextIO, tag: str = "as2lib") -> None:
+    """A TREC run of scored candidates, each question's best first; equal scores keep their order.
 
-    return write
+    table: columns question_id, position, score, and where there are some candidate_id and log_odds.
+    """
+    score = ranked_by(table)
+    run = table.assign(q0="Q0", name=candidate_names(table), number=score, tag=field(tag))
+    run = run.iloc[numpy.lexsort((-score, pandas.factorize(table["question_id"])[0]))]
+    run["rank"] = run.groupby("question_id", sort=False).cumcount() + 1
+    run["question_id"] = run["question_id"].map(field)
+    columns = ["question_id", "q0", "name", "rank", "number", "tag"]
+    run[columns].to_csv(file, sep=" ", header=False, index=False, quoting=csv.QUOTE_NONE, lineterminator="\n")
 
 
-def _trec(file: TextIO, tag: str) -> Write:
-    """The score of a run file is the log odds: a probability would tie at 1."""
-    from as2lib.metrics.trec import field
-
-    def write(question: Question, ranking: "list[Ranked]") -> None:
-        names = question.names()
-        for place, ranked in enumerate(ranking, start=1):
-            name = field(names[ranked.position])
-            file.write(f"{field(question.id)} Q0 {name} {place} {ranked.log_odds!r} {field(tag)}\n")
-
-    return write
+def write_judgements(table: pandas.DataFrame, file: TextIO) -> None:
+    """TREC judgements of labelled candidates, which have the names that `write_run` gives them."""
+    judgements = pandas.DataFrame({"question_id": table["question_id"].map(field), "zero": 0})
+    judgements = judgements.assign(name=candidate_names(table), label=table["label"])
+    judgements.to_csv(file, sep=" ", header=False, index=False, quoting=csv.QUOTE_NONE, lineterminator="\n")
 
 
-WRITERS = {"csv": partial(_table, ","), "tsv": partial(_table, "\t"), "jsonl": _jsonl, "trec": _trec}
+def ranked_by(table: pandas.DataFrame) -> pandas.Series:
+    """What orders candidates: the log odds, since probabilities tie at 1; the score, where there are none."""
+    if "log_odds" in table and table["log_odds"].notna().all():
+        return table["log_odds"].astype(float)
+    return table["score"].astype(float)
+
+
+def candidate_names(table: pandas.DataFrame) -> pandas.Series:
+    """What TREC files call candidates: their ids where a question has each once, else its id with their position."""
+    numbered = table["question_id"].astype(str) + "-" + table["position"].astype(str)
+    if "candidate_id" not in table:
+        return numbered.map(field)
+    unnamed = table["candidate_id"].isna() | table.duplicated(["question_id", "candidate_id"], keep=False)
+    named = ~unnamed.groupby(table["question_id"]).transform("any")
+    return table["candidate_id"].where(named, numbered).map(field)
+
+
+def field(name: object) -> str:
+    """A name as it stands in a TREC file, whose fields are parted by blanks: each blank is `%20`."""
+    return re.sub(r"\s", "%20", str(name))

@@ -5,20 +5,16 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from filelock import FileLock, Timeout
-
-from as2lib.commands.card import short_name, write_card
-from as2lib.commands.evaluating import AGAINST, print_metrics, score_pairs
+from as2lib import plugins
 from as2lib.commands.named import NOTHING, LoadStudy, load_ranker, model_folder, starting_encoder
-from as2lib.data.pairs import filter_questions, fingerprint, leaks, load_splits, shared_answers
+from as2lib.data import sets
 from as2lib.data.sets import note, shorten
-from as2lib.metrics.ranking import summary
 from as2lib.paths import PACKAGE, work_folder
 
 if TYPE_CHECKING:
@@ -28,8 +24,15 @@ if TYPE_CHECKING:
     from as2lib.fit import Fit
 
 RATES = {True: 5e-4, False: 4e-5}  # the highest learning rate, by whether a model starts from nothing
-SOME = 20_000  # pairs by which the length of all is told
+SAMPLE = 20_000  # pairs by which the length of all is told
 BY_ORDER = "ties by order"
+# The names in `fit.LOSSES` by how many teachers they learn from: to refuse one before torch is imported.
+LOSSES = {
+    "no teacher": "ce ce_per_head bce listwise_kl ranknet",
+    "one teacher": "kd",
+    "one teacher or more": "kd_sum kd_round_robin per_head margin_mse mean_ensemble govern govern_ca ca_mkd "
+    "ca_mkd_without_ce teacher_a_head govern_a_head",
+}
 
 
 def train(
@@ -59,14 +62,19 @@ def train(
     negatives: a first ranker; each question keeps its correct candidates and the `keep` others that it ranks highest.
     The other arguments are those of `fit.train`, and their errors.
     """
-    from as2lib.fit import objectives
-
     loss = loss or {0: "ce", 1: "kd"}.get(len(teachers), "per_head")
-    objectives.check(loss, len(teachers), labels=(0, 1))
-    if one_label and objectives.heads(loss):
-        raise ValueError(f"--one-label: expected a loss of one output, {loss} trains a head for each teacher")
+    check_loss(loss, len(teachers))
+    check_source(source)
+    require_free(out)
+    encoder_name = starting_encoder(model)
     with only_one(out):
-        encoder_name, why = starting_encoder(model)
+        from as2lib.commands import scoring
+        from as2lib.commands.card import short_name, write_card
+        from as2lib.data.pairs import filter_questions, load_splits
+        from as2lib.fit import objectives
+
+        if one_label and objectives.heads(loss):
+            raise ValueError(f"--one-label: expected a loss of one output, {loss} trains a head for each teacher")
         settings = {
             "loss": loss,
             "teachers": [str(model_folder(name, load_study)) for name in teachers],
@@ -87,12 +95,12 @@ def train(
         print(f"data: {counts(splits)}; learnt from: those with a correct candidate", flush=True)
         if negatives is not None:
             before = len(pairs["train"])
-            scores = score_pairs(load_ranker(negatives, load_study), pairs["train"], progress=True)["log_odds"]
-            pairs["train"] = hardest(pairs["train"], scores, keep)
+            table = scoring.score_pairs(load_ranker(negatives, load_study), pairs["train"], quiet=False)
+            pairs["train"] = hardest(pairs["train"], scoring.ranked_by(table), keep)
             negatives = f"the {keep} that {short_name(negatives)} ranks highest"
             line = f"{len(pairs['train']):,} of {before:,} training pairs are kept"
             print(f"negatives: {negatives}; {line}", flush=True)
-        encoder, start = encoder_of(encoder_name, pairs["train"], max_length, why)
+        encoder, start = encoder_of(encoder_name, pairs["train"], max_length)
         result = fit_model(start, encoder, pairs, out, **settings)
         if one_label:
             from as2lib.models.cross_encoder import one_label as with_one_label
@@ -102,15 +110,15 @@ def train(
             result.save(folder)
             dev_map = print_results(folder, splits)
             facts = {
-                "encoder": why,
+                "encoder": encoder_name,
                 "trained on": f"{Path(source).name}, {len(pairs['train']):,} pairs",
                 "loss": loss,
                 "teachers": ", ".join(map(short_name, teachers)),
                 "negatives": negatives,
-                "dev MAP": f"{100 * dev_map:.2f} (answered questions, {AGAINST}, scored in float32)",
+                "dev MAP": f"{100 * dev_map:.2f} (answered questions, {scoring.AGAINST}, scored in float32)",
                 "parameters": f"{result.facts['parameters']:,}",
                 "tokens of a pair": encoder.max_length,
-                "steps": f"{result.facts['best_step']} of {result.facts['steps']} (the best on dev), seed {seed}",
+                "steps": f"{result.facts['best_step'] or 'all'} of {result.facts['steps']} (best on dev), seed {seed}",
                 "trained in": result.facts["precision"],
             }
             base = None if encoder_name == NOTHING else encoder_name
@@ -118,18 +126,38 @@ def train(
     print(f"written: {out}; now: as2 rank {out} QUESTION CANDIDATE …")
 
 
-def encoder_of(name: str, train: "Dataset", max_length: int | None, why: str) -> "tuple[PairEncoder, Any]":
+def check_loss(loss: str, teachers: int) -> None:
+    """Raises ValueError for a loss that is not known, or that can't learn from so many teachers."""
+    if plugins.is_path(loss):
+        return
+    expected = next((count for count, names in LOSSES.items() if loss in names.split()), None)
+    if expected is None:
+        names = " ".join(LOSSES.values()).split()
+        near = get_close_matches(loss, names, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"--loss: expected one of {', '.join(names)}, or package.module:function; got {loss!r}{hint}")
+    if (expected == "no teacher") != (teachers == 0) or (expected == "one teacher" and teachers > 1):
+        raise ValueError(f"--loss {loss}: expected {expected}, got {teachers} (--teacher)")
+
+
+def check_source(source: str) -> None:
+    """Raises where there are no such pairs, before anything is imported that reads them."""
+    path = sets.on_disk(source)
+    sets.resolve(source, None if path and path.is_file() else "train")
+
+
+def encoder_of(name: str, train: "Dataset", max_length: int | None) -> "tuple[PairEncoder, Any]":
     """What encodes the pairs, and what a model starts from: a name, or the configuration of a small new one."""
     from as2lib.data.encode import PairEncoder, cut_share, fitting_length, load_encoder, word_tokenizer
     from as2lib.models import cross_encoder
 
-    some = sample_of(train)
+    sample = sample_of(train)
     start: Any = name
     if name == NOTHING:
         from as2lib.study.params import read
 
         texts = [*train["question"][:], *train["answer"][:]]
-        length = max_length or fitting_length(some, word_tokenizer(texts, 512))
+        length = max_length or fitting_length(sample, word_tokenizer(texts, 512))
         encoder = PairEncoder(word_tokenizer(texts, length), length)
         start = read(PACKAGE / "params" / "sample.yaml")["teachers"]["electra"]["config"]
         start |= {"vocab_size": len(encoder.tokenizer), "pad_token_id": encoder.tokenizer.pad_token_id}
@@ -140,9 +168,10 @@ def encoder_of(name: str, train: "Dataset", max_length: int | None, why: str) ->
             raise ValueError(f"--model {name}: expected a transformer, got a model that reads words")
         if max_length is None:
             config = cross_encoder.configuration(name)
-            encoder = PairEncoder(encoder.tokenizer, fitting_length(some, encoder.tokenizer, config))
-    share = f"{cut_share(some, encoder):.1%}"
-    print(f"model: {why}; {encoder.max_length} tokens a pair, which cuts {share} of them", flush=True)
+            encoder = PairEncoder(encoder.tokenizer, fitting_length(sample, encoder.tokenizer, config))
+    share = f"{cut_share(sample, encoder):.1%}"
+    start_name = "a small encoder from nothing" if name == NOTHING else name
+    print(f"model: {start_name}; {encoder.max_length} tokens a pair, which cuts {share} of them", flush=True)
     return encoder, start
 
 
@@ -156,6 +185,7 @@ def fit_model(
     from transformers import set_seed
 
     from as2lib import fit
+    from as2lib.data.pairs import fingerprint
     from as2lib.fit import objectives
     from as2lib.models import cross_encoder
     from as2lib.models.mhs import MHSForSequenceClassification
@@ -191,7 +221,8 @@ def fit_model(
 
 def print_entry(entry: dict[str, Any], model: Any) -> None:
     """A line of what the fit's log says, where no bar is shown."""
-    print(f"step {entry['step']}: loss {entry['total']:.4f}, dev MAP {100 * entry['dev_MAP']:.1f}", flush=True)
+    dev = f", dev MAP {100 * entry['dev_MAP']:.1f}" if "dev_MAP" in entry else ""
+    print(f"step {entry['step']}: loss {entry['total']:.4f}{dev}", flush=True)
 
 
 def print_results(folder: Path, splits: "dict[str, Dataset]") -> float:
@@ -199,6 +230,8 @@ def print_results(folder: Path, splits: "dict[str, Dataset]") -> float:
 
     It is scored as `as2 score` scores it, in float32, whatever it was trained in.
     """
+    from as2lib.commands.scoring import print_metrics, score_pairs
+    from as2lib.metrics.ranking import summary
     from as2lib.models import lexical
     from as2lib.ranker import Ranker
 
@@ -229,6 +262,8 @@ def require_apart(
 
     A line says how many questions have an answer of train's: they may be ones of train in other words.
     """
+    from as2lib.data.pairs import leaks, shared_answers
+
     for first, second in combinations(splits, 2):
         shared = leaks(splits[first], splits[second]).questions
         if shared:
@@ -244,21 +279,17 @@ def hardest(pairs: "Dataset", score: Any, keep: int) -> "Dataset":
 
     score: (m,) of that ranker; of equal ones the first rows are kept.  Rows stay in their order.
     """
-    label = np.asarray(pairs["label"][:])
-    question = np.unique(np.asarray(pairs["question_id"][:]), return_inverse=True)[1]
-    order = np.lexsort((-np.asarray(score, dtype=float), label, question))  # incorrect ones first, the hardest first
-    first = np.flatnonzero(np.diff(question[order], prepend=-1))
-    place = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-    rank = np.empty(len(order), dtype=int)
-    rank[order] = place
-    return pairs.select(np.flatnonzero((label == 1) | (rank < keep)))
+    import pandas as pd
+
+    table = pd.DataFrame({"question": pairs["question_id"][:], "label": pairs["label"][:], "score": [*score]})
+    incorrect = table[table["label"] == 0].sort_values("score", ascending=False, kind="stable")
+    kept = incorrect[incorrect.groupby("question").cumcount() < keep]
+    return pairs.select(sorted([*kept.index, *table.index[table["label"] == 1]]))
 
 
 def sample_of(pairs: "Dataset") -> "Dataset":
     """Some pairs from all over a set."""
-    if len(pairs) <= SOME:
-        return pairs
-    return pairs.select(np.linspace(0, len(pairs) - 1, SOME).astype(int))
+    return pairs.select(range(0, len(pairs), 1 + len(pairs) // SAMPLE))
 
 
 # ---------------------------------------------------------------- folders
@@ -268,6 +299,8 @@ def sample_of(pairs: "Dataset") -> "Dataset":
 def only_one(out: Path) -> Iterator[None]:
     """Hold the right to write a folder; ValueError where it is not free, or another command is making it."""
     require_free(out)
+    from filelock import FileLock, Timeout
+
     locks = work_folder() / "locks"
     locks.mkdir(parents=True, exist_ok=True)
     lock = FileLock(locks / f"train-{sha256(str(out.resolve()).encode()).hexdigest()[:24]}.lock")

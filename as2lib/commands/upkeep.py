@@ -1,25 +1,17 @@
-"""`as2 show` and `as2 clean`: what a run is and where it is used, and what in `work/` no study needs."""
+"""`as2 show`: what a run is, and where it is used."""
 
 import json
-import shutil
-from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-from filelock import FileLock, Timeout
-
-from as2lib.paths import find_root, work_folder
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-CACHES = ("pairs", "encoded", "logits", "vectors", "exports")  # in work/, made again where they are needed
 IDENTITY = 24  # characters of a run's identity that name its folder
 
 
 def show(study: "Study", name: str) -> None:
     """Print a run's spec, parents, where it is used, its facts, and what it scored."""
-    from as2lib.commands.evaluating import print_metrics
+    from as2lib.commands.scoring import print_metrics
     from as2lib.study.catalogue import notebooks
 
     store = study.store
@@ -44,48 +36,3 @@ def show(study: "Study", name: str) -> None:
 
 def _runs_of(notebook) -> set[str]:
     return {run.name for system in notebook.systems for run in system.runs()}
-
-
-def unneeded(studies: "Iterable[Study]", caches: bool = False) -> dict[Path, str]:
-    """What lies in `work/` that none of these studies needs → why.
-
-    caches: also what is made again where it is needed: tokens, built pairs, teachers' logits, exports.
-    """
-    needed = {study.store.folder(name).name for study in studies for name in study.plan}
-    work = work_folder()
-    paths: dict[Path, str] = {}
-    for folder in sorted((work / "runs").glob("*")):
-        identity = folder.name[:IDENTITY]
-        if identity not in needed and not is_held(identity):
-            paths[folder] = "of no study's run"
-    for name in CACHES if caches else ():
-        paths |= dict.fromkeys(sorted((work / name).glob("*")), "a cache")
-    return paths
-
-
-def is_held(identity: str) -> bool:
-    """Whether a run is being made."""
-    path = work_folder() / "locks" / f"{identity}.lock"
-    if not path.exists():
-        return False
-    lock = FileLock(path)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return True
-    lock.release()
-    return False
-
-
-def clean(studies: "Iterable[Study]", caches: bool, remove: bool) -> None:
-    """Say what no study needs; remove it where that is asked for."""
-    paths, total = unneeded(studies, caches), 0.0
-    for path, why in paths.items():
-        size = sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file())
-        total += size
-        print(f"{size / 1e6:>10,.1f} MB  {path.relative_to(find_root())}   {why}")
-    end = (": removed" if remove else "; --yes removes them") if paths else ""
-    if remove:
-        for path in paths:
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-    print(f"{len(paths)} things that no study needs, {total / 1e6:,.1f} MB{end}")

@@ -19,8 +19,6 @@ LISTS = "candidates answers sentences passages documents contexts ctxs"  # colum
 TEXTS = ("text", "answer", "candidate", "sentence", "passage", "document")  # what a row of such a list calls its text
 IDS = ("id", "candidate_id", "docid", "doc_id", "pid", "_id")  # … and its id
 SILENT = {"documentid", "documenttitle", "unnamed0", ""}  # WikiQA's, and the row numbers that pandas writes
-# What classes are called whose label is 1.
-CORRECT = "1 label_1 true yes correct relevant positive entailment"
 
 
 class NoLabels(ValueError):
@@ -30,11 +28,6 @@ class NoLabels(ValueError):
 def plain(name: Any) -> str:
     """A column's name as it is compared: `Query ID` is `queryid`."""
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
-
-
-def means_correct(name: Any) -> bool:
-    """Whether a class of that name holds what is correct."""
-    return re.sub(r"[\s-]+", "_", str(name).strip().lower()) in CORRECT.split()
 
 
 def listed(names: Iterable[Any]) -> str:
@@ -98,28 +91,30 @@ def list_of(row: Mapping[Any, Any]) -> Any:
     return lists[0] if lists else None
 
 
-def pairs_of(row: Mapping[Any, Any], where: str, source: str) -> list[dict[str, Any]]:
-    """The pairs of a row that holds a question and the list of its candidates: texts, or rows with a text.
+def question_of(row: Any, where: str, source: str) -> tuple[Any, str, list[dict[str, Any]]]:
+    """The id (None without one), the text and the candidates of a row that holds a question with its candidates.
 
-    Each has question_id (None where the row has none) and question, answer, and of a candidate that is a row
-    candidate_id and label, where it has them.  Raises ValueError that says where.
+    These are texts, or rows with a text; each comes back as a dict of answer and, where it has them, candidate_id and
+    label.  Raises ValueError that says where.
     """
-    candidates = list_of(row)
-    questions, ids = called(row, NAMES["question"]), called(row, f"{NAMES['question_id']} id")
-    if len(questions) != 1 or not isinstance(row[questions[0]], str) or not isinstance(row[candidates], list):
-        expected = f'expected a "question" and a list of "{candidates}"'
-        raise ValueError(f"{where}: {expected}; got {shorten(dict(row))}")
-    say_unread((name for name in row if name not in (candidates, *questions, *ids[:1])), source)
-    question = {"question_id": row[ids[0]] if ids else None, "question": row[questions[0]]}
-    pairs = []
-    for place, candidate in enumerate(row[candidates], start=1):
-        fields = candidate if isinstance(candidate, Mapping) else {"text": candidate}
-        text = next((fields[name] for name in TEXTS if name in fields), None)
-        if not isinstance(text, str):
-            raise ValueError(f"{where}: candidate {place}: expected a text, got {shorten(candidate)}")
-        pair = {**question, "answer": text}
-        for ours, theirs in (("candidate_id", IDS), ("label", called(fields, NAMES["label"]))):
-            if name := next((name for name in theirs if name in fields), None):
-                pair[ours] = fields[name]
-        pairs.append(pair)
-    return pairs
+    fields = row if isinstance(row, Mapping) else {}
+    try:
+        candidates = list_of(fields)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    questions, ids = called(fields, NAMES["question"]), called(fields, f"{NAMES['question_id']} id")
+    text = fields[questions[0]] if len(questions) == 1 else None
+    if not (isinstance(text, str) and text.strip() and isinstance(fields.get(candidates), list)):
+        raise ValueError(f'{where}: expected a "question" and a list of "candidates", got {shorten(row)}')
+    say_unread((name for name in fields if name not in (candidates, *questions, *ids[:1])), source)
+    answers = [_candidate(value, f"{where}: candidate {place}") for place, value in enumerate(fields[candidates], 1)]
+    return fields[ids[0]] if ids else None, text, answers
+
+
+def _candidate(value: Any, where: str) -> dict[str, Any]:
+    fields = value if isinstance(value, Mapping) else {"text": value}
+    text = next((fields[name] for name in TEXTS if name in fields), None)
+    if not isinstance(text, str):
+        raise ValueError(f"{where}: expected a text, got {shorten(value)}")
+    names = {"candidate_id": [name for name in IDS if name in fields], "label": called(fields, NAMES["label"])}
+    return {"answer": text, **{ours: fields[theirs[0]] for ours, theirs in names.items() if theirs}}

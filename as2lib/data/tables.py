@@ -16,7 +16,8 @@ import pyarrow.csv
 import pyarrow.parquet as parquet
 from datasets import ClassLabel, Dataset, Features
 
-from as2lib.data.columns import NAMES, columns_of, list_of, listed, means_correct, pairs_of
+from as2lib.data.classes import correct_class
+from as2lib.data.columns import NAMES, columns_of, list_of, listed, question_of
 from as2lib.data.sets import NoSplit, json_value, note, shorten, whole_text
 
 BATCH = 8192  # rows checked at once
@@ -161,11 +162,11 @@ def selected(table: pa.Table, name: str, labelled: bool) -> pa.Table:
     names = _class_names(table.schema, columns.get("label"))
     if names is None:
         return ours
-    correct = [means_correct(name) for name in names]
-    if len(names) != 2 or sum(correct) != 1:
+    correct = correct_class(names) if len(names) == 2 else None
+    if correct is None:
         raise ValueError(f"{name}: label: expected two classes, such as incorrect and correct, got {listed(names)}")
     place = ours.column_names.index("label")
-    return ours.set_column(place, "label", pc.equal(ours["label"], correct.index(True)))
+    return ours.set_column(place, "label", pc.equal(ours["label"], correct))
 
 
 def _class_names(schema: pa.Schema, column: str | None) -> list[str] | None:
@@ -242,11 +243,12 @@ def _pairs_of_rows(rows: Iterable[Any], name: str, labelled: bool) -> Iterator[t
         if is_pair:
             yield number, row
             continue
-        for pair in pairs_of(row, where, name):
-            with_ids = pair["question_id"] is not None if with_ids is None else with_ids
-            if with_ids != (pair["question_id"] is not None):
-                raise ValueError(f"{where}: expected each row to have an id, or none; those before are otherwise")
-            yield number, pair if with_ids else {**pair, "question_id": str(number)}
+        identity, text, candidates = question_of(row, where, name)
+        with_ids = identity is not None if with_ids is None else with_ids
+        if with_ids != (identity is not None):
+            raise ValueError(f"{where}: expected each row to have an id, or none; those before are otherwise")
+        for candidate in candidates:
+            yield number, {"question_id": str(number) if identity is None else identity, "question": text, **candidate}
 
 
 def _texts(values: Iterable[Any], key: str, name: str, numbers: Iterable[int] | None = None) -> pa.Array:

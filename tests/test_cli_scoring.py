@@ -1,0 +1,191 @@
+"""`as2 score` and `as2 compare`, beside ir_measures."""
+
+import json
+import random
+from pathlib import Path
+
+import ir_measures
+import pandas
+import pytest
+
+from as2lib.cli import main
+from as2lib.ranker import Ranker
+from tests.first_hour.hub_like import WORDS, public_model
+
+
+def write_judged_run(seed: int = 0) -> None:
+    """judgements.qrels, and a run with few different scores: ties in most questions; a question of three has none."""
+    generator = random.Random(seed)
+    judgements, run = [], []
+    for question in range(40):
+        for candidate in range(6):
+            grade = int(question % 3 > 0 and generator.random() < 0.3)
+            judgements.append(f"q{question} 0 c{candidate} {grade}")
+            run.append(f"q{question} Q0 c{candidate} {candidate + 1} {generator.randrange(4)} other")
+    Path("judgements.qrels").write_text("\n".join(judgements) + "\n")
+    Path(f"{seed}.run").write_text("\n".join(run) + "\n")
+
+
+def values(line: str) -> dict[str, float]:
+    words = line.partition("(")[0].split()[1:]
+    return dict(zip(words[::2], map(float, words[1::2]), strict=True))
+
+
+def test_a_run_and_its_judgements_have_the_metrics_that_are_printed(folder, capsys):
+    public_model(folder / "model", labels=1)
+    measures = ["P@1", "AP", "RR", "nDCG@10", "R@2", "Success@1"]
+    assert main(["score", "model", "my.tsv", "--trec", "my.run", "--measures", " ".join(measures)]) == 0
+    printed = values(capsys.readouterr().out)
+    judgements, run = ir_measures.read_trec_qrels("my.qrels"), ir_measures.read_trec_run("my.run")
+    expected = ir_measures.calc_aggregate(map(ir_measures.parse_measure, measures), judgements, run)
+    expected = {str(measure): round(100 * value, 2) for measure, value in expected.items()}
+    assert sorted(printed.values()) == sorted(expected.values())
+
+
+def rows():
+    """Pairs with three candidates a question, the second of which is correct."""
+    for number, word in enumerate(WORDS):
+        for place, other in enumerate((WORDS[number - 1], word, WORDS[number - 2])):
+            yield f"Q{number}", f"where is the {word} ?", f"the {other} is here", f"D{number}-{place}", int(place == 1)
+
+
+def wikiqa(path):
+    lines = ["QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel"]
+    lines += [f"{q}\t{text}\tD1\tA title\t{name}\t{answer}\t{label}" for q, text, answer, name, label in rows()]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def jsonl(path):
+    names = ("qid", "query", "passage", "docid", "relevance")
+    path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows()))
+
+
+def selqa(path):
+    table = pandas.DataFrame(rows(), columns=["question_id", "question", "candidate", "id", "label"])
+    table[["question", "candidate", "label"]].to_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("write", "name"), [(wikiqa, "WikiQA-test.tsv"), (jsonl, "theirs.jsonl"), (selqa, "selqa.parquet")]
+)
+def test_ranked_or_scored_candidates_have_the_names_of_the_judgements(folder, capsys, write, name):
+    write(folder / name)
+    assert main(["score", "lexical/word_overlap", name, "--trec", "my.run"]) == 0
+    scored = values(capsys.readouterr().out)
+    assert main(["rank", "lexical/word_overlap", name, "--out", "ranked.run"]) == 0
+    assert main(["compare", "ranked.run", "my.run", "my.qrels"]) == 0
+    output = capsys.readouterr()
+    assert f"{scored['MAP']:.2f} − {scored['MAP']:.2f} = +0.00" in output.out
+    assert "no judgement" not in output.err
+
+
+def test_scores_keep_the_ids_of_the_candidates(folder):
+    wikiqa(folder / "WikiQA-test.tsv")
+    for suffix in ("csv", "parquet"):
+        assert main(["score", "lexical/bm25", "WikiQA-test.tsv", "--out", f"scores.{suffix}"]) == 0
+    text, table = pandas.read_csv("scores.csv"), pandas.read_parquet("scores.parquet")
+    assert text["candidate_id"].tolist() == [name for *_, name, _ in rows()] == table["candidate_id"].tolist()
+    assert text["score"].tolist() == pytest.approx(table["score"].tolist(), abs=1e-14)
+
+
+def test_a_model_scores_alike_by_each_backend_and_in_any_batches(folder, capsys):
+    pytest.importorskip("onnxruntime")
+    public_model(folder / "model", labels=1)
+    assert main(["export", "model", "served", "--to", "onnx"]) == 0
+    lines = []
+    for model, *options in (["model"], ["served"], ["model", "--batch-size", "3"], ["model", "--max-length", "6"]):
+        capsys.readouterr()
+        assert main(["score", model, "my.tsv", *options]) == 0
+        lines.append(capsys.readouterr().out)
+    assert lines[0] == lines[1] == lines[2] != lines[3]
+
+
+def test_pairs_without_labels_are_scored_and_printed(folder, capsys):
+    lines = [line.rsplit("\t", 1)[0] for line in Path("my.tsv").read_text().splitlines()]
+    Path("plain.tsv").write_text("\n".join(lines) + "\n")
+    assert main(["score", "lexical/bm25", "plain.tsv"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 121
+
+
+@pytest.mark.parametrize(("questions", "number"), [("answered", 24), ("all", 40)])
+def test_two_runs_are_compared_question_by_question(folder, capsys, questions, number):
+    for seed in (1, 0):
+        write_judged_run(seed)
+    files = ["0.run", "1.run", "judgements.qrels"]
+    options = ["--out", "by_question.csv", "--measures", "AP R@2", "--questions", questions]
+    assert main(["compare", *files, *options]) == 0
+    line, _, last = capsys.readouterr().out.splitlines()
+    table = pandas.read_csv("by_question.csv", index_col="question_id")
+    assert f"{len(table)} questions" in last
+    assert len(table) == (number if questions == "all" else (table["run1 AP"] > 0).sum())
+    assert (table["run1 AP"] - table["run2 AP"]).tolist() == pytest.approx(table["difference AP"].tolist(), abs=1e-12)
+    assert f"{100 * table['difference AP'].mean():+.2f}" in line
+    untied = "\n".join(against_ties()) + "\n"
+    run = ir_measures.read_trec_run(untied)
+    expected = ir_measures.iter_calc([ir_measures.AP], ir_measures.read_trec_qrels("judgements.qrels"), run)
+    expected = {metric.query_id: metric.value for metric in expected}
+    assert table["run1 AP"].to_dict() == pytest.approx({name: expected[name] for name in table.index})
+
+
+def against_ties():
+    """0.run with other scores: of equal ones, those of correct candidates are lower."""
+    correct = {
+        tuple(line.split()[::2]) for line in Path("judgements.qrels").read_text().splitlines() if line[-1] == "1"
+    }
+    for line in Path("0.run").read_text().splitlines():
+        question, q0, candidate, rank, score, tag = line.split()
+        yield f"{question} {q0} {candidate} {rank} {float(score) - 0.1 * ((question, candidate) in correct)} {tag}"
+
+
+def test_what_a_run_lacks_counts_as_zero(folder, capsys):
+    Path("my.qrels").write_text("q1 0 a 1\nq1 0 b 1\nq2 0 a 1\nq3 0 a 0\n")
+    Path("1.run").write_text("q1 Q0 a 1 2.0 x\nq1 Q0 c 2 1.0 x\n")
+    Path("2.run").write_text("q1 Q0 a 1 2.0 x\nq1 Q0 b 2 1.0 x\nq2 Q0 a 1 1.0 x\n")
+    assert main(["compare", "1.run", "2.run", "my.qrels", "--measures", "AP"]) == 0
+    assert "25.00 − 100.00 = -75.00" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("run", "judgements"),
+    [
+        ("q1 Q0 a 1 2.0 x\n", "1 0 a 1\n2 0 a 0\n"),  # no question in common
+        ("q1 Q0 a 1 2.0 x\n", "q1 0 b 1\nq2 0 a 0\n"),  # no candidate
+        ("q1 Q0 a 1 2.0 x\nq1 Q0 a 1 2.0 x\n", "q1 0 a 1\n"),
+        ("q1 Q0 a 1 2.0\n", "q1 0 a 1\n"),
+        ("q1 Q0 a 1 nan x\n", "q1 0 a 1\n"),
+        ("", "q1 0 a 1\n"),
+        ("q1 Q0 a 1 2.0 x\n", "question\tanswer\tlabel\nq1\ta\t1\n"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused(folder, capsys, run, judgements):
+    Path("my.run").write_text(run)
+    Path("my.qrels").write_text(judgements)
+    assert main(["compare", "my.run", "my.run", "my.qrels"]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert len(output.err.splitlines()) == 1
+
+
+def test_score_and_compare_count_the_same_questions(folder, capsys):
+    rows = Path("my.tsv").read_text().splitlines()
+    rows += [f"none{i}\twhat is it ?\tit is {word}\t0" for i in range(5) for word in WORDS[:3]]
+    Path("some.tsv").write_text("\n".join(rows) + "\n")
+    assert main(["score", "lexical/word_overlap", "some.tsv", "--trec", "my.run"]) == 0
+    assert "(30 questions, policy answered" in capsys.readouterr().out
+    assert main(["compare", "my.run", "my.run", "my.qrels"]) == 0
+    assert "30 questions, policy answered" in capsys.readouterr().out
+
+
+def test_a_count_is_no_probability_and_has_no_log_odds(folder, capsys):
+    assert main(["score", "lexical/word_overlap", "my.tsv", "--out", "scores.csv"]) == 0
+    assert main(["rank", "lexical/word_overlap", "my.tsv", "--out", "ranked.csv"]) == 0
+    assert "no probabilities" in capsys.readouterr().err
+    for name in ("scores.csv", "ranked.csv"):
+        assert "log_odds" not in pandas.read_csv(name).columns
+    assert {ranked.log_odds for ranked in Ranker.load("lexical/bm25").rank("a b", ["a", "b"])} == {None}
+
+
+def test_scoring_says_where_it_is_without_a_terminal(folder, capsys, monkeypatch):
+    monkeypatch.setattr("as2lib.commands.output.SECONDS", 0)
+    assert main(["score", "lexical/word_overlap", "my.tsv"]) == 0
+    assert "scoring: 120 of 120 pairs" in capsys.readouterr().err
