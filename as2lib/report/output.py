@@ -19,7 +19,7 @@ from pandas.io.formats.style import Styler
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, tables
-from as2lib.study import catalogue, findings
+from as2lib.study import findings
 from as2lib.study.store import write_json
 
 if TYPE_CHECKING:
@@ -133,11 +133,8 @@ class Report:
     def provenance(self) -> Markdown:
         """The study, its parameters that matter for a reader, and what computed the numbers, in one line."""
         versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-        rows = [each.systems for each in catalogue.notebooks(self.study) if each.name == self.notebook]
-        own = {run.precision for systems in rows for system in systems for run in system.runs()}
-        others = "".join(f", of some rows {name}" for name in sorted(own - {None, self.study.precision}))
         return Markdown(
-            f"Study `{self.study.study}` · precision {self.study.precision}{others} · "
+            f"Study `{self.study.study}` · precision {self.study.precision} · "
             f"{self.study.threads} thread(s) a fit · Python {platform.python_version()}, {versions}. "
             "`manifest.json` lists the runs with their identities."
         )

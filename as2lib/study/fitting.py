@@ -55,7 +55,7 @@ def fit(job: Job) -> dict[str, Any]:
     It goes on from the folder's checkpoint, and ends with the weights of an uninterrupted fit.
     """
     run, study = job.run, job.store.study
-    precision, training = job.store.precision(run), run.spec["training"]
+    precision, training = job.store.study.precision, run.spec["training"]
     require_encoder(run)
     pairs = training_pairs(run)
     dev = load_parts(run.data["dev"], "answered") if "dev" in run.data and training.get("evaluate_every") else None
@@ -154,7 +154,7 @@ def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndar
             if (table := teacher.logits(name)) is None:  # another student may have asked meanwhile
                 folder = teacher.model_folder
                 encoder = load_encoder(folder, teacher.run.spec.get("max_length"))
-                logits = score(on_gpu(models.load(folder)), pairs, encoder, store.precision(job.run)).logits
+                logits = score(on_gpu(models.load(folder)), pairs, encoder, store.study.precision).logits
                 logits = cross_encoder.two_class_logits(torch.from_numpy(logits)).numpy()
                 table = pandas.DataFrame({f"logit_{i}": column for i, column in enumerate(logits.T)})
                 write_parquet(teacher.folder / "logits" / f"{name}.parquet", table)
@@ -274,7 +274,7 @@ def score_shuffled(job: Job) -> dict[str, Any]:
     parent = job.parents["model"][0]
     model, encoder = on_gpu(models.load(parent.model_folder)), load_encoder(parent.model_folder)
     with on_threads(job.store.study.threads):
-        precision = job.store.precision(parent.run)
+        precision = job.store.study.precision
         pairs, columns = score_table(model, encoder, job.run.data["test"], precision, job.run.seed)
         write_scores(job.folder / "scores" / "test.parquet", pairs, **columns)
     return {"parameters": parent.facts["parameters"]}

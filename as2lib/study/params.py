@@ -116,7 +116,7 @@ class Training(Strict):
     warmup: float = Field(0.1, ge=0, lt=1, description="share of the steps with a rising learning rate")
     ratio: float | None = Field(None, gt=1, description="slanted triangle: highest over lowest rate; none: down to 0")
     evaluate_every: Count | None = Field(None, description="steps between evaluations on dev; none: last weights")
-    patience: Count = Field(50, description="evaluations without a better dev MAP before the fit stops")
+    patience: Count | None = Field(None, description="evaluations without a better dev MAP before the fit stops")
 
     @model_validator(mode="after")
     def _one_bound_and_length(self) -> Self:
@@ -169,7 +169,6 @@ class Section(Strict):
     """What the fits of one paper's section may have otherwise than its study."""
 
     seeds: Seeds | None = Field(None, min_length=1, description="of its headline rows; default: the study's")
-    precision: Precision | None = Field(None, description="of its fits, a run's `precision`; default: the study's")
 
 
 # ---------------------------------------------------------------- encoders
@@ -274,9 +273,6 @@ class Latency(Strict):
 
 class CascadeFit(Strict):
     transfer: Training = Field(description="on the wide set")
-    joint: Training | None = Field(
-        None, description="the same of a cascade, of whose exits one learns in each step; default: that of the others"
-    )
     adapt: Training = Field(description="on the targets")
 
 
@@ -295,12 +291,6 @@ class Cascade(Section):
         None,
         description="own steps, from the wide set to the targets; default: the study's, from data.transfer to them",
     )
-    joint: Count = Field(1, description="without fit: so many times as many steps for a cascade")
-    wide_joint: Count | None = Field(None, description="the same on the wide set; default: joint")
-    mean: list[int] = Field(
-        [], description="exits whose independent model reads the mean of its tokens, as exits do, not the first"
-    )
-    note: str = Field("", description="how the budgets were found, said beside them")
     ablations: bool = Field(True, description="whether other ways of training are tried")
 
     @model_validator(mode="after")
@@ -312,8 +302,6 @@ class Cascade(Section):
                 raise ValueError(f"targets.{name}: expected train, test and, where something is chosen on it, dev")
         if sorted(set(self.exits)) != self.exits or self.exits[0] < 1:
             raise ValueError(f"exits: expected increasing layers from 1, got {self.exits}")
-        if not set(self.mean) <= set(self.exits):
-            raise ValueError(f"mean: expected some of the exits {self.exits}, got {self.mean}")
         return self
 
 
@@ -344,7 +332,6 @@ class Cosinet(Section):
     listwise: Training
     seeds: Seeds = Field(min_length=1)
     ca_seeds: Seeds | None = Field(None, min_length=1, description="of Compare-Aggregate; default: seeds")
-    ca_listwise: Training | None = Field(None, description="of Compare-Aggregate; default: listwise")
 
 
 # ---------------------------------------------------------------- GOVERN
@@ -388,7 +375,7 @@ class Ablation(Strict):
     teachers: Annotated[list[Annotated[int, Field(ge=1, le=10)]], AfterValidator(lambda n: sorted({*n}))] = Field(
         min_length=1, description="the points of Figure 2: numbers of teachers, 1 to 10"
     )
-    fit: Training
+    fit: Training | None = Field(None, description="of the students; default: fit.adapt")
 
 
 class Govern(Section):
@@ -400,13 +387,18 @@ class Govern(Section):
     transfer_fit: Training | None = Field(None, description="of that step; default: fit.transfer")
     teachers: list[Encoder] = Field(min_length=1, description="of growing size")
     student: Encoder
-    teacher_fit: Training
-    unlabelled_fit: Training
-    labelled_fit: Training
+    teacher_fit: Training | None = Field(None, description="of a teacher; default of all three: fit.adapt")
+    unlabelled_fit: Training | None = Field(None, description="of a student, on the pool")
+    labelled_fit: Training | None = Field(None, description="of a student that goes on with labels")
     ablation: Ablation | None = Field(None, description="Figure 2, Table 4 and heads; none: not run")
     precisions: list[Annotated[float, Field(gt=0, le=1)]] = Field(
         [0.9], min_length=1, description="R@P is given at each"
     )
+
+    @property
+    def last_teacher(self) -> str:
+        """The name of the teacher that the file has last."""
+        return [*self.teachers][-1]
 
     @property
     def encoders(self) -> list[Encoder]:
@@ -477,6 +469,11 @@ class Params(Strict):
         return next(iter(self.teachers))
 
     @property
+    def last_teacher(self) -> str:
+        """The name of the teacher that the file has last."""
+        return [*self.teachers][-1]
+
+    @property
     def encoders(self) -> dict[str, Backbone]:
         """The study's encoders: "student", "teacher/<name>", and "base/<name>" of a teacher with a base of its own."""
         encoders = {"student": self.student}
@@ -530,8 +527,6 @@ class Params(Strict):
                 raise ValueError("cascade.transfer: expected train, dev and test")
             if self.cascade.fit is None and self.data.transfer is None:
                 raise ValueError("cascade.fit: expected transfer and adapt, as the study has no data.transfer")
-            if self.cascade.fit and (self.cascade.joint > 1 or self.cascade.wide_joint):
-                raise ValueError("cascade.joint: expected fit.joint beside fit")
             backbone = self.encoder(self.cascade.encoder)
             if backbone.config and backbone.pooling == "mean":
                 raise ValueError(

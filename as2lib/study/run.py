@@ -24,7 +24,6 @@ class Run:
     spec: what is asked of it.  data: role ("train", "dev", "test", "vocabulary") → `source:split` parts.
     parents: role ("start", whose weights it continues; "teachers"; "members"; "settings"; "model") → runs.
     group: fits of one group share a process.
-    precision: what its fit computes in, where its section says so; none: as the study.
     """
 
     name: str
@@ -34,7 +33,6 @@ class Run:
     seed: int
     group: str
     parents: dict[str, tuple["Run", ...]] = field(default_factory=dict)
-    precision: str | None = None
 
     @property
     def system(self) -> str:
@@ -61,7 +59,7 @@ class Run:
         """What two runs of one name have to agree in."""
         parents = {role: [run.name for run in runs] for role, runs in self.parents.items()}
         data = {role: list(parts) for role, parts in self.data.items()}
-        return self.kind, self.spec, data, self.seed, self.precision, parents
+        return self.kind, self.spec, data, self.seed, parents
 
 
 @dataclass(frozen=True)

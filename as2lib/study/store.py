@@ -172,7 +172,7 @@ class Store:
         if run.kind != "fit":
             return content
         content["threads"] = self.study.threads
-        content["precision"] = self.precision(run)
+        content["precision"] = self.study.precision
         if "cascade" in run.spec:
             content["classifiers"] = "glorot"  # what they start with: models/cascade.py
         if encoder := run.spec.get("backbone", {}).get("name"):
@@ -189,10 +189,6 @@ class Store:
         run = self.planned(name)
         identities = {part: self._data(part) for parts in run.data.values() for part in parts}
         return identities | {encoder: self._encoder(encoder) for encoder in run.encoders()}
-
-    def precision(self, run: Run) -> str:
-        """What a run's fit computes in: float32 or bf16."""
-        return run.precision or self.study.precision
 
     def learnt_from(self, run: Run) -> str:
         """The name of the pairs that a run learns from, found without loading them: a teacher's logits go by it."""

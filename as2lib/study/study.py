@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from as2lib.study.store import Store, StoredRun
 
 STUDY_FILES = {".yaml", ".yml"}  # suffixes: anything else is a study's name
-SECTIONS = ("cascade", "cosinet", "govern")  # which may have a precision of their own
 AUTO = "AS2_PRECISION"  # what `precision: auto` stands for in the processes of one study, on whatever machine
 
 
@@ -212,16 +211,10 @@ def known_studies() -> list[str]:
 
 
 def _with_precision(content: Any) -> Any:
-    """Some parameters with a literal precision for "auto", everywhere."""
-    if not isinstance(content, dict):
+    """Some parameters with a literal precision for "auto"."""
+    if not isinstance(content, dict) or content.get("precision") != "auto":
         return content
-    literal = os.environ.get(AUTO) or computed_in("auto")
-    keys = ["precision", *(f"{name}.precision" for name in SECTIONS if isinstance(content.get(name), dict))]
-    for key in keys:
-        section, _, _ = key.rpartition(".")
-        if (content[section] if section else content).get("precision") == "auto":
-            content = params.merged(content, key, literal)
-    return content
+    return {**content, "precision": os.environ.get(AUTO) or computed_in("auto")}
 
 
 def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -44,14 +44,21 @@ def test_deeper_heads_leave_fewer_layers_to_the_body(study):
     assert systems.stands_for(study) == {"mhs/3h1": "mhs/3h1", "mhs/3h2": "mhs/3h6"}
 
 
-def test_one_model_of_wikiqa_differs_from_the_untaught_base_in_what_its_classifier_reads_alone(study):
-    wikiqa = Study.load("wikiqa")
-    name = systems.read_by_the_mean(wikiqa)
-    one, base = (wikiqa.plan[f"{run}/seed-0"] for run in (name, "base/pointwise"))
-    assert one.spec["cascade"] == {"exits": [4]}
-    assert {key: value for key, value in one.spec.items() if key != "cascade"} == base.spec
-    assert one.data == base.data
-    assert systems.read_by_the_mean(study) == ""
+def test_kind_and_number_of_teachers_and_heads_are_varied_apart(study):
+    three = Study.load("tiny", {"seeds": [0, 1, 2]})
+    alike = [f"teacher/electra/seed-{seed}" for seed in (1, 2, 0)]
+    assert parents(three, "mhs/three-electra/seed-1") == alike
+    assert parents(three, "mhs/three-albert/seed-0") == [f"teacher/albert/seed-{seed}" for seed in (0, 1, 2)]
+    assert parents(three, "mhs/one-albert/seed-0") == ["teacher/albert/seed-0"] * 3
+    assert three.plan["mhs/one-albert/seed-0"].spec == three.plan["mhs/3h1-one-teacher/seed-0"].spec
+    assert three.plan["mhs/three-electra/seed-0"].spec == three.plan["mhs/3h1/seed-0"].spec
+    assert "mhs/three-electra" not in study.systems  # of two seeds no three teachers come
+
+
+@pytest.mark.parametrize("name", ["sample", "wikiqa", "selqa", "paper"])
+def test_the_eight_headline_comparisons_are_run_in_every_study(name):
+    study = Study.load(name)
+    assert len(systems.headline(study)) == len(systems.HEADLINE) == 8
 
 
 def test_hydra_learns_from_base_models_that_differ_by_seed_more_of_them_where_the_study_has_few(study):
@@ -67,7 +74,7 @@ def test_distillation_starts_where_the_untaught_base_does(study):
 
 def test_heads_that_would_stay_equal_are_perturbed_and_no_others(study):
     perturbed = {name.split("/seed")[0] for name, run in study.plan.items() if "perturb" in run.spec.get("mhs", {})}
-    assert perturbed == {"mhs/3h1-no-teacher", "mhs/3h1-one-teacher"}
+    assert perturbed == {"mhs/3h1-no-teacher", "mhs/3h1-one-teacher", "mhs/one-albert"}
     assert "teachers" not in study.plan["mhs/3h1-no-teacher/seed-0"].parents
     assert parents(study, "mhs/3h1-one-teacher/seed-0") == ["teacher/electra/seed-0"] * 3
 

@@ -124,7 +124,7 @@ def stub_fit(job) -> dict:
         noise = random.Random(job.run.name)
         scores = [0.6 * label + noise.random() for label in pairs["label"][:]]
         write_scores(job.folder / "scores" / f"{split}.parquet", pairs, scores)
-    return {"parameters": 100, "dev_MAP": 0.5, "precision": job.store.precision(job.run)}
+    return {"parameters": 100, "dev_MAP": 0.5, "precision": job.store.study.precision}
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pandas
 
 from as2lib.metrics import replay
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
-from as2lib.metrics.ranking import summary
 from as2lib.papers.cascade.systems import PAPER_EXITS, SHORT, Scheme, recipes, schemes, sets, trivial_on
 from as2lib.study import results
 
@@ -149,17 +148,17 @@ def relative_costs(study: "Study", candidates: Sequence[int]) -> pandas.DataFram
 
 
 def grid(study: "Study") -> pandas.DataFrame:
-    """Figure 2: every combination of drop ratios of CT on the wide dev set; P@1 and `cost %` in percent."""
-    table, exits = study.run("cascade/wide/seed-0").scores("dev"), study.cascade.exits
-    points = replay.grid(
-        table["question_id"],
-        table["label"],
-        table.filter(like="exit_").to_numpy(),
-        exits[-1],
-        exits,
-        study.cascade.grid,
-    )
-    return points.assign(**{"P@1": 100 * points["P@1"], "cost %": 100 * points["cost"]})
+    """Figure 2: every combination of drop ratios of CT on the wide dev set; `cost %`, and P@1, mean over seeds."""
+    exits, ratios = study.cascade.exits, study.cascade.grid
+    tables = [run.scores("dev") for run in study.runs("cascade/wide")]
+    grids = [
+        replay.grid(
+            table["question_id"], table["label"], table.filter(like="exit_").to_numpy(), exits[-1], exits, ratios
+        )
+        for table in tables
+    ]
+    accuracy = numpy.mean([points["P@1"] for points in grids], axis=0)
+    return grids[0].assign(**{"P@1": 100 * accuracy, "cost %": 100 * grids[0]["cost"]})
 
 
 def uniform(points: pandas.DataFrame, alphas: Sequence[float]) -> pandas.DataFrame:
@@ -183,29 +182,30 @@ def chosen(study: "Study", points: pandas.DataFrame) -> pandas.DataFrame:
             row = {"budget %": 100 * (budget - 1), "ratios": label, "values": ", ".join(f"{r:g}" for r in ratios)}
             row["cost %"] = 100 * (cascade_cost(exits[-1], exits, ratios) - 1)
             for split in ("dev", "test"):
-                [table] = scored(study, Scheme("CT", exits[-1], ratios), "wide", split)
-                values = summary(table["question_id"], table["label"], table["score"])
-                row |= {f"{split} {metric}": 100 * values[metric] for metric in ("P@1", "MAP")}
+                tables = scored(study, Scheme("CT", exits[-1], ratios), "wide", split)
+                values = results.mean_and_spread(results.frame({"ratios": tables})).loc["ratios"]
+                row |= {f"{split} {metric}": values[metric] for metric in ("P@1", "MAP")}
             rows.append(row)
     return pandas.DataFrame(rows)
 
 
 def answers_dropped(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
-    """Behind which exit the last correct candidate fell, in percent of the answered questions; index the label."""
+    """Behind which exit the last correct candidate fell, in percent of the answered questions of all seeds together."""
     rows, exits = {}, study.cascade.exits
-    for label, (table, *_) in tables.items():
-        if "last" in table:
-            fell = table[table["label"] == 1].groupby("question_id")["last"].max()
+    for label, seeds in tables.items():
+        if "last" in seeds[0]:
+            correct = [table[table["label"] == 1].groupby("question_id")["last"].max() for table in seeds]
+            fell = pandas.concat(correct)
             rows[label] = [100 * (fell == place).mean() for place in range(len(exits))]
     columns = [*(f"behind layer {n}" for n in exits[:-1]), "never"]
     return pandas.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("system")
 
 
 def by_recipe(study: "Study") -> pandas.DataFrame:
-    """MAP of each exit on the wide test set, in percent, for CT as the paper trains it and for each other way."""
+    """MAP of each exit on the wide test set, percent, one seed, for CT as the paper trains it and for other ways."""
     rows = {}
     for recipe in recipes(study):
-        table = study.run(f"{recipe.name}/wide/seed-0").scores()
+        table = study.runs(f"{recipe.name}/wide")[0].scores()
         ends = {f"layer {n}": [table.assign(score=table[f"exit_{n}"])] for n in study.cascade.exits}
         rows[recipe.label] = results.mean_and_spread(results.frame(ends))["MAP"]
     table = pandas.DataFrame(rows).T
@@ -230,7 +230,9 @@ def average_batches(study: "Study") -> pandas.DataFrame:
 
 
 def models_measured(study: "Study") -> list[str]:
-    return ["cascade/wide/seed-0", *(f"monolith/{n}/wide/seed-0" for n in study.cascade.exits)]
+    """The names of one run of the cascade, and of each model of one depth, on the wide set."""
+    systems = ["cascade/wide", *(f"monolith/{n}/wide" for n in study.cascade.exits)]
+    return [study.store.of_system(system)[0] for system in systems]
 
 
 def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from as2lib.papers.building import best_trivial, budget, computing, splits, transferred
+from as2lib.papers.building import best_trivial, budget, classifier, computing, origin, splits, transferred
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -120,45 +120,37 @@ def recipes(study: "Study") -> tuple[Recipe, ...]:
 
 
 def cascades(study: "Study") -> list[System]:
-    """CT, trained on the set with many candidates (Table 3), then adapted to the target and to others (Table 2).
+    """CT, trained on the set with many candidates (Table 3), and adapted to the target and to others (Table 2).
 
     The other recipes, one seed each, are trained on the first set only.
     """
-    rows = []
+    rows, depth = [], study.cascade.exits[-1]
     for recipe in recipes(study):
         shape = {"cascade": {"exits": study.cascade.exits, **recipe.shape}, **recipe.spec}
-        adapts = recipe.name == "cascade"
-        label = "cascade" if adapts else f"cascade, {recipe.label}"
-        seeds = _seeds(study) if adapts else ()
-        rows += _steps(study, recipe.name, label, shape, study.cascade.exits[-1], seeds)
+        if recipe.name == "cascade":
+            rows += _on_every_set(study, recipe.name, "cascade", shape, depth)
+        else:
+            make = partial(first_step, study, recipe.name, shape, depth, "wide")
+            rows.append(System(f"{recipe.name}/wide", f"cascade, {recipe.label}, wide set", "cascade", make))
     return rows
 
 
 def monoliths(study: "Study") -> list[System]:
-    """An independent model of each exit's depth, in the same two steps: the rows MT, and the members of SR.
+    """An independent model of each exit's depth, in the same steps: the rows MT, and the members of SR.
 
-    The full depth, what all is compared with, has every seed.  One of `mean` is a cascade of a single exit.
+    It reads what all models of the study read.  That of all layers is, without `cascade.fit`, the run of a teacher.
     """
     rows = []
     for depth in study.cascade.exits:
-        shape = {"cascade": {"exits": [depth]}} if depth in study.cascade.mean else {}
-        seeds = _seeds(study) if depth == study.cascade.exits[-1] else tuple(study.grid_seeds)
-        rows += _steps(study, f"monolith/{depth}", Scheme("MT", depth).label, shape, depth, seeds)
+        rows += _on_every_set(study, f"monolith/{depth}", Scheme("MT", depth).label, {}, depth)
     return rows
 
 
-def _seeds(study: "Study") -> tuple[int, ...]:
-    return tuple(study.cascade.seeds or study.seeds)
-
-
-def _steps(
-    study: "Study", name: str, label: str, shape: dict[str, Any], depth: int, seeds: tuple[int, ...]
-) -> list[System]:
-    """A system on the wide set, and where there are `seeds` one on the target with them and on each further set."""
+def _on_every_set(study: "Study", name: str, label: str, shape: dict[str, Any], depth: int) -> list[System]:
+    """A system on the wide set, on the target, and, one seed, on each further set."""
+    seeds = tuple(study.cascade.seeds or study.seeds)
     make = partial(first_step, study, name, shape, depth, "wide")
-    rows = [System(f"{name}/wide", f"{label}, wide set", "cascade", make)]
-    if not seeds:
-        return rows
+    rows = [System(f"{name}/wide", f"{label}, wide set", "cascade", make, seeds)]
     make = partial(second_step, study, name, shape, depth, "target", study.data.target)
     rows.append(System(f"{name}/target", label, "cascade", make, seeds))
     for where, pairs in study.cascade.targets.items():
@@ -173,49 +165,35 @@ def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, whe
     where: what it learns, the "wide" set or the study's "transfer" set.
     """
     settings = study.cascade
-    backbone = study.encoder(settings.encoder)
-    start, parents = {"backbone": {"name": backbone.name, "layers": depth}}, {}
-    if backbone.config is not None:
+    backbone, parents = study.encoder(settings.encoder), {}
+    if backbone.config is None:
+        start = origin(backbone.model_copy(update={"layers": depth}))
+    else:
         start, parents = {"layers": depth}, {"start": (transferred(study, settings.encoder),)}
-    spec = {**start, "loss": "ce", **shape, **_learning(study, name, "transfer", where)}
+    spec = {**start, "loss": "ce", **shape, **_learning(study, "transfer")}
     pairs = study.wide if where == "wide" else study.data.transfer
     ratios = name == "cascade" and where == "wide"  # they are chosen on dev
     data = _data(pairs, spec["training"].get("evaluate_every") or ratios)
-    precision = _precision(study, where)
-    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, precision)
+    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents)
 
 
 def second_step(
     study: "Study", name: str, shape: dict[str, Any], depth: int, where: str, pairs: "Pairs", seed: int
 ) -> Run:
     """The fit that follows, on the target or a further set."""
-    first = "wide" if study.cascade.fit else "transfer"
-    spec = {"loss": "ce", **shape, **_learning(study, name, "adapt")}
-    parents = {"start": (first_step(study, name, shape, depth, first),)}
+    backbone = study.encoder(study.cascade.encoder).model_copy(update={"layers": depth})
+    first = first_step(study, name, shape, depth, "wide" if study.cascade.fit else "transfer")
+    spec = {"loss": "ce", **classifier(backbone), **shape, **_learning(study, "adapt")}
     data = _data(pairs, spec["training"].get("evaluate_every"))
-    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents, _precision(study, first))
+    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", {"start": (first,)})
 
 
-def _learning(study: "Study", name: str, step: str, where: str = "transfer") -> dict[str, Any]:
-    """How long a step learns: as `cascade.fit` says, else as the study's other models do.
-
-    A cascade has `joint` times the steps of those (on the "wide" set `wide_joint`), and as much more patience.
-    """
-    settings = study.cascade
-    if settings.fit:
-        joint = name.startswith("cascade") and step == "transfer" and settings.fit.joint
-        return budget(study, joint or getattr(settings.fit, step))
-    training = getattr(study.fit, step)
-    joint = (where == "wide" and settings.wide_joint) or settings.joint
-    times = joint if name.startswith("cascade") else 1
-    length = "steps" if training.steps else "epochs"
-    longer = {name: times * getattr(training, name) for name in (length, "patience")}
-    return {**budget(study, training, longer), **computing(study)}
-
-
-def _precision(study: "Study", first: str) -> str | None:
-    """The section's own on the wide set, and on what follows on it; else the study's."""
-    return study.cascade.precision if first == "wide" else None
+def _learning(study: "Study", step: str) -> dict[str, Any]:
+    """How long a step, "transfer" or "adapt", learns: as `cascade.fit` says, else as the encoder's other fits do."""
+    if study.cascade.fit:
+        return {**budget(study, getattr(study.cascade.fit, step)), **computing(study)}
+    changes = getattr(study.encoder(study.cascade.encoder), f"{step}_fit")
+    return {**budget(study, getattr(study.fit, step), changes), **computing(study)}
 
 
 def _data(pairs: "Pairs", dev: Any) -> dict[str, tuple[str, ...]]:

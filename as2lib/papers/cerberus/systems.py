@@ -35,7 +35,7 @@ LABELS = {"pointwise": "point-wise", "listwise": "list-wise", "pairwise": "pair-
 
 
 class Roles(NamedTuple):
-    """The systems of the headline comparisons by what they are in any study: names of runs."""
+    """The systems of the headline comparisons by what they are in any study: the names of their runs."""
 
     mhs: str
     base: str  # the untaught base
@@ -44,10 +44,11 @@ class Roles(NamedTuple):
     hydra: str
     ensemble: str  # of the students of one teacher each
     teacher: str  # the student's own
+    one_kind: str  # heads of one kind: every head has a teacher of the student's own kind, of other seeds
 
 
 def roles(study: "Study") -> Roles:
-    own_teacher, last, heads = study.own_teacher, [*study.teachers][-1], len(study.teachers)
+    own_teacher, last, heads = study.own_teacher, study.last_teacher, len(study.teachers)
     return Roles(
         mhs=f"mhs/{heads}h1",
         base=f"base/{own_teacher}",
@@ -56,26 +57,39 @@ def roles(study: "Study") -> Roles:
         hydra=f"hydra/{heads}h1",
         ensemble="ensemble/students",
         teacher=f"teacher/{own_teacher}",
+        one_kind=f"mhs/{number(heads)}-{own_teacher}",
     )
 
 
+# The comparisons named before their fits: permutation tests, Holm over them.  By the fields of `Roles`.
+HEADLINE = (
+    ("mhs", "base"),
+    ("mhs", "student"),
+    ("mhs", "last_student"),
+    ("mhs", "hydra"),
+    ("mhs", "ensemble"),
+    ("mhs", "teacher"),
+    ("last_student", "base"),
+    ("mhs", "one_kind"),
+)
+
+
 def headline(study: "Study") -> list[tuple[str, str]]:
-    """The comparisons named in advance, of which the study runs both systems: permutation tests, Holm over them."""
+    """The pairs of `HEADLINE` of which the study runs both systems, each once."""
     of = roles(study)
-    pairs = [
-        (of.mhs, of.base),
-        (of.mhs, of.student),
-        (of.mhs, of.hydra),
-        (of.mhs, of.ensemble),
-        (of.mhs, of.teacher),
-        (of.student, of.base),
-    ]
-    return run_here(study, pairs)
+    pairs = [(getattr(of, a), getattr(of, b)) for a, b in HEADLINE]
+    return run_here(study, dict.fromkeys(pairs))
+
+
+def number(count: int) -> str:
+    """A small number in words, as names and labels have it."""
+    return {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}.get(count, str(count))
 
 
 def systems(study: "Study") -> list[System]:
     """Every system of this paper, each once, in the order of the paper's tables."""
-    rows = [*trivial(study), *table2(study), *table3(study), *table4(study), *number_of_heads(study), *direct(study)]
+    rows = [*trivial(study), *table2(study), *table3(study), *kinds(study)]
+    rows += [*table4(study), *number_of_heads(study), *direct(study)]
     return list({row.run: row for row in rows}.values())
 
 
@@ -101,7 +115,7 @@ def notebooks(study: "Study") -> list[Notebook]:
             "03_distillation",
             "Does one model with k heads match the ensemble?",
             "CERBERUS Table 2, rows 7–14, and Table 3",
-            (*trivial(study), *table2(study), *table3(study), *own.systems(study)),
+            (*trivial(study), *table2(study), *table3(study), *kinds(study), *own.systems(study)),
         ),
         Notebook(
             "04_mhs_configs",
@@ -195,12 +209,12 @@ def students(study: "Study") -> list[System]:
     for name in reversed(study.teachers):
         label = f"student of the {study.teachers[name].label} teacher"
         rows.append(row(study, f"student/{name}", label, "one teacher", partial(student, study, name)))
-    number = {3: "three"}.get(len(study.teachers), str(len(study.teachers)))
+    many = number(len(study.teachers))
     ensembles = {
         "teachers": "ensemble of teachers",
-        "bases": f"ensemble of {number} untaught",
-        "taught-bases": f"ensemble of {number} taught bases",
-        "students": f"ensemble of {number}",
+        "bases": f"ensemble of {many} untaught",
+        "taught-bases": f"ensemble of {many} taught bases",
+        "students": f"ensemble of {many}",
     }
     if not taught_bases:
         del ensembles["taught-bases"]
@@ -231,7 +245,7 @@ def table3(study: "Study") -> list[System]:
         "student/sum": ("student of all teachers, summed", "one model", summed),
         "student/robin": ("student of all teachers, in turn", "one model", in_turn),
         f"{of.mhs}-no-teacher": ("MHS without a teacher", "heads", no_teacher),
-        f"{of.mhs}-one-teacher": ("MHS, one teacher", "heads", one_teacher),
+        f"{of.mhs}-one-teacher": (f"MHS, one {study.teachers[study.own_teacher].label} teacher", "heads", one_teacher),
         "student/from-ensemble": ("student of the ensemble of teachers", "one model", from_ensemble),
     }
     rows = {system.run: system for system in table2(study)}
@@ -241,6 +255,42 @@ def table3(study: "Study") -> list[System]:
         rows[run] = row(study, run, label, group, make, seeds)
     names = [of.base, of.student, "student/sum", "student/robin", f"{of.mhs}-no-teacher", f"{of.mhs}-one-teacher"]
     return [rows[run] for run in (*names, of.hydra, of.mhs, "student/from-ensemble")]
+
+
+def kinds(study: "Study") -> list[System]:
+    """Beyond the paper, kind, number and heads apart: as many teachers as heads of one kind, and one for all heads.
+
+    Of the student's own kind and of the last one; the paper's Table 3 has one teacher of the student's own kind.
+    Rows of several seeds' teachers only where the study has as many seeds as heads.
+    """
+    heads, rows = len(study.teachers), []
+    names = dict.fromkeys([study.own_teacher, study.last_teacher])
+    for name in names if len(study.seeds) >= heads else ():
+        run, label = f"mhs/{number(heads)}-{name}", f"MHS, {number(heads)} {study.teachers[name].label} teachers"
+        objective = {**distilling(study, "per_head"), "mhs": shape(study)}
+        make = partial(
+            taught, study, run, objective, partial(of_seeds, study, name), "strategies", first=study.seeds[0]
+        )
+        seeds = study.seeds if name == study.own_teacher else study.grid_seeds
+        rows.append(row(study, run, label, "heads", make, seeds))
+    if len(names) > 1:
+        last = study.last_teacher
+        run, label = f"mhs/one-{last}", f"MHS, one {study.teachers[last].label} teacher"
+        objective = {**distilling(study, "per_head"), "mhs": {**shape(study), "perturb": study.mhs.perturb}}
+
+        def one(seed: int) -> list[Run]:
+            return [teacher(study, last, seed)] * heads
+
+        make = partial(taught, study, run, objective, one, "strategies", first=study.grid_seeds[0])
+        rows.append(row(study, run, label, "heads", make, study.grid_seeds))
+    return rows
+
+
+def of_seeds(study: "Study", name: str, seed: int) -> list[Run]:
+    """As many teachers of one kind as heads, of other seeds: the seed's own first, then the next ones, in turn."""
+    seeds = study.seeds
+    first = seeds.index(seed)
+    return [teacher(study, name, seeds[(first + i) % len(seeds)]) for i in range(len(study.teachers))]
 
 
 def table4(study: "Study") -> list[System]:
@@ -277,15 +327,6 @@ def head_depths(study: "Study") -> list[int]:
     """The layers of a head in this study's configurations: the paper's, scaled, and those of `mhs.bodies`."""
     depth = study.mhs.body + 1
     return sorted({scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies})
-
-
-def read_by_the_mean(study: "Study") -> str:
-    """The model of one depth that differs from the untaught base in reading the mean of its tokens; "": none does."""
-    base, cascade = study.student, study.cascade
-    if cascade is None or cascade.fit is not None or base.pooling == "mean" or base.depth not in cascade.mean:
-        return ""
-    whole = study.encoder(cascade.encoder)
-    return f"monolith/{base.depth}/target" if base.name is not None and whole.name == base.name else ""
 
 
 def stands_for(study: "Study") -> dict[str, str]:

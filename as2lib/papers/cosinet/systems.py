@@ -133,8 +133,7 @@ def fit(study: "Study", encoder: str, shape: str, seed: int, related: bool = Tru
     """
     settings = study.cosinet
     _, unit, rank_rnn, bidirectional = SHAPES[shape]
-    listwise = (encoder == "ca" and settings.ca_listwise) or settings.listwise
-    training = settings.pointwise if unit == "pair" else listwise
+    training = settings.pointwise if unit == "pair" else settings.listwise
     vectors = settings.vectors.model_dump(exclude_none=True)
     words = {
         "vectors": vectors,
@@ -155,7 +154,7 @@ def fit(study: "Study", encoder: str, shape: str, seed: int, related: bool = Tru
         spec["shuffle"] = True
     variant = f"{shape}{'' if related else '-unrelated'}{'-shuffled' if shuffle else ''}"
     name = f"{encoder}/{variant}/seed-{seed}"
-    return Run(name, "fit", spec, data, seed, encoder, precision=settings.precision)
+    return Run(name, "fit", spec, data, seed, encoder)
 
 
 def over_shuffled(study: "Study", encoder: str, shape: str, seed: int) -> Run:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from as2lib.papers.building import baseline, budget, origin, scored, splits, transferred, vocabulary
+from as2lib.papers.building import baseline, budget, computing, origin, scored, splits, transferred, vocabulary
 from as2lib.study.run import Notebook, Run, System
 
 if TYPE_CHECKING:
@@ -139,9 +139,9 @@ def student(study: "Study", name: str, seed: int) -> Run:
 def adapted(study: "Study", name: str, seed: int) -> Run:
     """A student that goes on from "GOVERN on unlabelled data", with labels."""
     loss = name.replace("-", "_")
-    spec, precision = {"loss": loss, **budget(study, study.govern.labelled_fit)}, study.govern.precision
+    spec = {"loss": loss, **_learning(study, study.govern.labelled_fit)}
     parents = {"start": (student(study, "govern", seed),), "teachers": tuple(teachers_of(study))}
-    return Run(f"govern/{name}/seed-{seed}", "fit", spec, splits(study.data.target), seed, STUDENTS, parents, precision)
+    return Run(f"govern/{name}/seed-{seed}", "fit", spec, splits(study.data.target), seed, STUDENTS, parents)
 
 
 def hearing(study: "Study", name: str, loss: str, number: int, seed: int) -> Run:
@@ -165,9 +165,9 @@ def headed(study: "Study", name: str, seed: int) -> Run:
 
 def _taught(study: "Study", name: str, encoder: "Encoder", left_out: int, group: str) -> Run:
     spec, data, parents = _start(study, encoder)
-    spec |= {"loss": "ce", "leave_out": [left_out, FOLDS], **budget(study, study.govern.teacher_fit)}
+    spec |= {"loss": "ce", "leave_out": [left_out, FOLDS], **_learning(study, study.govern.teacher_fit)}
     data |= splits(study.data.target)
-    return Run(f"{name}/seed-0", "fit", spec, data, 0, group, parents, study.govern.precision)
+    return Run(f"{name}/seed-0", "fit", spec, data, 0, group, parents)
 
 
 def _of_pool(
@@ -176,18 +176,23 @@ def _of_pool(
     encoder: "Encoder",
     loss: str,
     teachers: Sequence[Run],
-    training: "Training",
+    training: "Training | None",
     seed: int,
     group: str,
     shape: dict[str, Any] | None = None,
 ) -> Run:
     """A student of the unlabelled pool."""
     start, data, parents = _start(study, encoder)
-    spec = {**start, "loss": loss, "unlabelled": True, **(shape or {}), **budget(study, training)}
+    spec = {**start, "loss": loss, "unlabelled": True, **(shape or {}), **_learning(study, training)}
     data |= {"train": tuple(study.govern.unlabelled)}
-    data |= scored(study) if training.evaluate_every else {"test": tuple(study.data.target.test)}
+    data |= scored(study) if spec["training"].get("evaluate_every") else {"test": tuple(study.data.target.test)}
     parents |= {"teachers": tuple(teachers)}
-    return Run(f"govern/{name}/seed-{seed}", "fit", spec, data, seed, group, parents, study.govern.precision)
+    return Run(f"govern/{name}/seed-{seed}", "fit", spec, data, seed, group, parents)
+
+
+def _learning(study: "Study", training: "Training | None") -> dict[str, Any]:
+    """How long a fit learns, where its section does not say as long as the study's others, and how it computes."""
+    return {**budget(study, training or study.fit.adapt), **computing(study)}
 
 
 def _start(study: "Study", encoder: "Encoder") -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -201,9 +206,10 @@ def _start(study: "Study", encoder: "Encoder") -> tuple[dict[str, Any], dict[str
 def transfer(study: "Study", of: str) -> Run:
     """The first step of an encoder, where the study has one of its own for this paper."""
     spec, data = _origin(study, study.encoder(of))
-    spec |= {"loss": "ce", **budget(study, study.govern.transfer_fit or study.fit.transfer)}
+    training = study.govern.transfer_fit or study.fit.transfer
+    spec |= {"loss": "ce", **budget(study, training, study.encoder(of).transfer_fit), **computing(study)}
     name, data = f"govern/transfer/{of}/seed-0", data | splits(study.govern.transfer)
-    return Run(name, "fit", spec, data, 0, TEACHERS, {}, study.govern.precision)
+    return Run(name, "fit", spec, data, 0, TEACHERS)
 
 
 def _origin(study: "Study", backbone: Any) -> tuple[dict[str, Any], dict[str, Any]]:
