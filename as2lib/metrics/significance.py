@@ -1,25 +1,25 @@
 """Whether two systems differ on the same questions, and what that says of a published difference; knows arrays of
 per-question values and no metric.
 
-One rule everywhere: a difference of means, its 95 % interval over questions, and the permutation test of that mean.
+`compare` tests two lists of values, over questions.  `over_questions_and_seeds` estimates how far apart systems are
+that were trained from several seeds each.  scipy and statsmodels are imported by what needs them.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from as2lib.metrics.ranking import Values, paired
 
-# n questions · s seeds
+# n questions · s seeds · r resamples
 DECIMALS = 12  # values are rounded to these: in a mean over seeds, 1e-17 must not turn a tie into a difference
-GRID = 2**40  # the largest difference in whole steps, so that sums of differences that are equal compare as equal
-REACHABLE = 2**17  # sums of signed differences that are enumerated: 18 differences, or any number of a few sizes
-EXACT_RANKS = 50  # questions that differ, up to which the signed-rank test is exact
-MEMORY = 2**16  # resampled values held at once: as many as stay near the processor
+SUM_DECIMALS = 9  # so are their sums, so that sums which are equal compare as equal
+FEW_DIFFERENCES = 13  # up to so many questions that differ, every pattern of signs is tried
+MEMORY = 2**18  # resampled values held at once: as many as stay near the processor
 
 
 @dataclass(frozen=True)
@@ -43,45 +43,39 @@ class Comparison:
     spearman_p: float
 
 
+class Estimate(NamedTuple):
+    """What `over_questions_and_seeds` says of a pair of systems."""
+
+    difference: float
+    low: float  # 95 % interval over questions and seeds
+    high: float
+    p: float  # two-sided, of the same draws
+    questions_low: float  # 95 % interval over questions alone: what other questions would give with these very fits
+    questions_high: float
+
+
 def compare(a: Values, b: Values, resamples: int = 10_000, confidence: float = 0.95, seed: int = 0) -> Comparison:
     """Paired comparison of two systems' values on the same questions; of several seeds, each question's mean counts.
 
     difference = mean(a) - mean(b);  low, high: percentile bootstrap over questions
-    p: two-sided permutation test of the difference, the sign of each question's difference drawn anew; exact where few
-        questions differ or their differences have few sizes, else from `resamples` draws and the one that is observed
-    wilcoxon: signed-rank test, two-sided, zeros ranked but not counted (Pratt); exact up to 50 questions that differ
-    effect = (R+ - R-) / (R+ + R-) over the same ranks;  spearman: nan where a or b is constant or n < 3
+    p: two-sided permutation test of the difference, the sign of each question's difference drawn anew; every pattern of
+        signs where few questions differ, else `resamples` draws and the one that is observed
+    wilcoxon: signed-rank test, see `signed_rank`, with its effect;  spearman: nan where a or b is constant or n < 3
     Without any difference both p are 1 and the effect 0.
 
     a, b: (n,) or (n, s) finite numbers, n >= 2; two Series or frames are paired by their index, else by position.
     Raises ValueError where lengths or indexes differ, a value is not finite, or a parameter is out of its range.
     Source: Fisher 1935 and Smucker et al. 2007 (permutation); the tests named under CERBERUS Table 2 (Wilcoxon,
-    Spearman); Pratt 1959; Kerby 2014.  Many comparisons at once: `holm`; several targets: `pooled`.
-    """
-    return pooled([(a, b)], resamples, confidence, seed)
-
-
-def pooled(
-    pairs: Sequence[tuple[Values, Values]], resamples: int = 10_000, confidence: float = 0.95, seed: int = 0
-) -> Comparison:
-    """`compare` over the questions of several targets together, stratified by target.
-
-    pairs: the (a, b) of each target, as `compare` takes them, and its errors.
-    Every question counts the same, so a target counts by its number of questions. The bootstrap draws as many questions
-    of a target as it has; the permutation test signs each question by itself, so that no target's difference in
-    difficulty or in spread enters it.
+    Spearman).  Many comparisons at once: `holm`; what other seeds would give: `over_questions_and_seeds`.
     """
     if not (0 < confidence < 1 and resamples >= 1):
         values = f"confidence {confidence}, resamples {resamples}"
         raise ValueError(f"expected 0 < confidence < 1 and resamples >= 1; got {values}")
-    if not pairs:
-        raise ValueError("expected the values of at least one target, got none")
-    targets = [_pair(a, b) for a, b in pairs]
-    gaps = [np.round(a - b, DECIMALS) for a, b in targets]
-    a, b = (np.concatenate(values) for values in zip(*targets, strict=True))
-    gap = np.concatenate(gaps)
-    low, high = _interval(gaps, resamples, confidence, seed)
-    wilcoxon, wilcoxon_p, effect = _signed_rank(gap)
+    a, b = _pair(a, b)
+    gap = np.round(a - b, DECIMALS)
+    [means] = _resampled_means([gap], resamples, seed)
+    low, high = _interval(means, confidence)
+    wilcoxon, wilcoxon_p, effect = signed_rank(gap)
     spearman, spearman_p = _spearman(a, b)
     return Comparison(
         n=len(gap),
@@ -102,6 +96,72 @@ def pooled(
     )
 
 
+def over_questions_and_seeds(
+    pairs: Sequence[Sequence[np.ndarray]], resamples: int = 10_000, seed: int = 0
+) -> list[Estimate]:
+    """How far apart the systems of each pair are, with what other questions and other seeds would make of it.
+
+    Each of `resamples` draws of the difference is the sum of
+        its mean over questions and seeds,
+        sqrt(1 - MS_e / MS_q) times what drawing the questions anew, with replacement, adds to it, and
+        t sd(m) / sqrt(s), m the means of the s seeds, t drawn from Student's distribution of s - 1 degrees of freedom
+    low, high: 95 % of the draws;  p: twice the share of them on the rarer side of 0
+
+    MS_q and MS_e are the mean squares of questions and of what is left (question by seed) in an analysis of variance.
+    What is left moves the seeds' means too, so it is taken out of the questions, never below 0: the variance is that of
+    reader studies, with seeds for readers and questions for cases.
+
+    Seeds are not drawn with replacement.  Three have ten samples: at 0.05 their percentiles reject a true null in 12 to
+    20 of 100 trials where seeds decide, and draws of questions alone in up to 65.  These do in 2 to 6, and at 0.00625,
+    as Holm over eight asks for, in less than 1, of three seeds or five.  Of two seeds (one degree of freedom) next to
+    nothing is certain.
+
+    pairs: for each pair of systems, the differences a - b on each target, (n, s): a row a question, a column a seed of
+        both.  Targets are drawn by themselves, as strata, and count by their questions.
+    Returns an `Estimate` a pair; low, high and p are nan where a target has one seed.
+    Raises ValueError where a target has fewer than two questions, or a difference is not finite.
+    Source: Dorfman, Berbaum & Metz 1992 and Hillis 2007 (mean squares of reader studies); Fisher 1935 (draws of two
+    errors, one of them Student's, added); Clark 1973 (why both are drawn).
+    """
+    pairs = [[_checked(gaps) for gaps in targets] for targets in pairs]
+    columns = [[gaps.mean(axis=1) for gaps in target] for target in zip(*pairs, strict=True)]
+    resampled = [_resampled_means(target, resamples, [seed, place]) for place, target in enumerate(columns)]
+    estimates = []
+    for targets, of_questions in zip(pairs, zip(*resampled, strict=True), strict=True):
+        questions, both, difference = np.zeros(resamples), np.zeros(resamples), 0.0
+        for place, (gaps, means) in enumerate(zip(targets, of_questions, strict=True)):
+            share, mean = len(gaps) / sum(map(len, targets)), gaps.mean()
+            of_seeds = _drawn_seeds(gaps, resamples, [seed, place, 1])
+            difference += share * mean
+            questions += share * means
+            both += share * (mean + _questions_share(gaps) * (means - mean) + of_seeds)
+        both = np.round(both, DECIMALS)
+        rarer = min(int(np.sum(both <= 0)), int(np.sum(both >= 0)))
+        p = math.nan if np.isnan(both).any() else min(1.0, 2 * (rarer + 1) / (resamples + 1))
+        estimates.append(Estimate(float(difference), *_interval(both), p, *_interval(questions)))
+    return estimates
+
+
+def signed_rank(gap: np.ndarray) -> tuple[float, float, float]:
+    """Wilcoxon's signed-rank test of (n,) differences: the statistic, its two-sided p value, the effect size.
+
+    Zeros are ranked and then not counted.  p: over every pattern of signs where few differ, else the normal
+    approximation.  effect = (R+ - R-) / (R+ + R-), the rank-biserial correlation.
+    Source: Pratt 1959; Kerby 2014.  (scipy's exact table is no such thing beside zeros: it counts them.)
+    """
+    if not gap.any():
+        return 0.0, 1.0, 0.0
+    from scipy import stats
+
+    rank = stats.rankdata(np.abs(gap))
+    plus, minus = float(rank[gap > 0].sum()), float(rank[gap < 0].sum())
+    if np.count_nonzero(gap) <= FEW_DIFFERENCES:
+        p = _p_of_all_signs((rank * np.sign(gap))[gap != 0])
+    else:
+        p = float(stats.wilcoxon(gap, zero_method="pratt", alternative="two-sided", method="asymptotic").pvalue)
+    return min(plus, minus), p, (plus - minus) / (plus + minus)
+
+
 def holm(p_values: Values) -> np.ndarray:
     """Holm's adjusted p values, in the order of the p values; a nan stays nan and is not counted as a test.
 
@@ -109,6 +169,8 @@ def holm(p_values: Values) -> np.ndarray:
     Raises ValueError where a value lies outside [0, 1].
     Source: Holm 1979, by `statsmodels.stats.multitest.multipletests`.
     """
+    from statsmodels.stats.multitest import multipletests
+
     p = np.asarray(p_values, dtype=np.float64)
     if ((p < 0) | (p > 1)).any():
         raise ValueError(f"p_values must lie in [0, 1]; got {p}")
@@ -159,7 +221,7 @@ def questions_to_decide(differences: Values, published: float, confidence: float
         raise ValueError(f"expected published, not 0, and 0 < confidence < 1; got {published} and {confidence}")
     differences, _ = _pair(differences, np.zeros(len(differences)))
     deviation = float(np.std(differences, ddof=1))
-    width = 2 * float(stats.norm.ppf((1 + confidence) / 2)) * deviation
+    width = 2 * NormalDist().inv_cdf((1 + confidence) / 2) * deviation
     return max(2, math.floor((width / published) ** 2) + 1)
 
 
@@ -175,79 +237,88 @@ def _pair(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
     return np.round(a, DECIMALS), np.round(b, DECIMALS)
 
 
-def _interval(gaps: Sequence[np.ndarray], resamples: int, confidence: float, seed: int) -> tuple[float, float]:
-    """Percentile bootstrap of the mean over all questions, each target's questions drawn among themselves."""
-    generator = np.random.default_rng(seed)
-    n, sums = sum(len(gap) for gap in gaps), np.zeros(resamples)
-    for gap in gaps:
-        step = max(1, MEMORY // len(gap))
+def _checked(gaps: np.ndarray) -> np.ndarray:
+    gaps = np.round(np.asarray(gaps, dtype=np.float64), DECIMALS)
+    if gaps.ndim != 2 or len(gaps) < 2 or not gaps.shape[1] or not np.isfinite(gaps).all():
+        raise ValueError(f"expected finite differences, 2 or more questions by 1 or more seeds; got shape {gaps.shape}")
+    return gaps
+
+
+def _questions_share(gaps: np.ndarray) -> float:
+    """sqrt(1 - MS_e / MS_q): which part of the spread of questions' means over seeds is theirs."""
+    n, s = gaps.shape
+    rows, columns = gaps.mean(axis=1, keepdims=True), gaps.mean(axis=0)
+    of_questions = s * np.sum((rows - rows.mean()) ** 2) / (n - 1)
+    left = np.sum((gaps - rows - columns + gaps.mean()) ** 2) / max(1, (n - 1) * (s - 1))
+    return math.sqrt(1 - left / of_questions) if left < of_questions else 0.0
+
+
+def _drawn_seeds(gaps: np.ndarray, resamples: int, seed: list[int]) -> np.ndarray:
+    """What other seeds would add to the mean, (r,); nan of one seed."""
+    s = gaps.shape[1]
+    if s == 1:
+        return np.full(resamples, np.nan)
+    from scipy.special import stdtrit
+
+    error = float(np.std(gaps.mean(axis=0), ddof=1)) / math.sqrt(s)
+    t = stdtrit(s - 1, (np.arange(resamples) + 0.5) / resamples)  # evenly: chance would move its far quantiles
+    # With the sign of the mean, b − a is the mirror image of a − b.
+    return math.copysign(error, gaps.mean()) * np.random.default_rng(seed).permutation(t)
+
+
+def _resampled_means(values: Sequence[np.ndarray], resamples: int, seed: int | list[int]) -> list[np.ndarray]:
+    """The mean of each (n,) over questions that are drawn with replacement, (r,); the same draws for all of one n."""
+    means = [np.empty(resamples) for _ in values]
+    for n in {len(column) for column in values}:
+        same = [i for i, column in enumerate(values) if len(column) == n]
+        matrix = np.stack([values[i] for i in same], axis=1)
+        generator, step = np.random.default_rng(seed), max(1, MEMORY // n)
         for start in range(0, resamples, step):
-            count = min(step, resamples - start)
-            draws = generator.integers(0, len(gap), (count, len(gap)), dtype=np.int32)
-            sums[start : start + count] += gap.take(draws).sum(axis=1)
+            rows = min(step, resamples - start)
+            draws = generator.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
+            counts = np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n)
+            for i, part in zip(same, (counts @ matrix / n).T, strict=True):
+                means[i][start : start + rows] = part
+    return means
+
+
+def _interval(draws: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
     tail = 50 * (1 - confidence)
-    low, high = np.round(np.percentile(sums / n, [tail, 100 - tail]), DECIMALS)
+    low, high = np.round(np.percentile(draws, [tail, 100 - tail]), DECIMALS)
     return float(low), float(high)
 
 
 def _permutation_p(gap: np.ndarray, resamples: int, seed: int) -> float:
     """P(|sum of the differences, each under a random sign| >= |their sum|)."""
     gap = gap[gap != 0]
-    if not len(gap):
-        return 1.0
-    steps = np.rint(gap / np.abs(gap).max() * GRID).astype(np.int64)
-    slack = len(steps)  # rounding moved either sum by half of it at most
-    exact = _exact_p(steps, slack)
-    if exact is not None:
-        return exact
-    signed = _signed_sums(steps, resamples, np.random.default_rng(seed))
-    extreme = int(np.sum(np.abs(signed) >= abs(int(steps.sum())) - slack))
+    if len(gap) <= FEW_DIFFERENCES:
+        return _p_of_all_signs(gap)
+    generator, step = np.random.default_rng(seed), max(1, MEMORY // len(gap))
+    observed, extreme = abs(np.round(gap.sum(), SUM_DECIMALS)), 0
+    for start in range(0, resamples, step):
+        signs = 2 * generator.integers(0, 2, (min(step, resamples - start), len(gap)), dtype=np.int8) - 1
+        extreme += int(np.sum(np.abs(np.round(signs @ gap, SUM_DECIMALS)) >= observed))
     return (extreme + 1) / (resamples + 1)
 
 
-def _signed_sums(steps: np.ndarray, resamples: int, generator: np.random.Generator) -> np.ndarray:
-    """Sums under random signs, (resamples,): a random byte signs eight differences, whose 256 sums are looked up."""
-    eights = np.pad(steps, (0, -len(steps) % 8)).reshape(-1, 8)
-    signs = 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64) - 1  # (256, 8)
-    table = eights @ signs.T  # (n / 8, 256)
-    draws = generator.integers(0, 256, (resamples, len(table)), dtype=np.uint8)
-    return np.take_along_axis(table.T, draws, axis=0).sum(axis=1)
+def _p_of_all_signs(values: np.ndarray) -> float:
+    """The same over every pattern of signs."""
+    from scipy import stats
 
+    if len(values) < 2:
+        return 1.0
 
-def _exact_p(steps: np.ndarray, slack: int = 0) -> float | None:
-    """The same, exactly, of whole numbers: every sum that signs can reach, with its chance; None where these are many.
+    def total(signed: np.ndarray, axis: int) -> np.ndarray:
+        return np.round(signed.sum(axis=axis), SUM_DECIMALS)
 
-    The first sign stands for both, since the sums of the other are their mirror image.
-    """
-    sizes = np.sort(np.abs(steps))
-    sums, chance = sizes[:1], np.ones(1)
-    for size in sizes[1:]:
-        both = np.concatenate([sums - size, sums + size])
-        order = both.argsort(kind="stable")
-        both = both[order]
-        starts = np.flatnonzero(np.diff(both, prepend=both[0] - 1))
-        sums, chance = both[starts], np.add.reduceat(np.tile(chance / 2, 2)[order], starts)
-        if len(sums) > REACHABLE:
-            return None
-    return min(1.0, float(chance[np.abs(sums) >= abs(int(steps.sum())) - slack].sum()))
-
-
-def _signed_rank(gap: np.ndarray) -> tuple[float, float, float]:
-    """The Wilcoxon statistic, its p value, and the rank-biserial correlation."""
-    if not gap.any():
-        return 0.0, 1.0, 0.0
-    rank = stats.rankdata(np.abs(gap))  # Pratt: zeros take the lowest ranks, which then count for neither side
-    plus, minus = float(rank[gap > 0].sum()), float(rank[gap < 0].sum())
-    effect = (plus - minus) / (plus + minus)
-    signed = np.rint(2 * rank * np.sign(gap)).astype(np.int64)[gap != 0]  # twice a rank is whole, of ties too
-    p = _exact_p(signed) if len(signed) <= EXACT_RANKS else None
-    if p is None:
-        p = float(stats.wilcoxon(gap, zero_method="pratt", alternative="two-sided", method="asymptotic").pvalue)
-    return min(plus, minus), p, effect
+    settings = {"permutation_type": "samples", "n_resamples": math.inf, "vectorized": True}
+    return float(stats.permutation_test((values,), total, **settings).pvalue)
 
 
 def _spearman(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return math.nan, math.nan
+    from scipy import stats
+
     result = stats.spearmanr(a, b)
     return float(result.statistic), float(result.pvalue)

@@ -72,7 +72,8 @@ def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> p
 
 
 def headline(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> dict[str, pandas.DataFrame]:
-    """The comparisons named in advance, of each study and pooled over all questions, stratified by target.
+    """The comparisons named in advance, of each study and pooled over all questions, stratified by target, by
+    100,000 draws of questions and seeds.
 
     `p Holm` is corrected over them.  Only pairs whose systems every study has are pooled.
     """
@@ -80,11 +81,11 @@ def headline(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -
     for name, study in studies.items():
         systems = set(scores[name]["system"])
         pairs = [pair for pair in cerberus.headline(study) if systems.issuperset(pair)]
-        tables[name] = results.compare(scores[name], pairs, published(study))
+        tables[name] = results.compare(scores[name], pairs, published(study), resamples=results.HEADLINE_DRAWS)
     if len(studies) > 1:
         first = next(iter(tables.values()))
         pairs = [pair for pair in first.index if all(pair in table.index for table in tables.values())]
-        tables["pooled"] = results.pooled(scores, pairs)
+        tables["pooled"] = results.pooled(scores, pairs, resamples=results.HEADLINE_DRAWS)
     for table in tables.values():
         table["p Holm"] = results.holm(table["p"])
     return tables

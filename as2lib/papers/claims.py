@@ -1,7 +1,7 @@
 """What the papers claim of pairs of systems, and what a study's runs say of it, by one rule; trains nothing.
 
 A claim is a pair (a, b) of which a paper says that a is better than b, equal to it, or either.  It is judged by the
-95 % interval over questions of our difference a − b.  A number that can be counted is no claim: see `fidelity`.
+95 % interval over questions and seeds of our difference a − b.  What can be counted is no claim: see `fidelity`.
 """
 
 import math
@@ -36,11 +36,12 @@ NO_TEACHER = "no teacher of this study stands beside the paper's"
 JUDGES = "people judged two live systems"
 RECALLS = ("q R@P", "qp R@P")  # whose intervals are wider, on sets of this size, than any difference in the paper
 MARGIN = 1.0  # points within which two systems are equal
+ONE_SEED = "one seed: another fit might differ as much"
 FEW = "too few questions to judge a recall at a precision"
 
 
 class Interval(NamedTuple):
-    """Of a difference a − b, in points, over questions."""
+    """Of a difference a − b, in points, over questions and seeds; low and high are NaN where there is one seed."""
 
     difference: float
     low: float
@@ -62,10 +63,10 @@ def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> p
     """Every claim of those papers that the study has a section for, with its verdict here; the untestable ones last.
 
     Index `paper`; columns claim, set, metric, published, difference, low, high, seeds, verdict, reason, test, source,
-    a, b.  difference, low, high: points, a − b, mean over the seeds of either; the interval is over questions.
-    seeds: of the system that has fewer; another fit would move a difference that rests on one.  reason: why a claim is
-    not testable here; a recall at a precision has its numbers all the same.  set: the paper's; a claim of a set that no
-    study here has is judged on the target.
+    a, b.  difference, low, high: points, a − b; the interval is over questions and the seeds that both have.  seeds: of
+    the system that has fewer; a claim that rests on one is not judged.  reason: why a claim is not testable here; a
+    recall at a precision has its numbers all the same, over questions alone.  set: the paper's; a claim of a set that
+    no study here has is judged on the target.
     """
     claims = listed()
     here = [paper for paper in papers if paper not in SECTIONS or getattr(study, SECTIONS[paper])]
@@ -76,7 +77,7 @@ def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> p
         a, b = scores.name(claim.a), scores.name(claim.b)
         reason = why_not(study, claims, claim, scores)
         interval = None if reason else scores.interval(a, b, claim.metric)
-        few = FEW if claim.metric in RECALLS else ""
+        few = FEW if claim.metric in RECALLS else ONE_SEED if interval and math.isnan(interval.low) else ""
         row = {
             "paper": claim.paper,
             "claim": f"{scores.label(claim.a)} {SIGNS[claim.claim]} {scores.label(claim.b)}",
@@ -153,7 +154,7 @@ class Scores:
     def __init__(self, study: "Study"):
         self.study = study
         self._tables: dict[str, list[pandas.DataFrame]] = {}
-        self._values: dict[tuple[str, str], pandas.Series] = {}
+        self._frames: dict[str, pandas.DataFrame] = {}
         self._ours: dict[str, str] = {}
         depths = {theirs: ours for ours, theirs in cerberus.stands_for(study).items()}
         for layers in cerberus.HEAD_DEPTHS:
@@ -222,16 +223,16 @@ class Scores:
     def interval(self, a: str, b: str, metric: str, seeds: int | None = None) -> Interval:
         """Our difference with its interval, in points; for a recall or prAUC perhaps over the first seeds alone."""
         if metric in results.MEASURES:
-            test = significance.compare(self.values(a, metric), self.values(b, metric))
-            return Interval(100 * test.difference, 100 * test.low, 100 * test.high)
+            both = pandas.concat([self.frame(a), self.frame(b)], ignore_index=True)
+            test = results.compare(both, [(a, b)], measure=metric).iloc[0]
+            return Interval(*test[["difference", "low", "high"]])
         return self.over_thresholds(a, b, metric, seeds)
 
-    def values(self, name: str, metric: str) -> pandas.Series:
-        """Each answered question's mean over seeds, in [0, 1]."""
-        if (name, metric) not in self._values:
-            scores = results.frame({name: self.tables(name)})
-            self._values[name, metric] = results.over_seeds(scores, name, metric)
-        return self._values[name, metric]
+    def frame(self, name: str) -> pandas.DataFrame:
+        """SCORES of a system."""
+        if name not in self._frames:
+            self._frames[name] = results.frame({name: self.tables(name)})
+        return self._frames[name]
 
     def over_thresholds(self, a: str, b: str, metric: str, seeds: int | None = None) -> Interval:
         """Of "q R@P", "qp R@P" (at the study's last precision) and "qp prAUC", which are no means over questions."""

@@ -9,38 +9,56 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+import numpy
 import pandas
 
-from as2lib.metrics import ranking
+from as2lib.metrics import ranking, significance
+from as2lib.metrics.significance import holm as holm  # beside `compare`, whose p values it corrects
 from as2lib.study.run import System
 
 if TYPE_CHECKING:
-    from as2lib.metrics.significance import Comparison
     from as2lib.study.study import Study
 
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean → what it is the mean of
 METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
 COLUMNS = ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
+HEADLINE_DRAWS = 100_000  # of the comparisons that were named before their fits
+OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
+UNTRAINED = "lexical/"  # runs of rankers that no seed changes
 
 
 def load(
-    study: "Study", systems: "Iterable[System] | Mapping[str, System]", split: str = "test", questions: str = "answered"
+    study: "Study",
+    systems: "Iterable[System] | Mapping[str, System]",
+    split: str = "test",
+    questions: str = "answered",
+    measures: Sequence[str] = (),
+    weights: str = "best",
 ) -> pandas.DataFrame:
     """SCORES of the runs of some systems; runs that are missing are made first.
 
     systems: of `System`.  questions: the policy, as in `metrics.ranking`.
+    measures: further columns, of any measures that `ranking.per_question` takes ("R@5", "RR@10").
+    weights: those of a fit that are "best" on dev, or its "last"; a run that knows no last ones counts as it is.
     Returns a DataFrame, systems in the order given; `attrs["parameters"]` has those of each system's models.
     """
+    if weights not in ("best", "last"):
+        raise ValueError(f'weights: expected "best" or "last", got {weights!r}')
     systems = list(systems.values()) if isinstance(systems, Mapping) else list(systems)
     systems = [study.systems.get(system.run, system) for system in systems]  # with the seeds that the study gives it
     study.add(systems)
     frames, parameters = [], {}
+    columns = [*dict.fromkeys([*COLUMNS, *measures])]
     for system in systems:
         for run in system.runs():
             stored = study.run(run.name)
-            frames.append(of_questions(stored.scores(split), questions).assign(system=system.run, seed=run.seed))
+            table = stored.scores(split)
+            if weights == "last" and "last" in table:
+                table = table.assign(score=table["last"])
+            values = of_questions(table, questions, columns[3:])
+            frames.append(values.assign(system=system.run, seed=run.seed))
             parameters.setdefault(system.run, stored.facts.get("parameters"))
-    scores = pandas.concat(frames, ignore_index=True)[COLUMNS] if frames else pandas.DataFrame(columns=COLUMNS)
+    scores = pandas.concat(frames, ignore_index=True)[columns] if frames else pandas.DataFrame(columns=columns)
     scores.attrs["parameters"] = parameters
     return scores
 
@@ -53,9 +71,11 @@ def frame(tables: Mapping[str, Sequence[pandas.DataFrame]], questions: str = "an
     return pandas.concat(frames, ignore_index=True)[COLUMNS]
 
 
-def of_questions(table: pandas.DataFrame, questions: str = "answered") -> pandas.DataFrame:
-    """One row a question, of scored pairs: question_id, P@1, AP, RR, nDCG@10 in [0, 1]."""
-    values = ranking.per_question(table["question_id"], table["label"], table["score"], questions=questions)
+def of_questions(
+    table: pandas.DataFrame, questions: str = "answered", measures: Sequence[str] = ranking.MEASURES
+) -> pandas.DataFrame:
+    """One row a question, of scored pairs: question_id, P@1, AP, RR, nDCG@10 (or other measures) in [0, 1]."""
+    values = ranking.per_question(table["question_id"], table["label"], table["score"], questions, measures)
     return values.reset_index()
 
 
@@ -92,21 +112,27 @@ def table(
     systems: "Iterable[System] | Mapping[str, System]",
     published: pandas.DataFrame | None = None,
     study: "Study | None" = None,
+    measures: Sequence[str] = METRICS,
 ) -> pandas.DataFrame:
     """One row a system, index `run`: P@1, MAP, MRR in percent, mean over seeds, each with " ±" (sample standard
     deviation), `seeds`, `parameters`, and "published P@1", "published MAP", "published MRR" where there are any.
 
     scores: SCORES.  A system without scores has a row of NaN.  published: indexed by run, columns P@1, MAP, MRR.
     study: where parameters come from if `scores` was put together by hand.
+    measures: in place of the three; any that the scores were loaded with.
     """
     systems = list(systems.values()) if isinstance(systems, Mapping) else list(systems)
     means = by_seed(scores)
+    measures = [ranking.MEANS.get(measure, measure) for measure in measures]
+    if unknown := [measure for measure in measures if measure not in means]:
+        hint = f"load them with the scores: results.load(study, systems, measures={unknown})"
+        raise KeyError(f"measures: expected some of {', '.join(means.columns[1:])}; {hint}")
     parameters = scores.attrs.get("parameters", {})
     rows = []
     for system in systems:
         values = means.loc[[system.run]] if system.run in means.index else means.iloc[:0]
         row: dict[str, object] = {}
-        for metric in METRICS:
+        for metric in measures:
             row[metric] = values[metric].mean()
             row[f"{metric} ±"] = values[metric].std(ddof=1) if len(values) > 1 else math.nan
         row["seeds"] = len(values)
@@ -115,22 +141,25 @@ def table(
             row["parameters"] = study.run(system.runs()[0].name).facts.get("parameters")
         rows.append(row)
     index = pandas.Index([system.run for system in systems], name="run")
-    columns = [*(name for metric in METRICS for name in (metric, f"{metric} ±")), "seeds", "parameters"]
+    columns = [*(name for metric in measures for name in (metric, f"{metric} ±")), "seeds", "parameters"]
     result = pandas.DataFrame(rows, index=index, columns=columns)
     result["parameters"] = result["parameters"].astype("Float64").astype("Int64")
     if published is not None:
         theirs = _first_of_each_run(published).reindex([system.run for system in systems])
-        for metric in METRICS:
+        for metric in measures:
             if metric in theirs and theirs[metric].notna().any():
                 result[f"published {metric}"] = theirs[metric].astype(float).to_numpy()
     return result
 
 
 def by_seed(scores: pandas.DataFrame) -> pandas.DataFrame:
-    """One row a system and seed, index the system: the seed, and P@1, MAP, MRR, nDCG@10 in percent."""
-    groups = scores.groupby(["system", "seed"], sort=False)[list(MEASURES.values())]
+    """One row a system and seed, index the system: the seed, and P@1, MAP, MRR, nDCG@10 in percent (and what else the
+    scores have).
+    """
+    others = [column for column in scores if column not in COLUMNS]
+    groups = scores.groupby(["system", "seed"], sort=False)[[*MEASURES.values(), *others]]
     # fsum: the mean does not depend on the order of the questions, to the last bit
-    means = groups.agg(lambda values: 100 * math.fsum(values) / len(values)).set_axis(list(MEASURES), axis=1)
+    means = groups.agg(lambda values: 100 * math.fsum(values) / len(values)).set_axis([*MEASURES, *others], axis=1)
     return means.reset_index("seed")
 
 
@@ -143,11 +172,28 @@ def mean_and_spread(scores: pandas.DataFrame) -> pandas.DataFrame:
 
 def over_seeds(scores: pandas.DataFrame, system: str, measure: str = "MAP") -> pandas.Series:
     """Each question's mean over the seeds of a system, in [0, 1], index question_id, first seen first."""
-    rows = scores[scores["system"] == system]
-    if rows.empty:
-        raise KeyError(f"no scores of {system!r}; there are {', '.join(scores['system'].unique())}")
-    values = rows.groupby("question_id", sort=False)[MEASURES[measure]].mean()
-    return values.rename(system)
+    return _by_question(scores, system, measure).mean(axis=1).rename(system)
+
+
+def differences(scores: pandas.DataFrame, a: str, b: str, measure: str = "MAP") -> pandas.DataFrame:
+    """a − b of each question, in [0, 1]: index question_id, a column a seed that both have.
+
+    Seed i of a student had seed i of its teachers, so seeds are paired.  A ranker without training stands beside every
+    seed of the other; systems without a common seed are compared by their means over seeds, in one column.
+    Raises KeyError where a system has no scores, ValueError where the two have not the same questions in every seed.
+    """
+    of_a, of_b = (_by_question(scores, system, measure) for system in (a, b))
+    if a.startswith(UNTRAINED):
+        of_a = pandas.DataFrame({seed: of_a.iloc[:, 0] for seed in of_b})
+    elif b.startswith(UNTRAINED):
+        of_b = pandas.DataFrame({seed: of_b.iloc[:, 0] for seed in of_a})
+    elif not set(of_a) & set(of_b):
+        of_a, of_b = (table.mean(axis=1).to_frame() for table in (of_a, of_b))
+    both = [seed for seed in of_a if seed in of_b]
+    gaps = of_a[both] - of_b[both]
+    if (incomplete := gaps.isna().any(axis=1)).any():
+        raise ValueError(f"{a} and {b}: expected the same questions in every seed, {incomplete.idxmax()!r} is not")
+    return gaps
 
 
 def compare(
@@ -157,71 +203,64 @@ def compare(
     measure: str = "MAP",
     resamples: int = 10_000,
 ) -> pandas.DataFrame:
-    """One row a pair of run names (a, b), difference a − b in points, over questions' means over seeds:
+    """One row a pair of run names (a, b), difference a − b in points, over questions and the seeds that both have:
 
-    `difference`, `low`, `high` (95 % interval over questions), `p` (paired permutation of the mean; exact where few
-    questions differ), `Wilcoxon p`, `wins`, `losses`, `ties`, and with `published` the paper's difference `published`,
-    `zero inside`, `published inside` (booleans) and `verdict` (metrics.significance.verdict).
+    `difference`, `low`, `high`, `p` (95 % interval and two-sided p value over questions and seeds, from one set of
+    draws: `significance.over_questions_and_seeds`; NaN where there are not two seeds), `questions low`, `questions
+    high` (95 % interval over questions alone), `seeds`, and of each question's mean over seeds `Wilcoxon p`, `wins`,
+    `losses`, `ties`; `zero inside`; with `published` the paper's difference `published`, `published inside` and
+    `verdict` (`significance.verdict`, of `low` and `high`).  Without an interval these are None, and the verdict empty.
+
+    resamples: draws; `HEADLINE_DRAWS` for what was named in advance.  Many tests: `holm(table["p"])`.
+    Seeds are paired as `differences` has it, with its errors.
     """
-    from as2lib.metrics import significance  # and scipy with it, which naming a study's notebooks does without
-
-    tests = [
-        significance.compare(over_seeds(scores, a, measure), over_seeds(scores, b, measure), resamples=resamples)
-        for a, b in pairs
-    ]
-    return _comparisons(tests, pairs, published, measure)
+    return pooled({"": scores}, pairs, published, measure, resamples)
 
 
 def pooled(
     scores_by_target: Mapping[str, pandas.DataFrame],
     pairs: Sequence[tuple[str, str]],
+    published: pandas.DataFrame | None = None,
     measure: str = "MAP",
     resamples: int = 10_000,
 ) -> pandas.DataFrame:
-    """`compare` over the questions of several targets, stratified by target: each one's questions are drawn anew.
+    """`compare` over several targets, stratified: the questions and seeds of each are drawn by themselves, and each
+    counts by its questions.  seeds: of the target that has fewer.
 
     scores_by_target: target → SCORES.  Raises KeyError where a target has no scores of a system.
     """
-    from as2lib.metrics import significance  # and scipy with it, which naming a study's notebooks does without
-
-    tests = []
-    for a, b in pairs:
-        targets = [
-            (over_seeds(scores, a, measure), over_seeds(scores, b, measure)) for scores in scores_by_target.values()
-        ]
-        tests.append(significance.pooled(targets, resamples=resamples))
-    return _comparisons(tests, pairs, None, measure)
-
-
-def holm(p_values: Sequence[float]) -> Sequence[float]:
-    """p values corrected for so many tests (Holm)."""
-    from as2lib.metrics import significance  # and scipy with it, which naming a study's notebooks does without
-
-    return significance.holm(p_values)
-
-
-def _comparisons(
-    tests: Sequence["Comparison"],
-    pairs: Sequence[tuple[str, str]],
-    published: pandas.DataFrame | None,
-    measure: str,
-) -> pandas.DataFrame:
-    from as2lib.metrics import significance  # and scipy with it, which naming a study's notebooks does without
-
+    gaps = [[differences(scores, a, b, measure) for scores in scores_by_target.values()] for a, b in pairs]
+    certain = [2 if a.startswith(UNTRAINED) and b.startswith(UNTRAINED) else 1 for a, b in pairs]  # seeds would agree
+    arrays = [[gap.to_numpy().repeat(n, axis=1) for gap in targets] for n, targets in zip(certain, gaps, strict=True)]
+    estimates = significance.over_questions_and_seeds(arrays, resamples)
     rows = []
-    for test, (a, b) in zip(tests, pairs, strict=True):
-        row = {"difference": 100 * test.difference, "low": 100 * test.low, "high": 100 * test.high}
-        row |= {"p": test.p, "Wilcoxon p": test.wilcoxon_p}
-        row |= {"wins": test.wins, "losses": test.losses, "ties": test.ties}
-        row["zero inside"] = bool(row["low"] <= 0 <= row["high"])
+    for (a, b), targets, estimate in zip(pairs, gaps, estimates, strict=True):
+        means = numpy.concatenate([target.mean(axis=1) for target in targets]).round(significance.DECIMALS)
+        low, high = 100 * estimate.low, 100 * estimate.high
+        known = not math.isnan(low)
+        row = {"difference": 100 * estimate.difference, "low": low, "high": high, "p": estimate.p}
+        row |= {"questions low": 100 * estimate.questions_low, "questions high": 100 * estimate.questions_high}
+        row["seeds"] = min(target.shape[1] for target in targets)
+        row["Wilcoxon p"] = significance.signed_rank(means)[1]
+        row |= {name: int((numpy.sign(means) == sign).sum()) for name, sign in OUTCOMES.items()}
+        row["zero inside"] = bool(low <= 0 <= high) if known else None
         if published is not None:
             theirs = published_difference(published, a, b, measure)
+            judged = known and not math.isnan(theirs)
             row["published"] = theirs
-            row["published inside"] = None if math.isnan(theirs) else bool(row["low"] <= theirs <= row["high"])
-            row["verdict"] = "" if math.isnan(theirs) else significance.verdict(row["low"], row["high"], theirs)
+            row["published inside"] = bool(low <= theirs <= high) if judged else None
+            row["verdict"] = significance.verdict(low, high, theirs) if judged else ""
         rows.append(row)
-    index = pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"])
-    return pandas.DataFrame(rows, index=index)
+    return pandas.DataFrame(rows, index=pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]))
+
+
+def _by_question(scores: pandas.DataFrame, system: str, measure: str) -> pandas.DataFrame:
+    """A system's values, index question_id, first seen first, a column a seed."""
+    rows = scores[scores["system"] == system]
+    if rows.empty:
+        raise KeyError(f"no scores of {system!r}; there are {', '.join(scores['system'].unique())}")
+    values = rows.pivot_table(MEASURES.get(measure, measure), "question_id", "seed", sort=False)
+    return values.reindex(rows["question_id"].unique())
 
 
 def questions_needed(differences: pandas.Series, published: float) -> float:
@@ -230,8 +269,6 @@ def questions_needed(differences: pandas.Series, published: float) -> float:
     differences: one a question, `over_seeds(scores, a) - over_seeds(scores, b)`.  published: a − b, in their units.
     NaN where nothing is published, or a difference of 0.  See `metrics.significance.questions_to_decide`.
     """
-    from as2lib.metrics import significance  # and scipy with it, which naming a study's notebooks does without
-
     undefined = pandas.isna(published) or published == 0
     return math.nan if undefined else significance.questions_to_decide(differences.to_numpy(), published)
 

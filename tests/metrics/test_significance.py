@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from as2lib.metrics import significance
-from as2lib.metrics.significance import compare, holm, pooled, questions_to_decide, verdict
+from as2lib.metrics.significance import compare, holm, over_questions_and_seeds, questions_to_decide, verdict
 
 paired = st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 0.25, 0.5, 1.0])] * 2), min_size=2, max_size=8)
 
@@ -53,16 +52,10 @@ def test_the_permutation_test_is_the_share_of_all_signs(pairs):
 
 
 def test_the_permutation_test_equals_that_of_scipy():
-    gap = np.random.default_rng(1).normal(0.3, 1, 14)
+    gap = np.random.default_rng(1).normal(0.3, 1, 12)
     draws = {"permutation_type": "samples", "n_resamples": np.inf, "vectorized": True}
     expected = stats.permutation_test((gap,), lambda x, axis: x.mean(axis=axis), **draws)
-    assert compare(gap, np.zeros(14), resamples=1).p == pytest.approx(expected.pvalue)
-
-
-def test_differences_of_one_size_give_the_sign_test_exactly_however_many_they_are():
-    for wins, losses in ((5, 0), (8, 1), (70, 40), (400, 430)):
-        expected = stats.binomtest(wins, wins + losses).pvalue
-        assert compare(*differing(wins, losses, 1000), resamples=1).p == pytest.approx(expected)
+    assert compare(gap, np.zeros(12), resamples=1).p == pytest.approx(expected.pvalue)
 
 
 def test_many_differences_are_signed_at_random_and_the_same_seed_gives_the_same_p():
@@ -76,18 +69,13 @@ def test_many_differences_are_signed_at_random_and_the_same_seed_gives_the_same_
 
 
 def test_random_signs_agree_with_all_signs():
-    gap = np.random.default_rng(4).integers(-20, 25, 60) / 100  # sums of hundredths: few, so that they are enumerated
-    signs = np.random.default_rng(0).choice([-1, 1], (100_000, 60))
-    expected = np.mean(np.abs(signs @ gap) >= abs(gap.sum()) - 1e-9)
-    assert compare(gap, np.zeros(60)).p == pytest.approx(expected, abs=0.007)
-    steps = np.rint(gap * 100).astype(np.int64)
-    sums = significance._signed_sums(steps, 100_000, np.random.default_rng(1))
-    assert np.mean(np.abs(sums) >= abs(steps.sum())) == pytest.approx(expected, abs=0.007)
+    gap = np.random.default_rng(4).integers(-20, 25, 16) / 100  # of which several sums are equal
+    assert compare(gap, np.zeros(16)).p == pytest.approx(permutation_p(gap), abs=0.02)
 
 
 def test_a_true_null_is_rejected_about_as_often_as_it_says():
     generator = np.random.default_rng(5)
-    p = [compare(generator.normal(0, 1, 12), np.zeros(12), resamples=1).p for _ in range(300)]
+    p = [compare(generator.normal(0, 1, 20), np.zeros(20), resamples=500).p for _ in range(300)]
     assert np.mean(np.array(p) <= 0.1) == pytest.approx(0.1, abs=0.05)
 
 
@@ -109,9 +97,9 @@ def test_the_signed_rank_test_is_the_permutation_of_pratts_ranks(pairs):
 
 
 def test_without_zeros_and_ties_the_signed_rank_test_is_scipys_exact_one():
-    gap = np.random.default_rng(6).normal(0.2, 1, 45)
+    gap = np.random.default_rng(6).normal(0.2, 1, 12)
     expected = stats.wilcoxon(gap, method="exact")
-    result = compare(gap, np.zeros(45))
+    result = compare(gap, np.zeros(12))
     assert (result.wilcoxon, result.wilcoxon_p) == (expected.statistic, pytest.approx(expected.pvalue))
 
 
@@ -229,35 +217,90 @@ def test_of_several_seeds_each_questions_mean_is_compared_and_their_numbers_may_
     assert compare(frame, pd.Series(b, index=frame.index).to_frame().iloc[::-1]) == compare(a, b)
 
 
-def test_one_target_pooled_is_the_target_and_two_equal_ones_have_the_same_difference_and_a_smaller_p(systems):
-    a, b = systems[0][:60], systems[1][:60]
-    alone, twice = pooled([(a, b)]), pooled([(a, b), (a, b)])
-    assert alone == compare(a, b)
-    assert (twice.n, twice.difference) == (120, pytest.approx(alone.difference))
-    assert twice.p < alone.p
-    assert twice.high - twice.low < alone.high - alone.low
+# --- questions and seeds --------------------------------------------------------------------------------------------
 
 
-def test_targets_count_by_their_questions_and_their_levels_do_not_matter():
+def differences(generator, questions, seeds, of_questions=0.0, of_seeds=0.0, rest=0.0):
+    """Differences of a true null, (questions, seeds), from three independent normal parts with these deviations."""
+    parts = [(of_questions, (questions, 1)), (of_seeds, (1, seeds)), (rest, (questions, seeds))]
+    return sum(deviation * generator.normal(size=shape) for deviation, shape in parts) + np.zeros((questions, seeds))
+
+
+@pytest.mark.parametrize("seeds", [3, 5])
+@pytest.mark.parametrize("share", [0.0, 2.0, 20.0])  # of the seeds in the error of the mean, over that of the rest
+def test_a_true_null_is_rejected_about_as_often_as_the_estimate_says_whatever_the_seeds_do(seeds, share):
+    generator = np.random.default_rng(9)
+    parts = {"of_questions": 0.05, "of_seeds": 0.11 * np.sqrt(share / 100), "rest": 0.11}  # as on WikiQA
+    trials = [[differences(generator, 100, seeds, **parts)] for _ in range(1000)]
+    estimates = over_questions_and_seeds(trials, resamples=1000)
+    rejected = np.mean([estimate.p < 0.05 for estimate in estimates])
+    assert 0.02 <= rejected <= 0.08
+    outside = np.mean([not estimate.low <= 0 <= estimate.high for estimate in estimates])
+    assert outside == pytest.approx(rejected, abs=0.01)
+    of_questions = np.mean([not estimate.questions_low <= 0 <= estimate.questions_high for estimate in estimates])
+    if share:
+        assert of_questions > 2 * rejected
+
+
+def test_where_no_question_differs_from_another_the_interval_is_students_of_the_seeds():
+    seeds = np.array([0.01, 0.03, 0.05])
+    [estimate] = over_questions_and_seeds([[np.tile(seeds, (50, 1))]], resamples=20_000)
+    expected = stats.t.interval(0.95, 2, seeds.mean(), stats.sem(seeds))
+    np.testing.assert_allclose([estimate.low, estimate.high], expected, rtol=0.02)
+    assert estimate.p == pytest.approx(stats.ttest_1samp(seeds, 0).pvalue, rel=0.02)
+    assert (estimate.questions_low, estimate.questions_high) == pytest.approx((0.03, 0.03))
+
+
+def test_where_seeds_agree_the_interval_is_that_over_questions():
+    gap = np.random.default_rng(3).normal(0.1, 1, 300)
+    [estimate] = over_questions_and_seeds([[np.stack([gap] * 3, axis=1)]])
+    assert (estimate.low, estimate.high) == pytest.approx((estimate.questions_low, estimate.questions_high))
+    result = compare(gap, np.zeros(300))
+    assert (estimate.questions_low, estimate.questions_high) == pytest.approx((result.low, result.high), abs=0.02)
+    assert estimate.p == pytest.approx(result.p, abs=0.02)
+
+
+def test_the_variance_is_that_of_the_analysis_of_variance():
+    gaps = differences(np.random.default_rng(2), 60, 40, 0.3, 0.1, 0.5)
+    [estimate] = over_questions_and_seeds([[gaps]], resamples=50_000)
+    of_questions, of_seeds = 40 * gaps.mean(axis=1).var(ddof=1), 60 * gaps.mean(axis=0).var(ddof=1)
+    total = ((gaps - gaps.mean()) ** 2).sum()
+    left = (total - 59 * of_questions - 39 * of_seeds) / (59 * 39)
+    error = np.sqrt((of_questions + of_seeds - left) / gaps.size)
+    np.testing.assert_allclose(estimate.high - estimate.low, 2 * 1.98 * error, rtol=0.03)
+
+
+def test_the_other_way_round_is_the_mirror_image_and_pairs_do_not_touch_each_other():
+    generator = np.random.default_rng(5)
+    first, second = differences(generator, 40, 3, 1, 1, 1), differences(generator, 30, 5, 1, 1, 1)
+    there, back, other = over_questions_and_seeds([[first], [-first], [second]], resamples=500)
+    assert (back.difference, back.low, back.high, back.p) == (-there.difference, -there.high, -there.low, there.p)
+    assert over_questions_and_seeds([[second]], resamples=500) == [other]
+
+
+def test_one_seed_has_an_interval_over_questions_alone_and_no_difference_at_all_is_none():
+    [one, none] = over_questions_and_seeds([[np.random.default_rng(0).random((9, 1))], [np.zeros((9, 3))]])
+    assert np.isnan([one.low, one.high, one.p]).all()
+    assert one.questions_low < one.difference < one.questions_high
+    assert none == (0, 0, 0, 1, 0, 0)
+
+
+def test_targets_count_by_their_questions_and_are_drawn_by_themselves():
+    small, large = np.full((20, 2), 0.4), np.full((60, 2), -0.2)
+    [estimate] = over_questions_and_seeds([[small, large]])
+    # nothing differs within a target: nothing is left to chance, though the targets differ
+    assert estimate[:3] == pytest.approx((-0.05, -0.05, -0.05))
     generator = np.random.default_rng(7)
-    gaps = [generator.normal(0.1, 0.2, n) for n in (30, 300)]
-    levels = [np.full(30, 0.1), np.full(300, 0.9)]
-    result = pooled([(level + gap, level) for level, gap in zip(levels, gaps, strict=True)])
-    together = np.concatenate(gaps)
-    assert result.difference == pytest.approx(together.mean())
-    assert result.p == compare(together, np.zeros(330)).p
+    twice = [differences(generator, 60, 3, 0.3, 0, 0.1) + 0.1] * 2
+    alone, both = over_questions_and_seeds([twice[:1]])[0], over_questions_and_seeds([twice])[0]
+    assert both.difference == pytest.approx(alone.difference)
+    assert both.high - both.low < alone.high - alone.low
 
 
-def test_the_pooled_interval_draws_each_targets_questions_among_themselves():
-    # no question differs within a target: nothing is left to chance, though the targets differ
-    ones, zeros = np.ones(20), np.zeros(20)
-    result = pooled([(ones, zeros), (zeros, zeros)])
-    assert (result.difference, result.low, result.high) == (0.5, 0.5, 0.5)
-
-
-def test_nothing_to_pool_is_refused():
-    with pytest.raises(ValueError, match="at least one target, got none"):
-        pooled([])
+@pytest.mark.parametrize("wrong", [np.zeros((1, 3)), np.zeros(3), np.array([[0.0], [np.nan]])])
+def test_what_is_no_table_of_differences_is_refused(wrong):
+    with pytest.raises(ValueError, match="finite differences"):
+        over_questions_and_seeds([[wrong]])
 
 
 def test_holm_adjusts_in_the_order_of_the_tests_and_does_not_count_what_was_not_tested():

@@ -58,7 +58,8 @@ def test_claims_are_judged_by_the_runs_and_by_no_other_set_than_the_studys(inven
     assert by_set.loc["ASNQ", "verdict"] == claims.NOT_TESTABLE
     assert "ASNQ" in by_set.loc["ASNQ", "reason"]
     private = by_pair.loc[[("mhs/3h1", "student/sum")]]  # of IAS2, which no study has
-    assert private["verdict"].iloc[0] != claims.NOT_TESTABLE
+    assert (private["seeds"].iloc[0], private["verdict"].iloc[0]) == (1, claims.NOT_TESTABLE)
+    assert private["reason"].iloc[0] == claims.ONE_SEED
 
 
 def test_a_claim_is_testable_where_our_teachers_stand_for_the_papers(invented):

@@ -1,4 +1,5 @@
 import math
+from types import SimpleNamespace
 
 import numpy
 import pandas
@@ -42,6 +43,22 @@ def test_the_frame_has_a_row_a_system_seed_and_question(root, fits):
     assert scores.loc[scores["system"] == "lexical/word_overlap", "P@1"].mean() == 1.0
 
 
+def test_scores_are_those_of_the_best_weights_or_of_the_last_where_a_run_has_them():
+    pairs = pandas.DataFrame({"question_id": ["q", "q"], "label": [1, 0], "score": [0.1, 0.9]})
+    tables = {"fit/seed-0": pairs.assign(last=[0.9, 0.1]), "lexical/x/seed-0": pairs}
+    stored = {name: SimpleNamespace(scores=lambda split, t=t: t, facts={}) for name, t in tables.items()}
+    study = SimpleNamespace(systems={}, add=lambda systems: None, run=stored.get)
+    systems = [
+        System(name, name, "", lambda seed, name=name: SimpleNamespace(name=f"{name}/seed-0", seed=0))
+        for name in ("fit", "lexical/x")
+    ]
+    assert results.load(study, systems)["P@1"].tolist() == [0, 0]
+    assert results.load(study, systems, weights="last")["P@1"].tolist() == [1, 0]
+    assert results.load(study, systems, measures=["R@2"])["R@2"].tolist() == [1, 1]
+    with pytest.raises(ValueError, match="weights"):
+        results.load(study, systems, weights="latest")
+
+
 def test_a_table_has_means_over_seeds_in_percent_and_their_sample_deviation():
     table = results.table(TWO, [system("a"), system("b"), system("c")])
     assert table.index.name == "run"
@@ -59,18 +76,104 @@ def test_published_numbers_stand_beside_ours():
     assert "published MRR" not in table
 
 
-def test_a_comparison_is_of_questions_means_over_seeds():
-    row = results.compare(TWO, [("a", "b")], published({"MAP": 80.0}, {"MAP": 70.0})).loc[("a", "b")]
-    assert row["difference"] == pytest.approx(100 * (0.25 + 0 + 0.25) / 3)
-    assert (row["wins"], row["losses"], row["ties"]) == (2, 0, 1)
-    assert row["p"] == pytest.approx(0.5)  # of four signs of two differences two are as large
-    assert row["published"] == pytest.approx(10)
-    assert row["zero inside"] == (row["low"] <= 0 <= row["high"])
-    assert row["verdict"]
+def test_a_table_has_any_measure_that_the_scores_have():
+    table = results.table(TWO.assign(**{"R@5": TWO["AP"] / 2}), [system("a")], measures=["AP", "nDCG@10", "R@5"])
+    assert list(table.columns) == ["MAP", "MAP ±", "nDCG@10", "nDCG@10 ±", "R@5", "R@5 ±", "seeds", "parameters"]
+    assert table.loc["a", "R@5"] == pytest.approx(table.loc["a", "MAP"] / 2)
+    with pytest.raises(KeyError, match="RR@10"):
+        results.table(TWO, [system("a")], measures=["RR@10"])
+
+
+# ---------------------------------------------------------------- comparisons
+
+
+def noisy(systems: dict[str, float], seeds: int = 3, questions: int = 200, spread: float = 0.0) -> pandas.DataFrame:
+    """SCORES of systems with these means; `spread`: standard deviation of what a seed adds to all questions."""
+    generator = numpy.random.default_rng(1)
+    level = generator.normal(0, 0.3, questions)
+    values = {
+        name: [mean + level + generator.normal(0, 0.1, questions) + generator.normal(0, spread) for _ in range(seeds)]
+        for name, mean in systems.items()
+    }
+    return scores_of(values)
+
+
+def test_a_comparison_has_both_intervals_and_one_verdict():
+    scores = noisy({"a": 0.5, "b": 0.45})
+    row = results.compare(scores, [("a", "b")], published({"MAP": 80.0}, {"MAP": 75.0})).loc[("a", "b")]
+    means = results.table(scores, [system("a"), system("b")])["MAP"]
+    assert row["difference"] == pytest.approx(means["a"] - means["b"])
+    assert row["low"] < row["questions low"] < row["difference"] < row["questions high"] < row["high"]
+    assert (row["seeds"], row["wins"] + row["losses"] + row["ties"]) == (3, 200)
+    assert (row["published"], row["verdict"]) == (pytest.approx(5), "reproduced")
+    assert row["p"] < 0.05
+    assert not row["zero inside"]
+    assert row["published inside"]
+
+
+def test_where_seeds_decide_questions_alone_claim_too_much():
+    row = results.compare(noisy({"a": 0.5, "b": 0.5}, spread=0.05), [("a", "b")]).loc[("a", "b")]
+    assert not row["questions low"] <= 0 <= row["questions high"]
+    assert row["low"] <= 0 <= row["high"]
+    assert row["zero inside"]
+    assert row["p"] > 0.05
+
+
+def test_seeds_are_paired_by_their_numbers_and_those_of_one_system_are_left_out():
+    generator = numpy.random.default_rng(0)
+    seeds = generator.normal(0.5, 0.2, (3, 50))
+    scores = scores_of({"a": [*(seeds + 0.1)], "b": [*seeds]})
+    shifted = scores_of({"a": [*(seeds + 0.1), seeds[0] - 9], "b": [*seeds]}).sample(frac=1, random_state=0)
+    for table in (scores, shifted):  # whatever the order of the rows
+        gaps = results.differences(table, "a", "b")
+        assert list(gaps) == [0, 1, 2]
+        numpy.testing.assert_allclose(gaps, 0.1)
+        row = results.compare(table, [("a", "b")]).loc[("a", "b")]
+        assert (row["low"], row["high"], row["seeds"]) == (pytest.approx(10), pytest.approx(10), 3)
+
+
+def test_a_row_of_one_seed_has_no_verdict():
+    paper = published({"MAP": 80.0}, {"MAP": 70.0})
+    row = results.compare(TWO, [("a", "b")], paper).loc[("a", "b")]
+    assert row["difference"] == pytest.approx(100 * (0.5 + 0 + 0.25) / 3)  # of the seed that both have
+    assert row[["low", "high", "p"]].isna().all()
+    assert (row["zero inside"], row["published inside"], row["verdict"], row["seeds"]) == (None, None, "", 1)
+    assert row["questions low"] <= row["difference"] <= row["questions high"]
+
+
+def test_a_ranker_without_training_stands_beside_every_seed():
+    scores = noisy({"a": 0.5, "lexical/x": 0.3})
+    scores = scores[(scores["system"] == "a") | (scores["seed"] == 0)]
+    row = results.compare(scores, [("a", "lexical/x")]).loc[("a", "lexical/x")]
+    assert row["seeds"] == 3
+    assert row["p"] < 0.05
+    back = results.compare(scores, [("lexical/x", "a")]).loc[("lexical/x", "a")]
+    assert (back["low"], back["high"], back["p"]) == (-row["high"], -row["low"], row["p"])
+
+
+def test_two_rankers_without_training_differ_over_questions_alone():
+    scores = noisy({"lexical/x": 0.5, "lexical/y": 0.45}, seeds=1)
+    row = results.compare(scores, [("lexical/x", "lexical/y")]).iloc[0]
+    assert (row["low"], row["high"]) == (row["questions low"], row["questions high"])
+    assert row["p"] < 0.05
+
+
+def test_systems_without_a_common_seed_are_compared_by_their_means():
+    scores = noisy({"a": 0.5, "b": 0.45})
+    scores.loc[scores["system"] == "b", "seed"] += 10
+    row = results.compare(scores, [("a", "b")]).iloc[0]
+    means = results.table(scores, [system("a"), system("b")])["MAP"]
+    assert row["difference"] == pytest.approx(means["a"] - means["b"])
+    assert math.isnan(row["low"])
+
+
+def test_a_question_that_one_seed_lacks_is_an_error():
+    with pytest.raises(ValueError, match="q1"):
+        results.compare(TWO.drop(index=1), [("a", "b")])
 
 
 def test_what_is_published_of_neither_has_no_verdict():
-    row = results.compare(TWO, [("a", "b")], published({"MAP": 80.0})).loc[("a", "b")]
+    row = results.compare(noisy({"a": 0.5, "b": 0.45}), [("a", "b")], published({"MAP": 80.0})).loc[("a", "b")]
     assert math.isnan(row["published"])
     assert not row["verdict"]
 
@@ -88,14 +191,16 @@ def test_a_system_without_scores_is_named():
         results.compare(TWO, [("a", "c")])
 
 
-def test_pooling_takes_the_questions_of_all_targets_each_among_its_own():
-    noise = 0.1 * numpy.random.default_rng(0).random((4, 40))
+def test_pooling_takes_the_questions_and_seeds_of_each_target_among_its_own():
+    noise = 0.1 * numpy.random.default_rng(0).random((2, 2, 2, 40))
     targets = {
-        "easy": scores_of({"a": [0.9 + noise[0]], "b": [0.8 + noise[1]]}),
-        "hard": scores_of({"a": [noise[2, :20]], "b": [noise[3, :20]]}),
+        "easy": scores_of({"a": [*(0.9 + noise[0, 0])], "b": [*(0.8 + noise[0, 1])]}),
+        "hard": scores_of({"a": [*noise[1, 0, :, :20]], "b": [*noise[1, 1, :, :20]]}),
     }
     pooled = results.pooled(targets, [("a", "b")]).loc[("a", "b")]
     one_by_one = [results.compare(scores, [("a", "b")]).loc[("a", "b"), "difference"] for scores in targets.values()]
     assert pooled["difference"] == pytest.approx((40 * one_by_one[0] + 20 * one_by_one[1]) / 60)
     # Between targets of such different difficulty unstratified draws would move the mean of a by dozens of points.
-    assert pooled["high"] - pooled["low"] < 4
+    assert pooled["questions high"] - pooled["questions low"] < 4
+    one_seed = {**targets, "hard": targets["hard"][targets["hard"]["seed"] == 0]}
+    assert math.isnan(results.pooled(one_seed, [("a", "b")])["low"].item())
