@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -19,24 +20,26 @@ import numpy
 import torch
 from torch import Tensor, nn
 
-from as2lib import models
-from as2lib.data.encode import PairEncoder, by_length, load_encoder, rows_of
+from as2lib.data.encode import PairEncoder, by_length, load_encoder, paired, rows_of
+from as2lib.data.pretrained import EXPORTED
+from as2lib.data.sets import loadable
 from as2lib.metrics.pruning import Ratios
-from as2lib.models.cascade import CascadeTransformer
-from as2lib.models.cross_encoder import Float32Linear, one_label, paired, two_class_logits
+from as2lib.models.logits import Float32Linear, two_class_logits
 from as2lib.models.sequential import Questions, Ranking, rank_by_exits
-from as2lib.paths import file_sha256, model_origin, work_folder
+from as2lib.paths import file_sha256, work_folder
+from as2lib.precision import computed_in
 from as2lib.score import log_odds
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
+    from as2lib.models.cascade import CascadeTransformer
+
 PACKAGES = {"onnx": ("onnxruntime", "onnx", "onnxscript"), "openvino": ("openvino", "onnx", "onnxscript")}
 INSTALL = 'pip install ".[serve]" in a clone of the repository'
 ONE_LABEL = "sentence-transformers"
-TARGETS = (*PACKAGES, ONE_LABEL)
-TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json", "added_tokens.json")
-FACTS = "export.json"  # in an exported folder: what it is, and the hash of what it was made from
+INT8 = "openvino"  # whose int8 is the fastest that we measured
+PRECISIONS = {"openvino": ("float32", "bf16"), "onnx": ("float32",)}
 CALIBRATION_PAIRS, CALIBRATION_BATCH = 320, 16
 Batch = dict[str, Tensor]
 Graph = Callable[[Mapping[str, numpy.ndarray]], list[numpy.ndarray]]
@@ -53,134 +56,85 @@ def export(
 
     name: a model's folder or hub name.  out: a new folder.
     to: "onnx", "openvino", or "sentence-transformers" (the same classifier with one label).
-    calibration: training pairs, for static int8; None: float32.
+    calibration: training pairs, for OpenVINO's static int8; None: float32.
     max_length: tokens of a pair; default: what the tokenizer was saved with.
     Returns `out`.
     Raises ValueError for another runtime, a package that is not installed, a model of words, a folder that holds
     something, and a model with heads or exits that is to have one label.
     """
-    require(to, *(["nncf"] if calibration is not None else []))
-    out = Path(out).expanduser()
-    require_free(out, to)
+    from as2lib import models
+    from as2lib.models.cross_encoder import one_label
+
+    out, targets = Path(out).expanduser(), (*PACKAGES, ONE_LABEL)
+    if to not in targets:
+        raise ValueError(f"expected one of {', '.join(targets)}; got {to!r}")
+    if calibration is not None and to != INT8:
+        raise ValueError(f"int8: expected {INT8}, got {to}")
+    require(to, *PACKAGES.get(to, ()), *(["nncf"] if calibration is not None else []))
+    if out.exists() and any(out.iterdir()):
+        raise ValueError(f"{out}: expected a new folder, got one with files in it; name another, such as {out / to}")
     model = models.load(name).eval()
     encoder = paired(model, load_encoder(name, max_length))
     if not isinstance(encoder, PairEncoder):
-        raise ValueError(
-            f"{name}: expected a model that reads tokens, got a {model.config.model_type}, which reads words"
-        )
-    facts = {"to": to, "source": source_hash(folder_of(name)), "precision": "float32"}
+        family = model.config.model_type
+        raise ValueError(f"{name}: expected a model that reads tokens, got a {family}, which reads words")
+    out.mkdir(parents=True, exist_ok=True)
     if to == ONE_LABEL:
-        if calibration is not None:
-            raise ValueError(f"int8: expected one of {', '.join(PACKAGES)}, got {ONE_LABEL}")
-        model = one_label(model) if model.config.num_labels == 2 else model
-        out.mkdir(parents=True, exist_ok=True)
-        model.save_pretrained(out)
+        (one_label(model) if model.config.num_labels == 2 else model).save_pretrained(out)
     else:
-        out.mkdir(parents=True, exist_ok=True)
-        facts |= write_graphs(model, encoder, out, to, calibration)
+        facts = {"to": to, "source": content(name)} | write_graphs(model, encoder, out, to, calibration)
         model.config.save_pretrained(out)
+        (out / EXPORTED).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     encoder.save(out)
-    (out / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return out
 
 
-def require(backend: str, *packages: str) -> None:
-    """Raises ValueError for a runtime that is not known, or for a package that is not installed."""
-    if backend not in TARGETS:
-        raise ValueError(f"expected one of {', '.join(TARGETS)}; got {backend!r}")
-    missing = [package for package in (*PACKAGES.get(backend, ()), *packages) if find_spec(package) is None]
-    if missing:
-        raise ValueError(f"{backend} needs {', '.join(missing)}, not installed: {INSTALL}")
+def require(what: Any, *packages: str) -> None:
+    """Raises ValueError for a package that is not installed."""
+    if missing := [package for package in packages if find_spec(package) is None]:
+        raise ValueError(f"{what} needs {', '.join(missing)}, not installed: {INSTALL}")
 
 
-def require_free(out: Path, to: str) -> None:
-    """Raises ValueError where a folder holds anything: an export lies alone."""
-    if out.exists() and any(out.iterdir()):
-        raise ValueError(f"{out}: expected a new folder, got one with files in it; name another, such as {out / to}")
+def content(name: str | Path) -> str:
+    """What a model's export is made of: the SHA-256 of a folder's files, or the commit of a hub name."""
+    from transformers.utils import cached_file
 
-
-# ---------------------------------------------------------------- what was made from what
-
-
-def read_facts(folder: Path) -> dict[str, Any] | None:
-    """What an exported folder says of itself; None for any other folder."""
-    path = folder / FACTS
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-
-
-def weight_files(folder: Path) -> list[Path]:
-    return sorted([*folder.glob("*.safetensors"), *folder.glob("pytorch_model*.bin")])
-
-
-def source_hash(folder: Path) -> str:
-    """The SHA-256 of a model's weights and configuration, and of its tokenizer, which says how pairs are read."""
+    origin, revision = loadable(name)
+    if not Path(origin).is_dir():
+        return Path(cached_file(origin, "config.json", revision=revision)).parent.name
     digest = hashlib.sha256()
-    tokenizer = sorted({path for pattern in TOKENIZER for path in folder.glob(pattern)})
-    for path in [folder / "config.json", *weight_files(folder), *tokenizer]:
+    for path in sorted(path for path in Path(origin).iterdir() if path.is_file()):
         digest.update(f"{path.name} {file_sha256(path)}\n".encode())
     return digest.hexdigest()
 
 
-def require_current(folder: Path) -> None:
-    """Raises ValueError where an export lies with, or in a folder of, weights that it was not made from."""
-    facts = read_facts(folder)
-    places = [folder.parent] if folder.name in TARGETS else []
-    if facts["to"] != ONE_LABEL:  # which has weights of its own
-        places.append(folder)
-    for place in places:
-        if weight_files(place) and source_hash(place) != facts["source"]:
-            raise ValueError(
-                f"{folder / FACTS}: exported from other weights than are in {place} now; remove what was exported, "
-                f"and run: as2 export {place} {folder} --to {facts['to']}"
-            )
+def read_facts(folder: Path) -> dict[str, Any] | None:
+    """What an exported folder says of itself; None for any other folder."""
+    path = folder / EXPORTED
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def find(name: str | Path, backend: str | None = None) -> Path | None:
-    """The exported folder that ranks for a model; None where torch does.
+def find(name: str | Path, backend: str | None = None) -> Path:
+    """The exported folder that ranks for a model.
 
-    backend: "torch", "onnx" or "openvino"; None: that of an exported folder, torch for any other model.
-    A model that has no export in its folder (as `<folder>/onnx`) is exported in float32, once, to `work/exports/`.
-    Raises ValueError for another backend than a folder was exported to, for an export that is out of date, and as
-    `export`.
+    backend: "onnx" or "openvino"; None: that which an exported folder was made for.
+    A model without an export of its files as they are in its folder (`<folder>/<backend>`) is exported in float32,
+    once, to `work/exports/`.
+    Raises ValueError for another backend than a folder was exported for, and as `export`.
     """
-    if backend not in (None, "torch", *PACKAGES):
+    origin = Path(loadable(name)[0])
+    if (facts := read_facts(origin)) is not None:
+        if backend not in (None, facts["to"]):
+            raise ValueError(f"{name}: exported for {facts['to']}, got backend={backend!r}; export the model for that")
+        return origin
+    if backend not in PACKAGES:
         raise ValueError(f"backend: expected one of torch, {', '.join(PACKAGES)}; got {backend!r}")
-    origin, _ = model_origin(name)
-    folder = Path(origin) if Path(origin).is_dir() else None
-    facts = None if folder is None else read_facts(folder)
-    if facts is not None:
-        if backend == "torch" and weight_files(folder):
-            return None
-        require_current(folder)
-        runtime = "torch" if facts["to"] == ONE_LABEL else facts["to"]
-        if backend not in (None, runtime):
-            raise ValueError(f"{name}: exported for {runtime}, got backend={backend!r}; export the model for that")
-        return None if runtime == "torch" else folder
-    if backend in (None, "torch"):
-        return None
-    if folder is not None and read_facts(folder / backend) is not None:
-        require_current(folder / backend)
-        return folder / backend
-    cached = work_folder() / "exports" / f"{source_hash(folder_of(name))[:24]}-{backend}"
+    source = content(name)
+    beside = read_facts(origin / backend)
+    if beside is not None and beside["source"] == source:
+        return origin / backend
+    cached = work_folder() / "exports" / f"{source[:24]}-{backend}"
     return cached if read_facts(cached) is not None else export(name, cached, backend)
-
-
-def folder_of(name: str | Path) -> Path:
-    """Where the files of a model are; those of a hub name are downloaded first.
-
-    Raises ValueError where they can't be.
-    """
-    origin, revision = model_origin(name)
-    if Path(origin).is_dir():
-        return Path(origin)
-    from huggingface_hub import snapshot_download
-
-    patterns = ["*.json", "*.txt", "*.model", "*.safetensors", "pytorch_model*.bin"]
-    try:
-        return Path(snapshot_download(str(origin), revision=revision, allow_patterns=patterns))
-    except Exception as error:  # of any kind: no network, no such name, not allowed
-        problem = str(error).strip().partition("\n")[0]
-        raise ValueError(f"{name}: expected a model's folder or its name on the hub: {problem}") from None
 
 
 # ---------------------------------------------------------------- opening
@@ -195,13 +149,18 @@ class Exported:
 
     device = torch.device("cpu")
 
-    def __init__(self, folder: str | Path, precision: str = "float32"):
+    def __init__(self, folder: str | Path, precision: str = "float32", device: str | None = None):
         """precision: "float32", or "bf16" for what is not int8 (OpenVINO, on processors that multiply it)."""
         folder = Path(folder)
         self.facts = read_facts(folder)
         backend = self.facts["to"]
-        if find_spec(PACKAGES[backend][0]) is None:
-            raise ValueError(f"{folder}: needs {PACKAGES[backend][0]}, not installed: {INSTALL}")
+        require(folder, PACKAGES[backend][0])
+        if device not in (None, "cpu"):
+            raise ValueError(f"device: expected cpu, where exported models compute, got {device!r}")
+        known = PRECISIONS[backend]
+        precision = computed_in(precision, "cpu") if "bf16" in known or precision != "auto" else "float32"
+        if precision not in known:
+            raise ValueError(f"precision: expected one of {', '.join(known)} or auto, got {precision!r}")
         self.precision = "int8" if self.facts["precision"] == "int8" else precision
         self.exits: list[int] = self.facts["exits"]
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -264,7 +223,6 @@ def _open_onnx(path: Path, precision: str) -> Graph:
 
 
 OPEN: dict[str, Callable[[Path, str], Graph]] = {"openvino": _open_openvino, "onnx": _open_onnx}
-PRECISIONS = {"openvino": ("float32", "bf16"), "onnx": ("float32",), "torch": ("float32", "bf16")}
 
 
 # ---------------------------------------------------------------- writing
@@ -287,7 +245,7 @@ class Whole(nn.Module):
 class Stage(nn.Module):
     """The layers of a cascade from one exit to the next: hidden states for the next stage, and the exit's logits."""
 
-    def __init__(self, cascade: CascadeTransformer, number: int, inputs: list[str]):
+    def __init__(self, cascade: "CascadeTransformer", number: int, inputs: list[str]):
         super().__init__()
         self.cascade, self.number = cascade, number
         self.inputs = ["hidden", "attention_mask"] if number else inputs
@@ -298,9 +256,8 @@ class Stage(nn.Module):
         real, hidden = inputs["attention_mask"], inputs.get("hidden")
         if hidden is None:
             hidden = self.cascade._embed(inputs["input_ids"], inputs.get("token_type_ids"))
-        hidden = self.cascade._layers_up_to(
-            self.number, hidden, self.cascade._attention_mask(hidden, real)
-        )  # (b, n, d)
+        mask = self.cascade._attention_mask(hidden, real)
+        hidden = self.cascade._layers_up_to(self.number, hidden, mask)  # (b, n, d)
         logits = self.cascade.exits[self.number](hidden, real)
         return (hidden, logits) if len(self.outputs) == 2 else (logits,)
 
@@ -313,16 +270,19 @@ def write_graphs(
         if isinstance(layer, Float32Linear):
             model.set_submodule(name, _plain(layer))
     inputs = ["input_ids", "attention_mask", *(["token_type_ids"] if encoder.has_token_types else [])]
-    exits = list(model.config.exits) if isinstance(model, CascadeTransformer) else []
+    exits = list(getattr(model.config, "exits", ()))
     graphs = [Stage(model, number, inputs) for number in range(len(exits))] or [Whole(model, inputs)]
     batches = [_example()] if calibration is None else list(_batches(calibration, encoder))
     names = []
     for number, graph in enumerate(graphs):
-        names.append(f"{f'stage-{number}' if exits else 'model'}.{SUFFIX[to]}")
+        names.append(f"{f'stage-{number}' if exits else 'model'}.{'onnx' if to == 'onnx' else 'xml'}")
         with torch.no_grad(), tempfile.TemporaryDirectory() as scratch:
             plain = Path(scratch) / "plain.onnx"
             _trace(graph, batches[0], plain)
-            WRITE[to](plain, out / names[-1], None if calibration is None else batches)
+            if to == "onnx":
+                shutil.copyfile(plain, out / names[-1])
+            else:
+                _write_openvino(plain, out / names[-1], None if calibration is None else batches)
             if "encoded" in graph.outputs:  # what the next stage reads
                 batches = [{**batch, "hidden": graph(*_tensors(graph, batch))[0]} for batch in batches]
     precision = "float32" if calibration is None else "int8"
@@ -387,37 +347,13 @@ def _write_openvino(plain: Path, path: Path, batches: list[Batch] | None) -> Non
     openvino.save_model(model, path, compress_to_fp16=False)
 
 
-def _write_onnx(plain: Path, path: Path, batches: list[Batch] | None) -> None:
-    if not batches:
-        path.write_bytes(plain.read_bytes())
-        return
-    import nncf
-    import onnx
-    from nncf.quantization.advanced_parameters import AdvancedQuantizationParameters, OverflowFix
-
-    model = onnx.load(plain)
-    weights = {tensor.name for tensor in model.graph.initializer}
-    # attention's products of two activations stay in float32: they take little of the time
-    attention = [n.name for n in model.graph.node if n.op_type == "MatMul" and not weights.intersection(n.input)]
-    # sums of two 8-bit products overflow on processors without VNNI: weights have 7 bits
-    how = AdvancedQuantizationParameters(overflow_fix=OverflowFix.ENABLE, disable_bias_correction=True)
-    names = [value.name for value in model.graph.input]
-    ignored = nncf.IgnoredScope(names=attention)
-    onnx.save(_int8(model, names, batches, ignored_scope=ignored, advanced_parameters=how), path)
-
-
-def _int8(model: Any, names: list[str], batches: list[Batch], **settings: Any) -> Any:
+def _int8(model: Any, names: list[str], batches: list[Batch]) -> Any:
     """Static int8 of what products read; what they give is float32.
 
-    A few units of an encoder are many times as large as the others, and would take most of the 8 bits: first their
-    scale moves into the weights (SmoothQuant), which onnxruntime's own quantizer does not do.
+    A few units of an encoder are many times as large as the others, and would take most of the 8 bits: NNCF first moves
+    their scale into the weights (SmoothQuant).
     """
     import nncf
 
     items = nncf.Dataset([{name: batch[name].numpy() for name in names} for batch in batches])
-    kind = nncf.ModelType.TRANSFORMER
-    return nncf.quantize(model, items, model_type=kind, subset_size=len(batches), **settings)
-
-
-SUFFIX = {"openvino": "xml", "onnx": "onnx"}
-WRITE = {"openvino": _write_openvino, "onnx": _write_onnx}
+    return nncf.quantize(model, items, model_type=nncf.ModelType.TRANSFORMER, subset_size=len(batches))

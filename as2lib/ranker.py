@@ -1,25 +1,32 @@
 """What a user deploys: any model here ranks candidates, in memory; writes nothing to disk, knows no study and no run.
 
-m pairs · n candidates of a question · e members or stages
+m pairs · n candidates of a question
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy
 
 from as2lib.data.columns import IDS, TEXTS
-from as2lib.data.sets import hub_answers, shorten, whole_text
+from as2lib.data.pretrained import is_exported, require_at_hand
+from as2lib.data.sets import shorten, whole_text
 from as2lib.metrics.pruning import Ratios, drop_ratios, falling
-from as2lib.paths import model_origin
 from as2lib.precision import computed_in, computing_on
+
+if TYPE_CHECKING:  # a ranker that counts words needs neither torch nor transformers
+    from torch import nn
+
+    from as2lib.data.encode import PairEncoder
+    from as2lib.data.words import WordEncoder
+    from as2lib.export import Exported
 
 LEXICAL = ("word_overlap", "reciprocal_rank", "overlap_then_rank", "bm25")
 PART = 16_384  # pairs of which a call holds the tokens at once
 HELD = 1024  # pairs of a cascade whose hidden states are held at once
+Candidate = str | Mapping[str, Any]
 
 
 class Ranked(NamedTuple):
@@ -27,11 +34,11 @@ class Ranked(NamedTuple):
 
     candidate: its text.  position: its place in the list that was given, from 0.
     score: P(correct).  Of a model that learnt from whole lists, it orders the candidates of one question and is no
-    probability; of a lexical ranker it is what that counts.  Candidates that a cascade or a sequence dropped have
-    scores below those that it kept.
+    probability; of a lexical ranker it is what that counts.  Candidates that a cascade dropped have scores below those
+    that it kept.
     log_odds: of the score, where that is a sigmoid: it still falls where probabilities round to 1.  None of a count.
-    parts: what the score is made of: P(correct) of each head (`head_0`), exit (`exit_4`: behind four layers), member of
-    an ensemble (`member_0`) or stage of a sequence (`stage_0`) that read the candidate.
+    parts: what the score is made of: P(correct) of each head (`head_0`) or exit (`exit_4`: behind four layers) that
+    read the candidate.
     id: as it was given, None without one.  row: the candidate as it was given, where that was a row with fields.
     """
 
@@ -47,18 +54,14 @@ class Ranked(NamedTuple):
 class Scored(NamedTuple):
     """One question's candidates.  order: (n,) positions, best first.  scores: (n,), falling along `order`.
 
-    log_odds: (n,) of the scores, where these are sigmoids, else the scores.
+    log_odds: (n,) of the scores, where these are sigmoids, else None.
     parts: name → (n,), NaN where a candidate was not read.
     """
 
     order: numpy.ndarray
     scores: numpy.ndarray
-    log_odds: numpy.ndarray
+    log_odds: numpy.ndarray | None
     parts: dict[str, numpy.ndarray]
-
-
-# Called with questions, the candidates of each, none of them empty, and the options batch_size and progress
-Scorer = Callable[..., list[Scored]]
 
 
 class Ranker:
@@ -70,36 +73,36 @@ class Ranker:
     alpha: of a cascade: the share of candidates that each exit but the last drops; None: all exits score all.
     Its `is_probability` says whether its scores are P(correct): those of a model that learnt from whole lists are not,
     nor are a lexical ranker's.
-    Any number of threads may call a ranker at once: nothing that they share changes in a call.  A ranker pickles as the
-    name of its model and these settings.
+    Any number of threads may call a ranker at once: nothing that they share changes in a call.  A process that is
+    forked from one that has ranked needs a ranker of its own: torch's threads are not there.
     Raises ValueError for a precision that is not known, a device that is not there, and alpha without a cascade.
     """
 
     def __init__(
         self,
-        model: Any,
-        encoder: Any,
+        model: "nn.Module | Exported",
+        encoder: "PairEncoder | WordEncoder",
         device: str | None = None,
         precision: str = "float32",
         alpha: Ratios | None = None,
     ):
+        from as2lib.score import check_precision
+
         exported = not hasattr(model, "parameters")
-        self.device = _processor(device) if exported else computing_on(device)
-        self.precision = _checked_precision(precision, self.device, ("float32", "bf16"))
-        if alpha is not None:
-            exits = _exits(model)
-            if not exits:
-                raise ValueError(f"alpha: expected a cascade to drop candidates, got {type(model).__name__}")
-            drop_ratios(alpha, len(exits))
-        self.model, self.encoder, self.alpha = model, encoder, alpha
-        self.is_probability, self._is_sigmoid = _scores_are_probabilities(model), True
-        self._scorer: Scorer = self._by_model if alpha is None else self._by_cascade
-        self._loaded: dict[str, Any] | None = None  # what `load` was called with
+        self.device = "cpu" if exported else computing_on(device)
+        self.precision = model.precision if exported else computed_in(precision, self.device)
         self._autocast = "float32" if exported else self.precision  # an exported model computes as it was opened
-        if exported:
-            self.precision = model.precision
-        else:
-            from as2lib.models.cross_encoder import for_ranking, paired
+        check_precision(self._autocast, self.device)
+        self._exits = list(model.exits if exported else getattr(getattr(model, "config", None), "exits", ()))
+        if alpha is not None:
+            if not self._exits:
+                raise ValueError(f"alpha: expected a cascade to drop candidates, got {type(model).__name__}")
+            drop_ratios(alpha, len(self._exits))
+        self.model, self.encoder, self.alpha = model, encoder, alpha
+        self.is_probability = getattr(getattr(model, "config", model), "probabilities", True)
+        if not exported:
+            from as2lib.data.encode import paired
+            from as2lib.models.cross_encoder import for_ranking
 
             for_ranking(model).eval().to(self.device)
             self.encoder = paired(model, encoder)
@@ -121,85 +124,51 @@ class Ranker:
         `<folder>/<backend>`, or by one that is made now and kept.
         max_length: tokens of question and candidate together; default: what the tokenizer was saved with, and at most
         what the model has positions for.
-        Raises FileNotFoundError where there is no such folder and no such model to be had; ValueError as the class, for
-        a model of more than two labels, and for an export that is out of date.
+        Raises FileNotFoundError where there is no such folder and no such model to be had; ValueError as the class, and
+        for a model of more than two labels.
         """
-        from as2lib import export
-
-        folder_or_name = str(Path(name).resolve()) if Path(name).is_dir() else str(name)
-        settings = {"name": folder_or_name, "device": device, "precision": precision, "backend": backend}
-        settings |= {"alpha": alpha, "max_length": max_length}
         if is_lexical(name) and not Path(name).is_dir():
-            _checked_precision(precision, "cpu", ("float32", "bf16"))
             if alpha is not None:
                 raise ValueError(f"alpha: expected a cascade to drop candidates, got {name}")
-            return cls._of(partial(_count_words, str(name).removeprefix("lexical/")), "float32", is_probability=False)
+            return WordCounter(str(name).removeprefix("lexical/"))
         require_at_hand(name)
-        folder = export.find(name, backend)
-        to = export.read_facts(folder)["to"] if folder else "torch"
-        place = _processor(device) if folder else computing_on(device)
-        precision = _checked_precision(precision, place, export.PRECISIONS[to])  # before anything is loaded
         from as2lib import models
         from as2lib.data.encode import load_encoder
 
-        model = export.Exported(folder, precision) if folder else models.load(name)
-        ranker = cls(model, load_encoder(folder or name, max_length), place, precision, alpha)
-        ranker._loaded = settings
-        return ranker
+        if backend not in (None, "torch") or is_exported(name):
+            from as2lib import export
 
-    @classmethod
-    def ensemble(
-        cls, rankers: Sequence["Ranker"], weights: Sequence[float] | None = None, intercept: float | None = None
-    ) -> "Ranker":
-        """The (weighted) mean of several rankers' scores; with an intercept, a logistic regression over them."""
-        from as2lib.models import ensemble
+            folder = export.find(name, backend)
+            model = export.Exported(folder, precision, device)
+            return cls(model, load_encoder(folder, max_length), alpha=alpha)
+        device = computing_on(device)  # what can't be is refused before anything is loaded
+        return cls(models.load(name), load_encoder(name, max_length), device, precision, alpha)
 
-        rankers = list(rankers)
-        ensemble.mean([[0.0]] * len(rankers), None if intercept is not None else weights)  # raises for what misfits
-        probable = intercept is not None or all(ranker.is_probability for ranker in rankers)
-        return cls._of(partial(_average, rankers, weights, intercept), rankers[0].precision, probable)
-
-    @classmethod
-    def calibrated(cls, ranker: "Ranker", platt: Mapping[str, Any]) -> "Ranker":
-        """A ranker whose scores only order candidates, with its shares of a list as probabilities.
-
-        platt: `weights`, of one entry, and `intercept`, from `models.calibration.fit_platt`.
-        """
-        return cls._of(partial(_calibrate, ranker, platt), ranker.precision, True)
-
-    @classmethod
-    def sequence(cls, rankers: Sequence["Ranker"], alpha: Ratios) -> "Ranker":
-        """Rankers in a row, the cheapest first: each but the last drops the share `alpha` of what reaches it."""
-        rankers = list(rankers)
-        drop_ratios(alpha, len(rankers))
-        ranker = cls._of(partial(_score_in_stages, rankers, alpha), rankers[-1].precision, rankers[-1].is_probability)
-        ranker._is_sigmoid = rankers[-1]._is_sigmoid
-        return ranker
-
-    @classmethod
-    def _of(cls, scorer: Scorer, precision: str, is_probability: bool) -> "Ranker":
-        """A ranker without a model of its own."""
-        ranker = cls.__new__(cls)
-        ranker.model = ranker.encoder = ranker.alpha = ranker._loaded = None
-        ranker.device, ranker.precision, ranker.is_probability = "cpu", precision, is_probability
-        ranker._scorer, ranker._is_sigmoid = scorer, is_probability
-        return ranker
-
-    def __reduce_ex__(self, protocol: int) -> Any:
-        if self._loaded is None:
-            return super().__reduce_ex__(protocol)
-        return partial(type(self).load, **self._loaded), ()
-
+    @overload
     def rank(
         self,
-        question: str | Iterable[str],
-        candidates: Iterable[Any],
+        question: str,
+        candidates: Iterable[Candidate],
         top: int | None = None,
         *,
         ids: Iterable[Any] | None = None,
         batch_size: int | None = None,
         progress: bool = False,
-    ) -> list[Ranked] | list[list[Ranked]]:
+    ) -> list[Ranked]: ...
+
+    @overload
+    def rank(
+        self,
+        question: Iterable[str],
+        candidates: Iterable[Iterable[Candidate]],
+        top: int | None = None,
+        *,
+        ids: Iterable[Iterable[Any] | None] | None = None,
+        batch_size: int | None = None,
+        progress: bool = False,
+    ) -> list[list[Ranked]]: ...
+
+    def rank(self, question, candidates, top=None, *, ids=None, batch_size=None, progress=False):
         """The candidates, best first; equal scores keep the order that was given.
 
         question: one, with its candidates; or several, with candidates for each of them: the result is then a list for
@@ -209,7 +178,7 @@ class Ranker:
         batch_size: pairs in a batch; default: as many as fit a number of tokens.  progress: whether a bar is shown.
         An empty list gives an empty ranking; an empty text is scored as empty; half characters are replaced.
         Raises ValueError, naming the candidate, for what is no text, for one text or a set or a mapping in place of
-        candidates, and where lists do not fit.
+        candidates, where lists do not fit, and for a model whose score is no number.
         """
         _check_count("top", top)
         _check_count("batch_size", batch_size)
@@ -226,8 +195,7 @@ class Ranker:
         texts = [[text_of(row, place) for place, row in enumerate(values, start=1)] for values in rows]
         names = [ids_of(values, beside) for values, beside in zip(rows, names, strict=True)]
         scored = self._score(question_texts, texts, batch_size=batch_size, progress=progress)
-        odds = self._is_sigmoid
-        return [_ranking(*columns, top, odds) for columns in zip(texts, rows, names, scored, strict=True)]
+        return [_ranking(*columns, top) for columns in zip(texts, rows, names, scored, strict=True)]
 
     def predict(
         self, pairs: Iterable[tuple[str, str]], *, batch_size: int | None = None, progress: bool = False
@@ -254,183 +222,120 @@ class Ranker:
     def _score(self, questions: list[str], lists: list[list[str]], **options: Any) -> list[Scored]:
         """Of whatever lists, also empty ones."""
         nothing = numpy.empty(0)
-        scored = [Scored(nothing.astype(int), nothing, nothing, {})] * len(lists)
+        scored = [Scored(nothing.astype(int), nothing, None, {})] * len(lists)
         filled = [number for number, texts in enumerate(lists) if texts]
         if filled:
-            results = self._scorer([questions[i] for i in filled], [lists[i] for i in filled], **options)
+            results = self._score_filled([questions[i] for i in filled], [lists[i] for i in filled], **options)
             for number, (order, scores, log_odds, parts) in zip(filled, results, strict=True):
-                scored[number] = Scored(order, falling(scores, order), falling(log_odds, order), parts)
+                odds = None if log_odds is None else falling(log_odds, order)
+                scored[number] = Scored(order, falling(scores, order), odds, parts)
+        return scored
+
+    def _score_filled(
+        self, questions: list[str], lists: list[list[str]], batch_size: int | None, progress: bool
+    ) -> list[Scored]:
+        """Of lists that each hold a candidate, in parts of whole questions."""
+        from as2lib.data.encode import whole_questions
+
+        question, answers = _flat(lists)
+        scored = []
+        for rows in whole_questions(question, PART if self.alpha is None else HELD):
+            numbers = question[rows]
+            texts = [questions[i] for i in numbers], [answers[i] for i in rows]
+            items = self.encoder.items(*texts, numbers)
+            part = self._by_exits if self.alpha is not None else self._by_model
+            scored += part(items, texts, numbers, batch_size, progress)
         return scored
 
     def _by_model(
-        self, questions: list[str], lists: list[list[str]], batch_size: int | None, progress: bool
+        self,
+        items: list[dict[str, Any]],
+        texts: tuple[list[str], list[str]],
+        numbers: numpy.ndarray,
+        batch_size: int | None,
+        progress: bool,
     ) -> list[Scored]:
-        from as2lib.data.encode import whole_questions
-        from as2lib.score import log_odds, outputs, probability
+        """Each question's candidates by what the model says of all.  numbers: (m,) of each pair's question."""
+        from as2lib.score import log_odds, outputs, probability, require_numbers, sigmoid
 
-        question, answers = _flat(lists)
+        values = outputs(
+            self.model,
+            self.encoder,
+            lambda rows: [items[row] for row in rows],
+            [item["length"] for item in items],
+            [item["pairs"] for item in items] if "pairs" in items[0] else None,
+            self._autocast,
+            progress=progress,
+            batch_size=batch_size,
+        )
+        odds = log_odds(values["logits"])  # (m,)
+        require_numbers(odds, *texts)
+        scores = sigmoid(odds)
+        parts = {}
+        if "head_logits" in values:
+            parts |= {f"head_{i}": column for i, column in enumerate(probability(values["head_logits"]).T)}
+        if "exit_logits" in values:
+            parts |= dict(zip(self._exit_names, probability(values["exit_logits"]).T, strict=True))
         scored = []
-        for rows in whole_questions(question, PART):
-            numbers = question[rows]
-            items = self.encoder.items([questions[i] for i in numbers], [answers[i] for i in rows], numbers)
-            values = outputs(
-                self.model,
-                self.encoder,
-                lambda at, items=items: [items[i] for i in at],
-                [item["length"] for item in items],
-                [item["pairs"] for item in items] if "pairs" in items[0] else None,
-                self._autocast,
-                progress=progress,
-                batch_size=batch_size,
-            )
-            parts = {}
-            if "head_logits" in values:
-                parts |= {f"head_{i}": column for i, column in enumerate(probability(values["head_logits"]).T)}
-            if "exit_logits" in values:
-                parts |= dict(zip(self._exit_names, probability(values["exit_logits"]).T, strict=True))
-            odds = log_odds(values["logits"])
-            for start, end in _runs(numbers):
-                question_parts = {name: column[start:end] for name, column in parts.items()}
-                scored.append(_by_log_odds(odds[start:end], question_parts))
+        for start, end in _runs(numbers):
+            order = numpy.argsort(-odds[start:end], kind="stable")
+            question_parts = {name: column[start:end] for name, column in parts.items()}
+            scored.append(Scored(order, scores[start:end], odds[start:end], question_parts))
         return scored
 
-    def _by_cascade(
-        self, questions: list[str], lists: list[list[str]], batch_size: int | None, progress: bool
+    def _by_exits(
+        self,
+        items: list[dict[str, Any]],
+        texts: tuple[list[str], list[str]],
+        numbers: numpy.ndarray,
+        batch_size: int | None,
+        progress: bool,
     ) -> list[Scored]:
+        """Each question's candidates by a cascade that drops some at its exits."""
         import torch
 
-        from as2lib.data.encode import whole_questions
         from as2lib.score import autocast, default_tokens
 
-        question, answers = _flat(lists)
-        scored = []
         device = torch.device(self.device)
-        for rows in whole_questions(question, HELD):
-            numbers = question[rows]
-            items = self.encoder.items([questions[i] for i in numbers], [answers[i] for i in rows], numbers)
-            batch = {name: values.to(device) for name, values in self.encoder.collate(items).items()}
-            tokens = default_tokens(device)
-            if batch_size is not None:
-                tokens = batch_size * batch["attention_mask"].shape[1]
-            with torch.inference_mode(), autocast(device.type, self._autocast):
-                rankings = self.model.rank(batch, self.alpha, numbers, tokens)
-            for ranking in rankings:
-                stages, stage_scores = ranking.stages.numpy(), ranking.stage_scores.numpy()
-                parts = {
-                    name: numpy.where(stages == i, stage_scores, numpy.nan) for i, name in enumerate(self._exit_names)
-                }
-                columns = (ranking.order, ranking.scores, ranking.log_odds)
-                scored.append(Scored(*(column.numpy() for column in columns), parts))
+        batch = {name: values.to(device) for name, values in self.encoder.collate(items).items()}
+        tokens = default_tokens(device) if batch_size is None else batch_size * batch["attention_mask"].shape[1]
+        with torch.inference_mode(), autocast(device.type, self._autocast):
+            rankings = self.model.rank(batch, self.alpha, numbers, tokens)
+        scored = []
+        for ranking in rankings:
+            stages, stage_scores = ranking.stages.numpy(), ranking.stage_scores.numpy()
+            parts = {}
+            for stage, name in enumerate(self._exit_names):
+                parts[name] = numpy.where(stages == stage, stage_scores, numpy.nan)
+            columns = (ranking.order, ranking.scores, ranking.log_odds)
+            scored.append(Scored(*(column.numpy() for column in columns), parts))
         return scored
 
     @property
     def _exit_names(self) -> list[str]:
-        return [f"exit_{layers}" for layers in _exits(self.model)]
+        return [f"exit_{layers}" for layers in self._exits]
 
 
-# ---------------------------------------------------------------- scorers without a model of their own
+class WordCounter(Ranker):
+    """Ranks by a function of `models.lexical`, which needs no model.  name: one of `LEXICAL`."""
 
+    def __init__(self, name: str):
+        self.name, self.model, self.encoder, self.alpha = name, None, None, None
+        self.device, self.precision, self.is_probability = "cpu", "float32", False
 
-def _count_words(name: str, questions: list[str], lists: list[list[str]], **_: Any) -> list[Scored]:
-    """By a function of `models.lexical`."""
-    from datasets import Dataset
+    def _score_filled(self, questions: list[str], lists: list[list[str]], **_: Any) -> list[Scored]:
+        from datasets import Dataset
 
-    from as2lib.models import lexical
+        from as2lib.models import lexical
 
-    question, answers = _flat(lists)
-    columns = {"question_id": [str(i) for i in question], "question": [questions[i] for i in question]}
-    counts = getattr(lexical, name)(Dataset.from_dict({**columns, "answer": answers}))
-    return [_by_count(counts[start:end]) for start, end in _runs(question)]
-
-
-def _average(
-    rankers: list[Ranker],
-    weights: Sequence[float] | None,
-    intercept: float | None,
-    questions: list[str],
-    lists: list[list[str]],
-    **options: Any,
-) -> list[Scored]:
-    """By the (weighted) mean of the members' scores, or by a logistic regression over them."""
-    from as2lib.models import ensemble
-
-    scored = []
-    for members in zip(*(ranker._score(questions, lists, **options) for ranker in rankers), strict=True):
-        scores = [member.scores for member in members]
-        parts = {f"member_{i}": column for i, column in enumerate(scores)}
-        if intercept is not None:
-            odds = ensemble.weigh({"weights": weights, "intercept": intercept}, scores)
-            scored.append(_by_log_odds(odds, parts))
-        elif all(ranker.is_probability for ranker in rankers):
-            scored.append(_by_log_odds(_mean_log_odds([member.log_odds for member in members], weights), parts))
-        else:
-            scored.append(_by_count(ensemble.mean(scores, weights), parts))
-    return scored
-
-
-def _mean_log_odds(log_odds: Sequence[numpy.ndarray], weights: Sequence[float] | None) -> numpy.ndarray:
-    """The log odds of the (weighted) mean of probabilities, from their log odds: exact where these round to 1."""
-    share = numpy.ones(len(log_odds)) if weights is None else numpy.asarray(weights, dtype=float)
-    with numpy.errstate(divide="ignore"):
-        log_share = numpy.log(share / share.sum())[:, None]  # (e, 1)
-    columns = numpy.stack(log_odds)  # (e, n)
-    correct = numpy.logaddexp.reduce(log_share - numpy.logaddexp(0, -columns), axis=0)
-    incorrect = numpy.logaddexp.reduce(log_share - numpy.logaddexp(0, columns), axis=0)
-    return correct - incorrect
-
-
-def _calibrate(
-    ranker: Ranker, platt: Mapping[str, Any], questions: list[str], lists: list[list[str]], **options: Any
-) -> list[Scored]:
-    """By the calibrated log odds of a ranker's shares of each list."""
-    from as2lib.models.calibration import calibrated_odds
-
-    scored = ranker._score(questions, lists, **options)
-    return [
-        _by_log_odds(calibrated_odds(platt, each.log_odds, [0] * len(each.log_odds)), each.parts) for each in scored
-    ]
-
-
-def _score_in_stages(
-    rankers: list[Ranker], alpha: Ratios, questions: list[str], lists: list[list[str]], **options: Any
-) -> list[Scored]:
-    """By rankers of which each but the last drops a share of the candidates, of all questions at once."""
-    import torch
-
-    from as2lib.models.sequential import rank_by_stages
-    from as2lib.score import sigmoid
-
-    question, answers = _flat(lists)
-    columns = numpy.full((len(rankers), len(question)), numpy.nan)
-
-    def stage_log_odds(stage: int, rows: "torch.Tensor") -> "torch.Tensor":
-        left = rows.numpy()
-        runs = [left[start:end] for start, end in _runs(question[left])]
-        left_questions = [questions[question[run[0]]] for run in runs]
-        scored = rankers[stage]._score(left_questions, [[answers[row] for row in run] for run in runs], **options)
-        columns[stage, left] = numpy.concatenate([each.scores for each in scored])
-        return torch.from_numpy(numpy.concatenate([each.log_odds for each in scored]))
-
-    rankings = rank_by_stages(stage_log_odds, len(rankers), len(question), alpha, question)
-    scored = []
-    for (start, end), ranking in zip(_runs(question), rankings, strict=True):
-        odds = ranking.scores.numpy()
-        scores = sigmoid(odds) if rankers[-1]._is_sigmoid else odds
-        parts = {f"stage_{stage}": column[start:end] for stage, column in enumerate(columns)}
-        scored.append(Scored(ranking.order.numpy(), scores, odds, parts))
-    return scored
-
-
-def _by_log_odds(log_odds: numpy.ndarray, parts: dict[str, numpy.ndarray]) -> Scored:
-    """Candidates by their log odds, with the sigmoid of these for scores."""
-    from as2lib.score import sigmoid
-
-    return Scored(numpy.argsort(-log_odds, kind="stable"), sigmoid(log_odds), log_odds, parts)
-
-
-def _by_count(scores: numpy.ndarray, parts: dict[str, numpy.ndarray] | None = None) -> Scored:
-    """Candidates by scores that are no probabilities."""
-    return Scored(numpy.argsort(-scores, kind="stable"), scores, scores, parts or {})
+        question, answers = _flat(lists)
+        columns = {"question_id": [str(i) for i in question], "question": [questions[i] for i in question]}
+        counts = getattr(lexical, self.name)(Dataset.from_dict({**columns, "answer": answers}))
+        scored = []
+        for start, end in _runs(question):
+            own = counts[start:end]
+            scored.append(Scored(numpy.argsort(-own, kind="stable"), own, None, {}))
+        return scored
 
 
 def _flat(lists: list[list[str]]) -> tuple[numpy.ndarray, list[str]]:
@@ -465,7 +370,7 @@ def _text(value: Any, where: str) -> str:
     return value if value.isascii() else whole_text(value)
 
 
-def text_of(row: Any, place: int) -> str:
+def text_of(row: Candidate, place: int) -> str:
     """The text of a candidate, or of a row that has one.  Raises ValueError that names its place, from 1."""
     if not isinstance(row, Mapping):
         return _text(row, f"candidate {place}")
@@ -476,26 +381,23 @@ def text_of(row: Any, place: int) -> str:
     return _text(row[name], f"candidate {place}, {name}")
 
 
-def ids_of(rows: list[Any], ids: Any = None) -> list[Any]:
+def ids_of(rows: Sequence[Candidate], ids: Iterable[Any] | None = None) -> list[Any]:
     """The ids of a question's candidates: those that are named beside them, else those of rows, None without one."""
     if ids is None:
-        return [
-            next((row[name] for name in IDS if name in row), None) if isinstance(row, Mapping) else None for row in rows
-        ]
+        fields = [row if isinstance(row, Mapping) else {} for row in rows]
+        return [next((row[name] for name in IDS if name in row), None) for row in fields]
     ids = _listed(ids, "ids")
     if len(ids) != len(rows):
         raise ValueError(f"ids: expected one for each of {len(rows)} candidates, got {len(ids)}")
     return ids
 
 
-def _ranking(
-    texts: list[str], rows: list[Any], ids: list[Any], scored: Scored, top: int | None, with_odds: bool
-) -> list[Ranked]:
+def _ranking(texts: list[str], rows: list[Any], ids: list[Any], scored: Scored, top: int | None) -> list[Ranked]:
     ranking = []
     for i in scored.order[:top].tolist():
         parts = {name: float(values[i]) for name, values in scored.parts.items() if values[i] == values[i]}
         row = rows[i] if isinstance(rows[i], Mapping) else None
-        odds = float(scored.log_odds[i]) if with_odds else None
+        odds = None if scored.log_odds is None else float(scored.log_odds[i])
         ranking.append(Ranked(texts[i], float(scored.scores[i]), odds, i, parts, ids[i], row))
     return ranking
 
@@ -506,52 +408,6 @@ def _ranking(
 def is_lexical(name: str | Path) -> bool:
     """Whether a name is that of a ranker that counts words; who asks looks for a folder of that name first."""
     return str(name).removeprefix("lexical/") in LEXICAL
-
-
-def require_at_hand(name: str | Path) -> None:
-    """Raises FileNotFoundError where a model is no folder here, is in no cache, and can't come from the hub."""
-    from huggingface_hub import constants, try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    origin, revision = model_origin(name)
-    if Path(origin).is_dir():
-        return
-    try:
-        cached = try_to_load_from_cache(str(origin), "config.json", revision=revision)
-    except HFValidationError:
-        raise FileNotFoundError(f"{name}: no folder of that name, and no name that the hub could have") from None
-    if not isinstance(cached, str) and (constants.HF_HUB_OFFLINE or not hub_answers()):
-        away = "is not asked (HF_HUB_OFFLINE)" if constants.HF_HUB_OFFLINE else "does not answer"
-        raise FileNotFoundError(f"{name}: no folder of that name, not in the hub's cache, and the hub {away}")
-
-
-def _processor(device: str | None) -> str:
-    """The device of an exported model.  Raises ValueError for another."""
-    if device not in (None, "cpu"):
-        raise ValueError(f"device: expected cpu, where exported models compute, got {device!r}")
-    return "cpu"
-
-
-def _checked_precision(precision: str, device: str, known: Sequence[str]) -> str:
-    """A precision, "auto" resolved for the device.  Raises ValueError for one that is not known."""
-    if precision == "auto" and "bf16" not in known:
-        return "float32"
-    resolved = computed_in(precision, device)
-    if resolved not in known:
-        raise ValueError(f"precision: expected one of {', '.join(known)} or auto, got {precision!r}")
-    return resolved
-
-
-def _scores_are_probabilities(model: Any) -> bool:
-    """Whether a model learnt P(correct), as its configuration or its export says, and not from whole lists."""
-    return getattr(getattr(model, "config", model), "probabilities", True)
-
-
-def _exits(model: Any) -> list[int]:
-    """The layers behind which a cascade has an exit; none of another model."""
-    if hasattr(model, "exits") and hasattr(model, "rank"):
-        return list(model.exits if isinstance(model.exits, list) else model.config.exits)
-    return []
 
 
 def _check_count(name: str, value: int | None) -> None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 import torch
 from torch import nn
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
-from as2lib.data.encode import by_length, rows_of
-from as2lib.models.cross_encoder import paired, two_class_logits
+from as2lib.data.encode import by_length, paired, rows_of
+from as2lib.data.sets import shorten
+from as2lib.models.logits import two_class_logits
 from as2lib.precision import native_bf16
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def score(
     batch_tokens: of a batch, padding included; default: `BATCH_TOKENS` of the device.
     Memory is that of a batch and of what is returned, however many the pairs: their tokens are mapped from a file.
     The model is left in the mode, train or eval, in which it came.
+    Raises ValueError that names the first pair whose score is no number.
     """
     encoder = paired(model, encoder)
     items = encoder.encode(pairs)
@@ -58,7 +60,18 @@ def score(
     take = partial(rows_of, items.with_format("arrow"))
     with evaluating(model):
         values = outputs(model, encoder, take, columns["length"][:], sizes, precision, batch_tokens, progress)
-    return Scores(probability(values["logits"]), **values)
+    odds = log_odds(values["logits"])
+    require_numbers(odds, pairs["question"], pairs["answer"])
+    return Scores(sigmoid(odds), **values)
+
+
+def require_numbers(log_odds: numpy.ndarray, questions: Sequence[str], answers: Sequence[str]) -> None:
+    """Raises ValueError that names the first pair whose log odds, (m,), are not finite, and have no order."""
+    broken = numpy.flatnonzero(~numpy.isfinite(log_odds))
+    if len(broken):
+        row = int(broken[0])
+        pair = f"{shorten(questions[row])} and {shorten(answers[row])}"
+        raise ValueError(f"pair {row + 1}, {pair}: expected a number for its score, got {log_odds[row]}")
 
 
 @contextmanager
@@ -137,16 +150,18 @@ def sigmoid(odds: numpy.ndarray) -> numpy.ndarray:
         return 1.0 / (1.0 + numpy.exp(-odds))
 
 
-def autocast(device: str, precision: str):
-    """The autocast context of a precision.
+def autocast(device: str, precision: str) -> torch.autocast:
+    """The autocast context of a precision.  Raises ValueError as `check_precision`."""
+    check_precision(precision, device)
+    return torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16")
 
-    Raises ValueError for one that is not "float32" or "bf16", and for bf16 where the device doesn't multiply it.
-    """
+
+def check_precision(precision: str, device: str) -> None:
+    """Raises ValueError for another than "float32" and "bf16", and for bf16 where the device doesn't multiply it."""
     if precision not in ("float32", "bf16"):
         raise ValueError(f'precision: expected "float32" or "bf16", got {precision!r}')
     if precision == "bf16" and not native_bf16(device):
         raise ValueError(f'precision: expected "float32" on this {device}, which does not multiply bf16, got "bf16"')
-    return torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16")
 
 
 @contextmanager

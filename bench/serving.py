@@ -22,7 +22,7 @@ import numpy
 import pandas
 import torch
 
-from as2lib.export import PACKAGES, export
+from as2lib.export import INT8, PACKAGES, export
 from as2lib.metrics.ranking import summary
 from as2lib.precision import machine
 from as2lib.ranker import Ranker
@@ -116,10 +116,10 @@ def ours(folders: dict[str, Path], scratch: Path) -> tuple[dict[str, Ask], dict[
     train = wikiqa.pairs("train")
     for model, folder in folders.items():
         name, alpha = PLAIN.format(model), ALPHA if model == "cascade" else None
-        systems[name] = timed(by_question(Ranker.load(folder, backend="torch", alpha=alpha)))
+        systems[name] = timed(by_question(Ranker.load(folder, alpha=alpha)))
         sizes[name] = megabytes(folder)
         for backend in installed():
-            for precision, calibration in (("float32", None), ("int8", train)):
+            for precision, calibration in (("float32", None), ("int8", train))[: 1 + (backend == INT8)]:
                 name = f"{model}: {backend}, {precision}"
                 out = scratch / f"{folder.name}-{backend}-{precision}"
                 export(folder, out, backend, calibration)

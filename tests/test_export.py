@@ -7,9 +7,9 @@ from datasets import Dataset
 from transformers import AutoTokenizer
 
 from as2lib import export as module
-from as2lib.commands.upkeep import unneeded
 from as2lib.data.encode import PairEncoder
-from as2lib.export import FACTS, export
+from as2lib.data.pretrained import EXPORTED
+from as2lib.export import export
 from as2lib.ranker import Ranker
 from tests.encoders import classifier
 from tests.test_ranker import LISTS, QUESTIONS, saved, with_one_label
@@ -85,7 +85,6 @@ def test_a_model_is_exported_where_its_backend_is_asked_for_once(tmp_path, backe
     monkeypatch.setattr(module, "export", None)
     Ranker.load(folder, backend=backend)
     assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == []
-    assert [path.parent.name for path in unneeded([], caches=True)] == ["exports"]
 
 
 def test_sentence_transformers_opens_an_export_and_ranks_the_same(tmp_path):
@@ -110,54 +109,40 @@ def test_sentence_transformers_opens_an_export_and_ranks_the_same(tmp_path):
 def quick(monkeypatch):
     """Graphs that nobody reads."""
     monkeypatch.setattr(module, "_trace", lambda graph, batch, path: path.write_bytes(b""))
-    for backend in BACKENDS:
-        monkeypatch.setitem(module.WRITE, backend, lambda plain, path, batches: path.write_bytes(b"graph"))
+    monkeypatch.setattr(module, "_write_openvino", lambda plain, path, batches: path.write_bytes(b""))
     monkeypatch.setattr(module, "find_spec", lambda name: True)
 
 
-def other_weights(folder):
-    torch.manual_seed(5)
-    classifier("electra", initializer_range=0.4).save_pretrained(folder)
-
-
-def test_an_export_beside_other_weights_is_refused_by_name(tmp_path, quick):
+def test_an_export_beside_a_model_is_taken_while_the_models_files_are_those_it_was_made_from(tmp_path, quick):
     folder = saved("electra", tmp_path / "model")
-    for backend in (*BACKENDS, "sentence-transformers"):
-        export(folder, folder / backend, backend)
-    other_weights(folder)
-    for backend in (*BACKENDS, "sentence-transformers"):
-        with pytest.raises(ValueError, match=f"{backend}/export.json: exported from other weights than are in"):
-            Ranker.load(folder / backend)
-    with pytest.raises(ValueError, match="exported from other weights"):
-        Ranker.load(folder, backend="onnx")
-    assert len(Ranker.load(folder).rank(QUESTIONS[0], LISTS[0])) == 4
-
-
-def test_an_export_beside_another_tokenizer_is_refused_by_name(tmp_path, quick):
-    folder = saved("electra", tmp_path / "model")
-    export(folder, folder / "onnx", "onnx")
+    beside = export(folder, folder / "onnx", "onnx")
+    assert module.find(folder, "onnx") == beside
     settings = json.loads((folder / "tokenizer_config.json").read_text())
     (folder / "tokenizer_config.json").write_text(json.dumps({**settings, "truncation_side": "left"}))
-    with pytest.raises(ValueError, match=r"onnx/export\.json: exported from"):
-        Ranker.load(folder, backend="onnx")
+    first = module.find(folder, "onnx")
+    torch.manual_seed(5)
+    classifier("electra", initializer_range=0.4).save_pretrained(folder)
+    assert len({beside, first, module.find(folder, "onnx")}) == 3
 
 
-def test_weights_saved_into_an_exported_folder_are_not_taken_for_the_export(tmp_path, quick):
-    out = export(saved("electra", tmp_path / "model"), tmp_path / "out", "onnx")
-    other_weights(out)
-    with pytest.raises(ValueError, match=r"exported from other weights than are in .*out now; remove"):
-        Ranker.load(out)
-    assert len(Ranker.load(out, backend="torch").rank(QUESTIONS[0], LISTS[0])) == 4
-
-
-def test_two_backends_never_share_a_folder_and_nothing_is_written_over(tmp_path, quick):
-    folder = saved("electra", tmp_path / "model")
-    out = export(folder, tmp_path / "out", "onnx")
-    for place in (out, folder):
-        with pytest.raises(ValueError, match="expected a new folder, got one with files in it"):
-            export(folder, place, "openvino")
-    with pytest.raises(ValueError, match="exported for onnx, got backend='openvino'"):
-        Ranker.load(out, backend="openvino")
+def test_what_cannot_be_exported_is_refused_before_a_folder_is_there(tmp_path, quick, monkeypatch):
+    folder, words = saved("electra", tmp_path / "model"), saved("cosinet", tmp_path / "words")
+    pairs = Dataset.from_dict({"question_id": ["q"], "question": QUESTIONS[:1], "answer": LISTS[0][:1]})
+    refused = {
+        "got 'tensorrt'": (folder, "new", "tensorrt", None),
+        "which reads words": (words, "new", "onnx", None),
+        "int8: expected openvino": (folder, "new", "onnx", pairs),
+        "got one with files": (folder, "model", "onnx", None),
+    }
+    for message, (model, out, to, calibration) in refused.items():
+        with pytest.raises(ValueError, match=message):
+            export(model, tmp_path / out, to, calibration)
+    with pytest.raises(ValueError, match="backend='openvino'"):
+        Ranker.load(export(folder, tmp_path / "out", "onnx"), backend="openvino")
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"onnx needs onnxruntime"):
+        export(folder, tmp_path / "new", "onnx")
+    assert not (tmp_path / "new").exists()
 
 
 def test_no_path_of_this_machine_is_in_an_export(tmp_path, quick):
@@ -166,23 +151,13 @@ def test_no_path_of_this_machine_is_in_an_export(tmp_path, quick):
     assert not any(str(tmp_path) in text for text in texts)
 
 
-def test_a_runtime_that_is_not_known_or_not_installed_and_a_model_of_words_are_named(tmp_path, quick, monkeypatch):
-    folder = saved("cosinet", tmp_path / "words")
-    with pytest.raises(ValueError, match="expected one of onnx, openvino, sentence-transformers; got 'tensorrt'"):
-        export(folder, tmp_path / "out", "tensorrt")
-    with pytest.raises(ValueError, match="which reads words"):
-        export(folder, tmp_path / "out", "onnx")
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r"onnx needs onnxruntime"):
-        export(folder, tmp_path / "out", "onnx")
-
-
-def test_int8_is_calibrated_on_pairs_and_stays_near(tmp_path, backend):
+def test_int8_is_calibrated_on_pairs_and_stays_near(tmp_path):
     pytest.importorskip("nncf")
+    pytest.importorskip("openvino")
     folder = saved("electra", tmp_path / "model")
     pairs = Dataset.from_dict({"question_id": ["q"] * 40, "question": QUESTIONS * 20, "answer": LISTS[0] * 10})
-    out = export(folder, tmp_path / "out", backend, calibration=pairs)
+    out = export(folder, tmp_path / "out", "openvino", calibration=pairs)
     ranker = Ranker.load(out)
-    assert (ranker.precision, json.loads((out / FACTS).read_text())["precision"]) == ("int8", "int8")
+    assert (ranker.precision, json.loads((out / EXPORTED).read_text())["precision"]) == ("int8", "int8")
     expected = Ranker.load(folder).predict([(QUESTIONS[0], text) for text in LISTS[0]])
     assert ranker.predict([(QUESTIONS[0], text) for text in LISTS[0]]) == pytest.approx(expected, abs=0.1)

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from as2lib.data.pretrained import require_at_hand
 from as2lib.data.sets import note
-from as2lib.ranker import Ranker, is_lexical, require_at_hand
+from as2lib.ranker import Ranker, is_lexical
 
 if TYPE_CHECKING:
     from as2lib.study import Study

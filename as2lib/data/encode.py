@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 from transformers.utils import cached_file
 
@@ -190,6 +190,19 @@ def _encoded(backend: Tokenizer, questions: Sequence[str], answers: Sequence[str
                 raise TypeError(f"expected texts, got {type(text).__name__}: {text!r:.60}") from None
         whole = [tuple(whole_text(text) for text in pair) for pair in pairs]
         return backend.encode_batch_fast(whole)
+
+
+def paired(model: Any, encoder: Any) -> Any:
+    """The encoder that encodes and pads as a model needs it; a model without a `pad_token_id` gets the encoder's.
+
+    An encoder of words, or of a model that is none of transformers', comes back as it is.
+    """
+    config = getattr(model, "config", None)
+    if not isinstance(encoder, PairEncoder) or not isinstance(config, PretrainedConfig):
+        return encoder
+    if not 0 <= (-1 if config.pad_token_id is None else config.pad_token_id) < len(encoder.tokenizer):
+        config.pad_token_id = encoder.tokenizer.pad_token_id
+    return encoder.suited(config)
 
 
 def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder | WordEncoder:

@@ -16,7 +16,7 @@ from torch import nn
 from tqdm.auto import tqdm
 from transformers import set_seed
 
-from as2lib.data.encode import cut_share, load_encoder
+from as2lib.data.encode import cut_share, load_encoder, paired
 from as2lib.data.pairs import fingerprint, load_pairs
 from as2lib.data.sets import note
 from as2lib.fit import checkpoint, objectives
@@ -141,7 +141,7 @@ def train(
         elif encoder is None:
             raise ValueError("encoder: expected what encodes pairs for the model; load_encoder(folder) gives it")
         model = cross_encoder.for_ranking(model).to(device)
-        encoder = cross_encoder.paired(model, encoder)
+        encoder = paired(model, encoder)
         objective = objectives.objective(loss, alpha, tau, settings)
         say_what_is_learnt(model, loss)
         unit = unit or objectives.unit(loss)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from as2lib import plugins
 from as2lib.losses import distillation, govern, listwise, multi_teacher, pairwise
-from as2lib.models.cross_encoder import two_class_logits
+from as2lib.models.logits import two_class_logits
 from as2lib.models.rank_rnn import by_question
 
 # b pairs in a batch · q questions · n candidates of the longest list · k teachers, or heads · c = 2 classes

@@ -19,7 +19,8 @@ from transformers.utils import ModelOutput
 
 from as2lib.data.encode import by_length
 from as2lib.metrics.pruning import Ratios
-from as2lib.models.cross_encoder import CLASSES, BackboneConfig, Float32Linear, build
+from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
+from as2lib.models.logits import Float32Linear
 from as2lib.models.sequential import Questions, Ranking, rank_by_exits
 
 BACKBONES = ("electra", "bert", "roberta")

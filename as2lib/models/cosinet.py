@@ -15,7 +15,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, Pretrai
 from transformers.utils import ModelOutput
 
 from as2lib.data.vectors import unknown_vector
-from as2lib.models.cross_encoder import Float32Linear, two_class_logits
+from as2lib.models.logits import Float32Linear, two_class_logits
 from as2lib.models.rank_rnn import RankRNN, by_question
 from as2lib.models.word_convolution import WordConvolution
 

@@ -4,15 +4,14 @@ b pairs · c = 2 classes
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 from transformers import (
     AutoConfig,
     AutoModelForSequenceClassification,
@@ -24,10 +23,10 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
 from as2lib.data.classes import correct_class
-from as2lib.data.encode import PairEncoder
 from as2lib.data.pretrained import open_pretrained
 from as2lib.data.sets import loadable, note
 from as2lib.models import first_token
+from as2lib.models.logits import in_float32
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
 log = logging.getLogger(__name__)
@@ -87,14 +86,6 @@ def load(name: str | Path) -> PreTrainedModel:
     return for_ranking(model)
 
 
-def two_class_logits(logits: Tensor) -> Tensor:
-    """(b, c = 2) logits of any ranker: those of one label, (b, 1), are z, and become (0, z).
-
-    So P(correct) = softmax(0, z)_1 = sigmoid(z), and a one-label teacher is distilled as any other.
-    """
-    return torch.cat([torch.zeros_like(logits), logits], dim=-1) if logits.shape[-1] == 1 else logits
-
-
 @torch.no_grad()
 def one_label(model: PreTrainedModel) -> PreTrainedModel:
     """A copy of a two-label classifier with one label, z = logit 1 − logit 0, which sentence-transformers opens.
@@ -120,15 +111,6 @@ def one_label(model: PreTrainedModel) -> PreTrainedModel:
 # --- what scoring and training change once, when a model is loaded
 
 
-class Float32Linear(nn.Linear):
-    """A linear layer that computes in float32 under autocast too: in bf16 one question in eight would have ties."""
-
-    def forward(self, features: Tensor) -> Tensor:
-        with torch.autocast(features.device.type, enabled=False):
-            bias = None if self.bias is None else self.bias.float()
-            return functional.linear(features.float(), self.weight.float(), bias)
-
-
 def for_ranking(model: nn.Module) -> nn.Module:
     """The same model, whose last layer computes the first token alone, and whose classifier computes in float32.
 
@@ -139,19 +121,6 @@ def for_ranking(model: nn.Module) -> nn.Module:
     _let_class_one_answer(model)
     in_float32(part for _, part in _outside(model))
     return first_token.reading(model)
-
-
-def paired(model: Any, encoder: Any) -> Any:
-    """The encoder that encodes and pads as a model needs it; a model without a `pad_token_id` gets the encoder's.
-
-    An encoder of words, or of a model that is none of transformers', comes back as it is.
-    """
-    config = getattr(model, "config", None)
-    if not isinstance(encoder, PairEncoder) or not isinstance(config, PretrainedConfig):
-        return encoder
-    if not 0 <= (-1 if config.pad_token_id is None else config.pad_token_id) < len(encoder.tokenizer):
-        config.pad_token_id = encoder.tokenizer.pad_token_id
-    return encoder.suited(config)
 
 
 @torch.no_grad()
@@ -180,13 +149,6 @@ def _final_layer(model: nn.Module) -> str:
         family, came = model.config.model_type, ", ".join(outputs) or "none"
         raise ValueError(f"{family}: expected one final linear layer of {CLASSES} labels, got {came}")
     return outputs[0]
-
-
-def in_float32(parts: Iterable[nn.Module]) -> None:
-    """Let linear layers compute in float32 from now on; their weights and names stay."""
-    for part in parts:
-        if type(part) is nn.Linear:
-            part.__class__ = Float32Linear  # a linear layer in all but its `forward`
 
 
 def set_dropout(model: nn.Module, share: float) -> None:

@@ -14,7 +14,8 @@ from transformers.utils import ModelOutput
 
 from as2lib.models import cerberus, first_token
 from as2lib.models.cascade import CascadeTransformer, Exit
-from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build, in_float32
+from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
+from as2lib.models.logits import in_float32
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
 BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2")

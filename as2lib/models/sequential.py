@@ -74,9 +74,10 @@ def rank_by_stages(
 
     def checked(stage: int, rows: numpy.ndarray) -> numpy.ndarray:
         scores = score(stage, torch.from_numpy(rows))
-        if scores.shape != rows.shape or not scores.isfinite().all():
-            came = f"got {tuple(scores.shape)}"
-            raise ValueError(f"stage {stage}: expected {len(rows)} finite scores, one a candidate, {came}")
+        if scores.shape != rows.shape:
+            raise ValueError(f"stage {stage}: expected {len(rows)} scores, one a candidate, got {tuple(scores.shape)}")
+        if len(broken := rows[~scores.isfinite().cpu().numpy()]):
+            raise ValueError(f"stage {stage}, candidate {broken[0] + 1}: expected a number for its score")
         return scores.double().cpu().numpy()
 
     _, first, question = numpy.unique(index, return_index=True, return_inverse=True)

@@ -154,8 +154,7 @@ def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndar
             if (table := teacher.logits(name)) is None:  # another student may have asked meanwhile
                 folder = teacher.model_folder
                 encoder = load_encoder(folder, teacher.run.spec.get("max_length"))
-                logits = score(on_gpu(models.load(folder)), pairs, encoder, store.study.precision).logits
-                logits = cross_encoder.two_class_logits(torch.from_numpy(logits)).numpy()
+                logits = score(on_gpu(models.load(folder)), pairs, encoder, store.study.precision).logits  # (m, c)
                 table = pandas.DataFrame({f"logit_{i}": column for i, column in enumerate(logits.T)})
                 write_parquet(teacher.folder / "logits" / f"{name}.parquet", table)
     return numpy.ascontiguousarray(table.to_numpy(dtype=numpy.float32))

@@ -167,26 +167,18 @@ class Study(params.Params):
         return publish(self.store, names)
 
     def ranker(self, name: str, alpha: Any = None, precision: str = "float32") -> "Ranker":
-        """A ranker with the model of a run, or of an ensemble's members; made first where it is missing.
+        """A ranker with the model of a run, which is made first where it is missing.
 
-        alpha: of a cascade, as `Ranker` takes it.  Raises ValueError for a run that is made of another run's scores.
+        alpha: of a cascade, as `Ranker` takes it.  Raises ValueError for a run that is made of other runs' scores.
         """
         from as2lib.ranker import Ranker
 
         planned = self.store.planned(name)
-        if planned.kind not in ("fit", "lexical", "ensemble"):
-            raise ValueError(f"{name}: expected a run with a model, got one that is made of another run's scores")
+        if planned.kind not in ("fit", "lexical"):
+            raise ValueError(f"{name}: expected a run with a model, got one that is made of other runs' scores")
         if planned.kind == "lexical":
             return Ranker.load(f"lexical/{planned.spec['scorer']}")
-        stored = self.run(name, model=True)
-        if planned.kind == "ensemble":
-            members = [self.ranker(member.name, precision=precision) for member in planned.parents["members"]]
-            platt = stored.facts.get("calibration", {})
-            for i, member in enumerate(planned.parents["members"]):
-                if member.name in platt:
-                    members[i] = Ranker.calibrated(members[i], platt[member.name])
-            return Ranker.ensemble(members, stored.facts.get("weights"), stored.facts.get("intercept"))
-        return Ranker.load(stored.model_folder, precision=precision, alpha=alpha)
+        return Ranker.load(self.run(name, model=True).model_folder, precision=precision, alpha=alpha)
 
 
 def _injected(cells: Iterable[str]) -> set[str]:

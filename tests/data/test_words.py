@@ -53,4 +53,4 @@ def test_a_foreign_name_in_an_english_sentence_stays_one_word():
 def test_empty_text_and_half_a_character_are_no_error():
     assert words_of(["", " ", "a \ud83d"]) == [[], [], ["a", "\ufffd"]]
     items = WordEncoder(["a"]).items(["a", "a"], ["", "a"], [1, 1])
-    assert items == [{"question": [0], "candidates": [0], "sizes": [0, 1], "pairs": 2, "length": 2}]
+    assert items == [{"question": [0], "candidates": [unknown_id(""), 0], "sizes": [1, 1], "pairs": 2, "length": 3}]

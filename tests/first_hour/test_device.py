@@ -52,14 +52,6 @@ def test_a_ranker_is_where_it_was_asked_to_be(folder, moves, device):
     assert device == "cpu" or moves
 
 
-def test_members_and_stages_are_where_their_rankers_are(folder, moves):
-    members = [Ranker.load(folder), Ranker.load(folder, device="cuda:1")]
-    assert devices(moves) == {"cuda"}
-    assert "cuda:1" in moves
-    for ranker in (Ranker.ensemble(members), Ranker.sequence(members, 0.5)):
-        assert len(ranker.rank(QUESTION, CANDIDATES)) == len(CANDIDATES)
-
-
 @pytest.mark.parametrize(("capability", "precision"), [((7, 0), "float32"), ((7, 5), "float32"), ((8, 0), "bf16")])
 def test_auto_is_bf16_on_a_gpu_that_computes_it_natively(folder, moves, monkeypatch, capability, precision):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: capability)

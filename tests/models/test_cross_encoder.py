@@ -9,6 +9,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from as2lib import models
 from as2lib.data.sets import note
 from as2lib.models import cross_encoder
+from as2lib.models.logits import two_class_logits
 from tests.encoders import FAMILIES, batch, classifier
 
 FIELDS = {
@@ -80,9 +81,9 @@ def test_a_reranker_with_one_label_loads_and_ranks_by_its_logit(tmp_path):
     model = models.load(saved(reranker, tmp_path))
     z = logits(reranker)
     torch.testing.assert_close(logits(model), z)
-    probability = cross_encoder.two_class_logits(z).softmax(-1)[:, 1]
+    probability = two_class_logits(z).softmax(-1)[:, 1]
     torch.testing.assert_close(probability, z[:, 0].sigmoid())
-    assert cross_encoder.two_class_logits(z)[:, 0].eq(0).all()
+    assert two_class_logits(z)[:, 0].eq(0).all()
 
 
 def test_as_the_start_of_a_fit_a_reranker_with_one_label_gets_a_new_classifier_and_the_log_says_so(tmp_path, caplog):

@@ -1,0 +1,34 @@
+"""A classifier's logits, two of every ranker and in float32; knows no model.
+
+b pairs · c = 2 classes
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+def two_class_logits(logits: Tensor) -> Tensor:
+    """(…, c = 2) logits of any ranker: those of one label, (…, 1), are z, and become (0, z).
+
+    So P(correct) = softmax(0, z)_1 = sigmoid(z), and a one-label teacher is distilled as any other.
+    """
+    return torch.cat([torch.zeros_like(logits), logits], dim=-1) if logits.shape[-1] == 1 else logits
+
+
+class Float32Linear(nn.Linear):
+    """A linear layer that computes in float32 under autocast too: in bf16 one question in eight would have ties."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        with torch.autocast(features.device.type, enabled=False):
+            bias = None if self.bias is None else self.bias.float()
+            return functional.linear(features.float(), self.weight.float(), bias)
+
+
+def in_float32(parts: Iterable[nn.Module]) -> None:
+    """Let linear layers compute in float32 from now on; their weights and names stay."""
+    for part in parts:
+        if type(part) is nn.Linear:
+            part.__class__ = Float32Linear  # a linear layer in all but its `forward`
