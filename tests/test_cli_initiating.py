@@ -155,5 +155,5 @@ def test_a_refusal_names_no_option_that_the_command_has_not(folder, capsys):
         write_pairs(folder / "same" / f"{split}.tsv")
     assert main(["init", "same", "--encoder", "nothing"]) == 2
     error = capsys.readouterr().err
-    assert "share" in error
+    assert "30 in both" in error
     assert "--allow-shared-questions" not in error

@@ -106,7 +106,7 @@ def test_splits_that_share_a_question_are_refused_unless_that_is_allowed(folder,
     with open("mine/dev.tsv", "a") as file:
         file.write("".join(re.sub(r"^q0", "other", line) + "\n" for line in shared))
     assert train() == 2
-    assert "train and dev share 1 question" in capsys.readouterr().err
+    assert "1 in both" in capsys.readouterr().err
     assert train("--allow-shared-questions") == 0
 
 

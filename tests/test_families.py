@@ -135,7 +135,8 @@ def alone_as_in_a_batch(folder):
 
 
 def trains_and_comes_back(folder, out):
-    result = fit.train(pairs(), folder, dev=pairs(), steps=3, batch_size=8, learning_rate=1e-3)
+    settings = {"steps": 3, "batch_size": 8, "learning_rate": 1e-3}
+    result = fit.train(pairs(), folder, dev=pairs(), allow_shared_questions=True, **settings)
     result.save(out)
     again = Ranker.load(out)
     expected = by_position(Ranker(result.model, result.encoder).rank(QUESTION, CANDIDATES))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from as2lib.commands.named import NOTHING, starting_encoder
-from as2lib.commands.training import RATES, check_source, counts, encoder_of, require_apart
+from as2lib.commands.training import RATES, check_source, counts, encoder_of
 from as2lib.data import sets
 from as2lib.paths import find_root, whole_file
 from as2lib.study import Study
@@ -41,10 +41,10 @@ def init(
     encoder_name = starting_encoder(encoder, "--encoder")
     require_new(file, force)
 
-    from as2lib.data.pairs import draw_questions, filter_questions, load_splits, save_pairs
+    from as2lib.data.pairs import draw_questions, filter_questions, load_splits, require_apart, save_pairs
 
     whole = load_splits(source)
-    require_apart(source, whole)
+    require_apart(whole, source)
     splits = {split: draw_questions(part, QUICK[split]) for split, part in whole.items()} if quick else whole
     for split, part in splits.items():
         if not any(part["label"][:]):

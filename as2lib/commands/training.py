@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from hashlib import sha256
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from as2lib import plugins
 from as2lib.commands.named import NOTHING, LoadStudy, load_ranker, model_folder, starting_encoder
 from as2lib.data import sets
-from as2lib.data.sets import note, shorten
 from as2lib.paths import PACKAGE, work_folder
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ def train(
     with only_one(out):
         from as2lib.commands import scoring
         from as2lib.commands.card import short_name, write_card
-        from as2lib.data.pairs import filter_questions, load_splits
+        from as2lib.data.pairs import filter_questions, load_splits, require_apart
         from as2lib.fit import objectives
 
         if one_label and objectives.heads(loss):
@@ -86,8 +84,7 @@ def train(
         }
         splits = load_splits(source, seed)
         if not allow_shared_questions:
-            way_out = "; give each split questions of its own, or allow it: --allow-shared-questions"
-            require_apart(source, splits, way_out)
+            require_apart(splits, source, "give each split questions of its own, or --allow-shared-questions")
         pairs = {name: filter_questions(part, "answered") for name, part in splits.items()}
         for name, part in pairs.items():
             if len(part) == 0:
@@ -213,6 +210,7 @@ def fit_model(
         folder=folder,
         progress=looks_on,
         callbacks=[] if looks_on else [print_entry],
+        allow_shared_questions=True,  # that is seen to
         **settings,
     )
     shutil.rmtree(folder)
@@ -253,25 +251,6 @@ def counts(splits: "dict[str, Dataset]") -> str:
     """How many pairs and questions the splits have."""
     parts = [f"{name} {len(part.unique('question_id')):,}" for name, part in splits.items()]
     return f"{sum(map(len, splits.values())):,} pairs; questions: {', '.join(parts)}"
-
-
-def require_apart(
-    source: str, splits: "dict[str, Dataset]", way_out: str = "; give each split questions of its own"
-) -> None:
-    """Raises ValueError where two splits share a question: a model that has seen the answer says nothing.
-
-    A line says how many questions have an answer of train's: they may be ones of train in other words.
-    """
-    from as2lib.data.pairs import leaks, shared_answers
-
-    for first, second in combinations(splits, 2):
-        shared = leaks(splits[first], splits[second]).questions
-        if shared:
-            count = f"{len(shared)} question{'s' * (len(shared) > 1)}"
-            raise ValueError(f"{source}: {first} and {second} share {count}, such as {shorten(shared[0])}{way_out}")
-        if first == "train" and (answers := int(shared_answers(splits[second], splits[first]).sum())):
-            same = "the same correct sentence, or all candidates"
-            note(f"{source}: {answers} of the questions in {second} may be ones of train in other words: {same}")
 
 
 def hardest(pairs: "Dataset", score: Any, keep: int) -> "Dataset":

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, combinations, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -257,6 +257,23 @@ def _by_question(pairs: Dataset) -> list[tuple[list[str], list[int]]]:
     answers, labels = [plain(answer) for answer in pairs["answer"][:]], pairs["label"][:]
     starts = np.flatnonzero(run_starts(_arrow(pairs)["question_id"])).tolist()
     return [(answers[i:j], labels[i:j]) for i, j in pairwise([*starts, len(answers)])]
+
+
+def require_apart(
+    splits: Mapping[str, Dataset], name: str = "pairs", way_out: str = "give each split questions of its own"
+) -> None:
+    """Raises ValueError where two splits share a question: a model that has seen the answer says nothing.
+
+    A line says how many questions have an answer of train's: they may be ones of train in other words.
+    """
+    for first, second in combinations(splits, 2):
+        shared = leaks(splits[first], splits[second]).questions
+        if shared:
+            got = f"{len(shared)} in both, such as {shorten(shared[0])}"
+            raise ValueError(f"{name}: expected other questions in {second} than in {first}, got {got}; {way_out}")
+        if first == "train" and (answers := int(shared_answers(splits[second], splits[first]).sum())):
+            same = "the same correct sentence, or all candidates"
+            note(f"{name}: {answers} of the questions in {second} may be ones of train in other words: {same}")
 
 
 def plain(text: str) -> str:

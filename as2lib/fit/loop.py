@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 from transformers import set_seed
 
 from as2lib.data.encode import cut_share, load_encoder, paired
-from as2lib.data.pairs import fingerprint, load_pairs
+from as2lib.data.pairs import fingerprint, load_pairs, require_apart
 from as2lib.data.sets import note
 from as2lib.fit import checkpoint, objectives
 from as2lib.fit.batches import Batches, Examples, ItemBatches, QuestionBatches, question_numbers
@@ -89,6 +89,7 @@ def train(
     folder: str | Path | None = None,
     callbacks: Sequence[Callable[[Entry, nn.Module], bool | None]] = (),
     progress: bool = False,
+    allow_shared_questions: bool = False,
 ) -> Fit:
     """Fit a model to pairs: Adam, a learning rate that rises and falls linearly, the weights of the best dev MAP.
 
@@ -115,6 +116,7 @@ def train(
         weights of an uninterrupted one.  At SIGTERM it writes the checkpoint and exits.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
     progress: whether a bar and the entries are shown.
+    allow_shared_questions: whether pairs and dev may have questions in common.
     The same seed, threads and machine give the same weights, bit for bit.
     Raises ValueError for settings that can't be, an unknown loss, a loss that is not a number, and a folder that has
     the checkpoint of another fit.
@@ -131,6 +133,8 @@ def train(
         patience=patience,
     )
     pairs, dev = _pairs(pairs), None if dev is None else _that_tells(_pairs(dev))
+    if dev is not None and not allow_shared_questions:
+        require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")
     objectives.check(loss, len(teachers), pairs["label"][:] if "label" in pairs.column_names else None)
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     with reproducible(threads), checkpoint.terminable() as terminated:

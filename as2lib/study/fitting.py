@@ -85,6 +85,7 @@ def fit(job: Job) -> dict[str, Any]:
             precision=precision,
             threads=study.threads,
             folder=job.folder,
+            allow_shared_questions=True,  # a study's file says
             **{name: run.spec[name] for name in OF_LOSS if name in run.spec and "words" not in run.spec},
             **training,
         )

@@ -439,3 +439,11 @@ def test_one_exit_of_a_cascade_learns_in_a_step_and_a_killed_one_goes_on(tmp_pat
     asked.clear()
     assert same(fit(cascade(), dev=None, folder=tmp_path), whole)
     assert asked == [drawn_exit("uniform", 2, step, 8, 0) for step in range(4, 8)]
+
+
+def test_a_dev_set_of_questions_that_are_learnt_is_refused_unless_that_is_allowed(tmp_path):
+    PAIRS.to_parquet(tmp_path / "my.parquet")
+    for dev in (PAIRS, tmp_path / "my.parquet"):
+        with pytest.raises(ValueError):
+            fit(dev=dev)
+    assert fit(dev=PAIRS, allow_shared_questions=True).facts["dev_MAP"] is not None
