@@ -15,7 +15,7 @@ from tqdm.auto import tqdm
 
 from as2lib.data.encode import by_length, paired, rows_of
 from as2lib.data.sets import shorten
-from as2lib.models.logits import two_class_logits
+from as2lib.models.logits import logits_of, part_of, two_class_logits
 from as2lib.precision import native_bf16
 
 if TYPE_CHECKING:
@@ -114,9 +114,10 @@ def outputs(
             output = model(**{name: tensor.to(device) for name, tensor in batch.items()})
             # rows of the pairs that these items hold
             at = rows if ends is None else numpy.concatenate([numpy.arange(ends[i] - sizes[i], ends[i]) for i in rows])
-            for name in OUTPUTS:
-                if output.get(name) is not None:
-                    batch_values = two_class_logits(output[name]).float().cpu().numpy()
+            parts = {name: part_of(output, name) for name in OUTPUTS} | {"logits": logits_of(output)}
+            for name, part in parts.items():
+                if part is not None:
+                    batch_values = two_class_logits(part).float().cpu().numpy()
                     if name not in values:
                         values[name] = numpy.empty((total, *batch_values.shape[1:]), dtype=numpy.float32)
                     values[name][at] = batch_values

@@ -12,6 +12,7 @@ import numpy
 import pandas
 import torch
 from datasets import Dataset
+from safetensors.torch import save_model
 from torch import nn
 from tqdm.auto import tqdm
 from transformers import set_seed
@@ -53,8 +54,16 @@ class Fit:
     last: dict[str, torch.Tensor] | None = None
 
     def save(self, folder: str | Path) -> None:
-        """Leave a model folder, which `Ranker.load` and plain transformers open."""
-        self.model.save_pretrained(folder)
+        """Leave a model folder, which `Ranker.load` and plain transformers open.
+
+        Of a module that is none of transformers' its tensors, in `model.safetensors`, which
+        `safetensors.torch.load_model` reads into a module of the same class.
+        """
+        if hasattr(self.model, "save_pretrained"):
+            self.model.save_pretrained(folder)
+        else:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            save_model(self.model, str(Path(folder) / "model.safetensors"))
         self.encoder.save(folder)
 
 
@@ -99,7 +108,7 @@ def train(
         anew from `seed` where it has none.
     loss: a name in `LOSSES`; or one's own, a function or "package.module:function", called as
         `loss(output, targets, **settings)` (see `objectives.objective`).
-    teachers: models, folders, hub names, or their logits over the pairs (see `teachers.teacher_logits`).
+    teachers: folders, hub names, models with their encoders, or logits over the pairs (see `teachers.teacher_logits`).
     epochs, steps: how long; default: 3 epochs.  A step's gradient is the mean of `accumulate` batches.
     batch_size: pairs in a batch (default: 32); of an encoder whose items are questions: questions.
     batch_tokens: instead, tokens in a batch at most.
@@ -149,7 +158,7 @@ def train(
         objective = objectives.objective(loss, alpha, tau, settings)
         say_what_is_learnt(model, loss)
         unit = unit or objectives.unit(loss)
-        logits = stacked(teachers, pairs, encoder, precision, device)  # (m, k, c)
+        logits = stacked(teachers, pairs, precision, device)  # (m, k, c)
         examples = Examples(pairs, encoder, logits, question_numbers(pairs) if unit == "question" else None)
         batches = _batches(examples, unit, batch_size, batch_tokens, seed)
         steps = steps or batches.steps(epochs or EPOCHS, accumulate)

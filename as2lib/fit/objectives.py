@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from as2lib import plugins
 from as2lib.losses import distillation, govern, listwise, multi_teacher, pairwise
-from as2lib.models.logits import two_class_logits
+from as2lib.models.logits import logits_of, part_of
 from as2lib.models.rank_rnn import by_question
 
 # b pairs in a batch · q questions · n candidates of the longest list · k teachers, or heads · c = 2 classes
@@ -48,7 +48,8 @@ def objective(
     """A loss as a function of (output, targets, step).
 
     loss: a name in `LOSSES`; or one's own, a function or its "package.module:function", called as
-        `loss(output, targets, **settings)`, which returns a scalar, or a NamedTuple of scalars with `total`.
+        `loss(output, targets, **settings)`, which returns a scalar, or a NamedTuple of scalars with `total`;
+        or `torch.nn.CrossEntropyLoss(…)`.
     output: what the model returns: `logits` (b, c or 1), and `head_logits` (b, k, c) of one with heads.
     targets: `labels` (b,), `teacher_logits` (b, k, c) where there are teachers, `candidates` (q,): how many pairs of
         each question are in the batch, one after the other.  step: counted from 0.
@@ -56,6 +57,12 @@ def objective(
     """
     if callable(loss) or plugins.is_path(loss):
         own = loss if callable(loss) else plugins.load(loss)
+        if isinstance(own, nn.CrossEntropyLoss):  # torch's losses read logits and labels
+            return lambda output, targets, step: Total(own(logits_of(output), targets["labels"]))
+        if (getattr(own, "__module__", None) or "").startswith("torch."):
+            name = getattr(own, "__name__", type(own).__name__)
+            expected = "expected a function of a model's output and the targets, or torch.nn.CrossEntropyLoss()"
+            raise ValueError(f"loss: {expected}, got torch's {name}; call it in a function of your own")
         return lambda output, targets, step: _with_total(own(output, targets, **(settings or {})))
     known = named(loss)
     if settings:
@@ -109,14 +116,10 @@ def _with_total(loss: Any) -> NamedTuple:
 # ---------------------------------------------------------------- what losses read
 
 
-def _logits(output: Any) -> Tensor:
-    return two_class_logits(output.logits)  # (b, c)
-
-
 def _heads(output: Any) -> Tensor:
-    if getattr(output, "head_logits", None) is None:
+    if (heads := part_of(output, "head_logits")) is None:
         raise ValueError("expected a model with heads (MHSForSequenceClassification), got one without head_logits")
-    return output.head_logits  # (b, k, c)
+    return heads  # (b, k, c)
 
 
 def _margin(logits: Tensor) -> Tensor:
@@ -137,7 +140,7 @@ def _lists(values: Tensor, targets: Targets) -> tuple[Tensor, Tensor]:
 
 
 def _ce(output, targets, step):
-    return distillation.cross_entropy(_logits(output), targets["labels"])
+    return distillation.cross_entropy(logits_of(output), targets["labels"])
 
 
 def _ce_per_head(output, targets, step):
@@ -145,16 +148,16 @@ def _ce_per_head(output, targets, step):
 
 
 def _bce(output, targets, step):
-    return listwise.bce(_margin(_logits(output)), targets["labels"])
+    return listwise.bce(_margin(logits_of(output)), targets["labels"])
 
 
 def _listwise_kl(output, targets, step):
-    scores, mask = _lists(_margin(_logits(output)), targets)
+    scores, mask = _lists(_margin(logits_of(output)), targets)
     return listwise.listwise_kl(scores, _lists(targets["labels"], targets)[0], mask)
 
 
 def _ranknet(output, targets, step):
-    scores, mask = _lists(_margin(_logits(output)), targets)
+    scores, mask = _lists(_margin(logits_of(output)), targets)
     return pairwise.ranknet(scores, _lists(targets["labels"], targets)[0], mask)
 
 
@@ -162,16 +165,16 @@ def _ranknet(output, targets, step):
 
 
 def _kd(output, targets, step, **balance):
-    return distillation.kd(_logits(output), targets["teacher_logits"][:, 0], targets["labels"], **balance)
+    return distillation.kd(logits_of(output), targets["teacher_logits"][:, 0], targets["labels"], **balance)
 
 
 def _kd_sum(output, targets, step, **balance):
-    return multi_teacher.kd_sum(_logits(output), targets["teacher_logits"], targets["labels"], **balance)
+    return multi_teacher.kd_sum(logits_of(output), targets["teacher_logits"], targets["labels"], **balance)
 
 
 def _kd_round_robin(output, targets, step, **balance):
     teacher = multi_teacher.round_robin(step, targets["teacher_logits"])
-    return distillation.kd(_logits(output), teacher, targets["labels"], **balance)
+    return distillation.kd(logits_of(output), teacher, targets["labels"], **balance)
 
 
 def _per_head(output, targets, step, **balance):
@@ -179,7 +182,7 @@ def _per_head(output, targets, step, **balance):
 
 
 def _margin_mse(output, targets, step):
-    scores, mask = _lists(_margin(_logits(output)), targets)
+    scores, mask = _lists(_margin(logits_of(output)), targets)
     teacher, _ = _lists(_margin(targets["teacher_logits"]).mean(dim=1), targets)  # several: their mean log odds
     return pairwise.margin_mse(scores, teacher, _lists(targets["labels"], targets)[0], mask)
 
@@ -188,12 +191,12 @@ def _margin_mse(output, targets, step):
 
 
 def _without_labels(loss: Callable[..., NamedTuple]) -> Objective:
-    return lambda output, targets, step: loss(_probability(_logits(output)), _probability(targets["teacher_logits"]))
+    return lambda output, targets, step: loss(_probability(logits_of(output)), _probability(targets["teacher_logits"]))
 
 
 def _with_labels(loss: Callable[..., NamedTuple]) -> Objective:
     return lambda output, targets, step: loss(
-        _probability(_logits(output)), _probability(targets["teacher_logits"]), targets["labels"]
+        _probability(logits_of(output)), _probability(targets["teacher_logits"]), targets["labels"]
     )
 
 

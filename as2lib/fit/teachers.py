@@ -22,27 +22,32 @@ from as2lib.score import score
 if TYPE_CHECKING:
     from datasets import Dataset
 
-Teacher = nn.Module | str | Path | numpy.ndarray
+Teacher = str | Path | numpy.ndarray | tuple[nn.Module, Any] | Any
 
 
 def teacher_logits(
     teacher: Teacher,
     pairs: "Dataset",
-    encoder: Any = None,
     precision: str = "float32",
     device: str | torch.device | None = None,
 ) -> numpy.ndarray:
     """A teacher's logits over a set of pairs, (m, c = 2) float32.  A reranker with one label says (0, z).
 
-    teacher: a model; a model's folder or hub name; or its logits already, (m, 2), (m, 1) or (m,).
-    encoder: of a model that is given as a module.  precision, device: what it computes in, and where.
+    teacher: a model's folder or hub name; a module with its own encoder, as a tuple or as what has both as `model` and
+        `encoder` (a `Fit`, a `Ranker`); or its logits already, (m, 2), (m, 1) or (m,).
+    precision, device: what it computes in, and where.
     Those of a folder are kept in `work/logits/`, under the hashes of the model's files and of the pairs.
-    Raises ValueError where there is not a row of logits a pair, or they hold nan.
+    Raises ValueError for a module without an encoder (another's tokens are noise to it), and where there is not a row
+    of logits a pair, or they hold nan.
     """
     if isinstance(teacher, nn.Module):
-        if encoder is None:
-            raise ValueError(f"teacher {type(teacher).__name__}: expected an encoder with it; or pass its folder")
-        return checked(scored(teacher, pairs, encoder, precision, device), pairs, type(teacher).__name__)
+        expected = "expected it with its own encoder, (model, encoder), or its folder"
+        raise ValueError(f"teacher {type(teacher).__name__}: {expected}; got a module alone")
+    if hasattr(teacher, "model") and hasattr(teacher, "encoder"):
+        teacher = (teacher.model, teacher.encoder)
+    if isinstance(teacher, tuple) and len(teacher) == 2 and isinstance(teacher[0], nn.Module):
+        model, encoder = teacher
+        return checked(scored(model, pairs, encoder, precision, device), pairs, type(model).__name__)
     if not isinstance(teacher, str | Path):
         return checked(numpy.asarray(teacher), pairs, "logits")
     path = kept_at(teacher, pairs, precision)

@@ -3,11 +3,24 @@
 b pairs · c = 2 classes
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+
+def part_of(output: Any, name: str = "logits") -> Tensor | None:
+    """What a model's output holds under a name: a key of a mapping, or an attribute of any object; None without it."""
+    return output.get(name) if isinstance(output, Mapping) else getattr(output, name, None)
+
+
+def logits_of(output: Any) -> Tensor:
+    """A model's logits, (b, c).  Raises ValueError where its output has none of that name."""
+    if (logits := part_of(output)) is None:
+        raise ValueError(f"model: expected an output with `logits` (b, 1 or 2), got {type(output).__name__}")
+    return two_class_logits(logits)
 
 
 def two_class_logits(logits: Tensor) -> Tensor:

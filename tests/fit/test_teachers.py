@@ -1,9 +1,11 @@
 import numpy
 import pytest
 
-from as2lib.fit import teachers
+from as2lib.data.encode import PairEncoder, word_tokenizer
+from as2lib.fit import teachers, train
 from as2lib.fit.teachers import stacked, teacher_logits
 from as2lib.models import cross_encoder
+from as2lib.ranker import Ranker
 from as2lib.score import score
 from tests.fit import tiny
 
@@ -20,8 +22,17 @@ def folder(tmp_path):
 def test_a_model_and_its_folder_say_the_same(folder):
     model = cross_encoder.for_ranking(tiny.classifier())
     expected = score(model, PAIRS, ENCODER).logits
-    numpy.testing.assert_array_equal(teacher_logits(model, PAIRS, ENCODER), expected)
+    numpy.testing.assert_array_equal(teacher_logits((model, ENCODER), PAIRS), expected)
+    numpy.testing.assert_array_equal(teacher_logits(Ranker(model, ENCODER), PAIRS), expected)
     numpy.testing.assert_allclose(teacher_logits(folder, PAIRS), expected, rtol=1e-6)
+
+
+def test_a_module_reads_by_its_own_encoder_or_is_refused():
+    other = PairEncoder(word_tokenizer(reversed([*tiny.WORDS, *tiny.WORDS[:3]]), 12), 12)
+    expected = score(cross_encoder.for_ranking(tiny.classifier()), PAIRS, other).logits
+    numpy.testing.assert_array_equal(teacher_logits((tiny.classifier(), other), PAIRS), expected)
+    with pytest.raises(ValueError, match="with its own encoder"):
+        train(PAIRS, tiny.classifier(), "kd", [tiny.classifier()], encoder=ENCODER, steps=1)
 
 
 def test_what_a_folder_says_of_a_pair_set_is_computed_once(folder, monkeypatch):

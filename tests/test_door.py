@@ -1,0 +1,80 @@
+"""What Python has from `import as2lib`: its names, a module of one's own, and torch's loss."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+import as2lib
+from as2lib import Ranker, load_pairs, train
+from tests.fit import tiny
+
+
+class Bag(nn.Module):
+    """A module of one's own: the mean of word vectors, and an output of any kind with logits."""
+
+    def __init__(self, output=SimpleNamespace, labels=2):
+        super().__init__()
+        torch.manual_seed(0)
+        self.words, self.classifier, self.output = nn.Embedding(64, 8), nn.Linear(8, labels), output
+
+    def forward(self, input_ids, attention_mask, **_):
+        mask = attention_mask[:, :, None]
+        mean = (self.words(input_ids) * mask).sum(1) / mask.sum(1)
+        return self.output(logits=self.classifier(mean))
+
+
+def test_names_are_there_and_listed_before_anything_heavy_is_imported():
+    code = (
+        "import sys, as2lib; heavy = {'torch', 'transformers', 'pandas', 'datasets', 'scipy'};"
+        "names = {'Ranker', 'Study', 'load_pairs', 'losses', 'metrics', 'train'};"
+        "assert names <= set(dir(as2lib)); assert not heavy & set(sys.modules), heavy & set(sys.modules);"
+        "assert 'ranknet' in dir(as2lib.losses) and 'summary' in dir(as2lib.metrics);"
+        "assert not heavy & set(sys.modules); as2lib.metrics.summary; as2lib.losses.ranknet"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert (as2lib.train, as2lib.load_pairs, as2lib.Ranker) == (train, load_pairs, Ranker)
+    for room in (as2lib, as2lib.losses, as2lib.metrics, as2lib.data):
+        assert all(getattr(room, name) is not None for name in room.__all__)
+        with pytest.raises(AttributeError, match="no_such_name"):
+            room.no_such_name  # noqa: B018
+
+
+@pytest.mark.parametrize("labels", [1, 2])
+@pytest.mark.parametrize("output", [SimpleNamespace, dict])
+def test_a_module_of_ones_own_is_trained_ranks_and_is_saved(output, labels, tmp_path):
+    encoder = tiny.encoder()
+    fit = train(tiny.pairs(), Bag(output, labels), "ce", dev=tiny.pairs(seed=1), encoder=encoder, steps=4)
+    expected = Ranker(fit.model, fit.encoder).rank("who wrote", ["the red book", "old"])
+    fit.save(tmp_path / "bag")
+    from safetensors.torch import load_model
+
+    from as2lib.data.encode import load_encoder
+
+    again = Bag(output, labels)
+    load_model(again, str(tmp_path / "bag" / "model.safetensors"))
+    assert Ranker(again, load_encoder(tmp_path / "bag")).rank("who wrote", ["the red book", "old"]) == expected
+    with pytest.raises(ValueError, match=r"config\.json|can't be loaded"):
+        Ranker.load(tmp_path / "bag")
+
+
+def test_an_output_without_logits_is_refused_in_one_line():
+    for output in (lambda logits: logits, lambda logits: (logits,), lambda logits: SimpleNamespace(scores=logits)):
+        with pytest.raises(ValueError, match="expected an output with `logits`"):
+            train(tiny.pairs(), Bag(output), "ce", encoder=tiny.encoder(), steps=1)
+        with pytest.raises(ValueError, match="expected an output with `logits`"):
+            Ranker(Bag(output), tiny.encoder()).rank("who", ["a"])
+
+
+def test_torchs_cross_entropy_is_a_loss_and_its_others_are_refused_in_one_line():
+    ours, theirs = (
+        train(tiny.pairs(), Bag(), loss, encoder=tiny.encoder(), steps=3).log[-1]["total"]
+        for loss in ("ce", nn.CrossEntropyLoss())
+    )
+    assert theirs == pytest.approx(ours, rel=1e-6)
+    for loss in (nn.BCEWithLogitsLoss(), nn.functional.cross_entropy, nn.MSELoss()):
+        with pytest.raises(ValueError, match=r"torch\.nn\.CrossEntropyLoss"):
+            train(tiny.pairs(), Bag(), loss, encoder=tiny.encoder(), steps=1)
