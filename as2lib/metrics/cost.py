@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 # b pairs in a batch · n tokens · d hidden units · f feed-forward units · a attention heads
+DECIMALS = 12  # the last bits of a mean must not decide what dominates what
 FIRST_TOKEN = ("albert", "bert", "electra", "roberta", "xlm-roberta")  # whose last layer need not compute the others
 
 
@@ -147,6 +148,21 @@ def latency(
     device = torch.cuda.get_device_name(first.device) if first.is_cuda else first.device.type
     shape = (*first.shape[:2], repeats, device, torch.get_num_threads())
     return Latency(statistics.mean(passes), statistics.stdev(passes), *shape)
+
+
+def front(cost: Sequence[float], values: numpy.ndarray) -> numpy.ndarray:
+    """Which systems no other dominates, with as high a value at a lower cost or a higher one at the same cost.
+
+    cost: (s,).  values: (s,), or (r, s): several cases of the same systems.  Both are rounded to `DECIMALS`.
+    Returns bool in the shape of the values; equals at one cost all stand.
+    """
+    values = numpy.round(values, DECIMALS)
+    cases = numpy.atleast_2d(values)
+    _, group = numpy.unique(numpy.round(cost, DECIMALS), return_inverse=True)
+    best = numpy.full((group.max() + 1, len(cases)), -numpy.inf)
+    numpy.maximum.at(best, group, cases.T)
+    cheaper = numpy.vstack([numpy.full((1, len(cases)), -numpy.inf), numpy.maximum.accumulate(best)[:-1]])
+    return ((cases > cheaper[group].T) & (cases == best[group].T)).reshape(values.shape)
 
 
 # --- pruning: e exits or models in sequence, of which each but the last drops a share alpha of the candidates

@@ -1,13 +1,17 @@
 """The rule by which a cascade drops candidates, stage by stage; knows neither what scores them nor what that costs.
 
 Each stage but the last scores the m candidates of a question that are left and drops floor(alpha · m) of them, the
-lowest; among equal scores the later ones fall first.  Source: Cascade Transformer, sections 3.2 and 4.3.2.
+lowest; among equal scores the later rows fall first.  So a ranker in service keeps the order of its candidates; an
+evaluation hands in each question's incorrect ones first (`replay`).
+Source: Cascade Transformer, sections 3.2 and 4.3.2.
 """
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy
+
+from as2lib.metrics.questions import Questions
 
 # n candidates of all questions · q questions · e stages
 Ratios = float | Sequence[float]  # the share that each stage but the last drops: a number, or one for each
@@ -50,14 +54,8 @@ def falling(scores: numpy.ndarray, order: numpy.ndarray) -> numpy.ndarray:
 
 def staying(ranked: numpy.ndarray, question: numpy.ndarray, ratio: float) -> numpy.ndarray:
     """Of rows that stand by question, the best of each first, those that a stage leaves, in that order."""
-    sizes = numpy.bincount(question[ranked], minlength=question.max() + 1)
-    return ranked[places(question[ranked]) < (sizes - dropped(sizes, ratio))[question[ranked]]]
-
-
-def places(question: numpy.ndarray) -> numpy.ndarray:
-    """The place, from 0, of each row in its question, whose rows stand together."""
-    starts = numpy.flatnonzero(numpy.diff(question, prepend=-1))
-    return numpy.arange(len(question)) - numpy.repeat(starts, numpy.diff(starts, append=len(question)))
+    rows = Questions.together(question[ranked])
+    return ranked[rows.place < (rows.sizes - dropped(rows.sizes, ratio))[rows.code]]
 
 
 def survivors(exits: int, alpha: Ratios, candidates: int | Sequence[int] | None = None) -> list[numpy.ndarray]:

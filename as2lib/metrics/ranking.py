@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from as2lib.metrics import measures as by_name
+from as2lib.metrics.questions import Questions
 
 # n rows (question and candidate) · q questions, coded from 0 in first-seen order · m correct candidates
 POLICIES = ("answered", "mixed", "all")
@@ -132,28 +133,12 @@ def paired(a: Values, b: Values, *names: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rank_correct(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The question, rank and place among the correct ones, (m,) each, of the correct candidates: the best one first.
-
-    Only they are sorted (sorting everything costs five times as much). The incorrect ones are counted against the
-    worst correct candidate of their question, those that reach it against the second worst, and so on.
-    """
-    hits = np.flatnonzero(rows.correct)
-    hits = hits[np.lexsort((rows.score[hits], rows.question[hits]))]  # by question, the worst first
-    first = np.cumsum(rows.hits) - rows.hits
-    above = np.empty(len(hits), dtype=np.int64)
-    left = np.flatnonzero(~rows.correct)
-    question, score = rows.question.take(left), rows.score.take(left)
-    for level in range(rows.hits.max()):
-        with_level = np.flatnonzero(rows.hits > level)
-        at_level = first[with_level] + level
-        bar = np.full(len(rows.hits), np.inf)
-        bar[with_level] = rows.score[hits[at_level]]
-        left = np.flatnonzero(score >= bar.take(question))  # take of indices: three times faster than a mask
-        question, score = question.take(left), score.take(left)
-        above[at_level] = np.bincount(question, minlength=len(bar))[with_level]
-    owner = rows.question[hits]
-    place = rows.hits[owner] - (np.arange(len(hits)) - first[owner])
-    return owner[::-1], (above + place)[::-1], place[::-1]
+    """The question, rank and place among the correct ones, (m,) each, of the correct candidates: the best one first."""
+    order = against_the_system(rows.question, rows.correct, rows.score)
+    correct = rows.correct[order]
+    owner = rows.question[order][correct]
+    rank = Questions.together(rows.question[order]).place[correct] + 1
+    return owner, rank, Questions.together(owner).place + 1
 
 
 def _measure(owner: np.ndarray, rank: np.ndarray, place: np.ndarray, hits: np.ndarray) -> np.ndarray:

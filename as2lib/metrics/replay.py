@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy
 import pandas
 
-from as2lib.metrics.cost import cascade_cost
-from as2lib.metrics.pruning import Ratios, places, prune, staying
-from as2lib.metrics.ranking import encode_ids
+from as2lib.metrics.cost import cascade_cost, front
+from as2lib.metrics.pruning import Ratios, prune, staying
+from as2lib.metrics.questions import Questions
+from as2lib.metrics.ranking import Values, encode_ids
 
 # n rows (question and candidate) · e exits · v values of the ratio
 
@@ -25,24 +26,28 @@ class Replay(NamedTuple):
     last: numpy.ndarray
 
 
-def replay(question_id: Sequence, exit_scores: numpy.ndarray, alpha: Ratios) -> Replay:
-    """The order in which `rank` puts each question's candidates, from the scores of every exit.
+def replay(question_id: Values, label: Values, exit_scores: numpy.ndarray, alpha: Ratios) -> Replay:
+    """The order in which `rank` puts each question's candidates, from the scores of every exit, ties against it.
 
-    question_id: (n,) any ids, the rows of a question in the order of its candidates.  exit_scores: (n, e), higher is
-    better.  alpha: the drop ratio, a number or one for each exit but the last.
+    Where an exit gives equal scores, the incorrect candidates stay longer and stand first, as everywhere in `metrics`;
+    a ranker in service, which knows no labels, keeps the order of its candidates.
+    question_id: (n,) any ids.  label: (n,) 0 or 1.  exit_scores: (n, e), higher is better.
+    alpha: the drop ratio, a number or one for each exit but the last.
     Minus `position` is what metrics take as a score: scores of different exits do not compare.
-    Raises ValueError where there is not one row of scores an id, or for an alpha that is no ratio.
+    Raises ValueError where there is not one label and one row of scores an id, or for an alpha that is no ratio.
     """
-    scores, question = _read(question_id, exit_scores)
-    pruned = prune(lambda stage, rows: scores[rows, stage], scores.shape[1], question, alpha)
-    position = numpy.empty_like(pruned.order)
-    position[pruned.order] = places(question[pruned.order])
-    return Replay(position, pruned.last)
+    scores, question, order = _read(question_id, label, exit_scores)
+    ordered = scores[order]
+    pruned = prune(lambda stage, rows: ordered[rows, stage], scores.shape[1], question[order], alpha)
+    position, last = numpy.empty_like(order), numpy.empty_like(order)
+    position[order[pruned.order]] = Questions.together(question[order[pruned.order]]).place
+    last[order] = pruned.last
+    return Replay(position, last)
 
 
 def grid(
-    question_id: Sequence,
-    label: Sequence,
+    question_id: Values,
+    label: Values,
     exit_scores: numpy.ndarray,
     depth: int,
     exits: Sequence[int],
@@ -51,22 +56,23 @@ def grid(
     """P@1 and cost of every combination of drop ratios, over the questions with a correct candidate.
 
     With v ratios and e exits these are v^(e−1) combinations, a tree: what the first exits leave is shared.
-    Returns columns `alpha_1` …, `P@1` in [0, 1], `cost` (of `cascade_cost`), and `front` (no other combination has as
-    high a P@1 at the same or a lower cost; the first of equals counts), in the order of `itertools.product`.
+    Returns columns `alpha_1` …, `P@1` in [0, 1], `cost` (of `cascade_cost`), and `front` (`cost.front`), in the order
+    of `itertools.product`.  Ties and errors as in `replay`.
     Source: Cascade Transformer, section 5.5 and Figure 2.
     """
-    scores, question = _read(question_id, exit_scores)
+    scores, question, order = _read(question_id, label, exit_scores)
     if len(exits) != scores.shape[1]:
         raise ValueError(f"exits: expected one for each of {scores.shape[1]} columns of scores, got {len(exits)}")
     correct = numpy.asarray(label)
     answered = (numpy.bincount(question, weights=correct) > 0)[question]
-    orders = [numpy.lexsort((-column, question)) for column in scores.T]
+    orders = [order[numpy.lexsort((-column, question[order]))] for column in scores[order].T]
     first: list[float] = []
 
     def descend(left: numpy.ndarray, stage: int) -> None:
         ranked = orders[stage][left[orders[stage]]]
         if stage == len(exits) - 1:
-            first.append(float(correct[ranked[places(question[ranked]) == 0]].mean()))
+            tops = ranked[Questions.together(question[ranked]).starts]
+            first.append(float(correct[tops].mean()))
             return
         for ratio in ratios:
             stay = numpy.zeros_like(left)
@@ -78,7 +84,7 @@ def grid(
     table = pandas.DataFrame(points, columns=[f"alpha_{i}" for i in range(1, len(exits))])
     table["P@1"] = first
     table["cost"] = [cascade_cost(depth, exits, point) for point in points]
-    return table.assign(front=_front(table["cost"].to_numpy(), table["P@1"].to_numpy()))
+    return table.assign(front=front(table["cost"], table["P@1"]))
 
 
 def choose(points: pandas.DataFrame, budget: float) -> pandas.Series:
@@ -92,17 +98,14 @@ def choose(points: pandas.DataFrame, budget: float) -> pandas.Series:
     return within.sort_values(["P@1", "cost"], ascending=[False, True], kind="stable").iloc[0]
 
 
-def _front(cost: numpy.ndarray, value: numpy.ndarray) -> numpy.ndarray:
-    """Which points no other beats: a higher value at the same or a lower cost, or the same value at a lower cost."""
-    order = numpy.lexsort((-value, cost))
-    best_before = numpy.append(-numpy.inf, numpy.maximum.accumulate(value[order])[:-1])
-    front = numpy.zeros(len(cost), dtype=bool)
-    front[order] = value[order] > best_before
-    return front
-
-
-def _read(question_id: Sequence, exit_scores: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    scores, ids = numpy.asarray(exit_scores, dtype=numpy.float64), numpy.asarray(question_id)
-    if scores.ndim != 2 or len(scores) != len(ids) or not len(ids) or numpy.isnan(scores).any():
-        raise ValueError(f"exit_scores: expected numbers, ({len(ids)}, exits) of them, got shape {scores.shape}")
-    return scores, encode_ids(ids)[1]
+def _read(
+    question_id: Values, label: Values, exit_scores: numpy.ndarray
+) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    """Scores (n, e), the number of each row's question (n,), and the rows with each question's incorrect ones first."""
+    scores = numpy.asarray(exit_scores, dtype=numpy.float64)
+    ids, labels = numpy.asarray(question_id), numpy.asarray(label)
+    if scores.ndim != 2 or not 0 < len(ids) == len(labels) == len(scores) or numpy.isnan(scores).any():
+        expected = f"a label and numbers ({len(ids)}, exits), one row an id"
+        raise ValueError(f"exit_scores: expected {expected}; got {len(labels)} labels and shape {scores.shape}")
+    question = encode_ids(ids)[1]
+    return scores, question, numpy.lexsort((labels, question))

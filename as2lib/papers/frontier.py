@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy
 import pandas
 
+from as2lib.metrics.cost import front
 from as2lib.metrics.pruning import dropped
 from as2lib.papers.building import baseline
 from as2lib.papers.cascade.systems import schemes
@@ -43,7 +44,6 @@ TRIVIAL, WORDS, ENCODER, ENSEMBLE, HEADED, CASCADE = KINDS = (
 TWO, LAST, VOTE = COMBINED = ("two in a row", "cascade, then heads", "heads that vote")
 MARKS = dict(zip((*KINDS[1:], *COMBINED), "osD^v*hP", strict=True))  # kind → its marker in the figure
 BUDGETS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in operations of the base model
-DECIMALS = 12  # values are rounded to these: the last bits of a mean must not decide what is on the front
 COST, SHARE = "M operations", "on the front %"
 VOTES = "votes"
 Limit = int | float  # how many candidates stay (2, 3, …), or which share is dropped (0 to 1)
@@ -211,7 +211,7 @@ def table(study: "Study", lines: Sequence[Pipeline], resamples: int = 2000) -> p
     rows["dev MAP"] = results.mean_and_spread(results.frame(dev))["MAP"]
     cost = rows[COST].to_numpy()
     values = frame.pivot_table("AP", "question_id", "system", sort=False)[rows.index].to_numpy()  # means over seeds
-    rows["front"] = on_front(cost, values.mean(axis=0)[None])[0]
+    rows["front"] = front(cost, values.mean(axis=0))
     rows[SHARE] = 100 * shares(cost, values, resamples)
     return rows.sort_values([COST, "MAP"], kind="stable")
 
@@ -267,7 +267,8 @@ def scores(study: "Study", line: Pipeline, split: str = "test") -> list[pandas.D
     for i in range(math.lcm(*map(len, runs))):
         stages = [stored[i % len(stored)].scores(split) for stored in runs]
         columns = [column(table, stage.column) for table, stage in zip(stages, line.stages, strict=True)]
-        score = columns[0] if len(columns) == 1 else sequence(stages[0]["question_id"], columns, line.limits)
+        labelled = stages[0]["question_id"], stages[0]["label"]
+        score = columns[0] if len(columns) == 1 else sequence(*labelled, columns, line.limits)
         tables.append(stages[0][["question_id", "label"]].assign(score=numpy.asarray(score)))
     return tables
 
@@ -281,38 +282,29 @@ def column(table: pandas.DataFrame, name: str) -> pandas.Series:
     return 2 * ranks.eq(1).sum(axis=1) + table["score"]
 
 
-def sequence(question: pandas.Series, columns: Sequence[pandas.Series], limits: Sequence[Limit]) -> pandas.Series:
+def sequence(
+    question: pandas.Series, label: pandas.Series, columns: Sequence[pandas.Series], limits: Sequence[Limit]
+) -> pandas.Series:
     """One score of every candidate: the stage that saw it last, from 0, plus its place among that stage's in [0, 1).
 
-    question: (n,) ids.  columns: the scores that each stage gives to all candidates, (n,) each.  limits: what each
-    stage but the last leaves of a question's candidates, its best; equal scores keep the order of the rows.
+    question: (n,) ids.  label: (n,).  columns: the scores that each stage gives to all candidates, (n,) each.  limits:
+    what each stage but the last leaves of a question's candidates, its best; of equal ones the incorrect stay.
     """
+    question = question[label.sort_values(kind="stable").index]  # of equal scores the first rows stay
     left, score = pandas.Series(True, question.index), pandas.Series(0.0, question.index)
-    for number, (values, limit) in enumerate(zip(columns, (*limits, 0.0), strict=True)):
+    for number, (column, limit) in enumerate(zip(columns, (*limits, 0.0), strict=True)):
+        values = column[question.index]
         score[left] = number + values[left].rank(method="dense") / (len(question) + 1)
         groups = values[left].groupby(question[left], sort=False)
         stay = staying(groups.transform("size").to_numpy(), limit)
         left = left & (groups.rank(method="first", ascending=False) <= stay).reindex(left.index, fill_value=False)
-    return score
+    return score[label.index]
 
 
 def answered_sizes(table: pandas.DataFrame) -> numpy.ndarray:
     """How many candidates each question with a correct one has."""
     groups = table.groupby("question_id", sort=False)["label"]
     return groups.size()[groups.sum() > 0].to_numpy()
-
-
-def on_front(cost: numpy.ndarray, values: numpy.ndarray) -> numpy.ndarray:
-    """Which systems no other dominates, with as high a value at a lower cost or a higher one at the same cost.
-
-    cost: (s,).  values: (r, s), several cases of the same systems.  Returns (r, s) bool; equals at one cost all stand.
-    """
-    values = numpy.round(values, DECIMALS)
-    _, group = numpy.unique(cost, return_inverse=True)
-    best = numpy.full((group.max() + 1, len(values)), -numpy.inf)
-    numpy.maximum.at(best, group, values.T)
-    cheaper = numpy.vstack([numpy.full((1, len(values)), -numpy.inf), numpy.maximum.accumulate(best)[:-1]])
-    return (values > cheaper[group].T) & (values == best[group].T)
 
 
 def shares(cost: numpy.ndarray, values: numpy.ndarray, resamples: int) -> numpy.ndarray:
@@ -322,7 +314,7 @@ def shares(cost: numpy.ndarray, values: numpy.ndarray, resamples: int) -> numpy.
     """
     questions = len(values)
     drawn = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), resamples)
-    return on_front(cost, drawn @ values / questions).mean(axis=0)
+    return front(cost, drawn @ values / questions).mean(axis=0)
 
 
 def best_of_kinds(rows: pandas.DataFrame) -> pandas.DataFrame:

@@ -1,5 +1,6 @@
 """Facts about `as2lib.metrics.cost`, against counts worked by hand and those of torch on real modules."""
 
+import numpy
 import pytest
 import torch
 from hypothesis import given
@@ -159,6 +160,16 @@ def test_an_accelerator_is_synchronised_before_and_after_each_pass(clock, monkey
     monkeypatch.setattr(torch.accelerator, "synchronize", lambda: waits.append(len(model.modes)))
     latency(model, {"input_ids": torch.zeros(1, 1, device="meta")}, repeats=2, warmup=0)
     assert waits == [0, 1, 1, 2]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12))
+def test_exactly_what_nothing_dominates_is_on_the_front(points):
+    costs, values = (numpy.array(column, float) for column in zip(*points, strict=True))
+    front = cost.front(costs, values)
+    for i, (c, v) in enumerate(points):
+        dominated = any((a <= c and b >= v) and (a < c or b > v) for a, b in points)
+        assert front[i] == (not dominated)
+    numpy.testing.assert_array_equal(cost.front(costs, numpy.stack([values, -values]))[0], front)
 
 
 EXITS = (4, 6, 8, 10, 12)

@@ -2,8 +2,11 @@ from itertools import product
 
 import numpy
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from as2lib.metrics.cost import cascade_cost
+from as2lib.metrics.pruning import dropped
 from as2lib.metrics.ranking import per_question
 from as2lib.metrics.replay import choose, grid, replay
 
@@ -15,6 +18,7 @@ def example(questions=30, exits=5, seed=0):
     shuffled = generator.permutation(len(ids))  # the rows of a question may stand anywhere
     label = (generator.random(len(ids)) < 0.15).astype(int)
     scores = generator.normal(size=(len(ids), exits)) + label[:, None] * numpy.arange(exits) / 2
+    scores = scores.round(1)  # with ties
     return ids[shuffled], label[shuffled], scores[shuffled]
 
 
@@ -24,9 +28,29 @@ def test_the_grid_is_what_replaying_each_combination_gives():
     assert len(table) == 27
     for (_, row), alpha in zip(table.iterrows(), product((0.0, 0.3, 0.6), repeat=3), strict=True):
         assert tuple(row[["alpha_1", "alpha_2", "alpha_3"]]) == alpha
-        measured = per_question(ids, label, -replay(ids, scores, alpha).position)
+        measured = per_question(ids, label, -replay(ids, label, scores, alpha).position)
         assert row["P@1"] == pytest.approx(measured["P@1"].mean(), abs=1e-12)
         assert row["cost"] == cascade_cost(6, (2, 3, 4, 6), alpha)
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_among_equal_scores_the_correct_candidates_fall_first_whatever_the_order_of_the_rows(data):
+    few = st.integers(0, 2)
+    rows = data.draw(st.lists(st.tuples(few, st.integers(0, 1), st.tuples(few, few, few)), min_size=1, max_size=20))
+    question, label, scores = zip(*rows, strict=True)
+    scores = numpy.array(scores)
+    alpha = (0.3, 0.5)
+    replayed = replay(question, label, scores, alpha)
+    for name in set(question):
+        own = [row for row, other in enumerate(question) if other == name]
+        alive, fallen = own, []
+        for stage in range(3):
+            alive = sorted(alive, key=lambda row, stage=stage: (-scores[row, stage], label[row], row))
+            stay = len(alive) - dropped(len(alive), alpha[stage]) if stage < 2 else len(alive)
+            assert (replayed.last[alive[:stay]] >= min(stage + 1, 2)).all()
+            alive, fallen = alive[:stay], alive[stay:] + fallen
+        assert replayed.position[alive + fallen].tolist() == list(range(len(own)))
 
 
 def test_no_point_of_the_grid_beats_one_of_the_front_and_every_other_is_beaten():
@@ -50,7 +74,7 @@ def test_the_choice_is_the_best_within_the_budget():
 
 
 def test_scores_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="exit_scores: expected numbers"):
-        replay([1, 1], numpy.zeros((3, 2)), 0.3)
+    with pytest.raises(ValueError, match="exit_scores"):
+        replay([1, 1], [0, 1], numpy.zeros((3, 2)), 0.3)
     with pytest.raises(ValueError, match="exits: expected one for each of 2 columns"):
         grid([1], [1], numpy.zeros((1, 2)), 4, (1, 2, 3), ratios=(0.5,))

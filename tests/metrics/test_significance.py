@@ -184,6 +184,13 @@ def test_series_are_paired_by_index_and_the_same_seed_gives_the_same_interval(sy
     assert compare(*systems).low != compare(*systems, seed=1).low
 
 
+def test_a_series_and_an_array_are_paired_by_position(systems):
+    a, b = systems
+    series = pd.Series(a, index=[f"q{i}" for i in range(len(a))])
+    assert compare(series, b) == compare(a, pd.Series(b)) == compare(a, b)
+    assert compare(series[::-1], b) == compare(a[::-1], b) != compare(a, b)
+
+
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [

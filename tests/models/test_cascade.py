@@ -110,7 +110,7 @@ def test_order_is_a_permutation_and_equals_the_replay_of_stored_scores(candidate
     assert ((falling >= 0) & (falling <= 1)).all()
     assert all(before >= after >= 1 for before, after in zip(ranking.survivors, ranking.survivors[1:], strict=False))
     every = exit_scores(model, inputs)
-    replayed = replay([0] * candidates, every.numpy(), alpha)
+    replayed = replay([0] * candidates, [0] * candidates, every.numpy(), alpha)
     assert replayed.position[ranking.order.numpy()].tolist() == list(range(candidates))
     kept = ranking.order[: ranking.survivors[-1]]
     torch.testing.assert_close(ranking.scores[kept], every[kept, -1], atol=1e-6, rtol=0)

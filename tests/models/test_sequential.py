@@ -48,7 +48,7 @@ def test_order_is_that_of_a_naive_loop_and_the_replay_of_stored_scores_agrees(da
     columns = {str(i): data.draw(values) for i in range(stages)}
     alpha = data.draw(st.lists(st.floats(0, 0.99), min_size=stages - 1, max_size=stages - 1))
     rankings = reading(*columns).rank(columns, alpha, question)
-    found = replay(question, numpy.array(list(columns.values())).T, alpha)
+    found = replay(question, numpy.zeros(len(question)), numpy.array(list(columns.values())).T, alpha)
     for name, ranking in zip(dict.fromkeys(question), rankings, strict=True):
         own = [row for row, other in enumerate(question) if other == name]
         alive, fallen = list(range(len(own))), []

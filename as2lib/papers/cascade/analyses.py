@@ -45,7 +45,7 @@ def scored(study: "Study", scheme: Scheme, where: str, split: str = "test") -> l
             tables.append(table.assign(score=table["score" if scheme.method == "MT" else f"exit_{scheme.layers}"]))
             continue
         exits = table.filter(like="exit_") if scheme.method == "CT" else numpy.transpose([t["score"] for t in of_seed])
-        replayed = replay.replay(table["question_id"], exits, scheme.alpha)
+        replayed = replay.replay(table["question_id"], table["label"], exits, scheme.alpha)
         tables.append(table.assign(score=-replayed.position, last=replayed.last))
     return tables
 
