@@ -1,16 +1,14 @@
-# The graph of one study: groups of fits → notebooks and their pages → check.  `as2 study` becomes this, its lock held.
-# What a marker in work/graph/ stands for is compared by content (as2lib/study/graph.py): no file's time decides.
-import os
+# The graph of one study: jobs of runs → notebooks and their pages → check.  `as2 study` becomes this.
+# What is to be made is told by content (as2lib/study/graph.py), and bundled into jobs (bundles.py): no file's time decides.
 from pathlib import Path
 
+from as2lib.locks import lock
+from as2lib.study import graph, progress
 from as2lib.study.catalogue import notebooks
-from as2lib.study import graph
-from as2lib.study.gpus import gpus
 from as2lib.study.make import MAKE_NOTHING
-from as2lib.study.study import AUTO, Study
+from as2lib.study.processes import end_jobs_on_interrupt
+from as2lib.study.study import Study
 
-if "precision" in config:
-    os.environ[AUTO] = config["precision"]  # what `precision: auto` means, on every machine of this study
 GIVEN = str(config.get("study", "sample"))  # a name, or a file: Snakemake reads a study's name "nan" as a number
 study = Study.load(GIVEN)
 REPORTS = f"reports/{study.variant}"
@@ -21,30 +19,44 @@ AUTHORED = [f"params/{kind}/{study.name}.{suffix}" for kind, suffix in (("expect
 MARKERS[FIRST] = graph.joint_marker(study, FIRST, list(MARKERS.values()), AUTHORED)
 CHECK = graph.joint_marker(study, "check", list(MARKERS.values()), AUTHORED)
 MEASURED = Path(REPORTS, "runs/times").exists()  # times are kept, and measured again only where they are removed
+PAGES = [name for name in NOTEBOOKS if name in config.get("pages", name).split(",")]  # those of `as2 study --only`
+GPU = int(config.get("gpu", study.gpu))  # of a fit
+CORES = config.get("cores", study.threads)  # of this machine, where jobs are not a cluster's
 
 if workflow.is_main_process:
-    graph.refresh(study, [*MARKERS.values(), CHECK])
+    LOCK = lock(f"study-{study.name}", f"study {study.name}")  # until this process ends
+    JOBS = graph.refresh(study, [*MARKERS.values(), CHECK])
+    end_jobs_on_interrupt(lambda: workflow.local_exec)
+    progress.watch(study, JOBS, [MARKERS[name] for name in PAGES])
+else:
+    JOBS = graph.jobs(study)
 
 
 localrules: all, check
 
 rule all:
-    input: CHECK
+    input: [graph.job_marker(study, job) for job in JOBS] + [MARKERS[name] for name in PAGES] if "pages" in config else CHECK
 
 rule fit:
-    input: lambda wildcards: graph.group_parents(study, wildcards.group)
-    output: touch(f"work/graph/{study.variant}/fit/{{group}}.{{identity}}")
-    wildcard_constraints: identity="[0-9a-f]{16}"
-    threads: study.threads
-    resources: gpu=int(bool(gpus()))  # one fit a GPU: `as2 study` says how many there are
-    shell: "as2 fit {GIVEN:q} --group {wildcards.group:q}"
+    input: lambda w: graph.job_parents(study, JOBS[w.job])
+    output: touch(graph.job_marker(study, "{job}"))
+    threads: max(1, min(study.threads, CORES // config.get("gpus", 1)))
+    priority: lambda w: JOBS[w.job].path  # what most waits for comes first
+    resources:
+        gpu=GPU,
+        mem_mb=lambda w: JOBS[w.job].megabytes,
+        runtime=lambda w: JOBS[w.job].minutes,
+    params: log=lambda w: graph.job_log(study, w.job)
+    shell:
+        "mkdir -p $(dirname {params.log:q}); as2 fit {GIVEN:q} --job {wildcards.job:q} > {params.log:q} 2>&1"
+        " || (grep '^failed: ' {params.log:q} >&2; echo 'see {params.log}' >&2; exit 1)"
 
 for name, notebook in NOTEBOOKS.items():
     rule:
         name: f"notebook_{name}"
-        input: [MARKERS[other] for other in OTHERS] if name == FIRST else graph.notebook_parents(study, notebook)
+        input: [MARKERS[other] for other in OTHERS] if name == FIRST else graph.notebook_parents(study, notebook, JOBS)
         output: MARKERS[name]
-        threads: lambda w, timed=notebook.timed and not MEASURED: workflow.cores if timed else 1
+        threads: CORES if notebook.timed and not MEASURED else 1
         params: name=name, log=f"{REPORTS}/executed/{name[:2]}.log"
         shell:
             "mkdir -p $(dirname {params.log:q}); {MAKE_NOTHING}=1 as2 notebook {GIVEN:q} {params.name:q}"
@@ -58,4 +70,5 @@ rule check:
     shell: "as2 check {GIVEN:q} --marker {output:q}"
 
 onsuccess:
-    print(f"study {study.name}: {REPORTS}/index.html")
+    page = f"{REPORTS}/{'index' if FIRST in PAGES else PAGES[0] if PAGES else 'index'}.html"
+    print(f"study {study.name}: {page}\nto read it: open {Path(page).resolve().as_uri()} in a browser")

@@ -1,6 +1,5 @@
 """`as2 …`: one function a command, which says what it takes; what it does stands in the room that does it."""
 
-import fcntl
 import json
 import os
 import signal
@@ -15,9 +14,9 @@ import typer
 
 from as2lib import __version__
 from as2lib.commands.errors import line_of
-from as2lib.paths import find_root, work_folder
+from as2lib.paths import find_root
 from as2lib.precision import computed_in
-from as2lib.study.study import AUTO, STUDY_FILES, Study
+from as2lib.study.study import STUDY_FILES, Study
 
 app = typer.Typer(
     help="Efficient answer sentence selection: run and read a study; train, rank and score with models of your own.",
@@ -30,6 +29,10 @@ StudyName = Annotated[str, typer.Argument(help="a study's name, or its file")]
 OfStudy = Annotated[str, typer.Option("--study", help="whose runs are meant: a name, or a file")]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="replace a parameter: fit.adapt.steps=10")
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(help='what this needs alone: a notebook ("03"), a table ("cerberus.table2"), a system or a run'),
 ]
 Model = Annotated[
     str, typer.Argument(help="a model's folder, also an exported one; lexical/word_overlap, …; a run; or a hub name")
@@ -134,21 +137,11 @@ def _change(text: str) -> tuple[str, Any]:
 
 
 @app.command()
-def plan(study: StudyName, changes: Changes = None) -> None:
-    """The runs of a study, and which are made."""
-    loaded = _load(study, changes)
-    store, names = loaded.store, list(loaded.plan)
-    missing = set(store.missing(names))
-    for group, members in store.groups.items():
-        to_do = sum(name in missing for name in members)
-        print(f"\n{group}   {to_do} of {len(members)} to do" if to_do else f"\n{group}   done")
-        for name in members:
-            stored = store.find(name)
-            state = "to do" if name in missing else "no scores" if stored is None else "done"
-            state = "published" if stored and stored.published else state
-            origin = ", ".join(parent.name for parent in loaded.plan[name].parent_runs()) or "–"
-            print(f"  {state:<9}  {name:<32} from {origin}")
-    print(f"\n{loaded.name}: {len(names)} runs, {len(names) - len(missing)} done, {len(missing)} to do")
+def plan(study: StudyName, only: Only = None, changes: Changes = None) -> None:
+    """Where a study stands.  Each run, what is left of them, in steps, hours and bytes, and when it will end."""
+    from as2lib.commands import studying
+
+    studying.plan(_load(study, changes), only or [])
 
 
 @app.command()
@@ -167,22 +160,25 @@ def show(
 def fit(
     study: StudyName,
     runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that the study needs")] = None,
-    group: Annotated[str | None, typer.Option(help="all runs of a group")] = None,
+    job: Annotated[str | None, typer.Option(hidden=True, help="the runs of a job of the study's graph")] = None,
     weights: Annotated[bool, typer.Option("--weights", help="also of runs whose scores are published")] = False,
     changes: Changes = None,
 ) -> None:
     """Make runs, and what they are made from."""
-    from as2lib.study.make import make_all, make_group
+    from as2lib.study import graph
+    from as2lib.study.make import make_all, make_job
 
     loaded = _load(study, changes)
 
     def say(line: str) -> None:
         print(line, flush=True)
 
-    if group is not None:
-        make_group(loaded.store, group, say)
-    if runs or group is None:
-        make_all(loaded.store, list(runs or loaded.plan), model=bool(runs) or weights, say=say)
+    if job is not None:
+        failures = make_job(loaded.store, graph.jobs(loaded)[job], say)
+        for line in failures:
+            print(f"failed: {line}", file=sys.stderr)
+        raise typer.Exit(int(bool(failures)))
+    make_all(loaded.store, list(runs or loaded.plan), model=bool(runs) or weights, say=say)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -190,49 +186,20 @@ def study(
     context: typer.Context,
     study: StudyName,
     cores: Annotated[int, typer.Option(min=1, help="fits and notebooks side by side")] = 2,
+    only: Only = None,
     profile: Annotated[str | None, typer.Option(help='"slurm", or the folder of a Snakemake profile')] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be made, and why")] = False,
+    changes: Changes = None,
 ) -> None:
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
-    from as2lib.study import graph
-    from as2lib.study.gpus import gpus
+    from as2lib.commands import studying
 
-    loaded, root = Study.load(study), find_root()
-    if not (root / "Snakefile").exists():
-        raise FileNotFoundError(
-            f"{root}: expected the repository's Snakefile and notebooks, got none: pages are made in a clone (cd "
-            f"there, or AS2_ROOT=CLONE); `as2 fit {loaded.name}` makes the runs alone, anywhere"
-        )
-    graph.rehearse(loaded)
-    _hold_lock(loaded.name)
-    literal = os.environ.get(AUTO) or computed_in("auto")
-    options = ["--config", f"study={_absolute(study)}", f"precision={literal}", "--cores", str(cores)]
-    if profile:
-        ours = root / "profiles" / profile
-        options += ["--profile", str(ours if ours.is_dir() else profile)]
-    elif gpus():
-        options += ["--resources", f"gpu={len(gpus())}"]
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-    os.chdir(root)
-    sys.stdout.flush()
-    os.execve(sys.executable, [sys.executable, "-m", "snakemake", *options, *context.args], environment)
+    studying.make(study, _load(study, changes), only or [], cores, profile, dry_run, context.args)
 
 
 def _absolute(study: str) -> str:
     """A study's file by its full path, since Snakemake works in the root; a name as it is."""
     return str(Path(study).resolve()) if Path(study).suffix in STUDY_FILES else study
-
-
-def _hold_lock(name: str) -> None:
-    """Take a study's lock, for this process and what it becomes; the system releases it when that ends."""
-    folder = work_folder() / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / f"study-{name}.lock", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print(f"study {name} is being made by another process; waiting for it", file=sys.stderr, flush=True)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    os.set_inheritable(descriptor, True)
 
 
 @app.command()
@@ -259,7 +226,8 @@ def notebook(
     others = pages.other_studies(loaded.study, page)
     pages.render(executed, folder / f"{page}.html", names, loaded.title.partition(":")[0], others)
     if marker:
-        graph.mark(marker, graph.outputs(loaded, name))
+        [content] = [graph.notebook_content(loaded, page) for page in notebooks(loaded) if page.name == name]
+        graph.mark(marker, graph.outputs(loaded, name), content)
 
 
 @app.command()

@@ -319,7 +319,7 @@ def test_an_option_that_cannot_be_is_refused_before_anything_is_ranked(ranker, t
 
 @pytest.mark.parametrize("name", ["nobody/no-such-model", "./no/such/folder", Path("nope")])
 def test_a_model_that_is_nowhere_is_named_at_once(name, monkeypatch):
-    monkeypatch.setattr("as2lib.data.pretrained.hub_answers", lambda: False)
+    monkeypatch.setattr("as2lib.hub.answers", lambda: False)
     start = time.perf_counter()
     with pytest.raises(FileNotFoundError, match="no folder of that name"):
         Ranker.load(name)

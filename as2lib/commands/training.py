@@ -278,17 +278,11 @@ def sample_of(pairs: "Dataset") -> "Dataset":
 def only_one(out: Path) -> Iterator[None]:
     """Hold the right to write a folder; ValueError where it is not free, or another command is making it."""
     require_free(out)
-    from filelock import FileLock, Timeout
+    from as2lib.locks import take
 
-    locks = work_folder() / "locks"
-    locks.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(locks / f"train-{sha256(str(out.resolve()).encode()).hexdigest()[:24]}.lock")
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise ValueError(
-            f"--out {out}: another `as2 train` is making it; wait for that, or name another folder"
-        ) from None
+    lock = take(f"train-{sha256(str(out.resolve()).encode()).hexdigest()[:24]}")
+    if lock is None:
+        raise ValueError(f"--out {out}: another `as2 train` is making it; wait for that, or name another folder")
     try:
         require_free(out)
         yield

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from as2lib.data.sets import hub_answers, loadable
+from as2lib import hub
+from as2lib.data.sets import loadable
 from as2lib.paths import model_origin
 
 EXPORTED = "export.json"  # in a folder that `as2lib.export` wrote: what it is
@@ -30,19 +31,18 @@ def open_pretrained(auto: Any, name: str | Path, **options: Any) -> Any:
 
 def require_at_hand(name: str | Path) -> None:
     """Raises FileNotFoundError where a model is no folder here, is in no cache, and can't come from the hub."""
-    from huggingface_hub import constants, try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
 
     origin, revision = model_origin(name)
     if Path(origin).is_dir():
         return
     try:
-        cached = try_to_load_from_cache(str(origin), "config.json", revision=revision)
+        validate_repo_id(str(origin))
     except HFValidationError:
         raise FileNotFoundError(f"{name}: no folder of that name, and no name that the hub could have") from None
-    if not isinstance(cached, str) and (constants.HF_HUB_OFFLINE or not hub_answers()):
-        away = "is not asked (HF_HUB_OFFLINE)" if constants.HF_HUB_OFFLINE else "does not answer"
-        raise FileNotFoundError(f"{name}: no folder of that name, not in the hub's cache, and the hub {away}")
+    if why := hub.why_not(str(origin), revision):
+        raise FileNotFoundError(f"{name}: no folder of that name, {why}")
 
 
 def is_exported(name: str | Path) -> bool:

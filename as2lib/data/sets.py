@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from as2lib import hub
 from as2lib.data import sample
 from as2lib.paths import file_sha256, find_root, local_folder, model_origin
 
@@ -283,7 +284,7 @@ def content(location: Location) -> dict[str, Any]:
 def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
     """Raises NotHere, which says how to do without the hub, where it does not answer or loading from it fails."""
     try:
-        if not hub_answers():
+        if not hub.answers():
             raise ConnectionError("it does not answer (HF_HUB_OFFLINE=1 reads what was fetched before)")
         yield
     except (OSError, ValueError, RuntimeError) as error:
@@ -294,32 +295,16 @@ def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
         ) from None
 
 
-@cache
-def hub_answers() -> bool:
-    """Whether the hub answers within five seconds; or need not, since the user reads what was fetched before."""
-    from huggingface_hub import constants, get_session
-
-    if constants.HF_HUB_OFFLINE:
-        return True
-    try:
-        get_session().head(constants.ENDPOINT, timeout=5)
-    except Exception:  # no name, no route, a refusing proxy: each client has errors of its own
-        return False
-    return True
-
-
 def loadable(name: str | Path) -> tuple[Path | str, str]:
     """`paths.model_origin`, of what loads at once: where the hub does not answer, the folder that its cache has.
 
     A library asked for a hub name would try the hub again and again, for minutes, before it looked there.
     """
     origin, revision = model_origin(name)
-    if isinstance(origin, Path) or hub_answers():
+    if isinstance(origin, Path) or hub.answers():
         return origin, revision
-    from huggingface_hub import try_to_load_from_cache
-
-    cached = try_to_load_from_cache(origin, "config.json", revision=revision)
-    return (Path(cached).parent, "main") if isinstance(cached, str) else (origin, revision)
+    cached = hub.cached(origin, revision=revision)
+    return (cached.parent, "main") if cached else (origin, revision)
 
 
 def is_known(source: str) -> bool:

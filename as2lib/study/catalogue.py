@@ -44,5 +44,41 @@ def notebooks(study: "Study") -> list[Notebook]:
     return [Notebook("00_overview", "What did the study find, and can I trust it?", "the index page"), *others]
 
 
+def part(study: "Study", names: list[str]) -> tuple[dict[str, list[int]], list[str]]:
+    """What some notebooks ("03_distillation", "03"), tables ("cerberus.table2"), systems and runs need.
+
+    Returns system → seeds, and the names of the notebooks that show them, none of single runs.
+    Raises ValueError for any other name.
+    """
+    pages, every = notebooks(study), study.systems
+    rows: dict[str, list[int]] = {}
+    names_of_pages = []
+    for name in names:
+        paper, _, table = name.partition(".")
+        page = next((page for page in pages if name in (page.name, page.name[:2])), None)
+        if page:
+            wanted = page.systems
+        elif table and hasattr(module := _paper(paper), table):
+            wanted = [system for system in getattr(module, table)(study) if system.run in every]
+            page = next(
+                (page for page in pages if {row.run for row in wanted} <= {row.run for row in page.systems}), None
+            )
+        else:
+            wanted = [every[system] for system in (name, name.rpartition("/seed-")[0]) if system in every]
+            if not wanted:
+                expected = "a notebook (03), a table (cerberus.table2), a system or a run"
+                raise ValueError(f"--only: expected {expected}, got {name!r}; `as2 plan {study.name}` lists the runs")
+        for system in wanted:
+            runs = [run for run in system.runs() if name in (run.name, system.run) or page]
+            rows.setdefault(system.run, []).extend(seed for seed in system.seeds if system.make(seed) in runs)
+        names_of_pages += [page.name] if page else []
+    return {name: list(dict.fromkeys(seeds)) for name, seeds in rows.items()}, names_of_pages
+
+
+def _paper(name: str) -> ModuleType | None:
+    path = f"as2lib.papers.{name}.systems"
+    return import_module(path) if path in PAPERS else None
+
+
 def _papers(function: str) -> list[ModuleType]:
     return [paper for paper in map(import_module, PAPERS) if hasattr(paper, function)]

@@ -16,12 +16,13 @@ import transformers
 from transformers import set_seed
 
 from as2lib import fit as fitting
-from as2lib import models, plugins
+from as2lib import hub, models, plugins
 from as2lib.data.encode import PairEncoder, load_encoder, word_tokenizer
 from as2lib.data.pairs import leave_out, load_parts, load_unlabelled_parts
-from as2lib.data.sets import NotHere, hub_answers
+from as2lib.data.sets import NotHere
 from as2lib.data.vectors import Embeddings, embeddings
 from as2lib.data.words import WordEncoder, words_of
+from as2lib.locks import lock
 from as2lib.models import cross_encoder, ensemble
 from as2lib.models.calibration import calibrated
 from as2lib.models.cascade import CascadeTransformer
@@ -31,7 +32,7 @@ from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.paths import model_origin
 from as2lib.score import on_gpu, on_threads, probability, score
 from as2lib.study.derived import calibration
-from as2lib.study.job import Job, lock
+from as2lib.study.job import Job
 from as2lib.study.run import Run
 from as2lib.study.store import StoredRun, require_known_tensors, write_parquet, write_scores
 
@@ -170,12 +171,10 @@ def require_encoder(run: Run) -> None:
         origin, revision = model_origin(name)
         if isinstance(origin, Path):
             continue
-        from huggingface_hub import try_to_load_from_cache
-
-        if not isinstance(try_to_load_from_cache(origin, "config.json", revision=revision), str) and not hub_answers():
+        if why := hub.why_not(origin, revision):
             raise NotHere(
-                f"{run.name} needs {origin}: not on this machine, and the hub does not answer; copy it to a folder and "
-                f'add "{origin}: that/folder" under "local:" in params/local.yaml'
+                f'{run.name} needs {origin}: {why}; copy it to a folder and add "{origin}: that/folder" under "local:" '
+                "in params/local.yaml"
             )
 
 

@@ -6,7 +6,9 @@ import time
 from functools import cache
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
+
+from as2lib.locks import take
 
 
 def gpus() -> list[str]:
@@ -25,10 +27,7 @@ def take_gpu() -> FileLock | None:
     names = gpus()
     while len(names) > 1:
         for name in names:
-            held = FileLock(Path(tempfile.gettempdir()) / f"as2lib-gpu-{name}.lock", mode=0o666)
-            try:
-                held.acquire(blocking=False)
-            except Timeout:
+            if (held := take(f"as2lib-gpu-{name}", Path(tempfile.gettempdir()))) is None:
                 continue
             os.environ["CUDA_VISIBLE_DEVICES"] = name
             return held

@@ -5,13 +5,15 @@ neither the times of files nor what lies there from before says that a page is a
 """
 
 import os
+import shutil
 import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from as2lib.paths import PACKAGE, file_sha256, find_root, work_folder
-from as2lib.study import catalogue
+from as2lib.study import bundles, catalogue
+from as2lib.study.bundles import Bundle
 from as2lib.study.run import Notebook
 from as2lib.study.store import json_sha256, read_json, write_json
 
@@ -24,49 +26,83 @@ RUNS_ONLY = (  # what makes runs, which count by their identities
     "commands/",
     "fit/",
     "losses/",
+    "study/bundles.py",
     "study/derived.py",
+    "study/estimate.py",
     "study/fitting.py",
     "study/gpus.py",
     "study/job.py",
     "study/make.py",
+    "study/progress.py",
     "study/publishing.py",
 )
 
 
-def group_marker(study: "Study", group: str) -> str:
-    """The file that says that a group's runs are made, from the project's root."""
-    store = study.store
-    return _marker(study, f"fit/{group}", [store.identity(name) for name in store.groups[group]])
+JOBS = "jobs.json"  # in the graph's folder
 
 
-def group_parents(study: "Study", group: str) -> list[str]:
-    """The markers of the groups whose runs a group's are made from."""
-    parents = [parent.group for name in study.store.groups[group] for parent in study.plan[name].parent_runs()]
-    return [group_marker(study, parent) for parent in dict.fromkeys(parents) if parent != group]
+def job_marker(study: "Study", job: str) -> str:
+    """The file that says that the runs of a job are made, from the project's root."""
+    return (_folder(study) / "fit" / job).as_posix()
+
+
+def job_log(study: "Study", job: str) -> str:
+    """The file that has what a job printed, from the project's root."""
+    return (_folder(study) / "logs" / f"{job}.log").as_posix()
+
+
+def job_parents(study: "Study", job: Bundle) -> list[str]:
+    """The markers of the jobs whose runs a job's are made from."""
+    return [job_marker(study, parent) for parent in job.parents]
 
 
 def notebook_marker(study: "Study", notebook: Notebook) -> str:
     """The file that says that a notebook was run as it is now, on what there is now."""
+    return _marker(study, notebook.name, notebook_content(study, notebook))
+
+
+def notebook_content(study: "Study", notebook: Notebook) -> dict[str, Any]:
+    """All that decides a notebook's page, by what a reader calls it."""
     root = find_root()
     names = [f"params/findings/{study.study}.yaml", "params/local.yaml", *notebook.files]
     files = [file for name in names for file in sorted(root.glob(name))]
     systems = [(system.run, system.label, system.group) for system in notebook.systems]
-    runs = [study.store.identity(run.name) for system in notebook.systems for run in system.runs()]
-    content = [
-        study.model_dump(mode="json"),
-        file_sha256(root / "notebooks" / f"{notebook.name}.ipynb"),
-        library(),
-        [[file.relative_to(root).as_posix(), file_sha256(file)] for file in files],
-        systems,
-        runs,
-    ]
-    return _marker(study, notebook.name, content)
+    return {
+        "its study's parameters": json_sha256(study.model_dump(mode="json")),
+        "its text": file_sha256(root / "notebooks" / f"{notebook.name}.ipynb"),
+        "its systems": json_sha256(systems),
+        "as2lib": library(),
+        "a file": {file.relative_to(root).as_posix(): file_sha256(file) for file in files},
+        "a run": {run.name: study.store.identity(run.name) for system in notebook.systems for run in system.runs()},
+    }
 
 
-def notebook_parents(study: "Study", notebook: Notebook) -> list[str]:
-    """The markers of the groups whose runs a notebook reads."""
-    groups = [run.group for system in notebook.systems for run in system.runs()]
-    return [group_marker(study, group) for group in dict.fromkeys(groups)]
+def why(study: "Study", notebook: Notebook, jobs: dict[str, Bundle]) -> str:
+    """Why a notebook has to be run, in a few words; "" where its page is as it should be."""
+    root, now = find_root(), notebook_content(study, notebook)
+    marker = root / _marker(study, notebook.name, now)
+    if marker.exists():
+        if not as_it_came_out(marker):
+            return "its page, or what it saved, was changed or removed"
+        return "runs that it reads are not made yet" if notebook_parents(study, notebook, jobs) else ""
+    earlier = sorted(marker.parent.glob(f"{notebook.name}.*"), key=lambda path: path.stat().st_mtime)
+    if not earlier:
+        return "not made yet"
+    before = read_json(earlier[-1]).get("content", {})
+    for part, value in now.items():
+        if isinstance(value, dict) and isinstance(before.get(part), dict):
+            if changed := sorted(dict(value.items() ^ before[part].items())):
+                return f"{part} changed: {changed[0]}" + (f" and {len(changed) - 1} more" if changed[1:] else "")
+        elif before.get(part) != value:
+            return f"{part} changed"
+    return "another notebook changed"
+
+
+def notebook_parents(study: "Study", notebook: Notebook, jobs: dict[str, Bundle]) -> list[str]:
+    """The markers of the jobs that make runs which a notebook reads."""
+    home = {run: name for name, job in jobs.items() for run in job.runs}
+    runs = [run.name for system in notebook.systems for run in system.runs()]
+    return [job_marker(study, job) for job in dict.fromkeys(home[run] for run in runs if run in home)]
 
 
 def rehearse(study: "Study") -> None:
@@ -76,9 +112,6 @@ def rehearse(study: "Study") -> None:
     """
     for notebook in catalogue.notebooks(study):
         notebook_marker(study, notebook)
-        notebook_parents(study, notebook)
-    for group in study.store.groups:
-        group_parents(study, group)
 
 
 def joint_marker(study: "Study", name: str, markers: list[str], files: list[str]) -> str:
@@ -87,37 +120,40 @@ def joint_marker(study: "Study", name: str, markers: list[str], files: list[str]
     return _marker(study, name, [markers, digests])
 
 
-def mark(marker: str, outputs: list[Path]) -> None:
-    """Write a marker: what came out, by its content."""
+def mark(marker: str, outputs: list[Path], content: dict[str, Any] | None = None) -> None:
+    """Write a marker: what came out, and of what, by its content."""
     root = find_root()
-    write_json(root / marker, {path.relative_to(root).as_posix(): file_sha256(path) for path in sorted(outputs)})
+    digests = {path.relative_to(root).as_posix(): file_sha256(path) for path in sorted(outputs)}
+    write_json(root / marker, {"outputs": digests, "content": content or {}})
 
 
-def refresh(study: "Study", markers: list[str]) -> None:
-    """Before the graph is walked: mark the groups that have nothing missing, forget those that have.
+def jobs(study: "Study") -> dict[str, Bundle]:
+    """The jobs of the study as `refresh` left them: the same on every machine that runs one."""
+    return bundles.read(find_root() / _folder(study) / JOBS)
 
-    And forget what no longer lies there as it came out.
-    """
-    store, root = study.store, find_root()
-    missing = {study.plan[name].group for name in store.missing(list(study.plan))}
-    for group in store.groups:
-        marker = root / group_marker(study, group)
-        if group in missing:
-            marker.unlink(missing_ok=True)
-        elif not marker.exists():
-            write_json(marker, {})
+
+def refresh(study: "Study", markers: list[str]) -> dict[str, Bundle]:
+    """Before the graph is walked: bundle what is missing into jobs, and forget what no longer lies as it came out."""
+    root = find_root()
+    folder = root / _folder(study)
+    missing = bundles.bundles(study.store)
+    bundles.write(folder / JOBS, missing)
+    shutil.rmtree(folder / "fit", ignore_errors=True)
     for marker in markers:
-        if (root / marker).exists() and not _as_it_came_out(root / marker):
+        if (root / marker).exists() and not as_it_came_out(root / marker):
             (root / marker).unlink()
     now = time.time()
-    for path in (root / _folder(study)).rglob("*.*"):
+    for path in folder.rglob("*.*"):
         if path.stat().st_mtime > now:  # of a clock that was ahead: Snakemake refuses inputs of the future
             os.utime(path)
+    return missing
 
 
-def _as_it_came_out(marker: Path) -> bool:
-    files = {find_root() / name: digest for name, digest in read_json(marker).items()}
-    return all(path.exists() and file_sha256(path) == digest for path, digest in files.items())
+def as_it_came_out(marker: Path) -> bool:
+    """Whether all that a marker stands for lies there as it was made."""
+    digests = read_json(marker).get("outputs")
+    files = {find_root() / name: digest for name, digest in (digests or {}).items()}
+    return digests is not None and all(path.exists() and file_sha256(path) == files[path] for path in files)
 
 
 def _marker(study: "Study", name: str, content: Any) -> str:

@@ -6,19 +6,24 @@ A run is written to <folder>.partial and renamed whole, done.json last: a kill l
 import os
 import shutil
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from as2lib.locks import lock
 from as2lib.paths import file_sha256
 from as2lib.study import derived
+from as2lib.study.bundles import Bundle
 from as2lib.study.gpus import take_gpu
-from as2lib.study.job import Job, lock
+from as2lib.study.job import Job
+from as2lib.study.processes import put_back
 from as2lib.study.run import Run, settled
 from as2lib.study.store import Store, git_commit, write_json
 
 MAKE_NOTHING = "AS2_MAKE_NOTHING"  # set in the notebooks of a study's graph, whose runs its groups make
+ERROR = "error.txt"  # in the folder of a run that failed: the error's last line
 CHECKPOINT = "checkpoint"  # in a run's folder while it is made
 
 
@@ -48,14 +53,33 @@ def make_all(
     return made
 
 
-def make_group(store: Store, group: str, say: Callable[[str], None] | None = None) -> None:
-    """Make those runs of a group that the study misses: their weights too, where other runs are made from them."""
-    if group not in store.groups:
-        raise KeyError(f"no group {group!r}; there are {', '.join(store.groups)}")
-    needed = store.needed(list(store.plan))
-    for weights in (True, False):
-        names = [name for name in store.groups[group] if needed.get(name) is weights]
-        make_all(store, names, model=weights, say=say)
+def make_job(store: Store, job: Bundle, say: Callable[[str], None]) -> list[str]:
+    """Make the runs of a job; one that fails keeps none from being made but those that are made from it.
+
+    Returns a line for each run that failed.  Where the job's time is up (SIGTERM), it is put back in the queue if it
+    came any further.
+    """
+    failures: dict[str, str] = {}
+    began = time.time()
+    for place, (name, weights) in enumerate(job.runs.items(), 1):
+        broken = [run.name for run in store.planned(name).ancestors() if run.name in failures]
+        if broken:
+            failures[name] = f"{name}: {broken[0]} failed"
+            continue
+        started = time.perf_counter()
+        try:
+            if make_all(store, [name], model=weights, say=lambda line: None):
+                say(_line(store, name, time.perf_counter() - started, f"{place:>4} of {len(job.runs)}"))
+        except SystemExit:
+            paths = [store.folder(run).with_name(f"{store.folder(run).name}.partial") / CHECKPOINT for run in job.runs]
+            paths += [store.folder(run) / "done.json" for run in job.runs]
+            if any(path.exists() and path.stat().st_mtime >= began for path in paths):
+                put_back()
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            failures[name] = f"{name}: {_last_line(error)}"
+    return list(failures.values())
 
 
 def _line(store: Store, name: str, seconds: float, place: str) -> str:
@@ -71,8 +95,13 @@ def make(store: Store, name: str) -> bool:
     with lock(folder.name, name):
         if store.find(name, model=run.kind == "fit"):
             return False
+        (partial / ERROR).unlink(missing_ok=True)
         write_json(partial / "spec.json", {"name": name, "identity": store.identity(name), **store.ingredients(name)})
-        facts = MAKERS[run.kind](_job(store, run, partial))
+        try:
+            facts = MAKERS[run.kind](_job(store, run, partial))
+        except Exception as error:
+            (partial / ERROR).write_text(_last_line(error) + "\n", encoding="utf-8")
+            raise
         files = [path for path in sorted(partial.rglob("*")) if path.is_file() and path.name != CHECKPOINT]
         done = {
             "identity": store.identity(name),
@@ -85,6 +114,10 @@ def make(store: Store, name: str) -> bool:
         os.replace(partial, folder)
         (folder / CHECKPOINT).unlink(missing_ok=True)  # only now: until here a killed fit goes on from it
     return True
+
+
+def _last_line(error: Exception) -> str:
+    return traceback.format_exception_only(error)[-1].strip().splitlines()[-1]
 
 
 def _job(store: Store, run: Run, partial: Path) -> Job:

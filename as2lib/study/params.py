@@ -18,7 +18,7 @@ from as2lib.data.sets import apart_from
 NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of a study: it names files and folders, and stands in commands
 
 USES = ("sum", "robin", "from-ensemble")  # of several teachers for one student: student/sum is no teacher's
-Precision = Literal["float32", "bf16", "auto"]
+Precision = Literal["float32", "bf16"]  # a run's name has it: no machine decides
 
 
 # ---------------------------------------------------------------- values
@@ -446,7 +446,8 @@ class Params(Strict):
     seeds: Seeds = Field(min_length=1, description="of the headline rows")
     grid_seeds: Seeds = Field(min_length=1, description="of ablations; default: the first of seeds")
     threads: int = Field(1, gt=0, le=512, description="of a fit; results differ between counts")
-    precision: Precision = Field("float32", description="auto: bf16 where the processor or GPU has it, else float32")
+    precision: Precision = Field("float32", description="of an encoder in a fit; its classifier has float32")
+    gpu: bool = Field(False, description="whether each of its fits wants a GPU, which a cluster's jobs then ask for")
     latency: Latency | None = Field(None, description="none: no Table 5 of CERBERUS")
     cascade: Cascade | None = Field(None, description="none: no Cascade Transformer, and no notebook of it")
     cosinet: Cosinet | None = Field(None, description="none: no Cosinet, and no notebook of it")

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from as2lib import plugins
+from as2lib import hub, plugins
 from as2lib.data import sets
 from as2lib.paths import PACKAGE, file_sha256, find_root, model_origin, whole_file, work_folder
 from as2lib.study.params import Params
@@ -370,7 +370,7 @@ def encoder_identity(name: str) -> dict[str, Any]:
     origin, revision = model_origin(name)
     if isinstance(origin, Path):
         return _folder_identity(origin)
-    commit = _commit(origin, revision)
+    commit = hub.commit(origin, revision)
     return {"hub": origin, "commit": commit} if commit else {"hub": origin, "revision": revision}
 
 
@@ -382,25 +382,6 @@ def _folder_identity(folder: Path) -> dict[str, Any]:
     for path in sorted(folder.glob("*.safetensors")):
         identity[path.name] = tensors_fingerprint(path)
     return identity
-
-
-@cache
-def _commit(name: str, revision: str) -> str | None:
-    """The commit that a hub name's revision stands for: as given, as the cache has it, or as the hub says."""
-    if len(revision) == 40 and set(revision) <= set("0123456789abcdef"):
-        return revision
-    from huggingface_hub import HfApi, constants, file_download
-
-    folder = Path(constants.HF_HUB_CACHE, file_download.repo_folder_name(repo_id=name, repo_type="model"))
-    reference = folder / "refs" / revision
-    if reference.exists():
-        return reference.read_text(encoding="utf-8").strip()
-    if constants.HF_HUB_OFFLINE or not sets.hub_answers():
-        return None
-    try:
-        return HfApi().model_info(name, revision=revision, timeout=10).sha
-    except Exception:  # no such name, no right to it, no network: each client has errors of its own
-        return None
 
 
 def tensors_fingerprint(file: str | Path) -> str:

@@ -1,6 +1,5 @@
 """`Study.load("sample")`: the one door to a study: its parameters, its systems, its plan and its runs."""
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import ValidationError
 
 from as2lib.paths import PACKAGE, find_root
-from as2lib.precision import computed_in
 from as2lib.study import catalogue, params, run
 from as2lib.study.run import Run, System
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from as2lib.study.store import Store, StoredRun
 
 STUDY_FILES = {".yaml", ".yml"}  # suffixes: anything else is a study's name
-AUTO = "AS2_PRECISION"  # what `precision: auto` stands for in the processes of one study, on whatever machine
 
 
 class Study(params.Params):
@@ -39,7 +36,6 @@ class Study(params.Params):
         """The study of that name (`params/<name>.yaml`, the root found upwards) or file, with some keys replaced.
 
         overrides: nested as the file is, or with dotted keys, `{"fit.adapt.steps": 10}`; also over a study at hand.
-        `precision: auto` becomes what this machine computes in, once, here.
         """
         if isinstance(study, Study):
             content = study.model_dump(exclude_unset=True)
@@ -93,7 +89,7 @@ class Study(params.Params):
         for key, value in (overrides or {}).items():
             content = params.merged(content, key, value)
         try:
-            return cls.model_validate(_with_precision(content))
+            return cls.model_validate(content)
         except ValidationError as error:
             raise ValueError(f"{where}: {params.problems(error)}") from None
 
@@ -200,13 +196,6 @@ def known_studies() -> list[str]:
         if names:
             return names
     return []
-
-
-def _with_precision(content: Any) -> Any:
-    """Some parameters with a literal precision for "auto"."""
-    if not isinstance(content, dict) or content.get("precision") != "auto":
-        return content
-    return {**content, "precision": os.environ.get(AUTO) or computed_in("auto")}
 
 
 def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -110,7 +110,7 @@ def test_a_wrong_source_is_refused_in_one_line(folder, source, split, error, mes
 
 
 def test_a_hub_that_does_not_answer_is_said_with_the_way_around_it(monkeypatch):
-    monkeypatch.setattr(sets, "hub_answers", lambda: False)
+    monkeypatch.setattr("as2lib.hub.answers", lambda: False)
     with pytest.raises(NotHere, match='add "microsoft/wiki_qa: that/folder" under "local:"'):
         load_pairs("wikiqa", "dev")
 

@@ -1,34 +1,25 @@
-"""A study on a cluster that is two scripts: one submits a job to a node with other hardware, one cancels it."""
+"""A study on a cluster that is two scripts, one that submits a job and one that cancels it; and on several GPUs."""
 
 import re
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 import yaml
 
+from as2lib.locks import is_held
 from tests.study.test_graph import STUBS, as2, study_root  # noqa: F401
 
 pytest.importorskip("snakemake_executor_plugin_cluster_generic")
 
-# Whose processor multiplies bf16 natively: that of the node, not that of the machine the study is started on.
-HARDWARE = """
-from pathlib import Path
-from as2lib import precision
-
-class CPUInfo:
-    exists = staticmethod(lambda: True)
-    read_text = staticmethod(lambda: "flags : avx512_bf16" if "NODE" in os.environ else "flags : fpu")
-
-precision.CPUINFO, precision.DRIVER = CPUInfo, Path("none")
-"""
 # The trivial rankers run, and the fit that teachers start from; the teachers' job waits, and so does a notebook's.
 SUBMIT = r"""#!/bin/bash
 job="bash $1" list=jobs
-if grep -q 'fit/teachers\|notebook_' $1; then job="sleep 600" list=waiting; fi
-NODE=1 setsid $job < /dev/null > {folder}/job.log 2>&1 &
+if grep -q 'fit/0002\|notebook_' $1; then job="sleep 600" list=waiting; fi
+setsid $job < /dev/null > {folder}/job.log 2>&1 &
 echo $! >> {folder}/$list
 echo $!
 """
@@ -46,14 +37,12 @@ def cluster(study_root, tmp_path):  # noqa: F811
     """The options of a study whose jobs run on the node, its environment, and the folder of the cluster's files."""
     root, environment = study_root
     path, folder = root / "params" / "tiny.yaml", tmp_path / "cluster"
-    path.write_text(
-        yaml.safe_dump(yaml.safe_load(path.read_text()) | {"precision": "auto", "seeds": [0]}, sort_keys=False)
-    )
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"seeds": [0]}, sort_keys=False))
     folder.mkdir()
     for name, content in {"submit": SUBMIT, "cancel": CANCEL}.items():
         (folder / name).write_text(content.format(folder=folder))
         (folder / name).chmod(0o755)
-    (tmp_path / "site" / "sitecustomize.py").write_text(STUBS + HARDWARE)
+    (tmp_path / "site" / "sitecustomize.py").write_text(STUBS)
     options = ["--executor", "cluster-generic", "--jobs", "2"]
     options += ["--cluster-generic-submit-cmd", str(folder / "submit")]
     options += ["--cluster-generic-cancel-cmd", str(folder / "cancel")]
@@ -62,10 +51,16 @@ def cluster(study_root, tmp_path):  # noqa: F811
         subprocess.run(["kill", "--", f"-{job}"], capture_output=True, check=False)
 
 
-def test_nodes_name_runs_as_the_study_does_and_an_interrupt_cancels_their_jobs(cluster):
+def in_background(command, environment):
+    """A process as a shell starts it in the background: it ignores SIGINT, and so would all that it starts."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    return subprocess.Popen(command, env=environment, preexec_fn=ignore, **quiet)
+
+
+def test_an_interrupt_cancels_the_jobs_of_a_cluster(cluster):
     options, environment, folder = cluster
-    command = [sys.executable, "-m", "as2lib", "study", "tiny", *options]
-    study = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    study = in_background([sys.executable, "-m", "as2lib", "study", "tiny", *options], environment)
     until = time.monotonic() + 300
     try:
         while len(lines(folder / "waiting")) < 2:
@@ -77,5 +72,34 @@ def test_nodes_name_runs_as_the_study_does_and_an_interrupt_cancels_their_jobs(c
         study.wait(300)  # a busy machine takes long to end, and that is no fault
     finally:
         study.kill()
-    assert re.search(r"done +transfer/electra", planned), planned  # a fit's name has its precision in it
+    assert re.search(r"done +transfer/electra", planned), planned
     assert sorted(lines(folder / "cancelled")) == sorted(lines(folder / "waiting"))
+
+
+def test_an_interrupt_of_a_study_alone_ends_its_jobs_and_leaves_no_lock(study_root):  # noqa: F811
+    root, environment = study_root
+    command = [sys.executable, "-m", "as2lib", "study", "tiny", "--cores", "2"]
+    study = in_background(command, environment | {"STUB_SECONDS": "600"})
+    locks = root / "work" / "locks"
+    try:
+        while not (root / "started.txt").exists():
+            assert study.poll() is None, "the study ended"
+            time.sleep(0.2)
+        study.send_signal(signal.SIGINT)
+        study.wait(60)  # of 600
+    finally:
+        study.kill()
+    assert not [path.stem for path in locks.glob("*.lock") if is_held(path.stem, locks)]
+
+
+def test_no_two_fits_share_one_of_four_gpus_and_all_four_compute(study_root):  # noqa: F811
+    root, environment = study_root
+    path = root / "params" / "tiny.yaml"
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"seeds": list(range(9))}, sort_keys=False))
+    environment |= {"CUDA_VISIBLE_DEVICES": "0,1,2,3", "STUB_GPU": "1", "STUB_SECONDS": "3"}
+    long = ["--set", "fit.adapt.steps=100000"]  # by the estimate, so that each is a job
+    made = as2(environment, "study", "tiny", "--only", "teacher/electra", *long)
+    assert made.returncode == 0, made.stdout + made.stderr
+    uses = [line.split() for line in (root / "gpus.txt").read_text().splitlines()]
+    assert [use for use in uses if use[1] == "shared"] == []
+    assert max(int(count) for _, _, count in uses) == 4  # at once

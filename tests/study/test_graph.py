@@ -19,6 +19,7 @@ CLONE = Path(__file__).parents[2]
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 STUBS = """
 import os, time
+from pathlib import Path
 from as2lib.study import catalogue, make
 from as2lib.study.run import Notebook
 from tests.study.conftest import stub_fit, stub_systems
@@ -32,7 +33,18 @@ def notebooks(study):
     return [Notebook(name, "?", "", systems) for name, systems in read.items()]
 
 def fit(job):
+    root = Path(os.environ["AS2_ROOT"])
+    (root / "started.txt").touch()
+    if "STUB_GPU" in os.environ:
+        make.take_gpu()
+        gpu = root / ("gpu-" + os.environ["CUDA_VISIBLE_DEVICES"])
+        shared = "shared" if gpu.exists() else "alone"
+        gpu.touch()
+        with open(root / "gpus.txt", "a") as file:
+            print(gpu.name, shared, len(list(root.glob("gpu-*"))), file=file)
     time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
+    if "STUB_GPU" in os.environ:
+        gpu.unlink()
     facts = stub_fit(job)
     with open(os.environ["AS2_ROOT"] + "/fits.txt", "a") as file:
         file.write(job.run.name + "\\n")
@@ -99,7 +111,6 @@ def test_a_study_is_made_once_and_again_only_where_what_decides_a_page_has_chang
     first = study_made(environment)
     assert "study tiny: reports/tiny/index.html" in first
     assert sorted(made(root)) == ["teacher/electra/seed-0", "teacher/electra/seed-1", "transfer/electra/seed-0"]
-    assert "1 of 1" in next(line for line in first.splitlines() if "transfer/electra" in line)  # in its own group
     pages = [root / "reports" / "tiny" / name for name in ("index.html", "01_data.html", "02_teachers.html")]
     before = [page.read_bytes() for page in pages]
 
@@ -130,7 +141,8 @@ def test_a_killed_study_keeps_what_is_finished_and_two_at_once_wait(study_root):
     while not made(root):
         time.sleep(0.1)
     waiting = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert "study tiny is being made by another process; waiting for it" in waiting.stderr.readline()
+    while "study tiny is being made by another process; waiting for it" not in (line := waiting.stderr.readline()):
+        assert line, "it did not wait"
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
     _, errors = waiting.communicate()

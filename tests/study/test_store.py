@@ -8,6 +8,7 @@ import numpy
 import pytest
 from safetensors.numpy import save_file
 
+from as2lib import hub
 from as2lib.paths import PACKAGE
 from as2lib.study import Study, store
 from as2lib.study.run import Run, System, plan
@@ -49,14 +50,6 @@ def test_what_a_fit_computes_with_is_part_of_its_identity_and_of_no_other_s(root
     assert after.identity("ensemble/tuned/seed-0") == before.identity("ensemble/tuned/seed-0")
 
 
-def test_auto_is_resolved_where_a_study_is_loaded(root, monkeypatch):
-    monkeypatch.setattr("as2lib.study.study.computed_in", lambda precision: "bf16")
-    stores = [Study.load("tiny", {"precision": precision}).store for precision in ("auto", "bf16")]
-    assert len({store.identity("teacher/electra/seed-0") for store in stores}) == 1
-    monkeypatch.setenv("AS2_PRECISION", "float32")  # as another machine of the same study said
-    assert Study.load("tiny", {"precision": "auto"}).precision == "float32"
-
-
 def test_a_known_encoder_is_its_tensors_from_the_hub_from_a_folder_and_without_its_files(root, tmp_path, monkeypatch):
     folder = encoder_folder(tmp_path / "encoder")
     monkeypatch.setitem(store.TENSORS, "org/encoder", tensors_fingerprint(folder / "model.safetensors"))
@@ -75,7 +68,7 @@ def test_any_other_hub_encoder_is_its_commit_as_the_cache_has_it(root, tmp_path,
     references.mkdir(parents=True)
     (references / "main").write_text(commit)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    store._commit.cache_clear()
+    hub.commit.cache_clear()
     assert encoder_identity("org/other") == {"hub": "org/other", "commit": commit}
     assert encoder_identity(f"org/other@{commit}") == {"hub": "org/other", "commit": commit}
 

@@ -1,0 +1,131 @@
+"""`as2 study` and `as2 plan`: a study, or a part of one, is planned and handed to Snakemake; where it stands."""
+
+import os
+import sys
+import time
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from as2lib.paths import find_root, work_folder
+from as2lib.study import catalogue, graph, progress
+from as2lib.study.bundles import bundles
+from as2lib.study.estimate import PEAK, Estimate
+from as2lib.study.gpus import gpus
+from as2lib.study.processes import hear_signals
+from as2lib.study.study import STUDY_FILES, Study
+
+if TYPE_CHECKING:
+    from as2lib.study.run import Notebook
+
+SHOWN = 60  # characters of an error
+
+
+def part(study: Study, only: list[str]) -> "tuple[Study, list[Notebook]]":
+    """A study with no other rows than some notebooks, tables or runs need, and the notebooks that show them."""
+    if not only:
+        return study, catalogue.notebooks(study)
+    rows, notebooks = catalogue.part(study, only)
+    restricted = Study.load(study, {"rows": {name: rows.get(name, []) for name in study.systems}})
+    return restricted, [notebook for notebook in catalogue.notebooks(restricted) if notebook.name in notebooks]
+
+
+def given(study: Study) -> str:
+    """What every process of a study loads: its name, or the file of one that is not as its own file says."""
+    if study.variant == study.study:
+        return study.study
+    import yaml
+
+    path = work_folder() / "studies" / study.variant / f"{study.study}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = study.model_dump(mode="json", exclude_unset=True)
+    path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    return str(path)
+
+
+def make(
+    name: str, study: Study, only: list[str], cores: int, profile: str | None, dry_run: bool, options: list[str]
+) -> None:
+    """Become the Snakemake that makes a study, or what some notebooks, tables or runs of it need."""
+    root = find_root()
+    if not (root / "Snakefile").exists():
+        raise FileNotFoundError(
+            f"{root}: expected the repository's Snakefile and notebooks, got none: pages are made in a clone (cd "
+            f"there, or AS2_ROOT=CLONE); `as2 fit {study.name}` makes the runs alone, anywhere"
+        )
+    study, notebooks = part(study, only)
+    graph.rehearse(study)
+    if dry_run:
+        rehearse(study, notebooks)
+        return
+    is_file = Path(name).suffix in STUDY_FILES
+    load = str(Path(name).resolve()) if is_file and study.variant == study.study else given(study)
+    config = [f"study={load}"]
+    if only:
+        config.append(f"pages={','.join(notebook.name for notebook in notebooks) or 'none'}")
+    arguments = []
+    if profile:
+        ours = root / "profiles" / profile
+        arguments += ["--profile", str(ours if ours.is_dir() else profile), "--local-cores", str(cores)]
+    elif count := len(gpus()):
+        config += [f"gpus={count}", "gpu=1"]
+        arguments += ["--resources", f"gpu={count}"]
+        cores = max(cores, count)  # a fit on each
+    if not profile:  # whose jobs have threads of their own
+        config.append(f"cores={cores}")
+        arguments += ["--cores", str(cores)]
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    os.chdir(root)
+    sys.stdout.flush()
+    hear_signals()
+    command = [sys.executable, "-m", "snakemake", "--config", *config, *arguments, *options]
+    os.execve(sys.executable, command, environment)
+
+
+def rehearse(study: Study, notebooks: "list[Notebook]") -> None:
+    """Print what `as2 study` would make, and why."""
+    jobs = bundles(study.store)
+    runs = Counter(study.plan[name].system for job in jobs.values() for name in job.runs)
+    for system, count in runs.items():
+        print(f"  {system}: " + ("not made yet" if count == 1 else f"{count} runs not made yet"))
+    reasons = {notebook.name: graph.why(study, notebook, jobs) for notebook in notebooks}
+    for name, reason in reasons.items():
+        print(f"  {name}: {reason}" if reason else f"  {name}: as it should be")
+    again = sum(map(bool, reasons.values()))
+    seconds = sum(job.seconds for job in jobs.values())
+    print(
+        f"{study.name}: {sum(runs.values())} runs in {len(jobs)} jobs, about {progress.clock(seconds)}; {again} pages"
+    )
+
+
+def plan(study: Study, only: list[str]) -> None:
+    """Print each run and where it stands; then what is left, and when it will end."""
+    study, _ = part(study, only)
+    states = progress.states(study.store)
+    jobs = graph.jobs(study)
+    logs = {run: graph.job_log(study, name) for name, job in jobs.items() for run in job.runs}
+    for state in states:
+        run = study.plan[state.name]
+        line = f"{state.state:<9}  {state.name:<36} from {', '.join(run.name for run in run.parent_runs()) or '–'}"
+        if state.state == "running":
+            line = f"{'running':<9}  {state.name:<36} step {state.step:,}, {state.rate:.1f} a second"
+        if state.state == "failed":
+            line = f"{'failed':<9}  {state.name:<36} {state.error}"
+            line += f"   ({logs[state.name]})" if state.name in logs else ""
+        print(line)
+    estimate = Estimate(study.store)
+    left = [study.plan[state.name] for state in states if state.state in ("to do", "running", "failed")]
+    counts = Counter(state.state for state in states)
+    print(f"\n{study.name}: {len(states)} runs: {', '.join(f'{count} {state}' for state, count in counts.items())}")
+    if not left:
+        return
+    seconds = sum(map(estimate.seconds, left))
+    steps = sum(map(estimate.steps, left))
+    hours = [f"{sum(estimate.gpu_hours(run, gpu) for run in left):,.1f} on an {gpu}" for gpu in PEAK]
+    disk = sum(map(estimate.disk, left))
+    print(f"left: at most {steps:,} steps and {disk / 1e9:,.1f} GB; about {progress.clock(seconds)} in series here")
+    print(f"GPU-hours at 40 % of the peak: {', '.join(hours)}")
+    if counts["running"]:
+        end = datetime.fromtimestamp(time.time()) + timedelta(seconds=seconds / counts["running"])
+        print(f"{counts['running']} side by side end about {end:%A %d %B %H:%M}")

@@ -1,0 +1,75 @@
+"""What the hub has for us: what its cache holds, and whether it answers; knows no data set and no model."""
+
+import ssl
+import urllib.error
+import urllib.request
+from functools import cache
+from pathlib import Path
+
+from huggingface_hub import constants
+
+CONFIG = "config.json"  # which every model has
+
+
+def is_offline() -> bool:
+    """Whether the user reads what was fetched before (HF_HUB_OFFLINE=1)."""
+    return constants.HF_HUB_OFFLINE
+
+
+def cached(name: str, file: str = CONFIG, revision: str = "main") -> Path | None:
+    """A file of a model in the hub's cache; None where it is not there."""
+    commit = cached_commit(name, revision)
+    path = _folder(name) / "snapshots" / (commit or revision) / file
+    return path if path.exists() else None
+
+
+def cached_commit(name: str, revision: str = "main") -> str | None:
+    """The commit that the cache has for a model's branch or tag."""
+    reference = _folder(name) / "refs" / revision
+    return reference.read_text(encoding="utf-8").strip() if reference.exists() else None
+
+
+@cache
+def commit(name: str, revision: str) -> str | None:
+    """The commit that a model's revision stands for: as given, as the cache has it, or as the hub says."""
+    if len(revision) == 40 and set(revision) <= set("0123456789abcdef"):
+        return revision
+    if known := cached_commit(name, revision):
+        return known
+    if is_offline() or not answers():
+        return None
+    from huggingface_hub import HfApi
+
+    try:
+        return HfApi().model_info(name, revision=revision, timeout=10).sha
+    except Exception:  # no such name, no right to it, no network: each client has errors of its own
+        return None
+
+
+@cache
+def answers() -> bool:
+    """Whether the hub answers within five seconds; or need not, since the user reads what was fetched before."""
+    if is_offline():
+        return True
+    try:
+        urllib.request.urlopen(urllib.request.Request(constants.ENDPOINT, method="HEAD"), timeout=5).close()
+    except urllib.error.HTTPError:
+        return True
+    except urllib.error.URLError as error:  # of certificates that Python has not, and the hub's own client has
+        return isinstance(error.reason, ssl.SSLError)
+    except OSError:
+        return False
+    return True
+
+
+def why_not(name: str, revision: str = "main") -> str:
+    """Why a model can't be had, in a few words; "" where the cache has it, or the hub answers."""
+    if cached(name, revision=revision) or (answers() and not is_offline()):
+        return ""
+    return "not in the hub's cache, and the hub " + (
+        "is not asked (HF_HUB_OFFLINE)" if is_offline() else "does not answer"
+    )
+
+
+def _folder(name: str) -> Path:
+    return Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}")
