@@ -70,5 +70,5 @@ rule check:
     shell: "as2 check {GIVEN:q} --marker {output:q}"
 
 onsuccess:
-    page = f"{REPORTS}/{'index' if FIRST in PAGES else PAGES[0] if PAGES else 'index'}.html"
-    print(f"study {study.name}: {page}\nto read it: open {Path(page).resolve().as_uri()} in a browser")
+    for page in [f"{REPORTS}/{'index' if name == FIRST else name}.html" for name in PAGES[:1]]:
+        print(f"study {study.name}: {page}\nto read it: open {Path(page).resolve().as_uri()} in a browser")

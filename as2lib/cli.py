@@ -181,6 +181,17 @@ def fit(
     make_all(loaded.store, list(runs or loaded.plan), model=bool(runs) or weights, say=say)
 
 
+@app.command()
+def fetch(study: StudyName, only: Only = None, changes: Changes = None) -> None:
+    """Bring what a study needs to this machine.  Its data and encoders, checked, and the tokens that its fits share."""
+    from as2lib.commands import studying
+
+    problems = studying.fetch(_load(study, changes), only or [])
+    for line in problems:
+        print(f"missing: {line}", file=sys.stderr)
+    raise typer.Exit(int(bool(problems)))
+
+
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def study(
     context: typer.Context,

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from as2lib.paths import find_root, work_folder
+from as2lib.commands.errors import first_line
+from as2lib.paths import find_root, model_origin, work_folder
 from as2lib.study import catalogue, graph, progress
 from as2lib.study.bundles import bundles
 from as2lib.study.estimate import PEAK, Estimate
@@ -97,6 +98,57 @@ def rehearse(study: Study, notebooks: "list[Notebook]") -> None:
     print(
         f"{study.name}: {sum(runs.values())} runs in {len(jobs)} jobs, about {progress.clock(seconds)}; {again} pages"
     )
+
+
+def fetch(study: Study, only: list[str]) -> list[str]:
+    """Bring a study's encoders and data to this machine, check them, and make the tokens that its fits share.
+
+    Prints each with its size; returns a line for each that can't be had.  Compute nodes need no network then.
+    """
+    from as2lib.data.pairs import load_parts
+    from as2lib.study import fitting
+
+    study, _ = part(study, only)
+    fits = [run for run in study.plan.values() if run.kind == "fit"]
+    problems = []
+    for name in sorted({name for run in fits for name in run.encoders()}):
+        try:
+            print(f"{fetch_encoder(name) / 1e6:>10,.1f} MB  {name}", flush=True)
+        except (OSError, ValueError) as error:
+            problems.append(f"{name}: {first_line(error)}")
+    for name in sorted({name for run in study.plan.values() for parts in run.data.values() for name in parts}):
+        try:
+            print(f"{len(load_parts([name], 'all')):>10,} pairs  {name}", flush=True)
+        except (OSError, ValueError) as error:
+            problems.append(f"{name}: {first_line(error)}")
+    lessons = {}  # what is encoded alike, for all the fits that read it
+    for run in fits if not problems else []:
+        encoder = fitting.first_encoder(run)
+        if encoder and "words" not in run.spec:
+            key = (encoder, run.data["train"], repr([run.spec.get(name) for name in ("unlabelled", "leave_out")]))
+            lessons.setdefault((*key, run.spec["max_length"]), run)
+    for (encoder, parts, *_), run in lessons.items():
+        pairs = fitting.training_pairs(run)
+        tokens = fitting.pair_encoder(encoder, run.spec["max_length"]).encode(pairs)
+        print(f"{len(tokens):>10,} pairs  {', '.join(parts)} as tokens of {encoder}", flush=True)
+    return problems
+
+
+def fetch_encoder(name: str) -> int:
+    """The bytes of an encoder's files, which are here now, with the weights that the study knows by its name."""
+    from huggingface_hub import snapshot_download
+
+    from as2lib.study.store import ENCODER_FILES, require_known_tensors
+
+    origin, revision = model_origin(name)
+    if not isinstance(origin, Path):
+        files = ["*.safetensors", *(pattern for pattern in ENCODER_FILES if pattern != "*.bin")]
+        folder = snapshot_download(origin, revision=revision, allow_patterns=files)
+        if not any(Path(folder).glob("*.safetensors")):
+            folder = snapshot_download(origin, revision=revision, allow_patterns=[*files, "*.bin"])
+        origin = Path(folder)
+    require_known_tensors(name)
+    return sum(path.stat().st_size for path in origin.iterdir() if path.is_file())
 
 
 def plan(study: Study, only: list[str]) -> None:

@@ -27,6 +27,7 @@ from as2lib.data import builders, sample, sets
 from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note, shorten
 from as2lib.data.tables import Table, checked, in_memory, numbered, read, run_starts, selected, together
+from as2lib.locks import lock
 from as2lib.metrics.ranking import POLICIES, summary
 from as2lib.paths import whole_file, work_folder
 
@@ -448,19 +449,27 @@ def _of_questions(pairs: Dataset, keep: np.ndarray, sizes: np.ndarray, policy: s
 
 
 def arrow_file(name: str, tables: Callable[[], Iterable[pa.Table]]) -> Dataset:
-    """Tables of one schema as `work/<name>.arrow`, mapped into memory; written, whole, where it is not there."""
+    """Tables of one schema as `work/<name>.arrow`, mapped into memory; written, whole and once, where it is not there.
+
+    Of several processes that want it one writes, and the others wait.
+    """
     path = work_folder() / f"{name}.arrow"
     if not path.exists():
-        parts = iter(tables())
-        head = next(parts)
-        with (
-            whole_file(path) as temporary,
-            pa.OSFile(str(temporary), "wb") as sink,
-            pa.ipc.new_stream(sink, head.schema) as writer,
-        ):
-            for table in chain([head], parts):
-                writer.write_table(table, max_chunksize=1 << 16)
+        with lock(name.replace("/", "-"), f"work/{name}.arrow"):
+            if not path.exists():
+                _write_arrow(path, iter(tables()))
     return Dataset.from_file(str(path))
+
+
+def _write_arrow(path: Path, tables: Iterator[pa.Table]) -> None:
+    head = next(tables)
+    with (
+        whole_file(path) as temporary,
+        pa.OSFile(str(temporary), "wb") as sink,
+        pa.ipc.new_stream(sink, head.schema) as writer,
+    ):
+        for table in chain([head], tables):
+            writer.write_table(table, max_chunksize=1 << 16)
 
 
 def _dataset(table: pa.Table) -> Dataset:

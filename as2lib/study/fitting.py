@@ -178,6 +178,18 @@ def require_encoder(run: Run) -> None:
             )
 
 
+def first_encoder(run: Run) -> str | None:
+    """The pretrained encoder that a fit starts from, itself or by the run whose weights it continues."""
+    while "start" in run.parents:
+        [run] = run.parents["start"]
+    return run.spec.get("backbone", {}).get("name")
+
+
+def pair_encoder(name: str, max_length: int) -> PairEncoder:
+    """What encodes pairs for a pretrained encoder."""
+    return PairEncoder(cross_encoder.tokenizer(name), max_length)
+
+
 def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
     """The model before its first step, and what encodes its pairs."""
     run = job.run

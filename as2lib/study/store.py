@@ -264,27 +264,24 @@ class Store:
 
     def missing(self, names: list[str], model: bool = False) -> list[str]:
         """What has to be made for these scores, or models, parents first; parents only where a child needs them."""
-        wanted = self.needed(names, model)
-        return [name for name in self.plan if name in wanted]
+        return list(self.needed(names, model))
 
     def needed(self, names: list[str], model: bool = False) -> dict[str, bool]:
-        """The runs that are missing for these scores, or models → whether their weights are needed."""
-        wanted: dict[str, bool] = {}
-
-        def visit(run: Run, weights: bool) -> None:
-            if wanted.get(run.name, -1) >= weights or self.find(run.name, weights):
-                return
-            scored = run.kind != "fit" or bool({"dev", "test"} & set(run.data))
-            if not scored and not weights:
-                return  # it is made where a run goes on from its weights
-            wanted[run.name] = weights
+        """The runs that are missing for these scores, or models, parents first → whether their weights are needed."""
+        asked = {self.planned(name).name: model for name in names}  # run → whether for its weights
+        needed: dict[str, bool] = {}
+        for name in reversed(self.plan):  # children before parents: all that is asked of a run is known
+            if name not in asked or self.find(name, asked[name]):
+                continue
+            run, weights = self.plan[name], asked[name]
+            if not weights and run.kind == "fit" and not {"dev", "test"} & set(run.data):
+                continue  # it has no scores, and is made where a run goes on from its weights
+            needed[name] = weights
             for role, parents in run.parents.items():
                 for parent in parents:
-                    visit(parent, self._needs_weights(run, role, parent, weights))
-
-        for name in names:
-            visit(self.planned(name), model)
-        return wanted
+                    known = asked.get(parent.name, False)
+                    asked[parent.name] = known or self._needs_weights(run, role, parent, weights)
+        return dict(reversed(needed.items()))
 
     def _needs_weights(self, run: Run, role: str, parent: Run, weights: bool) -> bool:
         """Whether a run is made from a parent's weights, not from its scores or facts alone."""
