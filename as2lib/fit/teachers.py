@@ -1,9 +1,8 @@
-"""What a teacher says of a set of pairs: its logits, computed once; knows no loss.
+"""What a teacher says of a set of pairs: its logits; knows no loss.
 
 m pairs · k teachers · c = 2 classes
 """
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,7 @@ from torch import nn
 
 from as2lib import models
 from as2lib.data.encode import load_encoder
-from as2lib.data.pairs import fingerprint
 from as2lib.models.cross_encoder import for_ranking
-from as2lib.paths import file_sha256, model_origin, whole_file, work_folder
 from as2lib.score import score
 
 if TYPE_CHECKING:
@@ -36,7 +33,6 @@ def teacher_logits(
     teacher: a model's folder or hub name; a module with its own encoder, as a tuple or as what has both as `model` and
         `encoder` (a `Fit`, a `Ranker`); or its logits already, (m, 2), (m, 1) or (m,).
     precision, device: what it computes in, and where.
-    Those of a folder are kept in `work/logits/`, under the hashes of the model's files and of the pairs.
     Raises ValueError for a module without an encoder (another's tokens are noise to it), and where there is not a row
     of logits a pair, or they hold nan.
     """
@@ -50,15 +46,8 @@ def teacher_logits(
         return checked(scored(model, pairs, encoder, precision, device), pairs, type(model).__name__)
     if not isinstance(teacher, str | Path):
         return checked(numpy.asarray(teacher), pairs, "logits")
-    path = kept_at(teacher, pairs, precision)
-    if path is not None and path.exists():
-        return numpy.load(path, allow_pickle=False)
     logits = scored(models.load(teacher), pairs, load_encoder(teacher), precision, device)
-    logits = checked(logits, pairs, str(teacher))
-    if path is not None:
-        with whole_file(path) as temporary, open(temporary, "wb") as file:
-            numpy.save(file, logits)
-    return logits
+    return checked(logits, pairs, str(teacher))
 
 
 def stacked(teachers: Sequence[Teacher], pairs: "Dataset", *settings: Any) -> numpy.ndarray | None:
@@ -87,15 +76,3 @@ def checked(logits: numpy.ndarray, pairs: "Dataset", name: str) -> numpy.ndarray
     if logits.shape[1] == 1:
         logits = numpy.concatenate([numpy.zeros_like(logits), logits], axis=1)
     return logits.astype(numpy.float32)
-
-
-def kept_at(name: str | Path, pairs: "Dataset", precision: str) -> Path | None:
-    """Where a teacher's logits are kept; None of a hub name, whose files only the hub's own cache knows."""
-    origin, _ = model_origin(name)
-    if not Path(origin).is_dir():
-        return None
-    digest = hashlib.sha256(precision.encode())
-    for path in sorted(Path(origin).iterdir()):
-        if path.is_file():
-            digest.update(f"{path.name} {file_sha256(path)}\n".encode())
-    return work_folder() / "logits" / f"{digest.hexdigest()[:24]}-{fingerprint(pairs)[:24]}.npy"

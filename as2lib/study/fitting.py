@@ -132,11 +132,11 @@ def training_pairs(run: Run) -> "Dataset":
 
 def logits_of(job: Job, teacher: StoredRun, pairs: "Dataset", platt: dict[str, dict[str, Any]]) -> numpy.ndarray:
     """What a student is told by a teacher: its logits over its pairs, (m, c) float32, calibrated where `platt` says."""
-    logits = teacher_logits(job, teacher, pairs)
+    logits = kept_logits(job, teacher, pairs)
     return calibrated(platt[teacher.name], logits, pairs["question_id"][:]) if teacher.name in platt else logits
 
 
-def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndarray:
+def kept_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndarray:
     """A teacher's logits over the pairs that a run learns from, (m, c) float32: computed once, kept in its folder.
 
     Those of an ensemble come from its members': their weighted mean probability, or a logistic regression's log odds.
@@ -154,9 +154,7 @@ def teacher_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndar
     if (table := teacher.logits(name)) is None:
         with lock(f"{teacher.identity[:24]}-{name}", f"what {teacher.name} says of {len(pairs):,} pairs"):
             if (table := teacher.logits(name)) is None:  # another student may have asked meanwhile
-                folder = teacher.model_folder
-                encoder = load_encoder(folder, teacher.run.spec.get("max_length"))
-                logits = score(on_gpu(models.load(folder)), pairs, encoder, store.study.precision).logits  # (m, c)
+                logits = fitting.teacher_logits(teacher.model_folder, pairs, store.study.precision)
                 table = pandas.DataFrame({f"logit_{i}": column for i, column in enumerate(logits.T)})
                 write_parquet(teacher.folder / "logits" / f"{name}.parquet", table)
     return numpy.ascontiguousarray(table.to_numpy(dtype=numpy.float32))

@@ -2,7 +2,7 @@ import numpy
 import pytest
 
 from as2lib.data.encode import PairEncoder, word_tokenizer
-from as2lib.fit import teachers, train
+from as2lib.fit import train
 from as2lib.fit.teachers import stacked, teacher_logits
 from as2lib.models import cross_encoder
 from as2lib.ranker import Ranker
@@ -33,20 +33,6 @@ def test_a_module_reads_by_its_own_encoder_or_is_refused():
     numpy.testing.assert_array_equal(teacher_logits((tiny.classifier(), other), PAIRS), expected)
     with pytest.raises(ValueError, match="with its own encoder"):
         train(PAIRS, tiny.classifier(), "kd", [tiny.classifier()], encoder=ENCODER, steps=1)
-
-
-def test_what_a_folder_says_of_a_pair_set_is_computed_once(folder, monkeypatch):
-    logits = teacher_logits(folder, PAIRS)
-    monkeypatch.setattr(teachers, "score", None)  # scoring again would fail
-    numpy.testing.assert_array_equal(teacher_logits(folder, PAIRS), logits)
-    with pytest.raises(TypeError):
-        teacher_logits(folder, PAIRS.select(range(4)))
-
-
-def test_a_teacher_of_the_same_name_with_other_weights_is_asked_again(folder):
-    before = teacher_logits(folder, PAIRS)
-    tiny.classifier(seed=3).save_pretrained(folder)
-    assert (teacher_logits(folder, PAIRS) != before).any()
 
 
 def test_a_reranker_of_one_label_says_zero_and_its_score():
