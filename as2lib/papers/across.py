@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pandas
 
-from as2lib.papers.cerberus import systems as cerberus
+from as2lib.papers.cerberus import rows as cerberus
 from as2lib.study import results
 from as2lib.study.run import Notebook, System
 

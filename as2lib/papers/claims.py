@@ -14,8 +14,8 @@ import pandas
 
 from as2lib.metrics import significance, threshold
 from as2lib.papers.cascade import analyses as cascade
-from as2lib.papers.cascade.systems import PAPER_EXITS, RECIPES, Scheme
-from as2lib.papers.cerberus import systems as cerberus
+from as2lib.papers.cascade.rows import PAPER_EXITS, RECIPES, Scheme
+from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.pair_sets import published_set
 from as2lib.study import results
 

@@ -17,7 +17,7 @@ from as2lib.metrics import ranking
 from as2lib.metrics.cost import cascade_cost, sequential_cost
 from as2lib.metrics.pruning import survivors
 from as2lib.papers import pair_sets
-from as2lib.papers.cascade.systems import PAPER_EXITS as EXITS
+from as2lib.papers.cascade.rows import PAPER_EXITS as EXITS
 from as2lib.papers.cerberus import true_sizes
 from as2lib.papers.claims import PAPERS
 from as2lib.paths import local_folder
@@ -104,7 +104,7 @@ def size(name: str) -> int:
     from as2lib.metrics.cost import parameters
     from as2lib.models.compare_aggregate import CompareAggregate
     from as2lib.models.cosinet import Cosinet
-    from as2lib.papers.cosinet.systems import SHAPES
+    from as2lib.papers.cosinet.rows import SHAPES
 
     _, _, rank_rnn, bidirectional = SHAPES[shape]
     model = {"cosinet": Cosinet, "ca": CompareAggregate}[encoder]

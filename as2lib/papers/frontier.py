@@ -15,11 +15,11 @@ import pandas
 
 from as2lib.metrics.cost import front
 from as2lib.metrics.pruning import dropped
-from as2lib.papers.building import baseline
-from as2lib.papers.cascade.systems import schemes
-from as2lib.papers.cerberus.systems import roles
-from as2lib.papers.cosinet import systems as cosinet
+from as2lib.papers.cascade.rows import schemes
+from as2lib.papers.cerberus.rows import roles
+from as2lib.papers.cosinet import rows as cosinet
 from as2lib.papers.costs import Work, lengths, work
+from as2lib.papers.row import baseline
 from as2lib.study import results
 from as2lib.study.run import Notebook, Run, System
 

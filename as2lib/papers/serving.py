@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas
 
-from as2lib.papers.cerberus import systems as cerberus
+from as2lib.papers.cerberus import rows as cerberus
 from as2lib.paths import find_root
 from as2lib.study.run import Notebook
 

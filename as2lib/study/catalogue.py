@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 # In reading order.  They stand above this room, so they are named and not imported; each has `systems(study)`,
 # `notebooks(study)` or both, and gives none where the study lacks the paper's section.
 PAPERS = (
-    "as2lib.papers.cerberus.systems",
-    "as2lib.papers.cascade.systems",
-    "as2lib.papers.cosinet.systems",
-    "as2lib.papers.govern.systems",
+    "as2lib.papers.cerberus.rows",
+    "as2lib.papers.cascade.rows",
+    "as2lib.papers.cosinet.rows",
+    "as2lib.papers.govern.rows",
     "as2lib.papers.own",
     "as2lib.papers.frontier",
     "as2lib.papers.serving",
@@ -32,7 +32,7 @@ def systems(study: "Study") -> list[System]:
     systems = {system.run: system for paper in _papers("systems") for system in paper.systems(study)}
     if unknown := [name for name in study.rows if name not in systems]:
         raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; `as2 plan {study.name}` lists them")
-    return [replace(system, seeds=tuple(study.rows.get(system.run, system.seeds))) for system in systems.values()]
+    return list(systems.values())
 
 
 def notebooks(study: "Study") -> list[Notebook]:

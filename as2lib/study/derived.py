@@ -77,10 +77,3 @@ def ensemble(job: Job) -> dict[str, Any]:
         table = table.assign(score=combined(scores[split]), last=combined(last[split]))
         write_parquet(job.folder / "scores" / f"{split}.parquet", table)
     return facts
-
-
-def select(job: Job) -> dict[str, Any]:
-    """The point of a grid whose fit is best on dev; among equals the first."""
-    on_dev = [member.facts["dev_MAP"] for member in job.parents["members"]]
-    best = on_dev.index(max(on_dev))
-    return {"settings": job.run.spec["points"][best], "dev_MAP": on_dev[best]}

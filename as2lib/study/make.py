@@ -8,7 +8,6 @@ import shutil
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from as2lib.study.bundles import Bundle
 from as2lib.study.gpus import take_gpu
 from as2lib.study.job import Job
 from as2lib.study.processes import put_back
-from as2lib.study.run import Run, settled
+from as2lib.study.run import Run
 from as2lib.study.store import Store, git_commit, write_json
 
 MAKE_NOTHING = "AS2_MAKE_NOTHING"  # set in the notebooks of a study's graph, whose runs its groups make
@@ -122,8 +121,6 @@ def _last_line(error: Exception) -> str:
 
 def _job(store: Store, run: Run, partial: Path) -> Job:
     parents = {role: [store.find(parent.name) for parent in runs] for role, runs in run.parents.items()}
-    if "settings" in parents:
-        run = replace(run, spec=settled(run.spec, parents["settings"][0].facts["settings"]))
     return Job(store, run, parents, partial)
 
 
@@ -144,7 +141,6 @@ def _shuffled(job: Job) -> dict[str, Any]:
 MAKERS = {
     "lexical": derived.lexical,
     "ensemble": derived.ensemble,
-    "select": derived.select,
     "fit": _fit,
     "shuffled": _shuffled,
 }

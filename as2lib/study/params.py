@@ -142,15 +142,6 @@ class Distillation(Strict):
     tau: Tau
 
 
-class Grid(Strict):
-    """Points tried for each fit of CERBERUS; the best on dev is kept.  Empty: the value that the study gives."""
-
-    alpha: Points[Alpha] = []
-    tau: Points[Tau] = []
-    learning_rate: Points[Rate] = []
-    batch_size: Points[Count] = []
-
-
 class Heads(Strict):
     """The multi-headed student."""
 
@@ -440,7 +431,6 @@ class Params(Strict):
     student: Backbone = Field(description="the encoder from which students, heads and the untaught base start")
     fit: Fit
     distillation: Distillation
-    grid: Grid = Grid()
     mhs: Heads
     ensemble: Ensemble = Ensemble()
     seeds: Seeds = Field(min_length=1, description="of the headline rows")

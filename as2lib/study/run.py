@@ -8,10 +8,8 @@ VERSIONS = {  # raised when what a kind means changes
     "lexical": 1,
     "fit": 2,
     "ensemble": 2,
-    "select": 1,
     "shuffled": 1,
 }
-OF_TRAINING = ("learning_rate", "batch_size")  # what a grid may vary of a fit's length; the rest is of its objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,10 +17,9 @@ class Run:
     """One trained or derived scorer: all that makes it, as plain JSON values, and the runs it is made from.
 
     name: of its system and seed, such as "mhs/3h1/seed-0".
-    kind: "lexical", "fit", "ensemble", "select" (the best point of a grid on dev) or "shuffled" (another run's model
-        over lists in a random order).
+    kind: "lexical", "fit", "ensemble" or "shuffled" (another run's model over lists in a random order).
     spec: what is asked of it.  data: role ("train", "dev", "test", "vocabulary") → `source:split` parts.
-    parents: role ("start", whose weights it continues; "teachers"; "members"; "settings"; "model") → runs.
+    parents: role ("start", whose weights it continues; "teachers"; "members"; "model") → runs.
     group: fits of one group share a process.
     """
 
@@ -97,13 +94,6 @@ class Notebook:
     systems: tuple[System, ...] = ()
     timed: bool = False
     files: tuple[str, ...] = ()
-
-
-def settled(spec: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:
-    """A spec with the settings of one point of a grid: {"alpha": 0.1, "learning_rate": 1e-5}."""
-    training = spec["training"] | {key: value for key, value in point.items() if key in OF_TRAINING}
-    objective = {key: value for key, value in point.items() if key not in OF_TRAINING}
-    return {**spec, **objective, "training": training}
 
 
 def plan(systems: Iterable[System]) -> dict[str, Run]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from as2lib.papers.cerberus import systems
+from as2lib.papers.cerberus import rows as systems
 from tests.papers.conftest import InventedRun, recorded, run_notebook
 
 NAMES = [

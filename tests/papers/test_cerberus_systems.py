@@ -1,7 +1,7 @@
 import pytest
 
 from as2lib import Study
-from as2lib.papers.cerberus import systems
+from as2lib.papers.cerberus import rows as systems
 from as2lib.study import results
 from as2lib.study.run import plan
 
@@ -33,7 +33,7 @@ def test_no_two_systems_share_a_name_or_a_label(study):
 def test_head_i_learns_from_teacher_i_in_turn_where_there_are_more_heads(study):
     names = [f"teacher/{name}/seed-1" for name in study.teachers]
     assert parents(study, "mhs/3h1/seed-1") == names
-    five = systems.mhs(study, "mhs/5h1", 1, heads=5)
+    five = Study.load("tiny", {"mhs.heads": [5], "grid_seeds": [1]}).plan["mhs/5h1/seed-1"]
     assert [run.name for run in five.parents["teachers"]] == [*names, *names[:2]]
     assert five.spec["mhs"] == {"body": 3, "heads": 5, "combine": "probability", "perturb": study.mhs.perturb}
 
@@ -143,14 +143,3 @@ def test_rows_say_which_seeds_a_system_has_and_which_are_not_run(root):
     assert (rows["hydra/3h1"].seeds, rows["mhs/3h1"].seeds) == ((), (1,))
     assert "hydra/3h1/seed-0" not in study.plan
     assert systems.headline(study) == [pair for pair in systems.headline(Study.load("tiny")) if "hydra/3h1" not in pair]
-
-
-def test_a_grid_is_searched_with_the_first_seed_and_every_seed_takes_what_was_picked(root):
-    study = Study.load("tiny", {"grid": {"alpha": [0.1, 0.9], "learning_rate": [1e-3, 1e-4]}})
-    select = study.plan["select/student/electra"]
-    assert {run.name for run in select.parents["members"]} == {f"grid/student/electra/{i}" for i in range(4)}
-    for seed in study.seeds:
-        assert parents(study, f"student/electra/seed-{seed}", "settings") == ["select/student/electra"]
-    trial = study.plan["grid/student/electra/3"]
-    assert (trial.spec["alpha"], trial.spec["training"]["learning_rate"], trial.seed) == (0.9, 1e-4, 0)
-    assert len(study.plan["select/base/electra"].parents["members"]) == 2  # no alpha without a teacher

@@ -1,6 +1,6 @@
 """Rankers that learn nothing: those that read the order of the candidates stand only where it means something."""
 
-from as2lib.papers.building import best_trivial
+from as2lib.papers.row import best_trivial
 from as2lib.study import Study
 from as2lib.study.params import Pairs
 

@@ -12,75 +12,43 @@ from scipy.special import logit
 from as2lib import models
 from as2lib.data.pairs import load_parts
 from as2lib.models.calibration import calibrated_scores, log_shares
-from as2lib.papers import building
+from as2lib.papers import row
+from as2lib.papers.row import Row
 from as2lib.study import Study
 from as2lib.study.make import make_all
-from as2lib.study.run import Run, System
+from as2lib.study.params import Training
+from as2lib.study.run import System
 from tests.study.conftest import STEP, write_study
 
 
 def systems(study) -> list[System]:
-    target = building.splits(study.data.target)
+    target, plain = row.splits(study.data.target), study.fit.direct
     pool = {"train": tuple(study.data.transfer.train), "test": target["test"]}
-    direct = building.budget(study, study.fit.direct)
-
-    def teacher(seed, encoder="student", loss="ce", **spec):
-        return building.adapted(study, "teacher/electra", encoder, {"loss": loss, **spec}, seed, "teachers")
-
-    def listwise(seed):
-        return replace(
-            teacher(seed, "base/roberta", "listwise_kl", unit="question"), name=f"teacher/listwise/seed-{seed}"
-        )
-
-    def ensemble(seed):
-        members = [teacher(seed), listwise(seed)]
-        return building.combined(study, "ensemble/teachers", members, seed, "teachers", {"combine": "mean"})
-
-    def student(seed):
-        spec = building.distilling(study, "kd") | {"calibration": "platt"}
-        return building.adapted(study, "student/electra", "student", spec, seed, "students", [ensemble(seed)])
-
-    def heads(seed):
-        shape = {"body": 1, "heads": 2, "combine": "probability"}
-        spec = building.distilling(study, "per_head") | {"calibration": "platt", "mhs": shape}
-        teachers = [teacher(seed), listwise(seed)]
-        return building.adapted(study, "mhs/2h1", "student", spec, seed, "students", teachers)
-
-    def mean_heads(seed):  # of a backbone with pooling: mean
-        run = heads(seed)
-        return replace(run, name=f"mhs/mean/seed-{seed}", spec=run.spec | {"cascade": {"exits": [2]}})
-
-    def words(seed):
-        shape = {"type": "cosinet", "vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6, "dropout": 0.0}
-        shape |= {"rank_rnn": "rnn", "bidirectional": True}
-        training = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 2}
-        spec = {"loss": "listwise_kl", "unit": "question", "words": shape, "training": training}
-        data = target | {"vocabulary": building.vocabulary(study)}
-        return Run(f"cosinet/birnn/seed-{seed}", "fit", spec, data, seed, "cosinet")
-
-    def shuffled(seed):
-        data = {"test": target["test"]}
-        return Run(f"shuffled/cosinet/seed-{seed}", "shuffled", {}, data, seed, "cosinet", {"model": (words(seed),)})
-
-    def cascade(seed):
-        spec = {"loss": "ce", "cascade": {"exits": [1, 2]}, "schedule": "round_robin"}
-        spec |= building.budget(study, study.fit.adapt)
-        parents = {"start": (building.transferred(study, "base/roberta"),)}
-        return Run(f"cascade/target/seed-{seed}", "fit", spec, target, seed, "cascade", parents)
-
-    def fold(seed):
-        data = {split: target[split] for split in ("train", "test")}
-        parents = {"start": (building.transferred(study, "student"),)}
-        spec = {"loss": "ce", "leave_out": [0, 4], **direct}
-        return Run(f"govern/fold/seed-{seed}", "fit", spec, data, seed, "govern", parents)
-
-    def unlabelled(seed):
-        parents = fold(seed).parents | {"teachers": (teacher(seed), fold(seed))}
-        spec = {"loss": "govern", "unlabelled": True, **direct}
-        return Run(f"govern/student/seed-{seed}", "fit", spec, pool, seed, "govern", parents)
-
-    makes = (teacher, listwise, ensemble, student, heads, mean_heads, words, shuffled, cascade, fold, unlabelled)
-    return [System(make(0).system, make.__name__, "", make) for make in makes]
+    teachers = ("teacher/electra", "teacher/listwise")
+    shape = {"type": "cosinet", "vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6, "dropout": 0.0}
+    words = {"unit": "question", "words": shape | {"rank_rnn": "rnn", "bidirectional": True}}
+    platt, lists = {"calibration": "platt"}, {"loss": "listwise_kl", "spec": {"unit": "question"}}
+    epoch = Training(epochs=1, learning_rate=1e-3, batch_size=2)
+    first, roberta = row.transfer(study, "student"), row.transfer(study, "base/roberta")
+    in_turn = {"cascade": {"exits": [1, 2]}, "schedule": "round_robin"}
+    half = {"train": target["train"], "test": target["test"]}
+    heads = {"start": "student", "loss": "per_head", "teachers": teachers, "heads": 2}
+    fold = {"start": first, "training": plain, "spec": {"leave_out": [0, 4]}, "data": half}
+    student = {"start": first, "training": plain, "spec": {"unlabelled": True}, "data": pool, "loss": "govern"}
+    rows = [
+        Row("teacher/electra", "teacher", "", start="student"),
+        Row("teacher/listwise", "listwise", "", start="base/roberta", **lists),
+        Row("ensemble/teachers", "ensemble", "", kind="ensemble", members=teachers, spec={"combine": "mean"}),
+        Row("student/electra", "student", "", start="student", loss="kd", teachers=("ensemble/teachers",), spec=platt),
+        Row("mhs/2h1", "heads", "", **heads, spec=platt),
+        Row("mhs/mean", "mean_heads", "", **heads, spec=platt | {"cascade": {"exits": [2]}}),
+        Row("cosinet/birnn", "words", "", loss="listwise_kl", spec=words, training=epoch),
+        Row("shuffled/cosinet", "", "", kind="shuffled", members=("cosinet/birnn",), data={"test": target["test"]}),
+        Row("cascade/target", "cascade", "", start=roberta, spec=in_turn),
+        Row("govern/fold", "fold", "", **fold),
+        Row("govern/student", "unlabelled", "", **student, teachers=("teacher/electra", "govern/fold")),
+    ]
+    return row.systems(study, [replace(each, seeds=(0,)) for each in rows])
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +156,7 @@ def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_
 
 def test_a_student_is_the_same_from_its_teachers_published_logits_without_their_weights(fitted, tmp_path, monkeypatch):
     ours = fitted.run("student/electra/seed-0").scores()
-    fitted.publish([name for name in fitted.plan if not name.startswith(("kd/", "cosinet/", "shuffled/"))])
+    fitted.publish([name for name in fitted.plan if not name.startswith(("student/", "cosinet/", "shuffled/"))])
     root = tmp_path / "root"
     shutil.copytree(os.environ["AS2_ROOT"], root)
     text = (root / "params" / "tiny.yaml").read_text().replace(os.environ["AS2_ROOT"], str(root))

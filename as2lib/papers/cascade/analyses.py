@@ -13,7 +13,7 @@ import pandas
 
 from as2lib.metrics import replay
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
-from as2lib.papers.cascade.systems import PAPER_EXITS, SHORT, Scheme, recipes, schemes, sets, trivial_on
+from as2lib.papers.cascade.rows import PAPER_EXITS, SHORT, Scheme, recipes, schemes, sets, trivial_on
 from as2lib.study import results
 
 if TYPE_CHECKING:

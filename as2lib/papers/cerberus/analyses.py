@@ -12,7 +12,7 @@ import pandas
 
 from as2lib.metrics import ranking, significance
 from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
-from as2lib.papers.cerberus.systems import ours, roles, trivial
+from as2lib.papers.cerberus.rows import ours, roles, trivial
 from as2lib.study import results
 from as2lib.study.run import System
 

@@ -7,8 +7,8 @@ import pandas
 from scipy.stats import binomtest
 
 from as2lib.metrics import ranking, threshold
-from as2lib.papers.building import baseline
-from as2lib.papers.govern.systems import ALIKE, TABLE_4
+from as2lib.papers.govern.rows import ALIKE, TABLE_4
+from as2lib.papers.row import baseline
 from as2lib.study import results
 
 if TYPE_CHECKING:

@@ -1,14 +1,14 @@
 """The systems of the Cascade Transformer paper: a cascade, models of one depth, and how a cascade can be trained."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from as2lib.papers.building import best_trivial, budget, classifier, computing, origin, splits, transferred
-from as2lib.study.run import Notebook, Run, System
+from as2lib.papers.row import Row, best_trivial, classifier, origin, splits, transfer, with_changes
+from as2lib.papers.row import systems as of_rows
+from as2lib.study.run import Notebook, System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
-    from as2lib.study.params import Pairs
+    from as2lib.study.params import Pairs, Training
 
 PAPER_EXITS = (4, 6, 8, 10, 12)
 SHORT = {"overlap_then_rank": "WO+RR", "word_overlap": "WO"}
@@ -96,22 +96,19 @@ def schemes(study: "Study", where: str = "wide") -> list[Scheme]:
 
 def trivial(study: "Study") -> list[System]:
     """The trivial baseline on the set with many candidates and on each further target."""
-    return [
-        System(trivial_on(study, where), f"{SHORT[best_trivial(pairs)]} on {where}", "trivial", make)
-        for where, pairs in sets(study).items()
-        if where != "target"
-        for make in [partial(_trivial, trivial_on(study, where), pairs)]
-    ]
+    rows = []
+    for where, pairs in sets(study).items():
+        if where != "target":
+            scorer, data = best_trivial(pairs), splits(pairs.model_copy(update={"train": []}))
+            label, spec = f"{SHORT[scorer]} on {where}", {"scorer": scorer}
+            name = trivial_on(study, where)
+            rows.append(Row(name, label, "trivial", kind="lexical", spec=spec, data=data, seeds=(0,), jobs="lexical"))
+    return of_rows(study, rows)
 
 
 def trivial_on(study: "Study", where: str) -> str:
     """The system of the trivial baseline on one of `sets`: plain word overlap where the set's order means nothing."""
     return f"{'lexical' if where == 'target' else where}/{best_trivial(sets(study)[where])}"
-
-
-def _trivial(name: str, pairs: "Pairs", seed: int) -> Run:
-    data = splits(pairs.model_copy(update={"train": []}))
-    return Run(name, "lexical", {"scorer": best_trivial(pairs)}, data, seed, "lexical")
 
 
 def recipes(study: "Study") -> tuple[Recipe, ...]:
@@ -126,13 +123,13 @@ def cascades(study: "Study") -> list[System]:
     """
     rows, depth = [], study.cascade.exits[-1]
     for recipe in recipes(study):
-        shape = {"cascade": {"exits": study.cascade.exits, **recipe.shape}, **recipe.spec}
+        spec = {"cascade": {"exits": study.cascade.exits, **recipe.shape}, **recipe.spec}
         if recipe.name == "cascade":
-            rows += _on_every_set(study, recipe.name, "cascade", shape, depth)
+            rows += on_every_set(study, recipe.name, "cascade", depth, spec)
         else:
-            make = partial(first_step, study, recipe.name, shape, depth, "wide")
-            rows.append(System(f"{recipe.name}/wide", f"cascade, {recipe.label}, wide set", "cascade", make))
-    return rows
+            label = f"cascade, {recipe.label}, wide set"
+            rows.append(first_step(study, recipe.name, "wide", depth, spec, label, (0,)))
+    return of_rows(study, rows)
 
 
 def monoliths(study: "Study") -> list[System]:
@@ -142,60 +139,57 @@ def monoliths(study: "Study") -> list[System]:
     """
     rows = []
     for depth in study.cascade.exits:
-        rows += _on_every_set(study, f"monolith/{depth}", Scheme("MT", depth).label, {}, depth)
-    return rows
+        rows += on_every_set(study, f"monolith/{depth}", Scheme("MT", depth).label, depth, {})
+    return of_rows(study, rows)
 
 
-def _on_every_set(study: "Study", name: str, label: str, shape: dict[str, Any], depth: int) -> list[System]:
-    """A system on the wide set, on the target, and, one seed, on each further set."""
+def on_every_set(study: "Study", name: str, label: str, depth: int, spec: dict[str, Any]) -> list[Row]:
+    """A system on the wide set, on the target, and, one seed, on each further set.
+
+    The last two go on from the wide set, where the section has a `fit` of its own; else from the transfer set.
+    """
     seeds = tuple(study.cascade.seeds or study.seeds)
-    make = partial(first_step, study, name, shape, depth, "wide")
-    rows = [System(f"{name}/wide", f"{label}, wide set", "cascade", make, seeds)]
-    make = partial(second_step, study, name, shape, depth, "target", study.data.target)
-    rows.append(System(f"{name}/target", label, "cascade", make, seeds))
-    for where, pairs in study.cascade.targets.items():
-        make = partial(second_step, study, name, shape, depth, where, pairs)
-        rows.append(System(f"{name}/{where}", f"{label}, {where}", "cascade", make, seeds[:1]))
+    wide = first_step(study, name, "wide", depth, spec, f"{label}, wide set", seeds)
+    start = first_step(study, name, "wide" if study.cascade.fit else "transfer", depth, spec, "", (0,))
+    encoder = study.encoder(study.cascade.encoder).model_copy(update={"layers": depth})
+    training, rows = learning(study, "adapt"), [wide]
+    for where, pairs in sets(study).items():
+        if where != "wide":
+            title, of = (label, seeds) if where == "target" else (f"{label}, {where}", seeds[:1])
+            fit = {"start": start, "spec": {**classifier(encoder), **spec}, "training": training}
+            data = with_dev(pairs, training.evaluate_every)
+            rows.append(Row(f"{name}/{where}", title, "cascade", **fit, data=data, seeds=of, jobs="cascade"))
     return rows
 
 
-def first_step(study: "Study", name: str, shape: dict[str, Any], depth: int, where: str, seed: int = 0) -> Run:
+def first_step(
+    study: "Study", name: str, where: str, depth: int, spec: dict[str, Any], label: str, seeds: tuple[int, ...]
+) -> Row:
     """A fit from the first layers of a pretrained encoder, or of the one after the transfer step.
 
     where: what it learns, the "wide" set or the study's "transfer" set.
     """
-    settings = study.cascade
-    backbone, parents = study.encoder(settings.encoder), {}
-    if backbone.config is None:
-        start = origin(backbone.model_copy(update={"layers": depth}))
+    encoder, start = study.encoder(study.cascade.encoder), None
+    if encoder.config is None:
+        first = origin(encoder.model_copy(update={"layers": depth}))
     else:
-        start, parents = {"layers": depth}, {"start": (transferred(study, settings.encoder),)}
-    spec = {**start, "loss": "ce", **shape, **_learning(study, "transfer")}
-    pairs = study.wide if where == "wide" else study.data.transfer
+        first, start = {"layers": depth}, transfer(study, study.cascade.encoder)
+    training = learning(study, "transfer")
     ratios = name == "cascade" and where == "wide"  # they are chosen on dev
-    data = _data(pairs, spec["training"].get("evaluate_every") or ratios)
-    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", parents)
+    pairs = study.wide if where == "wide" else study.data.transfer
+    data = with_dev(pairs, training.evaluate_every or ratios)
+    fit = {"start": start, "spec": {**first, **spec}, "training": training, "data": data}
+    return Row(f"{name}/{where}", label, "cascade", **fit, seeds=seeds, jobs="cascade")
 
 
-def second_step(
-    study: "Study", name: str, shape: dict[str, Any], depth: int, where: str, pairs: "Pairs", seed: int
-) -> Run:
-    """The fit that follows, on the target or a further set."""
-    backbone = study.encoder(study.cascade.encoder).model_copy(update={"layers": depth})
-    first = first_step(study, name, shape, depth, "wide" if study.cascade.fit else "transfer")
-    spec = {"loss": "ce", **classifier(backbone), **shape, **_learning(study, "adapt")}
-    data = _data(pairs, spec["training"].get("evaluate_every"))
-    return Run(f"{name}/{where}/seed-{seed}", "fit", spec, data, seed, "cascade", {"start": (first,)})
-
-
-def _learning(study: "Study", step: str) -> dict[str, Any]:
+def learning(study: "Study", step: str) -> "Training":
     """How long a step, "transfer" or "adapt", learns: as `cascade.fit` says, else as the encoder's other fits do."""
     if study.cascade.fit:
-        return {**budget(study, getattr(study.cascade.fit, step)), **computing(study)}
+        return getattr(study.cascade.fit, step)
     changes = getattr(study.encoder(study.cascade.encoder), f"{step}_fit")
-    return {**budget(study, getattr(study.fit, step), changes), **computing(study)}
+    return with_changes(getattr(study.fit, step), changes)
 
 
-def _data(pairs: "Pairs", dev: Any) -> dict[str, tuple[str, ...]]:
-    """Dev only where something is chosen on it."""
-    return splits(pairs if dev else pairs.model_copy(update={"dev": []}))
+def with_dev(pairs: "Pairs", chosen: Any) -> dict[str, tuple[str, ...]]:
+    """A pair set as a run's data, with dev only where something is chosen on it."""
+    return splits(pairs if chosen else pairs.model_copy(update={"dev": []}))

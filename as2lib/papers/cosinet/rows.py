@@ -1,0 +1,124 @@
+"""The systems of the Cosinet paper: two encoders of words, six ways to learn from a list, and what order is worth."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from as2lib.papers.cerberus.rows import roles
+from as2lib.papers.row import Row
+from as2lib.papers.row import systems as of_rows
+from as2lib.study.run import Notebook, System
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+# Row of Table 4 → (its label behind the encoder's, unit of a batch, rank RNN, bidirectional)
+SHAPES = {
+    "point": ("", "pair", None, False),
+    "list": (" list-wise", "question", None, False),
+    "rnn": (" + RNN", "question", "rnn", False),
+    "birnn": (" + BiRNN", "question", "rnn", True),
+    "lstm": (" + LSTM", "question", "lstm", False),
+    "bilstm": (" + BiLSTM", "question", "lstm", True),
+}
+ENCODERS = {"cosinet": ("Cosinet", "cosinet"), "ca": ("Compare-Aggregate", "compare_aggregate")}  # label, model
+UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
+SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
+# Controls of the order: models that are also trained on lists in a random order.
+ORDERLESS = ("cosinet/birnn", "ca/birnn")
+FIRST = "cosinet/birnn"  # a cheap ranker before an expensive one, MHS
+# A model, and the same without a piece: the list-wise loss, relatedness, the rank RNN, its direction, gate and encoder.
+PIECES = [
+    ("cosinet/list", "cosinet/point"),
+    ("cosinet/list", "cosinet/list-unrelated"),
+    ("cosinet/birnn", "cosinet/birnn-unrelated"),
+    ("cosinet/birnn", "cosinet/list"),
+    ("cosinet/birnn", "cosinet/rnn"),
+    ("ca/birnn", "ca/list"),
+    ("ca/birnn", "ca/rnn"),
+    ("cosinet/lstm", "cosinet/rnn"),
+    ("ca/lstm", "ca/rnn"),
+    ("cosinet/birnn", "ca/birnn"),
+]
+
+
+def systems(study: "Study") -> list[System]:
+    """Every system of this paper; none where the study has no section for it."""
+    if not study.cosinet:
+        return []
+    return [*table4(study), *unrelated(study), *shuffled(study), *orderless(study)]
+
+
+def notebooks(study: "Study") -> list[Notebook]:
+    if not study.cosinet:
+        return []
+    question = "How far does a million parameters go?"
+    trivial = [system for name, system in study.systems.items() if name.startswith("lexical/")]
+    others = [*fine_tuned(study), study.systems[roles(study).mhs]]
+    return [Notebook("09_cosinet", question, "Cosinet, Tables 2 to 6", (*trivial, *systems(study), *others))]
+
+
+def fine_tuned(study: "Study") -> list[System]:
+    """The student's encoder after a transfer step and, where that is run, without: what the paper's BERT is."""
+    base = roles(study).base
+    names = [base, f"direct/{base}"]
+    return [study.systems[name] for name in names if name in study.systems and study.systems[name].seeds]
+
+
+def table4(study: "Study") -> list[System]:
+    """The twelve models of Table 4."""
+    return of_rows(study, models(study).values())
+
+
+def unrelated(study: "Study") -> list[System]:
+    """Cosinet without its relatedness features, with the seeds of ablations."""
+    every, rows = models(study), []
+    for run in UNRELATED:
+        spec = {**every[run].spec, "words": {**every[run].spec["words"], "related": False}}
+        fields = {"label": f"{every[run].label}, no relatedness", "spec": spec, "seeds": tuple(study.grid_seeds)}
+        rows.append(replace(every[run], run=f"{run}-unrelated", **fields))
+    return of_rows(study, rows)
+
+
+def shuffled(study: "Study") -> list[System]:
+    """The same trained models where the candidates come in a random order: what they lose is what order told them."""
+    every, data, rows = models(study), {"test": tuple(study.data.target.test)}, []
+    for run in SHUFFLED:
+        label, fields = f"{every[run].label}, random order", {"members": (run,), "data": data}
+        seeds, jobs = every[run].seeds, every[run].jobs
+        rows.append(Row(f"shuffled/{run}", label, every[run].group, kind="shuffled", **fields, seeds=seeds, jobs=jobs))
+    return of_rows(study, rows)
+
+
+def orderless(study: "Study") -> list[System]:
+    """Models that read lists, trained and scored on lists in a random order, which the seed decides."""
+    every, rows = models(study), []
+    for run in ORDERLESS:
+        label, spec = f"{every[run].label}, trained on random orders", {**every[run].spec, "shuffle": True}
+        rows.append(replace(every[run], run=f"{run}-shuffled", label=label, spec=spec))
+    return of_rows(study, rows)
+
+
+def models(study: "Study") -> dict[str, Row]:
+    """The rows of Table 4 by their names: `cosinet/birnn`."""
+    settings, rows = study.cosinet, {}
+    for encoder, (name, model) in ENCODERS.items():
+        for shape, (text, unit, rank_rnn, bidirectional) in SHAPES.items():
+            words = {
+                "vectors": settings.vectors.model_dump(exclude_none=True),
+                "type": model,
+                "hidden": settings.hidden,
+                "dropout": settings.dropout,
+                "rank_rnn": rank_rnn,
+                "bidirectional": bidirectional,
+            }
+            rows[f"{encoder}/{shape}"] = Row(
+                f"{encoder}/{shape}",
+                name + text,
+                encoder,
+                loss="bce" if unit == "pair" else "listwise_kl",
+                spec={"unit": unit, "words": words},
+                training=settings.pointwise if unit == "pair" else settings.listwise,
+                seeds=tuple((encoder == "ca" and settings.ca_seeds) or settings.seeds),  # the dear one may have fewer
+                jobs=encoder,
+            )
+    return rows
