@@ -69,14 +69,14 @@ def part(study: "Study", names: list[str]) -> tuple[dict[str, list[int]], list[s
                 expected = "a notebook (03), a table (cerberus.table2), a system or a run"
                 raise ValueError(f"--only: expected {expected}, got {name!r}; `as2 plan {study.name}` lists the runs")
         for system in wanted:
-            runs = [run for run in system.runs() if name in (run.name, system.run) or page]
-            rows.setdefault(system.run, []).extend(seed for seed in system.seeds if system.make(seed) in runs)
+            seeds = [run.seed for run in system.runs() if page or name in (run.name, system.run)]
+            rows.setdefault(system.run, []).extend(seeds)
         names_of_pages += [page.name] if page else []
     return {name: list(dict.fromkeys(seeds)) for name, seeds in rows.items()}, names_of_pages
 
 
 def _paper(name: str) -> ModuleType | None:
-    path = f"as2lib.papers.{name}.systems"
+    path = f"as2lib.papers.{name}.rows"
     return import_module(path) if path in PAPERS else None
 
 
