@@ -2,13 +2,16 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from as2lib.cli import main
 from as2lib.commands import training
 from as2lib.data import load_pairs
+from as2lib.fit.checkpoint import Progress
 from as2lib.ranker import Ranker
 from tests.first_hour.hub_like import WORDS, public_model, write_pairs
 
@@ -140,3 +143,58 @@ def test_the_same_command_gives_the_same_weights_and_another_seed_others(folder)
         assert train("--seed", seed, out=name) == 0
         weights.append(Path(name, "model.safetensors").read_bytes())
     assert weights[0] == weights[1] != weights[2]
+
+
+def killed(monkeypatch, *options):
+    """A training that ends after a checkpoint, as one does that is killed."""
+    from as2lib.fit import checkpoint, loop
+
+    write = checkpoint.write
+
+    def write_and_end(*arguments):
+        write(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+        patch.setattr(checkpoint, "write", write_and_end)
+        with pytest.raises(KeyboardInterrupt):
+            training.train("mine", Path("out"), None, model="encoder", epochs=2, **dict(options))
+
+
+@pytest.mark.parametrize("change", ["nothing", "the loss", "the start", "the encoder", "a teacher"])
+def test_a_killed_training_goes_on_only_with_what_it_was_asked(folder, monkeypatch, change):
+    monkeypatch.syspath_prepend(folder)
+    module = f"loss_{change.replace(' ', '_')}"
+    text = "def loss(output, targets):\n    return output.logits.float().square().mean()\n"
+    (folder / f"{module}.py").write_text(text)
+    taught = change == "a teacher"
+    options = {"teachers": ["reranker"]} if taught else {"loss": f"{module}:loss"}
+    killed(monkeypatch, *options.items())
+    if change == "the loss":
+        (folder / f"{module}.py").write_text(text.replace("mean()", "sum()"))
+        sys.modules.pop(module)
+    if change in ("the start", "a teacher"):
+        place = folder / ("reranker" if taught else "encoder")
+        weights = load_file(place / "model.safetensors")
+        save_file({name: 0.5 * value for name, value in weights.items()}, place / "model.safetensors", {"format": "pt"})
+    if change == "the encoder":
+        settings = json.loads((folder / "encoder" / "tokenizer_config.json").read_text())
+        (folder / "encoder" / "tokenizer_config.json").write_text(json.dumps({**settings, "truncation_side": "left"}))
+    steps = []
+    add = Progress.add
+    monkeypatch.setattr(Progress, "add", lambda state, losses: [steps.append(state.step), add(state, losses)][0])
+    training.train("mine", Path("out"), None, model="encoder", epochs=2, **options)
+    assert steps[0] == (1 if change == "nothing" else 0)
+
+
+def test_the_weights_of_a_trained_model_that_does_not_open_stay_and_the_line_says_where(folder, capsys, monkeypatch):
+    def load(*_, **__):
+        raise RuntimeError("no such\nfamily")
+
+    monkeypatch.setattr(Ranker, "load", load)
+    assert train() == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "out: the trained weights are there" in error
+    assert "no such family" in error
+    assert Path("out/model.safetensors").exists()

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import as2lib
-from as2lib import Ranker, load_pairs, train
+from as2lib import Ranker, Study, load_pairs, train
 from tests.fit import tiny
 
 
@@ -67,6 +67,18 @@ def test_an_output_without_logits_is_refused_in_one_line():
             train(tiny.pairs(), Bag(output), "ce", encoder=tiny.encoder(), steps=1)
         with pytest.raises(ValueError, match="expected an output with `logits`"):
             Ranker(Bag(output), tiny.encoder()).rank("who", ["a"])
+
+
+def test_a_study_names_what_is_near_shows_its_runs_in_a_line_and_takes_one_key_a_change():
+    study = Study.load("sample", {"seeds": [1]})
+    assert (study.seeds, study.grid_seeds) == ([1], [1])
+    assert max(len(repr(run)) for run in study.plan.values()) < 120
+    with pytest.raises(KeyError, match=r"did you mean .*teacher"):
+        study.systems["teacher"]
+    with pytest.raises(ValueError, match=r"student: .*set config to null"):
+        Study.load("sample", {"student.name": "some/encoder"})
+    study = Study.load("sample", {"student": {"name": "some/encoder", "layers": 2, "config": None}, "mhs.body": 1})
+    assert study.student.name == "some/encoder"
 
 
 def test_torchs_cross_entropy_is_a_loss_and_its_others_are_refused_in_one_line():

@@ -103,16 +103,20 @@ def train(
             from as2lib.models.cross_encoder import one_label as with_one_label
 
             result.model = with_one_label(result.model)
+        problem, dev_map = None, None
         with whole_folder(out) as folder:
             result.save(folder)
-            dev_map = print_results(folder, splits)
+            try:
+                dev_map = f"{100 * print_results(folder, splits):.2f}"
+            except Exception as error:  # of any kind: libraries read the folder; what was trained stays
+                problem = " ".join(str(error).split())
             facts = {
                 "encoder": encoder_name,
                 "trained on": f"{Path(source).name}, {len(pairs['train']):,} pairs",
                 "loss": loss,
                 "teachers": ", ".join(map(short_name, teachers)),
                 "negatives": negatives,
-                "dev MAP": f"{100 * dev_map:.2f} (answered questions, {scoring.AGAINST}, scored in float32)",
+                "dev MAP": dev_map and f"{dev_map} (answered questions, {scoring.AGAINST}, scored in float32)",
                 "parameters": f"{result.facts['parameters']:,}",
                 "tokens of a pair": encoder.max_length,
                 "steps": f"{result.facts['best_step'] or 'all'} of {result.facts['steps']} (best on dev), seed {seed}",
@@ -120,6 +124,8 @@ def train(
             }
             base = None if encoder_name == NOTHING else encoder_name
             write_card(folder, out.resolve().name, "A ranker for answer sentence selection.", facts, base)
+    if problem:
+        raise ValueError(f"{out}: the trained weights are there, but their folder does not open: {problem}")
     print(f"written: {out}; now: as2 rank {out} QUESTION CANDIDATE …")
 
 
@@ -183,14 +189,11 @@ def fit_model(
 
     from as2lib import fit
     from as2lib.data.pairs import fingerprint
-    from as2lib.fit import objectives
+    from as2lib.fit import checkpoint, objectives
+    from as2lib.fit.teachers import kept_at
     from as2lib.models import cross_encoder
     from as2lib.models.mhs import MHSForSequenceClassification
 
-    identity = [loss, settings, start, encoder.max_length, str(out.resolve())]
-    data = [fingerprint(pairs["train"]), fingerprint(pairs["dev"])]
-    folder = work_folder() / "trained" / f"{sha256(repr([identity, data]).encode()).hexdigest()[:24]}.partial"
-    folder.mkdir(parents=True, exist_ok=True)
     set_seed(settings["seed"])  # before the model is built: new weights come from it
     module = cross_encoder.build(start)
     if objectives.heads(loss):
@@ -198,6 +201,18 @@ def fit_model(
         if depth < 2:
             raise ValueError(f"--model {start}: expected two layers or more, of which heads share all but one")
         module = MHSForSequenceClassification.from_backbone(module, depth - 1, len(settings["teachers"]))
+    precision = settings["precision"]
+    asked = [  # by content: what changed under its name is another fit
+        checkpoint.source_of(loss),
+        checkpoint.start_of(module),
+        encoder.fingerprint(pairs["train"]),
+        fingerprint(pairs["dev"]),
+        [str(kept_at(teacher, pairs["train"], precision) or teacher) for teacher in settings["teachers"]],
+        settings,
+        str(out.resolve()),
+    ]
+    folder = work_folder() / "trained" / f"{sha256(repr(asked).encode()).hexdigest()[:24]}.partial"
+    folder.mkdir(parents=True, exist_ok=True)
     rate, seed = settings["learning_rate"], settings["seed"]
     print(f"training: loss {loss}, {settings['precision']}, learning rate {rate:g}, seed {seed}", flush=True)
     looks_on = sys.stderr.isatty()

@@ -221,7 +221,9 @@ class Backbone(Strict):
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
         if (self.name is None) == (self.config is None):
-            raise ValueError("expected either name (a hub name or a folder) or config (to start from nothing)")
+            way_out = "; where a name takes the place of the file's config, set config to null" if self.name else ""
+            expected = "expected either name (a hub name or a folder) or config (to start from nothing)"
+            raise ValueError(f"{expected}{way_out}")
         if self.layers and self.config:
             raise ValueError("layers: expected with name; of a config, num_hidden_layers says how many")
         if self.pooling == "mean" and self.depth is None:

@@ -31,6 +31,9 @@ class Run:
     group: str
     parents: dict[str, tuple["Run", ...]] = field(default_factory=dict)
 
+    def __repr__(self) -> str:  # its parents and theirs would fill a screen
+        return f"Run({self.name!r}, kind={self.kind!r})"
+
     @property
     def system(self) -> str:
         """The name of its system: "mhs/3h1"."""

@@ -51,6 +51,9 @@ class StoredRun:
     files: dict[str, str] = field(default_factory=dict)
     commit: str | None = None
 
+    def __repr__(self) -> str:
+        return f"StoredRun({self.run.name!r}, identity={self.identity[:8]!r}, published={self.published})"
+
     @property
     def name(self) -> str:
         return self.run.name

@@ -88,6 +88,9 @@ class Study(params.Params):
     def _checked(cls, where: str, content: dict[str, Any], overrides: dict[str, Any] | None) -> Self:
         for key, value in (overrides or {}).items():
             content = params.merged(content, key, value)
+        if "seeds" in (overrides or {}) and "grid_seeds" not in overrides and "grid_seeds" in content:
+            kept = [seed for seed in content["grid_seeds"] if seed in content["seeds"]]
+            content = {**content, "grid_seeds": kept or content["seeds"][:1]}
         try:
             return cls.model_validate(content)
         except ValidationError as error:
@@ -112,8 +115,11 @@ class Study(params.Params):
 
     @cached_property
     def systems(self) -> dict[str, System]:
-        """Every system of the study by the name of its runs, in the order of the papers' tables."""
-        return {system.run: system for system in catalogue.systems(self)}
+        """Every system of the study by the name of its runs, in the order of the papers' tables.
+
+        A KeyError of it names the nearest.
+        """
+        return Systems((system.run, system) for system in catalogue.systems(self))
 
     @cached_property
     def plan(self) -> dict[str, Run]:
@@ -175,6 +181,12 @@ class Study(params.Params):
         if planned.kind == "lexical":
             return Ranker.load(f"lexical/{planned.spec['scorer']}")
         return Ranker.load(self.run(name, model=True).model_folder, precision=precision, alpha=alpha)
+
+
+class Systems(dict[str, System]):
+    def __missing__(self, name: str) -> System:
+        near = get_close_matches(str(name), self, n=3, cutoff=0.3)
+        raise KeyError(f"no system {name!r}; did you mean {', '.join(near)}?" if near else f"no system {name!r}")
 
 
 def _injected(cells: Iterable[str]) -> set[str]:
