@@ -4,7 +4,6 @@ sentence-transformers; and opened, as what is called and encoded for exactly as 
 m pairs · b of them in a batch · n tokens of the longest of these · d hidden units · k heads, or exits · c = 2 classes
 """
 
-import hashlib
 import json
 import logging
 import os
@@ -21,12 +20,12 @@ import torch
 from torch import Tensor, nn
 
 from as2lib.data.encode import PairEncoder, by_length, load_encoder, paired, rows_of
-from as2lib.data.pretrained import EXPORTED
+from as2lib.data.pretrained import EXPORTED, content
 from as2lib.data.sets import loadable
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.logits import Float32Linear, two_class_logits
 from as2lib.models.sequential import Questions, Ranking, rank_by_exits
-from as2lib.paths import file_sha256, work_folder
+from as2lib.paths import work_folder
 from as2lib.precision import computed_in
 from as2lib.score import log_odds
 
@@ -93,19 +92,6 @@ def require(what: Any, *packages: str) -> None:
     """Raises ValueError for a package that is not installed."""
     if missing := [package for package in packages if find_spec(package) is None]:
         raise ValueError(f"{what} needs {', '.join(missing)}, not installed: {INSTALL}")
-
-
-def content(name: str | Path) -> str:
-    """What a model's export is made of: the SHA-256 of a folder's files, or the commit of a hub name."""
-    from transformers.utils import cached_file
-
-    origin, revision = loadable(name)
-    if not Path(origin).is_dir():
-        return Path(cached_file(origin, "config.json", revision=revision)).parent.name
-    digest = hashlib.sha256()
-    for path in sorted(path for path in Path(origin).iterdir() if path.is_file()):
-        digest.update(f"{path.name} {file_sha256(path)}\n".encode())
-    return digest.hexdigest()
 
 
 def read_facts(folder: Path) -> dict[str, Any] | None:

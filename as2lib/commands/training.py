@@ -189,8 +189,8 @@ def fit_model(
 
     from as2lib import fit
     from as2lib.data.pairs import fingerprint
+    from as2lib.data.pretrained import content
     from as2lib.fit import checkpoint, objectives
-    from as2lib.fit.teachers import kept_at
     from as2lib.models import cross_encoder
     from as2lib.models.mhs import MHSForSequenceClassification
 
@@ -201,13 +201,12 @@ def fit_model(
         if depth < 2:
             raise ValueError(f"--model {start}: expected two layers or more, of which heads share all but one")
         module = MHSForSequenceClassification.from_backbone(module, depth - 1, len(settings["teachers"]))
-    precision = settings["precision"]
     asked = [  # by content: what changed under its name is another fit
         checkpoint.source_of(loss),
         checkpoint.start_of(module),
         encoder.fingerprint(pairs["train"]),
         fingerprint(pairs["dev"]),
-        [str(kept_at(teacher, pairs["train"], precision) or teacher) for teacher in settings["teachers"]],
+        [content(teacher) for teacher in settings["teachers"]],
         settings,
         str(out.resolve()),
     ]

@@ -1,11 +1,12 @@
 """What lies in a model's folder or on the hub, and how it is opened: without ever running code that lies there."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 from as2lib import hub
 from as2lib.data.sets import loadable
-from as2lib.paths import model_origin
+from as2lib.paths import file_sha256, model_origin
 
 EXPORTED = "export.json"  # in a folder that `as2lib.export` wrote: what it is
 
@@ -48,3 +49,16 @@ def require_at_hand(name: str | Path) -> None:
 def is_exported(name: str | Path) -> bool:
     """Whether a name is that of a folder that `as2lib.export` wrote."""
     return (Path(model_origin(name)[0]) / EXPORTED).exists()
+
+
+def content(name: str | Path) -> str:
+    """What a model is, whatever its name: the SHA-256 of its folder's files, or the commit of a hub name."""
+    from transformers.utils import cached_file
+
+    origin, revision = loadable(name)
+    if not Path(origin).is_dir():
+        return Path(cached_file(origin, "config.json", revision=revision)).parent.name
+    digest = hashlib.sha256()
+    for path in sorted(path for path in Path(origin).iterdir() if path.is_file()):
+        digest.update(f"{path.name} {file_sha256(path)}\n".encode())
+    return digest.hexdigest()
