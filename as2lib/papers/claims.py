@@ -1,16 +1,18 @@
 """What the papers claim of pairs of systems, and what a study's runs say of it, by one rule; trains nothing.
 
-A claim is a pair (a, b) of which a paper says that a is better than b, equal to it, or either.  It is judged by the
-95 % interval over questions and seeds of our difference a − b.  What can be counted is no claim: see `fidelity`.
+A claim is a pair (a, b) of which a paper says that a is better than b, equal to it, or either.  It is judged as every
+comparison is: by the 95 % interval over questions and seeds of our difference a − b, and the paper's difference.  A
+number that can be counted is no claim: see `fidelity`.
 """
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 import pandas
+from scipy.special import stdtrit
 
 from as2lib.metrics import significance, threshold
 from as2lib.papers.cascade import analyses as cascade
@@ -25,27 +27,37 @@ if TYPE_CHECKING:
 PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
 SECTIONS = {"Cascade Transformer": "cascade", "Cosinet": "cosinet", "GOVERN": "govern"}  # of a study's file
 SIGNS = {"better": ">", "equal": "=", "equal or better": "≥"}
-REPRODUCED, UNDECIDED, NOT_SEEN, CONTRADICTED = "reproduced", "undecided", "not seen", "contradicted"
-SMALLER, LARGER = "same direction, smaller", "same direction, larger"
-SAME_DIRECTION, NOT_TESTABLE = "same direction", "not testable here"  # the first where the paper prints no difference
-VERDICTS = (REPRODUCED, SMALLER, LARGER, SAME_DIRECTION, UNDECIDED, NOT_SEEN, CONTRADICTED, NOT_TESTABLE)
+UNDECIDED, CONTRADICTED, SAME_DIRECTION = "undecided", "contradicted", "same direction"
+NOT_TESTABLE = "not testable here"
+VERDICTS = (
+    "reproduced",
+    "same direction, smaller",
+    "same direction, larger",
+    SAME_DIRECTION,  # of a claim for which the paper prints no difference
+    UNDECIDED,
+    "not seen",
+    CONTRADICTED,
+    NOT_TESTABLE,
+)
+TARGET = "target"  # the set of a claim whose difference Table 2 of CERBERUS has for each of its sets
 SAMPLES = 1000  # bootstrap samples of the questions, for measures that are no mean over questions
 SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target|TREC-QA)")  # the paper's layers, and alpha
 OF_THE_SIZE = "teacher of the student's size"  # which of GOVERN's that is depends on the study
 NO_TEACHER = "no teacher of this study stands beside the paper's"
+NO_BERT = "no BERT was trained here"
 JUDGES = "people judged two live systems"
 RECALLS = ("q R@P", "qp R@P")  # whose intervals are wider, on sets of this size, than any difference in the paper
-MARGIN = 1.0  # points within which two systems are equal
-ONE_SEED = "one seed: another fit might differ as much"
 FEW = "too few questions to judge a recall at a precision"
+ONE_SEED = "one seed: another fit may say otherwise"
 
 
 class Interval(NamedTuple):
-    """Of a difference a − b, in points, over questions and seeds; low and high are NaN where there is one seed."""
+    """Of a difference a − b, in points, over questions and seeds; low and high are nan of one seed."""
 
     difference: float
     low: float
     high: float
+    seeds: int
 
 
 # ---------------------------------------------------------------- the claims
@@ -59,42 +71,54 @@ def listed() -> pandas.DataFrame:
     return table[columns].fillna({"test": "none named"})
 
 
+def beside(study: "Study", claims: pandas.DataFrame) -> pandas.DataFrame:
+    """Claims with the set that stands beside the study's target, and its published difference, where Table 2 has it."""
+    place, claims = published_set(study), claims.copy()
+    table2 = results.published("cerberus", "table2")[place]
+    for i, claim in claims[claims["set"] == TARGET].iterrows():
+        claims.loc[i, "published"] = results.published_difference(table2, claim["a"], claim["b"], claim["metric"])
+    return claims.replace({"set": {TARGET: place}})
+
+
 def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> pandas.DataFrame:
     """Every claim of those papers that the study has a section for, with its verdict here; the untestable ones last.
 
     Index `paper`; columns claim, set, metric, published, difference, low, high, seeds, verdict, reason, test, source,
-    a, b.  difference, low, high: points, a − b; the interval is over questions and the seeds that both have.  seeds: of
-    the system that has fewer; a claim that rests on one is not judged.  reason: why a claim is not testable here; a
-    recall at a precision has its numbers all the same, over questions alone.  set: the paper's; a claim of a set that
-    no study here has is judged on the target.
+    a, b.  difference, low, high: points, a − b, over questions and the seeds that both have.  reason: why a claim is
+    not testable here; what is measured all the same has its numbers.  set: the paper's; a claim of a set that no study
+    here has is judged on the target.
     """
-    claims = listed()
+    claims = beside(study, listed())
     here = [paper for paper in papers if paper not in SECTIONS or getattr(study, SECTIONS[paper])]
     claims = claims[claims["paper"].isin(here)]
     scores = Scores(study)
+    reasons = [why_not(claim, scores) for claim in claims.itertuples()]
+    testable = [claim for claim, reason in zip(claims.itertuples(), reasons, strict=True) if not reason]
+    intervals = scores.intervals((claim.a, claim.b, claim.metric) for claim in testable)
     rows = []
-    for claim in claims.itertuples():
-        a, b = scores.name(claim.a), scores.name(claim.b)
-        reason = why_not(study, claims, claim, scores)
-        interval = None if reason else scores.interval(a, b, claim.metric)
-        few = FEW if claim.metric in RECALLS else ONE_SEED if interval and math.isnan(interval.low) else ""
+    for claim, reason in zip(claims.itertuples(), reasons, strict=True):
+        interval = intervals.get((claim.a, claim.b, claim.metric)) if not reason else None
+        if interval and claim.metric in RECALLS:
+            reason = FEW
+        elif interval and math.isnan(interval.low):
+            reason = ONE_SEED
         row = {
             "paper": claim.paper,
             "claim": f"{scores.label(claim.a)} {SIGNS[claim.claim]} {scores.label(claim.b)}",
             "set": claim.set,
             "metric": scores.measure(claim.metric),
             "published": claim.published,
-            **(interval._asdict() if interval else dict.fromkeys(Interval._fields, numpy.nan)),
-            "seeds": min(len(scores.tables(a)), len(scores.tables(b))) if interval else None,
-            "verdict": verdict(claim.claim, interval, claim.published) if interval and not few else NOT_TESTABLE,
-            "reason": reason or few,
+            **(interval._asdict() if interval else dict.fromkeys(Interval._fields)),
+            "verdict": NOT_TESTABLE if reason else verdict(claim.claim, interval, claim.published),
+            "reason": reason,
             "test": claim.test,
             "source": claim.source,
-            "a": a,
-            "b": b,
+            "a": scores.name(claim.a),
+            "b": scores.name(claim.b),
         }
         rows.append(row)
-    judged = pandas.DataFrame(rows).set_index("paper").astype({"seeds": "Int64"})
+    numbers = dict.fromkeys(["difference", "low", "high"], float) | {"seeds": "Int64"}
+    judged = pandas.DataFrame(rows).set_index("paper").astype(numbers)
     return judged.sort_values("verdict", key=lambda verdicts: verdicts == NOT_TESTABLE, kind="stable")
 
 
@@ -108,41 +132,29 @@ def counts(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def verdict(claim: str, interval: Interval, published: float) -> str:
-    """What our interval says of a claim.
+    """What our interval says of a claim: `significance.verdict` of the paper's difference.
 
-    better, and equal or better where the paper prints a gain: `significance.verdict` of that.  A paper that prints no
-    difference, or one against its claim that a is better, leaves the direction alone to be judged.
-    equal: reproduced where the interval lies within a `MARGIN` of zero, contradicted where it lies without, else
-    undecided; of equal or better only the side below zero counts.
+    A paper that prints no difference, or one against its claim that a is better, leaves the direction alone.
     """
     low, high = interval.low, interval.high
-    if claim != "equal" and published > 0:
-        return significance.verdict(low, high, published)
-    if claim == "better":
+    if math.isnan(published) or (claim != "equal" and published <= 0):
         return SAME_DIRECTION if low > 0 else CONTRADICTED if high < 0 else UNDECIDED
-    above = MARGIN if claim == "equal" else math.inf
-    if low >= -MARGIN and high <= above:
-        return REPRODUCED
-    return CONTRADICTED if high < -MARGIN or low > above else UNDECIDED
+    return significance.verdict(low, high, published)
 
 
 # ---------------------------------------------------------------- what can be tested
 
 
-def why_not(study: "Study", claims: pandas.DataFrame, claim, scores: "Scores") -> str:
+def why_not(claim, scores: "Scores") -> str:
     """Why a claim cannot be tested in this study; empty where it can."""
     if claim.test == "judges":
         return JUDGES
-    same = (claims["a"] == claim.a) & (claims["b"] == claim.b) & (claims["metric"] == claim.metric)
-    beside = published_set(study)
-    if claim.set != beside and beside in set(claims[same & (claims["claim"] == claim.claim)]["set"]):
-        return f"about {claim.set}: this study's target stands beside {beside}"
+    if "bert" in (claim.a, claim.b):
+        return NO_BERT
     if not (scores.name(claim.a) and scores.name(claim.b)):
         return NO_TEACHER
-    for name in (claim.a, claim.b):
-        if missing := scores.missing(scores.name(name)):
-            return missing
-    return ""
+    missing = [scores.missing(scores.name(name)) for name in (claim.a, claim.b)]
+    return missing[0] or missing[1]
 
 
 class Scores:
@@ -220,31 +232,44 @@ class Scores:
                 self._tables[name] = [run.scores() for run in self.study.runs(name)]
         return self._tables[name]
 
-    def interval(self, a: str, b: str, metric: str, seeds: int | None = None) -> Interval:
-        """Our difference with its interval, in points; for a recall or prAUC perhaps over the first seeds alone."""
-        if metric in results.MEASURES:
-            both = pandas.concat([self.frame(a), self.frame(b)], ignore_index=True)
-            test = results.compare(both, [(a, b)], measure=metric).iloc[0]
-            return Interval(*test[["difference", "low", "high"]])
-        return self.over_thresholds(a, b, metric, seeds)
+    def intervals(self, claims: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], Interval]:
+        """(a, b, metric) of the papers → our difference with its interval, in points."""
+        claims, intervals = list(claims), {}
+        for metric in dict.fromkeys(metric for *_, metric in claims):
+            pairs = {(a, b): (self.name(a), self.name(b)) for a, b, of in claims if of == metric}
+            if metric not in results.MEASURES:
+                intervals |= {(*pair, metric): self.over_thresholds(*ours, metric) for pair, ours in pairs.items()}
+                continue
+            names = dict.fromkeys(name for ours in pairs.values() for name in ours)
+            frame = results.frame({name: self.tables(name) for name in names})
+            tests = results.compare(frame, [*pairs.values()], measure=metric)
+            rows = tests[["difference", "low", "high", "seeds"]].itertuples(index=False)
+            intervals |= {(*pair, metric): Interval(*row) for pair, row in zip(pairs, rows, strict=True)}
+        return intervals
 
-    def frame(self, name: str) -> pandas.DataFrame:
-        """SCORES of a system."""
-        if name not in self._frames:
-            self._frames[name] = results.frame({name: self.tables(name)})
-        return self._frames[name]
+    def over_thresholds(self, a: str, b: str, metric: str) -> Interval:
+        """Of "q R@P", "qp R@P" (at the study's last precision) and "qp prAUC", which are no means over questions.
 
-    def over_thresholds(self, a: str, b: str, metric: str, seeds: int | None = None) -> Interval:
-        """Of "q R@P", "qp R@P" (at the study's last precision) and "qp prAUC", which are no means over questions."""
+        Questions are drawn with replacement, and Student's t of the seeds' means is added: `results.compare`, but for
+        the share of the questions' spread that is of seeds, which a mean over questions alone can tell.
+        """
         precision = self.study.govern.precisions[-1]
         questions = self.tables(a)[0]["question_id"].nunique()
-        drawn = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), size=SAMPLES)
+        random = numpy.random.default_rng(0)
+        drawn = random.multinomial(questions, numpy.full(questions, 1 / questions), size=SAMPLES)
         counts = numpy.vstack([numpy.ones(questions, dtype=drawn.dtype), drawn])  # first the questions themselves
-        means = []
-        for name in (a, b):
-            columns = [(table["question_id"], table["label"], table["score"]) for table in self.tables(name)[:seeds]]
-            values = [threshold.resampled(*seed, counts, metric, precision) for seed in columns]
-            means.append(numpy.mean(values, axis=0))
-        gaps = 100 * (means[0] - means[1])
-        low, high = numpy.percentile(gaps[1:], [2.5, 97.5])
-        return Interval(float(gaps[0]), float(low), float(high))
+        values = [[self._resampled(table, counts, metric, precision) for table in self.tables(name)] for name in (a, b)]
+        seeds = min(map(len, values))
+        ours, theirs = (numpy.array(of) if len(of) == seeds else numpy.mean(of, axis=0)[None] for of in values)
+        gaps = 100 * (ours - theirs)  # (seeds, 1 + SAMPLES)
+        difference, seeds = float(gaps[:, 0].mean()), len(gaps)
+        if seeds == 1:
+            return Interval(difference, math.nan, math.nan, seeds)
+        t = random.permutation(stdtrit(seeds - 1, (numpy.arange(SAMPLES) + 0.5) / SAMPLES))
+        draws = gaps[:, 1:].mean(axis=0) + t * gaps[:, 0].std(ddof=1) / math.sqrt(seeds)
+        low, high = numpy.percentile(draws, [2.5, 97.5])
+        return Interval(difference, float(low), float(high), seeds)
+
+    @staticmethod
+    def _resampled(table: pandas.DataFrame, counts: numpy.ndarray, metric: str, precision: float) -> numpy.ndarray:
+        return threshold.resampled(table["question_id"], table["label"], table["score"], counts, metric, precision)

@@ -96,6 +96,20 @@ def invented(root, monkeypatch):
     return Study.load("tiny")
 
 
+@pytest.fixture
+def sections(invented, root) -> dict:
+    """The sections that the tiny study lacks, as overrides."""
+    evaluated = {**STEPS, "evaluate_every": 2}
+    other, base = pair_set(root, "transfer"), {"of": "student"}
+    cascade = {"encoder": "student", "exits": [1, 2, 4], "targets": {"other": other}, "ablations": False}
+    cascade["fit"] = {"transfer": evaluated, "adapt": evaluated}
+    govern = {"unlabelled": other["train"], "start": "transfer", "student": base}
+    govern["teachers"] = [base, {"of": "base/roberta"}, {"of": "teacher/electra"}]
+    govern |= dict.fromkeys(("teacher_fit", "unlabelled_fit", "labelled_fit"), evaluated)
+    govern["ablation"] = {"teacher": base, "student": base | {"layers": 2}, "teachers": [1, 3], "fit": EPOCHS}
+    return {"cascade": cascade, "govern": govern}
+
+
 def run_notebook(name: str, overrides: dict | None = None) -> dict:
     """What the code cells of a notebook leave behind, run in this process with other parameters."""
     notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", 4)

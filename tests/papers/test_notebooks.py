@@ -4,23 +4,9 @@ import json
 
 import pytest
 
-from tests.papers.conftest import EPOCHS, STEPS, pair_set, run_notebook
+from tests.papers.conftest import run_notebook
 
 NAMES = ["08_cascade", "09_cosinet", "10_govern", "11_frontier", "13_across", "00_overview"]
-
-
-@pytest.fixture
-def sections(invented, root) -> dict:
-    """The sections that the tiny study lacks, as overrides."""
-    evaluated = {**STEPS, "evaluate_every": 2}
-    other, base = pair_set(root, "transfer"), {"of": "student"}
-    cascade = {"encoder": "student", "exits": [1, 2, 4], "targets": {"other": other}, "ablations": False}
-    cascade["fit"] = {"transfer": evaluated, "adapt": evaluated}
-    govern = {"unlabelled": other["train"], "start": "transfer", "student": base}
-    govern["teachers"] = [base, {"of": "base/roberta"}, {"of": "teacher/electra"}]
-    govern |= dict.fromkeys(("teacher_fit", "unlabelled_fit", "labelled_fit"), evaluated)
-    govern["ablation"] = {"teacher": base, "student": base | {"layers": 2}, "teachers": [1, 3], "fit": EPOCHS}
-    return {"cascade": cascade, "govern": govern}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -147,13 +147,13 @@ def model_names() -> dict[str, str]:
 
 
 def published_times() -> pandas.DataFrame:
-    """Table 5 by run: `latency` in the paper's unit, " ±", and `published ×`, as a ratio to ELECTRA-BASE."""
+    """Table 5 by run: `latency`, whose unit is printed as µs, " ±", and `published ×`, as a ratio to ELECTRA-BASE."""
     table = results.published("cerberus", "table5")
     return table.assign(**{"published ×": table["latency"] / table.loc[REFERENCE, "latency"]})
 
 
 def implied_speed(tokens: float) -> pandas.DataFrame:
-    """Table 5's times as TFLOP/s, if their unit were microseconds, as printed, or milliseconds, a pair.  index: run."""
+    """Table 5's times as TFLOP/s, if their unit were microseconds or milliseconds a pair.  index: run."""
     paper = results.published("cerberus", "table5")
     each = pandas.Series({run: operations(run, tokens, False) for run in paper.index})
     columns = {"model": paper["model"], "published": paper["latency"], "published ±": paper["latency ±"]}
