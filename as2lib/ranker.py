@@ -13,7 +13,9 @@ import numpy
 from as2lib.data.columns import IDS, TEXTS
 from as2lib.data.pretrained import is_exported, require_at_hand
 from as2lib.data.sets import shorten, whole_text
+from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, drop_ratios, falling
+from as2lib.metrics.questions import Questions
 from as2lib.precision import computed_in, computing_on
 
 if TYPE_CHECKING:  # a ranker that counts words needs neither torch nor transformers
@@ -256,7 +258,7 @@ class Ranker:
         progress: bool,
     ) -> list[Scored]:
         """Each question's candidates by what the model says of all.  numbers: (m,) of each pair's question."""
-        from as2lib.score import log_odds, outputs, probability, require_numbers, sigmoid
+        from as2lib.score import log_odds, outputs, probability, require_numbers
 
         values = outputs(
             self.model,
@@ -346,8 +348,8 @@ def _flat(lists: list[list[str]]) -> tuple[numpy.ndarray, list[str]]:
 
 def _runs(question: numpy.ndarray) -> list[tuple[int, int]]:
     """Where the rows of each question begin and end."""
-    starts = numpy.flatnonzero(numpy.diff(question, prepend=-1))
-    return list(zip(starts.tolist(), [*starts[1:].tolist(), len(question)], strict=True))
+    rows = Questions.together(question)
+    return list(zip(rows.starts.tolist(), (rows.starts + rows.sizes).tolist(), strict=True))
 
 
 # ---------------------------------------------------------------- what is given, and what is returned

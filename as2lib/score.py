@@ -15,6 +15,7 @@ from tqdm.auto import tqdm
 
 from as2lib.data.encode import by_length, paired, rows_of
 from as2lib.data.sets import shorten
+from as2lib.metrics.probability import sigmoid
 from as2lib.models.logits import logits_of, part_of, two_class_logits
 from as2lib.precision import native_bf16
 
@@ -143,12 +144,6 @@ def log_odds(logits: numpy.ndarray) -> numpy.ndarray:
     """The difference of (…, c = 2) logits, in float64: what ranks, where probabilities would tie at 1."""
     wide = logits.astype(numpy.float64)
     return wide[..., 1] - wide[..., 0]
-
-
-def sigmoid(odds: numpy.ndarray) -> numpy.ndarray:
-    """P(correct) of log odds."""
-    with numpy.errstate(over="ignore"):  # below -709, where the probability is 0
-        return 1.0 / (1.0 + numpy.exp(-odds))
 
 
 def autocast(device: str, precision: str) -> torch.autocast:

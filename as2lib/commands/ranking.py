@@ -16,7 +16,7 @@ from as2lib.commands.output import progress, require_place, terminal, text_file
 from as2lib.data.columns import question_of
 from as2lib.data.pairs import load_unlabelled
 from as2lib.data.sets import note
-from as2lib.data.tables import json_rows, run_starts
+from as2lib.data.tables import json_rows, questions_of
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -107,7 +107,7 @@ def chunks(pairs: "Dataset", ranker: "Ranker") -> Iterator[list[Question]]:
 
     table = pairs.with_format("arrow")[:]
     size = CHUNK["cpu" if ranker.device == "cpu" else "gpu"] if ranker.encoder is not None else len(pairs)
-    for rows in whole_questions(run_starts(table["question_id"]).cumsum(), size):
+    for rows in whole_questions(questions_of(table).code, size):
         part = table.slice(rows[0], len(rows))
         ids = part["candidate_id"].to_pylist() if "candidate_id" in part.column_names else [None] * len(part)
         columns = [part[name].to_pylist() for name in ("question_id", "question", "answer")]

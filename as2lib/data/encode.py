@@ -23,6 +23,7 @@ from as2lib.data import words
 from as2lib.data.pretrained import open_pretrained
 from as2lib.data.sets import json_value, loadable, note, whole_text
 from as2lib.data.words import WordEncoder
+from as2lib.metrics.questions import Questions
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
     import pyarrow as pa
@@ -328,7 +329,7 @@ def whole_questions(question: np.ndarray, pairs: int) -> Iterator[np.ndarray]:
 
     question: (m,), the rows of a question together.
     """
-    ends = np.append(np.flatnonzero(np.diff(question)) + 1, len(question))
+    ends = np.cumsum(Questions.together(question).sizes)
     start = 0
     while start < len(question):
         end = ends[min(np.searchsorted(ends, start + pairs), len(ends) - 1)]

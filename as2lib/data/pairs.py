@@ -26,7 +26,7 @@ from datasets import Dataset, DatasetInfo, Features, Value
 from as2lib.data import builders, sample, sets
 from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note, shorten
-from as2lib.data.tables import Table, checked, in_memory, numbered, read, run_starts, selected, together
+from as2lib.data.tables import Table, checked, in_memory, numbered, questions_of, read, selected, together
 from as2lib.locks import lock
 from as2lib.metrics.ranking import POLICIES, summary
 from as2lib.paths import whole_file, work_folder
@@ -196,7 +196,7 @@ def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
     if not 0 <= fold < folds:
         raise ValueError(f"fold: expected 0 to {folds - 1}, got {fold}")
     table = _arrow(pairs)
-    question = np.cumsum(run_starts(table["question_id"])) - 1
+    question = questions_of(table).code
     return _dataset(table.filter(pa.array(question % folds != fold)))
 
 
@@ -256,7 +256,7 @@ def shared_answers(a: Dataset, b: Dataset) -> np.ndarray:
 def _by_question(pairs: Dataset) -> list[tuple[list[str], list[int]]]:
     """The candidates of each question, as `plain` has them, and their labels."""
     answers, labels = [plain(answer) for answer in pairs["answer"][:]], pairs["label"][:]
-    starts = np.flatnonzero(run_starts(_arrow(pairs)["question_id"])).tolist()
+    starts = questions_of(_arrow(pairs)).starts.tolist()
     return [(answers[i:j], labels[i:j]) for i, j in pairwise([*starts, len(answers)])]
 
 
@@ -297,7 +297,7 @@ def label_blind_order(table: pa.Table) -> np.ndarray:
 
     What a set is read in whose own order means nothing, or gives the labels away.
     """
-    question = np.cumsum(run_starts(table["question_id"]))
+    question = questions_of(table).code
     texts = zip(table["question_id"].to_pylist(), table["answer"].to_pylist(), strict=True)
     digests = (hashlib.sha256(f"{name}\0{answer}".encode()).digest()[:8] for name, answer in texts)
     keys = np.frombuffer(b"".join(digests), dtype=">u8")
@@ -430,10 +430,10 @@ def _only(pairs: Dataset, only: sets.Only) -> Dataset:
 
 def _counts(table: pa.Table) -> tuple[np.ndarray, np.ndarray | None]:
     """How many candidates each question has, and how many of them are correct: None without labels."""
-    starts = np.flatnonzero(run_starts(table["question_id"]))
+    questions = questions_of(table)
     labels = table["label"].to_numpy() if "label" in table.column_names else None
-    correct = None if labels is None else np.add.reduceat(labels, starts, dtype=np.int64)
-    return np.diff(np.append(starts, table.num_rows)), correct
+    correct = None if labels is None else np.add.reduceat(labels, questions.starts, dtype=np.int64)
+    return questions.sizes, correct
 
 
 def _of_questions(pairs: Dataset, keep: np.ndarray, sizes: np.ndarray, policy: str) -> Dataset:

@@ -19,6 +19,7 @@ from datasets import ClassLabel, Dataset, Features
 from as2lib.data.classes import correct_class
 from as2lib.data.columns import NAMES, columns_of, list_of, listed, question_of
 from as2lib.data.sets import NoSplit, json_value, note, shorten, whole_text
+from as2lib.metrics.questions import Questions
 
 BATCH = 8192  # rows checked at once
 BLOCK = 1 << 25  # bytes of a CSV read at once, and of a row at most
@@ -80,8 +81,8 @@ class _Questions:
     def ids(self, ids: pa.ChunkedArray | None, texts: pa.ChunkedArray, where: Callable[[int], str]) -> pa.ChunkedArray:
         """The ids of a table's rows, as they are, or else new ones.  Raises ValueError as `checked` does."""
         begins = run_starts(texts) if ids is None else run_starts(texts) | run_starts(ids)
-        rows = np.flatnonzero(begins)
-        starts = pa.array(rows)
+        runs = Questions.beginning(begins)
+        rows, starts = runs.starts, pa.array(runs.starts)
         run_texts = texts.take(starts).to_pylist()
         run_ids = [None] * len(rows) if ids is None else ids.take(starts).to_pylist()
         for run, (row, text) in enumerate(zip(rows.tolist(), run_texts, strict=True)):
@@ -91,8 +92,7 @@ class _Questions:
             self.last = (run_ids[run], text)
         if ids is not None:
             return ids
-        sizes = np.diff(np.append(rows, len(texts)))
-        return pa.chunked_array([np.repeat(np.array(run_ids, object), sizes)], pa.string())
+        return pa.chunked_array([np.repeat(np.array(run_ids, object), runs.sizes)], pa.string())
 
     def _new_id(self, text: str) -> str:
         if self.run_ids is None:
@@ -175,6 +175,11 @@ def _class_names(schema: pa.Schema, column: str | None) -> list[str] | None:
         return None
     feature = Features.from_arrow_schema(schema).get(column)
     return feature.names if isinstance(feature, ClassLabel) else None
+
+
+def questions_of(table: pa.Table) -> Questions:
+    """The questions of a table, whose rows stand together."""
+    return Questions.beginning(run_starts(table["question_id"]))
 
 
 def run_starts(column: pa.ChunkedArray) -> np.ndarray:

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from as2lib.data.sets import note, whole_text
+from as2lib.metrics.questions import Questions
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
     from datasets import Dataset
@@ -149,7 +150,7 @@ class WordEncoder:
         if not len(questions):
             return []
         ids = np.array(ids if self.unit == "question" else range(len(questions)))
-        starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
+        starts = Questions.together(ids).starts
         candidate_words = self._numbers(candidates)
         question_words = self._numbers([questions[start] for start in starts])
         items = []

@@ -8,6 +8,7 @@ import numpy
 import torch
 
 from as2lib.data.encode import rows_of
+from as2lib.metrics.questions import Questions
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -20,7 +21,8 @@ class Examples:
     """Encoded items, pairs or whole questions, with their labels, where they have any, and each teacher's logits.
 
     pairs: the pair table.  encoder: what turns it into items, and items into a batch.
-    teachers: (m, k, c) float32, or None.  question: (m,) from `question_numbers`, where batches hold whole questions.
+    teachers: (m, k, c) float32, or None.  question: (m,) the number of each pair's question, where batches
+        hold whole ones.
     """
 
     def __init__(
@@ -48,7 +50,7 @@ class Examples:
         rows = numpy.concatenate([numpy.arange(self.ends[i] - self.sizes[i], self.ends[i]) for i in items])
         targets = {}
         if self.question is not None:
-            targets["candidates"] = run_lengths(self.question[rows])
+            targets["candidates"] = torch.from_numpy(Questions.together(self.question[rows]).sizes)
         if self.labels is not None:
             targets["labels"] = self.labels[rows]
         if self.teachers is not None:
@@ -62,18 +64,6 @@ def labels_of(pairs: "Dataset") -> torch.Tensor | None:
     if "label" not in pairs.column_names:
         return None
     return torch.from_numpy(pairs.with_format("numpy")["label"][:].astype(numpy.int64))
-
-
-def question_numbers(pairs: "Dataset") -> numpy.ndarray:
-    """The number of each pair's question, from 0, (m,); the rows of a question stand together."""
-    ids = numpy.asarray(pairs["question_id"][:])
-    return numpy.cumsum(numpy.append(False, ids[1:] != ids[:-1]))
-
-
-def run_lengths(question: numpy.ndarray) -> torch.Tensor:
-    """How many pairs of each question stand in a row: (b,) → (q,)."""
-    starts = numpy.flatnonzero(numpy.append(True, question[1:] != question[:-1]))
-    return torch.from_numpy(numpy.diff(numpy.append(starts, len(question))))
 
 
 class Batches(ABC):
@@ -145,8 +135,7 @@ class QuestionBatches(Batches):
         seed: int,
         candidates: int = 30,
     ):
-        starts = numpy.flatnonzero(numpy.append(True, question[1:] != question[:-1]))
-        self.rows = numpy.split(numpy.arange(len(question)), starts[1:])
+        self.rows = numpy.split(numpy.arange(len(question)), Questions.together(question).starts[1:])
         self.correct = numpy.zeros(len(question), dtype=bool) if label is None else numpy.asarray(label) == 1
         self.length, self.pairs, self.seed, self.candidates = length, pairs, seed, candidates
 

@@ -21,11 +21,12 @@ from as2lib.data.encode import cut_share, load_encoder, paired
 from as2lib.data.pairs import fingerprint, load_pairs, require_apart
 from as2lib.data.sets import note
 from as2lib.fit import checkpoint, objectives
-from as2lib.fit.batches import Batches, Examples, ItemBatches, QuestionBatches, question_numbers
+from as2lib.fit.batches import Batches, Examples, ItemBatches, QuestionBatches
 from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
 from as2lib.fit.schedules import drawn_exit, rate
 from as2lib.fit.teachers import Teacher, stacked
 from as2lib.metrics import cost
+from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
 from as2lib.score import autocast, score
@@ -159,7 +160,8 @@ def train(
         say_what_is_learnt(model, loss)
         unit = unit or objectives.unit(loss)
         logits = stacked(teachers, pairs, precision, device)  # (m, k, c)
-        examples = Examples(pairs, encoder, logits, question_numbers(pairs) if unit == "question" else None)
+        question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
+        examples = Examples(pairs, encoder, logits, question)
         batches = _batches(examples, unit, batch_size, batch_tokens, seed)
         steps = steps or batches.steps(epochs or EPOCHS, accumulate)
         every = evaluate_every or max(1, steps // 10)

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
-from scipy.special import expit, logit
 
+from as2lib.metrics import probability
 from as2lib.models import ensemble
 
 # m pairs · c = 2 classes
-ALMOST = 2.0**-53  # the nearest that a float64 below 1 gets to it
 LARGEST = 1e30  # stands for a logit that is infinite
 
 
@@ -40,8 +39,8 @@ def fit_platt(question_id: Sequence[Any], label: Sequence[int], score: Sequence[
     """
     ids, labels = numpy.asarray(question_id), numpy.asarray(label)
     answered = numpy.isin(ids, ids[labels == 1])
-    log_odds = logit(numpy.asarray(score, dtype=numpy.float64)[answered].clip(ALMOST, 1 - ALMOST))
-    return ensemble.fit_logistic([log_shares(log_odds, ids[answered])], labels[answered])
+    odds = probability.log_odds(numpy.asarray(score)[answered])
+    return ensemble.fit_logistic([log_shares(odds, ids[answered])], labels[answered])
 
 
 def calibrated(platt: Mapping[str, Any], logits: numpy.ndarray, question_id: Sequence[Any]) -> numpy.ndarray:
@@ -61,5 +60,4 @@ def calibrated_odds(platt: Mapping[str, Any], odds: Sequence[float], question_id
 
 def calibrated_scores(platt: Mapping[str, Any], score: Sequence[float], question_id: Sequence[Any]) -> numpy.ndarray:
     """The calibrated P(correct), (m,) float64, of scores that a model called P(correct).  score, question_id: (m,)."""
-    odds = logit(numpy.asarray(score, dtype=numpy.float64).clip(ALMOST, 1 - ALMOST))
-    return expit(calibrated_odds(platt, odds, question_id))
+    return probability.sigmoid(calibrated_odds(platt, probability.log_odds(score), question_id))

@@ -13,6 +13,7 @@ import pandas as pd
 from datasets import Dataset
 
 from as2lib.data.words import words_of
+from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import CUTOFF, kept
 
 
@@ -147,9 +148,9 @@ def _words(table: pd.DataFrame) -> dict[str, list[str]]:
 def _positions(pairs: Dataset) -> np.ndarray:
     """The position, from 1, of each row among those of its question."""
     ids = _columns(pairs, "question_id")["question_id"]
-    first = (ids != ids.shift()).to_numpy()
-    again = np.flatnonzero(first & ids.duplicated().to_numpy())
+    rows = Questions.together(ids)
+    again = rows.starts[ids[rows.starts].duplicated()]
     if len(again):
         came = f"row {again[0]} returns to question {ids[again[0]]!r}"
         raise ValueError(f"the rows of a question must stand together; {came}")
-    return ids.groupby(ids, sort=False).cumcount().to_numpy() + 1
+    return rows.place + 1

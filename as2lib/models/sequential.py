@@ -10,6 +10,7 @@ import numpy
 import torch
 from torch import Tensor
 
+from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, falling, prune
 
 Questions = Tensor | Sequence[int] | None
@@ -36,18 +37,10 @@ class Ranking(NamedTuple):
     log_odds: Tensor | None = None
 
     def as_probabilities(self) -> "Ranking":
-        """The same ranking, whose scores are logits here, with their sigmoid.
-
-        It is numpy's: torch's gives equal logits another last digit at the end of a tensor than before it.
-        """
-        scores = falling(_sigmoid(self.scores.numpy()), self.order.numpy())
-        stage_scores = torch.from_numpy(_sigmoid(self.stage_scores.numpy()))
+        """The same ranking, whose scores are logits here, with their sigmoid."""
+        scores = falling(sigmoid(self.scores.numpy()), self.order.numpy())
+        stage_scores = torch.from_numpy(sigmoid(self.stage_scores.numpy()))
         return self._replace(scores=torch.from_numpy(scores), stage_scores=stage_scores, log_odds=self.scores)
-
-
-def _sigmoid(logits: numpy.ndarray) -> numpy.ndarray:
-    with numpy.errstate(over="ignore"):  # where the probability is 0
-        return 1.0 / (1.0 + numpy.exp(-logits))
 
 
 def rank_by_stages(

@@ -43,8 +43,7 @@ def _probabilities(run: StoredRun, split: str, platt: dict[str, dict[str, Any]],
 
 def ensemble(job: Job) -> dict[str, Any]:
     """The members' scores combined: their mean, a mean with weights tuned on dev, or a logistic regression on dev."""
-    from scipy.special import expit
-
+    from as2lib.metrics.probability import sigmoid
     from as2lib.metrics.ranking import summary
     from as2lib.models import ensemble as ensembles
 
@@ -69,7 +68,7 @@ def ensemble(job: Job) -> dict[str, Any]:
 
     def combined(of_members: list[Any]) -> Any:
         if combine == "logistic":
-            return expit(ensembles.weigh(facts, of_members))
+            return sigmoid(ensembles.weigh(facts, of_members))
         return ensembles.mean(of_members, facts.get("weights"))
 
     for split, (first, *_) in tables.items():

@@ -23,6 +23,7 @@ from as2lib.data.sets import NotHere
 from as2lib.data.vectors import Embeddings, embeddings
 from as2lib.data.words import WordEncoder, words_of
 from as2lib.locks import lock
+from as2lib.metrics.questions import Questions
 from as2lib.models import cross_encoder, ensemble
 from as2lib.models.calibration import calibrated
 from as2lib.models.cascade import CascadeTransformer
@@ -291,6 +292,5 @@ def score_shuffled(job: Job) -> dict[str, Any]:
 
 def shuffled_rows(question_id: list[str], seed: int) -> numpy.ndarray:
     """The rows of a pair set with those of each question in a random order; questions stay where they are."""
-    ids = numpy.asarray(question_id)
-    question = numpy.cumsum(numpy.append(True, ids[1:] != ids[:-1]))
-    return numpy.lexsort((numpy.random.default_rng(seed).random(len(ids)), question))
+    question = Questions.together(question_id).code
+    return numpy.lexsort((numpy.random.default_rng(seed).random(len(question)), question))

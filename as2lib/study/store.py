@@ -453,8 +453,10 @@ def write_scores(path: Path, pairs: Any, score: Any, **columns: Any) -> None:
     import numpy
     import pandas
 
+    from as2lib.metrics.questions import Questions
+
     table = pandas.DataFrame({"question_id": pairs["question_id"][:]})
-    table["position"] = table.groupby("question_id", sort=False).cumcount().astype("int32")
+    table["position"] = Questions.together(table["question_id"]).place.astype("int32")
     table["label"] = numpy.asarray(pairs["label"][:], dtype="int8")
     table["score"] = numpy.asarray(score, dtype="float64")
     write_parquet(path, table.assign(**columns))

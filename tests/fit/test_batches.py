@@ -2,7 +2,8 @@ from itertools import pairwise
 
 import numpy
 
-from as2lib.fit.batches import Examples, ItemBatches, QuestionBatches, question_numbers, run_lengths
+from as2lib.fit.batches import Examples, ItemBatches, QuestionBatches
+from as2lib.metrics.questions import Questions
 from tests.fit import tiny
 
 
@@ -58,7 +59,7 @@ def test_an_epoch_of_whole_questions_has_every_question_once_with_its_candidates
     epoch = QuestionBatches(question, None, lengths(len(question)), 16, seed=3).epoch(2)
     assert sorted(row for batch in epoch for row in batch) == list(range(len(question)))
     for batch in epoch:
-        runs = run_lengths(question[batch]).tolist()
+        runs = Questions.together(question[batch]).sizes.tolist()
         firsts = numpy.cumsum([0, *runs[:-1]])
         assert runs == [sizes[question[batch[first]]] for first in firsts]
         assert all(b == a + 1 for a, b in pairwise(batch) if question[a] == question[b])
@@ -85,14 +86,12 @@ def test_a_question_of_correct_candidates_alone_keeps_them_all():
 def test_targets_belong_to_their_pairs():
     pairs, encoder = tiny.pairs(), tiny.encoder()
     teachers = numpy.stack(tiny.logits(pairs, 3), axis=1)
-    inputs, targets = Examples(pairs, encoder, teachers, question_numbers(pairs)).batch([4, 0, 1])
+    question = Questions.together(pairs["question_id"][:]).code
+    inputs, targets = Examples(pairs, encoder, teachers, question).batch([4, 0, 1])
+    assert targets["candidates"].tolist() == Questions.together(question[[4, 0, 1]]).sizes.tolist()
     items = encoder.items(pairs["question"][:], pairs["answer"][:], pairs["question_id"][:])
     for place, row in enumerate([4, 0, 1]):
         real = inputs["attention_mask"][place].bool()
         assert inputs["input_ids"][place][real].tolist() == list(items[row]["input_ids"])
         assert targets["labels"][place] == pairs["label"][row]
         assert (targets["teacher_logits"][place].numpy() == teachers[row]).all()
-
-
-def test_candidates_count_the_pairs_of_each_question():
-    assert run_lengths(numpy.array([3, 3, 7, 1, 1, 1])).tolist() == [2, 1, 3]

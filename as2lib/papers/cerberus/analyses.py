@@ -12,6 +12,7 @@ import pandas
 
 from as2lib.metrics import ranking, significance
 from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
+from as2lib.metrics.probability import log_odds
 from as2lib.papers.cerberus.rows import ours, roles, trivial
 from as2lib.study import results
 from as2lib.study.run import System
@@ -53,8 +54,8 @@ def combined_heads(runs: "Sequence[StoredRun]") -> pandas.DataFrame:
     scores: dict[str, list[pandas.DataFrame]] = {"probability": [], "logit": []}
     for run in runs:
         table = run.scores()
-        by_head = table.filter(like="head_").to_numpy().clip(1e-300, 1 - 1e-16)
-        logits = numpy.log(by_head) - numpy.log1p(-by_head)
+        by_head = table.filter(like="head_").to_numpy()
+        logits = log_odds(by_head)
         scores["probability"].append(table.assign(score=by_head.mean(axis=1)))
         scores["logit"].append(table.assign(score=logits.mean(axis=1)))
     return results.mean_and_spread(results.frame(scores))[results.METRICS].rename_axis("average of")
