@@ -19,7 +19,6 @@ PAPERS = (
     "as2lib.papers.govern.rows",
     "as2lib.papers.own",
     "as2lib.papers.frontier",
-    "as2lib.papers.serving",
     "as2lib.papers.across",
 )
 
