@@ -1,4 +1,4 @@
-"""The papers' checkable numbers beside what we compute of them: counts, costs, sizes and the sums of their own tables.
+"""The papers' checkable numbers beside what we compute of them: counts of public sets, rankers, costs and sizes.
 
 `published/fidelity.csv` of each paper says a number, where it stands, and by which function of `COMPUTED`, from which
 argument, it is computed.  Where a set's texts are not at hand, published scores say what they can of it; what they
@@ -32,10 +32,6 @@ AGREES, DIFFERS, NOT_HERE = STATES = ("agrees", "differs", "not here")
 DEPTH = EXITS[-1]
 NEAR = 0.01  # a relative difference of a size up to this agrees: how a vocabulary is counted is not printed
 TOKENS = 128  # of a pair, in counts of operations
-NO_SHARE = ("year", "TFLOP/s")  # a date and a limit, from which no percentage leads to what is computed
-# Questions, pairs and correct candidates of training sets, which no run scores: of the pairs that have
-# `sets.FINGERPRINTS`.
-TRAINING = {"wikiqa train answered": (873, 8672, 1040), "trecqa train all": (93, 4718, 348)}
 WORDS, PLACES = 50265, 514  # the vocabulary and positions of RoBERTa, which the teachers of GOVERN are taken to have
 
 
@@ -48,8 +44,7 @@ def table(study: "Study") -> pandas.DataFrame:
     tables = [results.published(paper, "fidelity").assign(paper=name) for paper, name in PAPERS.items()]
     rows = pandas.concat(tables, ignore_index=True).fillna({"note": ""})
     rows["computed"] = [computed(study, row.by, str(row.of)) for row in rows.itertuples()]
-    share = 100 * (rows["computed"] / rows["published"] - 1)
-    rows["difference %"] = share.where(~rows["by"].isin(NO_SHARE))
+    rows["difference %"] = 100 * (rows["computed"] / rows["published"] - 1)
     rows["state"] = [state(row) for row in rows.itertuples()]
     columns = ["quantity", "published", "computed", "difference %", "state", "note", "source"]
     order = {DIFFERS: 0, AGREES: 1, NOT_HERE: 2}
@@ -75,8 +70,6 @@ def counts(table: pandas.DataFrame) -> pandas.DataFrame:
 
 def computed(study: "Study", by: str, of: str) -> float:
     """What `COMPUTED[by]` gives for the words of `of`, or `OF_PAIRS[by]` from the study; nan without its pairs."""
-    if by == ARITHMETIC:
-        return float(pandas.eval(of))
     try:
         return float(OF_PAIRS[by](study, of) if by in OF_PAIRS else COMPUTED[by](*map(argument, of.split())))
     except FileNotFoundError:
@@ -170,16 +163,11 @@ def of_set(study: "Study", of: str) -> float:
     where, _, quantity = of.partition(" | ")
     source, split, policy = where.split()
     pairs = at_hand(study, source, split)
-    if pairs is not None:
-        statistics = pair_sets.statistics(pairs)
-        answered = 100 * statistics["questions"]["answered"] / statistics["questions"]["all"]
-        return {**statistics.loc[policy], "answered %": answered}.get(quantity, numpy.nan)
-    if where not in TRAINING:
+    if pairs is None:
         return numpy.nan
-    questions, *others = TRAINING[where]
-    known = dict(zip(pair_sets.COUNTS, TRAINING[where], strict=True))
-    known |= {rate: count / questions for rate, count in zip(pair_sets.RATES, others, strict=True)}
-    return known.get(quantity, numpy.nan)
+    statistics = pair_sets.statistics(pairs)
+    answered = 100 * statistics["questions"]["answered"] / statistics["questions"]["all"]
+    return {**statistics.loc[policy], "answered %": answered}.get(quantity, numpy.nan)
 
 
 def of_ranker(study: "Study", of: str) -> float:
@@ -206,7 +194,6 @@ SIZES: dict[str, Callable[..., float]] = {
     "operations saved %": lambda row, other: 100 * (1 - operations(row) / operations(other)),
     "operations ×": lambda *rows: numpy.mean([*map(operations, rows[:-1])]) / operations(rows[-1]),  # their mean
     "encoder M": encoder_size,
-    "TFLOP/s": lambda row, seconds: operations(row) / seconds / 1e12,  # of one pair in that time
 }
 COMPUTED: dict[str, Callable[..., float]] = SIZES | {
     "cascade cost %": cascade_percent,
@@ -215,8 +202,6 @@ COMPUTED: dict[str, Callable[..., float]] = SIZES | {
     "left": lambda candidates, alpha, place: survivors(len(EXITS), alpha, candidates)[int(place)],
     "average batch": average_batch,
     "throughput %": throughput,
-    "year": float,
     "gsb": lambda good, same, bad: 100 * (good - bad) / (good + same + bad),  # the gain in percent
 }
 OF_PAIRS: dict[str, Callable[["Study", str], float]] = {"set": of_set, "ranker": of_ranker}
-ARITHMETIC = "arithmetic"  # a sum of the paper's own printed numbers
