@@ -186,13 +186,6 @@ class Configuration(Strict):
     classifier_dropout: Drop | None = None
     classifier_dropout_prob: Drop = 0.0
 
-    @model_validator(mode="after")
-    def _heads_divide_the_width(self) -> Self:
-        if self.hidden_size % self.num_attention_heads:
-            expected = f"expected a divisor of hidden_size, {self.hidden_size}"
-            raise ValueError(f"num_attention_heads: {expected}; got {self.num_attention_heads}")
-        return self
-
     @property
     def positions(self) -> int:
         """Tokens that a sequence may have; RoBERTa counts them from behind the padding token's number, which is 0."""
@@ -226,10 +219,6 @@ class Backbone(Strict):
             raise ValueError(f"{expected}{way_out}")
         if self.layers and self.config:
             raise ValueError("layers: expected with name; of a config, num_hidden_layers says how many")
-        if self.pooling == "mean" and self.depth is None:
-            raise ValueError("layers: expected with name beside pooling: mean")
-        if self.pooling == "mean" and (self.config or {}).get("model_type") == "albert":
-            raise ValueError("pooling: expected first for albert, whose layers are one, got mean")
         return self
 
     @property
@@ -388,24 +377,6 @@ class Govern(Section):
         [0.9], min_length=1, description="R@P is given at each"
     )
 
-    @property
-    def last_teacher(self) -> str:
-        """The name of the teacher that the file has last."""
-        return [*self.teachers][-1]
-
-    @property
-    def encoders(self) -> list[Encoder]:
-        ablation = self.ablation and [self.ablation.teacher, self.ablation.student, self.ablation.worse]
-        return [encoder for encoder in (*self.teachers, self.student, *(ablation or ())) if encoder]
-
-    @model_validator(mode="after")
-    def _only_backbones_have_a_transfer_step(self) -> Self:
-        if self.start == "transfer" and any(encoder.of is None for encoder in (*self.teachers, self.student)):
-            raise ValueError("start: expected backbone where an encoder has a name of its own, got transfer")
-        if self.start == "backbone" and (self.transfer or self.transfer_fit):
-            raise ValueError("start: expected transfer beside a transfer set or fit of its own, got backbone")
-        return self
-
 
 # ---------------------------------------------------------------- systems of one's own
 
@@ -445,7 +416,6 @@ class Params(Strict):
     cosinet: Cosinet | None = Field(None, description="none: no Cosinet, and no notebook of it")
     govern: Govern | None = Field(None, description="none: no GOVERN, and no notebook of it")
     rows: dict[str, Seeds] = Field({}, description="seeds of single systems that have other ones; []: not run")
-    not_run: str = Field("", description="why the strategies of CERBERUS's Table 3 that `rows` leaves out are not run")
     across: Points[str] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
     own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
 
@@ -497,14 +467,9 @@ class Params(Strict):
             raise ValueError("data.target: expected train, dev and test")
         if (self.data.transfer is None) != (self.fit.transfer is None):
             raise ValueError("fit.transfer: expected with data.transfer, and not without it")
-        unknown = [seed for seed in self.grid_seeds if seed not in self.seeds]
-        if unknown:
-            raise ValueError(f"grid_seeds: expected some of seeds, {self.seeds}; got {unknown}")
         depth = self.student.depth
         if depth is not None and self.mhs.body != depth - 1:
             raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
-        if depth is not None and not all(1 <= body < depth for body in self.mhs.bodies):
-            raise ValueError(f"mhs.bodies: expected 1 to {depth - 1} of the base model's layers, got {self.mhs.bodies}")
         return self
 
     @property
@@ -520,21 +485,6 @@ class Params(Strict):
                 raise ValueError("cascade.transfer: expected train, dev and test")
             if self.cascade.fit is None and self.data.transfer is None:
                 raise ValueError("cascade.fit: expected transfer and adapt, as the study has no data.transfer")
-            backbone = self.encoder(self.cascade.encoder)
-            if backbone.config and backbone.pooling == "mean":
-                raise ValueError(
-                    "cascade: expected a backbone of pooling: first, whose layers it starts from, got mean"
-                )
-            depth = backbone.depth
-            if depth is not None and self.cascade.exits[-1] > depth:
-                raise ValueError(f"cascade.exits: expected layers from 1 to {depth}, got {self.cascade.exits}")
-        for encoder in self.govern.encoders if self.govern else ():
-            backbone = self.encoder(encoder.of) if encoder.of else None
-            depth = backbone.depth if backbone else None
-            if encoder.layers and backbone and backbone.pooling == "mean" and self.govern.start == "transfer":
-                raise ValueError(f"govern: expected all layers of {encoder.of}, which reads the mean of its tokens")
-            if depth is not None and (encoder.layers or 1) > depth:
-                raise ValueError(f"govern: expected at most the {depth} layers of {encoder.of}, got {encoder.layers}")
         return self
 
     @model_validator(mode="after")

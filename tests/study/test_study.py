@@ -3,7 +3,7 @@ import yaml
 
 from as2lib.paths import PACKAGE
 from as2lib.study import Study
-from tests.study.conftest import STEP, tiny_params
+from tests.study.conftest import tiny_params
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,6 @@ from tests.study.conftest import STEP, tiny_params
         ("mhs", {"body": 1, "hed": [3]}, "mhs.hed: unknown key; did you mean heads"),
         ("mhs", {"body": 2}, "mhs.body: expected 1"),
         ("threads", True, "threads: "),
-        ("grid_seeds", [7], "grid_seeds: expected some of seeds"),
         ("distillation", {"alpha": 2, "tau": 3}, "distillation.alpha: "),
     ],
 )
@@ -22,31 +21,6 @@ def test_a_wrong_key_or_value_is_named_in_one_line(root, key, content, message):
     with pytest.raises(ValueError, match=f"^tiny.yaml: {message}") as error:
         Study.load("tiny")
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("key", "content", "message"),
-    [
-        ("student", {"name": "a/model", "config": None, "pooling": "mean"}, "layers: expected with name"),
-        ("teachers.albert.base", {"pooling": "mean"}, "pooling: expected first for albert"),
-        ("student", {"pooling": "max"}, "'first' or 'mean'"),
-    ],
-)
-def test_a_backbone_that_cannot_read_its_tokens_as_it_says_is_refused(root, key, content, message):
-    with pytest.raises(ValueError, match=message):
-        Study.load("tiny", {key: content})
-
-
-def test_sections_that_start_from_some_layers_of_a_backbone_refuse_one_that_reads_the_mean(root):
-    mean, fit = {"student.pooling": "mean"}, {"transfer": STEP, "adapt": STEP}
-    wide = {split: str(root / f"{split}.tsv") for split in ("train", "dev", "test")}
-    with pytest.raises(ValueError, match="cascade: expected a backbone of pooling: first"):
-        Study.load("tiny", {**mean, "cascade": {"encoder": "student", "exits": [1, 2], "fit": fit, "transfer": wide}})
-    govern = {"unlabelled": [str(root / "transfer.tsv")], "start": "transfer", "teachers": [{"of": "teacher/electra"}]}
-    govern |= {"student": {"of": "student", "layers": 1}}
-    govern |= dict.fromkeys(("teacher_fit", "unlabelled_fit", "labelled_fit"), STEP)
-    with pytest.raises(ValueError, match="govern: expected all layers of student"):
-        Study.load("tiny", {**mean, "govern": govern})
 
 
 def test_1e_3_is_a_number_a_key_comes_once_and_a_tag_is_refused(root):

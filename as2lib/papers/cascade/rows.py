@@ -151,12 +151,12 @@ def on_every_set(study: "Study", name: str, label: str, depth: int, spec: dict[s
     seeds = tuple(study.cascade.seeds or study.seeds)
     wide = first_step(study, name, "wide", depth, spec, f"{label}, wide set", seeds)
     start = first_step(study, name, "wide" if study.cascade.fit else "transfer", depth, spec, "", (0,))
-    encoder = study.encoder(study.cascade.encoder).model_copy(update={"layers": depth})
+    reads = {} if "cascade" in spec else classifier(study.encoder(study.cascade.encoder))
     training, rows = learning(study, "adapt"), [wide]
     for where, pairs in sets(study).items():
         if where != "wide":
             title, of = (label, seeds) if where == "target" else (f"{label}, {where}", seeds[:1])
-            fit = {"start": start, "spec": {**classifier(encoder), **spec}, "training": training}
+            fit = {"start": start, "spec": {**reads, **spec}, "training": training}
             data = with_dev(pairs, training.evaluate_every)
             rows.append(Row(f"{name}/{where}", title, "cascade", **fit, data=data, seeds=of, jobs="cascade"))
     return rows
@@ -172,6 +172,8 @@ def first_step(
     encoder, start = study.encoder(study.cascade.encoder), None
     if encoder.config is None:
         first = origin(encoder.model_copy(update={"layers": depth}))
+        if "cascade" in spec:
+            first.pop("reads", None)  # its exits read as the paper's do
     else:
         first, start = {"layers": depth}, transfer(study, study.cascade.encoder)
     training = learning(study, "transfer")
