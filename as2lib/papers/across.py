@@ -6,20 +6,12 @@ import pandas
 
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.study import results
-from as2lib.study.run import Notebook, System
+from as2lib.study.run import System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
 COLUMNS = {"wikiqa": "WikiQA", "selqa": "ASNQ", "paper": "WikiQA", "paper_asnq": "ASNQ"}  # study → the paper's columns
-
-
-def notebooks(study: "Study") -> list[Notebook]:
-    question = "Do the findings hold on other targets?"
-    systems = (*cerberus.trivial(study), *cerberus.table2(study))
-    others = [file for name in study.across for file in (f"params/{name}.yaml", f"reports/{name}/runs/index.json")]
-    reproduces = "CERBERUS Table 2, its data sets side by side"
-    return [Notebook("13_across", question, reproduces, systems, files=tuple(others))]
 
 
 def studies(study: "Study") -> "dict[str, Study]":

@@ -14,13 +14,14 @@ import pandas
 
 from as2lib.metrics.cost import front
 from as2lib.metrics.pruning import dropped
+from as2lib.papers.beyond import controls as controls
+from as2lib.papers.beyond import ranked as ranked
 from as2lib.papers.cascade.analyses import scored
 from as2lib.papers.cascade.rows import Scheme, schemes
-from as2lib.papers.cosinet import rows as cosinet
 from as2lib.papers.costs import Work, lengths, work
 from as2lib.papers.row import baseline
 from as2lib.study import results
-from as2lib.study.run import Notebook, Run, System
+from as2lib.study.run import Run
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -53,29 +54,7 @@ class Ranker:
     scheme: Scheme | None = None
 
 
-def notebooks(study: "Study") -> list[Notebook]:
-    systems = (*ranked(study).values(), *controls(study))
-    return [Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", systems)]
-
-
 # ---------------------------------------------------------------- the rankers
-
-
-def ranked(study: "Study") -> dict[str, System]:
-    """The systems that rank the target's test set, in the order in which its candidates come; those that are run."""
-    test = tuple(study.data.target.test)
-    runs = {name: system.make(system.seeds[0]) for name, system in study.systems.items() if system.seeds}
-    others = {system.run for system in controls(study)}
-    return {
-        name: study.systems[name]
-        for name, run in runs.items()
-        if run.data.get("test") == test and run.kind != "shuffled" and name not in others
-    }
-
-
-def controls(study: "Study") -> list[System]:
-    """What tells the order from the model: rankers trained on random orders."""
-    return [study.systems[system.run] for system in cosinet.orderless(study)] if study.cosinet else []
 
 
 def kind(run: Run) -> str:

@@ -18,8 +18,7 @@ PAPERS = (
     "as2lib.papers.cosinet.rows",
     "as2lib.papers.govern.rows",
     "as2lib.papers.own",
-    "as2lib.papers.frontier",
-    "as2lib.papers.across",
+    "as2lib.papers.beyond",
 )
 
 

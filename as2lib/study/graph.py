@@ -38,7 +38,9 @@ RUNS_ONLY = (  # what makes runs, which count by their identities
 )
 
 
-JOBS = "jobs.json"  # in the graph's folder
+def jobs_file(study: "Study") -> Path:
+    """The file that has the jobs of a study that is being made."""
+    return find_root() / _folder(study) / "jobs.json"
 
 
 def job_marker(study: "Study", job: str) -> str:
@@ -129,7 +131,7 @@ def mark(marker: str, outputs: list[Path], content: dict[str, Any] | None = None
 
 def jobs(study: "Study") -> dict[str, Bundle]:
     """The jobs of the study as `refresh` left them: the same on every machine that runs one."""
-    return bundles.read(find_root() / _folder(study) / JOBS)
+    return bundles.read(jobs_file(study))
 
 
 def refresh(study: "Study", markers: list[str]) -> dict[str, Bundle]:
@@ -137,7 +139,7 @@ def refresh(study: "Study", markers: list[str]) -> dict[str, Bundle]:
     root = find_root()
     folder = root / _folder(study)
     missing = bundles.bundles(study.store)
-    bundles.write(folder / JOBS, missing)
+    bundles.write(jobs_file(study), missing)
     shutil.rmtree(folder / "fit", ignore_errors=True)
     for marker in markers:
         if (root / marker).exists() and not as_it_came_out(root / marker):

@@ -1,16 +1,21 @@
 """A study on a cluster that is two scripts, one that submits a job and one that cancels it; and on several GPUs."""
 
 import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from functools import partial
+from importlib.util import find_spec
 
 import pytest
 import yaml
 
+from as2lib.cli import main
 from as2lib.locks import is_held
+from tests.first_hour.hub_like import ROOT
 from tests.study.test_graph import STUBS, as2, study_root  # noqa: F401
 
 pytest.importorskip("snakemake_executor_plugin_cluster_generic")
@@ -92,14 +97,46 @@ def test_an_interrupt_of_a_study_alone_ends_its_jobs_and_leaves_no_lock(study_ro
     assert not [path.stem for path in locks.glob("*.lock") if is_held(path.stem, locks)]
 
 
-def test_no_two_fits_share_one_of_four_gpus_and_all_four_compute(study_root):  # noqa: F811
+def printed(study: str, title: str) -> list[list[str]]:
+    """The commands of `as2` in a section of docs/scale.md, of another study."""
+    section = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
+    commands = [shlex.split(line, comments=True) for line in section.splitlines() if line.startswith("as2 ")]
+    return [[word.replace("paper_table2", study) for word in command[1:]] for command in commands]
+
+
+def has_slurm() -> bool:
+    """Whether there is a Slurm with GPUs, and Snakemake's executor of it."""
+    if not shutil.which("sinfo") or not find_spec("snakemake_executor_plugin_slurm"):
+        return False
+    return "gpu" in subprocess.run(["sinfo", "-h", "-o", "%G"], capture_output=True, text=True, check=False).stdout
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Several GPUs in a box",
+        pytest.param("A Slurm cluster", marks=pytest.mark.skipif(not has_slurm(), reason="no Slurm: CONTRIBUTING.md")),
+    ],
+)
+def test_no_two_fits_share_one_of_four_gpus_and_all_four_compute(study_root, title):  # noqa: F811
     root, environment = study_root
     path = root / "params" / "tiny.yaml"
-    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"seeds": list(range(9))}, sort_keys=False))
-    environment |= {"CUDA_VISIBLE_DEVICES": "0,1,2,3", "STUB_GPU": "1", "STUB_SECONDS": "3"}
+    content = yaml.safe_load(path.read_text()) | {"seeds": list(range(9)), "gpu": True}
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    environment |= {"STUB_GPU": "1", "STUB_SECONDS": "3"}
+    if title != "A Slurm cluster":
+        environment["CUDA_VISIBLE_DEVICES"] = "0,1,2,3"
+    [command] = printed("tiny", title)
     long = ["--set", "fit.adapt.steps=100000"]  # by the estimate, so that each is a job
-    made = as2(environment, "study", "tiny", "--only", "teacher/electra", *long)
+    made = as2(environment, *command, "--only", "teacher/electra", *long)
     assert made.returncode == 0, made.stdout + made.stderr
     uses = [line.split() for line in (root / "gpus.txt").read_text().splitlines()]
     assert [use for use in uses if use[1] == "shared"] == []
     assert max(int(count) for _, _, count in uses) == 4  # at once
+
+
+@pytest.mark.parametrize("title", ["First: what it takes, and what it needs", "A part of a study"])
+def test_what_is_printed_before_a_study_is_started_makes_nothing(title, study_root, monkeypatch, capsys):  # noqa: F811
+    monkeypatch.setenv("AS2_ROOT", str(ROOT if title == "A part of a study" else study_root[0]))
+    for command in printed("tiny", title):
+        assert main(command) == 0, capsys.readouterr().err

@@ -1,15 +1,19 @@
-"""A fit that is killed at its worst moment, when all is computed and nothing has its name yet."""
+"""A fit that is killed at its worst moment, when all is computed and nothing has its name; a job whose time is up."""
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import torch
 
 from as2lib.cli import main
 from as2lib.fit import loop
-from tests.study.conftest import write_study
+from as2lib.study import Study, bundles, graph
+from tests.study.conftest import STEP, write_study
 
 RUN = "base/electra/seed-0"  # four steps of its own, and four of what it starts from
 KILLED = """
@@ -24,6 +28,15 @@ def killed(source, target, replace=os.replace):
 
 loop.CHECKPOINT_SECONDS, os.replace = 0.0, killed
 main(["fit", "tiny", "base/electra/seed-0"])
+"""
+
+TERMINATED = """
+import sys
+from as2lib.cli import main
+from as2lib.fit import loop
+
+loop.CHECKPOINT_SECONDS = 0.5
+sys.exit(main(["fit", "tiny", "--job", "{job}"]))
 """
 
 
@@ -61,3 +74,25 @@ def test_a_fit_killed_before_its_folder_has_its_name_goes_on_from_its_checkpoint
     assert len(steps) < whole / 2
     assert scores.read_bytes() == before
     assert not [path for path in scores.parents[1].rglob("*") if "checkpoint" in path.name]
+
+
+def test_a_job_whose_time_is_up_saves_a_checkpoint_and_is_put_back_in_the_queue(tmp_path, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+    long = {**STEP, "steps": 1_000_000}
+    root = write_study(tmp_path, fit={"transfer": long, "adapt": STEP})
+    study = Study.load("tiny")
+    jobs = bundles.bundles(study.store)
+    bundles.write(graph.jobs_file(study), jobs)
+    [job] = [name for name, job in jobs.items() if "transfer/student/seed-0" in job.runs]
+    (root / "bin").mkdir()
+    (root / "bin" / "scontrol").write_text(f"#!/bin/sh\necho $* >> {root}/scontrol.txt\n")
+    (root / "bin" / "scontrol").chmod(0o755)
+    environment = {"PATH": f"{root / 'bin'}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"}
+    process = subprocess.Popen([sys.executable, "-c", TERMINATED.format(job=job)], env=os.environ | environment)
+    checkpoint = study.store.folder("transfer/student/seed-0").with_suffix(".partial") / "checkpoint"
+    while not checkpoint.exists():
+        assert process.poll() is None, "the fit ended"
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait() == 128 + signal.SIGTERM
+    assert (root / "scontrol.txt").read_text() == "requeue 7\n"

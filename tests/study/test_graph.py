@@ -18,7 +18,7 @@ from tests.study.conftest import stub_systems, write_study
 CLONE = Path(__file__).parents[2]
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 STUBS = """
-import os, time
+import os, re, subprocess, time
 from pathlib import Path
 from as2lib.study import catalogue, make
 from as2lib.study.run import Notebook
@@ -37,6 +37,9 @@ def fit(job):
     (root / "started.txt").touch()
     if "STUB_GPU" in os.environ:
         make.take_gpu()
+        if job_id := os.environ.get("SLURM_JOB_ID"):  # which names the device where it is a real one
+            said = subprocess.run(["scontrol", "show", "job", "-d", job_id], capture_output=True, text=True).stdout
+            os.environ["CUDA_VISIBLE_DEVICES"] = re.search(r"IDX:([0-9]+)", said)[1]
         gpu = root / ("gpu-" + os.environ["CUDA_VISIBLE_DEVICES"])
         shared = "shared" if gpu.exists() else "alone"
         gpu.touch()

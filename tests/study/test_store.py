@@ -106,7 +106,7 @@ def test_two_runs_of_one_name_that_differ_are_refused(root):
         plan(systems)
 
 
-def test_a_plan_and_a_graph_need_neither_torch_nor_scipy():
+def test_a_plan_and_a_graph_need_neither_torch_nor_scipy_nor_pandas_nor_a_client_of_the_hub():
     code = """
 import sys
 import as2lib.study.graph
@@ -115,7 +115,7 @@ from as2lib.cli import main
 from as2lib.study.catalogue import notebooks
 main(["plan", "sample"])
 notebooks(Study.load("sample"))
-print(sorted({"torch", "scipy", "transformers", "datasets"} & set(sys.modules)))
+print(sorted({"torch", "scipy", "transformers", "datasets", "pandas", "numpy", "httpx"} & set(sys.modules)))
 """
     environment = {**os.environ, "AS2_ROOT": str(PACKAGE.parent)}
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)

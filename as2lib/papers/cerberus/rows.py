@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from as2lib.papers import own
 from as2lib.papers.row import Row, best_trivial, objective, origin, splits, target_of, with_changes
 from as2lib.papers.row import systems as of_rows
-from as2lib.study import results
 from as2lib.study.run import Notebook, System
 
 if TYPE_CHECKING:
@@ -366,6 +365,8 @@ def ours(study: "Study", run: str) -> str:
 
 def published(study: "Study", table: str) -> "pandas.DataFrame":
     """One of the paper's tables, as `results.published`, under our names: the rows beside which one of ours stands."""
+    from as2lib.study import results  # with pandas, which a plan does without
+
     paper = results.published("cerberus", table)
     paper.index = [ours(study, run) for run in paper.index]
     return paper[paper.index != ""].rename_axis("run")

@@ -1,0 +1,44 @@
+"""The notebooks that ask what no paper does, and which systems they read; `frontier` and `across` answer them."""
+
+from typing import TYPE_CHECKING
+
+from as2lib.papers.cerberus import rows as cerberus
+from as2lib.papers.cosinet import rows as cosinet
+from as2lib.study.run import Notebook, System
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
+
+
+def notebooks(study: "Study") -> list[Notebook]:
+    """Notebooks 11 and 13, each with the systems that it reads."""
+    every = (*ranked(study).values(), *controls(study))
+    two = (*cerberus.trivial(study), *cerberus.table2(study))
+    others = [file for name in study.across for file in (f"params/{name}.yaml", f"reports/{name}/runs/index.json")]
+    return [
+        Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", every),
+        Notebook(
+            "13_across",
+            "Do the findings hold on other targets?",
+            "CERBERUS Table 2, its data sets side by side",
+            two,
+            files=tuple(others),
+        ),
+    ]
+
+
+def ranked(study: "Study") -> dict[str, System]:
+    """The systems that rank the target's test set, in the order in which its candidates come; those that are run."""
+    test = tuple(study.data.target.test)
+    runs = {name: system.make(system.seeds[0]) for name, system in study.systems.items() if system.seeds}
+    others = {system.run for system in controls(study)}
+    return {
+        name: study.systems[name]
+        for name, run in runs.items()
+        if run.data.get("test") == test and run.kind != "shuffled" and name not in others
+    }
+
+
+def controls(study: "Study") -> list[System]:
+    """What tells the order from the model: rankers trained on random orders."""
+    return [study.systems[system.run] for system in cosinet.orderless(study)] if study.cosinet else []
