@@ -17,7 +17,6 @@ PAPERS = (
     "as2lib.papers.cascade.rows",
     "as2lib.papers.cosinet.rows",
     "as2lib.papers.govern.rows",
-    "as2lib.papers.own",
     "as2lib.papers.beyond",
 )
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from as2lib.papers import own
-from as2lib.papers.row import Row, best_trivial, objective, origin, splits, target_of, with_changes
+from as2lib.papers.row import Row, best_trivial, distillation, objective, origin, splits, target_of, with_changes
 from as2lib.papers.row import systems as of_rows
 from as2lib.study.run import Notebook, System
 
@@ -77,9 +76,9 @@ def number(count: int) -> str:
 
 
 def systems(study: "Study") -> list[System]:
-    """Every system of this paper, each once, in the order of the paper's tables."""
+    """Every system of this paper, each once, in the order of the paper's tables; then those of one's own."""
     rows = [*trivial(study), *table2(study), *table3(study), *kinds(study)]
-    rows += [*table4(study), *number_of_heads(study), *direct(study)]
+    rows += [*table4(study), *number_of_heads(study), *direct(study), *own(study)]
     return list({row.run: row for row in rows}.values())
 
 
@@ -105,7 +104,7 @@ def notebooks(study: "Study") -> list[Notebook]:
             "03_distillation",
             "Does one model with k heads match the ensemble?",
             "CERBERUS Table 2, rows 7–14, and Table 3",
-            (*trivial(study), *table2(study), *table3(study), *kinds(study), *own.systems(study)),
+            (*trivial(study), *table2(study), *table3(study), *kinds(study), *own(study)),
         ),
         Notebook(
             "04_mhs_configs",
@@ -297,6 +296,22 @@ def direct(study: "Study") -> list[System]:
         training, data = with_changes(study.fit.direct, encoder.adapt_fit), splits(target_of(study, encoder))
         fit = {"spec": origin(encoder), "data": data, "training": training, "seeds": tuple(study.grid_seeds)}
         rows.append(Row(run, label, "no transfer", **fit, jobs="direct"))
+    return of_rows(study, rows)
+
+
+def own(study: "Study") -> list[System]:
+    """Systems of one's own, a study's section `own`: an encoder after the transfer step, with what that says.
+
+    With teachers as the study's students are: by its alpha and tau, teachers that only order candidates calibrated.
+    """
+    rows = []
+    for name, settings in study.own.items():
+        spec = settings.model_dump(include={"model", "settings"}, exclude_defaults=True)
+        if settings.teachers:
+            spec |= distillation(study)
+        teachers = tuple(f"teacher/{teacher}" for teacher in settings.teachers)
+        fit = {"start": settings.start, "loss": settings.loss, "teachers": teachers, "spec": spec}
+        rows.append(Row(f"own/{name}", name, "own", **fit, jobs="own"))
     return of_rows(study, rows)
 
 

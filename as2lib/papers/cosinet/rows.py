@@ -54,7 +54,7 @@ def notebooks(study: "Study") -> list[Notebook]:
     question = "How far does a million parameters go?"
     trivial = [system for name, system in study.systems.items() if name.startswith("lexical/")]
     others = [*fine_tuned(study), study.systems[roles(study).mhs]]
-    return [Notebook("09_cosinet", question, "Cosinet, Tables 2 to 6", (*trivial, *systems(study), *others))]
+    return [Notebook("09_cosinet", question, "Cosinet, Tables 2 and 4", (*trivial, *systems(study), *others))]
 
 
 def fine_tuned(study: "Study") -> list[System]:

@@ -1,0 +1,40 @@
+import json
+from dataclasses import replace
+
+from as2lib import Study
+from as2lib.papers.row import Row, make_run
+
+
+def test_a_student_of_ones_own_is_taught_as_the_studys_students_are(root):
+    own = {"mine": {"loss": "kd", "teachers": ["electra"]}, "plain": {"loss": "ce"}}
+    changes = {"own": own, "distillation.alpha": 0.9, "teachers.electra.objective": "listwise"}
+    plan = Study.load("tiny", changes).plan
+    mine, student = plan["own/mine/seed-0"], plan["student/electra/seed-0"]
+    for name in ("loss", "alpha", "tau", "calibration"):
+        assert mine.spec[name] == student.spec[name]
+    assert [run.content() for run in mine.parents["teachers"]] == [run.content() for run in student.parents["teachers"]]
+    assert not {"alpha", "tau", "calibration"} & set(plan["own/plain/seed-0"].spec)
+
+
+def test_a_parent_has_the_rows_seed_or_its_first_or_one_that_is_said(root):
+    study = Study.load("tiny")
+    teachers = ("teacher/electra", ("teacher/roberta", 1))
+    taught = Row("mine/taught", "taught", "", start="student", loss="kd_sum", teachers=teachers)
+    assert [run.name for run in make_run(study, taught, 0).parents["teachers"]] == [
+        "teacher/electra/seed-0",
+        "teacher/roberta/seed-1",
+    ]
+    once = Row("mine/once", "once", "", start="student", seeds=(0,))
+    after = Row("mine/after", "after", "", start=once)
+    assert [run.name for run in make_run(study, after, 1).parents["start"]] == ["mine/once/seed-0"]
+
+
+def test_a_row_says_its_fit_in_plain_values(root):
+    study = Study.load("tiny")
+    row = Row("mine/heads", "heads", "", start="student", loss="per_head", teachers=("teacher/electra",) * 2, heads=2)
+    run = make_run(study, replace(row, layers=2, perturb=True), 1)
+    assert run.spec["mhs"] == {"body": 2, "heads": 2, "combine": "probability", "perturb": study.mhs.perturb}
+    assert (run.spec["alpha"], run.spec["tau"]) == (study.distillation.alpha, study.distillation.tau)
+    assert run.spec["training"] == study.fit.adapt.model_dump(exclude_none=True)
+    assert [parent.name for parent in run.parents["start"]] == ["transfer/student/seed-0"]
+    assert json.loads(json.dumps(run.spec)) == run.spec
