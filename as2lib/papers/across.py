@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 import pandas
 
 from as2lib.papers.cerberus import rows as cerberus
+from as2lib.papers.pair_sets import published_set
 from as2lib.study import results
 from as2lib.study.run import System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
-
-COLUMNS = {"wikiqa": "WikiQA", "selqa": "ASNQ", "paper": "WikiQA", "paper_asnq": "ASNQ"}  # study → the paper's columns
 
 
 def studies(study: "Study") -> "dict[str, Study]":
@@ -31,8 +30,8 @@ def labels(studies: "dict[str, Study]") -> dict[str, str]:
 
 
 def rows(study: "Study") -> list[System]:
-    """The best ranker that learns nothing, and the rows of Table 2."""
-    return [cerberus.trivial(study)[-1], *cerberus.table2(study)]
+    """The best ranker that learns nothing, the rows of Table 2, and the heads of one kind that a headline names."""
+    return [cerberus.trivial(study)[-1], *cerberus.table2(study), *cerberus.kinds(study)]
 
 
 def present(study: "Study") -> list[System]:
@@ -58,7 +57,7 @@ def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> p
     for name, study in studies.items():
         of_study = results.table(scores[name], systems, published(study))
         measures = [column for column in of_study if "MAP" in column or "P@1" in column]
-        theirs = {column: f"{column} ({COLUMNS[name]})" for column in measures if column.startswith("published")}
+        theirs = {column: f"{column} ({published_set(study)})" for column in measures if column.startswith("published")}
         columns.append(of_study[measures].rename(columns=theirs).add_prefix(f"{name} "))
     return pandas.concat(columns, axis=1)
 
@@ -83,6 +82,6 @@ def headline(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -
     return tables
 
 
-def published(study: "Study") -> pandas.DataFrame | None:
-    """The columns of the paper's Table 2 that stand beside a study; None beside one of no target of the paper's."""
-    return cerberus.published(study, "table2")[COLUMNS[study.name]] if study.name in COLUMNS else None
+def published(study: "Study") -> pandas.DataFrame:
+    """The columns of the paper's Table 2 that stand beside a study."""
+    return cerberus.published(study, "table2")[published_set(study)]
