@@ -6,6 +6,7 @@ torch is imported where a model is measured: a formula needs none.
 import math
 import statistics
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,9 +17,8 @@ from as2lib.metrics.pruning import Ratios, survivors
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-# b pairs in a batch · n tokens · d hidden units · f feed-forward units · a attention heads
+# b pairs in a batch · n tokens
 DECIMALS = 12  # the last bits of a mean must not decide what dominates what
-FIRST_TOKEN = ("albert", "bert", "electra", "roberta", "xlm-roberta")  # whose last layer need not compute the others
 
 
 class Latency(NamedTuple):
@@ -39,74 +39,38 @@ def parameters(model: "nn.Module") -> int:
 
 
 def forward_flops(model: "nn.Module", batch: "Mapping[str, Tensor]") -> int:
-    """Floating point operations of one forward pass over the batch, without gradients: see `flops`.
+    """Multiply-adds of one forward pass over the batch, without gradients: see `multiply_adds`.
 
-    batch: the forward's arguments, where the model is.  The model is left in the mode, train or eval, it came in.
+    batch: the forward's arguments, where the model is; on the device "meta" neither needs memory nor time.
+    The model is left in the mode, train or eval, it came in.
     """
     training, trainable = model.training, [weight for weight in model.parameters() if weight.requires_grad]
     model.eval().requires_grad_(False)  # the counter fails on a module whose input is a weight that is to learn
     try:
-        return flops(lambda: model(**batch))
+        return multiply_adds(lambda: model(**batch))
     finally:
         model.train(training)
         for weight in trainable:
             weight.requires_grad_(True)
 
 
-def flops(call: Callable[[], Any]) -> int:
-    """Floating point operations of a call, without gradients.
+def multiply_adds(call: Callable[[], Any]) -> int:
+    """Multiply-adds of a call, without gradients: a multiplication with its addition is one.
 
-    Matrix products and convolutions count, each multiplication and each addition as one; everything else, lookups and
-    normalisations, is left out, as is a fused recurrent layer.  On the meta device nothing is computed.
-    Source: torch.utils.flop_counter, with attention as plain matrix products (it undercounts fused attention).
+    Matrix products and convolutions count, those of recurrent layers too; everything else, lookups and normalisations,
+    is left out.
+    Source: torch.utils.flop_counter, halved, with attention and recurrent layers as plain matrix products (it
+    undercounts fused attention, and does not see a fused LSTM).
     """
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        call()
-    return counter.get_total_flops()
-
-
-def encoder_flops(
-    config: Any, tokens: float, pairs: int = 1, first_token: bool = True, body: int | None = None, heads: int = 1
-) -> float:
-    """Floating point operations of a ranker over an encoder, from its sizes alone: what `flops` counts, with no model.
-
-    2 · pairs · (E + Σ layers · L + heads · C),  L = n (4 d² + 2 d f) + 2 n² d  a layer,  C the classifier
-    a last layer that computes the first token alone:  4 d² + 2 d f + 2 a n d;  E: of embeddings of another width
-
-    config: of the encoder, an object or a mapping: hidden_size d, intermediate_size f, num_hidden_layers,
-        num_attention_heads a, embedding_size, num_labels (or id2label), model_type.
-    tokens: n of a pair, padding included; of pairs of several lengths, their mean.  pairs: how many.
-    first_token: whether the last layer computes the first token alone, as ours does where the family can
-        (`FIRST_TOKEN`); False counts every token, as the papers draw it.
-    body, heads: of a multiple-heads student, whose heads have the layers above the body and a classifier each; by
-        default a plain encoder.
-    Other families than BERT's, and attention to relative positions (DeBERTa), are counted as BERT.
-    Raises ValueError for a body that leaves no layer, or for fewer than one token, pair or head.
-    Source: CERBERUS, section 5.5, for what is compared.  Of any module: `forward_flops`.
-    """
-    field = config.get if isinstance(config, Mapping) else lambda name, default=None: getattr(config, name, default)
-    sizes = {
-        name: field(name) for name in ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
-    }
-    missing = [name for name, size in sizes.items() if size is None]
-    if missing:
-        raise ValueError(f"config: expected an encoder's sizes; it has no {missing[0]}")
-    d, f, depth, a = sizes.values()
-    family, classes = field("model_type"), field("num_labels") or len(field("id2label") or (0, 1))
-    body = depth - 1 if body is None else body
-    if not 0 <= body < depth or min(heads, tokens, pairs) < 1:
-        values = f"body {body} of {depth} layers, heads {heads}, tokens {tokens}, pairs {pairs}"
-        raise ValueError(f"expected a body below the last layer, and 1 or more heads, tokens and pairs; got {values}")
-    layer = tokens * (4 * d**2 + 2 * d * f) + 2 * tokens**2 * d
-    last = 4 * d**2 + 2 * d * f + 2 * a * tokens * d if first_token and family in FIRST_TOKEN else layer
-    width = field("embedding_size", d)
-    embeddings = tokens * width * d if width != d or family == "albert" else 0
-    classifier = d**2 + d * classes
-    return 2 * pairs * (embeddings + body * layer + heads * ((depth - body - 1) * layer + last + classifier))
+    with warnings.catch_warnings(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+        warnings.simplefilter("ignore")  # of oneDNN's other switches, which are set with the first
+        with torch.backends.mkldnn.flags(enabled=False), FlopCounterMode(display=False) as counter:
+            call()
+    return counter.get_total_flops() // 2
 
 
 def latency(

@@ -35,7 +35,8 @@ class Float32Linear(nn.Linear):
     """A linear layer that computes in float32 under autocast too: in bf16 one question in eight would have ties."""
 
     def forward(self, features: Tensor) -> Tensor:
-        with torch.autocast(features.device.type, enabled=False):
+        device = "cpu" if features.is_meta else features.device.type  # autocast knows no device without numbers
+        with torch.autocast(device, enabled=False):
             bias = None if self.bias is None else self.bias.float()
             return functional.linear(features.float(), self.weight.float(), bias)
 

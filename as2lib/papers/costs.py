@@ -1,21 +1,19 @@
-"""Operations of a ranker from its sizes alone: multiply-adds of its matrix products; loads no model, reads no score.
+"""Operations of a ranker, counted on a model of its sizes without weights: multiply-adds; reads no score.
 
-Letters: Q, A words of a question and of a candidate · n tokens of a pair · w hidden units · d dimensions of a word's
-vector · f filters.  A word counts as a token; look-ups and norms are left out, and the classifier of a model without a
-transformer.
+A word counts as a token; look-ups and norms are left out.
 """
 
+import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from as2lib.metrics.cost import encoder_flops
+from as2lib.metrics.cost import forward_flops
 from as2lib.study.run import Run
 
 if TYPE_CHECKING:
     from as2lib.study import Study
 
 SPECIAL = 3  # tokens that an encoder puts around a question and a candidate
-WINDOW, WINDOWS = 5, 1 + 2 + 3 + 4 + 5  # Cosinet's window of words, and those of Compare-Aggregate's five together
-GATES = {"rnn": 1, "lstm": 4}
 
 
 class Lengths(NamedTuple):
@@ -67,12 +65,41 @@ def work(study: "Study", run: Run, words: Lengths) -> Work:
     if run.kind == "shuffled":
         return work(study, run.parents["model"][0], words)
     if "words" in run.spec:
-        return without_transformer(run.spec["words"], words)
-    config, shape = encoder(study, run), run.spec.get("mhs", {})
-    body, heads = shape.get("body"), shape.get("heads", 1)
-    reads_first = all("cascade" not in step.spec for step in lineage(run))  # a cascade's exits read all tokens
-    flops = encoder_flops(config, tokens(study, words), first_token=reads_first, body=body, heads=heads)
-    return Work(flops / 2)  # a multiplication with its addition
+        return on_words(run.spec["words"], words)
+    shape = {key: value for key, value in run.spec.get("mhs", {}).items() if key in ("body", "heads")}
+    config = encoder(study, run) | {key: run.spec[key] for key in ("reads",) if key in run.spec}
+    every_token = any("cascade" in step.spec for step in lineage(run))  # a cascade's exits read them all
+    return Work(of_pair(config, tokens(study, words), every_token, **shape))
+
+
+def of_pair(config: dict[str, Any], tokens: float, every_token: bool = False, **heads: int) -> int:
+    """Multiply-adds of one pair of so many tokens, padding included.
+
+    config: the encoder's, with `model_type`, and `reads` where that is the "mean".  every_token: whether the
+    last layer computes every token, as the papers draw it, or what the classifier reads, as ours does where the family
+    can.  body, heads: of a multiple-heads student.
+    """
+    return _of_pair(json.dumps(config, sort_keys=True), round(tokens), every_token, **heads)
+
+
+@cache
+def _of_pair(config: str, tokens: int, every_token: bool, body: int | None = None, heads: int = 1) -> int:
+    import torch
+    from transformers import AutoConfig, AutoModelForSequenceClassification
+    from transformers.initialization import no_init_weights
+
+    from as2lib.models.cross_encoder import build
+    from as2lib.models.mhs import MHSConfig
+
+    fields = json.loads(config)
+    with torch.device("meta"), no_init_weights():
+        if body is not None:
+            model = build(MHSConfig(fields, body, heads, pooling="mean" if every_token else "first"))
+        elif every_token:
+            model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(**fields))
+        else:
+            model = build(fields)
+        return forward_flops(model, {"input_ids": torch.zeros(1, tokens, dtype=torch.long)})
 
 
 def encoder(study: "Study", run: Run) -> dict[str, Any]:
@@ -95,22 +122,35 @@ def lineage(run: Run) -> list[Run]:
     return steps
 
 
-def without_transformer(spec: dict[str, Any], words: Lengths) -> Work:
-    """Cosinet reads a question once for all its candidates, Compare-Aggregate attends from each candidate.
+def on_words(spec: dict[str, Any], words: Lengths) -> Work:
+    """Of a model over static vectors; Cosinet reads a question once for all its candidates.  spec: a run's `words`."""
+    return _on_words(json.dumps(spec), round(words.question), round(words.candidate))
 
-    Cosinet: 5 (d + 1) f a word, and d · Q · A for the cosines.  Compare-Aggregate: 2 d f a word for the projection,
-    3 f · Q · A for attention, 15 f² a word of the pair for the five windows.  Then the rank RNN, a step a candidate.
+
+@cache
+def _on_words(spec: str, question: int, candidate: int) -> Work:
+    """Of a model over static vectors, from texts of so many words, all different: of one more candidate, and the rest.
+
+    It is counted where it computes, since such a model looks at its input.
     """
-    f, d = spec["hidden"], spec["vectors"]["dimensions"]
-    if spec["type"] == "cosinet":
-        a_word, width, units = WINDOW * (d + 1) * f, f, f
-        each = a_word * words.candidate
-        if spec.get("related", True):
-            each += d * words.question * words.candidate
-    else:
-        a_word, width, units = 2 * d * f, 5 * f, 2 * f
-        each = a_word * words.candidate + 3 * f * words.question * words.candidate
-        each += WINDOWS * f**2 * (words.question + words.candidate)
-    if kind := spec["rank_rnn"]:
-        each += GATES[kind] * units * (2 * width + (units / 2 if spec["bidirectional"] else units))
-    return Work(each, a_word * words.question)
+    import torch
+
+    from as2lib.models.compare_aggregate import CompareAggregate
+    from as2lib.models.cosinet import Cosinet
+
+    shape = json.loads(spec)
+    build = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}[shape.pop("type")]
+    model = build(torch.zeros(question + 2 * candidate, shape.pop("vectors")["dimensions"]), **shape)
+
+    def count(candidates: int) -> int:
+        batch = {
+            "question_words": torch.arange(question),
+            "question_lengths": torch.tensor([question]),
+            "candidate_words": torch.arange(question, question + candidates * candidate),
+            "candidate_lengths": torch.full((candidates,), candidate),
+            "candidates": torch.tensor([candidates]),
+        }
+        return forward_flops(model, batch)
+
+    one, two = count(1), count(2)
+    return Work(two - one, 2 * one - two)

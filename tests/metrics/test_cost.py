@@ -11,21 +11,18 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from as2lib.metrics import cost
 from as2lib.metrics.cost import (
     cascade_cost,
-    encoder_flops,
     forward_flops,
     latency,
     parameters,
     sequential_cost,
     survivors,
 )
-from as2lib.models import first_token
-from as2lib.models.mhs import MHSForSequenceClassification
 
 # b pairs in a batch · n tokens · d hidden units · f feed-forward units · c = 2 classes
 FIELDS = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2}
 B, N, D, F, LAYERS, C = 2, 8, 16, 32, 3, 2
-LAYER = 2 * B * N * (4 * D * D + 2 * D * F) + 2 * 2 * B * N * N * D  # four projections, two dense layers, two products
-CLASSIFIER = 2 * B * (D * D + D * C)
+LAYER = B * N * (4 * D * D + 2 * D * F) + 2 * B * N * N * D  # four projections, two dense layers, two products
+CLASSIFIER = B * (D * D + D * C)
 
 
 def encoder(attention="eager", **changes):
@@ -92,50 +89,23 @@ def test_operations_can_be_counted_without_weights():
     assert forward_flops(model, {"input_ids": batch("meta")["input_ids"]}) == LAYERS * LAYER + CLASSIFIER
 
 
-ENCODERS = [
-    {"model_type": "electra"},
-    {"model_type": "electra", "embedding_size": 12},
-    {"model_type": "bert"},
-    {"model_type": "roberta", "max_position_embeddings": N + 2},
-    {"model_type": "xlm-roberta", "max_position_embeddings": N + 2},
-    {"model_type": "albert"},
-    {"model_type": "albert", "embedding_size": 8},
-    {"model_type": "bert", "num_labels": 1},
-]
-
-
-@pytest.mark.parametrize("changes", ENCODERS, ids=lambda changes: "-".join(map(str, changes.values())))
-def test_the_formula_counts_what_torch_counts_whether_the_last_layer_computes_every_token_or_one(changes):
-    model = encoder(**changes)
-    assert encoder_flops(model.config, N, B, first_token=False) == forward_flops(model, batch())
-    one_token = forward_flops(first_token.reading(model), batch())
-    assert encoder_flops(model.config, N, B) == encoder_flops(model.config.to_dict(), N, B) == one_token
-
-
-@pytest.mark.parametrize("family", ["electra", "bert", "roberta", "albert"])
-@pytest.mark.parametrize(("body", "heads"), [(2, 1), (2, 3), (1, 2)])
-def test_a_multiple_heads_student_pays_its_body_once_and_each_head_whose_last_layer_computes_one_token(
-    family, body, heads
-):
-    backbone = encoder(model_type=family, max_position_embeddings=N + 2)
-    student = MHSForSequenceClassification.from_backbone(backbone, body, heads)
-    assert encoder_flops(backbone.config, N, B, body=body, heads=heads) == forward_flops(student, batch())
-
-
-def test_three_heads_of_a_layer_cost_as_much_as_their_base():
-    base = {"model_type": "electra", "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12}
-    base |= {"num_attention_heads": 12, "embedding_size": 768}
-    share = encoder_flops(base, 128, body=11, heads=3) / encoder_flops(base, 128)
-    assert 1 < share < 1.02
-    every_token = encoder_flops(base, 128, first_token=False, body=11, heads=3)
-    assert every_token / encoder_flops(base, 128, first_token=False) == pytest.approx(14 / 12, abs=0.001)
-
-
 def test_a_module_that_reads_its_weights_as_tokens_can_be_counted():
     fields = {"model_type": "deberta-v2", "relative_attention": True, "position_buckets": 4, "share_att_key": True}
     model = encoder(**fields, pos_att_type=["c2p", "p2c"])
     assert forward_flops(model, batch()) > LAYERS * LAYER
     assert all(weight.requires_grad for weight in model.parameters())
+
+
+@pytest.mark.parametrize("gates", [1, 4])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_a_recurrent_layer_pays_its_products_at_each_step(gates, device):
+    layer = (nn.RNN if gates == 1 else nn.LSTM)(10, 6, batch_first=True, device=device)
+    steps = torch.zeros(1, 5, 10, device=device)
+    assert cost.multiply_adds(lambda: layer(steps)) == 5 * gates * (10 * 6 + 6 * 6)
+
+
+def test_a_lookup_costs_nothing():
+    assert forward_flops(nn.Embedding(9, 4), {"input": torch.arange(3)}) == 0
 
 
 def test_shared_layers_cost_their_parameters_once_and_their_operations_each_time():
@@ -213,8 +183,6 @@ def test_floors_never_cost_less_than_the_ideal_and_converge_to_it(alpha, candida
         (lambda: sequential_cost(12, EXITS, 1.0), "alpha: expected"),
         (lambda: sequential_cost(12, EXITS, [0.1]), "alpha: expected"),
         (lambda: cascade_cost(12, EXITS, 0.3, 0), "candidates: expected at least 1"),
-        (lambda: encoder_flops(FIELDS, N, body=3), "expected a body below the last layer.* of 3 layers"),
-        (lambda: encoder_flops({}, N), "config: expected an encoder's sizes; it has no hidden_size"),
         (lambda: latency([], {}, repeats=3), "2 or more repeats of 1 or more models, got 3 of 0"),
     ],
 )

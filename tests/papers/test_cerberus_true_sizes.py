@@ -50,9 +50,9 @@ def test_three_heads_of_one_layer_cost_next_to_nothing_where_each_computes_one_t
 
 def test_operations_of_electra_base_are_those_worked_by_hand():
     n, d, layers = TOKENS, 768, 12  # tokens, hidden units, layers; feed-forward 4 d
-    layer = 2 * n * 12 * d * d + 2 * 2 * n * n * d
+    layer = n * 12 * d * d + 2 * n * n * d
     whole = true_sizes.operations("base/electra", n, first_token=False)
-    assert whole == layers * layer + 2 * d * (d + 2)
+    assert whole == layers * layer + d * (d + 2)
 
 
 def test_a_name_that_says_no_size_is_refused():

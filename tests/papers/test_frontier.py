@@ -3,7 +3,7 @@ import pandas
 import pytest
 
 from as2lib.metrics.cost import cascade_cost
-from as2lib.papers import costs, frontier
+from as2lib.papers import frontier
 from as2lib.papers.cascade.rows import Scheme
 from as2lib.papers.costs import Lengths, Work
 from as2lib.papers.frontier import Ranker, operations
@@ -12,18 +12,6 @@ WORDS = Lengths(4.0, 10.0)  # of a question, of a candidate
 
 
 # ---------------------------------------------------------------- what a ranker costs
-
-
-def test_cosinet_reads_a_question_once_and_compare_aggregate_with_each_candidate():
-    spec = {"type": "cosinet", "hidden": 3, "vectors": {"dimensions": 7}, "rank_rnn": None, "bidirectional": False}
-    a_word = 5 * (7 + 1) * 3
-    assert costs.without_transformer(spec, WORDS) == Work(a_word * 10 + 7 * 4 * 10, a_word * 4)
-    assert costs.without_transformer({**spec, "related": False}, WORDS) == Work(a_word * 10, a_word * 4)
-    birnn = costs.without_transformer({**spec, "rank_rnn": "rnn", "bidirectional": True}, WORDS)
-    assert birnn.candidate - Work(a_word * 10 + 7 * 4 * 10).candidate == 2 * 1.5 * (6 + 1.5)  # two directions of f / 2
-    work = costs.without_transformer({**spec, "type": "compare_aggregate", "rank_rnn": "lstm"}, WORDS)
-    assert work.question == 2 * 7 * 3 * 4
-    assert work.candidate == 2 * 7 * 3 * 10 + 3 * 3 * 40 + 15 * 9 * 14 + 4 * 6 * (2 * 15 + 6)
 
 
 def staged(works, alpha=None):

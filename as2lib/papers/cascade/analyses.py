@@ -240,12 +240,13 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, An
 
     A model whose weights are not here stands there with random ones: what is counted does not depend on them.
 
-    `work`: columns "M FLOPs a question", which any machine counts alike, "ms a question", the median over `rounds` with
-    the systems taking turns, and each relative to the model of all layers.  `sizes`: candidates of these questions.
+    `work`: columns "M operations a question" (multiply-adds), which any machine counts alike, "ms a question", the
+    median over `rounds` with the systems taking turns, and each relative to the model of all layers.  `sizes`:
+    candidates of these questions.
     """
     import torch
 
-    from as2lib.metrics.cost import flops
+    from as2lib.metrics.cost import multiply_adds
     from as2lib.score import on_threads
 
     runs = [study.run(name) for name in models_measured(study)]
@@ -256,12 +257,12 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, An
     models = [model_of(run) for run in runs]
     calls = {scheme.label: _call(study, scheme, models, batches) for scheme in schemes(study)}
     with on_threads(study.threads), torch.inference_mode():
-        operations = pandas.Series({name: flops(call) for name, call in calls.items()})
+        operations = pandas.Series({name: multiply_adds(call) for name, call in calls.items()})
         turns = [{name: timeit(call, number=1) for name, call in calls.items()} for _ in range(rounds)]
     seconds, full = pandas.DataFrame(turns).median(), Scheme("MT", study.cascade.exits[-1]).label
     columns = {
-        "M FLOPs a question": operations / questions / 1e6,
-        "FLOPs %": 100 * (operations / operations[full] - 1),
+        "M operations a question": operations / questions / 1e6,
+        "operations %": 100 * (operations / operations[full] - 1),
         "ms a question": 1000 * seconds / questions,
         "time %": 100 * (seconds / seconds[full] - 1),
     }

@@ -12,6 +12,7 @@ import numpy
 import pandas
 
 from as2lib.metrics import cost
+from as2lib.papers import costs
 from as2lib.study import results
 
 if TYPE_CHECKING:
@@ -103,15 +104,15 @@ def parameters(row: str) -> int:
 
 
 def operations(row: str, tokens: float, first_token: bool = True) -> float:
-    """Floating point operations of one pair, in all the models of a row, from their sizes.
+    """Multiply-adds of one pair, in all the models of a row.
 
     first_token: whether last layers compute the first token alone, as ours do, or every token, as the paper draws them.
     """
-    total = 0.0
+    total = 0
     for config in members(row):
-        heads, body = getattr(config, "heads", 1), getattr(config, "body", None)
-        sizes = config.backbone if hasattr(config, "heads") else config
-        total += cost.encoder_flops(sizes, tokens, first_token=first_token, body=body, heads=heads)
+        shape = {"body": config.body, "heads": config.heads} if hasattr(config, "heads") else {}
+        sizes = config.backbone if shape else config.to_dict()
+        total += costs.of_pair(sizes, tokens, not first_token, **shape)
     return total
 
 
@@ -132,7 +133,7 @@ def counted(table: str, tokens: float) -> pandas.DataFrame:
             "published parameters": 1e6 * row["parameters_M"],
             "more %": 100 * (ours / 1e6 / row["parameters_M"] - 1),
             "weights MB": 4 * ours / 2**20,
-            "GFLOPs a pair": operations(run, tokens) / 1e9,
+            "G operations a pair": operations(run, tokens) / 1e9,
             "operations ×": operations(run, tokens) / operations(REFERENCE, tokens),
             "of every token ×": operations(run, tokens, False) / operations(REFERENCE, tokens, False),
         }
@@ -155,7 +156,7 @@ def published_times() -> pandas.DataFrame:
 def implied_speed(tokens: float) -> pandas.DataFrame:
     """Table 5's times as TFLOP/s, if their unit were microseconds or milliseconds a pair.  index: run."""
     paper = results.published("cerberus", "table5")
-    each = pandas.Series({run: operations(run, tokens, False) for run in paper.index})
+    each = pandas.Series({run: 2 * operations(run, tokens, False) for run in paper.index})  # a multiply-add is two
     columns = {"model": paper["model"], "published": paper["latency"], "published ±": paper["latency ±"]}
     columns |= {"TFLOP/s if µs": each / (1e-6 * paper["latency"]) / 1e12}
     columns |= {"TFLOP/s if ms": each / (1e-3 * paper["latency"]) / 1e12}
