@@ -16,7 +16,7 @@ def show(study: "Study", name: str) -> None:
 
     store = study.store
     run, stored = store.planned(name), store.find(name)
-    print(f"{name}   {run.kind}   group {run.group}   identity {store.identity(name)[:IDENTITY]}")
+    print(f"{name}   {run.kind}   identity {store.identity(name)[:IDENTITY]}")
     lines = {"spec": json.dumps(run.spec), "data": json.dumps(run.data)}
     lines |= {role: ", ".join(parent.name for parent in runs) for role, runs in run.parents.items()}
     children = [other.name for other in study.plan.values() if run in other.parent_runs()]

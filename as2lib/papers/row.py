@@ -29,7 +29,7 @@ class Row:
     heads: how many, of `layers` each, on a body of the other layers.  perturb: whether they start with a little noise
         between them, as heads that learn the same would stay the same.
     spec: what else is asked of it.  data: default: the target set.  training: default: the study's `fit.adapt`.
-    seeds: default: the study's.  jobs: fits of one name share a process.
+    seeds: default: the study's.
 
     A parent (start, teachers, members) is the name of a system, or a row; with a seed of its own in a tuple, else of
     the row's seed where it has that, or of its first.  Where the row's seed decides, `teachers` is a function of it.
@@ -50,7 +50,6 @@ class Row:
     data: "Mapping[str, tuple[str, ...]] | None" = None
     training: "Training | None" = None
     seeds: tuple[int, ...] | None = None
-    jobs: str = "students"
 
 
 def systems(study: "Study", rows: Iterable[Row]) -> list[System]:
@@ -68,7 +67,7 @@ def systems(study: "Study", rows: Iterable[Row]) -> list[System]:
 def make_run(study: "Study", row: Row, seed: int) -> Run:
     """The run of a row and a seed, with all that it is made from."""
     if row.kind == "lexical":
-        return Run(row.run, row.kind, dict(row.spec), dict(row.data or scored(study)), 0, row.jobs)
+        return Run(row.run, row.kind, dict(row.spec), dict(row.data or scored(study)), 0)
     if row.kind == "fit":
         return _fit(study, row, seed)
     members, spec = _parents(study, row.members, seed), dict(row.spec)
@@ -76,7 +75,7 @@ def make_run(study: "Study", row: Row, seed: int) -> Run:
     if row.kind == "ensemble" and any(member.spec.get("unit") == "question" for member in members):
         spec["calibration"] = "platt"  # of members whose scores only order candidates
     data = dict(row.data or scored(study))
-    return Run(f"{row.run}/seed-{seed}", row.kind, spec, data, seed, row.jobs, {role: members})
+    return Run(f"{row.run}/seed-{seed}", row.kind, spec, data, seed, {role: members})
 
 
 def _fit(study: "Study", row: Row, seed: int) -> Run:
@@ -109,7 +108,7 @@ def _fit(study: "Study", row: Row, seed: int) -> Run:
         spec |= {"max_length": study.data.max_length, **computing(study)}
     if "config" in spec.get("backbone", {}) or spec.get("words", {}).get("vectors", {}).get("source") == "ppmi":
         data["vocabulary"] = vocabulary(study)
-    return Run(f"{row.run}/seed-{seed}", "fit", spec, data, seed, row.jobs, parents)
+    return Run(f"{row.run}/seed-{seed}", "fit", spec, data, seed, parents)
 
 
 def _parents(study: "Study", parents: Iterable[Parent], seed: int) -> tuple[Run, ...]:
@@ -128,7 +127,7 @@ def transfer(study: "Study", encoder: str) -> Row:
     backbone, data = study.encoder(encoder), splits(study.data.transfer)
     training = with_changes(study.fit.transfer, backbone.transfer_fit)
     name = f"transfer/{encoder}"
-    return Row(name, name, "transfer", spec=origin(backbone), data=data, training=training, seeds=(0,), jobs="transfer")
+    return Row(name, name, "transfer", spec=origin(backbone), data=data, training=training, seeds=(0,))
 
 
 # ---------------------------------------------------------------- what a spec says, in plain values

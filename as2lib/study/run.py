@@ -20,7 +20,6 @@ class Run:
     kind: "lexical", "fit", "ensemble" or "shuffled" (another run's model over lists in a random order).
     spec: what is asked of it.  data: role ("train", "dev", "test", "vocabulary") → `source:split` parts.
     parents: role ("start", whose weights it continues; "teachers"; "members"; "model") → runs.
-    group: fits of one group share a process.
     """
 
     name: str
@@ -28,7 +27,6 @@ class Run:
     spec: dict[str, Any]
     data: dict[str, tuple[str, ...]]
     seed: int
-    group: str
     parents: dict[str, tuple["Run", ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:  # its parents and theirs would fill a screen

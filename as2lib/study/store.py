@@ -144,14 +144,6 @@ class Store:
         near = ", ".join(get_close_matches(name, names, n=3, cutoff=0.3))
         return f"did you mean {near}?" if near else f"`as2 plan {self.study.study}` lists the runs"
 
-    @property
-    def groups(self) -> dict[str, list[str]]:
-        """Group → its runs, parents first."""
-        groups: dict[str, list[str]] = {}
-        for run in self.plan.values():
-            groups.setdefault(run.group, []).append(run.name)
-        return groups
-
     # ------------------------------------------------------------ identities
 
     def identity(self, run: Run | str) -> str:

@@ -3,7 +3,6 @@ import pytest
 from as2lib import Study
 from as2lib.papers.cerberus import rows as systems
 from as2lib.study import results
-from as2lib.study.run import plan
 
 
 @pytest.fixture
@@ -77,19 +76,6 @@ def test_heads_that_would_stay_equal_are_perturbed_and_no_others(study):
     assert perturbed == {"mhs/3h1-no-teacher", "mhs/3h1-one-teacher", "mhs/one-albert"}
     assert "teachers" not in study.plan["mhs/3h1-no-teacher/seed-0"].parents
     assert parents(study, "mhs/3h1-one-teacher/seed-0") == ["teacher/electra/seed-0"] * 3
-
-
-def test_groups_of_fits_are_few_and_do_not_wait_for_each_other_in_a_circle(study):
-    runs = plan(systems.systems(study)).values()
-    before = {run.group: set() for run in runs}
-    for run in runs:
-        before[run.group] |= {one.group for one in run.ancestors()} - {run.group}
-    assert len(before) <= 8
-    done = []
-    while len(done) < len(before):
-        ready = [group for group in before if group not in done and before[group] <= set(done)]
-        assert ready, before
-        done += ready
 
 
 # ---------------------------------------------------------------- what a study leaves out

@@ -77,29 +77,27 @@ def stub_systems(study) -> list[System]:
     scored = {split: pairs[split] for split in ("dev", "test")}
 
     def overlap(seed):
-        return Run("lexical/word_overlap", "lexical", {"scorer": "word_overlap"}, scored, 0, "lexical")
+        return Run("lexical/word_overlap", "lexical", {"scorer": "word_overlap"}, scored, 0)
 
     def order(seed):
-        return Run("lexical/reciprocal_rank", "lexical", {"scorer": "reciprocal_rank"}, scored, 0, "lexical")
+        return Run("lexical/reciprocal_rank", "lexical", {"scorer": "reciprocal_rank"}, scored, 0)
 
     def ensemble(seed):
         spec, parents = {"combine": "weighted", "trials": 3}, {"members": (overlap(seed), order(seed))}
-        return Run(f"ensemble/tuned/seed-{seed}", "ensemble", spec, scored, seed, "ensembles", parents)
+        return Run(f"ensemble/tuned/seed-{seed}", "ensemble", spec, scored, seed, parents)
 
     def transferred(seed):
         data = {"train": tuple(study.data.transfer.train)}
-        return Run("transfer/electra/seed-0", "fit", {"training": STEP}, data, 0, "transfer")
+        return Run("transfer/electra/seed-0", "fit", {"training": STEP}, data, 0)
 
     def teacher(seed):
         spec = {"training": study.fit.adapt.model_dump(exclude_none=True)}
         parents = {"start": (transferred(seed),)}
-        return Run(f"teacher/electra/seed-{seed}", "fit", spec, pairs, seed, "teachers", parents)
+        return Run(f"teacher/electra/seed-{seed}", "fit", spec, pairs, seed, parents)
 
     def student(seed):
         parents = {"start": (transferred(seed),), "teachers": (teacher(seed),)}
-        return Run(
-            f"student/electra/seed-{seed}", "fit", {"training": STEP, "loss": "kd"}, pairs, seed, "students", parents
-        )
+        return Run(f"student/electra/seed-{seed}", "fit", {"training": STEP, "loss": "kd"}, pairs, seed, parents)
 
     seeds = tuple(study.seeds)
     return [

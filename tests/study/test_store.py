@@ -19,7 +19,7 @@ from tests.study.conftest import STEP
 def on_encoder(study, name) -> str:
     """The identity of a fit that starts from an encoder of a name."""
     data = {"train": tuple(study.data.target.train)}
-    run = Run("mine/seed-0", "fit", {"backbone": {"name": name}, "training": STEP}, data, 0, "mine")
+    run = Run("mine/seed-0", "fit", {"backbone": {"name": name}, "training": STEP}, data, 0)
     study.add([System("mine", "mine", "own", lambda seed: run)])
     return study.store.identity("mine/seed-0")
 

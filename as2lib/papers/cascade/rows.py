@@ -102,7 +102,7 @@ def trivial(study: "Study") -> list[System]:
             scorer, data = best_trivial(pairs), splits(pairs.model_copy(update={"train": []}))
             label, spec = f"{SHORT[scorer]} on {where}", {"scorer": scorer}
             name = trivial_on(study, where)
-            rows.append(Row(name, label, "trivial", kind="lexical", spec=spec, data=data, seeds=(0,), jobs="lexical"))
+            rows.append(Row(name, label, "trivial", kind="lexical", spec=spec, data=data, seeds=(0,)))
     return of_rows(study, rows)
 
 
@@ -158,7 +158,7 @@ def on_every_set(study: "Study", name: str, label: str, depth: int, spec: dict[s
             title, of = (label, seeds) if where == "target" else (f"{label}, {where}", seeds[:1])
             fit = {"start": start, "spec": {**reads, **spec}, "training": training}
             data = with_dev(pairs, training.evaluate_every)
-            rows.append(Row(f"{name}/{where}", title, "cascade", **fit, data=data, seeds=of, jobs="cascade"))
+            rows.append(Row(f"{name}/{where}", title, "cascade", **fit, data=data, seeds=of))
     return rows
 
 
@@ -181,7 +181,7 @@ def first_step(
     pairs = study.wide if where == "wide" else study.data.transfer
     data = with_dev(pairs, training.evaluate_every or ratios)
     fit = {"start": start, "spec": {**first, **spec}, "training": training, "data": data}
-    return Row(f"{name}/{where}", label, "cascade", **fit, seeds=seeds, jobs="cascade")
+    return Row(f"{name}/{where}", label, "cascade", **fit, seeds=seeds)
 
 
 def learning(study: "Study", step: str) -> "Training":

@@ -150,7 +150,7 @@ def trivial(study: "Study") -> list[System]:
     if best_trivial(study.data.target) == "word_overlap":
         labels = {"word_overlap": labels["word_overlap"]}
     rows = [
-        Row(f"lexical/{scorer}", label, "trivial", kind="lexical", spec={"scorer": scorer}, seeds=(0,), jobs="lexical")
+        Row(f"lexical/{scorer}", label, "trivial", kind="lexical", spec={"scorer": scorer}, seeds=(0,))
         for scorer, label in labels.items()
     ]
     return of_rows(study, rows)
@@ -166,7 +166,7 @@ def teachers(study: "Study") -> list[System]:
     rows = []
     for name, each in reversed(study.teachers.items()):
         run, label = f"teacher/{name}", f"{each.label} teacher"
-        rows.append(Row(run, label, "teacher", start=run, **objective(each), jobs="teachers"))
+        rows.append(Row(run, label, "teacher", start=run, **objective(each)))
     return of_rows(study, rows)
 
 
@@ -178,7 +178,7 @@ def untaught(study: "Study") -> list[System]:
 def untaught_base(study: "Study", name: str) -> Row:
     each = study.teachers[name]
     label = "untaught base" if name == study.own_teacher else f"untaught base ({each.label})"
-    return Row(f"base/{name}", label, "untaught", start=study.base_of(name), **objective(each), jobs="teachers")
+    return Row(f"base/{name}", label, "untaught", start=study.base_of(name), **objective(each))
 
 
 def students(study: "Study") -> list[System]:
@@ -202,7 +202,7 @@ def students(study: "Study") -> list[System]:
         "students": [f"student/{name}" for name in study.teachers],
     }
     rows += [
-        average("ensemble/teachers", "ensemble of teachers", every, {"combine": "mean"}, jobs="teachers"),
+        average("ensemble/teachers", "ensemble of teachers", every, {"combine": "mean"}),
         average("ensemble/bases", f"ensemble of {many} untaught", members["bases"], tuned(study)),
         average("ensemble/taught-bases", f"ensemble of {many} taught bases", members["taught-bases"], tuned(study)),
         average("ensemble/students", f"ensemble of {many}", members["students"], tuned(study)),
@@ -295,7 +295,7 @@ def direct(study: "Study") -> list[System]:
         run, label = f"direct/{system.run}", f"{system.label}, no transfer"
         training, data = with_changes(study.fit.direct, encoder.adapt_fit), splits(target_of(study, encoder))
         fit = {"spec": origin(encoder), "data": data, "training": training, "seeds": tuple(study.grid_seeds)}
-        rows.append(Row(run, label, "no transfer", **fit, jobs="direct"))
+        rows.append(Row(run, label, "no transfer", **fit))
     return of_rows(study, rows)
 
 
@@ -311,7 +311,7 @@ def own(study: "Study") -> list[System]:
             spec |= distillation(study)
         teachers = tuple(f"teacher/{teacher}" for teacher in settings.teachers)
         fit = {"start": settings.start, "loss": settings.loss, "teachers": teachers, "spec": spec}
-        rows.append(Row(f"own/{name}", name, "own", **fit, jobs="own"))
+        rows.append(Row(f"own/{name}", name, "own", **fit))
     return of_rows(study, rows)
 
 
@@ -329,12 +329,12 @@ def every_teacher(study: "Study") -> tuple[str, ...]:
 def strategy(study: "Study", run: str, label: str, loss: str = "per_head", **fields: Any) -> Row:
     """A further use of teachers for the student, of one model or with heads; by default of the seeds of ablations."""
     group = "heads" if "heads" in fields else "one model"
-    fields = {"seeds": tuple(study.grid_seeds), "jobs": "strategies", **fields}
+    fields = {"seeds": tuple(study.grid_seeds), **fields}
     return Row(run, label, group, start="student", loss=loss, **fields)
 
 
-def average(run: str, label: str, members: Sequence[str], spec: dict[str, Any], jobs: str = "students") -> Row:
-    return Row(run, label, "ensemble", kind="ensemble", members=tuple(members), spec=spec, jobs=jobs)
+def average(run: str, label: str, members: Sequence[str], spec: dict[str, Any]) -> Row:
+    return Row(run, label, "ensemble", kind="ensemble", members=tuple(members), spec=spec)
 
 
 def tuned(study: "Study") -> dict[str, Any]:

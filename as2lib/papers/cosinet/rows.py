@@ -84,8 +84,7 @@ def shuffled(study: "Study") -> list[System]:
     every, data, rows = models(study), {"test": tuple(study.data.target.test)}, []
     for run in SHUFFLED:
         label, fields = f"{every[run].label}, random order", {"members": (run,), "data": data}
-        seeds, jobs = every[run].seeds, every[run].jobs
-        rows.append(Row(f"shuffled/{run}", label, every[run].group, kind="shuffled", **fields, seeds=seeds, jobs=jobs))
+        rows.append(Row(f"shuffled/{run}", label, every[run].group, kind="shuffled", **fields, seeds=every[run].seeds))
     return of_rows(study, rows)
 
 
@@ -119,6 +118,5 @@ def models(study: "Study") -> dict[str, Row]:
                 spec={"unit": unit, "words": words},
                 training=settings.pointwise if unit == "pair" else settings.listwise,
                 seeds=tuple((encoder == "ca" and settings.ca_seeds) or settings.seeds),  # the dear one may have fewer
-                jobs=encoder,
             )
     return rows

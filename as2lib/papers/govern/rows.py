@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 FOLDS = 10  # every teacher learns from nine of ten folds of the labelled questions (sections 4.2 and 4.6)
 TABLE_4 = 5  # its number of teachers
 ALIKE = 2  # up to so many teachers the vote is the mean: two that agree both count, and so do two that do not
-TEACHERS, STUDENTS = "govern-teachers", "govern"  # groups of fits
 
 
 def systems(study: "Study") -> list[System]:
@@ -63,9 +62,9 @@ def ablation(study: "Study") -> list[System]:
     rows = []
     for n in range(1, len(folds) + 1):
         label = f"teacher, fold {n} left out"
-        rows.append(teacher(study, f"fold-{n}", label, settings.teacher, n, "fold", STUDENTS))
+        rows.append(teacher(study, f"fold-{n}", label, settings.teacher, n, "fold"))
     other = settings.worse or settings.student
-    rows.append(teacher(study, "worse-teacher", "the worse teacher", other, TABLE_4, "worse", STUDENTS))
+    rows.append(teacher(study, "worse-teacher", "the worse teacher", other, TABLE_4, "worse"))
     for n in settings.teachers:
         label = f"mean of {n} teacher{'s' * (n > 1)}"
         rows.append(hearing(study, f"mean-of-{n}", label, "mean_ensemble", folds[:n], "mean"))
@@ -96,20 +95,18 @@ def teachers_of(study: "Study") -> tuple[str, ...]:
     return tuple(f"govern/teacher-{n}" for n in range(1, len(study.govern.teachers) + 1))
 
 
-def teacher(
-    study: "Study", name: str, label: str, encoder: "Encoder", n: int, group: str = "teacher", jobs: str = TEACHERS
-) -> Row:
+def teacher(study: "Study", name: str, label: str, encoder: "Encoder", n: int, group: str = "teacher") -> Row:
     """A teacher: cross entropy on its own nine folds of ten of the labelled questions, without the nth; one seed."""
     start, spec = starting(study, encoder)
     spec |= {"leave_out": [n - 1, FOLDS]}
     fit = {"start": start, "spec": spec, "data": splits(study.data.target), "training": study.govern.teacher_fit}
-    return Row(f"govern/{name}", label, group, **fit, seeds=(0,), jobs=jobs)
+    return Row(f"govern/{name}", label, group, **fit, seeds=(0,))
 
 
 def ensemble(run: str, label: str, members: tuple[str, ...], combine: str) -> Row:
     """The mean of the teachers, or a logistic regression over their scores, fitted on dev."""
     spec = {"combine": combine}
-    return Row(run, label, "ensemble", kind="ensemble", members=members, spec=spec, seeds=(0,), jobs=TEACHERS)
+    return Row(run, label, "ensemble", kind="ensemble", members=members, spec=spec, seeds=(0,))
 
 
 def student(study: "Study", name: str, label: str, loss: str, teachers: Iterable[str], **fields: Any) -> Row:
@@ -142,7 +139,7 @@ def of_pool(
     data |= scored(study) if training.evaluate_every else {"test": tuple(study.data.target.test)}
     spec |= {"unlabelled": True}
     fit = {"start": start, "loss": loss, "teachers": tuple(teachers), "spec": spec, "data": data, "training": training}
-    return Row(f"govern/{name}", label, **{"seeds": study.govern.seeds, **fields}, **fit, jobs=STUDENTS)
+    return Row(f"govern/{name}", label, **{"seeds": study.govern.seeds, **fields}, **fit)
 
 
 def labelled(study: "Study", name: str, label: str, loss: str) -> Row:
@@ -151,7 +148,7 @@ def labelled(study: "Study", name: str, label: str, loss: str) -> Row:
     first = student(study, "govern", "", "govern", every)
     fit = {"start": first, "loss": loss, "teachers": every, "training": settings.labelled_fit}
     data = splits(study.data.target)
-    return Row(f"govern/{name}", label, "labels", **fit, data=data, seeds=settings.seeds, jobs=STUDENTS)
+    return Row(f"govern/{name}", label, "labels", **fit, data=data, seeds=settings.seeds)
 
 
 def starting(study: "Study", encoder: "Encoder") -> tuple[Row | None, dict[str, Any]]:
@@ -165,4 +162,4 @@ def starting(study: "Study", encoder: "Encoder") -> tuple[Row | None, dict[str, 
     training = with_changes(settings.transfer_fit or study.fit.transfer, study.encoder(encoder.of).transfer_fit)
     fit = {"spec": origin(study.encoder(encoder.of)), "data": splits(settings.transfer), "training": training}
     name = f"govern/transfer/{encoder.of}"
-    return Row(name, name, "transfer", **fit, seeds=(0,), jobs=TEACHERS), layers
+    return Row(name, name, "transfer", **fit, seeds=(0,)), layers
