@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-# ruff: noqa: E402
 if sys.argv[1:2] == ["study"]:  # as a shell's background job it would ignore an interrupt, and for seconds of imports
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,6 +1,7 @@
 """What a run takes before it is made: operations, seconds and bytes, by its spec and by what runs took here.
 
-Operations are floating point, of matrix products alone, and of pairs as long as `max_length`: rather too many.
+Operations are floating point, two a multiply-add: those of matrix products alone, of pairs as long as `max_length`:
+rather too many. They are counted by a formula, since a plan imports no torch.
 """
 
 import json
