@@ -6,8 +6,8 @@ _names = {
     ".agreement": "rank_correlation",  # `agreement` is the module, in which `agreement` is the metric
     ".cost": "cascade_cost forward_flops latency parameters sequential_cost",
     ".ranking": "per_question summary",
-    ".significance": "compare holm verdict",
+    ".significance": "compare holm over_questions_and_seeds verdict",
     ".threshold": "gsb pair_pr_auc pair_recall_at_precision question_recall_at_precision",
 }
-_rooms = "agreement cost measures pruning ranking replay significance threshold".split()
+_rooms = "agreement cost measures probability pruning questions ranking replay significance threshold".split()
 __getattr__, __dir__, __all__ = lazy.names(__name__, _names, _rooms)
