@@ -9,16 +9,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-import numpy
-import pandas
-
 from as2lib.commands.output import progress, require_place, terminal, text_file
 from as2lib.data.columns import question_of
-from as2lib.data.pairs import load_unlabelled
 from as2lib.data.sets import note
-from as2lib.data.tables import json_rows, questions_of
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a second of imports, which one question does without
+    import pandas
     from datasets import Dataset
 
     from as2lib.ranker import Ranked, Ranker
@@ -62,6 +58,8 @@ def rank_file(
     load: gives the ranker, once the pairs are known to be good.  layout: default: by the end of `out`, else csv.
     batch_size: as `Ranker.rank` takes it.
     """
+    from as2lib.data.pairs import load_unlabelled
+
     require_place(out, None if layout else tuple(LAYOUTS), source)
     layout = layout or LAYOUTS[Path(out).suffix.lower() if out else ".csv"]
     streamed = source == "-"
@@ -94,6 +92,8 @@ def say_what_scores_are(ranker: "Ranker") -> None:
 
 def questions_of_lines(lines: Iterable[str]) -> Iterator[Question]:
     """`{"question_id": …, "question": …, "candidates": […]}`, a line each; where none has an id, it is the row."""
+    from as2lib.data.tables import json_rows
+
     name = "standard input"
     for row, (where, content) in enumerate(json_rows(name, (line.lstrip("\ufeff") for line in lines)), start=1):
         identity, text, candidates = question_of(content, where, name)
@@ -104,6 +104,7 @@ def questions_of_lines(lines: Iterable[str]) -> Iterator[Question]:
 def chunks(pairs: "Dataset", ranker: "Ranker") -> Iterator[list[Question]]:
     """The questions of pairs, in lists of some thousand pairs; all at once for a ranker that counts words over them."""
     from as2lib.data.encode import whole_questions
+    from as2lib.data.tables import questions_of
 
     table = pairs.with_format("arrow")[:]
     size = CHUNK["cpu" if ranker.device == "cpu" else "gpu"] if ranker.encoder is not None else len(pairs)
@@ -130,6 +131,8 @@ def write(
 
     layout: "csv", "tsv", "jsonl" or "trec".  header: whether the names of the columns come first.
     """
+    import pandas
+
     if layout == "jsonl":
         for question, ranking in zip(questions, rankings, strict=True):
             row = {"question_id": question.id, "question": question.text, "ranking": [*map(fields, ranking)]}
@@ -159,11 +162,14 @@ def fields(ranked: "Ranked") -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def write_run(table: pandas.DataFrame, file: TextIO, tag: str = "as2lib") -> None:
+def write_run(table: "pandas.DataFrame", file: TextIO, tag: str = "as2lib") -> None:
     """A TREC run of scored candidates, each question's best first; equal scores keep their order.
 
     table: columns question_id, position, score, and where there are some candidate_id and log_odds.
     """
+    import numpy
+    import pandas
+
     score = ranked_by(table)
     run = table.assign(q0="Q0", name=candidate_names(table), number=score, tag=field(tag))
     run = run.iloc[numpy.lexsort((-score, pandas.factorize(table["question_id"])[0]))]
@@ -173,21 +179,23 @@ def write_run(table: pandas.DataFrame, file: TextIO, tag: str = "as2lib") -> Non
     run[columns].to_csv(file, sep=" ", header=False, index=False, quoting=csv.QUOTE_NONE, lineterminator="\n")
 
 
-def write_judgements(table: pandas.DataFrame, file: TextIO) -> None:
+def write_judgements(table: "pandas.DataFrame", file: TextIO) -> None:
     """TREC judgements of labelled candidates, which have the names that `write_run` gives them."""
+    import pandas
+
     judgements = pandas.DataFrame({"question_id": table["question_id"].map(field), "zero": 0})
     judgements = judgements.assign(name=candidate_names(table), label=table["label"])
     judgements.to_csv(file, sep=" ", header=False, index=False, quoting=csv.QUOTE_NONE, lineterminator="\n")
 
 
-def ranked_by(table: pandas.DataFrame) -> pandas.Series:
+def ranked_by(table: "pandas.DataFrame") -> "pandas.Series":
     """What orders candidates: the log odds, since probabilities tie at 1; the score, where there are none."""
     if "log_odds" in table and table["log_odds"].notna().all():
         return table["log_odds"].astype(float)
     return table["score"].astype(float)
 
 
-def candidate_names(table: pandas.DataFrame) -> pandas.Series:
+def candidate_names(table: "pandas.DataFrame") -> "pandas.Series":
     """What TREC files call candidates: their ids where a question has each once, else its id with their position."""
     numbered = table["question_id"].astype(str) + "-" + table["position"].astype(str)
     if "candidate_id" not in table:

@@ -8,22 +8,19 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import (
-    AlbertForSequenceClassification,
-    BertForSequenceClassification,
-    ElectraForSequenceClassification,
-    RobertaForSequenceClassification,
-    XLMRobertaForSequenceClassification,
-)
 from transformers.modeling_outputs import BaseModelOutput
 
 FAMILIES = ("albert", "bert", "electra", "roberta", "xlm-roberta")
-CLASSIFIERS = (  # whose classifier reads nothing but the first token
-    AlbertForSequenceClassification,
-    BertForSequenceClassification,
-    ElectraForSequenceClassification,
-    RobertaForSequenceClassification,
-    XLMRobertaForSequenceClassification,
+# Classes of transformers whose classifier reads nothing but the first token; by name, since each class is an import.
+CLASSIFIERS = tuple(
+    f"transformers.models.{family}.modeling_{family}.{name}ForSequenceClassification"
+    for family, name in {
+        "albert": "Albert",
+        "bert": "Bert",
+        "electra": "Electra",
+        "roberta": "Roberta",
+        "xlm_roberta": "XLMRoberta",
+    }.items()
 )
 
 
@@ -33,7 +30,7 @@ def reading(model: nn.Module) -> nn.Module:
     Logits and gradients are those of the plain model but for rounding; dropout draws fewer numbers. The last hidden
     state is (b, 1, d).  A classifier of another kind, and one that is changed already, is left as it is.
     """
-    if type(model) in CLASSIFIERS:
+    if f"{type(model).__module__}.{type(model).__qualname__}" in CLASSIFIERS:
         base = model.base_model
         if getattr(model.config, "reads", "first") == "mean":
             if not isinstance(base.encoder.layer[-1], MeanTokenLayer):
