@@ -13,9 +13,13 @@ SPLITS = {"train": 12, "dev": 6, "test": 12, "transfer": 12}
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory):
+def root(tmp_path_factory):
+    return tmp_path_factory.mktemp("tutorial")
+
+
+@pytest.fixture(scope="module")
+def ran(root):
     """What the cells leave behind, and their code by the object that it makes."""
-    root = tmp_path_factory.mktemp("tutorial")
     (root / "params").mkdir()
     for seed, (split, questions) in enumerate(SPLITS.items()):
         write_pairs(root / f"{split}.tsv", questions, seed)
@@ -56,3 +60,28 @@ def test_other_systems_may_be_compared(ran):
         cell = next(source for source in cells if source.startswith(start))
         exec(cell.replace('"base/electra", ', ""), space)
     assert len(space["tests"]) == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {'loss = "ranknet"': 'loss = "ce"', "seed = 1": "seed = 2", 'measure = "MAP"': 'measure = "P@1"'},
+        {'rival = "base/electra"': 'rival = "mhs/3h1"', '"transfer/student/seed-0"': '"base/electra/seed-0"'},
+        {'loss = "ranknet"': "loss = lambda output, targets: -(output.logits[:, 1] * targets['labels']).mean()"},
+    ],
+    ids=["loss, seed and measure", "rival and encoder", "own loss"],
+)
+def test_encoder_loss_seed_rival_and_measure_of_an_experiment_may_be_changed(ran, root, monkeypatch, changes):
+    space, cells = ran
+    monkeypatch.setenv("AS2_ROOT", str(root))
+    place = next(place for place, source in enumerate(cells) if source.startswith("start = "))
+    settings, fit, comparison = cells[place : place + 3]
+    for before, after in changes.items():
+        assert before in settings
+        settings = settings.replace(before, after)
+    own = dict(space)
+    exec(settings, own)
+    exec(fit.replace("steps=60", "steps=3"), own)
+    exec(comparison, own)
+    assert len(own["my_table"]) == len(own["test"])
+    assert set(own["experiment"]["system"]) == {"mine", own["rival"]}

@@ -62,26 +62,6 @@ def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> p
     return pandas.concat(columns, axis=1)
 
 
-def headline(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> dict[str, pandas.DataFrame]:
-    """The comparisons named in advance, of each study and pooled over all questions, stratified by target, by
-    100,000 draws of questions and seeds.
-
-    `p Holm` is corrected over them.  Only pairs whose systems every study has are pooled.
-    """
-    tables = {}
-    for name, study in studies.items():
-        systems = set(scores[name]["system"])
-        pairs = [pair for pair in cerberus.headline(study) if systems.issuperset(pair)]
-        tables[name] = results.compare(scores[name], pairs, published(study), resamples=results.HEADLINE_DRAWS)
-    if len(studies) > 1:
-        first = next(iter(tables.values()))
-        pairs = [pair for pair in first.index if all(pair in table.index for table in tables.values())]
-        tables["pooled"] = results.pooled(scores, pairs, resamples=results.HEADLINE_DRAWS)
-    for table in tables.values():
-        table["p Holm"] = results.holm(table["p"])
-    return tables
-
-
 def published(study: "Study") -> pandas.DataFrame:
     """The columns of the paper's Table 2 that stand beside a study."""
     return cerberus.published(study, "table2")[published_set(study)]

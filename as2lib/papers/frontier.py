@@ -19,6 +19,7 @@ from as2lib.papers.beyond import ranked as ranked
 from as2lib.papers.cascade.analyses import scored
 from as2lib.papers.cascade.rows import Scheme, schemes
 from as2lib.papers.costs import Work, lengths, work
+from as2lib.papers.govern import rows as govern
 from as2lib.papers.row import baseline
 from as2lib.study import results
 from as2lib.study.run import Run
@@ -55,6 +56,11 @@ class Ranker:
 
 
 # ---------------------------------------------------------------- the rankers
+
+
+def ablations(study: "Study") -> list[str]:
+    """The labels of GOVERN's ablations, whose many students would hide the other systems in a figure."""
+    return [system.label for system in govern.ablation(study)] if study.govern else []
 
 
 def kind(run: Run) -> str:

@@ -106,6 +106,31 @@ def has_texts(pairs: Dataset | None) -> bool:
     return pairs is not None and "answer" in pairs.column_names
 
 
+def sources(study: "Study") -> pandas.DataFrame:
+    """What each set of a study is made of, index `set`, a column a split: "SelQA dev + WikiQA test ≥ 15"."""
+    roles = {"target": study.data.target, "transfer": study.data.transfer}
+    if study.cascade:
+        roles["wide (page 8)"] = study.wide
+        roles |= {f"{name} (page 8)": pairs for name, pairs in study.cascade.targets.items()}
+    if study.govern:
+        roles["transfer (page 10)"] = study.govern.transfer
+    rows = {}
+    for name, pairs in roles.items():
+        if pairs:
+            rows[name] = {split: _sum_of(parts) for split, parts in pairs.model_dump().items() if parts}
+    if study.govern:
+        rows["unlabelled pool (page 10)"] = {"train": _sum_of(study.govern.unlabelled)}
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("set")
+
+
+def _sum_of(parts: Sequence[str]) -> str:
+    names = []
+    for part in parts:
+        source, split = sets.split_part(part)
+        names.append(f"{PAPERS.get(set_of(part)) or source} {split or ''}")
+    return " + ".join(names).replace(">=", " ≥ ").replace("=", ": ")
+
+
 def statistics(pairs: Dataset) -> pandas.DataFrame:
     """Counts and mean lengths of a labelled pair set under each question policy.
 

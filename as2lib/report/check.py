@@ -5,6 +5,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas
+
 from as2lib.paths import find_root
 from as2lib.study.store import write_json
 
@@ -80,6 +82,16 @@ def moved(study: "Study") -> list[str]:
             elif not abs(value - wanted["value"]) <= wanted["tolerance"]:
                 lines.append(f"{number}: {name}: expected {wanted['value']:g} ± {wanted['tolerance']:g}, got {value:g}")
     return lines
+
+
+def by_notebook(study: "Study") -> pandas.DataFrame:
+    """How many numbers of each notebook are expected, and how many moved; `which` names them."""
+    lines = moved(study)
+    rows = {}
+    for number, names in expected(study).items():
+        of_notebook = [line for line in lines if line.startswith(f"{number}: ")]
+        rows[number] = {"expected": len(names), "moved": len(of_notebook), "which": "; ".join(of_notebook)}
+    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("notebook")
 
 
 def write_manifest(study: "Study") -> dict[str, Any]:

@@ -8,7 +8,6 @@ import io
 import re
 from collections.abc import Iterable
 from html import escape as html
-from itertools import product
 from textwrap import fill
 
 import matplotlib
@@ -18,18 +17,17 @@ import seaborn
 from matplotlib import pyplot, ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 from PIL import Image
 
 matplotlib.rcParams["svg.hashsalt"] = "as2lib"
 matplotlib.rcParams["text.parse_math"] = False  # a label is text: "$" is a dollar
 seaborn.set_theme(style="whitegrid", context="notebook", palette="colorblind")
 LINE, MUTED = "#1f4e79", "#767676"
-PALETTE, MARKERS, DASHES = seaborn.color_palette("colorblind", 10), "os^DvPX*<>", ("-", "--", "-.", ":")
+COLORBLIND = seaborn.color_palette("colorblind", 10)
+PALETTE = COLORBLIND[:7] + COLORBLIND[8:]  # the eighth is grey, as what has no name
+MARKERS, DASHES = "os^DvPX*<>", ("-", "--", "-.", ":")
 WIDTH = 6.0  # inches
 COLOURS = 256  # of a PNG file
-AROUND = [(x, y) for y in (0, 0.8, -0.8) for x in (1, -1, 0) if x or y]  # where a label stands, seen from its point
-ALIGNED = {1: "left", -1: "right", 0: "center"}
 Level = tuple[str, float]  # a line's name, and where it stands
 NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # of an SVG file
 
@@ -39,6 +37,8 @@ def dots(table: pandas.DataFrame, value: str, group: str, title: str, axis: str,
 
     value: a column, its spreads in the one named with " ±".
     """
+    if table.empty:
+        return nothing(title)
     figure, axes = _rows(table.index)
     styles = {name: _style(place) for place, name in enumerate(dict.fromkeys(table[group]))}
     rows = zip(table[group], table[value], table[f"{value} ±"], strict=True)
@@ -59,6 +59,8 @@ def forest(table: pandas.DataFrame, title: str, axis: str, mark: str | None = No
 
     mark: a column of further values, such as the published differences, drawn as diamonds beside ours.
     """
+    if table.empty:
+        return nothing(title)
     figure, axes = _rows(table.index)
     errors = [table["difference"] - table["low"], table["high"] - table["difference"]]
     heights = numpy.arange(len(table))
@@ -75,6 +77,8 @@ def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Fi
 
     Ranges are bars beside each other, so that none covers another curve.
     """
+    if table.empty:
+        return nothing(labels[0])
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     curves, step = dict(list(table.groupby(hue, sort=False))), numpy.ptp(table[x]) / 150
     for place, (name, points) in enumerate(curves.items()):
@@ -100,81 +104,36 @@ def front(points: pandas.DataFrame, marked: pandas.DataFrame, x: str, y: str, ba
     return _finished(figure, axes, *labels)
 
 
-def frontier(points: pandas.DataFrame, marks: dict[str, str], baseline: Level, *labels: str) -> Figure:
-    """Systems by cost, on a logarithmic axis, and value: a colour and a marker a kind, rare on top, the front joined.
+def frontier(points: pandas.DataFrame, baseline: Level, *labels: str) -> Figure:
+    """Systems by cost, on a logarithmic axis, and value: the named ones with a colour and a marker each, the rest grey.
 
-    points: columns cost, value, kind, front, share (percent: the fuller a point's colour), label (empty: none).
-    marks: kind → its marker.
+    points: columns cost, value, front (joined by a line), label (empty: grey).  The axis begins where the named are; a
+    baseline below it is told in the legend.
     """
-    figure, axes = pyplot.subplots(figsize=(WIDTH, 5.6), layout="constrained")
-    axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
+    named, others = points[points["label"] != ""].sort_values("cost"), points[points["label"] == ""]
+    figure, axes = pyplot.subplots(figsize=(WIDTH, 4.6 + 0.1 * len(named)), layout="constrained")
+    axes.scatter(others["cost"], others["value"], s=16, color=MUTED, alpha=0.35, linewidth=0, label="other systems")
     best = points[points["front"]].sort_values("cost")
     if len(best):  # a ranker that costs nothing may be as good as all others
         steps = [*best["cost"], points["cost"].max() * 1.2], [*best["value"], best["value"].iloc[-1]]
-        axes.step(*steps, where="post", color=LINE, linewidth=1.6, label="Pareto front", zorder=2)
-    for (kind, marker), colour in zip(marks.items(), PALETTE, strict=False):
-        of_kind = points[points["kind"] == kind].sort_values("share", kind="stable")
-        full = of_kind["share"].to_numpy()[:, None] / 100
-        colours = 1 - (0.5 + 0.5 * full) * (1 - numpy.array(colour))  # mixed with white: opaque, so that none adds up
-        style = {"marker": marker, "s": 120 if marker == "*" else 60, "edgecolors": "white", "linewidth": 0.5}
-        axes.scatter(of_kind["cost"], of_kind["value"], c=colours, zorder=4 - len(of_kind) / len(points), **style)
-        if len(of_kind):
-            axes.scatter([], [], color=colour, label=kind, **style)
+        axes.step(*steps, where="post", color=LINE, linewidth=1.4, label="front", zorder=2)
+    for place, row in enumerate(named.itertuples()):
+        style = _style(place) | {"markersize": 9, "markeredgecolor": "white", "linestyle": ""}
+        axes.plot(row.cost, row.value, label=row.label, zorder=3, **style)
+    low, high = named["value"].min(), max(points["value"].max(), baseline[1])
+    room = 0.06 * (high - low) or 1
+    near = baseline[1] > low - 4 * room
+    name = baseline[0] if near else f"{baseline[0]}: {baseline[1]:.1f}, below the axis"
+    axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=name)
+    axes.set_ylim(min(low, baseline[1] if near else low) - room, high + room)
     _logarithmic(axes)
-    _finished(figure, axes, *labels)
-    _label_points(figure, axes, points)
-    return figure
-
-
-def _label_points(figure: Figure, axes: Axes, points: pandas.DataFrame) -> None:
-    """Write labels near their points, each where it and its arrow hide fewest points and lines, and no label."""
-    axes.margins(y=0.12)
-    figure.draw_without_rendering()  # the axes have their size only then
-    frame, places, taken = axes.get_window_extent(), axes.transData.transform(points[["cost", "value"]]), []
-    paths = [line.get_path().interpolated(20).transformed(line.get_transform()) for line in axes.lines]
-    lines = numpy.concatenate([path.vertices for path in paths])
-    named = points["label"] != ""
-    for place, row in zip(places[named], points[named].itertuples(), strict=True):
-        others = places[numpy.abs(places - place).max(axis=1) > 1]  # pixels
-        style = {"arrowprops": {"arrowstyle": "-", "color": MUTED}, "fontsize": 9, "zorder": 5, "va": "center"}
-        note = axes.annotate(fill(row.label, 28), (row.cost, row.value), (0, 0), textcoords="offset points", **style)
-        note.set_in_layout(False)
-        tried = []
-        for distance, (x, y) in product((14, 28, 45, 65, 90, 120), AROUND):
-            note.xyann = distance * x, distance * y
-            note.set_horizontalalignment(ALIGNED[x])
-            note.get_window_extent()  # moves the text; what it returns has the arrow, too
-            box = Text.get_window_extent(note).padded(4)
-            outside = not (frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1))
-            arrow = numpy.linspace(place, numpy.clip(place, box.p0, box.p1), 40)
-            crossed = (numpy.linalg.norm(others[:, None] - arrow, axis=2).min(axis=1) < 6).sum()
-            hidden = box.count_contains(lines) + 3 * box.count_contains(others) + 2 * crossed
-            hidden += 100 * box.count_overlaps(taken) + 1000 * outside + distance // 45
-            tried.append((hidden, distance, note.xyann, box))
-        *_, note.xyann, box = min(tried, key=lambda trial: trial[:2])
-        note.set_horizontalalignment(ALIGNED[int(numpy.sign(note.xyann[0]))])
-        taken.append(box)
-
-
-def speeds(points: pandas.DataFrame, x: str, y: str, *labels: str) -> Figure:
-    """A point a row, x logarithmic: a colour a system (the index), a marker a `backend`, hollow where in int8."""
-    figure, axes = pyplot.subplots(figsize=(WIDTH, 5), layout="constrained")
-    colours = dict(zip(points.index.unique(), PALETTE, strict=False))
-    marks = dict(zip(points["backend"].unique(), MARKERS, strict=False))
-    for system, row in points.iterrows():
-        fill = "none" if "int8" in row["precision"] else colours[system]
-        style = {"facecolors": fill, "edgecolors": colours[system], "marker": marks[row["backend"]]}
-        axes.scatter(row[x], row[y], s=70, linewidth=1.8, zorder=3, **style)
-    named = [pyplot.Line2D([], [], linewidth=6, color=colour, label=name) for name, colour in colours.items()]
-    dark = {"linestyle": "", "color": MUTED, "markersize": 8}
-    named += [pyplot.Line2D([], [], marker=mark, label=name, **dark) for name, mark in marks.items()]
-    named.append(pyplot.Line2D([], [], marker="o", markerfacecolor="none", label="int8: hollow", **dark))
-    _logarithmic(axes)
-    return _finished(figure, axes, *labels, handles=named)
+    return _finished(figure, axes, *labels, small=True)
 
 
 def bars(table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str, baseline: Level) -> Figure:
     """One bar a value of `x`, and a baseline as a line."""
+    if table.empty:
+        return nothing(title)
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     axes.bar(table[x], table[y], color=LINE)
     axes.axhline(baseline[1], color="black", linestyle="--", linewidth=1.4, label=baseline[0])
@@ -183,34 +142,15 @@ def bars(table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_la
     return _finished(figure, axes, title, x_label, y_label)
 
 
-def heatmaps(tables: dict[str, pandas.DataFrame], x_label: str, y_label: str) -> Figure:
-    """Tables of one shape, two beside each other, values in the cells; colours are each table's own range."""
-    (rows, columns), lines = next(iter(tables.values())).shape, -(-len(tables) // 2)
-    across = min(2, len(tables))
-    size = 2.2 + 0.7 * columns * across, (1.6 + 0.45 * rows) * lines
-    figure, places = pyplot.subplots(lines, across, figsize=size, layout="constrained", squeeze=False)
-    for number, (axes, (title, table)) in enumerate(zip(places.flat, tables.items(), strict=False)):
-        first = number % across == 0
-        known = table.notna().any(axis=None)  # of a table without any value there is no range of colours
-        seaborn.heatmap(
-            table if known else table.fillna(0),
-            mask=table.isna(),
-            annot=True,
-            fmt=".2f",
-            cmap="Blues",
-            cbar=False,
-            linewidths=0.5,
-            xticklabels=1,  # every one, however long
-            yticklabels=1,
-            ax=axes,
-        )
-        axes.set(xlabel=x_label if number >= len(tables) - across else "", ylabel=y_label if first else "")
-        axes.set_title(title, fontsize=12)
-        axes.set_yticks(axes.get_yticks(), _wrapped(table.index) if first else [""] * rows, rotation=0)
-        axes.set_xticks(axes.get_xticks(), table.columns, rotation=35, ha="right")
-    for axes in places.flat[len(tables) :]:
-        axes.remove()
-    return figure
+def heatmap(table: pandas.DataFrame, title: str, x_label: str, y_label: str = "") -> Figure:
+    """Values from 0 to 1 in the cells, the darker the larger; undefined ones are gaps."""
+    size = 2.6 + 0.9 * len(table.columns), 2.2 + 0.45 * len(table)
+    figure, axes = pyplot.subplots(figsize=size, layout="constrained")
+    style = {"annot": True, "fmt": ".2f", "cmap": "Blues", "cbar": False, "linewidths": 0.5}
+    seaborn.heatmap(table, vmin=0, vmax=1, xticklabels=1, yticklabels=1, ax=axes, **style)
+    axes.set_yticks(axes.get_yticks(), _wrapped(table.index), rotation=0)
+    axes.set_xticks(axes.get_xticks(), _wrapped(table.columns), rotation=35, ha="right")
+    return _finished(figure, axes, title, x_label, y_label)
 
 
 def ratios(table: pandas.DataFrame, title: str, axis: str) -> Figure:
@@ -226,6 +166,8 @@ def ratios(table: pandas.DataFrame, title: str, axis: str) -> Figure:
 
 def scatter(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Figure:
     """One point a row, coloured and sized by the number in `hue`; zero on the y axis is marked."""
+    if table.empty:
+        return nothing(labels[0])
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     size = 25 + 75 * (table[hue] - table[hue].min()) / max(numpy.ptp(table[hue]), 1e-12)
     points = axes.scatter(table[x], table[y], c=table[hue], cmap="viridis", s=size)
@@ -257,6 +199,25 @@ def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
     return re.sub(r"(<svg[^>]*)>", lambda tag: f"{tag[1]}{labels}>\n {names}", text, count=1)
 
 
+def histogram(values: dict[str, Iterable[float]], title: str, axis: str) -> Figure:
+    """How often values in [0, 1] fall into each twentieth, in percent: an outline a name."""
+    figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
+    edges = numpy.linspace(0, 1, 21)
+    for place, (name, numbers) in enumerate(values.items()):
+        counts, _ = numpy.histogram(list(numbers), edges)
+        style = {"color": PALETTE[place % len(PALETTE)], "linestyle": DASHES[place % len(DASHES)], "linewidth": 1.8}
+        axes.stairs(100 * counts / max(counts.sum(), 1), edges, label=name, **style)
+    return _finished(figure, axes, title, axis, "percent")
+
+
+def nothing(title: str) -> Figure:
+    """What stands for a figure of which a study has no number."""
+    figure, axes = pyplot.subplots(figsize=(WIDTH, 1.2), layout="constrained")
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, "nothing to draw: not run in this study, or its logs are not here", ha="center", color=MUTED)
+    return _finished(figure, axes, title, "")
+
+
 def _rows(labels: Iterable[str]) -> tuple[Figure, Axes]:
     """Axes with one row a label, from above."""
     names = _wrapped(labels)
@@ -282,13 +243,17 @@ def _logarithmic(axes: Axes) -> None:
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
-def _finished(figure: Figure, axes: Axes, title: str, x_label: str, y_label: str = "", handles=None) -> Figure:
-    """With a title, labels, and below the axes a legend, where there is something to name."""
+def _finished(
+    figure: Figure, axes: Axes, title: str, x_label: str, y_label: str = "", handles=None, small: bool = False
+) -> Figure:
+    """With a title, labels, and below the axes a legend, where there is something to name; small: one of many names."""
     axes.set(xlabel=x_label, ylabel=y_label)
     figure.suptitle(fill(title, 62), fontsize=13)
     handles = handles or axes.get_legend_handles_labels()[0]
     if handles:
-        names = [str(handle.get_label()) for handle in handles]
-        across = 1 if max(map(len, names)) > 30 else 2 if max(map(len, names)) > 16 else 3
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(across, len(names)), frameon=False)
+        longest = max(len(str(handle.get_label())) for handle in handles)
+        across = 2 if small else 1 if longest > 30 else 2 if longest > 16 else 3
+        style = {"fontsize": 9, "columnspacing": 1, "handletextpad": 0.3} if small else {}
+        place = {"loc": "outside lower center", "ncols": min(across, len(handles)), "frameon": False}
+        figure.legend(handles=handles, **place, **style)
     return figure

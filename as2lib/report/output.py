@@ -19,7 +19,7 @@ from pandas.io.formats.style import Styler
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, tables
-from as2lib.study import findings
+from as2lib.study import catalogue, findings
 from as2lib.study.store import write_json
 
 if TYPE_CHECKING:
@@ -115,6 +115,15 @@ class Report:
             for item in items
         ]
         return HTML(f'<ul class="findings">{"".join(lines)}</ul>')
+
+    def questions(self) -> HTML:
+        """Every other notebook of the study: a link to its page, its question, and the first of its findings."""
+        lines = []
+        for notebook in catalogue.notebooks(self.study)[1:]:
+            first = [f"<em>{escape(item.text)}</em>" for item in findings.of_notebook(self.study, notebook.name)[:1]]
+            link = f'<a href="{notebook.name}.html">{notebook.name}</a>'
+            lines.append(f"<li>{link} {escape(notebook.question)} {''.join(first)}</li>")
+        return HTML(f'<ul class="questions">{"".join(lines)}</ul>')
 
     def timed(self, name: str, question: dict[str, Any], measure: Callable[[], Any]) -> tuple[Any, str]:
         """What `measure` returns, JSON values, and the machine where that was: measured once, then kept.

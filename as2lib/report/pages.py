@@ -46,9 +46,13 @@ def render(
     notebook = nbformat.read(executed, as_version=4)
     if study:
         notebook.cells[0].source = HEAD.sub(lambda head: f"# {study} · {head[1]}", notebook.cells[0].source, count=1)
+    # What was found is known last, and read first.
+    head, *rest = notebook.cells
+    notebook.cells = [head, *sorted(rest, key=lambda cell: "findings" not in cell.metadata.get("tags", []))]
     for number, cell in enumerate(notebook.cells):
         cell["id"] = str(number)  # papermill gives its own cell another one each time
         if cell.cell_type == "markdown":
+            cell.source = cell.source.replace("](../docs/", "](../../docs/")
             cell.source = LINK.sub(lambda link: _to_page(link[1], link[2], names), cell.source)
         else:
             cell.outputs = [output for output in cell.outputs if not _is_progress(output)]

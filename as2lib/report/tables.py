@@ -11,6 +11,7 @@ from pandas.io.formats.style import Styler
 
 MISSING, MINUS = "–", "\u2212"
 WIDE = 8  # columns, from which on a table is set in smaller letters
+OF_A_PAPER = ("published", "verdict")  # columns that a table has only beside a paper's
 COUNTED = ("seeds", "questions", "pairs", "correct", "layers", "heads", "units", "wins", "losses", "ties", "row")
 
 
@@ -20,12 +21,14 @@ def formatted(
     """Strings, the index as the first column: run names as `labels` has them, "MAP" and "MAP ±" as "61.2 ± 0.4".
 
     labels: run name → label; a pair of runs in the index becomes "A − B".
-    columns: those to show, in this order; default: all but `run`, and those without any value.
+    columns: those to show, in this order, a paper's where the table has them; default: all but `run`, and those without
+        any value.
     Parameters are given in millions; p values to three places; what is missing or undefined is a dash.
     """
     index = [_name(key, labels) for key in table.index]
     if columns is None:
         columns = [name for name in table if name != "run" and not table[name].isna().all()]
+    columns = [name for name in columns if name in table or not (table.empty or name.startswith(OF_A_PAPER))]
     rows = "comparison" if table.index.nlevels > 1 else "system"
     shown = {table.index.name if table.index.name not in (None, "run") else rows: index}
     for name in columns:

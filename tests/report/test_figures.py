@@ -2,7 +2,6 @@ import re
 
 import pandas
 import pytest
-from matplotlib.text import Text
 
 from as2lib.report import figures
 
@@ -42,21 +41,29 @@ def test_a_heatmap_names_every_column_however_long_and_undefined_values_are_gaps
     heads = [f"head taught by the {teacher}" for teacher in teachers] + ["untaught base", "word overlap (WO)"]
     table = pandas.DataFrame(0.5, heads, teachers)
     table.iloc[0, 0] = float("nan")
-    titles = ["correct top candidates shared\n(Figure 3)", "top candidates:\nCohen's kappa", "a"]
-    figure = figures.heatmaps(dict.fromkeys(titles, table) | {"none": table * float("nan")}, "teacher", "")
+    figure = figures.heatmap(table, "correct top candidates shared", "teacher")
     assert figures.as_png(figure).startswith(b"\x89PNG")
-    assert [len(axes.get_xticklabels()) for axes in figure.axes] == [3] * 4
+    assert len(figure.axes[0].get_xticklabels()) == 3
 
 
-def test_long_names_of_points_stay_within_the_axes():
-    costs = [0.5, 0.75, 1.0, 2.0]
-    labels = ["", "Compare-Aggregate keeps 3, then the large model", "untaught base", "own large teacher (MiniLM)"]
-    points = pandas.DataFrame({"cost": costs, "value": [70.0, 80.0, 76.0, 81.0], "label": labels})
-    points = points.assign(kind="one encoder", front=True, share=50.0)
-    figure = figures.frontier(points, {"one encoder": "s"}, ("nothing learnt", 68.0), "Title", "cost", "MAP (%)")
+def test_a_figure_without_rows_says_so_in_place_of_axes():
+    empty = differences().iloc[:0].assign(step=[], value=[], part=[])
+    drawings = [figures.forest(empty, "Differences", "points of MAP")]
+    drawings.append(figures.lines(empty, "step", "value", "part", "Curves", "step", "value"))
+    for figure in drawings:
+        assert "not run" in figure.axes[0].texts[0].get_text()
+
+
+@pytest.mark.parametrize(("baseline", "visible"), [(68.0, True), (30.0, False)])
+def test_named_systems_of_a_frontier_have_colours_of_their_own_and_its_axis_begins_where_they_are(baseline, visible):
+    count = 14
+    points = pandas.DataFrame({"cost": range(1, count + 2), "value": [70.0 + i for i in range(count)] + [40.0]})
+    points = points.assign(front=True, label=[f"system {i}" for i in range(count)] + [""])
+    figure = figures.frontier(points, ("nothing learnt", baseline), "Title", "cost", "MAP (%)")
     [axes] = figure.axes
-    frame = axes.get_window_extent()
-    for note in axes.texts:
-        box = Text.get_window_extent(note)
-        assert frame.contains(box.x0, box.y0), note.get_text()
-        assert frame.contains(box.x1, box.y1), note.get_text()
+    named = [line for line in axes.lines if line.get_label().startswith("system")]
+    assert len({(line.get_color(), line.get_marker()) for line in named}) == count
+    assert axes.get_ylim()[0] > 60
+    assert (axes.get_ylim()[0] < baseline) == visible
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert any(text.startswith("nothing learnt") and ("below" in text) != visible for text in legend)

@@ -20,7 +20,7 @@ def files(root):
 
 
 def systems(**columns) -> pandas.DataFrame:
-    names = pandas.Index(["kd/electra", "lexical/word_overlap"], name="run")
+    names = pandas.Index(["student/electra", "lexical/word_overlap"], name="run")
     return pandas.DataFrame({"MAP": [75.04, 60.0], "seeds": [2, 1], **columns}, index=names)
 
 
@@ -55,7 +55,7 @@ def test_a_table_without_rows_says_why(report):
 
 def test_each_row_of_systems_leads_to_its_command(report):
     html = report.show(systems(), "3.1", "The systems.")._repr_html_()
-    assert "as2 show kd/electra/seed-0 --study tiny" in html
+    assert "as2 show student/electra/seed-0 --study tiny" in html
     assert "docs/scores.md" in html
     assert "as2 show" not in report.show(systems().rename_axis("kind"), "3.2", "Kinds.")._repr_html_()
 
@@ -79,7 +79,7 @@ def test_numbers_are_recorded_by_row_by_pair_and_by_name(report, files):
     report.record(systems(), questions=3)
     report.record(pandas.DataFrame({"low": [-0.5], "high": [float("nan")]}, pairs), prefix="pooled: ")
     numbers = json.loads((files / "metrics" / "03.json").read_text())
-    assert numbers["kd/electra"] == {"MAP": 75.04, "seeds": 2}
+    assert numbers["student/electra"] == {"MAP": 75.04, "seeds": 2}
     assert numbers["pooled: mhs/3h1 − base/electra"] == {"low": -0.5}
     assert numbers["questions"] == 3
 

@@ -269,6 +269,15 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, An
     return {"work": pandas.DataFrame(columns).to_dict(), "sizes": [len(batch["input_ids"]) for batch in batches]}
 
 
+def work(study: "Study", measured: dict[str, Any] | None) -> pandas.DataFrame:
+    """What `measure` counted and timed, index system, beside the formula's costs; without rows where it did nothing."""
+    if measured is None:
+        columns = ["M operations a question", "operations %", "ms a question", "time %", "cost %", "floors %"]
+        return pandas.DataFrame(columns=columns).rename_axis("system")
+    table = pandas.DataFrame(measured["work"]).rename_axis("system")
+    return table.join(relative_costs(study, measured["sizes"]))
+
+
 def model_of(run: "StoredRun") -> "torch.nn.Module":
     """A run's model; where its weights are not here, one of its sizes."""
     from as2lib import models

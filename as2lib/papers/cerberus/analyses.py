@@ -212,22 +212,32 @@ def own_teacher(agreements: Mapping[str, pandas.DataFrame]) -> pandas.DataFrame:
 
 
 def own_teacher_test(seeds: Sequence[Seed]) -> pandas.DataFrame:
-    """Paired over answered questions: a head's rank correlation with its own teacher against the other heads' with it.
+    """Paired over answered questions: a teacher's rank correlation with its own head, minus that with the others.
 
-    Each question's value is the mean over teachers and seeds; one where a score is constant for some pair is left out.
-    Returns one row `own teacher`: difference, low, high, p (permutation of the mean), questions.
+    Each question's value is the mean over seeds; one where a score is constant for some pair is left out.
+    Returns a row `own teacher`, the mean over teachers, then a row a teacher: difference, low, high, p, questions.
     """
+    gaps = {teacher: _own_head_minus_others(seeds, place) for place, teacher in enumerate(seeds[0].teachers)}
+    by_teacher = pandas.DataFrame(gaps)
+    columns = {"own teacher": by_teacher.mean(axis=1, skipna=False)} | gaps
+    rows = {}
+    for name, gap in columns.items():
+        known = gap.dropna()
+        test = significance.compare(known, 0 * known)
+        row = {"difference": test.difference, "low": test.low, "high": test.high, "p": test.p, "questions": test.n}
+        rows[name] = row
+    return pandas.DataFrame.from_dict(rows, orient="index").astype({"questions": int})
+
+
+def _own_head_minus_others(seeds: Sequence[Seed], place: int) -> pandas.Series:
+    """Of one teacher, a value a question: the mean over seeds."""
     own, others = [], []
     for seed in seeds:
-        for j, teacher in enumerate(seed.teachers):
-            for i, head in enumerate(seed.heads.columns[: len(seed.teachers.columns)]):
-                correlation = rank_correlation(seed.heads[head], seed.teachers[teacher], seed.question_id)
-                (own if i == j else others).append(correlation)
+        for head in seed.heads.columns[: len(seed.teachers.columns)]:
+            values = rank_correlation(seed.heads[head], seed.teachers.iloc[:, place], seed.question_id)
+            (own if head == seed.heads.columns[place] else others).append(values)
     means = [pandas.concat(part, axis=1).mean(axis=1, skipna=False) for part in (own, others)]
-    both = pandas.concat(means, axis=1).dropna()
-    test = significance.compare(both[0], both[1])
-    row = {"difference": test.difference, "low": test.low, "high": test.high, "p": test.p, "questions": test.n}
-    return pandas.DataFrame([row], index=["own teacher"])
+    return means[0] - means[1]
 
 
 def majorities(seeds: Sequence[Seed]) -> pandas.DataFrame:

@@ -209,20 +209,19 @@ def question(settings: "Latency") -> dict[str, Any]:
 def times_table(times: Times) -> pandas.DataFrame:
     """Milliseconds a pair of each measured row, and time and operations as ratios to ELECTRA-BASE, index run.
 
-    Times are medians over turns, those of "time ×" of the ratio within a turn; " ±": half the interquartile range.
+    Medians over the quiet turns, the half of the turns that took least time in all rows; of "time ×" of the ratio
+    within a turn.
     """
     seconds = pandas.DataFrame({row: time["seconds"] for row, time in times.items()})  # a row a turn
-    each = 1000 * seconds / [time["batch"] for time in times.values()]
-    ratio = each.div(each.get(REFERENCE, pandas.Series(numpy.nan, each.index)), axis=0)
-    table = {}
-    for name, turns in {"ms a pair": each, "time ×": ratio}.items():
-        table[name] = turns.median()
-        table[f"{name} ±"] = (turns.quantile(0.75) - turns.quantile(0.25)) / 2
+    quiet = seconds[seconds.sum(axis=1) <= seconds.sum(axis=1).median()]
+    table = pandas.DataFrame(index=pandas.Index([*times], name="run"))
+    table["model"] = [model_names()[row] for row in times]
+    each = 1000 * quiet / [time["batch"] for time in times.values()]
+    table["ms a pair"] = each.median()
+    table["time ×"] = each.div(each.get(REFERENCE, pandas.Series(numpy.nan, each.index)), axis=0).median()
     tokens = {row: time["tokens"] for row, time in times.items()}
-    counts = {row: operations(row, n) / operations(REFERENCE, n) for row, n in tokens.items()}
-    times_ = pandas.DataFrame(table).assign(**{"operations ×": pandas.Series(counts)}).rename_axis("run")
-    times_.insert(0, "model", [model_names()[row] for row in times_.index])
-    return times_
+    table["operations ×"] = [operations(row, n) / operations(REFERENCE, n) for row, n in tokens.items()]
+    return table
 
 
 def table5(times: Times) -> pandas.DataFrame:

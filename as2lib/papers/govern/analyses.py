@@ -80,6 +80,16 @@ def table(study: "Study", systems: "Iterable[System]", paper: str = "table2") ->
     return table.join(printed[~printed.index.duplicated()].add_prefix("published "))
 
 
+def recall_names(study: "Study") -> dict[str, str]:
+    """The recalls' columns in `table` → what a reader calls them: "q R@P=90" → "question recall at precision 90"."""
+    names = {}
+    for precision in study.govern.precisions:
+        for short, unit in (("q", "question"), ("qp", "pair")):
+            column, name = f"{short} R@P={100 * precision:g}", f"{unit} recall at precision {precision:g}"
+            names |= {column: name, f"{column} ±": f"{name} ±", f"published {column}": f"published {name}"}
+    return names
+
+
 def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
     """Table 3: Good : Same : Bad of one system against another over all questions, a row a seed; gain in percent."""
     rows: dict[str, dict[str, Any]] = {}
@@ -95,7 +105,12 @@ def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
 
 
 def single_teacher(study: "Study") -> pandas.DataFrame:
-    """Table 4: five teachers of one size, then one of them replaced; and the three teachers by themselves."""
+    """Table 4: five teachers of one size, then one of them replaced; and the three teachers by themselves.
+
+    Without rows where the study has no ablation.
+    """
+    if study.govern.ablation is None:
+        return pandas.DataFrame(columns=["seeds", "parameters", AUC]).rename_axis("run")
     names = [baseline(study), f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse"]
     names += [f"govern/fold-{TABLE_4}", f"govern/teacher-{len(study.govern.teachers)}", "govern/worse-teacher"]
     rows = table(study, [study.systems[name] for name in names], "table4")
@@ -103,11 +118,15 @@ def single_teacher(study: "Study") -> pandas.DataFrame:
 
 
 def by_number(study: "Study") -> pandas.DataFrame:
-    """Figure 2, a row a seed: system, teachers, qp prAUC; up to `ALIKE` teachers one student serves both."""
+    """Figure 2, a row a seed: system, teachers, qp prAUC; up to `ALIKE` teachers one student serves both.
+
+    Without rows where the study has no ablation.
+    """
+    numbers = study.govern.ablation.teachers if study.govern.ablation else []
     rows = [
         (system, teachers, 100 * threshold.pair_pr_auc(*columns(run)[1:]))
         for system, name in (("vote", "govern"), ("mean", "mean"))
-        for teachers in study.govern.ablation.teachers
+        for teachers in numbers
         for run in study.runs(f"govern/{'mean' if teachers <= ALIKE else name}-of-{teachers}")
     ]
     return pandas.DataFrame(rows, columns=["system", "teachers", AUC])
