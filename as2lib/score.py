@@ -22,6 +22,9 @@ from as2lib.precision import native_bf16
 if TYPE_CHECKING:
     from datasets import Dataset
 
+    from as2lib.data.encode import PairEncoder
+    from as2lib.data.words import WordEncoder
+
 # Tokens of a scoring batch, padding included. With 8192 instead of 2048 a processor takes 1.5 times as long, probably
 # for its caches and for the pages of large tensors, given back and faulted in again (see bench/README.md).
 BATCH_TOKENS = {"cpu": 2048, "gpu": 32_768}
@@ -42,7 +45,12 @@ class Scores(NamedTuple):
 
 
 def score(
-    model: nn.Module, pairs: "Dataset", encoder, precision="float32", batch_tokens: int | None = None, progress=False
+    model: nn.Module,
+    pairs: "Dataset",
+    encoder: "PairEncoder | WordEncoder",
+    precision: str = "float32",
+    batch_tokens: int | None = None,
+    progress: bool = False,
 ) -> Scores:
     """P(correct) of every pair.
 
@@ -88,7 +96,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 def outputs(
     model: nn.Module,
-    encoder,
+    encoder: "PairEncoder | WordEncoder",
     take: Callable[[list[int]], list[dict[str, Any]]],
     length: Sequence[int],
     sizes: Sequence[int] | None = None,

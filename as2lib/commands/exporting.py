@@ -26,8 +26,8 @@ def export(
     """
     from as2lib.export import export as write
 
-    if int8 and to == "sentence-transformers":
-        raise ValueError("--int8: expected --to openvino or onnx, got sentence-transformers")
+    if int8 and to != "openvino":
+        raise ValueError(f"--int8: expected --to openvino, got {to}")
     if out is None and on_disk(name) is None:
         raise ValueError(f"{name}: expected the folder to write to as well, since the model is no folder here")
     out = out or Path(name).expanduser() / to

@@ -1,7 +1,7 @@
 """The training loop: any model of pairs, by any loss, the weights of the best dev MAP; a killed fit goes on."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,9 +17,10 @@ from torch import nn
 from tqdm.auto import tqdm
 from transformers import set_seed
 
-from as2lib.data.encode import cut_share, load_encoder, paired
+from as2lib.data.encode import PairEncoder, cut_share, load_encoder, paired
 from as2lib.data.pairs import fingerprint, load_pairs, require_apart
 from as2lib.data.sets import note
+from as2lib.data.words import WordEncoder
 from as2lib.fit import checkpoint, objectives
 from as2lib.fit.batches import Batches, Examples, ItemBatches, QuestionBatches
 from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
@@ -35,6 +36,8 @@ CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit lo
 EPOCHS, BATCH_SIZE = 3, 32
 SAMPLE = 10_000  # pairs that are encoded a second time, to count those that are cut
 CLIP = 1.0  # the gradient's norm at most
+Pairs = Dataset | pandas.DataFrame | Sequence[Mapping[str, Any]] | str | Path  # what `load_pairs` reads
+Encoder = PairEncoder | WordEncoder
 TERMINATED = 128 + 15  # exit status of a process that SIGTERM ended
 
 
@@ -49,7 +52,7 @@ class Fit:
     """
 
     model: nn.Module
-    encoder: Any
+    encoder: Encoder
     facts: dict[str, Any]
     log: list[Entry]
     last: dict[str, torch.Tensor] | None = None
@@ -69,13 +72,13 @@ class Fit:
 
 
 def train(
-    pairs: Any,
+    pairs: Pairs,
     model: nn.Module | str | Path,
     loss: str | Callable[..., Any] = "ce",
     teachers: Sequence[Teacher] = (),
-    dev: Any = None,
+    dev: Pairs | None = None,
     *,
-    encoder: Any = None,
+    encoder: Encoder | None = None,
     seed: int = 0,
     epochs: int | None = None,
     steps: int | None = None,

@@ -5,7 +5,7 @@ m pairs · k teachers · c = 2 classes
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 import torch
@@ -19,7 +19,15 @@ from as2lib.score import score
 if TYPE_CHECKING:
     from datasets import Dataset
 
-Teacher = str | Path | numpy.ndarray | tuple[nn.Module, Any] | Any
+
+class Encoded(Protocol):
+    """What has a model and its encoder: a `Fit`, a `Ranker`."""
+
+    model: nn.Module
+    encoder: Any
+
+
+Teacher = str | Path | numpy.ndarray | tuple[nn.Module, Any] | Encoded
 
 
 def teacher_logits(
