@@ -312,7 +312,8 @@ def train(
         str | None, typer.Option(help="ce, ranknet, listwise_kl, kd, … or package.module:function of your own")
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, max=10_000, help="times that each pair is seen (default: 3)")
+        int | None,
+        typer.Option(min=1, max=10_000, help="times that each pair is seen (default: 3; from nothing fewer)"),
     ] = None,
     learning_rate: Annotated[
         float | None, typer.Option(min=1e-9, max=1, help="the highest (default: 4e-5; from nothing 5e-4)")

@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pandas
 import pytest
+import torch
 import yaml
+from transformers import ElectraConfig
 
 from as2lib.cli import main
 from as2lib.data import load_pairs
+from tests.first_hour.hub_like import tokenizer
+from tests.models.test_cerberus import CONFIG, released
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -42,6 +46,7 @@ def place(tmp_path, monkeypatch, kept):
             shutil.copytree(kept / key, out)
 
     (tmp_path / "params").mkdir()
+    write_released(tmp_path)
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
     load_pairs("sample-transfer", "dev", "all").to_csv(tmp_path / "my.tsv", sep="\t", index=False)
     monkeypatch.chdir(tmp_path)
@@ -49,6 +54,14 @@ def place(tmp_path, monkeypatch, kept):
     monkeypatch.setattr(training, "train", trained)
     monkeypatch.setattr("datasets.Dataset.to_csv", few(importlib.import_module("datasets").Dataset.to_csv))
     return tmp_path
+
+
+def write_released(folder):
+    """A state dict as CERBERUS was released, and its backbone, which the hub's name is mapped to."""
+    tokenizer(folder / "backbone").save_pretrained(folder / "backbone")
+    ElectraConfig(**CONFIG, embedding_size=24).save_pretrained(folder / "backbone")
+    torch.save(released(), folder / "cerberus.pt")
+    (folder / "params" / "local.yaml").write_text("local: {google/electra-base-discriminator: backbone}\n")
 
 
 def few(to_csv):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from as2lib.fit import Fit
 
 RATES = {True: 5e-4, False: 4e-5}  # the highest learning rate, by whether a model starts from nothing
+STEPS = 400  # from nothing at most, unless epochs are asked for: a first model in a minute
 SAMPLE = 20_000  # pairs by which the length of all is told
 BY_ORDER = "ties by order"
 # The names in `fit.LOSSES` by how many teachers they learn from: to refuse one before torch is imported.
@@ -66,6 +67,8 @@ def train(
     require_free(out)
     encoder_name = starting_encoder(model)
     with only_one(out):
+        import torch
+
         from as2lib.commands import scoring
         from as2lib.commands.card import short_name, write_card
         from as2lib.data.pairs import filter_questions, load_splits, require_apart
@@ -98,6 +101,10 @@ def train(
             line = f"{len(pairs['train']):,} of {before:,} training pairs are kept"
             print(f"negatives: {negatives}; {line}", flush=True)
         encoder, start = encoder_of(encoder_name, pairs["train"], max_length)
+        if encoder_name == NOTHING and epochs is None and 3 * len(pairs["train"]) > STEPS * (batch_size or 32):
+            settings |= {"steps": STEPS, "evaluate_every": STEPS // 4}
+        if encoder_name == NOTHING:
+            torch.set_num_threads(1)  # so small a model gains nothing by more, and loses where cores are shared
         result = fit_model(start, encoder, pairs, out, **settings)
         if one_label:
             from as2lib.models.cross_encoder import one_label as with_one_label
@@ -212,8 +219,9 @@ def fit_model(
     ]
     folder = work_folder() / "trained" / f"{sha256(repr(asked).encode()).hexdigest()[:24]}.partial"
     folder.mkdir(parents=True, exist_ok=True)
-    rate, seed = settings["learning_rate"], settings["seed"]
-    print(f"training: loss {loss}, {settings['precision']}, learning rate {rate:g}, seed {seed}", flush=True)
+    rate, seed, length = settings["learning_rate"], settings["seed"], settings.get("steps") or settings["epochs"] or 3
+    length = f"{length} {'steps' if 'steps' in settings else 'epochs'}"
+    print(f"training: loss {loss}, {length}, {settings['precision']}, learning rate {rate:g}, seed {seed}", flush=True)
     looks_on = sys.stderr.isatty()
     result = fit.train(
         pairs["train"],
