@@ -53,3 +53,11 @@ def test_other_studies_are_those_with_published_scores(tmp_path, monkeypatch):
         "selqa": "../selqa/01_data.html",
         "wikiqa": "../wikiqa/index.html",
     }
+
+
+def test_what_was_found_stands_under_the_question_and_links_to_docs_are_links(tmp_path):
+    text = nbformat.v4.new_markdown_cell("Trials: [docs/numbers.md](../docs/numbers.md).")
+    found = nbformat.v4.new_markdown_cell("What we found", metadata={"tags": ["findings"]})
+    html = page(tmp_path, text, found)
+    assert html.index("The data<") < html.index("What we found") < html.index("Trials")
+    assert 'href="../../docs/numbers.md"' in html
