@@ -282,7 +282,7 @@ def _plain(layer: nn.Linear) -> nn.Linear:
 
 
 def _trace(graph: Whole | Stage, batch: Batch, path: Path) -> None:
-    """An ONNX file of any number of pairs and tokens."""
+    """An ONNX file of any number of pairs and tokens.  Raises ValueError where torch can't make one of the model."""
     free = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)  # torch tells of packages for images that it did not find
@@ -300,6 +300,9 @@ def _trace(graph: Whole | Stage, batch: Batch, path: Path) -> None:
                 external_data=False,
                 verbose=False,
             )
+    except Exception as error:  # of any kind: torch traces the model's own code
+        problem = str(error).strip().partition("\n")[0]
+        raise ValueError(f"a model of this family can't be exported, torch says: {problem}") from None
     finally:
         logging.disable(before)
 

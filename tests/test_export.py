@@ -145,6 +145,16 @@ def test_what_cannot_be_exported_is_refused_before_a_folder_is_there(tmp_path, q
     assert not (tmp_path / "new").exists()
 
 
+def test_a_model_that_torch_cannot_trace_is_refused_in_one_line(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("no such operator\nsee above")
+
+    monkeypatch.setattr(torch.onnx, "export", fail)
+    monkeypatch.setattr(module, "find_spec", lambda name: True)
+    with pytest.raises(ValueError, match=r"no such operator$"):
+        export(saved("electra", tmp_path / "model"), tmp_path / "out", "onnx")
+
+
 def test_no_path_of_this_machine_is_in_an_export(tmp_path, quick):
     out = export(saved("electra", tmp_path / "model"), tmp_path / "out", "onnx")
     texts = [path.read_text(errors="replace") for path in out.iterdir() if path.suffix == ".json"]
