@@ -183,9 +183,9 @@ def differences(scores: pandas.DataFrame, a: str, b: str, measure: str = "MAP") 
     Raises KeyError where a system has no scores, ValueError where the two have not the same questions in every seed.
     """
     of_a, of_b = (_by_question(scores, system, measure) for system in (a, b))
-    if a.startswith(UNTRAINED):
+    if str(a).startswith(UNTRAINED):
         of_a = pandas.DataFrame({seed: of_a.iloc[:, 0] for seed in of_b})
-    elif b.startswith(UNTRAINED):
+    elif str(b).startswith(UNTRAINED):
         of_b = pandas.DataFrame({seed: of_b.iloc[:, 0] for seed in of_a})
     elif not set(of_a) & set(of_b):
         of_a, of_b = (table.mean(axis=1).to_frame() for table in (of_a, of_b))
@@ -230,8 +230,9 @@ def pooled(
     scores_by_target: target → SCORES.  Raises KeyError where a target has no scores of a system.
     """
     gaps = [[differences(scores, a, b, measure) for scores in scores_by_target.values()] for a, b in pairs]
-    certain = [2 if a.startswith(UNTRAINED) and b.startswith(UNTRAINED) else 1 for a, b in pairs]  # seeds would agree
-    arrays = [[gap.to_numpy().repeat(n, axis=1) for gap in targets] for n, targets in zip(certain, gaps, strict=True)]
+    # Two rankers without training would differ as much with another seed.
+    times = [2 if all(str(name).startswith(UNTRAINED) for name in pair) else 1 for pair in pairs]
+    arrays = [[gap.to_numpy().repeat(n, axis=1) for gap in targets] for n, targets in zip(times, gaps, strict=True)]
     estimates = significance.over_questions_and_seeds(arrays, resamples)
     rows = []
     for (a, b), targets, estimate in zip(pairs, gaps, estimates, strict=True):

@@ -172,6 +172,14 @@ def test_a_question_that_one_seed_lacks_is_an_error():
         results.compare(TWO.drop(index=1), [("a", "b")])
 
 
+def test_systems_may_be_called_by_anything():
+    table = pandas.DataFrame(
+        {"question_id": ["p", "p", "q", "q"], "label": [1, 0, 1, 0], "score": [2.0, 1.0, 1.0, 2.0]}
+    )
+    scores = results.frame({1: [table] * 2, 3: [table.assign(score=-table["score"])] * 2})
+    assert results.compare(scores, [(1, 3)])["difference"].item() == 0
+
+
 def test_what_is_published_of_neither_has_no_verdict():
     row = results.compare(noisy({"a": 0.5, "b": 0.45}), [("a", "b")], published({"MAP": 80.0})).loc[("a", "b")]
     assert math.isnan(row["published"])
