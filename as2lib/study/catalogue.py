@@ -65,6 +65,8 @@ def part(study: "Study", names: list[str]) -> tuple[dict[str, list[int]], list[s
             if not wanted:
                 expected = "a notebook (03), a table (cerberus.table2), a system or a run"
                 raise ValueError(f"--only: expected {expected}, got {name!r}; `as2 plan {study.name}` lists the runs")
+        if page:  # every table shows the trivial baseline
+            wanted = [*(system for system in page.systems if system.group == "trivial"), *wanted]
         for system in wanted:
             seeds = [run.seed for run in system.runs() if page or name in (run.name, system.run)]
             rows.setdefault(system.run, []).extend(seeds)

@@ -3,6 +3,7 @@
 import pytest
 
 from as2lib.papers.cerberus import rows as systems
+from as2lib.study import catalogue
 from tests.papers.conftest import InventedRun, recorded, run_notebook
 
 NAMES = [
@@ -40,6 +41,13 @@ def test_a_study_that_transfers_nothing_and_leaves_rows_out_has_the_same_noteboo
     left_out = {row.run: [] for row in systems.systems(invented) if not row.run.startswith((*kept, "direct/"))}
     run_notebook(name, overrides={"rows": left_out, "data.transfer": None, "fit.transfer": None, "fit.direct": None})
     assert list(root.glob(f"reports/tiny-*/metrics/{name[:2]}.json"))
+
+
+@pytest.mark.parametrize("only", ["cerberus.table2", "cerberus.table3", "cerberus.table4", "02"])
+def test_a_table_or_a_notebook_alone_has_its_page(invented, root, no_clock, only):
+    rows, [name] = catalogue.part(invented, [only])
+    run_notebook(name, overrides={"rows": {run: rows.get(run, []) for run in invented.systems}})
+    assert list(root.glob(f"reports/tiny*/metrics/{name[:2]}.json"))
 
 
 @pytest.mark.parametrize("kind", ["mhs", ""])
