@@ -156,7 +156,7 @@ def by_seed(scores: pandas.DataFrame) -> pandas.DataFrame:
     """One row a system and seed, index the system: the seed, and P@1, MAP, MRR, nDCG@10 in percent (and what else the
     scores have).
     """
-    others = [column for column in scores if column not in COLUMNS]
+    others = [column for column in scores.select_dtypes("number") if column not in COLUMNS]
     groups = scores.groupby(["system", "seed"], sort=False)[[*MEASURES.values(), *others]]
     # fsum: the mean does not depend on the order of the questions, to the last bit
     means = groups.agg(lambda values: 100 * math.fsum(values) / len(values)).set_axis([*MEASURES, *others], axis=1)
