@@ -85,7 +85,8 @@ def styled(shown: pandas.DataFrame, caption: str, name: str) -> Styler:
     heads, body = shown.iloc[:, 0], shown.iloc[:, 1:]
     body = body.set_axis(pandas.Index(heads.to_numpy(), name=None), axis=0)
     body = body.rename_axis(columns=escape(str(heads.name)))
-    words = [f"td.col{place}" for place, column in enumerate(body) if not body[column].map(_is_number).all()]
+    places = [place for place, column in enumerate(body) if not body[column].map(_is_number).all()]
+    words = [f"{cell}.col{place}" for place in places for cell in ("td", "th")]
     left = {"selector": "th.row_heading", "props": "text-align: left"}
     wrapped = {"selector": ", ".join(words), "props": "text-align: left; white-space: normal; min-width: 7rem"}
     styler = Styler(body, uuid=name, cell_ids=False).format(escape="html").set_caption(caption)
