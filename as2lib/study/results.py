@@ -264,16 +264,6 @@ def _by_question(scores: pandas.DataFrame, system: str, measure: str) -> pandas.
     return values.reindex(rows["question_id"].unique())
 
 
-def questions_needed(differences: pandas.Series, published: float) -> float:
-    """How many questions would decide a comparison: with fewer, its 95 % interval may hold zero and the published.
-
-    differences: one a question, `over_seeds(scores, a) - over_seeds(scores, b)`.  published: a − b, in their units.
-    NaN where nothing is published, or a difference of 0.  See `metrics.significance.questions_to_decide`.
-    """
-    undefined = pandas.isna(published) or published == 0
-    return math.nan if undefined else significance.questions_to_decide(differences.to_numpy(), published)
-
-
 def published_difference(published: pandas.DataFrame, a: str, b: str, measure: str = "MAP") -> float:
     """A paper's a − b in points; NaN where it has not both."""
     rows = _first_of_each_run(published)

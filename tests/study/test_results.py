@@ -187,14 +187,6 @@ def test_what_is_published_of_neither_has_no_verdict():
     assert not row["verdict"]
 
 
-def test_questions_needed_make_the_interval_half_as_wide_as_the_published_difference():
-    # Deviation 2, published 1: 1.96 · 2 / sqrt(n) < 1 / 2 from n = 62 on, as (2 · 1.96 · 2)² = 61.5
-    differences = pandas.Series([2.0, -2.0] * 2000)
-    assert results.questions_needed(differences, 1.0) == 62
-    assert results.questions_needed(differences, -1.0) == 62
-    assert math.isnan(results.questions_needed(differences, 0.0))
-
-
 def test_a_system_without_scores_is_named():
     with pytest.raises(KeyError, match="no scores of 'c'; there are a, b"):
         results.compare(TWO, [("a", "c")])

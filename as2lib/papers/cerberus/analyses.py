@@ -328,5 +328,6 @@ def questions_needed(scores: pandas.DataFrame, tests: pandas.DataFrame) -> panda
     needed = {}
     for (a, b), published in tests["published"].items():
         differences = 100 * (results.over_seeds(scores, a) - results.over_seeds(scores, b))
-        needed[a, b] = results.questions_needed(differences, published)
+        known = not pandas.isna(published) and published != 0
+        needed[a, b] = significance.questions_to_decide(differences.to_numpy(), published) if known else None
     return pandas.Series(needed, dtype="Float64").astype("Int64")
