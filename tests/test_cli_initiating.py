@@ -157,3 +157,21 @@ def test_a_refusal_names_no_option_that_the_command_has_not(folder, capsys):
     error = capsys.readouterr().err
     assert "30 in both" in error
     assert "--allow-shared-questions" not in error
+
+
+def test_beside_a_study_of_ones_own_stands_nothing_of_the_papers(folder):
+    from as2lib.papers import cerberus, claims
+    from as2lib.study import results
+
+    assert init("--quick", "--encoder", "encoder") == 0
+    path = Path("params/my.yaml")
+    kinds = zip(("pointwise", "listwise", "pairwise"), ("electra", "roberta", "albert"), strict=True)
+    for name, kind in kinds:  # also where its teachers stand for the papers'
+        path.write_text(path.read_text().replace(f"  {name}:\n", f"  {name}:\n    stands_for: {kind}\n"))
+    study = Study.load("my")
+    published = cerberus.rows.published(study, "table2")["WikiQA"]
+    scores = pandas.DataFrame({"system": ["mhs/3h1"] * 2, "seed": 0, "question_id": ["a", "b"], "AP": [1.0, 0.5]})
+    scores = scores.assign(**{"P@1": 1.0, "RR": 1.0, "nDCG@10": 1.0})
+    assert not any("published" in name for name in results.table(scores, [study.systems["mhs/3h1"]], published))
+    assert set(claims.table(study)["verdict"]) == {claims.NOT_TESTABLE}
+    assert not cerberus.rows.published(Study.load("sample"), "table2").empty

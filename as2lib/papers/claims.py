@@ -19,6 +19,7 @@ from as2lib.papers.cascade import analyses as cascade
 from as2lib.papers.cascade.rows import PAPER_EXITS, RECIPES, Scheme
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.pair_sets import published_set
+from as2lib.papers.row import of_own_target
 from as2lib.study import results
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ SAMPLES = 1000  # bootstrap samples of the questions, for measures that are no m
 SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target|TREC-QA)")  # the paper's layers, and alpha
 OF_THE_SIZE = "teacher of the student's size"  # which of GOVERN's that is depends on the study
 NO_TEACHER = "no teacher of this study stands beside the paper's"
+OWN_TARGET = "the papers say nothing of this target"
 NO_BERT = "no BERT was trained here"
 JUDGES = "people judged two live systems"
 RECALLS = ("q R@P", "qp R@P")  # whose intervals are wider, on sets of this size, than any difference in the paper
@@ -147,6 +149,8 @@ def verdict(claim: str, interval: Interval, published: float) -> str:
 
 def why_not(claim, scores: "Scores") -> str:
     """Why a claim cannot be tested in this study; empty where it can."""
+    if of_own_target(scores.study):
+        return OWN_TARGET
     if claim.test == "judges":
         return JUDGES
     if "bert" in (claim.a, claim.b):

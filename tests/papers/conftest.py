@@ -134,3 +134,16 @@ def declared(study, name: str) -> set[str]:
 
 def recorded(root: Path, number: str) -> dict:
     return json.loads((root / "reports" / "tiny" / "metrics" / f"{number}.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def target_of_a_paper(request, monkeypatch):
+    """The small sets of these tests stand for a paper's, but where a test is about one's own."""
+    if "own_target" not in request.fixturenames:
+        for module in ("claims", "cerberus.rows"):
+            monkeypatch.setattr(f"as2lib.papers.{module}.of_own_target", lambda study: False)
+
+
+@pytest.fixture
+def own_target():
+    """The small sets are one's own."""

@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from as2lib.papers.row import Row, best_trivial, distillation, objective, origin, splits, target_of, with_changes
+from as2lib.papers.row import (
+    Row,
+    best_trivial,
+    distillation,
+    objective,
+    of_own_target,
+    origin,
+    splits,
+    target_of,
+    with_changes,
+)
 from as2lib.papers.row import systems as of_rows
 from as2lib.study.run import Notebook, System
 
@@ -379,11 +389,14 @@ def ours(study: "Study", run: str) -> str:
 
 
 def published(study: "Study", table: str) -> "pandas.DataFrame":
-    """One of the paper's tables, as `results.published`, under our names: the rows beside which one of ours stands."""
+    """One of the paper's tables, as `results.published`, under our names: the rows beside which one of ours stands.
+
+    No row of a study whose target is of one's own.
+    """
     from as2lib.study import results  # with pandas, which a plan does without
 
     paper = results.published("cerberus", table)
-    paper.index = [ours(study, run) for run in paper.index]
+    paper.index = ["" if of_own_target(study) else ours(study, run) for run in paper.index]
     return paper[paper.index != ""].rename_axis("run")
 
 
