@@ -1,5 +1,6 @@
 """The training loop: any model of pairs, by any loss, the weights of the best dev MAP; a killed fit goes on."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -101,7 +102,7 @@ def train(
     device: str | torch.device | None = None,
     folder: str | Path | None = None,
     callbacks: Sequence[Callable[[Entry, nn.Module], bool | None]] = (),
-    progress: bool = False,
+    progress: bool | None = None,
     allow_shared_questions: bool = False,
 ) -> Fit:
     """Fit a model to pairs: Adam, a learning rate that rises and falls linearly, the weights of the best dev MAP.
@@ -128,7 +129,7 @@ def train(
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
         weights of an uninterrupted one.  At SIGTERM it writes the checkpoint and exits.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
-    progress: whether a bar and the entries are shown.
+    progress: whether a bar and the entries are shown; default: in a notebook.
     allow_shared_questions: whether pairs and dev may have questions in common.
     The same seed, threads and machine give the same weights, bit for bit.
     Raises ValueError for settings that can't be, an unknown loss, a loss that is not a number, and a folder that has
@@ -145,6 +146,7 @@ def train(
         evaluate_every=evaluate_every,
         patience=patience,
     )
+    progress = "ipykernel" in sys.modules if progress is None else progress
     pairs, dev = _pairs(pairs), None if dev is None else _that_tells(_pairs(dev))
     if dev is not None and not allow_shared_questions:
         require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")

@@ -88,6 +88,7 @@ def fit(job: Job) -> dict[str, Any]:
             threads=study.threads,
             folder=job.folder,
             allow_shared_questions=True,  # a study's file says
+            progress=False,  # a page shows no bars
             **{name: run.spec[name] for name in OF_LOSS if name in run.spec and "words" not in run.spec},
             **training,
         )

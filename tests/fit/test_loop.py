@@ -11,8 +11,9 @@ import torch
 from as2lib.data.pairs import load_pairs
 from as2lib.data.words import WordEncoder
 from as2lib.fit import checkpoint, loop, train
-from as2lib.fit.batches import Examples, question_numbers
+from as2lib.fit.batches import Examples
 from as2lib.fit.schedules import drawn_exit
+from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
 from as2lib.models import load
 from as2lib.models.cascade import CascadeTransformer
@@ -137,7 +138,7 @@ def test_a_module_of_ones_own_sees_a_batch_of_whole_questions_as_a_whole():
             return self.inner(**inputs)
 
     own = Own()
-    examples = Examples(PAIRS, ENCODER, None, question_numbers(PAIRS))
+    examples = Examples(PAIRS, ENCODER, None, Questions.together(PAIRS["question_id"][:]).code)
     first = loop._batches(examples, "question", 8, None, 0).epoch(0)[0]
     fit(own, "ranknet", dev=None, steps=1)
     assert own.sizes == [len(first)]
