@@ -8,7 +8,7 @@ import traceback
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 if sys.argv[1:2] == ["study"]:  # as a shell's background job it would ignore an interrupt, and for seconds of imports
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -19,7 +19,9 @@ from as2lib import __version__
 from as2lib.commands.errors import line_of
 from as2lib.paths import find_root
 from as2lib.precision import computed_in
-from as2lib.study.study import STUDY_FILES, Study
+
+if TYPE_CHECKING:
+    from as2lib.study.study import Study
 
 app = typer.Typer(
     help="Efficient answer sentence selection: run and read a study; train, rank and score with models of your own.",
@@ -119,9 +121,15 @@ def _as2(
         print(context.get_help())
 
 
-def _load(study: str, changes: list[str] | None = None) -> Study:
+def _study(study: str, overrides: dict[str, Any] | None = None) -> "Study":
+    from as2lib.study.study import Study  # with pydantic, which `--help` does without
+
+    return Study.load(study, overrides)
+
+
+def _load(study: str, changes: list[str] | None = None) -> "Study":
     """The study that a command names, with what `--set` replaces; says on stderr what is not as its file says."""
-    loaded = Study.load(study, dict(map(_change, changes or [])))
+    loaded = _study(study, dict(map(_change, changes or [])))
     for key, (before, now) in loaded.overridden().items() if changes else ():
         print(f"not as the study {loaded.name} says: {key} {now} (there: {before})", file=sys.stderr)
     return loaded
@@ -213,6 +221,8 @@ def study(
 
 def _absolute(study: str) -> str:
     """A study's file by its full path, since Snakemake works in the root; a name as it is."""
+    from as2lib.study.study import STUDY_FILES
+
     return str(Path(study).resolve()) if Path(study).suffix in STUDY_FILES else study
 
 
@@ -227,7 +237,7 @@ def notebook(
     from as2lib.study import graph
     from as2lib.study.catalogue import notebooks
 
-    loaded, root = Study.load(study), find_root()
+    loaded, root = _study(study), find_root()
     names = [notebook.name for notebook in notebooks(loaded)]
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
@@ -250,7 +260,7 @@ def publish(
     runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that are made")] = None,
 ) -> None:
     """Add the scores of runs to reports/<study>/runs/."""
-    written = Study.load(study).publish(runs or None)
+    written = _study(study).publish(runs or None)
     print(f"{len(written)} runs published")
 
 
@@ -266,7 +276,7 @@ def check(
     """Hold a study against what is expected.  Its numbers within their tolerances, and its findings."""
     from as2lib.study import findings, graph
 
-    loaded = Study.load(study)
+    loaded = _study(study)
     if store:
         lines = loaded.store.check()
     else:
@@ -340,7 +350,7 @@ def train(
     training.train(
         pairs,
         out,
-        partial(Study.load, study),
+        partial(_study, study),
         model=model,
         teachers=teacher or [],
         loss=loss,
@@ -384,7 +394,7 @@ def rank(
     from as2lib.commands.named import load_ranker
 
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
-    load = partial(load_ranker, model, partial(Study.load, study), **settings)
+    load = partial(load_ranker, model, partial(_study, study), **settings)
     file = Path(question).expanduser()
     if question == "-" or file.is_file():
         if candidates:
@@ -425,7 +435,7 @@ def score(
     from as2lib.commands import scoring
     from as2lib.commands.named import load_ranker
 
-    load_study = partial(Study.load, study)
+    load_study = partial(_study, study)
     if pairs is None:
         scoring.score_of_run(load_study, model, split or "test", out, trec, questions, measures.split())
         return
@@ -463,7 +473,7 @@ def export(
     """Write a model for another runtime.  ONNX Runtime or OpenVINO, or with one label for sentence-transformers."""
     from as2lib.commands import exporting
 
-    exporting.export(model, partial(Study.load, study), out, to, int8, pairs, max_length)
+    exporting.export(model, partial(_study, study), out, to, int8, pairs, max_length)
 
 
 if __name__ == "__main__":
