@@ -252,7 +252,8 @@ def pooled(
             row["published inside"] = bool(low <= theirs <= high) if judged else None
             row["verdict"] = significance.verdict(low, high, theirs) if judged else ""
         rows.append(row)
-    return pandas.DataFrame(rows, index=pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]))
+    index = pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"])
+    return pandas.DataFrame(rows, index, columns=None if rows else ["difference", "low", "high", "p"])
 
 
 def _by_question(scores: pandas.DataFrame, system: str, measure: str) -> pandas.DataFrame:

@@ -205,3 +205,9 @@ def test_pooling_takes_the_questions_and_seeds_of_each_target_among_its_own():
     assert pooled["questions high"] - pooled["questions low"] < 4
     one_seed = {**targets, "hard": targets["hard"][targets["hard"]["seed"] == 0]}
     assert math.isnan(results.pooled(one_seed, [("a", "b")])["low"].item())
+
+
+def test_no_pair_is_a_comparison_without_rows():
+    empty = results.compare(pandas.DataFrame(columns=results.COLUMNS), [])
+    assert empty.empty
+    assert len(results.holm(empty["p"])) == 0
