@@ -25,6 +25,23 @@ def find_root(start: str | Path | None = None) -> Path:
     return here
 
 
+def settle_notebook() -> None:
+    """Let a notebook that runs outside a project belong to the clone that this library is of: AS2_ROOT is set to it.
+
+    papermill runs a notebook in the folder that it is called from.
+    Raises FileNotFoundError, in one line that says how to name a project, where the library is of no clone.
+    """
+    if any((find_root() / "params").glob("*.yaml")):
+        return
+    clone = PACKAGE.parent
+    if not (clone / "notebooks").is_dir():
+        raise FileNotFoundError(
+            f"{Path.cwd()}: expected a project, a folder with params/*.yaml, here or above, got none; "
+            "name it by papermill --cwd FOLDER, or by AS2_ROOT=FOLDER"
+        )
+    os.environ["AS2_ROOT"] = str(clone)
+
+
 def work_folder() -> Path:
     """The git-ignored folder of runs, caches and checkpoints."""
     return find_root() / "work"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError
 
-from as2lib.paths import PACKAGE, find_root
+from as2lib.paths import PACKAGE, find_root, settle_notebook
 from as2lib.study import catalogue, params, run
 from as2lib.study.run import Run, System
 
@@ -76,6 +76,7 @@ class Study(params.Params):
         if not isinstance(parameters, dict):
             return cls.load(parameters, overrides)
         if {"In", "__builtins__"} & set(parameters):  # the names of a module; `In` has a notebook's cells as they ran
+            settle_notebook()
             if unknown := _injected(parameters.get("In", [])) - {*cls.model_fields, "overrides"}:
                 raise ValueError(f"{', '.join(sorted(unknown))}: expected study, overrides, or keys of a study's file")
             parameters = {key: parameters[key] for key in cls.model_fields if key in parameters}

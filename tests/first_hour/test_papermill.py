@@ -12,6 +12,9 @@ import yaml
 from papermill.cli import papermill
 from papermill.exceptions import PapermillExecutionError
 
+from as2lib import paths
+from as2lib.paths import find_root
+from as2lib.study import Study
 from tests.first_hour.hub_like import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -55,6 +58,20 @@ def test_a_notebook_runs_the_study_of_a_name(elsewhere):
     content = yaml.safe_load((ROOT / "params" / "wikiqa.yaml").read_text(encoding="utf-8"))
     expected = f"{content['title']} | {content['seeds']} | {content.get('threads', 1)}"
     assert says(NOTEBOOKS[3], elsewhere, "-p", "study", "wikiqa") == expected
+
+
+def test_a_notebook_outside_a_project_belongs_to_the_clone_of_its_library(tmp_path, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", "to be restored")
+    monkeypatch.delenv("AS2_ROOT")
+    monkeypatch.chdir(tmp_path)
+    assert says(NOTEBOOKS[3], tmp_path, "-p", "study", "sample").startswith("Sample")
+    Study.of_notebook({"__builtins__": {}, "study": "sample"})
+    assert find_root() == ROOT
+    assert {path.name for path in tmp_path.iterdir()} == {NOTEBOOKS[3].name, "out.ipynb"}
+    monkeypatch.delenv("AS2_ROOT")
+    monkeypatch.setattr(paths, "PACKAGE", tmp_path / "site-packages" / "as2lib")
+    with pytest.raises(FileNotFoundError, match="--cwd"):
+        Study.of_notebook({"__builtins__": {}, "study": "sample"})
 
 
 @pytest.mark.parametrize(
