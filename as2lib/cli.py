@@ -7,6 +7,7 @@ import sys
 import traceback
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -72,6 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     name = f"as2 {arguments[0]}" if arguments and not arguments[0].startswith("-") else "as2"
     try:
+        _require_values(arguments)
         code = app(args=arguments, prog_name="as2", standalone_mode=False)
         sys.stdout.flush()
         if code == 128 + signal.SIGINT:
@@ -103,6 +105,16 @@ def _prepare() -> None:
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # a log holds lines
+
+
+def _require_values(arguments: list[str]) -> None:
+    """Raises ValueError for an option without a value, `--name ""`: a shell's unset variable is no default."""
+    for option, value in pairwise(arguments):
+        if option.startswith("--") and not value:
+            raise ValueError(f"{option}: expected a value, got an empty text")
+    for option in arguments:
+        if option.startswith("--") and option.endswith("="):
+            raise ValueError(f"{option}: expected a value behind =, got an empty text")
 
 
 def _end_of_pipe() -> int:
@@ -207,7 +219,7 @@ def fetch(study: StudyName, only: Only = None, changes: Changes = None) -> None:
 def study(
     context: typer.Context,
     study: StudyName,
-    cores: Annotated[int, typer.Option(min=1, help="fits and notebooks side by side")] = 2,
+    cores: Annotated[int, typer.Option(min=1, max=4096, help="fits and notebooks side by side")] = 2,
     only: Only = None,
     profile: Annotated[str | None, typer.Option(help='"slurm", or the folder of a Snakemake profile')] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be made, and why")] = False,

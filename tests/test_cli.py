@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from hashlib import sha256
@@ -60,12 +61,15 @@ def refused(capsys, *arguments: str) -> str:
         ("plan null.yaml", "study"),
         ("fit sample no/such/run", "no/such/run"),
         ("no-such-command", "no-such-command"),
+        ("init my.tsv --name ''", "--name"),
+        ("train my.tsv --out x --model=", "--model"),
+        ("study sample --cores 99999999999", "cores"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it_and_writes_nothing(folder, capsys, command, named):
     Path("null.yaml").write_text("study: null\n")
     before = files(folder, but=())
-    assert named in refused(capsys, *command.split())
+    assert named in refused(capsys, *shlex.split(command))
     assert files(folder) == before
 
 

@@ -59,7 +59,8 @@ class Study(params.Params):
             raise ValueError(f"study: expected {expected}; got {path.stem!r}: rename the file and its key study")
         content = params.read(path)
         if content.get("study") != path.stem:
-            raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {content.get('study')!r}")
+            came = "nothing" if content.get("study") is None else repr(content["study"])
+            raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {came}")
         return cls._checked(path.name, content, overrides)
 
     @classmethod
