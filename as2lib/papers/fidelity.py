@@ -20,6 +20,7 @@ from as2lib.papers import pair_sets
 from as2lib.papers.cascade.rows import PAPER_EXITS as EXITS
 from as2lib.papers.cerberus import true_sizes
 from as2lib.papers.claims import PAPERS
+from as2lib.papers.row import of_own_target
 from as2lib.paths import local_folder
 from as2lib.study import results
 
@@ -43,6 +44,8 @@ def table(study: "Study") -> pandas.DataFrame:
     """
     tables = [results.published(paper, "fidelity").assign(paper=name) for paper, name in PAPERS.items()]
     rows = pandas.concat(tables, ignore_index=True).fillna({"note": ""})
+    if of_own_target(study):
+        rows = rows.iloc[:0]  # nothing of a paper stands beside a set of one's own
     rows["computed"] = [computed(study, row.by, str(row.of)) for row in rows.itertuples()]
     rows["difference %"] = 100 * (rows["computed"] / rows["published"] - 1)
     rows["state"] = [state(row) for row in rows.itertuples()]
@@ -64,7 +67,8 @@ def state(row) -> str:
 def counts(table: pandas.DataFrame) -> pandas.DataFrame:
     """How many numbers of each paper agree, differ or are not here.  table: from `table`."""
     by_paper = pandas.crosstab(table.index, table["state"])
-    by_paper = by_paper.reindex(index=PAPERS.values(), columns=STATES, fill_value=0)
+    papers = [paper for paper in PAPERS.values() if paper in table.index]
+    by_paper = by_paper.reindex(index=papers, columns=STATES, fill_value=0)
     return by_paper.rename_axis("paper").rename_axis(None, axis=1)
 
 

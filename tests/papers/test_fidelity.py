@@ -69,3 +69,9 @@ def test_every_number_is_printed_once_and_computed_from_something_else():
         rows = results.published(paper, "fidelity")
         assert not rows.duplicated(["by", "of", "published"]).any()
         assert set(rows["by"]) <= {*fidelity.COMPUTED, *fidelity.OF_PAIRS}
+
+
+def test_beside_a_set_of_ones_own_stands_no_number_of_a_paper(study, own_target):
+    table = fidelity.table(study)
+    assert table.empty
+    assert fidelity.counts(table).empty
