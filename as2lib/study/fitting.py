@@ -87,8 +87,8 @@ def fit(job: Job) -> dict[str, Any]:
             precision=precision,
             threads=study.threads,
             folder=job.folder,
+            progress=job.progress,
             allow_shared_questions=True,  # a study's file says
-            progress=False,  # a page shows no bars
             **{name: run.spec[name] for name in OF_LOSS if name in run.spec and "words" not in run.spec},
             **training,
         )

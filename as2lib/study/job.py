@@ -13,10 +13,11 @@ class Job:
 
     store: of its study.  run: with the settings that a search picked.
     parents: role → stored runs, with weights where they are here.
-    folder: where everything is written.
+    folder: where everything is written.  progress: whether a fit shows its bar.
     """
 
     store: Store
     run: Run
     parents: dict[str, list[StoredRun]]
     folder: Path
+    progress: bool = False

@@ -5,6 +5,7 @@ A run is written to <folder>.partial and renamed whole, done.json last: a kill l
 
 import os
 import shutil
+import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -31,7 +32,7 @@ def make_all(
 ) -> list[str]:
     """Make the runs that are missing for the scores of some runs, or for their models; returns the names of those made.
 
-    say: called with a line for each run that was made; None: a progress bar on a terminal.
+    say: called with a line for each run that was made; None: bars on a terminal and in a notebook.
     Raises FileNotFoundError, in one line, where inputs are missing, or where runs are in a notebook of the graph.
     """
     missing = store.missing(names, model)
@@ -40,12 +41,12 @@ def make_all(
         raise FileNotFoundError(
             f"not made yet: {missing[0]}{more}; `as2 fit {store.study.study} {missing[0]}` makes it"
         )
-    from tqdm import tqdm
+    from tqdm.auto import tqdm
 
-    made = []
-    for place, name in enumerate(tqdm(missing, unit="run", leave=False, disable=True if say else None), 1):
+    made, bars = [], say is None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    for place, name in enumerate(tqdm(missing, unit="run", leave=False, disable=not bars), 1):
         started = time.perf_counter()
-        if make(store, name):
+        if make(store, name, bars):
             made.append(name)
             if say:
                 say(_line(store, name, time.perf_counter() - started, f"{place:>4} of {len(missing)}"))
@@ -87,8 +88,11 @@ def _line(store: Store, name: str, seconds: float, place: str) -> str:
     return f"{place}  {name:<36}{seconds:7.1f} s   {facts.get('precision', ''):<7}{dev}".rstrip()
 
 
-def make(store: Store, name: str) -> bool:
-    """Make one run whose parents are made; False where another process made it meanwhile."""
+def make(store: Store, name: str, progress: bool = False) -> bool:
+    """Make one run whose parents are made; False where another process made it meanwhile.
+
+    progress: whether a fit shows its bar and how it comes on.
+    """
     run, folder = store.planned(name), store.folder(name)
     partial = folder.with_name(f"{folder.name}.partial")
     with lock(folder.name, name):
@@ -97,7 +101,7 @@ def make(store: Store, name: str) -> bool:
         (partial / ERROR).unlink(missing_ok=True)
         write_json(partial / "spec.json", {"name": name, "identity": store.identity(name), **store.ingredients(name)})
         try:
-            facts = MAKERS[run.kind](_job(store, run, partial))
+            facts = MAKERS[run.kind](_job(store, run, partial, progress))
         except Exception as error:
             (partial / ERROR).write_text(_last_line(error) + "\n", encoding="utf-8")
             raise
@@ -119,9 +123,9 @@ def _last_line(error: Exception) -> str:
     return traceback.format_exception_only(error)[-1].strip().splitlines()[-1]
 
 
-def _job(store: Store, run: Run, partial: Path) -> Job:
+def _job(store: Store, run: Run, partial: Path, progress: bool) -> Job:
     parents = {role: [store.find(parent.name) for parent in runs] for role, runs in run.parents.items()}
-    return Job(store, run, parents, partial)
+    return Job(store, run, parents, partial, progress)
 
 
 def _fit(job: Job) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from dataclasses import replace
 
 import numpy
@@ -184,3 +185,10 @@ def test_a_run_s_ranker_gives_the_scores_that_the_run_left(fitted):
         ours = fitted.run(name).scores().set_index("question_id").loc[rows["question_id"].iloc[0], "score"]
         ranked = fitted.ranker(name).rank(question, rows["answer"].tolist())
         assert [one.score for one in ranked] == pytest.approx(sorted(ours, reverse=True), abs=1e-6)
+
+
+def test_a_fit_in_a_notebook_shows_how_it_comes_on(fitted, monkeypatch, capfd):
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    Study.load("tiny", {"fit.adapt.learning_rate": 2e-3}).run("teacher/electra/seed-0")
+    shown = capfd.readouterr()
+    assert "loss" in shown.out + shown.err
