@@ -16,10 +16,11 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from pandas.io.formats.style import Styler
 
+from as2lib.papers.row import of_own_target
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, tables
-from as2lib.study import catalogue, findings
+from as2lib.study import catalogue, findings, results
 from as2lib.study.store import write_json
 
 if TYPE_CHECKING:
@@ -48,6 +49,11 @@ class Report:
         if study.variant != study.study:
             text = "**Parameters differ from those of the study's file.** What follows goes to"
             display(Markdown(f"{text} `reports/{study.variant}/`."))
+
+    def published(self, paper: str, table: str) -> pandas.DataFrame:
+        """One of a paper's tables, as `results.published`; without rows where the study's target is of one's own."""
+        rows = results.published(paper, table)
+        return rows.iloc[:0] if of_own_target(self.study) else rows
 
     def show(
         self,

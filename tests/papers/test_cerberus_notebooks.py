@@ -65,7 +65,9 @@ def test_systems_and_heads_that_are_never_right_stop_no_notebook(invented, root,
     assert recorded(root, name[:2])
 
 
-@pytest.mark.parametrize("name", ["00_overview", "02_teachers", "03_distillation", "07_significance"])
+@pytest.mark.parametrize(
+    "name", ["00_overview", "02_teachers", "03_distillation", "04_mhs_configs", "07_significance", "11_frontier"]
+)
 def test_a_notebook_of_ones_own_target_shows_nothing_published(invented, root, no_clock, own_target, name):
     run_notebook(name)
     tables = list((root / "reports" / "tiny" / "tables").glob(f"{name[:2]}_table_*.csv"))
