@@ -7,6 +7,7 @@ import pytest
 from as2lib import Study
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus.analyses import Seed
+from as2lib.study import results
 
 CONTROLS = ["base/electra", "lexical/overlap_then_rank"]
 HEADS = ["head_0", "head_1", "head_2"]
@@ -99,7 +100,7 @@ def test_figure_3_names_the_teacher_with_the_largest_share_beside_the_published_
 
 
 def test_every_question_falls_in_one_case_and_the_rest_of_the_papers_243_is_what_remains():
-    cases = analyses.majorities([drawn(), drawn(seed_=1)])
+    cases = analyses.majorities([drawn(), drawn(seed_=1)], results.published("cerberus", "majority"))
     assert cases["questions"].sum() == 30
     assert cases["mhs/3h1"].sum() == pytest.approx(100)
     assert cases["published questions"].tolist() == [197, 17, 1, 28]
