@@ -15,6 +15,7 @@ from as2lib.data import sets
 from as2lib.data.pairs import load_parts
 from as2lib.metrics import ranking
 from as2lib.models import lexical
+from as2lib.papers.row import of_own_target
 from as2lib.study import results
 
 if TYPE_CHECKING:
@@ -179,12 +180,15 @@ def random_order(pairs: Dataset) -> pandas.DataFrame:
     return pandas.DataFrame([row], index=pandas.Index(["random"], name="run"))
 
 
-def published_rankers() -> pandas.DataFrame:
-    """WikiQA's rows of Cosinet's Table 2, with the MRR that its Table 4 has of the same rankers; index run."""
+def published_rankers(study: "Study") -> pandas.DataFrame:
+    """WikiQA's rows of Cosinet's Table 2, with the MRR that its Table 4 has of the same rankers; index run.
+
+    No row of a study whose target is of one's own.
+    """
     rankers = results.published("cosinet", "table2")["WikiQA"].copy()
     table4 = results.published("cosinet", "table4")["WikiQA"]
     rankers["MRR"] = table4.loc[~table4.index.duplicated(), "MRR"].reindex(rankers.index)
-    return rankers
+    return rankers.iloc[:0] if of_own_target(study) else rankers
 
 
 def leakage(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:
