@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import datasets
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
@@ -26,9 +27,9 @@ from datasets import Dataset, DatasetInfo, Features, Value
 from as2lib.data import builders, sample, sets
 from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note, shorten
-from as2lib.data.tables import Table, checked, in_memory, numbered, questions_of, read, selected, together
+from as2lib.data.tables import checked, from_arrow, in_memory, questions_of, read
 from as2lib.locks import lock
-from as2lib.metrics.ranking import POLICIES, summary
+from as2lib.metrics.ranking import POLICIES, kept, summary
 from as2lib.paths import whole_file, work_folder
 
 FEATURES = Features({name: Value("int8" if name == "label" else "string") for name in NAMES})
@@ -39,8 +40,11 @@ QUESTIONS_READ = 2_000  # by which the original order is judged
 IMPLAUSIBLE = 0.98  # MAP of the original order, past which somebody sorted by label
 _VERSION = 2  # raise it when the same files would give other pairs
 
+InMemory = Dataset | pd.DataFrame | pa.Table | Sequence[Mapping[str, Any]]
+Source = str | Path | InMemory | Mapping[str, InMemory]
 
-def load_pairs(source: Any, split: str | None = None, questions: str = "answered") -> Dataset:
+
+def load_pairs(source: Source, split: str | None = None, questions: str = "answered") -> Dataset:
     """The checked pairs of a source, restricted to the questions that a policy keeps.
 
     source: a known name, a path or a hub set, as `sets.resolve` has it; or a list of dicts, a pandas or Arrow table, a
@@ -53,27 +57,32 @@ def load_pairs(source: Any, split: str | None = None, questions: str = "answered
     Raises ValueError that names file, row (from 1) and column for data that break a rule; where no question is left;
     and where a known set has other pairs than `sets.FINGERPRINTS` says.
     """
-    _require_policy(questions)
-    if not isinstance(source, str | Path):
-        name, pairs = "pairs", _dataset(in_memory(source, split, labelled=True))
-        _warn_of_order(name, pairs)
-        return _require_questions(filter_questions(pairs, questions), name, questions)
-    location, known = sets.resolve(source, split), sets.known(source, split)
-    every = _load(location, labelled=True)
-    if known and (digest := fingerprint(every)) != known["pairs"]:
-        raise ValueError(
-            f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other pairs "
-            f"({digest[:12]}) from {location.name}; name another version by its path, or as name@revision"
-        )
-    _warn_of_order(location.name, every)
-    name = f"{location.name}: {split}" if any(location.only) else location.name
-    return _require_questions(filter_questions(_only(every, location.only), questions), name, questions)
+    if questions not in POLICIES:
+        raise ValueError(f"questions must be one of {', '.join(POLICIES)}; got {shorten(questions)}")
+    if isinstance(source, str | Path):
+        location, known = sets.resolve(source, split), sets.known(source, split)
+        name, every = location.name, _load(location, labelled=True)
+        if known and (digest := fingerprint(every)) != known["pairs"]:
+            raise ValueError(
+                f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other "
+                f"pairs ({digest[:12]}) from {name}; name another version by its path, or as name@revision"
+            )
+        pairs = _only(every, location.only)
+    else:
+        name, every = "pairs", _dataset(checked([in_memory(source, split, labelled=True)], labelled=True))
+        pairs = every
+    if warning := order_warning(name, every):
+        note(warning)
+    pairs = filter_questions(pairs, questions)
+    if len(pairs) == 0:
+        raise ValueError(f'{name}: no question is left under questions="{questions}"; "all" keeps every one')
+    return pairs
 
 
-def load_unlabelled(source: Any, split: str | None = None) -> Dataset:
+def load_unlabelled(source: Source, split: str | None = None) -> Dataset:
     """The same table without `label`; no policy applies.  Raises what `load_pairs` raises, except about labels."""
     if not isinstance(source, str | Path):
-        return _dataset(in_memory(source, split, labelled=False))
+        return _dataset(checked([in_memory(source, split, labelled=False)], labelled=False))
     # A known set has the fingerprint of its labelled pairs; unanswered questions are chosen by labels, all 0 then.
     if sets.known(source, split) or sets.with_only(split)[1].unanswered:
         return load_pairs(source, split, "all").remove_columns("label")
@@ -94,7 +103,7 @@ def load_unlabelled_parts(parts: Sequence[str]) -> Dataset:
     return _parts(tuple(parts), _identities(parts), None)
 
 
-def load_splits(source: Any, seed: int = 0) -> dict[str, Dataset]:
+def load_splits(source: Source, seed: int = 0) -> dict[str, Dataset]:
     """Every pair of a source as train, dev and test: those that it has, the others taken from train by `split_own`.
 
     source: a file, a folder of splits, a known set, or what `load_pairs` takes in memory.
@@ -156,16 +165,14 @@ def draw_questions(pairs: Dataset, most: int, seed: int = 0) -> Dataset:
 def save_pairs(pairs: Dataset, path: str | Path) -> None:
     """Write pairs as Parquet or JSONL, whole or not at all: the formats that keep any text as it is."""
     path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in (".parquet", ".jsonl"):
-        raise ValueError(f"{path}: expected a file that ends in .parquet or .jsonl, got {path.suffix or 'none'}")
     with whole_file(path) as temporary:
-        if suffix == ".parquet":
+        if path.suffix == ".parquet":
             parquet.write_table(_arrow(pairs), temporary)
+        elif path.suffix == ".jsonl":
+            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in pairs)
+            temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
         else:
-            rows = (json.dumps(row, ensure_ascii=False) + "\n" for row in pairs)
-            with temporary.open("w", encoding="utf-8", newline="\n") as stream:
-                stream.writelines(rows)
+            raise ValueError(f"{path}: expected a file that ends in .parquet or .jsonl")
 
 
 # Policies
@@ -176,16 +183,12 @@ def filter_questions(pairs: Dataset, questions: str) -> Dataset:
 
     Raises ValueError for another policy, and where the pairs have no label.
     """
-    _require_policy(questions)
     if "label" not in pairs.column_names:
         raise ValueError("a policy needs labels: expected the column label, got none; load_unlabelled takes no policy")
-    if questions == "all" or len(pairs) == 0:
+    if len(pairs) == 0:
         return pairs
     sizes, correct = _counts(_arrow(pairs))
-    keep = correct > 0
-    if questions == "mixed":
-        keep &= correct < sizes
-    return _of_questions(pairs, keep, sizes, questions)
+    return _of_questions(pairs, kept(sizes, correct, questions), sizes, questions)
 
 
 def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
@@ -232,10 +235,17 @@ class Leaks(NamedTuple):
 
 def leaks(a: Dataset, b: Dataset) -> Leaks:
     """The questions, and the pairs, of `a` that are in `b` as well; texts are compared by `plain`."""
-    first, second = (_plain_pairs(pairs) for pairs in (a, b))
-    second_questions, second_pairs = {question for question, _ in second.values()}, set(second.values())
-    questions = dict.fromkeys(text for (text, _), (question, _) in first.items() if question in second_questions)
-    return Leaks(list(questions), [texts for texts, compared in first.items() if compared in second_pairs])
+    questions = {plain(question) for question in b.unique("question")}
+    pairs = {(plain(question), plain(answer)) for question, answer in _texts(b)}
+    return Leaks(
+        [question for question in a.unique("question") if plain(question) in questions],
+        [texts for texts in _texts(a) if tuple(map(plain, texts)) in pairs],
+    )
+
+
+def _texts(pairs: Dataset) -> Iterable[tuple[str, str]]:
+    """The distinct (question, answer) of some pairs, as they come."""
+    return dict.fromkeys(zip(pairs["question"][:], pairs["answer"][:], strict=True))
 
 
 def shared_answers(a: Dataset, b: Dataset) -> np.ndarray:
@@ -243,21 +253,18 @@ def shared_answers(a: Dataset, b: Dataset) -> np.ndarray:
 
     q questions of `a`, as they come; texts are compared by `plain`.  Such a question may be a paraphrase of one of `b`.
     """
-    ours, theirs = _by_question(a), _by_question(b)
-    correct = {answer for answers, labels in theirs for answer, label in zip(answers, labels, strict=True) if label}
-    lists = {frozenset(answers) for answers, _ in theirs}
-    shared = []
-    for answers, labels in ours:
-        right = {answer for answer, label in zip(answers, labels, strict=True) if label}
-        shared.append(bool(right & correct) or frozenset(answers) in lists)
-    return np.array(shared, dtype=bool)
+    candidates = _candidates(b)
+    correct = frozenset().union(*(right for _, right in candidates))
+    lists = {answers for answers, _ in candidates}
+    return np.array([bool(right & correct) or answers in lists for answers, right in _candidates(a)], dtype=bool)
 
 
-def _by_question(pairs: Dataset) -> list[tuple[list[str], list[int]]]:
-    """The candidates of each question, as `plain` has them, and their labels."""
-    answers, labels = [plain(answer) for answer in pairs["answer"][:]], pairs["label"][:]
+def _candidates(pairs: Dataset) -> list[tuple[frozenset[str], frozenset[str]]]:
+    """Of each question all candidates, and the correct ones, as `plain` has them."""
+    answers, labels = np.array([plain(answer) for answer in pairs["answer"][:]], object), np.array(pairs["label"][:])
     starts = questions_of(_arrow(pairs)).starts.tolist()
-    return [(answers[i:j], labels[i:j]) for i, j in pairwise([*starts, len(answers)])]
+    rows = [slice(*ends) for ends in pairwise([*starts, len(answers)])]
+    return [(frozenset(answers[i]), frozenset(answers[i][labels[i] == 1])) for i in rows]
 
 
 def require_apart(
@@ -282,13 +289,6 @@ def plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _plain_pairs(pairs: Dataset) -> dict[tuple[str, str], tuple[str, str]]:
-    """The distinct (question, answer) of some pairs → the same as they are compared."""
-    plain_of = {question: plain(question) for question in pairs.unique("question")}
-    distinct = dict.fromkeys(zip(pairs["question"][:], pairs["answer"][:], strict=True))
-    return {(question, answer): (plain_of[question], plain(answer)) for question, answer in distinct}
-
-
 # The order of candidates
 
 
@@ -307,7 +307,7 @@ def label_blind_order(table: pa.Table) -> np.ndarray:
 def order_map(pairs: Dataset) -> float:
     """The MAP, in [0, 1], of the original order of the first questions with both labels; NaN for fewer than `LEAST`."""
     sizes, correct = _counts(_arrow(pairs))
-    mixed = (correct > 0) & (correct < sizes)
+    mixed = kept(sizes, correct, "mixed")
     if mixed[:QUESTIONS_READ].sum() < LEAST:
         return float("nan")
     first = pairs.select(range(sizes[:QUESTIONS_READ].sum()))
@@ -323,11 +323,6 @@ def order_warning(name: str, pairs: Dataset) -> str:
         f"{name}: the order of the candidates alone has MAP {100 * value:.1f}: it gives the labels away; "
         "believe no ranker that reads it, and shuffle each question's rows"
     )
-
-
-def _warn_of_order(name: str, pairs: Dataset) -> None:
-    if warning := order_warning(name, pairs):
-        note(warning)
 
 
 # Loading
@@ -358,55 +353,39 @@ def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Da
 def _load(location: sets.Location, labelled: bool) -> Dataset:
     """The checked pairs of a location: in a file of their own where they were made or are large."""
     if not location.ordered:
-        table = _source_order(location, labelled)
+        # SelQA has no ids on the hub: a run of equal questions is one.
+        table = _read(location, labelled, run_ids=location.split)
         return _dataset(table.take(pa.array(label_blind_order(table))))
     large = location.kind == "files" and sum(path.stat().st_size for path in location.files) > LARGE
     if not (large or location.builder or location.kind == "sample"):
-        return _dataset(_source_order(location, labelled))
+        return _dataset(_read(location, labelled))
     every = sets.content(replace(location, only=sets.ALL))
     name = hashlib.sha256(json.dumps([_VERSION, every, labelled], sort_keys=True).encode()).hexdigest()
-    return arrow_file(
-        f"pairs/{name}", lambda: checked(_tables(location, labelled), location.name, labelled, apart=False)
-    )
+    return arrow_file(f"pairs/{name}", lambda: _built(location, labelled))
 
 
-def _source_order(location: sets.Location, labelled: bool) -> pa.Table:
-    """The checked pairs of a location, in memory, in the order of their source."""
-    # SelQA has no ids on the hub: a run of equal questions is one.
-    run_ids = None if location.ordered else location.split
-    return together(checked(_tables(location, labelled), location.name, labelled, run_ids=run_ids), location.name)
+def _built(location: sets.Location, labelled: bool) -> Iterator[pa.Table]:
+    if not location.builder:
+        yield _read(location, labelled)
+        return
+    for table in builders.tables(location):  # of more pairs than memory may hold
+        yield checked([from_arrow(location.name, table, labelled)], labelled)
 
 
-def _tables(location: sets.Location, labelled: bool) -> Iterator[Table]:
+def _read(location: sets.Location, labelled: bool, run_ids: str | None = None) -> pa.Table:
+    if location.kind == "files":
+        return checked([read(path, labelled) for path in location.files], labelled, run_ids)
     if location.kind == "sample":
         corpora = _pool(location.seed) if location.name == sample.UNLABELLED else _corpora(location.seed)
         table = pa.Table.from_pylist(corpora[location.name][location.split])
-        yield numbered(location.name, selected(table, location.name, labelled))
-    elif location.builder:
-        for table in builders.tables(location):
-            yield numbered(location.name, table)
-    elif location.kind == "hub":
+    else:
         which = {"revision": location.revision, "split": location.hub_split}
         with sets.hub_reached(location.name, **which):
-            hub_set = datasets.load_dataset(location.name, location.config, **which)
-        yield numbered(location.name, selected(_arrow(hub_set), location.name, labelled))
-    else:
-        for path in location.files:
-            yield from read(path, labelled)
+            table = _arrow(datasets.load_dataset(location.name, location.config, **which))
+    return checked([from_arrow(location.name, table, labelled)], labelled, run_ids)
 
 
 _corpora, _pool = (lru_cache(maxsize=2)(generate) for generate in (sample.generate, sample.generate_unlabelled))
-
-
-def _require_policy(questions: str) -> None:
-    if questions not in POLICIES:
-        raise ValueError(f"questions must be one of {', '.join(POLICIES)}; got {shorten(questions)}")
-
-
-def _require_questions(pairs: Dataset, name: str, questions: str) -> Dataset:
-    if len(pairs) == 0:
-        raise ValueError(f'{name}: no question is left under questions="{questions}"; "all" keeps every one')
-    return pairs
 
 
 # Arrow
@@ -457,19 +436,13 @@ def arrow_file(name: str, tables: Callable[[], Iterable[pa.Table]]) -> Dataset:
     if not path.exists():
         with lock(name.replace("/", "-"), f"work/{name}.arrow"):
             if not path.exists():
-                _write_arrow(path, iter(tables()))
+                parts = iter(tables())
+                if (first := next(parts, None)) is None:
+                    raise ValueError(f"{path.name}: expected at least one row, got none")
+                with whole_file(path) as temporary, pa.ipc.new_stream(str(temporary), first.schema) as writer:
+                    for part in chain([first], parts):
+                        writer.write_table(part, max_chunksize=1 << 16)
     return Dataset.from_file(str(path))
-
-
-def _write_arrow(path: Path, tables: Iterator[pa.Table]) -> None:
-    head = next(tables)
-    with (
-        whole_file(path) as temporary,
-        pa.OSFile(str(temporary), "wb") as sink,
-        pa.ipc.new_stream(sink, head.schema) as writer,
-    ):
-        for table in chain([head], tables):
-            writer.write_table(table, max_chunksize=1 << 16)
 
 
 def _dataset(table: pa.Table) -> Dataset:

@@ -187,16 +187,16 @@ def with_only(split: str | None) -> tuple[str | None, Only]:
 def order_means_something(part: str) -> bool:
     """Whether a ranker may read the order of a part's candidates: yes, but for known sets that say otherwise."""
     source = split_part(part)[0]
-    short = None if on_disk(source) else SHORT.get(source.partition("@")[0])
+    short = SHORT.get(source.partition("@")[0])
     return short is None or HUB_SETS[short].ordered
 
 
 def resolve(source: str | Path, split: str | None = None) -> Location:
     """Where the pairs of a source and split are, without reading them.
 
-    source: the path of a file, or of a folder of train, dev and test files; a known name, alone or as `name@revision`
-        (`sample@7` is seed 7); a hub name of a known set; or any hub set as `org/name@revision`. What exists on disk is
-        meant, before a known name of the same spelling, and a line says so.
+    source: a known name, alone or as `name@revision` (`sample@7` is seed 7); the path of a file, or of a folder of
+        train, dev and test files (`./sample` where a known set has its name); a hub name of a known set; or any hub set
+        as `org/name@revision`.
     split: train, dev or test ("validation" is read as dev), some of its questions as `with_only` has it; None for a
         single file.
     Raises ValueError for an unknown name or split, FileNotFoundError for a path or a private set that is not there.
@@ -205,8 +205,6 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     if any(only):
         return replace(resolve(source, split), only=only)
     if path := on_disk(source):
-        if isinstance(source, str) and is_known(source):
-            note(f"{source}: read from the {'folder' if path.is_dir() else 'file'} of that name, not the known set")
         return _files(path, split)
     if isinstance(source, Path):  # never a name
         raise _unknown(source)
@@ -254,7 +252,7 @@ def known(source: str | Path, split: str | None = None) -> dict[str, Any] | None
     """Name, split and the fingerprint of all pairs of a known set without a revision; None for any other."""
     short, (split, only) = SHORT.get(source), with_only(split)
     pairs = FINGERPRINTS.get((short, split))
-    if pairs is None or on_disk(source):
+    if pairs is None:
         return None
     return {"kind": "known", "name": short, "split": split, "pairs": pairs, **only.identity()}
 
@@ -315,19 +313,12 @@ def is_known(source: str) -> bool:
 def on_disk(source: str | Path) -> Path | None:
     """The file or folder that a source names, from here or from the project's root: notebooks run in their own folder.
 
-    A folder that has the name of a known set is meant only where it holds pairs.
+    None for what is not there, and for the name of a known set.
     """
     path = Path(source).expanduser()
-    for place in dict.fromkeys((path, find_root() / path)):
-        if place.exists() and (not is_known(str(source)) or _holds_pairs(place)):
-            return place
-    return None
-
-
-def _holds_pairs(path: Path) -> bool:
-    if path.is_file():
-        return path.suffix[1:].lower() in SUFFIXES
-    return any(_split_files(path, split, PLAIN) for split in SPLITS)
+    if isinstance(source, str) and is_known(source):
+        return None
+    return next((place for place in (path, find_root() / path) if place.exists()), None)
 
 
 def _unknown(source: str | Path) -> Exception:

@@ -1,18 +1,17 @@
-"""Reads rows of any source into checked Arrow tables under our column names; knows no set by name, and no policy."""
+"""Reads rows of any source into one checked Arrow table under our column names; knows no set by name, and no policy."""
 
 import csv
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet as parquet
 from datasets import ClassLabel, Dataset, Features
 
@@ -21,104 +20,77 @@ from as2lib.data.columns import NAMES, columns_of, list_of, listed, question_of
 from as2lib.data.sets import NoSplit, json_value, note, shorten, whole_text
 from as2lib.metrics.questions import Questions
 
-BATCH = 8192  # rows checked at once
-BLOCK = 1 << 25  # bytes of a CSV read at once, and of a row at most
 
-Table = tuple[str, Sequence[int], pa.Table]  # a file's name, the numbers of the rows from 1, the rows under our names
+class Table(NamedTuple):
+    """Unchecked pairs under our names, every column text.  name: what errors call it.  numbers: of its rows, from 1."""
+
+    name: str
+    pairs: pa.Table
+    numbers: Sequence[int] | None = None  # where several pairs come from one row
 
 
 # Rules
 
 
-def checked(
-    tables: Iterable[Table], name: str, labelled: bool, apart: bool = True, run_ids: str | None = None
-) -> Iterator[pa.Table]:
-    """The tables of one set with our types, if it keeps every rule; each is tested on whole columns.
+def checked(tables: Iterable[Table], labelled: bool, run_ids: str | None = None) -> pa.Table:
+    """The tables of one set as one with our types, if it keeps every rule; the rows of a question side by side.
 
     A question or an id is not blank; a label is 0 or 1, true or false; a question_id has one question text. An answer
     may be empty, and how many are is said once.
-    apart: whether the rows of a question may lie apart.  run_ids: where ids are missing, each run of equal questions
-    gets `<run_ids>-1`, …; None: equal questions get one id, a hash of their text that no file's own ids are.
+    run_ids: where ids are missing, each run of equal questions gets `<run_ids>-1`, …; None: equal questions get one id,
+    a hash of their text that no file's own ids are.
     Raises ValueError in one line that says where, what was expected and what came.
     """
-    questions, rows, empty = _Questions(apart, run_ids), 0, 0
-    for file, numbers, table in tables:
-        if not len(table):
-            continue
+    tables = list(tables)
+    pairs = pa.concat_tables([table.pairs for table in tables], promote_options="default")
+    name = tables[0].name
 
-        def where(row: int, file: str = file, numbers: Sequence[int] = numbers) -> str:
-            return f"{file}, row {numbers[row]}"
+    def where(row: int) -> str:
+        for table in tables:
+            if row < len(table.pairs):
+                return f"{table.name}, row {table.numbers[row] if table.numbers else row + 1}"
+            row -= len(table.pairs)
+        raise IndexError(row)
 
-        columns = {key: _text(table[key], key, where) for key in NAMES if key != "label" and key in table.column_names}
-        for key in columns:
-            blank = _blank(columns[key])
-            if key == "answer":
-                empty += pc.sum(blank).as_py()
-                columns[key] = pc.fill_null(columns[key], "")
-            elif (row := pc.index(blank, True).as_py()) >= 0:
-                value = _shown(columns[key][row].as_py())
-                raise ValueError(f"{where(row)}: {key}: expected text, got {value}; fill it in or leave the row out")
-        columns["question_id"] = questions.ids(columns.get("question_id"), columns["question"], where)
-        if labelled:
-            columns["label"] = _labels(table["label"], where)
-        rows += len(table)
-        yield pa.table({key: columns[key] for key in NAMES if key in columns})
-    if not rows:
+    if not len(pairs):
         raise ValueError(f"{name}: expected at least one row, got none")
-    if empty:
+    columns = {key: pairs[key] for key in NAMES if key in pairs.column_names and (labelled or key != "label")}
+    for key in ("question_id", "question", "candidate_id"):
+        if key in columns and (row := pc.index(_blank(columns[key]), True).as_py()) >= 0:
+            value = _shown(columns[key][row].as_py())
+            raise ValueError(f"{where(row)}: {key}: expected text, got {value}; fill it in or leave the row out")
+    if empty := pc.sum(_blank(columns["answer"])).as_py():
         note(f"{name}: {empty:,} answers are empty: they are kept, and scored as empty texts")
+        columns["answer"] = pc.fill_null(columns["answer"], "")
+    if "question_id" in columns:
+        _require_one_text(columns["question_id"], columns["question"], where)
+    else:
+        columns["question_id"] = _new_ids(columns["question"], run_ids)
+    if labelled:
+        columns["label"] = _labels(columns["label"], where)
+    return _together(pa.table({key: columns[key] for key in NAMES if key in columns}), name)
 
 
-class _Questions:
-    """The questions of a set, table by table: the id of each, and the row that it begins at."""
-
-    def __init__(self, apart: bool, run_ids: str | None):
-        self.apart, self.run_ids = apart, run_ids
-        self.first: dict[str, tuple[str, str]] = {}  # question_id → (its text, its first row)
-        self.last: tuple[str, str] | None = None  # question_id and text of the row before
-        self.runs = 0
-
-    def ids(self, ids: pa.ChunkedArray | None, texts: pa.ChunkedArray, where: Callable[[int], str]) -> pa.ChunkedArray:
-        """The ids of a table's rows, as they are, or else new ones.  Raises ValueError as `checked` does."""
-        begins = run_starts(texts) if ids is None else run_starts(texts) | run_starts(ids)
-        runs = Questions.beginning(begins)
-        rows, starts = runs.starts, pa.array(runs.starts)
-        run_texts = texts.take(starts).to_pylist()
-        run_ids = [None] * len(rows) if ids is None else ids.take(starts).to_pylist()
-        for run, (row, text) in enumerate(zip(rows.tolist(), run_texts, strict=True)):
-            run_ids[run] = run_ids[run] or self._new_id(text)
-            if (run_ids[run], text) != self.last:
-                self._begin(run_ids[run], text, where(row))
-            self.last = (run_ids[run], text)
-        if ids is not None:
-            return ids
-        return pa.chunked_array([np.repeat(np.array(run_ids, object), runs.sizes)], pa.string())
-
-    def _new_id(self, text: str) -> str:
-        if self.run_ids is None:
-            return f"q-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-        self.runs += self.last is None or text != self.last[1]
-        return f"{self.run_ids}-{self.runs}"
-
-    def _begin(self, question_id: str, text: str, row: str) -> None:
-        first_text, first_row = self.first.setdefault(question_id, (text, row))
-        if first_text != text:
+def _require_one_text(ids: pa.ChunkedArray, texts: pa.ChunkedArray, where: Callable[[int], str]) -> None:
+    rows = np.flatnonzero(run_starts(ids) | run_starts(texts))
+    first: dict[str, tuple[str, int]] = {}  # question_id → (its text, its first row)
+    for row, name, text in zip(rows.tolist(), ids.take(rows).to_pylist(), texts.take(rows).to_pylist(), strict=True):
+        first_text, first_row = first.setdefault(name, (text, row))
+        if text != first_text:
             raise ValueError(
-                f"{row}: expected one question a question_id, got {shorten(question_id)} for {shorten(text)}, after "
-                f"{shorten(first_text)} in {first_row}; give each its own id"
-            )
-        if first_row != row and not self.apart:
-            raise ValueError(
-                f"{row}: expected the rows of a question together, got question_id {shorten(question_id)} again, "
-                f"first in {first_row}; sort the rows by question"
+                f"{where(row)}: expected one question a question_id, got {shorten(name)} for {shorten(text)}, after "
+                f"{shorten(first_text)} in {where(first_row)}; give each its own id"
             )
 
 
-def _text(column: pa.ChunkedArray, key: str, where: Callable[[int], str]) -> pa.ChunkedArray:
-    try:
-        return column.cast(pa.string())
-    except pa.ArrowException:
-        raise ValueError(f"{where(0)}: {key}: expected text, got a column of type {column.type!s:.60}") from None
+def _new_ids(texts: pa.ChunkedArray, run_ids: str | None) -> pa.Array:
+    runs = Questions.beginning(run_starts(texts))
+    if run_ids is None:
+        hashes = (hashlib.sha256(text.encode()).hexdigest() for text in texts.take(runs.starts).to_pylist())
+        ids = [f"q-{digest[:12]}" for digest in hashes]
+    else:
+        ids = [f"{run_ids}-{number}" for number in range(1, len(runs.starts) + 1)]
+    return pa.array(np.repeat(np.array(ids, object), runs.sizes), pa.string())
 
 
 def _blank(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -126,15 +98,12 @@ def _blank(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _labels(column: pa.ChunkedArray, where: Callable[[int], str]) -> pa.ChunkedArray:
-    texts = pc.utf8_lower(pc.utf8_trim_whitespace(_text(column, "label", where)))
+    texts = pc.utf8_lower(pc.utf8_trim_whitespace(column))
     zeros = pc.is_in(texts, value_set=pa.array(["0", "0.0", "false"]))
     ones = pc.is_in(texts, value_set=pa.array(["1", "1.0", "true"]))
-    row = pc.index(pc.or_(zeros, ones), False).as_py()
-    if row >= 0:
-        text = column[row].as_py()
-        grade = re.fullmatch(r"[2-9]|1[0-9]", str(text).removesuffix(".0"))
-        way_out = "; of grades, write 1 for those that count as correct, 0 for the others" if grade else ""
-        raise ValueError(f"{where(row)}: label: expected 0 or 1 (or true, false), got {_shown(text)}{way_out}")
+    if (row := pc.index(pc.or_(zeros, ones), False).as_py()) >= 0:
+        got = f"expected 0 or 1 (or true, false), got {_shown(column[row].as_py())}"
+        raise ValueError(f"{where(row)}: label: {got}; of grades, write 1 for those that count as correct")
     return ones.cast(pa.int8())
 
 
@@ -142,39 +111,13 @@ def _shown(value: Any) -> str:
     return "nothing" if value in (None, "") else shorten(value)
 
 
-def together(tables: Iterable[pa.Table], name: str) -> pa.Table:
-    """The tables as one, the rows of a question side by side, in the order in which questions first come."""
-    table = pa.concat_tables(tables)
+def _together(table: pa.Table, name: str) -> pa.Table:
+    """The rows of a question side by side, in the order in which questions first come."""
     question = pd.factorize(table["question_id"].to_pandas())[0]
     if np.all(np.diff(question) >= 0):
         return table
     note(f"{name}: the rows of each question are brought together, in their order")
     return table.take(pa.array(np.argsort(question, kind="stable")))
-
-
-# Columns
-
-
-def selected(table: pa.Table, name: str, labelled: bool) -> pa.Table:
-    """The columns of a table that we need, under our names; labels that are classes as 0 and 1."""
-    columns = columns_of(table.column_names, name, labelled)
-    ours = table.select(list(columns.values())).rename_columns(list(columns))
-    names = _class_names(table.schema, columns.get("label"))
-    if names is None:
-        return ours
-    correct = correct_class(names) if len(names) == 2 else None
-    if correct is None:
-        raise ValueError(f"{name}: label: expected two classes, such as incorrect and correct, got {listed(names)}")
-    place = ours.column_names.index("label")
-    return ours.set_column(place, "label", pc.equal(ours["label"], correct))
-
-
-def _class_names(schema: pa.Schema, column: str | None) -> list[str] | None:
-    """The names of a column's classes, where `datasets` says in a schema that it has some."""
-    if b"huggingface" not in (schema.metadata or {}):
-        return None
-    feature = Features.from_arrow_schema(schema).get(column)
-    return feature.names if isinstance(feature, ClassLabel) else None
 
 
 def questions_of(table: pa.Table) -> Questions:
@@ -187,11 +130,11 @@ def run_starts(column: pa.ChunkedArray) -> np.ndarray:
     return np.append(True, pc.not_equal(column[1:], column[:-1]).to_numpy())
 
 
-# Rows in memory
+# Tables in memory
 
 
-def in_memory(source: Any, split: str | None, labelled: bool) -> pa.Table:
-    """The checked pairs of a list of dicts, a table or a `Dataset`, or of one split of a mapping to these."""
+def in_memory(source: Any, split: str | None, labelled: bool) -> Table:
+    """The pairs of a list of dicts, a table or a `Dataset`, or of one split of a mapping to these."""
     name = "pairs"
     if isinstance(source, Mapping):
         aliases = ("dev", "validation") if split in ("dev", "validation") else (split,)
@@ -202,58 +145,75 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> pa.Table:
     if split is not None:
         raise NoSplit(f'{name}: pairs in memory have no splits, got split "{split}"; leave the split out')
     if isinstance(source, Dataset):
-        features = source.features
-        source = source.with_format("arrow")[:]
-        source = source.replace_schema_metadata(features.arrow_schema.metadata)
+        source = source.with_format("arrow")[:].replace_schema_metadata(source.features.arrow_schema.metadata)
     if isinstance(source, pa.Table):
-        tables = [numbered(name, selected(source, name, labelled))]
-    elif isinstance(source, pd.DataFrame):
-        columns = columns_of(list(source.columns), name, labelled)
-        table = pa.table({ours: _texts(source[its], ours, name) for ours, its in columns.items()})
-        tables = [numbered(name, table)]
-    elif isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        tables = _of_dicts(source, name, labelled)
-    else:
-        raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {shorten(source)}")
-    return together(checked(tables, name, labelled), name)
+        return from_arrow(name, source, labelled)
+    if isinstance(source, pd.DataFrame):
+        return _from_frame(name, source, labelled)
+    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
+        return _from_rows(name, source, labelled)
+    raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {shorten(source)}")
 
 
-def numbered(name: str, table: pa.Table, before: int = 0) -> Table:
-    """A table with the numbers of its rows, so many of which come before it."""
-    return name, range(before + 1, before + len(table) + 1), table
+def from_arrow(name: str, table: pa.Table, labelled: bool) -> Table:
+    """The columns of an Arrow table that we need; labels that are classes are read by the names of these."""
+    columns = columns_of(table.column_names, name, labelled)
+    pairs = {}
+    for key, column in columns.items():
+        try:
+            pairs[key] = table[column].cast(pa.string())
+        except pa.ArrowException:
+            came = f"a column of type {table[column].type!s:.60}"
+            raise ValueError(f"{name}: {key}: expected text, got {came}") from None
+    if (names := _class_names(table.schema, columns.get("label"))) is not None:
+        correct = correct_class(names) if len(names) == 2 else None
+        if correct is None:
+            raise ValueError(f"{name}: label: expected two classes, such as incorrect and correct, got {listed(names)}")
+        pairs["label"] = pc.equal(table[columns["label"]], correct).cast(pa.string())
+    return Table(name, pa.table(pairs))
 
 
-def _of_dicts(rows: Iterable[Any], name: str, labelled: bool) -> Iterator[Table]:
-    """Tables of rows that are dicts, each a pair or a question with the list of its candidates."""
-    pairs_and_rows, columns = _pairs_of_rows(rows, name, labelled), None
-    while batch := list(islice(pairs_and_rows, BATCH)):
-        numbers, pairs = zip(*batch, strict=True)
-        columns = columns or columns_of(list(pairs[0]), name, labelled)
-        texts = {ours: [pair.get(its) for pair in pairs] for ours, its in columns.items()}
-        yield name, numbers, pa.table({ours: _texts(values, ours, name, numbers) for ours, values in texts.items()})
+def _class_names(schema: pa.Schema, column: str | None) -> list[str] | None:
+    """The names of a column's classes, where `datasets` says in a schema that it has some."""
+    if b"huggingface" not in (schema.metadata or {}):
+        return None
+    feature = Features.from_arrow_schema(schema).get(column)
+    return feature.names if isinstance(feature, ClassLabel) else None
 
 
-def _pairs_of_rows(rows: Iterable[Any], name: str, labelled: bool) -> Iterator[tuple[int, Mapping[Any, Any]]]:
-    """Pairs with the number of the row that each comes from; the id of a question whose row has none is that number."""
-    wanted = f"an object with a question, an answer{' and a label' if labelled else ''}"
-    with_ids = None
+def _from_frame(name: str, frame: pd.DataFrame, labelled: bool) -> Table:
+    columns = columns_of(list(frame.columns), name, labelled)
+    return Table(name, pa.table({key: _texts(frame[column], key, name) for key, column in columns.items()}))
+
+
+def _from_rows(name: str, rows: Iterable[Any], labelled: bool) -> Table:
+    """Rows that are dicts, each a pair, or a question with the list of its candidates; such a one without an id is
+    called by its number.
+    """
+    pairs, numbers, with_ids = [], [], None
     for number, row in enumerate(rows, 1):
         where = f"{name}, row {number}"
         if not isinstance(row, Mapping):
-            raise ValueError(f"{where}: expected {wanted}, got {shorten(row)}")
+            expected = f"an object with a question, an answer{' and a label' if labelled else ''}"
+            raise ValueError(f"{where}: expected {expected}, got {shorten(row)}")
         try:
             is_pair = list_of(row) is None
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
         if is_pair:
-            yield number, row
-            continue
-        identity, text, candidates = question_of(row, where, name)
-        with_ids = identity is not None if with_ids is None else with_ids
-        if with_ids != (identity is not None):
-            raise ValueError(f"{where}: expected each row to have an id, or none; those before are otherwise")
-        for candidate in candidates:
-            yield number, {"question_id": str(number) if identity is None else identity, "question": text, **candidate}
+            candidates = [row]
+        else:
+            identity, text, candidates = question_of(row, where, name)
+            with_ids = identity is not None if with_ids is None else with_ids
+            if with_ids != (identity is not None):
+                raise ValueError(f"{where}: expected each row to have an id, or none; those before are otherwise")
+            question = {"question_id": number if identity is None else identity, "question": text}
+            candidates = [question | candidate for candidate in candidates]
+        pairs += candidates
+        numbers += [number] * len(candidates)
+    columns = columns_of(list(pairs[0]), name, labelled) if pairs else {key: key for key in NAMES}
+    texts = {key: [pair.get(column) for pair in pairs] for key, column in columns.items()}
+    return Table(name, pa.table({key: _texts(values, key, name, numbers) for key, values in texts.items()}), numbers)
 
 
 def _texts(values: Iterable[Any], key: str, name: str, numbers: Iterable[int] | None = None) -> pa.Array:
@@ -275,88 +235,53 @@ def _texts(values: Iterable[Any], key: str, name: str, numbers: Iterable[int] | 
 # Files
 
 
-def read(path: Path, labelled: bool) -> Iterator[Table]:
-    """The columns that we need of one TSV, CSV, JSONL or Parquet file, unchecked, some thousand rows a table.
+def read(path: Path, labelled: bool) -> Table:
+    """The columns that we need of one TSV, CSV, JSONL or Parquet file, unchecked.
 
     Raises ValueError for bytes that are not UTF-8, a row of another length, a quote left open, or missing columns.
     """
-    suffix = path.suffix.lower()
     try:
         if path.stat().st_size == 0:
             raise ValueError(f"{path.name}: expected at least one row, got an empty file")
-        if suffix == ".parquet":
-            yield from _parquet(path, labelled)
-        elif suffix == ".jsonl":
+        if path.suffix.lower() == ".parquet":
+            return from_arrow(path.name, parquet.read_table(path), labelled)
+        if path.suffix.lower() == ".jsonl":
             with path.open(encoding="utf-8-sig", newline="\n") as stream:
-                rows = (content for _, content in json_rows(path.name, stream))
-                yield from _of_dicts(rows, path.name, labelled)
-        else:
-            yield from _delimited(path, labelled)
+                return _from_rows(path.name, (row for _, row in json_rows(path.name, stream)), labelled)
+        return _delimited(path, labelled)
     except UnicodeDecodeError:
         raise not_utf8(path) from None
+    except pa.ArrowException as error:
+        raise ValueError(f"{path.name}: expected a Parquet file, got {shorten(str(error))}") from None
 
 
-def _parquet(path: Path, labelled: bool) -> Iterator[Table]:
-    try:
-        with parquet.ParquetFile(path) as file:
-            columns, before = columns_of(file.schema_arrow.names, path.name, labelled), 0
-            for batch in file.iter_batches(BATCH, columns=list(columns.values())):
-                table = pa.Table.from_batches([batch], batch.schema.with_metadata(file.schema_arrow.metadata))
-                yield numbered(path.name, selected(table, path.name, labelled), before)
-                before += len(table)
-    except (pa.ArrowException, OSError) as error:
-        problem = str(error).partition("\n")[0]
-        raise ValueError(f"{path.name}: expected a Parquet file, got {problem}") from None
+def _delimited(path: Path, labelled: bool) -> Table:
+    """A CSV between commas or semicolons; or a TSV: a row a line, where a quote is text, unless a CSV writer put it.
 
-
-def _delimited(path: Path, labelled: bool) -> Iterator[Table]:
-    """A CSV, quoted as RFC 4180 has it, between commas or semicolons; or a TSV: a row a line, where a quote is text.
-
-    But a TSV with the quotes that pandas writes is read as the texts that pandas had.
+    A row that lacks fields at its end has empty ones.
     """
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        first = next((line for line in stream if line.strip("\r\n")), "")
     is_tsv = path.suffix.lower() == ".tsv"
-    delimiter = "\t" if is_tsv else max(",;", key=first.count)
-    quoted = not is_tsv or _quotes_as_csv(path)
-    quote = '"' if quoted else False
-    header = next(csv.reader([first], delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE), [])
-    columns = columns_of(header, path.name, labelled)
-    texts = dict.fromkeys(columns.values(), pa.string())
-    before = 0
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        head = next((line for line in stream if line.strip()), "")
+    delimiter = "\t" if is_tsv else max(",;", key=head.count)
+    quoting = csv.QUOTE_NONE if is_tsv and not _is_quoted(path) else csv.QUOTE_MINIMAL
     try:
-        batches = pyarrow.csv.open_csv(
-            path,
-            pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK),
-            pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=quote, newlines_in_values=quoted),
-            pyarrow.csv.ConvertOptions(column_types=texts, include_columns=list(texts)),
+        rows = pd.read_csv(
+            path, sep=delimiter, header=None, dtype=str, na_filter=False, quoting=quoting, encoding="utf-8-sig"
         )
-        for batch in batches:
-            yield numbered(path.name, pa.Table.from_batches([batch]).rename_columns(list(columns)), before)
-            before += len(batch)
-    except pa.ArrowInvalid as error:
-        row = re.search(r"Row #(\d+): Expected \d+ columns, got (\d+)", str(error))
-        if row is None:
-            raise not_utf8(path, str(error)) from None
-        wanted = f"{len(header)} fields ({listed(header)})"
+    except pd.errors.ParserError as error:
         way_out = "; texts with tabs or line breaks are written as JSONL or Parquet" if is_tsv else ""
-        raise ValueError(f"{path.name}, row {int(row[1]) - 1}: expected {wanted}, got {row[2]}{way_out}") from None
-    if quoted and not is_tsv and _has_open_quote(path):
-        raise ValueError(f"{path.name}, row {before}: expected each quote to be closed, got one that is not")
+        raise ValueError(f"{path.name}: {str(error).rpartition('error: ')[2].strip()}{way_out}") from None
+    return _from_frame(path.name, rows[1:].set_axis(rows.iloc[0].tolist(), axis="columns"), labelled)
 
 
-def _quotes_as_csv(path: Path) -> bool:
+def _is_quoted(path: Path) -> bool:
     """Whether a TSV has the quotes of a writer of CSV: around every field, or around each that holds a quote."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
         if next(stream, "").startswith('"'):
             return True
         fields = (field for line in stream if '"' in line for field in line.rstrip("\r\n").split("\t") if '"' in field)
         return all(re.fullmatch(r'"([^"]|"")*""([^"]|"")*"', field) for field in fields)
-
-
-def _has_open_quote(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return sum(block.count(b'"') for block in iter(lambda: stream.read(BLOCK), b"")) % 2 == 1
 
 
 def json_rows(name: str, lines: Iterable[str]) -> Iterator[tuple[str, Any]]:
@@ -366,8 +291,8 @@ def json_rows(name: str, lines: Iterable[str]) -> Iterator[tuple[str, Any]]:
         yield where, json_value(where, line)
 
 
-def not_utf8(path: Path, problem: str = "other bytes") -> ValueError:
-    """What is wrong with a file whose bytes are not all UTF-8: the first such line; or another problem with it."""
+def not_utf8(path: Path) -> ValueError:
+    """The first line of a file whose bytes are no UTF-8, as an error."""
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
@@ -375,4 +300,4 @@ def not_utf8(path: Path, problem: str = "other bytes") -> ValueError:
             except UnicodeDecodeError as error:
                 where, byte = f"{path.name}, line {number}", line[error.start]
                 return ValueError(f"{where}: expected UTF-8 text, got the byte 0x{byte:02x}; save the file as UTF-8")
-    return ValueError(f"{path.name}: expected rows of UTF-8 text, got {shorten(problem)}")
+    return ValueError(f"{path.name}: expected UTF-8 text")

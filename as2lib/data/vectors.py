@@ -73,8 +73,7 @@ def read_vectors(path: str | Path, words: Iterable[str], dimensions: int | None 
     A line is a word with its numbers, after a line "words dimensions" in all but GloVe. Numberbatch's words may be
     written /c/en/word, and have # for each digit of a number of two or more.
     Returns word → (d,) float32 for the words that it has; it reads the file once, a line at a time.
-    Raises ValueError with the line's number for a line of another length and for what is no number; and where none of
-    the words is there.
+    Raises ValueError with the line's number for a line of another length; and where none of the words is there.
     """
     path, vector_of = Path(path), {}
     spellings: dict[str, list[str]] = {}  # as a file may write them → our words
@@ -87,19 +86,13 @@ def read_vectors(path: str | Path, words: Iterable[str], dimensions: int | None 
             if number == 1 and len(values) == 1 and word.isdigit() and values[0].isdigit():
                 continue  # the header
             dimensions = dimensions or len(values)
-            where = f"{path.name}, line {number}"
             if len(values) != dimensions:
-                raise ValueError(f"{where}: expected a word and {dimensions} numbers, got {len(values)} numbers")
+                got = f"expected a word and {dimensions} numbers, got {len(values)} numbers"
+                raise ValueError(f"{path.name}, line {number}: {got}")
             word = word.removeprefix("/c/en/")
-            if word not in spellings:
-                continue
-            try:
-                vector = np.array(values, np.float32)
-            except ValueError:
-                raise ValueError(f"{where}: expected numbers after {word!r}, got other text") from None
-            for corpus_word in spellings[word]:
+            for corpus_word in spellings.get(word, ()):
                 if corpus_word == word or corpus_word not in vector_of:  # a word's own spelling goes before that with #
-                    vector_of[corpus_word] = vector
+                    vector_of[corpus_word] = np.array(values, np.float32)
     if not vector_of:
         raise ValueError(f"{path.name}: expected vectors of the corpus's words, got none of them")
     return vector_of

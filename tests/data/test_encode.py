@@ -18,8 +18,6 @@ from as2lib.data.encode import (
     fitting_length,
     load_encoder,
     positions,
-    rows_of,
-    tokenizer_fingerprint,
     whole_questions,
     word_tokenizer,
 )
@@ -49,13 +47,6 @@ def test_words_are_numbered_by_count_then_alphabet_each_as_often_as_it_stands():
     vocabulary = word_tokenizer(["b a c B", "C d."], 16).get_vocab()
     assert " ".join(sorted(vocabulary, key=vocabulary.get)) == "[PAD] [UNK] [CLS] [SEP] [MASK] b c . a d"
     assert word_tokenizer(["a b", "c", "c", "b c"], 8).convert_ids_to_tokens([5, 6, 7]) == ["c", "b", "a"]
-
-
-def test_other_words_are_unknown_and_texts_without_words_are_refused():
-    tokenizer = word_tokenizer(["b"], 16)
-    assert tokenizer("a b")["input_ids"] == [CLS, tokenizer.unk_token_id, 5, SEP]
-    with pytest.raises(ValueError, match="expected texts with words, got none"):
-        word_tokenizer(["  "], 16)
 
 
 def test_pair_is_question_sep_answer_with_two_types_cut_from_the_end_of_the_longer_text(tokenizer, pairs):
@@ -88,14 +79,6 @@ def test_encoding_equals_the_tokenizer_pair_by_pair(tokenizer, pairs):
         assert row["length"] == len(expected["input_ids"])
 
 
-def test_token_types_are_left_out_where_the_tokenizer_has_none(tokenizer, pairs):
-    tokenizer.model_input_names = ["input_ids", "attention_mask"]
-    encoder = PairEncoder(tokenizer, 32)
-    encoded = encoder.encode(pairs)
-    assert encoded.column_names == ["input_ids", "length"]
-    assert set(encoder.collate([encoded[0]])) == {"input_ids", "attention_mask"}
-
-
 def test_same_pairs_are_tokenised_once(tokenizer, pairs, monkeypatch):
     first = PairEncoder(tokenizer, 32).encode(pairs)
     monkeypatch.setattr(PairEncoder, "_columns", lambda *_: pytest.fail("tokenised twice"))
@@ -115,12 +98,6 @@ def test_tokens_are_kept_by_pairs_length_and_tokenizer(tokenizer, pairs):
     assert len(fingerprints) == 4
 
 
-def test_fingerprint_does_not_change_by_using_the_tokenizer(tokenizer, pairs):
-    before = tokenizer_fingerprint(tokenizer)
-    tokenizer("a", "b", truncation=True, max_length=8, padding="max_length")
-    assert tokenizer_fingerprint(tokenizer) == before
-
-
 def test_batch_is_padded_on_the_right_as_the_tokenizer_pads(tokenizer, pairs):
     encoder = PairEncoder(tokenizer, 32)
     encoded = encoder.encode(pairs)
@@ -128,21 +105,6 @@ def test_batch_is_padded_on_the_right_as_the_tokenizer_pads(tokenizer, pairs):
     expected = tokenizer.pad({"input_ids": encoded[1:]["input_ids"], "token_type_ids": encoded[1:]["token_type_ids"]})
     assert {name: tensor.tolist() for name, tensor in batch.items()} == dict(expected)
     assert {tensor.dtype for tensor in batch.values()} == {torch.int64}
-
-
-def test_labels_and_teacher_logits_pass_through(tokenizer):
-    item = {"input_ids": [CLS, SEP], "labels": 1, "teacher_logits": np.arange(6, dtype=np.float64).reshape(3, 2)}
-    batch = PairEncoder(tokenizer, 32).collate([item, {**item, "labels": 0}])
-    assert batch["labels"].tolist() == [1, 0]
-    assert batch["teacher_logits"].shape == (2, 3, 2)
-    assert batch["teacher_logits"].dtype == torch.float32
-
-
-def test_encoder_refuses_what_it_cannot_use(tokenizer):
-    with pytest.raises(ValueError, match="must leave room for words beside the special tokens, got 3"):
-        PairEncoder(tokenizer, 3)
-    with pytest.raises(TypeError, match="expected texts, got int: 3"):
-        PairEncoder(tokenizer, 32).items(["a"], [3], [0])
 
 
 @pytest.mark.parametrize("pairs", [2, 40])  # few are encoded one by one
@@ -169,18 +131,6 @@ def test_eight_threads_encode_the_same_at_once_and_the_shared_tokenizer_stays_as
     assert tokenizer.backend_tokenizer.to_str() == before
     tokenizer("a", "b", truncation=True, max_length=4, padding="max_length")  # what somebody else does with it
     assert [encode(job) for job in jobs] == expected
-
-
-def test_pairs_are_cut_on_the_side_that_the_tokenizer_says(tokenizer):
-    tokenizer.truncation_side = "left"
-    item = PairEncoder(tokenizer, 8).items(["when ?"], [ANSWERS[0]], [0])[0]
-    assert tokenizer.decode(item["input_ids"]) == "[CLS] when ? [SEP] wet year . [SEP]"
-
-
-def test_items_of_some_rows_are_those_of_one_at_a_time(tokenizer, pairs):
-    encoded = PairEncoder(tokenizer, 32).encode(pairs)
-    for row, item in zip([2, 0], rows_of(encoded.with_format("arrow"), [2, 0]), strict=True):
-        assert {name: np.asarray(value).tolist() for name, value in item.items()} == encoded[row]
 
 
 def test_a_saved_encoder_is_loaded_as_it_was_and_takes_another_length(tokenizer, tmp_path, pairs):

@@ -1,6 +1,7 @@
 """Where pairs come from, and what identifies them."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -28,21 +29,10 @@ def test_a_known_sets_identity_needs_no_data_and_stays_where_it_is_mapped(folder
     assert known("wikiqa@abc", "dev") is None
 
 
-def test_what_exists_on_disk_is_meant_before_a_known_name_and_a_line_says_so(folder, monkeypatch, capfd):
+def test_a_known_name_is_the_known_set_and_a_path_to_a_folder_of_that_name_the_folder(folder):
     folder.rename(folder.parent / "wikiqa")
-    location = resolve("wikiqa", "dev")
-    assert [path.name for path in location.files] == ["dev.tsv"]
-    assert "wikiqa: read from the folder of that name, not the known set" in capfd.readouterr().err
-    assert known("wikiqa", "dev") is None
-    assert identity("wikiqa", "dev")["kind"] == "files"
-    monkeypatch.chdir("/")
+    assert resolve("./wikiqa", "dev").files == resolve(Path("wikiqa"), "dev").files == (Path("wikiqa/dev.tsv"),)
     assert identity("wikiqa", "dev")["kind"] == "known"
-
-
-def test_a_folder_of_a_known_name_that_holds_no_pairs_is_not_meant(tmp_path):
-    (tmp_path / "sample").mkdir()
-    (tmp_path / "sample" / "index.html").touch()
-    assert resolve("sample", "dev").kind == "sample"
 
 
 def test_a_path_may_be_relative_to_the_root(root, monkeypatch):
@@ -81,13 +71,6 @@ def test_official_wikiqa_files_and_hub_snapshots_are_found_in_a_folder(tmp_path)
         resolve(tmp_path, "dev")
 
 
-def test_seed_of_the_sample_and_a_hub_revision_are_written_after_an_at():
-    assert resolve("sample@9", "dev").seed == 9
-    location = resolve("org/name@abc", "dev")
-    assert (location.name, location.revision, location.ordered) == ("org/name", "abc", True)
-    assert identity("sample", "dev") != identity("sample@9", "dev")
-
-
 @pytest.mark.parametrize(
     ("source", "split", "error", "message"),
     [
@@ -107,12 +90,6 @@ def test_a_wrong_source_is_refused_in_one_line(folder, source, split, error, mes
     (folder / "notes.txt").touch()
     with pytest.raises(error, match=rf"^[^\n]*{re.escape(message)}[^\n]*$"):
         identity(source.format(folder=folder), split)
-
-
-def test_a_hub_that_does_not_answer_is_said_with_the_way_around_it(monkeypatch):
-    monkeypatch.setattr("as2lib.hub.answers", lambda: False)
-    with pytest.raises(NotHere, match='add "microsoft/wiki_qa: that/folder" under "local:"'):
-        load_pairs("wikiqa", "dev")
 
 
 @pytest.mark.parametrize(

@@ -35,19 +35,6 @@ def test_gzipped_numberbatch_with_its_prefix_and_its_digits(tmp_path):
     assert {word: vector.tolist() for word, vector in found.items()} == {"river": [1, 0], "1843": [0, 1], "7": [1, 1]}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("the 1 2\nriver 1\n", "line 2: expected a word and 2 numbers, got 1"),
-        ("the 1 2\nriver 1 x\n", "line 2: expected numbers after 'river'"),
-        ("a 1 2\nb 1 2\n", "expected vectors of the corpus's words, got none of them"),
-    ],
-)
-def test_a_damaged_file_is_refused_with_its_line(tmp_path, text, message):
-    with pytest.raises(ValueError, match=message):
-        read_vectors(write(tmp_path / "v.txt", text), ["the", "river"])
-
-
 def test_an_unknown_words_vector_comes_from_its_sha_256():
     first = unknown_vector(unknown_id("quagga"), 8)
     assert numpy.linalg.norm(first) == pytest.approx(1, abs=1e-6)
