@@ -252,9 +252,9 @@ def write_graphs(
     model: nn.Module, encoder: PairEncoder, out: Path, to: str, calibration: "Dataset | None"
 ) -> dict[str, Any]:
     """A graph of a model, or one for each stage of a cascade; returns what `Exported` needs to know of them."""
-    for name, layer in list(model.named_modules()):  # exported graphs know no autocast
+    for layer in model.modules():  # exported graphs know no autocast
         if isinstance(layer, Float32Linear):
-            model.set_submodule(name, _plain(layer))
+            layer.__class__ = nn.Linear
     inputs = ["input_ids", "attention_mask", *(["token_type_ids"] if encoder.has_token_types else [])]
     exits = list(getattr(model.config, "exits", ()))
     graphs = [Stage(model, number, inputs) for number in range(len(exits))] or [Whole(model, inputs)]
@@ -273,12 +273,6 @@ def write_graphs(
                 batches = [{**batch, "hidden": graph(*_tensors(graph, batch))[0]} for batch in batches]
     precision = "float32" if calibration is None else "int8"
     return {"precision": precision, "graphs": names, "inputs": inputs, "outputs": graphs[-1].outputs, "exits": exits}
-
-
-def _plain(layer: nn.Linear) -> nn.Linear:
-    plain = nn.Linear(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
-    plain.weight, plain.bias = layer.weight, layer.bias
-    return plain
 
 
 def _trace(graph: Whole | Stage, batch: Batch, path: Path) -> None:

@@ -3,7 +3,7 @@
 m pairs · n candidates of a question
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # a ranker that counts words needs neither torch nor transfor
     from as2lib.export import Exported
 
 LEXICAL = ("word_overlap", "reciprocal_rank", "overlap_then_rank", "bm25")
-PART = 16_384  # pairs of which a call holds the tokens at once
-HELD = 1024  # pairs of a cascade whose hidden states are held at once
+TOKENS_HELD = 16_384  # pairs of which a call holds the tokens at once
+STATES_HELD = 1024  # pairs of a cascade whose hidden states are held at once
 Candidate = str | Mapping[str, Any]
 
 
@@ -148,26 +148,12 @@ class Ranker:
 
     @overload
     def rank(
-        self,
-        question: str,
-        candidates: Iterable[Candidate],
-        top: int | None = None,
-        *,
-        ids: Iterable[Any] | None = None,
-        batch_size: int | None = None,
-        progress: bool = False,
+        self, question: str, candidates: Iterable[Candidate], top: int | None = None, **options: Any
     ) -> list[Ranked]: ...
 
     @overload
     def rank(
-        self,
-        question: Iterable[str],
-        candidates: Iterable[Iterable[Candidate]],
-        top: int | None = None,
-        *,
-        ids: Iterable[Iterable[Any] | None] | None = None,
-        batch_size: int | None = None,
-        progress: bool = False,
+        self, question: Iterable[str], candidates: Iterable[Iterable[Candidate]], top: int | None = None, **options: Any
     ) -> list[list[Ranked]]: ...
 
     def rank(self, question, candidates, top=None, *, ids=None, batch_size=None, progress=False):
@@ -183,7 +169,6 @@ class Ranker:
         candidates, where lists do not fit, and for a model whose score is no number.
         """
         _check_count("top", top)
-        _check_count("batch_size", batch_size)
         if isinstance(question, str):
             ids = None if ids is None else [ids]
             return self.rank([question], [candidates], top, ids=ids, batch_size=batch_size, progress=progress)[0]
@@ -196,7 +181,7 @@ class Ranker:
         rows = [_listed(values, "candidates") for values in lists]
         texts = [[text_of(row, place) for place, row in enumerate(values, start=1)] for values in rows]
         names = [ids_of(values, beside) for values, beside in zip(rows, names, strict=True)]
-        scored = self._score(question_texts, texts, batch_size=batch_size, progress=progress)
+        scored = self._score(question_texts, texts, batch_size, progress)
         return [_ranking(*columns, top) for columns in zip(texts, rows, names, scored, strict=True)]
 
     def predict(
@@ -207,7 +192,6 @@ class Ranker:
         Consecutive pairs of one question are its list, for models that read lists.
         Raises ValueError, naming the pair, for what is no pair of texts: a mapping or a table has none.
         """
-        _check_count("batch_size", batch_size)
         questions: list[str] = []
         lists: list[list[str]] = []
         for number, pair in enumerate(_listed(pairs, "pairs"), start=1):
@@ -218,48 +202,36 @@ class Ranker:
                 questions.append(question)
                 lists.append([])
             lists[-1].append(candidate)
-        scored = self._score(questions, lists, batch_size=batch_size, progress=progress)
-        return numpy.concatenate([question.scores for question in scored]) if scored else numpy.empty(0)
+        scored = self._score(questions, lists, batch_size, progress)
+        return numpy.concatenate([numpy.empty(0), *(question.scores for question in scored)])
 
-    def _score(self, questions: list[str], lists: list[list[str]], **options: Any) -> list[Scored]:
-        """Of whatever lists, also empty ones."""
-        nothing = numpy.empty(0)
-        scored = [Scored(nothing.astype(int), nothing, None, {})] * len(lists)
-        filled = [number for number, texts in enumerate(lists) if texts]
-        if filled:
-            results = self._score_filled([questions[i] for i in filled], [lists[i] for i in filled], **options)
-            for number, (order, scores, log_odds, parts) in zip(filled, results, strict=True):
-                odds = None if log_odds is None else falling(log_odds, order)
-                scored[number] = Scored(order, falling(scores, order), odds, parts)
-        return scored
-
-    def _score_filled(
+    def _score(
         self, questions: list[str], lists: list[list[str]], batch_size: int | None, progress: bool
     ) -> list[Scored]:
-        """Of lists that each hold a candidate, in parts of whole questions."""
-        from as2lib.data.encode import whole_questions
-
-        question, answers = _flat(lists)
-        scored = []
-        for rows in whole_questions(question, PART if self.alpha is None else HELD):
-            numbers = question[rows]
-            texts = [questions[i] for i in numbers], [answers[i] for i in rows]
-            items = self.encoder.items(*texts, numbers)
-            part = self._by_exits if self.alpha is not None else self._by_model
-            scored += part(items, texts, numbers, batch_size, progress)
+        """What is said of each question's list, in parts of whole questions; of an empty one nothing."""
+        _check_count("batch_size", batch_size)
+        number = numpy.repeat(numpy.arange(len(lists)), [len(texts) for texts in lists])  # of each pair's question
+        answers = [text for texts in lists for text in texts]
+        scored = [Scored(numpy.empty(0, int), numpy.empty(0), None, {})] * len(lists)
+        for rows in Questions.together(number).parts(self._pairs_held):
+            part = Questions.together(number[rows])
+            texts = [questions[i] for i in number[rows]], [answers[i] for i in rows]
+            for start, result in zip(part.starts, self._score_part(*texts, part, batch_size, progress), strict=True):
+                odds = None if result.log_odds is None else falling(result.log_odds, result.order)
+                scores = falling(result.scores, result.order)
+                scored[number[rows[start]]] = result._replace(scores=scores, log_odds=odds)
         return scored
 
-    def _by_model(
-        self,
-        items: list[dict[str, Any]],
-        texts: tuple[list[str], list[str]],
-        numbers: numpy.ndarray,
-        batch_size: int | None,
-        progress: bool,
-    ) -> list[Scored]:
-        """Each question's candidates by what the model says of all.  numbers: (m,) of each pair's question."""
+    def _score_part(
+        self, questions: list[str], answers: list[str], part: Questions, batch_size: int | None, progress: bool
+    ) -> Iterator[Scored]:
+        """Of m pairs of whole questions, (m,) texts each, what the model says of each question's."""
         from as2lib.score import log_odds, outputs, probability, require_numbers
 
+        items = self.encoder.items(questions, answers, part.code)
+        if self.alpha is not None:
+            yield from self._score_by_exits(items, part, batch_size)
+            return
         values = outputs(
             self.model,
             self.encoder,
@@ -271,29 +243,18 @@ class Ranker:
             batch_size=batch_size,
         )
         odds = log_odds(values["logits"])  # (m,)
-        require_numbers(odds, *texts)
-        scores = sigmoid(odds)
+        require_numbers(odds, questions, answers)
         parts = {}
         if "head_logits" in values:
             parts |= {f"head_{i}": column for i, column in enumerate(probability(values["head_logits"]).T)}
         if "exit_logits" in values:
             parts |= dict(zip(self._exit_names, probability(values["exit_logits"]).T, strict=True))
-        scored = []
-        for start, end in _runs(numbers):
-            order = numpy.argsort(-odds[start:end], kind="stable")
-            question_parts = {name: column[start:end] for name, column in parts.items()}
-            scored.append(Scored(order, scores[start:end], odds[start:end], question_parts))
-        return scored
+        for rows in part.slices():
+            order = numpy.argsort(-odds[rows], kind="stable")
+            yield Scored(order, sigmoid(odds[rows]), odds[rows], {name: column[rows] for name, column in parts.items()})
 
-    def _by_exits(
-        self,
-        items: list[dict[str, Any]],
-        texts: tuple[list[str], list[str]],
-        numbers: numpy.ndarray,
-        batch_size: int | None,
-        progress: bool,
-    ) -> list[Scored]:
-        """Each question's candidates by a cascade that drops some at its exits."""
+    def _score_by_exits(self, items: list[dict[str, Any]], part: Questions, batch_size: int | None) -> Iterator[Scored]:
+        """Of a cascade that drops some candidates at its exits."""
         import torch
 
         from as2lib.score import autocast, default_tokens
@@ -302,16 +263,17 @@ class Ranker:
         batch = {name: values.to(device) for name, values in self.encoder.collate(items).items()}
         tokens = default_tokens(device) if batch_size is None else batch_size * batch["attention_mask"].shape[1]
         with torch.inference_mode(), autocast(device.type, self._autocast):
-            rankings = self.model.rank(batch, self.alpha, numbers, tokens)
-        scored = []
+            rankings = self.model.rank(batch, self.alpha, part.code, tokens)
         for ranking in rankings:
             stages, stage_scores = ranking.stages.numpy(), ranking.stage_scores.numpy()
             parts = {}
             for stage, name in enumerate(self._exit_names):
                 parts[name] = numpy.where(stages == stage, stage_scores, numpy.nan)
-            columns = (ranking.order, ranking.scores, ranking.log_odds)
-            scored.append(Scored(*(column.numpy() for column in columns), parts))
-        return scored
+            yield Scored(ranking.order.numpy(), ranking.scores.numpy(), ranking.log_odds.numpy(), parts)
+
+    @property
+    def _pairs_held(self) -> int:
+        return TOKENS_HELD if self.alpha is None else STATES_HELD
 
     @property
     def _exit_names(self) -> list[str]:
@@ -321,35 +283,22 @@ class Ranker:
 class WordCounter(Ranker):
     """Ranks by a function of `models.lexical`, which needs no model.  name: one of `LEXICAL`."""
 
+    _pairs_held = 1 << 62  # BM25 counts over all
+
     def __init__(self, name: str):
         self.name, self.model, self.encoder, self.alpha = name, None, None, None
         self.device, self.precision, self.is_probability = "cpu", "float32", False
 
-    def _score_filled(self, questions: list[str], lists: list[list[str]], **_: Any) -> list[Scored]:
+    def _score_part(self, questions: list[str], answers: list[str], part: Questions, *_: Any) -> Iterator[Scored]:
         from datasets import Dataset
 
         from as2lib.models import lexical
 
-        question, answers = _flat(lists)
-        columns = {"question_id": [str(i) for i in question], "question": [questions[i] for i in question]}
-        counts = getattr(lexical, self.name)(Dataset.from_dict({**columns, "answer": answers}))
-        scored = []
-        for start, end in _runs(question):
-            own = counts[start:end]
-            scored.append(Scored(numpy.argsort(-own, kind="stable"), own, None, {}))
-        return scored
-
-
-def _flat(lists: list[list[str]]) -> tuple[numpy.ndarray, list[str]]:
-    """All candidates one after the other: the number of each one's question, and the texts."""
-    numbers = numpy.repeat(numpy.arange(len(lists)), [len(texts) for texts in lists])
-    return numbers, [text for texts in lists for text in texts]
-
-
-def _runs(question: numpy.ndarray) -> list[tuple[int, int]]:
-    """Where the rows of each question begin and end."""
-    rows = Questions.together(question)
-    return list(zip(rows.starts.tolist(), (rows.starts + rows.sizes).tolist(), strict=True))
+        ids = [str(number) for number in part.code]
+        pairs = Dataset.from_dict({"question_id": ids, "question": questions, "answer": answers})
+        counts = getattr(lexical, self.name)(pairs)
+        for rows in part.slices():
+            yield Scored(numpy.argsort(-counts[rows], kind="stable"), counts[rows], None, {})
 
 
 # ---------------------------------------------------------------- what is given, and what is returned

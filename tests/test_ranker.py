@@ -165,7 +165,7 @@ def test_a_lexical_ranker_needs_no_model(name):
 def test_batches_of_any_size_give_the_same_scores(kind, size, monkeypatch):
     from as2lib import ranker as module
 
-    monkeypatch.setattr(module, "PART", 2)  # and parts of any size
+    monkeypatch.setattr(module, "TOKENS_HELD", 2)  # and parts of any size
     ranker = Ranker(*model(kind), alpha=0.5 if kind == "cascade" else None)
     whole, parts = ranker.rank(QUESTIONS, LISTS), ranker.rank(QUESTIONS, LISTS, batch_size=size)
     for one, other in zip([*whole[0], *whole[1]], [*parts[0], *parts[1]], strict=True):

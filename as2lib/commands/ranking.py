@@ -103,12 +103,11 @@ def questions_of_lines(lines: Iterable[str]) -> Iterator[Question]:
 
 def chunks(pairs: "Dataset", ranker: "Ranker") -> Iterator[list[Question]]:
     """The questions of pairs, in lists of some thousand pairs; all at once for a ranker that counts words over them."""
-    from as2lib.data.encode import whole_questions
     from as2lib.data.tables import questions_of
 
     table = pairs.with_format("arrow")[:]
     size = CHUNK["cpu" if ranker.device == "cpu" else "gpu"] if ranker.encoder is not None else len(pairs)
-    for rows in whole_questions(questions_of(table).code, size):
+    for rows in questions_of(table).parts(size):
         part = table.slice(rows[0], len(rows))
         ids = part["candidate_id"].to_pylist() if "candidate_id" in part.column_names else [None] * len(part)
         columns = [part[name].to_pylist() for name in ("question_id", "question", "answer")]

@@ -23,7 +23,6 @@ from as2lib.data import words
 from as2lib.data.pretrained import open_pretrained
 from as2lib.data.sets import json_value, loadable, note, whole_text
 from as2lib.data.words import WordEncoder
-from as2lib.metrics.questions import Questions
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
     import pyarrow as pa
@@ -322,19 +321,6 @@ def by_length(
         batches.append(order[:size])
         order = order[size:]
     return batches
-
-
-def whole_questions(question: np.ndarray, pairs: int) -> Iterator[np.ndarray]:
-    """Rows in parts of at least so many pairs, none of which ends within a question.
-
-    question: (m,), the rows of a question together.
-    """
-    ends = np.cumsum(Questions.together(question).sizes)
-    start = 0
-    while start < len(question):
-        end = ends[min(np.searchsorted(ends, start + pairs), len(ends) - 1)]
-        yield np.arange(start, end)
-        start = end
 
 
 def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:

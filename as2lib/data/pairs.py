@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -262,8 +262,7 @@ def shared_answers(a: Dataset, b: Dataset) -> np.ndarray:
 def _candidates(pairs: Dataset) -> list[tuple[frozenset[str], frozenset[str]]]:
     """Of each question all candidates, and the correct ones, as `plain` has them."""
     answers, labels = np.array([plain(answer) for answer in pairs["answer"][:]], object), np.array(pairs["label"][:])
-    starts = questions_of(_arrow(pairs)).starts.tolist()
-    rows = [slice(*ends) for ends in pairwise([*starts, len(answers)])]
+    rows = questions_of(_arrow(pairs)).slices()
     return [(frozenset(answers[i]), frozenset(answers[i][labels[i] == 1])) for i in rows]
 
 

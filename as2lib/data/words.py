@@ -150,15 +150,15 @@ class WordEncoder:
         if not len(questions):
             return []
         ids = np.array(ids if self.unit == "question" else range(len(questions)))
-        starts = Questions.together(ids).starts
+        whole = Questions.together(ids)
         candidate_words = self._numbers(candidates)
-        question_words = self._numbers([questions[start] for start in starts])
+        question_words = self._numbers([questions[start] for start in whole.starts])
         items = []
-        for question, start, end in zip(question_words, starts, [*starts[1:], len(ids)], strict=True):
-            words = candidate_words[start:end]
+        for question, rows in zip(question_words, whole.slices(), strict=True):
+            words = candidate_words[rows]
             sizes = [len(candidate) for candidate in words]
             item = {"question": question, "candidates": [*chain(*words)], "sizes": sizes}
-            items.append(item | {"pairs": int(end - start), "length": len(question) + sum(sizes)})
+            items.append(item | {"pairs": len(words), "length": len(question) + sum(sizes)})
         return items
 
     def _numbers(self, texts: Sequence[str]) -> list[list[int]]:

@@ -135,7 +135,7 @@ class QuestionBatches(Batches):
         seed: int,
         candidates: int = 30,
     ):
-        self.rows = numpy.split(numpy.arange(len(question)), Questions.together(question).starts[1:])
+        self.rows = [numpy.arange(len(question))[rows] for rows in Questions.together(question).slices()]
         self.correct = numpy.zeros(len(question), dtype=bool) if label is None else numpy.asarray(label) == 1
         self.length, self.pairs, self.seed, self.candidates = length, pairs, seed, candidates
 

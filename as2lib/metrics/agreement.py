@@ -48,7 +48,7 @@ def agreement(head_scores: Values, teacher_scores: Values, label: Values, questi
     Source: CERBERUS section 5.3 and Figure 3; Cohen 1960.
     """
     heads, teachers, label, question_id = _answered(head_scores, teacher_scores, label, question_id)
-    place = Questions.anywhere(ranking.encode_ids(question_id)[1]).place
+    place = Questions.anywhere(question_id).place
     shape = heads.shape[1], teachers.shape[1]
     shared, kappa, kappa_correct, correlation = (np.full(shape, np.nan) for _ in range(4))
     by_head, by_teacher = (_choices(scores, label, question_id) for scores in (heads, teachers))

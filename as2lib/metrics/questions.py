@@ -3,7 +3,7 @@
 n rows (question and candidate) · q questions, numbered from 0 in first-seen order
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,10 +34,24 @@ class Questions(NamedTuple):
         return cls(np.cumsum(first) - 1, starts, sizes, np.arange(len(first)) - np.repeat(starts, sizes))
 
     @classmethod
-    def anywhere(cls, code: np.ndarray) -> "Questions":
-        """Of rows whose questions stand anywhere, by (n,) numbers of them, such as `ranking.encode_ids` gives."""
+    def anywhere(cls, question_id: Sequence[Any]) -> "Questions":
+        """Of rows whose questions stand anywhere.  question_id: (n,) ids of one kind, or numbers."""
+        _, first, code = np.unique(np.asarray(question_id), return_index=True, return_inverse=True)
+        code = np.argsort(np.argsort(first))[code]
         order = np.argsort(code, kind="stable")
         sorted_rows = cls.together(code[order])
         place = np.empty(len(code), dtype=np.int64)
         place[order] = sorted_rows.place
         return cls(code, order[sorted_rows.starts], sorted_rows.sizes, place)
+
+    def slices(self) -> list[slice]:
+        """The rows of each question, where these stand together."""
+        return [slice(start, start + size) for start, size in zip(self.starts, self.sizes, strict=True)]
+
+    def parts(self, rows: int) -> Iterator[np.ndarray]:
+        """The rows, which stand together, in parts of at least so many, none of which ends within a question."""
+        ends, start = np.cumsum(self.sizes), 0
+        while start < len(self.code):
+            end = ends[min(np.searchsorted(ends, start + rows), len(ends) - 1)]
+            yield np.arange(start, end)
+            start = end

@@ -7,10 +7,10 @@ metrics are over all questions (policy "all"). Among equal scores of a question 
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy.stats import binomtest
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
+from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import Values, paired, read, top
 
 # n rows (question and candidate) · q questions · r samples
@@ -70,12 +70,12 @@ def resampled(
     measure: "q R@P", "qp R@P" or "qp prAUC".  precision: of the first two.
     Returns (r,) float64; on a sample that has no correct candidate 0.  Counts of 1 give the functions above.
     """
-    question = pd.factorize(np.asarray(question_id, dtype=object))[0]
+    question = Questions.anywhere(question_id).code
     label, score = np.asarray(label, dtype=float), np.asarray(score, dtype=float)
     possible = label
     if measure == "q R@P":
         rows = top(question_id, label, score).to_numpy()
-        possible = pd.Series(label).groupby(question).max().to_numpy()[question[rows]]
+        possible = (np.bincount(question, weights=label) > 0)[question[rows]].astype(float)
         question, label, score = question[rows], label[rows], score[rows]
     order = np.argsort(-score, kind="stable")
     ranked = score[order]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from as2lib.metrics import probability
+from as2lib.metrics.questions import Questions
 from as2lib.models import ensemble
 
 # m pairs · c = 2 classes
@@ -22,7 +23,7 @@ def log_shares(scores: Sequence[float], question_id: Sequence[Any]) -> numpy.nda
     scores: (m,) log odds, or any score that such a loss was given.  question_id: (m,).
     """
     wide = numpy.asarray(scores, dtype=numpy.float64).clip(-LARGEST, LARGEST)
-    _, question = numpy.unique(numpy.asarray(question_id), return_inverse=True)
+    question = Questions.anywhere(question_id).code
     top = numpy.full(question.max() + 1, -numpy.inf)
     numpy.maximum.at(top, question, wide)
     below = wide - top[question]

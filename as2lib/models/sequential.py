@@ -10,6 +10,7 @@ import numpy
 import torch
 from torch import Tensor
 
+from as2lib.metrics import questions
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, falling, prune
 
@@ -67,14 +68,11 @@ def rank_by_stages(
 
     def checked(stage: int, rows: numpy.ndarray) -> numpy.ndarray:
         scores = score(stage, torch.from_numpy(rows))
-        if scores.shape != rows.shape:
-            raise ValueError(f"stage {stage}: expected {len(rows)} scores, one a candidate, got {tuple(scores.shape)}")
         if len(broken := rows[~scores.isfinite().cpu().numpy()]):
             raise ValueError(f"stage {stage}, candidate {broken[0] + 1}: expected a number for its score")
         return scores.double().cpu().numpy()
 
-    _, first, question = numpy.unique(index, return_index=True, return_inverse=True)
-    question = first.argsort().argsort()[question]  # numbered in first-seen order
+    question = questions.Questions.anywhere(index).code
     pruned = prune(checked, stages, question, alpha)
     shifted = falling_scores(pruned.scores, pruned.last, question)
     rankings = []
@@ -156,8 +154,6 @@ class SequentialReranker:
     """
 
     def __init__(self, scorers: Sequence[Callable[[Any], Any]]):
-        if not scorers:
-            raise ValueError("scorers: expected at least one, got none")
         self.scorers = list(scorers)
 
     def rank(self, batch: Any, alpha: Ratios, question_index: Questions = None) -> Ranking | list[Ranking]:

@@ -18,7 +18,6 @@ from as2lib.data.encode import (
     fitting_length,
     load_encoder,
     positions,
-    whole_questions,
     word_tokenizer,
 )
 from as2lib.data.words import WordEncoder
@@ -189,4 +188,3 @@ def test_text_without_blanks_has_the_length_that_its_tokens_have():
 def test_batches_hold_as_many_rows_as_fit_with_their_padding():
     batches = by_length(np.array([3, 9, 1, 8, 0]), 16)
     assert [batch.tolist() for batch in batches] == [[1], [3, 0], [2, 4]]
-    assert [part.tolist() for part in whole_questions(np.array([0, 0, 1, 2, 2]), 2)] == [[0, 1], [2, 3, 4]]

@@ -1,4 +1,3 @@
-import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +23,7 @@ def _add(seen, name, row):
 @given(lists)
 def test_rows_that_stand_anywhere_are_those_of_a_naive_loop(ids):
     expected = naive(ids)
-    index = Questions.anywhere(numpy.array(expected[0]))
+    index = Questions.anywhere(ids)
     assert [column.tolist() for column in index] == [*expected]
 
 
@@ -37,3 +36,9 @@ def test_rows_that_stand_together_are_those_of_a_naive_loop_whatever_their_ids(k
 
 def test_no_rows_are_no_questions():
     assert [len(column) for column in Questions.together([])] == [0, 0, 0, 0]
+
+
+def test_parts_hold_whole_questions():
+    index = Questions.together([0, 0, 1, 2, 2])
+    assert [part.tolist() for part in index.parts(2)] == [[0, 1], [2, 3, 4]]
+    assert [range(5)[rows] for rows in index.slices()] == [range(2), range(2, 3), range(3, 5)]
