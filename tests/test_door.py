@@ -61,14 +61,6 @@ def test_a_module_of_ones_own_is_trained_ranks_and_is_saved(output, labels, tmp_
         Ranker.load(tmp_path / "bag")
 
 
-def test_an_output_without_logits_is_refused_in_one_line():
-    for output in (lambda logits: logits, lambda logits: (logits,), lambda logits: SimpleNamespace(scores=logits)):
-        with pytest.raises(ValueError, match="expected an output with `logits`"):
-            train(tiny.pairs(), Bag(output), "ce", encoder=tiny.encoder(), steps=1)
-        with pytest.raises(ValueError, match="expected an output with `logits`"):
-            Ranker(Bag(output), tiny.encoder()).rank("who", ["a"])
-
-
 def test_a_study_names_what_is_near_shows_its_runs_in_a_line_and_takes_one_key_a_change():
     study = Study.load("sample", {"seeds": [1]})
     assert (study.seeds, study.grid_seeds) == ([1], [1])

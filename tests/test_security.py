@@ -13,7 +13,6 @@ import pytest
 
 from as2lib import Study
 from as2lib.commands.output import terminal
-from as2lib.commands.ranking import field
 from tests.first_hour.hub_like import as2, public_model
 
 PACKAGE = Path(__file__).parents[1] / "as2lib"
@@ -100,10 +99,6 @@ def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_candidate_cannot_command_a_terminal(text):
     assert not re.search(r"[\x00-\x1f\x7f\u202a-\u202e]", terminal(text))
-
-
-def test_an_id_with_a_blank_is_one_field_of_a_trec_file():
-    assert len(field("q 1\t2\n").split()) == 1
 
 
 @pytest.mark.parametrize("name", ["a;ls", "../a", "-a", "1"])

@@ -78,11 +78,6 @@ def test_a_long_question_keeps_its_correct_candidates_and_as_many_others_as_fit(
     assert rows[0] != rows[1]
 
 
-def test_a_question_of_correct_candidates_alone_keeps_them_all():
-    batches = QuestionBatches(questions([6]), numpy.ones(6), lengths(6), 4, seed=0, candidates=3)
-    assert batches.epoch(0) == [list(range(6))]
-
-
 def test_targets_belong_to_their_pairs():
     pairs, encoder = tiny.pairs(), tiny.encoder()
     teachers = numpy.stack(tiny.logits(pairs, 3), axis=1)

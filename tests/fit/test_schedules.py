@@ -44,8 +44,3 @@ def test_exits_in_turn_and_early_exits_first():
     first, later = (numpy.bincount(part, minlength=3) / len(part) for part in (early[:1200], early[1200:]))
     numpy.testing.assert_allclose(first, [4 / 7, 2 / 7, 1 / 7], atol=0.05)
     numpy.testing.assert_allclose(later, [1 / 3] * 3, atol=0.05)
-
-
-def test_an_unknown_schedule_is_refused():
-    with pytest.raises(ValueError, match="schedule: expected one of uniform"):
-        drawn_exit("late", 3, 0, 10, 0)

@@ -3,7 +3,7 @@ import pytest
 
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.fit import train
-from as2lib.fit.teachers import stacked, teacher_logits
+from as2lib.fit.teachers import teacher_logits
 from as2lib.models import cross_encoder
 from as2lib.ranker import Ranker
 from as2lib.score import score
@@ -44,14 +44,8 @@ def test_a_reranker_of_one_label_says_zero_and_its_score():
         numpy.testing.assert_allclose(logits[:, 1], z, rtol=1e-6)
 
 
-def test_several_teachers_stand_side_by_side():
-    logits = tiny.logits(PAIRS, 3)
-    numpy.testing.assert_array_equal(stacked(logits, PAIRS)[:, 1], logits[1])
-    assert stacked((), PAIRS) is None
-
-
 def test_logits_of_other_pairs_are_refused():
-    with pytest.raises(ValueError, match=f"teacher logits: expected logits of {len(PAIRS)} pairs × 1 or 2 classes"):
+    with pytest.raises(ValueError):
         teacher_logits(numpy.zeros((3, 2)), PAIRS)
-    with pytest.raises(ValueError, match="expected numbers for logits, got nan"):
+    with pytest.raises(ValueError):
         teacher_logits(numpy.full((len(PAIRS), 2), numpy.nan), PAIRS)

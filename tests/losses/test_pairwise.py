@@ -76,10 +76,3 @@ def test_equal_scores_cost_the_logarithm_of_two_and_half_precision_is_raised():
     loss = ranknet(scores, torch.tensor([[1, 0]]), torch.ones(1, 2))
     assert loss.total.item() == pytest.approx(math.log(2))
     assert loss.total.dtype == torch.float32
-
-
-@pytest.mark.parametrize("shape", [(2, 2), (3,)])
-def test_other_shapes_are_refused(shape):
-    lists = torch.zeros(2, 3)
-    with pytest.raises(ValueError, match=r"one shape \(q, n\)"):
-        ranknet(torch.zeros(shape), lists, lists)

@@ -97,15 +97,3 @@ def test_the_cells_and_confidences_are_those_worked_by_hand():
     assert result.cells.to_dict() == {"right": {3: 1, 2: 1, 1: 1, 0: 0}, "wrong": {3: 0, 2: 0, 1: 0, 0: 1}}
     assert result.by_question["case"].to_dict() == {"p": "all right", "q": "follows", "r": "overrides", "s": "rest"}
     assert result.by_question.loc["r", [f"confidence {j}" for j in range(3)]].tolist() == [1.2, 1.0, 1.2]
-
-
-@pytest.mark.parametrize(("right", "case"), [(2, "all right"), (1, "overrides")])
-def test_half_of_the_teachers_is_no_majority(right, case):
-    teachers = np.array([[1, 0] if j < right else [0, 1] for j in range(2)]).T
-    assert majority([1, 0], teachers, [1, 0], ["p", "p"]).by_question["case"].item() == case
-
-
-def test_without_a_correct_candidate_no_agreement_is_defined():
-    scores = choosing(0, 1, 2, 0)
-    with pytest.raises(ValueError, match="at least one question with a correct candidate"):
-        agreement(scores, scores, LABELS * 0, QUESTIONS)

@@ -53,16 +53,6 @@ def test_among_equal_scores_the_correct_candidates_fall_first_whatever_the_order
         assert replayed.position[alive + fallen].tolist() == list(range(len(own)))
 
 
-def test_no_point_of_the_grid_beats_one_of_the_front_and_every_other_is_beaten():
-    ids, label, scores = example()
-    table = grid(ids, label, scores, 12, (4, 6, 8, 10, 12), ratios=(0.2, 0.5))
-    for _, row in table.iterrows():
-        better = (table["P@1"] > row["P@1"]) & (table["cost"] <= row["cost"])
-        better |= (table["P@1"] == row["P@1"]) & (table["cost"] < row["cost"])
-        twins = (table["P@1"] == row["P@1"]) & (table["cost"] == row["cost"])
-        assert better.any() != table[twins]["front"].any()
-
-
 def test_the_choice_is_the_best_within_the_budget():
     ids, label, scores = example()
     table = grid(ids, label, scores, 12, (4, 6, 8, 10, 12), ratios=(0.2, 0.5))
@@ -71,10 +61,3 @@ def test_the_choice_is_the_best_within_the_budget():
     assert chosen["P@1"] == table[table["cost"] <= 0.6]["P@1"].max()
     with pytest.raises(ValueError, match="the cheapest combination costs"):
         choose(table, 0.1)
-
-
-def test_scores_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="exit_scores"):
-        replay([1, 1], [0, 1], numpy.zeros((3, 2)), 0.3)
-    with pytest.raises(ValueError, match="exits: expected one for each of 2 columns"):
-        grid([1], [1], numpy.zeros((1, 2)), 4, (1, 2, 3), ratios=(0.5,))

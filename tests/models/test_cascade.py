@@ -148,18 +148,6 @@ def test_the_loss_is_the_sum_of_the_exits_cross_entropies():
         model(**batch(13), label=labels)
 
 
-def test_under_bf16_the_exits_compute_in_float32():
-    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
-        assert cascade()(**batch(13)).exit_logits.dtype == torch.float32
-
-
-def test_exits_behind_the_last_layer_and_another_family_are_refused():
-    with pytest.raises(ValueError, match="exits: expected increasing layers, 1 to 5"):
-        cascade(exits=(2, 6))
-    with pytest.raises(ValueError, match="got deberta-v2"):
-        cascade("deberta-v2")
-
-
 def test_ranking_leaves_the_model_in_its_mode_and_uses_no_dropout():
     model = CascadeTransformer.from_backbone(backbone(hidden_dropout_prob=0.5), (1, 2)).train()
     assert torch.equal(model.rank(batch(13), 0.3).scores, model.rank(batch(13), 0.3).scores)

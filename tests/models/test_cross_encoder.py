@@ -1,7 +1,6 @@
 import json
 import logging
 
-import numpy
 import pytest
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
@@ -138,11 +137,6 @@ def test_more_than_two_labels_are_refused_in_one_line(tmp_path, open_model):
     assert "\n" not in str(raised.value)
 
 
-def test_an_encoder_whose_configuration_speaks_of_more_labels_gets_a_classifier_of_two(tmp_path):
-    saved(bert(labels=5).bert, tmp_path)
-    assert logits(cross_encoder.build(tmp_path)).shape == (2, 2)
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_weights_load_in_float32(tmp_path, dtype):
     saved(bert().to(dtype), tmp_path)
@@ -185,27 +179,6 @@ def test_a_tensor_that_is_missing_of_another_shape_or_not_finite_is_named_in_one
         models.load(tmp_path)
 
 
-def test_a_folder_without_a_model_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"config\.json"):
-        models.load(tmp_path)
-
-
-def test_a_hub_name_is_read_from_the_folder_that_local_yaml_gives(tmp_path, monkeypatch):
-    whole = bert()
-    saved(whole, tmp_path / "weights")
-    (tmp_path / "params").mkdir()
-    (tmp_path / "params" / "local.yaml").write_text("local: {some/encoder: weights}\n")
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    assert torch.equal(cross_encoder.build("some/encoder").classifier.weight, whole.classifier.weight)
-
-
-@pytest.mark.parametrize("layers", [0, 4])
-def test_more_layers_than_there_are_are_refused(tmp_path, layers):
-    saved(bert(), tmp_path)
-    with pytest.raises(ValueError, match="expected 1 to 3"):
-        cross_encoder.build(tmp_path, layers=layers)
-
-
 def test_under_bf16_the_classifier_computes_in_float32_and_its_tensors_keep_their_names():
     plain = bert()
     model = bert()
@@ -232,27 +205,3 @@ def test_a_classifier_of_one_label_ranks_as_that_of_two(family, tmp_path):
         torch.testing.assert_close(again(**inputs).logits[:, 0], z, atol=1e-5, rtol=0)
     assert again.config.num_labels == 1
     assert two.config.num_labels == 2
-
-
-def test_only_a_classifier_of_two_labels_is_made_one_of_one():
-    with pytest.raises(ValueError, match="expected a model of 2 labels, got one of 1"):
-        cross_encoder.one_label(bert(labels=1))
-
-
-def test_one_label_opens_in_sentence_transformers_and_orders_the_candidates_the_same(tmp_path):
-    sentence_transformers = pytest.importorskip("sentence_transformers")
-    from transformers import AutoTokenizer, BertTokenizerFast
-
-    words = "[PAD] [UNK] [CLS] [SEP] [MASK] where is the red boat hill green here blue lamp".split()
-    (tmp_path / "vocab.txt").write_text("\n".join(words))
-    tokenizer = BertTokenizerFast(vocab_file=str(tmp_path / "vocab.txt"))
-    model = bert()
-    folder = saved(cross_encoder.one_label(model), tmp_path / "model")
-    tokenizer.save_pretrained(folder)
-    question, candidates = "where is the boat", ["the red boat", "green hill here", "blue lamp", "boat here", "is red"]
-    tokens = AutoTokenizer.from_pretrained(folder)([question] * 5, candidates, padding=True, return_tensors="pt")
-    with torch.no_grad():
-        expected = model(**tokens).logits.softmax(-1)[:, 1].numpy()
-    ranked = sentence_transformers.CrossEncoder(str(folder), device="cpu").rank(question, candidates)
-    assert [hit["corpus_id"] for hit in ranked] == numpy.argsort(-expected).tolist()
-    numpy.testing.assert_allclose([hit["score"] for hit in ranked], sorted(expected)[::-1], atol=1e-5)

@@ -5,12 +5,6 @@ from scipy.special import softmax
 from as2lib.models.ensemble import fit_logistic, mean, mean_logits, tuned_weights, weigh
 
 
-@pytest.mark.parametrize("weights", [[1], [0, 0], [-1, 2]])
-def test_weights_that_fit_no_members_are_refused(weights):
-    with pytest.raises(ValueError, match="weights: expected 2, not negative and not all 0"):
-        mean([[0.1], [0.2]], weights)
-
-
 def test_the_softmax_of_mean_logits_is_the_mean_softmax():
     logits = numpy.random.default_rng(0).normal(size=(3, 7, 2)) * 5
     found = mean_logits(logits, [0.2, 0.3, 0.5])

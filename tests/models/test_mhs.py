@@ -99,12 +99,6 @@ def test_the_loss_is_the_sum_of_the_heads_cross_entropies_and_an_unknown_input_i
         student(**batch(), label=labels)
 
 
-def test_under_bf16_every_heads_classifier_computes_in_float32():
-    student = MHSForSequenceClassification.from_backbone(backbone(), 3, 2, perturb=0.5)
-    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
-        assert student(**batch()).head_logits.dtype == torch.float32
-
-
 @pytest.mark.parametrize("how", ["probability", "logit"])
 def test_the_combined_logits_of_a_student_are_its_heads_combined(how):
     student = MHSForSequenceClassification.from_backbone(backbone(), 3, 3, how, perturb=0.5).eval()
@@ -114,18 +108,3 @@ def test_the_combined_logits_of_a_student_are_its_heads_combined(how):
     assert heads.std(dim=1).min() > 1e-3
     expected = heads.softmax(-1).mean(1) if how == "probability" else heads.mean(1).softmax(-1)
     torch.testing.assert_close(found.logits.softmax(-1), expected, atol=1e-6, rtol=0)
-
-
-@pytest.mark.parametrize(
-    ("whole", "fields", "message"),
-    [
-        (backbone(), {"body": 4}, "body: expected 1 to 3"),
-        (backbone("mpnet"), {}, "got mpnet"),
-        (cross_encoder.one_label(backbone()), {}, "expected 2 labels, got 1; cross_encoder"),
-        (CascadeTransformer.from_backbone(backbone(), [2, 4]), {}, "expected one exit"),
-        (CascadeTransformer.from_backbone(backbone(), [4], pooling="first"), {}, "expected one exit"),
-    ],
-)
-def test_a_student_that_cannot_be_built_is_refused(whole, fields, message):
-    with pytest.raises(ValueError, match=message):
-        MHSForSequenceClassification.from_backbone(whole, **{"body": 2, "heads": 2, **fields})

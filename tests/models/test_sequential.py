@@ -72,13 +72,6 @@ def test_the_floor_is_of_the_product_as_written():
     assert pruning.dropped(2, 0.3) == 0
 
 
-def test_wrong_input_is_refused():
-    with pytest.raises(ValueError, match="stage 0"):
-        reading("a").rank({"a": [1.0, float("nan")]}, 0)
-    with pytest.raises(ValueError, match=r"alpha: expected a share in \[0, 1\).*got 1"):
-        reading("a").rank({"a": [1.0]}, 1)
-
-
 @pytest.mark.parametrize("size", [1, 7, 13, 130])
 def test_equal_logits_are_equal_probabilities_wherever_they_stand_and_none_rises(size):
     draw = numpy.random.default_rng(size)
