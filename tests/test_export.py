@@ -127,20 +127,13 @@ def test_an_export_beside_a_model_is_taken_while_the_models_files_are_those_it_w
 
 def test_what_cannot_be_exported_is_refused_before_a_folder_is_there(tmp_path, quick, monkeypatch):
     folder, words = saved("electra", tmp_path / "model"), saved("cosinet", tmp_path / "words")
-    pairs = Dataset.from_dict({"question_id": ["q"], "question": QUESTIONS[:1], "answer": LISTS[0][:1]})
-    refused = {
-        "got 'tensorrt'": (folder, "new", "tensorrt", None),
-        "which reads words": (words, "new", "onnx", None),
-        "int8: expected openvino": (folder, "new", "onnx", pairs),
-        "got one with files": (folder, "model", "onnx", None),
-    }
-    for message, (model, out, to, calibration) in refused.items():
-        with pytest.raises(ValueError, match=message):
-            export(model, tmp_path / out, to, calibration)
-    with pytest.raises(ValueError, match="backend='openvino'"):
+    for model, out, to in ((folder, "new", "tensorrt"), (words, "new", "onnx"), (folder, "model", "onnx")):
+        with pytest.raises(ValueError):
+            export(model, tmp_path / out, to)
+    with pytest.raises(ValueError):
         Ranker.load(export(folder, tmp_path / "out", "onnx"), backend="openvino")
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r"onnx needs onnxruntime"):
+    with pytest.raises(ValueError, match="onnxruntime"):
         export(folder, tmp_path / "new", "onnx")
     assert not (tmp_path / "new").exists()
 

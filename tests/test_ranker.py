@@ -289,14 +289,6 @@ def test_a_model_that_is_nowhere_is_named_at_once(name, monkeypatch):
     assert time.perf_counter() - start < 5
 
 
-def test_max_length_cuts_what_is_read(tmp_path):
-    folder = saved("electra", tmp_path)
-    short, long = Ranker.load(folder, max_length=9), Ranker.load(folder)
-    candidates = ["the red is here a hill the boat is red", "the red is here a hill the blue is here"]
-    assert len({one.score for one in short.rank("who ?", candidates)}) == 1
-    assert len({one.score for one in long.rank("who ?", candidates)}) == 2
-
-
 def test_ranking_writes_nothing_and_imports_neither_datasets_nor_pandas(tmp_path):
     folder = saved("mhs", tmp_path / "model")
     code = (

@@ -174,13 +174,13 @@ def with_only(split: str | None) -> tuple[str | None, Only]:
     only: dict[str, Any] = {"apart": tuple(others.removesuffix(")").split(", "))} if others else {}
     while match := re.fullmatch(r"(.*?)(?:>=([0-9]+)|=(unanswered)|=(first|last)([1-9][0-9]?)%)", split or ""):
         rest, candidates, unanswered, end, percent = match.groups()
-        kept = {"candidates": int(candidates or 0), "unanswered": bool(unanswered)} | (
-            {end: int(percent)} if end else {}
-        )
-        kept = {name: value for name, value in kept.items() if value}
-        if kept.keys() & only.keys() or (end and {"first", "last"} & only.keys()):
+        if candidates:
+            condition = {"candidates": int(candidates)}
+        else:
+            condition = {"unanswered": True} if unanswered else {end: int(percent)}
+        if condition.keys() & only.keys() or (end and {"first", "last"} & only.keys()):
             raise NoSplit(f"{split}: expected each condition on a split's questions once")
-        split, only = rest, only | kept
+        split, only = rest, only | condition
     return "dev" if split == "validation" else split or None, Only(**only)
 
 
@@ -222,10 +222,8 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     if folder := local_folder(hub.name) or (known and local_folder(known)):
         return _files(folder, split, hub)
     if not hub.public:
-        raise NotHere(
-            f"{name} is not public: bring your own files (question_id, question, answer, label) and add "
-            f'"{name}: that/folder" under "local:" in params/local.yaml'
-        )
+        way = f'add "{name}: that/folder" under "local:" in params/local.yaml'
+        raise NotHere(f"{name} is not public: bring your own files (question_id, question, answer, label) and {way}")
     if not known and not (re.fullmatch(r"[\w.-]+/[\w.-]+", name) and revision):
         raise _unknown(source)
     _require_split(name, split, SPLITS)
@@ -324,10 +322,8 @@ def on_disk(source: str | Path) -> Path | None:
 def _unknown(source: str | Path) -> Exception:
     names = ", ".join((*SAMPLES, *HUB_SETS, *BUILT))
     if isinstance(source, Path) or "/" in source or Path(source).suffix[1:].lower() in SUFFIXES:
-        return FileNotFoundError(
-            f"{source}: no such file or folder; a hub set is written org/name@revision, or mapped to a folder under "
-            f'"local:" in params/local.yaml (known names: {names})'
-        )
+        ways = 'a hub set is written org/name@revision, or mapped to a folder under "local:" in params/local.yaml'
+        return FileNotFoundError(f"{source}: no such file or folder; {ways} (known names: {names})")
     return ValueError(f'unknown source "{source}": expected one of {names}; org/name@revision on the hub; or a path')
 
 

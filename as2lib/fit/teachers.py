@@ -47,15 +47,25 @@ def teacher_logits(
     if isinstance(teacher, nn.Module):
         expected = "expected it with its own encoder, (model, encoder), or its folder"
         raise ValueError(f"teacher {type(teacher).__name__}: {expected}; got a module alone")
-    if hasattr(teacher, "model") and hasattr(teacher, "encoder"):
+    if isinstance(teacher, str | Path):
+        teacher = (models.load(teacher), load_encoder(teacher))
+    elif hasattr(teacher, "model") and hasattr(teacher, "encoder"):
         teacher = (teacher.model, teacher.encoder)
     if isinstance(teacher, tuple) and len(teacher) == 2 and isinstance(teacher[0], nn.Module):
         model, encoder = teacher
-        return checked(scored(model, pairs, encoder, precision, device), pairs, type(model).__name__)
-    if not isinstance(teacher, str | Path):
-        return checked(numpy.asarray(teacher), pairs, "logits")
-    logits = scored(models.load(teacher), pairs, load_encoder(teacher), precision, device)
-    return checked(logits, pairs, str(teacher))
+        place = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        logits = score(for_ranking(model).to(place), pairs, encoder, precision).logits
+    else:
+        logits = numpy.asarray(teacher)
+    if logits.ndim == 1:
+        logits = logits[:, None]
+    if logits.ndim != 2 or len(logits) != len(pairs) or logits.shape[1] not in (1, 2):
+        raise ValueError(f"teacher: expected logits of {len(pairs)} pairs × 1 or 2 classes, got {logits.shape}")
+    if numpy.isnan(logits).any():
+        raise ValueError("teacher: expected numbers for logits, got nan")
+    if logits.shape[1] == 1:
+        logits = numpy.concatenate([numpy.zeros_like(logits), logits], axis=1)
+    return logits.astype(numpy.float32)
 
 
 def stacked(teachers: Sequence[Teacher], pairs: "Dataset", *settings: Any) -> numpy.ndarray | None:
@@ -63,24 +73,3 @@ def stacked(teachers: Sequence[Teacher], pairs: "Dataset", *settings: Any) -> nu
     if not len(teachers):
         return None
     return numpy.stack([teacher_logits(teacher, pairs, *settings) for teacher in teachers], axis=1)
-
-
-def scored(
-    teacher: nn.Module, pairs: "Dataset", encoder: Any, precision: str, device: str | torch.device | None
-) -> numpy.ndarray:
-    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    return score(for_ranking(teacher).to(place), pairs, encoder, precision).logits
-
-
-def checked(logits: numpy.ndarray, pairs: "Dataset", name: str) -> numpy.ndarray:
-    """Logits as (m, 2) float32.  Raises ValueError where they are none of these pairs."""
-    if logits.ndim == 1:
-        logits = logits[:, None]
-    if logits.ndim != 2 or len(logits) != len(pairs) or logits.shape[1] not in (1, 2):
-        came = "×".join(map(str, logits.shape))
-        raise ValueError(f"teacher {name}: expected logits of {len(pairs)} pairs × 1 or 2 classes, got {came}")
-    if numpy.isnan(logits).any():
-        raise ValueError(f"teacher {name}: expected numbers for logits, got nan")
-    if logits.shape[1] == 1:
-        logits = numpy.concatenate([numpy.zeros_like(logits), logits], axis=1)
-    return logits.astype(numpy.float32)

@@ -39,46 +39,34 @@ def read(file: str | Path) -> dict[str, Tensor]:
         raise
     except Exception:  # of any kind: a reader of pickles obeys the bytes of what is none
         raise ValueError(f"{expected}, got something that torch.load(weights_only=True) refuses") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{expected}, got {type(content).__name__}")
-    for name, value in content.items():
-        if not (isinstance(name, str) and isinstance(value, Tensor)):
-            raise ValueError(f"{expected}, got {type(value).__name__} under {name!r}")
+    if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
+        raise ValueError(f"{expected}, got something else in it")
     released = {name: value for name, value in content.items() if not name.startswith(IGNORED)}
-    try:
-        shape(released)
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
+    if 0 in shape(released):
+        names = "cerberus_shared_encoder.layer.0.* and cerberus_heads.0.*"
+        raise ValueError(f"{expected} named {names}, got {next(iter(released), 'none')}")
     return released
 
 
 def shape(released: Mapping[str, Tensor]) -> tuple[int, int]:
-    """(layers that the heads share, heads) of a released state dict; ValueError where it has none of one."""
-    counts = []
-    for pattern in (r"cerberus_shared_encoder\.layer\.(\d+)\.", r"cerberus_heads\.(\d+)\."):
-        numbers = {match[1] for name in released if (match := re.match(pattern, name))}
-        if not numbers:
-            example, first = pattern.replace("\\", "").replace("(d+)", "0"), next(iter(released), "no tensor")
-            raise ValueError(f"expected tensors named {example}*, got {first}")
-        counts.append(len(numbers))
-    return counts[0], counts[1]
+    """(layers that the heads share, heads) of a released state dict."""
+    patterns = (r"cerberus_shared_encoder\.layer\.(\d+)\.", r"cerberus_heads\.(\d+)\.")
+    shared, heads = ({match[1] for name in released if (match := re.match(pattern, name))} for pattern in patterns)
+    return len(shared), len(heads)
 
 
 def student_weights(released: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The released tensors under the student's names.  expected: the student's own state dict.
 
-    Raises ValueError, in one line, that names the first tensor that is missing, of another shape, or not expected.
+    Raises ValueError, in one line, that names a tensor that is missing, of another shape, or not expected.
     """
-    wanted = {released_name(name): (name, tuple(value.shape)) for name, value in expected.items()}
+    name_of = {released_name(name): name for name in expected}
+    expected_shapes = {theirs: tuple(expected[ours].shape) for theirs, ours in name_of.items()}
     shapes = {name: tuple(value.shape) for name, value in released.items()}
-    wrong = [name for name, (_, size) in wanted.items() if shapes.get(name) != size]
-    wrong += [name for name in shapes if name not in wanted]
-    if wrong:
-        name, more = wrong[0], f" (and {len(wrong) - 1} more tensors differ)" if len(wrong) > 1 else ""
-        size = f"shape {wanted[name][1]}" if name in wanted else "no such tensor"
-        came = f"shape {shapes[name]}" if name in shapes else "no such tensor"
-        raise ValueError(f"{name}: expected {size}, got {came}{more}")
-    return {ours: released[theirs] for theirs, (ours, _) in wanted.items()}
+    if different := sorted(expected_shapes.items() ^ shapes.items()):
+        name = different[0][0]
+        raise ValueError(f"{name}: expected the shape {expected_shapes.get(name)}, got {shapes.get(name)}")
+    return {ours: released[theirs] for theirs, ours in name_of.items()}
 
 
 def released_name(name: str) -> str:

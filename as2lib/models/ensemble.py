@@ -14,15 +14,10 @@ def mean(scores: Sequence[Sequence[float]], weights: Sequence[float] | None = No
 
     scores: one (m,) array a member, over the same pairs in the same order.  weights: (e,), not negative, not all 0;
     equal ones where left out.
-    Raises ValueError where there is no member, or lengths or weights do not fit.
+    Raises ValueError where there is no member, or lengths differ.
     """
-    lengths = {len(member) for member in scores}
-    if len(lengths) != 1:
-        raise ValueError(f"scores: expected one or more members of one length, got {sorted(lengths) or 'none'}")
-    if weights is not None and (len(weights) != len(scores) or min(weights) < 0 or sum(weights) == 0):
-        raise ValueError(f"weights: expected {len(scores)}, not negative and not all 0, got {list(weights)}")
-    members = [numpy.asarray(member, dtype=numpy.float64) for member in scores]
-    return numpy.mean(members, axis=0) if weights is None else numpy.average(members, axis=0, weights=weights)
+    members = numpy.stack([numpy.asarray(member, dtype=numpy.float64) for member in scores])  # (e, m)
+    return members.mean(axis=0) if weights is None else numpy.average(members, axis=0, weights=weights)
 
 
 def mean_logits(logits: Sequence[numpy.ndarray], weights: Sequence[float] | None = None) -> numpy.ndarray:
@@ -74,11 +69,6 @@ def fit_logistic(scores: Sequence[Sequence[float]], label: Sequence[int]) -> dic
 
 
 def weigh(fitted: Mapping[str, Any], scores: Sequence[Sequence[float]]) -> numpy.ndarray:
-    """The log odds (m,) that a fitted logistic regression gives; their logistic function is the ensemble's score.
-
-    Raises ValueError where there is not one weight a member.
-    """
+    """The log odds (m,) that a fitted logistic regression gives; their logistic function is the ensemble's score."""
     columns = numpy.stack(scores, axis=1).astype(numpy.float64)  # (m, e)
-    if len(fitted["weights"]) != columns.shape[1]:
-        raise ValueError(f"expected {len(fitted['weights'])} members, one a weight, got {columns.shape[1]}")
     return columns @ numpy.asarray(fitted["weights"]) + fitted["intercept"]

@@ -1,6 +1,5 @@
 """The pair table: policies, splits, leaks, the order of candidates, and what the real sets hold."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from datasets import Dataset
@@ -9,8 +8,6 @@ from hypothesis import strategies as st
 
 from as2lib.data import leaks, load_pairs, load_splits, load_unlabelled, pairs, save_pairs, sets
 from as2lib.data.pairs import (
-    draw_questions,
-    filter_questions,
     fingerprint,
     leave_out,
     load_parts,
@@ -20,7 +17,6 @@ from as2lib.data.pairs import (
     split_own,
 )
 from as2lib.data.sets import Only, identity
-from as2lib.metrics import ranking
 from tests.data.conftest import COLUMNS, ROWS, dicts, rows_of, write
 
 
@@ -133,14 +129,6 @@ def test_a_file_becomes_three_splits_and_a_folder_gets_those_that_it_lacks(tmp_p
     assert len(splits["train"]) == 108
 
 
-def test_drawn_questions_are_answered_ones_first_and_keep_their_rows():
-    table = load_pairs(dicts(questions(40)), questions="all")
-    drawn = draw_questions(table, 36)
-    assert len(set(drawn["question_id"])) == 36
-    assert rows_of(drawn) == rows_of(filter_questions(table, "answered"))
-    assert len(draw_questions(table, 100)) == len(table)
-
-
 @pytest.mark.parametrize("name", ["my.parquet", "my.jsonl"])
 def test_saved_pairs_are_the_same_when_loaded_whatever_is_in_them(tmp_path, name):
     rows = [("q1", 'a\tb "c"\r\n', '"""\u2028\x00\U0001f600 NA', 1)]
@@ -173,14 +161,6 @@ def test_questions_whose_answer_or_whole_list_is_known_are_left_out_and_the_iden
 
 
 # The order of candidates
-
-
-def test_order_map_is_the_map_of_the_original_order():
-    generator = np.random.default_rng(0)
-    rows = [(f"q{i}", f"who {i}?", f"a{j}", int(generator.random() < 0.3)) for i in range(60) for j in range(5)]
-    table = load_pairs(dicts(rows), questions="mixed")
-    expected = ranking.summary(table["question_id"][:], table["label"][:], -np.arange(len(table)))
-    assert order_map(table) == pytest.approx(expected["MAP"])
 
 
 def test_own_data_whose_correct_candidates_come_first_is_warned_of_once(capfd):

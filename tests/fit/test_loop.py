@@ -296,14 +296,6 @@ def test_facts_say_what_was_fitted():
     assert (facts["precision"], facts["threads"], facts["device"]) == ("float32", 1, "cpu")
 
 
-def test_the_share_of_pairs_that_are_cut_is_counted():
-    lengths = ENCODER.lengths(PAIRS["question"][:], PAIRS["answer"][:])
-    for max_length in (11, 24):
-        cut = train(PAIRS, tiny.classifier(), encoder=tiny.encoder(max_length), **SHORT).facts["cut"]
-        assert cut == pytest.approx(numpy.mean(lengths > max_length))
-    assert (lengths > 11).any()
-
-
 # ---------------------------------------------------------------- other models than encoders of pairs
 
 
@@ -319,31 +311,12 @@ def test_a_model_of_words_learns_from_whole_questions_as_items():
     assert len(epoch) == len(set(PAIRS["question_id"]))
 
 
-def test_one_exit_of_a_cascade_learns_in_a_step_and_a_killed_one_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
-    asked = []
-
-    def cascade(stop_at=None):
-        torch.manual_seed(0)
-        model = CascadeTransformer.from_backbone(tiny.classifier(), exits=[1, 2])
-
-        def note(module, _, inputs):
-            if module.training:
-                asked.append(inputs["only_exit"])
-                if len(asked) == stop_at:
-                    raise KeyboardInterrupt
-
-        model.register_forward_pre_hook(note, with_kwargs=True)
-        return model
-
-    whole = fit(cascade(), dev=None)
-    assert asked == [drawn_exit("uniform", 2, step, 8, 0) for step in range(8)]
-    asked.clear()
-    with pytest.raises(KeyboardInterrupt):
-        fit(cascade(stop_at=5), dev=None, folder=tmp_path)
-    asked.clear()
-    assert same(fit(cascade(), dev=None, folder=tmp_path), whole)
-    assert asked == [drawn_exit("uniform", 2, step, 8, 0) for step in range(4, 8)]
+def test_one_exit_of_a_cascade_learns_in_a_step():
+    exits = []
+    model = CascadeTransformer.from_backbone(tiny.classifier(), exits=[1, 2])
+    model.register_forward_pre_hook(lambda _, __, inputs: exits.append(inputs["only_exit"]), with_kwargs=True)
+    fit(model, dev=None)
+    assert exits == [drawn_exit("uniform", 2, step, 8, 0) for step in range(8)]
 
 
 def test_a_dev_set_of_questions_that_are_learnt_is_refused_unless_that_is_allowed(tmp_path):

@@ -99,14 +99,6 @@ def test_a_part_of_weight_zero_counts_nothing_even_where_it_is_infinite():
     assert kd(student, torch.zeros(1, 2), torch.tensor([0]), alpha=1, tau=1).total.item() == 0
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_logits_give_a_float32_loss(logits, dtype):
-    heads, teachers, labels = logits[0].to(dtype), logits[1].to(dtype), logits[2]
-    loss = per_head(heads, teachers, labels, 0.5, 3)
-    assert loss.total.dtype == torch.float32
-    assert_close(loss.total, per_head(heads.float(), teachers.float(), labels, 0.5, 3).total)
-
-
 def test_without_teachers_every_head_has_its_own_hard_loss(logits):
     heads, _, labels = logits
     loss = cross_entropy_per_head(heads, labels)

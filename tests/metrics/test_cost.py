@@ -152,12 +152,6 @@ def test_without_dropping_a_cascade_costs_as_much_as_the_monolithic_model():
     assert sequential_cost(12, EXITS, 0) == pytest.approx(40 / 12)
 
 
-def test_several_questions_are_weighted_by_their_candidates():
-    both = cascade_cost(4, (1, 2, 4), 0.5, [3, 9])
-    one, other = (cascade_cost(4, (1, 2, 4), 0.5, size) for size in (3, 9))
-    assert both == pytest.approx((3 * one + 9 * other) / 12)
-
-
 @given(st.lists(st.floats(0, 0.9), min_size=4, max_size=4), st.integers(1, 500))
 def test_floors_never_cost_less_than_the_ideal_and_converge_to_it(alpha, candidates):
     assert cascade_cost(12, EXITS, alpha, candidates) >= cascade_cost(12, EXITS, alpha) - 1e-9
