@@ -42,27 +42,26 @@ def called(names: Iterable[Any], words: str) -> list[Any]:
 
 
 def columns_of(names: Sequence[Any], source: str, labelled: bool) -> dict[str, Any]:
-    """Our columns → theirs; those that are not read are said once.
+    """Our columns → a source's; those that are not read are said once.
 
     Of two names that could be an id, the first of `NAMES` is meant.
     Raises ValueError where two columns could be the question, the answer or the label, and where one of these is
     missing: `NoLabels` for the label.
     """
     columns, missing = {}, []
-    for ours, words in NAMES.items():
-        theirs = called(names, words) if labelled or ours != "label" else []
-        if len(theirs) > 1 and not ours.endswith("_id"):
-            raise ValueError(f"{source}: expected one column for {ours}, got {listed(theirs)}; rename all but one")
-        if theirs:
-            columns[ours] = theirs[0]
-        elif ours in ("question", "answer") or (labelled and ours == "label"):
-            missing.append(ours)
+    for column, words in NAMES.items():
+        if column == "label" and not labelled:
+            continue
+        matches = called(names, words)
+        if len(set(matches)) < len(matches) or (len(matches) > 1 and not column.endswith("_id")):
+            raise ValueError(f"{source}: expected one column for {column}, got {listed(matches)}; rename all but one")
+        if matches:
+            columns[column] = matches[0]
+        elif column in ("question", "answer", "label"):
+            missing.append(f"{column} ({', '.join(words.split()[:4])}, …)")
     if missing:
-        wanted = "; ".join(f"{ours} ({', '.join(NAMES[ours].split()[:4])}, …)" for ours in missing)
-        error = NoLabels if missing == ["label"] else ValueError
-        raise error(f"{source}: expected a column for {wanted}; got {listed(names) or 'none'}")
-    if twice := [their for their in columns.values() if list(names).count(their) > 1]:
-        raise ValueError(f"{source}: expected each column once, got {listed(twice)} again")
+        error = NoLabels if missing[0].startswith("label") else ValueError
+        raise error(f"{source}: expected a column for {'; '.join(missing)}; got {listed(names) or 'none'}")
     silent = SILENT if labelled else {*SILENT, *NAMES["label"].split()}
     say_unread((name for name in names if name not in columns.values() and plain(name) not in silent), source)
     return columns
@@ -116,5 +115,9 @@ def _candidate(value: Any, where: str) -> dict[str, Any]:
     text = next((fields[name] for name in TEXTS if name in fields), None)
     if not isinstance(text, str):
         raise ValueError(f"{where}: expected a text, got {shorten(value)}")
-    names = {"candidate_id": [name for name in IDS if name in fields], "label": called(fields, NAMES["label"])}
-    return {"answer": text, **{ours: fields[theirs[0]] for ours, theirs in names.items() if theirs}}
+    candidate = {"answer": text}
+    if ids := [name for name in IDS if name in fields]:
+        candidate["candidate_id"] = fields[ids[0]]
+    if labels := called(fields, NAMES["label"]):
+        candidate["label"] = fields[labels[0]]
+    return candidate

@@ -351,8 +351,8 @@ def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizer
             counts[word] += times
     if not counts:
         raise ValueError("expected texts with words, got none")
-    kept = sorted(counts, key=lambda word: (-counts[word], word))
-    vocabulary = {word: number for number, word in enumerate([*_SPECIALS.values(), *kept])}
+    ordered = sorted(counts, key=lambda word: (-counts[word], word))
+    vocabulary = {word: number for number, word in enumerate([*_SPECIALS.values(), *ordered])}
     backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     backend.normalizer, backend.pre_tokenizer = lower, split
     backend.post_processor = processors.TemplateProcessing(

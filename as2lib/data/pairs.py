@@ -29,7 +29,8 @@ from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note, shorten
 from as2lib.data.tables import checked, from_arrow, in_memory, questions_of, read
 from as2lib.locks import lock
-from as2lib.metrics.ranking import POLICIES, kept, summary
+from as2lib.metrics import ranking
+from as2lib.metrics.ranking import POLICIES, summary
 from as2lib.paths import whole_file, work_folder
 
 FEATURES = Features({name: Value("int8" if name == "label" else "string") for name in NAMES})
@@ -188,7 +189,7 @@ def filter_questions(pairs: Dataset, questions: str) -> Dataset:
     if len(pairs) == 0:
         return pairs
     sizes, correct = _counts(_arrow(pairs))
-    return _of_questions(pairs, kept(sizes, correct, questions), sizes, questions)
+    return _of_questions(pairs, ranking.kept(sizes, correct, questions), sizes, questions)
 
 
 def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
@@ -306,7 +307,7 @@ def label_blind_order(table: pa.Table) -> np.ndarray:
 def order_map(pairs: Dataset) -> float:
     """The MAP, in [0, 1], of the original order of the first questions with both labels; NaN for fewer than `LEAST`."""
     sizes, correct = _counts(_arrow(pairs))
-    mixed = kept(sizes, correct, "mixed")
+    mixed = ranking.kept(sizes, correct, "mixed")
     if mixed[:QUESTIONS_READ].sum() < LEAST:
         return float("nan")
     first = pairs.select(range(sizes[:QUESTIONS_READ].sum()))
@@ -422,8 +423,8 @@ def _of_questions(pairs: Dataset, keep: np.ndarray, sizes: np.ndarray, policy: s
     if table.nbytes <= LARGE:
         return _dataset(table.filter(mask))
     marked = (pa.Table.from_batches([batch]) for batch in table.append_column("keep", mask).to_batches())
-    kept = (part.filter(part["keep"]).drop_columns("keep") for part in marked)
-    return arrow_file(f"pairs/{fingerprint(table)}-{policy}", lambda: kept)
+    parts = (part.filter(part["keep"]).drop_columns("keep") for part in marked)
+    return arrow_file(f"pairs/{fingerprint(table)}-{policy}", lambda: parts)
 
 
 def arrow_file(name: str, tables: Callable[[], Iterable[pa.Table]]) -> Dataset:

@@ -88,8 +88,8 @@ class Only(NamedTuple):
     apart: tuple[str, ...] = ()
 
     def identity(self) -> dict[str, Any]:
-        kept = {name: value for name, value in self._asdict().items() if value}
-        return kept | ({"apart": [identity(*split_part(part)) for part in self.apart]} if self.apart else {})
+        conditions = {name: value for name, value in self._asdict().items() if value}
+        return conditions | ({"apart": [identity(*split_part(part)) for part in self.apart]} if self.apart else {})
 
 
 ALL = Only()

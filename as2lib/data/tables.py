@@ -163,8 +163,8 @@ def from_arrow(name: str, table: pa.Table, labelled: bool) -> Table:
         try:
             pairs[key] = table[column].cast(pa.string())
         except pa.ArrowException:
-            came = f"a column of type {table[column].type!s:.60}"
-            raise ValueError(f"{name}: {key}: expected text, got {came}") from None
+            got = f"a column of type {table[column].type!s:.60}"
+            raise ValueError(f"{name}: {key}: expected text, got {got}") from None
     if (names := _class_names(table.schema, columns.get("label"))) is not None:
         correct = correct_class(names) if len(names) == 2 else None
         if correct is None:

@@ -113,15 +113,17 @@ def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:
     if len(words) <= dimensions:
         raise ValueError(f"dimensions: expected fewer than the {len(words)} distinct words, got {dimensions}")
     number = {word: i for i, word in enumerate(words)}
-    near: Counter[tuple[int, int]] = Counter()
+    weights: Counter[tuple[int, int]] = Counter()
     for text in texts:
         ids = [number[word] for word in text]
         for apart in range(1, WINDOW + 1):
             for a, b in zip(ids, ids[apart:], strict=False):
-                near[a, b] += 1 / apart
-                near[b, a] += 1 / apart
-    rows, columns = np.array(list(near)).T
-    together = csr_matrix((np.fromiter(near.values(), float, len(near)), (rows, columns)), shape=(len(words),) * 2)
+                weights[a, b] += 1 / apart
+                weights[b, a] += 1 / apart
+    rows, columns = np.array(list(weights)).T
+    together = csr_matrix(
+        (np.fromiter(weights.values(), float, len(weights)), (rows, columns)), shape=(len(words),) * 2
+    )
     total = together.sum()
     alone = np.maximum(np.asarray(together.sum(axis=1)).ravel(), 1e-12)
     information = diags(1 / alone) @ together @ diags(1 / alone) * total

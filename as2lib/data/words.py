@@ -165,6 +165,6 @@ class WordEncoder:
         distinct = list(dict.fromkeys(texts))  # each distinct text is split once
         numbers = {}
         for text, words in zip(distinct, words_of(distinct), strict=True):
-            kept = words[: self.max_length] or [""]  # a text without a word has one that no vector is known of
-            numbers[text] = [self.number[word] if word in self.number else unknown_id(word) for word in kept]
+            words = words[: self.max_length] or [""]  # a text without a word has one that no vector is known of
+            numbers[text] = [self.number[word] if word in self.number else unknown_id(word) for word in words]
         return [numbers[text] for text in texts]

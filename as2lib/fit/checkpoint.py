@@ -127,8 +127,8 @@ def read(path: Path, asked: dict[str, Any], model: nn.Module, optimizer: Any) ->
         return Progress()
     content = torch.load(path, map_location="cpu", weights_only=True)
     for name, value in asked.items():
-        if (came := content["asked"].get(name)) != value:
-            expected = f"expected the checkpoint of a fit with {name} {value}, got one with {came}"
+        if (written := content["asked"].get(name)) != value:
+            expected = f"expected the checkpoint of a fit with {name} {value}, got one with {written}"
             raise ValueError(f"{path}: {expected}; remove it, or name another folder")
     model.load_state_dict(content["model"])
     optimizer.load_state_dict(content["optimizer"])

@@ -56,14 +56,13 @@ def objective(
     Raises ValueError for a name that is not known.
     """
     if callable(loss) or plugins.is_path(loss):
-        own = loss if callable(loss) else plugins.load(loss)
-        if isinstance(own, nn.CrossEntropyLoss):  # torch's losses read logits and labels
-            return lambda output, targets, step: Total(own(logits_of(output), targets["labels"]))
-        if (getattr(own, "__module__", None) or "").startswith("torch."):
-            name = getattr(own, "__name__", type(own).__name__)
+        function = loss if callable(loss) else plugins.load(loss)
+        if isinstance(function, nn.CrossEntropyLoss):  # torch's losses read logits and labels
+            return lambda output, targets, step: Total(function(logits_of(output), targets["labels"]))
+        if (getattr(function, "__module__", None) or "").startswith("torch."):
             expected = "expected a function of a model's output and the targets, or torch.nn.CrossEntropyLoss()"
-            raise ValueError(f"loss: {expected}, got torch's {name}; call it in a function of your own")
-        return lambda output, targets, step: _with_total(own(output, targets, **(settings or {})))
+            raise ValueError(f"loss: {expected}, got torch's {function}; call it in a function of your own")
+        return lambda output, targets, step: _with_total(function(output, targets, **(settings or {})))
     known = named(loss)
     if settings:
         raise ValueError(f"settings: expected none with the loss {loss!r}, got {', '.join(settings)}")

@@ -61,18 +61,18 @@ def student_weights(released: Mapping[str, Tensor], expected: Mapping[str, Tenso
     Raises ValueError, in one line, that names a tensor that is missing, of another shape, or not expected.
     """
     name_of = {released_name(name): name for name in expected}
-    expected_shapes = {theirs: tuple(expected[ours].shape) for theirs, ours in name_of.items()}
+    expected_shapes = {name: tuple(expected[student_name].shape) for name, student_name in name_of.items()}
     shapes = {name: tuple(value.shape) for name, value in released.items()}
     if different := sorted(expected_shapes.items() ^ shapes.items()):
         name = different[0][0]
         raise ValueError(f"{name}: expected the shape {expected_shapes.get(name)}, got {shapes.get(name)}")
-    return {ours: released[theirs] for theirs, ours in name_of.items()}
+    return {student_name: released[name] for name, student_name in name_of.items()}
 
 
 def released_name(name: str) -> str:
     """What a released state dict calls a tensor of the student: `heads.0.encoder.layer.0.…` is `cerberus_heads.0.…`."""
     for pattern, replacement in RENAMED:
-        theirs, changed = re.subn(pattern, replacement, name)
+        released, changed = re.subn(pattern, replacement, name)
         if changed:
-            return theirs
+            return released
     raise ValueError(f"expected a tensor of a body or of heads, got {name}")

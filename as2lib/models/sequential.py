@@ -108,9 +108,9 @@ def rank_by_exits(
         stays[left.numpy()] = True
         odds, survivors = numpy.empty(count), []
         for rows, inputs in groups:
-            kept = stays[rows]
-            if not kept.all():
-                rows, inputs = rows[kept], {name: values[kept] for name, values in inputs.items()}
+            staying = stays[rows]
+            if not staying.all():
+                rows, inputs = rows[staying], {name: values[staying] for name, values in inputs.items()}
             if len(rows):
                 odds[rows], following = advance(stage, inputs)
                 survivors.append((rows, following))
