@@ -1,5 +1,7 @@
 # The graph of one study: jobs of runs → notebooks and their pages → check.  `as2 study` becomes this.
 # What is to be made is told by content (as2lib/study/graph.py), and bundled into jobs (bundles.py): no file's time decides.
+import atexit
+import sys
 from pathlib import Path
 
 from as2lib.locks import lock
@@ -14,20 +16,19 @@ study = Study.load(GIVEN)
 REPORTS = f"reports/{study.variant}"
 NOTEBOOKS = {notebook.name: notebook for notebook in notebooks(study)}
 FIRST, *OTHERS = NOTEBOOKS  # 00_overview reads what the others recorded
-MARKERS = {name: graph.notebook_marker(study, notebook) for name, notebook in NOTEBOOKS.items()}
-AUTHORED = [f"params/{kind}/{study.name}.{suffix}" for kind, suffix in (("expected", "json"), ("findings", "yaml"))]
-MARKERS[FIRST] = graph.joint_marker(study, FIRST, list(MARKERS.values()), AUTHORED)
-CHECK = graph.joint_marker(study, "check", list(MARKERS.values()), AUTHORED)
+MARKERS = graph.markers(study)
 MEASURED = Path(REPORTS, "runs/times").exists()  # times are kept, and measured again only where they are removed
 PAGES = [name for name in NOTEBOOKS if name in config.get("pages", name).split(",")]  # those of `as2 study --only`
+TARGETS = {name: MARKERS[name] for name in ([*PAGES] if "pages" in config else MARKERS)}
 GPU = int(config.get("gpu", study.gpu))  # of a fit
 CORES = config.get("cores", study.threads)  # of this machine, where jobs are not a cluster's
 
 if workflow.is_main_process:
     LOCK = lock(f"study-{study.name}", f"study {study.name}")  # until this process ends
-    JOBS = graph.refresh(study, [*MARKERS.values(), CHECK])
+    JOBS = graph.refresh(study, [*MARKERS.values()])
     end_jobs_on_interrupt(lambda: workflow.local_exec)
     progress.watch(study, JOBS, [MARKERS[name] for name in PAGES])
+    atexit.register(progress.say_what_is_left, study, JOBS, TARGETS)
 else:
     JOBS = graph.jobs(study)
 
@@ -35,7 +36,7 @@ else:
 localrules: all, check
 
 rule all:
-    input: [graph.job_marker(study, job) for job in JOBS] + [MARKERS[name] for name in PAGES] if "pages" in config else CHECK
+    input: [graph.job_marker(study, job) for job in JOBS], *TARGETS.values()
 
 rule fit:
     input: lambda w: graph.job_parents(study, JOBS[w.job])
@@ -65,10 +66,12 @@ for name, notebook in NOTEBOOKS.items():
             "; echo 'notebook {params.name}'"
 
 rule check:
-    input: MARKERS.values()
-    output: CHECK
+    input: [MARKERS[name] for name in NOTEBOOKS]
+    output: MARKERS["check"]
     shell: "as2 check {GIVEN:q} --marker {output:q}"
 
-onsuccess:
+onsuccess:  # which Snakemake, told to keep going, also calls an end with jobs left that never became ready
+    if progress.left(study, JOBS, TARGETS):
+        sys.exit(1)  # the line is said as this process ends
     for page in [f"{REPORTS}/{'index' if name == FIRST else name}.html" for name in PAGES[:1]]:
         print(f"study {study.name}: {page}\nto read it: open {Path(page).resolve().as_uri()} in a browser")

@@ -279,25 +279,20 @@ def publish(
 @app.command()
 def check(
     study: StudyName,
-    store: Annotated[bool, typer.Option("--store", help="compare the hashes of stored files")] = False,
     write: Annotated[
         bool, typer.Option("--write", help="set params/expected anew, of a study whose scores are published")
     ] = False,
     marker: Marker = None,
 ) -> None:
     """Hold a study against what is expected.  Its numbers within their tolerances, and its findings."""
+    from as2lib.report import check
     from as2lib.study import findings, graph
 
     loaded = _study(study)
-    if store:
-        lines = loaded.store.check()
-    else:
-        from as2lib.report import check
-
-        if write:
-            print(f"wrote {check.write_expected(loaded).relative_to(find_root())}")
-        lines = [f"moved: {line}" for line in check.moved(loaded)] + findings.broken(loaded)
-        check.write_manifest(loaded)
+    if write:
+        print(f"wrote {check.write_expected(loaded).relative_to(find_root())}")
+    lines = [f"moved: {line}" for line in check.moved(loaded)] + findings.broken(loaded)
+    check.write_manifest(loaded)
     for line in lines:
         print(line, file=sys.stderr)
     if marker and not lines:

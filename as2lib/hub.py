@@ -66,9 +66,8 @@ def why_not(name: str, revision: str = "main") -> str:
     """Why a model can't be had, in a few words; "" where the cache has it, or the hub answers."""
     if cached(name, revision=revision) or (answers() and not is_offline()):
         return ""
-    return "not in the hub's cache, and the hub " + (
-        "is not asked (HF_HUB_OFFLINE)" if is_offline() else "does not answer"
-    )
+    state = "is not asked (HF_HUB_OFFLINE)" if is_offline() else "does not answer"
+    return f"not in the hub's cache, and the hub {state}; params/local.yaml can map a name to a folder"
 
 
 def _folder(name: str) -> Path:

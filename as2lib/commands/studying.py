@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from as2lib.commands.errors import first_line
 from as2lib.paths import find_root, model_origin, work_folder
-from as2lib.study import catalogue, graph, progress
+from as2lib.study import catalogue, estimate, graph, progress
 from as2lib.study.bundles import bundles
-from as2lib.study.estimate import PEAK, Estimate
+from as2lib.study.estimate import Estimate
 from as2lib.study.gpus import gpus
 from as2lib.study.processes import hear_signals
 from as2lib.study.study import STUDY_FILES, Study
@@ -56,7 +56,7 @@ def make(
             f"there, or AS2_ROOT=CLONE); `as2 fit {study.name}` makes the runs alone, anywhere"
         )
     study, notebooks = part(study, only)
-    graph.rehearse(study)
+    graph.markers(study)  # a notebook that is missing is known here
     if dry_run:
         rehearse(study, notebooks)
         return
@@ -166,18 +166,17 @@ def plan(study: Study, only: list[str]) -> None:
             line = f"{'failed':<9}  {state.name:<36} {state.error}"
             line += f"   ({logs[state.name]})" if state.name in logs else ""
         print(line)
-    estimate = Estimate(study.store)
     left = [study.plan[state.name] for state in states if state.state in ("to do", "running", "failed")]
     counts = Counter(state.state for state in states)
     print(f"\n{study.name}: {len(states)} runs: {', '.join(f'{count} {state}' for state, count in counts.items())}")
     if not left:
         return
-    seconds = sum(map(estimate.seconds, left))
+    seconds = sum(map(Estimate(study.store).seconds, left))
     steps = sum(map(estimate.steps, left))
-    hours = [f"{sum(estimate.gpu_hours(run, gpu) for run in left):,.1f} on an {gpu}" for gpu in PEAK]
-    disk = sum(map(estimate.disk, left))
-    print(f"left: at most {steps:,} steps and {disk / 1e9:,.1f} GB; about {progress.clock(seconds)} in series here")
-    print(f"GPU-hours at 40 % of the peak: {', '.join(hours)}")
+    gigabytes = sum(map(estimate.disk, left)) / 1e9
+    hours = {gpu: sum(estimate.gpu_hours(run, gpu, study.precision) for run in left) for gpu in estimate.PEAK}
+    print(f"left: at most {steps:,} steps and {gigabytes:,.1f} GB; about {progress.clock(seconds)} in series here")
+    print(f"GPU-hours at 40 % of the peak: {', '.join(f'{count:,.1f} on an {gpu}' for gpu, count in hours.items())}")
     if counts["running"]:
         end = datetime.fromtimestamp(time.time()) + timedelta(seconds=seconds / counts["running"])
         print(f"{counts['running']} side by side end about {end:%A %d %B %H:%M}")

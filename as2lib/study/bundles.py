@@ -17,9 +17,9 @@ SHORTEST, LONGEST = 20.0, 900.0  # seconds of a bundle; a longer run is a job of
 DAY = 24 * 60  # minutes that a job asks for at most: one that needs more is put back in the queue, and goes on
 
 
-@dataclass(frozen=True)
+@dataclass
 class Bundle:
-    """A job: runs, parents first, of which none waits for a run of another job that waits for one of these.
+    """A job: runs that are made one after the other, none of which waits for another of them.
 
     runs: name → whether its weights are needed.  parents: the bundles whose runs these are made from.
     seconds: of all its runs.  path: seconds from its start to the end of the longest chain of bundles behind it.
@@ -37,66 +37,43 @@ class Bundle:
 def bundles(store: "Store", seconds: "Callable[[Run], float] | None" = None) -> dict[str, Bundle]:
     """Name → job, parents first, of all that the study misses.
 
-    A run that trains nothing is made by the jobs of the fits that read it; where none does, it is bundled as fits are.
+    Runs are taken level by level (those without missing parents, those made from these, and so on), those of the same
+    parents one after another, until a bundle is long enough.
     seconds: of a run; default: the `Estimate` of it.
     """
     seconds = seconds or Estimate(store).seconds
     needed = store.needed(list(store.plan))
-    missing = [store.plan[name] for name in store.plan if name in needed]
-    read = {parent.name for run in missing for parent in run.parent_runs()}
-    alone = {run.name for run in missing if run.kind == "fit" or run.name not in read}
-    parents: dict[str, set[str]] = {}  # of each run: those of its parents, or theirs, that stand in a bundle
-    depth: dict[str, int] = {}  # of each run: how many of those come one after another
-    for run in missing:
-        near = [parent.name for parent in run.parent_runs() if parent.name in needed]
-        parents[run.name] = {name for parent in near for name in ({parent} if parent in alone else parents[parent])}
-        depth[run.name] = 1 + max((depth[name] for name in parents[run.name]), default=-1)
-    order = {run.name: place for place, run in enumerate(missing)}
-    time = {run.name: seconds(run) for run in missing}
+    time = {name: seconds(store.plan[name]) for name in needed}
     longest = min(max(sum(time.values()) / IMPORTS, SHORTEST), LONGEST)
+    parents, level = {}, {}
+    for name in needed:
+        parents[name] = [parent.name for parent in store.plan[name].parent_runs() if parent.name in needed]
+        level[name] = 1 + max((level[parent] for parent in parents[name]), default=-1)
 
-    home: dict[str, int] = {}  # run → the place of its bundle
-    rows: list[list[str]] = []
-    for level in range(1 + max(depth.values(), default=-1)):
-        level_runs = [name for name in alone if depth[name] == level]
-        waits = {name: sorted({home[parent] for parent in parents[name]}) for name in level_runs}
-        filled = float("inf")
-        for name in sorted(level_runs, key=lambda name: (waits[name], order[name])):
-            if filled + time[name] > longest:
-                rows.append([])
-                filled = 0.0
-            rows[-1].append(name)
-            filled += time[name]
-            home[name] = len(rows) - 1
+    jobs: dict[str, Bundle] = {}
+    home: dict[str, str] = {}  # run → its bundle
+    waits = {}  # run → the bundles that it waits for
+    for depth in range(1 + max(level.values(), default=-1)):
+        runs = [name for name in needed if level[name] == depth]
+        for name in runs:
+            waits[name] = sorted({home[parent] for parent in parents[name]})
+        job = None
+        for name in sorted(runs, key=waits.get):  # stable: otherwise in the plan's order
+            if job is None or job.seconds + time[name] > longest:
+                job = Bundle(f"{len(jobs):04}-{name.replace('/', '-')}", {}, [], 0.0, 0.0, 0, 0)
+                jobs[job.name] = job
+            job.runs[name] = needed[name]
+            job.parents = sorted({*job.parents, *waits[name]})
+            job.seconds += time[name]
+            home[name] = job.name
 
-    for run in reversed(missing):  # children before parents: what trains nothing goes to its first child's bundle
-        if run.name in home:
-            for parent in run.parent_runs():
-                if parent.name in needed and parent.name not in home:
-                    home[parent.name] = home[run.name]
-                    rows[home[run.name]].append(parent.name)
-
-    names = [f"{place:04}-{row[0].replace('/', '-')}" for place, row in enumerate(rows)]
-    before = [
-        sorted({home[parent] for name in row for parent in parents[name]} - {place}) for place, row in enumerate(rows)
-    ]
-    sums = [sum(time[name] for name in row) for row in rows]
-    path = list(sums)
-    for place in reversed(range(len(rows))):
-        for parent in before[place]:
-            path[parent] = max(path[parent], sums[parent] + path[place])
-    return {
-        names[place]: Bundle(
-            names[place],
-            {name: needed[name] for name in sorted(rows[place], key=order.__getitem__)},
-            [names[parent] for parent in before[place]],
-            sums[place],
-            path[place],
-            _megabytes([store.plan[name] for name in rows[place]]),
-            min(30 + round(2 * sums[place] / 60), DAY),
-        )
-        for place in range(len(rows))
-    }
+    for job in reversed(jobs.values()):  # children first
+        job.path += job.seconds
+        for parent in job.parents:
+            jobs[parent].path = max(jobs[parent].path, job.path)
+        job.megabytes = _megabytes([store.plan[name] for name in job.runs])
+        job.minutes = min(30 + round(2 * job.seconds / 60), DAY)
+    return jobs
 
 
 def _megabytes(runs: "list[Run]") -> int:

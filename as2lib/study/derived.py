@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from as2lib.study.job import Job
-from as2lib.study.store import StoredRun, write_parquet, write_scores
+from as2lib.study.store import Job, StoredRun, write_parquet, write_scores
 
 
 def lexical(job: Job) -> dict[str, Any]:

@@ -13,14 +13,15 @@ params/findings/<study>.yaml has `names` (a short name → a run's name) and, by
 `say` is filled in by `str.format`, `holds` is Python's grammar as simpleeval reads it, with `abs`, `min` and `max`.
 """
 
-import json
 import math
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from as2lib.paths import find_root
+from as2lib.study.params import did_you_mean
+from as2lib.study.params import read as read_yaml
+from as2lib.study.store import read_json
 
 if TYPE_CHECKING:
     from as2lib.study.study import Study
@@ -31,10 +32,9 @@ FUNCTIONS = {"abs": abs, "min": min, "max": max}
 
 @dataclass(frozen=True)
 class Finding:
-    """text: what it says, numbers filled in.  condition: of its numbers.  holds: whether that is true."""
+    """text: what it says, numbers filled in.  holds: whether the condition on them is true."""
 
     text: str
-    condition: str
     holds: bool
 
 
@@ -55,9 +55,7 @@ class Numbers(dict):
         name = key.strip("\"'").replace(" - ", " − ")
         if name in self:
             return self[name]
-        near = get_close_matches(name, self, n=3, cutoff=0.4)
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
-        raise ValueError(f"{name!r} is not among the numbers that the notebook recorded{hint}")
+        raise ValueError(f"{name!r} is not among the numbers that the notebook recorded{did_you_mean(name, self)}")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -65,64 +63,48 @@ class Numbers(dict):
         return self[name]
 
 
-def of_notebook(study: "Study", notebook: str, numbers: dict[str, Any] | None = None) -> list[Finding]:
+def of_notebook(study: "Study", notebook: str) -> list[Finding]:
     """The findings of a notebook, in the order in which they were written; none where nobody wrote any.
 
-    numbers: what the notebook recorded; default: its `metrics/NN.json`.
-    Raises ValueError that names the file and the finding that can't be read, or whose numbers are not recorded.
+    Raises FileNotFoundError where the notebook has recorded no numbers, and ValueError that names the file and the
+    finding that can't be read, or whose numbers are not recorded.
     """
     authored = read(study)
-    items = authored.get(notebook, [])
-    if not items:
+    if not authored.get(notebook):
         return []
-    space = named(recorded(study, notebook) if numbers is None else numbers, authored.get(NAMES, {}))
+    path = _metrics(study, notebook)
+    if not path.exists():
+        raise FileNotFoundError(f"{path.name} of {study.study}: {notebook} has recorded no numbers yet; run it first")
+    numbers = named(read_json(path), authored.get(NAMES, {}))
     findings = []
-    for place, item in enumerate(items, 1):
+    for place, item in enumerate(authored[notebook], 1):
         try:
-            text, holds = item["say"].format_map(space), condition(item["holds"], space)
+            if not isinstance(item, dict) or set(item) != {"say", "holds"}:
+                raise ValueError(f"expected say and holds, got {item!r:.60}")
+            text = " ".join(item["say"].format_map(numbers).split())
+            findings.append(Finding(text, condition(item["holds"], numbers)))
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{_file(study).name}: {notebook}, finding {place}: {error}") from None
-        findings.append(Finding(" ".join(text.split()), item["holds"], holds))
+            raise ValueError(f"{study.study}.yaml: {notebook}, finding {place}: {error}") from None
     return findings
 
 
 def broken(study: "Study") -> list[str]:
     """A line for each finding, of the notebooks that have recorded numbers, that no longer follows from them."""
-    lines = []
-    for notebook in read(study):
-        if notebook != NAMES and _metrics(study, notebook).exists():
-            false = [finding.text for finding in of_notebook(study, notebook) if not finding.holds]
-            lines += [f"{notebook}: no longer follows from the numbers: {text}" for text in false]
-    return lines
+    recorded = [name for name in read(study) if name != NAMES and _metrics(study, name).exists()]
+    return [
+        f"{notebook}: no longer follows from the numbers: {finding.text}"
+        for notebook in recorded
+        for finding in of_notebook(study, notebook)
+        if not finding.holds
+    ]
 
 
 def read(study: "Study") -> dict[str, Any]:
-    """Notebook → its findings as they were written, and `names`; empty where the study has no such file.
+    """Notebook → its findings as they were written, and `names`; empty where the study has no such file."""
+    from as2lib.study.study import params_file
 
-    Raises ValueError that names the file where it holds anything else.
-    """
-    from as2lib.study.params import read as read_yaml
-
-    path = _file(study)
-    if not path.exists():
-        return {}
-    content = read_yaml(path)
-    for notebook, items in content.items():
-        if notebook == NAMES:
-            continue
-        for place, item in enumerate(items if isinstance(items, list) else [items], 1):
-            texts = isinstance(item, dict) and set(item) == {"say", "holds"}
-            if not isinstance(items, list) or not texts or not all(isinstance(text, str) for text in item.values()):
-                raise ValueError(f"{path.name}: {notebook}, finding {place}: expected say and holds, got {item!r:.60}")
-    return content
-
-
-def recorded(study: "Study", notebook: str) -> dict[str, Any]:
-    """What a notebook recorded.  Raises FileNotFoundError that names the notebook where that has not been run."""
-    path = _metrics(study, notebook)
-    if not path.exists():
-        raise FileNotFoundError(f"{path.name} of {study.study}: {notebook} has recorded no numbers yet; run it first")
-    return json.loads(path.read_text(encoding="utf-8"))
+    path = params_file(f"findings/{study.study}.yaml")
+    return read_yaml(path) if path.exists() else {}
 
 
 def named(numbers: dict[str, Any], short_names: dict[str, str]) -> Numbers:
@@ -164,12 +146,6 @@ def _value(content: Any) -> Any:
     if content is None:
         return Number("nan")
     return Number(content) if isinstance(content, float) else content
-
-
-def _file(study: "Study") -> Path:
-    from as2lib.study.study import params_file
-
-    return params_file(f"findings/{study.study}.yaml")
 
 
 def _metrics(study: "Study", notebook: str) -> Path:

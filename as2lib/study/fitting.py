@@ -3,10 +3,8 @@
 m pairs · k teachers · c = 2 classes
 """
 
-import platform
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -16,10 +14,10 @@ import transformers
 from transformers import set_seed
 
 from as2lib import fit as fitting
-from as2lib import hub, models, plugins
+from as2lib import models, plugins
 from as2lib.data.encode import PairEncoder, load_encoder, word_tokenizer
 from as2lib.data.pairs import leave_out, load_parts, load_unlabelled_parts
-from as2lib.data.sets import NotHere
+from as2lib.data.pretrained import require_at_hand
 from as2lib.data.vectors import Embeddings, embeddings
 from as2lib.data.words import WordEncoder, words_of
 from as2lib.locks import lock
@@ -30,12 +28,11 @@ from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.compare_aggregate import CompareAggregate
 from as2lib.models.cosinet import Cosinet
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.paths import model_origin
+from as2lib.precision import machine
 from as2lib.score import on_gpu, on_threads, probability, score
 from as2lib.study.derived import calibration
-from as2lib.study.job import Job
 from as2lib.study.run import Run
-from as2lib.study.store import StoredRun, require_known_tensors, write_parquet, write_scores
+from as2lib.study.store import Job, StoredRun, require_known_tensors, write_parquet, write_scores
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -57,8 +54,9 @@ def fit(job: Job) -> dict[str, Any]:
     It goes on from the folder's checkpoint, and ends with the weights of an uninterrupted fit.
     """
     run, study = job.run, job.store.study
-    precision, training = job.store.study.precision, run.spec["training"]
-    require_encoder(run)
+    precision, training = study.precision, run.spec["training"]
+    for name in run.encoders():
+        require_at_hand(name)
     pairs = training_pairs(run)
     dev = load_parts(run.data["dev"], "answered") if "dev" in run.data and training.get("evaluate_every") else None
     shuffle = run.seed if run.spec.get("shuffle") else None
@@ -85,7 +83,6 @@ def fit(job: Job) -> dict[str, Any]:
             encoder=encoder,
             seed=run.seed,
             precision=precision,
-            threads=study.threads,
             folder=job.folder,
             progress=job.progress,
             allow_shared_questions=True,  # a study's file says
@@ -102,7 +99,8 @@ def fit(job: Job) -> dict[str, Any]:
             if result.last is not None:
                 last = score_table(result.model, encoder, run.data[split], precision, shuffle)[1]["score"]
             write_scores(job.folder / f"scores/{split}.parquet", pairs, **columns, last=last)
-    facts = {**result.facts, "precision": precision, "threads": study.threads, "machine": machine()}
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+    facts = {**result.facts, "machine": gpu or machine()}
     if platt:
         facts["calibration"] = platt
     if "words" not in run.spec:
@@ -110,15 +108,6 @@ def fit(job: Job) -> dict[str, Any]:
         encoder_config = config.get("backbone") or config
         facts["encoder"] = {name: encoder_config[name] for name in SIZES if encoder_config.get(name) is not None}
     return facts
-
-
-def machine() -> str:
-    """What a fit computed on."""
-    if torch.cuda.is_available():
-        return torch.cuda.get_device_name()
-    from as2lib.precision import machine
-
-    return machine() or platform.machine()
 
 
 # ---------------------------------------------------------------- what a run learns from
@@ -152,30 +141,16 @@ def kept_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndarray
             log_odds = ensemble.weigh(teacher.facts, [probability(of_member) for of_member in logits])
             return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
         return ensemble.mean_logits(logits, teacher.facts.get("weights"))
-    name = store.learnt_from(job.run)
-    if (table := teacher.logits(name)) is None:
-        with lock(f"{teacher.identity[:24]}-{name}", f"what {teacher.name} says of {len(pairs):,} pairs"):
-            if (table := teacher.logits(name)) is None:  # another student may have asked meanwhile
+    path = teacher.folder / "logits" / f"{store.learnt_from(job.run)}.parquet"
+    if not path.exists():
+        with lock(f"{teacher.identity[:24]}-{path.stem}", f"what {teacher.name} says of {len(pairs):,} pairs"):
+            if not path.exists():  # another student may have made them meanwhile
                 logits = fitting.teacher_logits(teacher.model_folder, pairs, store.study.precision)
-                table = pandas.DataFrame({f"logit_{i}": column for i, column in enumerate(logits.T)})
-                write_parquet(teacher.folder / "logits" / f"{name}.parquet", table)
-    return numpy.ascontiguousarray(table.to_numpy(dtype=numpy.float32))
+                write_parquet(path, pandas.DataFrame({f"logit_{i}": column for i, column in enumerate(logits.T)}))
+    return numpy.ascontiguousarray(pandas.read_parquet(path).to_numpy(dtype=numpy.float32))
 
 
 # ---------------------------------------------------------------- what a run starts from
-
-
-def require_encoder(run: Run) -> None:
-    """Raises NotHere, in one line, where a pretrained encoder is neither on this machine nor to be had from the hub."""
-    for name in run.encoders():
-        origin, revision = model_origin(name)
-        if isinstance(origin, Path):
-            continue
-        if why := hub.why_not(origin, revision):
-            raise NotHere(
-                f'{run.name} needs {origin}: {why}; copy it to a folder and add "{origin}: that/folder" under "local:" '
-                "in params/local.yaml"
-            )
 
 
 def first_encoder(run: Run) -> str | None:

@@ -4,9 +4,7 @@ A marker's name ends in the hash of all that went into what it stands for, and i
 neither the times of files nor what lies there from before says that a page is as it should be.
 """
 
-import os
 import shutil
-import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +29,6 @@ RUNS_ONLY = (  # what makes runs, which count by their identities
     "study/estimate.py",
     "study/fitting.py",
     "study/gpus.py",
-    "study/job.py",
     "study/make.py",
     "study/progress.py",
     "study/publishing.py",
@@ -58,9 +55,24 @@ def job_parents(study: "Study", job: Bundle) -> list[str]:
     return [job_marker(study, parent) for parent in job.parents]
 
 
-def notebook_marker(study: "Study", notebook: Notebook) -> str:
-    """The file that says that a notebook was run as it is now, on what there is now."""
-    return _marker(study, notebook.name, notebook_content(study, notebook))
+def markers(study: "Study") -> dict[str, str]:
+    """Each notebook, and "check" → the file that says that it was done with what there is now.
+
+    The first notebook and the check stand on all the others, and on what a person expects and found.
+    Raises FileNotFoundError where a notebook is missing, and KeyError where one reads a run that is not planned: to be
+    called before Snakemake, which says nothing of either where it is quiet.
+    """
+    names = [notebook.name for notebook in catalogue.notebooks(study)]
+    markers = {
+        notebook.name: _marker(study, notebook.name, notebook_content(study, notebook))
+        for notebook in catalogue.notebooks(study)
+    }
+    root = find_root()
+    files = [root / "params" / "expected" / f"{study.study}.json", root / "params" / "findings" / f"{study.study}.yaml"]
+    authored = [file_sha256(file) for file in files if file.exists()]
+    for name in (names[0], "check"):
+        markers[name] = _marker(study, name, [list(markers.values()), authored])
+    return markers
 
 
 def notebook_content(study: "Study", notebook: Notebook) -> dict[str, Any]:
@@ -81,8 +93,7 @@ def notebook_content(study: "Study", notebook: Notebook) -> dict[str, Any]:
 
 def why(study: "Study", notebook: Notebook, jobs: dict[str, Bundle]) -> str:
     """Why a notebook has to be run, in a few words; "" where its page is as it should be."""
-    root, now = find_root(), notebook_content(study, notebook)
-    marker = root / _marker(study, notebook.name, now)
+    now, marker = notebook_content(study, notebook), find_root() / markers(study)[notebook.name]
     if marker.exists():
         if not as_it_came_out(marker):
             return "its page, or what it saved, was changed or removed"
@@ -107,21 +118,6 @@ def notebook_parents(study: "Study", notebook: Notebook, jobs: dict[str, Bundle]
     return [job_marker(study, job) for job in dict.fromkeys(home[run] for run in runs if run in home)]
 
 
-def rehearse(study: "Study") -> None:
-    """Name all that the Snakefile will ask for, so that a mistake is known here: of one, quiet Snakemake says nothing.
-
-    Raises FileNotFoundError where a notebook is missing, and KeyError where one reads a run that the study plans not.
-    """
-    for notebook in catalogue.notebooks(study):
-        notebook_marker(study, notebook)
-
-
-def joint_marker(study: "Study", name: str, markers: list[str], files: list[str]) -> str:
-    """The file that says that something was done with what stands behind other markers, and with some files."""
-    digests = [[file, file_sha256(find_root() / file)] for file in files if (find_root() / file).exists()]
-    return _marker(study, name, [markers, digests])
-
-
 def mark(marker: str, outputs: list[Path], content: dict[str, Any] | None = None) -> None:
     """Write a marker: what came out, and of what, by its content."""
     root = find_root()
@@ -144,10 +140,6 @@ def refresh(study: "Study", markers: list[str]) -> dict[str, Bundle]:
     for marker in markers:
         if (root / marker).exists() and not as_it_came_out(root / marker):
             (root / marker).unlink()
-    now = time.time()
-    for path in folder.rglob("*.*"):
-        if path.stat().st_mtime > now:  # of a clock that was ahead: Snakemake refuses inputs of the future
-            os.utime(path)
     return missing
 
 

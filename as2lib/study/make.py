@@ -9,18 +9,14 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from as2lib.locks import lock
-from as2lib.paths import file_sha256
 from as2lib.study import derived
 from as2lib.study.bundles import Bundle
 from as2lib.study.gpus import take_gpu
-from as2lib.study.job import Job
 from as2lib.study.processes import put_back
-from as2lib.study.run import Run
-from as2lib.study.store import Store, git_commit, write_json
+from as2lib.study.store import Job, Store, git_commit, write_json
 
 MAKE_NOTHING = "AS2_MAKE_NOTHING"  # set in the notebooks of a study's graph, whose runs its groups make
 ERROR = "error.txt"  # in the folder of a run that failed: the error's last line
@@ -37,10 +33,7 @@ def make_all(
     """
     missing = store.missing(names, model)
     if missing and os.environ.get(MAKE_NOTHING):
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise FileNotFoundError(
-            f"not made yet: {missing[0]}{more}; `as2 fit {store.study.study} {missing[0]}` makes it"
-        )
+        raise FileNotFoundError(f"not made yet: {missing[0]}; `as2 fit {store.study.study} {missing[0]}` makes it")
     from tqdm.auto import tqdm
 
     made, bars = [], say is None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
@@ -100,19 +93,13 @@ def make(store: Store, name: str, progress: bool = False) -> bool:
             return False
         (partial / ERROR).unlink(missing_ok=True)
         write_json(partial / "spec.json", {"name": name, "identity": store.identity(name), **store.ingredients(name)})
+        parents = {role: [store.find(parent.name) for parent in runs] for role, runs in run.parents.items()}
         try:
-            facts = MAKERS[run.kind](_job(store, run, partial, progress))
+            facts = MAKERS[run.kind](Job(store, run, parents, partial, progress))
         except Exception as error:
             (partial / ERROR).write_text(_last_line(error) + "\n", encoding="utf-8")
             raise
-        files = [path for path in sorted(partial.rglob("*")) if path.is_file() and path.name != CHECKPOINT]
-        done = {
-            "identity": store.identity(name),
-            "commit": git_commit(),
-            "facts": facts,
-            "files": {path.relative_to(partial).as_posix(): file_sha256(path) for path in files},
-        }
-        write_json(partial / "done.json", done)
+        write_json(partial / "done.json", {"identity": store.identity(name), "commit": git_commit(), "facts": facts})
         shutil.rmtree(folder, ignore_errors=True)  # one without weights, or of which a file was removed
         os.replace(partial, folder)
         (folder / CHECKPOINT).unlink(missing_ok=True)  # only now: until here a killed fit goes on from it
@@ -123,28 +110,17 @@ def _last_line(error: Exception) -> str:
     return traceback.format_exception_only(error)[-1].strip().splitlines()[-1]
 
 
-def _job(store: Store, run: Run, partial: Path, progress: bool) -> Job:
-    parents = {role: [store.find(parent.name) for parent in runs] for role, runs in run.parents.items()}
-    return Job(store, run, parents, partial, progress)
-
-
-def _fit(job: Job) -> dict[str, Any]:
+def _with_torch(job: Job) -> dict[str, Any]:
+    """A fit, or a model's scores over shuffled lists, on a GPU of its own where there is one."""
     take_gpu()
-    from as2lib.study.fitting import fit
+    from as2lib.study import fitting
 
-    return fit(job)
-
-
-def _shuffled(job: Job) -> dict[str, Any]:
-    take_gpu()
-    from as2lib.study.fitting import score_shuffled
-
-    return score_shuffled(job)
+    return fitting.fit(job) if job.run.kind == "fit" else fitting.score_shuffled(job)
 
 
 MAKERS = {
     "lexical": derived.lexical,
     "ensemble": derived.ensemble,
-    "fit": _fit,
-    "shuffled": _shuffled,
+    "fit": _with_torch,
+    "shuffled": _with_torch,
 }

@@ -69,7 +69,7 @@ def _pace(log: Path) -> tuple[int, float]:
 
 
 def watch(study: "Study", jobs: "dict[str, Bundle]", pages: list[str]) -> None:
-    """Say where a study stands until this process ends: a line each half minute, or one bar on a terminal.
+    """Say where a study stands until this process ends: a line each half minute, one that changes on a terminal.
 
     pages: the markers of its notebooks.
     """
@@ -84,26 +84,44 @@ def _watch(study: "Study", jobs: "dict[str, Bundle]", pages: list[str]) -> None:
     work = sum(runs.values()) + NOTEBOOK * len(notebooks)
     started = time.monotonic()
     terminal = sys.stderr.isatty()
-    while runs or notebooks:
+    share = 0.0 if work else 1.0
+    while share < 1:
+        time.sleep(1.0 if terminal else EVERY)
         made = [name for name in runs if (study.store.folder(name) / "done.json").exists()]
         there = sum(marker.exists() for marker in notebooks)
-        spent = time.monotonic() - started
         share = (sum(runs[name] for name in made) + NOTEBOOK * there) / work
-        groups = sum(marker.exists() for marker in markers)
+        spent = time.monotonic() - started
         line = (
-            f"study {study.name}: {groups} of {len(jobs)} jobs, {len(made)} of {len(runs)} runs, "
-            f"{there} of {len(notebooks)} pages; {clock(spent)}"
+            f"study {study.name}: {sum(marker.exists() for marker in markers)} of {len(jobs)} jobs, "
+            f"{len(made)} of {len(runs)} runs, {there} of {len(notebooks)} pages; {clock(spent)}"
         )
         if share > 0.02:
             line += f", about {clock(spent * (1 - share) / share)} left"
-        if terminal:
-            filled = round(20 * share)
-            print(f"\r\033[K[{'#' * filled}{'.' * (20 - filled)}] {line}", end="", file=sys.stderr, flush=True)
-        elif spent > 1:
-            print(line, file=sys.stderr, flush=True)
-        if share == 1:
-            return
-        time.sleep(1.0 if terminal else EVERY)
+        start, end = ("\r\033[K", "") if terminal else ("", "\n")
+        print(f"{start}{line}", end=end, file=sys.stderr, flush=True)
+
+
+def left(study: "Study", jobs: "dict[str, Bundle]", markers: dict[str, str]) -> str:
+    """What of a study is not made, and what failed, on one line; "" where all is there.
+
+    markers: as `graph.markers` has them, of those notebooks that are to be made, and of the check.
+    """
+    root = find_root()
+    parts = [name for name in jobs if not (root / graph.job_marker(study, name)).exists()]
+    parts = [f"{len(parts)} of {len(jobs)} jobs"] if parts else []
+    parts += [name for name, marker in markers.items() if not (root / marker).exists()]
+    if not parts:
+        return ""
+    failures = [f"{state.name} ({state.error})" for state in states(study.store) if state.state == "failed"]
+    failed = f"; failed: {failures[0]}{f' and {len(failures) - 1} more' if failures[1:] else ''}" if failures else ""
+    more = f"`as2 plan {study.name}` lists the runs, `as2 study {study.name} --quiet rules` what Snakemake does"
+    return f"study {study.name}: not all is made, left: {', '.join(parts)}{failed}; {more}"
+
+
+def say_what_is_left(study: "Study", jobs: "dict[str, Bundle]", markers: dict[str, str]) -> None:
+    """Print `left` where it is not empty: quiet Snakemake says nothing of how a study ends."""
+    if line := left(study, jobs, markers):
+        print(line, file=sys.stderr, flush=True)
 
 
 def clock(seconds: float) -> str:

@@ -36,7 +36,7 @@ def publish(store: Store, names: list[str] | None = None) -> list[str]:
 
 
 def _write_published(run: StoredRun, path: Path) -> list[Path]:
-    """A run's scores over all its splits, what it says of others' pairs, and its log: the files, named after `path`."""
+    """A run's scores over all its splits, and its log: the files, named after `path`."""
     import pandas
 
     files = []
@@ -46,9 +46,6 @@ def _write_published(run: StoredRun, path: Path) -> list[Path]:
         table = pandas.concat(tables, ignore_index=True).astype({"split": "category"})
         files.append(path.with_name(f"{path.name}.parquet"))
         write_parquet(files[-1], table, small=True)
-    for logits in sorted((run.folder / "logits").glob("*.parquet")):
-        files.append(path.with_name(f"{path.name}.logits-{logits.name}"))
-        write_parquet(files[-1], pandas.read_parquet(logits), small=True)
     if (run.folder / "log.jsonl").exists():
         files.append(path.with_name(f"{path.name}.jsonl"))
         path.parent.mkdir(parents=True, exist_ok=True)

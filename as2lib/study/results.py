@@ -111,44 +111,30 @@ def table(
     scores: pandas.DataFrame,
     systems: "Iterable[System] | Mapping[str, System]",
     published: pandas.DataFrame | None = None,
-    study: "Study | None" = None,
     measures: Sequence[str] = METRICS,
 ) -> pandas.DataFrame:
     """One row a system, index `run`: P@1, MAP, MRR in percent, mean over seeds, each with " ±" (sample standard
     deviation), `seeds`, `parameters`, and "published P@1", "published MAP", "published MRR" where there are any.
 
     scores: SCORES.  A system without scores has a row of NaN.  published: indexed by run, columns P@1, MAP, MRR.
-    study: where parameters come from if `scores` was put together by hand.
     measures: in place of the three; any that the scores were loaded with.
     """
-    systems = list(systems.values()) if isinstance(systems, Mapping) else list(systems)
-    means = by_seed(scores)
+    systems = systems.values() if isinstance(systems, Mapping) else systems
+    runs = pandas.Index([system.run for system in systems], name="run")
     measures = [ranking.MEANS.get(measure, measure) for measure in measures]
+    means = by_seed(scores)
     if unknown := [measure for measure in measures if measure not in means]:
         hint = f"load them with the scores: results.load(study, systems, measures={unknown})"
         raise KeyError(f"measures: expected some of {', '.join(means.columns[1:])}; {hint}")
+    result = mean_and_spread(scores, measures).reindex(runs)
+    result["seeds"] = means.index.value_counts().reindex(runs, fill_value=0)
     parameters = scores.attrs.get("parameters", {})
-    rows = []
-    for system in systems:
-        values = means.loc[[system.run]] if system.run in means.index else means.iloc[:0]
-        row: dict[str, object] = {}
-        for metric in measures:
-            row[metric] = values[metric].mean()
-            row[f"{metric} ±"] = values[metric].std(ddof=1) if len(values) > 1 else math.nan
-        row["seeds"] = len(values)
-        row["parameters"] = parameters.get(system.run)
-        if row["parameters"] is None and study is not None:
-            row["parameters"] = study.run(system.runs()[0].name).facts.get("parameters")
-        rows.append(row)
-    index = pandas.Index([system.run for system in systems], name="run")
-    columns = [*(name for metric in measures for name in (metric, f"{metric} ±")), "seeds", "parameters"]
-    result = pandas.DataFrame(rows, index=index, columns=columns)
-    result["parameters"] = result["parameters"].astype("Float64").astype("Int64")
+    result["parameters"] = pandas.array([parameters.get(run) for run in runs], dtype="Int64")
     if published is not None:
-        theirs = _first_of_each_run(published).reindex([system.run for system in systems])
+        theirs = _first_of_each_run(published).reindex(runs)
         for metric in measures:
             if metric in theirs and theirs[metric].notna().any():
-                result[f"published {metric}"] = theirs[metric].astype(float).to_numpy()
+                result[f"published {metric}"] = theirs[metric].astype(float)
     return result
 
 
@@ -163,11 +149,11 @@ def by_seed(scores: pandas.DataFrame) -> pandas.DataFrame:
     return means.reset_index("seed")
 
 
-def mean_and_spread(scores: pandas.DataFrame) -> pandas.DataFrame:
+def mean_and_spread(scores: pandas.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> pandas.DataFrame:
     """One row a system: each metric in percent, mean over its seeds, and " ±", the sample standard deviation."""
     groups = by_seed(scores).drop(columns="seed").groupby(level="system", sort=False)
     means, spreads = groups.mean(), groups.std(ddof=1).add_suffix(" ±")
-    return means.join(spreads)[[name for metric in MEASURES for name in (metric, f"{metric} ±")]]
+    return means.join(spreads)[[name for metric in measures for name in (metric, f"{metric} ±")]]
 
 
 def over_seeds(scores: pandas.DataFrame, system: str, measure: str = "MAP") -> pandas.Series:

@@ -8,7 +8,6 @@ their SHA-256 in index.json; sources.json has the identities of the data and enc
 import json
 import subprocess
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from as2lib import hub, plugins
 from as2lib.data import sets
 from as2lib.paths import PACKAGE, file_sha256, find_root, model_origin, whole_file, work_folder
-from as2lib.study.params import Params
+from as2lib.study.params import Params, did_you_mean
 from as2lib.study.run import VERSIONS, Run
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class StoredRun:
 
     facts: what making it measured (parameters, best step, dev MAP, seconds, precision).
     folder: its own, or that of the published scores.  published: whether only its scores are here.
-    files: the SHA-256 of its files by name.
+    files: the SHA-256 of its published files by name.
     """
 
     run: Run
@@ -51,7 +50,7 @@ class StoredRun:
     files: dict[str, str] = field(default_factory=dict)
     commit: str | None = None
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # its parents and theirs would fill a screen
         return f"StoredRun({self.run.name!r}, identity={self.identity[:8]!r}, published={self.published})"
 
     @property
@@ -69,41 +68,43 @@ class StoredRun:
 
         Raises ValueError where the run was not scored on that split, or the file is not as it was published.
         """
-        splits = self._splits()
-        if split not in splits:
-            raise ValueError(f"{self.name} has no scores on {split!r}; it has {sorted(splits)}")
-        path, digest = splits[split]
-        table = _read_parquet(path, digest)
-        if "split" in table:
-            table = table[table["split"] == split].drop(columns="split").reset_index(drop=True)
+        if self.published:
+            table = self._table(f"{self._stem}.parquet")
+            if table is not None:
+                table = table[table["split"] == split].drop(columns="split").reset_index(drop=True)
+        else:
+            table = self._table(f"scores/{split}.parquet")
+        if table is None or table.empty:
+            raise ValueError(f"{self.name}: expected a split that it was scored on, got {split!r}")
         return table.copy()
-
-    def _splits(self) -> dict[str, tuple[Path, str | None]]:
-        """Split → the file that has its scores, and the SHA-256 which that has to have, if it is published."""
-        if not self.published:
-            return {path.stem: (path, None) for path in sorted((self.folder / "scores").glob("*.parquet"))}
-        path = self.folder / f"{Path(self.name).name}.parquet"
-        if not path.exists():
-            return {}
-        digest = self.files.get(path.name)
-        return {split: (path, digest) for split in _read_parquet(path, digest)["split"].unique()}
-
-    def logits(self, pairs: str) -> "pandas.DataFrame | None":
-        """What it says of a set of pairs (see `Store.learnt_from`), columns logit_0, logit_1, …; None where unknown."""
-        name = f"{Path(self.name).name}.logits-{pairs}.parquet"
-        if not self.published:
-            path = self.folder / "logits" / f"{pairs}.parquet"
-            return _read_parquet(path, None) if path.exists() else None
-        return _read_parquet(self.folder / name, self.files[name]) if name in self.files else None
 
     def log(self) -> list[dict[str, Any]]:
         """What training logged: loss parts, dev MAP, seconds, by step; empty where nothing was trained."""
-        path = self.folder / (f"{Path(self.name).name}.jsonl" if self.published else "log.jsonl")
-        if not path.exists():
-            return []
-        if self.published:
-            require_sha256(path, self.files.get(path.name))
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        path = self.folder / (f"{self._stem}.jsonl" if self.published else "log.jsonl")
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+    @property
+    def _stem(self) -> str:
+        return Path(self.name).name
+
+    def _table(self, name: str) -> "pandas.DataFrame | None":
+        path = self.folder / name
+        return _read_parquet(path, self.files[name] if self.published else None) if path.exists() else None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to make, and what making it needs.
+
+    parents: role → stored runs, with weights where they are here.
+    folder: where everything is written.  progress: whether a fit shows its bar.
+    """
+
+    store: "Store"
+    run: Run
+    parents: dict[str, list[StoredRun]]
+    folder: Path
+    progress: bool = False
 
 
 @lru_cache(maxsize=128)  # systems of several runs read each of them many times
@@ -128,21 +129,17 @@ class Store:
 
     def planned(self, name: str) -> Run:
         """The run of that name.  Raises KeyError with the nearest names."""
-        if name in self.plan:
-            return self.plan[name]
-        raise KeyError(f"no run {name!r}; {self._hint(name, list(self.plan))}")
+        if name not in self.plan:
+            raise KeyError(f"no run {name!r}{did_you_mean(name, self.plan)}; `as2 plan {self.study.study}` lists them")
+        return self.plan[name]
 
     def of_system(self, system: str) -> list[str]:
         """The names of a system's runs, in the plan's order (one a seed).  Raises KeyError with the nearest systems."""
         names = [name for name, run in self.plan.items() if run.system == system]
         if not names:
             systems = dict.fromkeys(run.system for run in self.plan.values())
-            raise KeyError(f"no system {system!r}; {self._hint(system, list(systems))}")
+            raise KeyError(f"no system {system!r}{did_you_mean(system, systems)}")
         return names
-
-    def _hint(self, name: str, names: list[str]) -> str:
-        near = ", ".join(get_close_matches(name, names, n=3, cutoff=0.3))
-        return f"did you mean {near}?" if near else f"`as2 plan {self.study.study}` lists the runs"
 
     # ------------------------------------------------------------ identities
 
@@ -186,7 +183,7 @@ class Store:
         return identities | {encoder: self._encoder(encoder) for encoder in run.encoders()}
 
     def learnt_from(self, run: Run) -> str:
-        """The name of the pairs that a run learns from, found without loading them: a teacher's logits go by it."""
+        """The name of the pairs that a run learns from, found without loading them: a teacher's logits have it."""
         content = {"data": [self._data(part) for part in run.data["train"]]}
         content |= {key: run.spec[key] for key in ("unlabelled", "leave_out") if key in run.spec}
         return json_sha256(content)[:24]
@@ -227,8 +224,7 @@ class Store:
         run, identity = self.planned(name), self.identity(name)
         done = _done(self.folder(name))
         if done and not (model and self._weights_missing(run)):
-            folder, files, commit = self.folder(name), done.get("files", {}), done.get("commit")
-            return StoredRun(run, identity, done["facts"], folder, False, files, commit)
+            return StoredRun(run, identity, done["facts"], self.folder(name), commit=done.get("commit"))
         return None if model else self._published_run(run, identity)
 
     def _published_run(self, run: Run, identity: str) -> StoredRun | None:
@@ -248,15 +244,6 @@ class Store:
             return any(self._weights_missing(member) for member in run.parents["members"])
         return run.kind == "fit" and not (self.folder(run.name) / "model").exists()
 
-    def teaches(self, teacher: Run, pairs: str) -> bool:
-        """Whether what a teacher says of a set of pairs is at hand without its weights."""
-        stored = self.find(teacher.name)
-        if stored is None:
-            return False
-        if teacher.kind == "ensemble":
-            return all(self.teaches(member, pairs) for member in teacher.parents["members"])
-        return stored.logits(pairs) is not None
-
     def missing(self, names: list[str], model: bool = False) -> list[str]:
         """What has to be made for these scores, or models, parents first; parents only where a child needs them."""
         return list(self.needed(names, model))
@@ -273,18 +260,10 @@ class Store:
                 continue  # it has no scores, and is made where a run goes on from its weights
             needed[name] = weights
             for role, parents in run.parents.items():
+                of_parents = weights if role == "members" else True  # an ensemble's scores are made of its members'
                 for parent in parents:
-                    known = asked.get(parent.name, False)
-                    asked[parent.name] = known or self._needs_weights(run, role, parent, weights)
+                    asked[parent.name] = asked.get(parent.name, False) or of_parents
         return dict(reversed(needed.items()))
-
-    def _needs_weights(self, run: Run, role: str, parent: Run, weights: bool) -> bool:
-        """Whether a run is made from a parent's weights, not from its scores or facts alone."""
-        if role == "members":
-            return weights and run.kind == "ensemble"
-        if role == "teachers":
-            return not self.teaches(parent, self.learnt_from(run))
-        return True
 
     # ------------------------------------------------------------ what is published
 
@@ -294,17 +273,9 @@ class Store:
 
     @cached_property
     def published(self) -> dict[str, dict[str, Any]]:
-        """Name → identity, facts and files of the runs whose scores are published.
-
-        Raises ValueError that names the file where it can't be read.
-        """
+        """Name → identity, facts and files of the runs whose scores are published.  Raises what `read_json` raises."""
         path = self.published_folder / "index.json"
-        index = read_json(path) if path.exists() else {}
-        for name, entry in index.items():
-            if not (isinstance(entry, dict) and {"identity", "facts", "files"} <= set(entry)):
-                expected = f"identity, facts and files of {name}"
-                raise ValueError(f"{shown(path)}: expected {expected}, got {entry!r:.60}; restore it")
-        return index
+        return read_json(path) if path.exists() else {}
 
     @cached_property
     def _published_names(self) -> dict[str, str]:
@@ -316,18 +287,6 @@ class Store:
         path = self.published_folder / "sources.json"
         return read_json(path) if path.exists() else {}
 
-    # ------------------------------------------------------------ whether all is as it was written
-
-    def check(self) -> list[str]:
-        """A line for each file of this study's runs, and of its published ones, that is not as it was written."""
-        lines = []
-        for name in self.plan:
-            folder = self.folder(name)
-            lines += _changed(folder, (_done(folder) or {}).get("files", {}))
-        for name, entry in self.published.items():
-            lines += _changed((self.published_folder / name).parent, entry["files"])
-        return list(dict.fromkeys(lines))
-
 
 def _done(folder: Path) -> dict[str, Any] | None:
     """What a run's done.json says; None where it is missing, cut off or of another library: the run is not made."""
@@ -336,17 +295,6 @@ def _done(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return content if isinstance(content.get("facts"), dict) else None
-
-
-def _changed(folder: Path, files: dict[str, str]) -> list[str]:
-    lines = []
-    for name, digest in files.items():
-        path = folder / name
-        if not path.exists():
-            lines.append(f"{shown(path)}: missing")
-        elif file_sha256(path) != digest:
-            lines.append(f"{shown(path)}: not as it was written")
-    return lines
 
 
 # ---------------------------------------------------------------- identities of encoders

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 
 from as2lib.paths import PACKAGE, find_root, settle_notebook
 from as2lib.study import catalogue, params, run
+from as2lib.study.params import did_you_mean
 from as2lib.study.run import Run, System
 
 if TYPE_CHECKING:
@@ -49,10 +49,9 @@ class Study(params.Params):
             path = params_file(f"{study}.yaml")
         if not path.exists():
             known = known_studies()
-            near = get_close_matches(path.stem, known, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
+            hint = did_you_mean(path.stem, known)
             raise FileNotFoundError(
-                f"no study {str(study)!r}: {path.name} is not there; {hint}known: {', '.join(known)}"
+                f"no study {str(study)!r}: {path.name} is not there{hint}; known: {', '.join(known)}"
             )
         if not re.fullmatch(params.NAME, path.stem):
             expected = "a name of letters, digits, - and _, at most 64, the first one a letter"
@@ -187,8 +186,7 @@ class Study(params.Params):
 
 class Systems(dict[str, System]):
     def __missing__(self, name: str) -> System:
-        near = get_close_matches(str(name), self, n=3, cutoff=0.3)
-        raise KeyError(f"no system {name!r}; did you mean {', '.join(near)}?" if near else f"no system {name!r}")
+        raise KeyError(f"no system {name!r}{did_you_mean(name, self)}")
 
 
 def _injected(cells: Iterable[str]) -> set[str]:

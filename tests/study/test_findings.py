@@ -62,6 +62,20 @@ def test_a_number_in_a_text(text, filled):
     assert text.format_map(SPACE) == filled
 
 
+FINDINGS = """
+names:
+  mhs: mhs/3h1
+  base: base/electra
+03_distillation:
+  - say: >-
+      MHS gains {d["mhs − base"].difference:+.1f}
+      points.
+    holds: d["mhs − base"].low < 0
+  - say: It has {mhs.MAP:.1f}.
+    holds: mhs.MAP > 80
+"""
+
+
 def write(root, text: str) -> None:
     (root / "params" / "findings").mkdir(exist_ok=True)
     (root / "params" / "findings" / "tiny.yaml").write_text(text)
@@ -70,29 +84,26 @@ def write(root, text: str) -> None:
 def test_findings_of_a_notebook_are_filled_in_and_a_false_one_is_broken(root):
     study = Study.load("tiny")
     assert findings.of_notebook(study, "03_distillation") == []
-    write(
-        root,
-        "names:\n  mhs: mhs/3h1\n  base: base/electra\n"
-        "03_distillation:\n"
-        '  - say: >-\n      MHS gains {d["mhs − base"].difference:+.1f}\n      points.\n'
-        '    holds: d["mhs − base"].low < 0\n'
-        "  - say: It has {mhs.MAP:.1f}.\n"
-        "    holds: mhs.MAP > 80\n",
-    )
-    with pytest.raises(FileNotFoundError, match="03_distillation"):
+    write(root, FINDINGS)
+    with pytest.raises(FileNotFoundError):
         findings.of_notebook(study, "03_distillation")
     assert findings.broken(study) == []
-    metrics = root / "reports" / "tiny" / "metrics" / "03.json"
-    metrics.parent.mkdir(parents=True)
-    metrics.write_text(json.dumps(NUMBERS))
+    record(root)
     first, second = findings.of_notebook(study, "03_distillation")
     assert (first.text, first.holds) == ("MHS gains +0.3 points.", True)
     assert (second.text, second.holds) == ("It has 75.1.", False)
     assert findings.broken(study) == ["03_distillation: no longer follows from the numbers: It has 75.1."]
 
 
+def record(root) -> None:
+    metrics = root / "reports" / "tiny" / "metrics" / "03.json"
+    metrics.parent.mkdir(parents=True)
+    metrics.write_text(json.dumps(NUMBERS))
+
+
 @pytest.mark.parametrize("item", ["- say: x", "- x", "{say: x, holds: y}", "- {say: '{nothing}', holds: 1 < 2}"])
 def test_what_is_no_finding_is_named_by_file_notebook_and_place(root, item):
     write(root, f"03_distillation:\n  {item}\n")
+    record(root)
     with pytest.raises(ValueError, match=r"tiny.yaml: 03_distillation, finding 1: "):
-        findings.of_notebook(Study.load("tiny"), "03_distillation", NUMBERS)
+        findings.of_notebook(Study.load("tiny"), "03_distillation")

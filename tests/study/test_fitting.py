@@ -1,7 +1,5 @@
 """Fits of a study as they are: models of two layers, a few steps; what they start from, learn from and leave."""
 
-import os
-import shutil
 import sys
 from dataclasses import replace
 
@@ -153,28 +151,6 @@ def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_
     assert fitted.store.identity(shuffled.name) != fitted.store.identity(usual.name)
     ours, theirs = (log_shares(logit(table["score"]), table["question_id"]) for table in (ours, theirs))
     assert ours == pytest.approx(theirs, abs=1e-4)
-
-
-def test_a_student_is_the_same_from_its_teachers_published_logits_without_their_weights(fitted, tmp_path, monkeypatch):
-    ours = fitted.run("student/electra/seed-0").scores()
-    fitted.publish([name for name in fitted.plan if not name.startswith(("student/", "cosinet/", "shuffled/"))])
-    root = tmp_path / "root"
-    shutil.copytree(os.environ["AS2_ROOT"], root)
-    text = (root / "params" / "tiny.yaml").read_text().replace(os.environ["AS2_ROOT"], str(root))
-    (root / "params" / "tiny.yaml").write_text(text)
-    for run in (
-        "teacher/electra/seed-0",
-        "teacher/listwise/seed-0",
-        "ensemble/teachers/seed-0",
-        "student/electra/seed-0",
-    ):
-        shutil.rmtree(root / "work" / "runs" / fitted.store.folder(run).name)
-    monkeypatch.setenv("AS2_ROOT", str(root))
-    clone = Study.load("tiny")
-    assert clone.store.missing(["student/electra/seed-0"]) == ["student/electra/seed-0"]
-    again = clone.run("student/electra/seed-0")
-    assert not again.published
-    assert again.scores()["score"].equals(ours["score"])
 
 
 def test_a_run_s_ranker_gives_the_scores_that_the_run_left(fitted):

@@ -6,11 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from as2lib.cli import main
 from as2lib.study import Study, graph
 from as2lib.study.run import Notebook
 from tests.study.conftest import stub_systems, write_study
@@ -21,20 +24,13 @@ STUBS = """
 import os, re, subprocess, time
 from pathlib import Path
 from as2lib.study import catalogue, make
-from as2lib.study.run import Notebook
-from tests.study.conftest import stub_fit, stub_systems
-
-def systems(study):
-    return [system for system in stub_systems(study) if system.run in ("lexical/word_overlap", "teacher/electra")]
-
-def notebooks(study):
-    overlap, teacher = systems(study)
-    read = {"00_overview": (), "01_data": (overlap,), "02_teachers": (overlap, teacher)}
-    return [Notebook(name, "?", "", systems) for name, systems in read.items()]
+from tests.study.conftest import stub_fit
+from tests.study.test_graph import notebooks, systems
 
 def fit(job):
     root = Path(os.environ["AS2_ROOT"])
-    (root / "started.txt").touch()
+    with open(root / "started.txt", "a") as file:
+        print(job.run.name, file=file)
     if "STUB_GPU" in os.environ:
         make.take_gpu()
         if job_id := os.environ.get("SLURM_JOB_ID"):  # which names the device where it is a real one
@@ -45,7 +41,8 @@ def fit(job):
         gpu.touch()
         with open(root / "gpus.txt", "a") as file:
             print(gpu.name, shared, len(list(root.glob("gpu-*"))), file=file)
-    time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
+    if job.run.name.startswith("teacher"):
+        time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
     if "STUB_GPU" in os.environ:
         gpu.unlink()
     facts = stub_fit(job)
@@ -56,6 +53,16 @@ def fit(job):
 catalogue.systems, catalogue.notebooks = systems, notebooks
 make.MAKERS["fit"] = fit
 """
+
+
+def systems(study):
+    return [system for system in stub_systems(study) if system.run in ("lexical/word_overlap", "teacher/electra")]
+
+
+def notebooks(study):
+    overlap, teacher = systems(study)
+    read = {"00_overview": (), "01_data": (overlap,), "02_teachers": (overlap, teacher)}
+    return [Notebook(name, "?", "", systems) for name, systems in read.items()]
 
 
 def write_notebook(root: Path, name: str, code: str) -> Path:
@@ -77,10 +84,16 @@ write_json(find_root() / "reports" / study.variant / "metrics" / "{number}.json"
 """
 
 
+FITS = ["transfer/electra/seed-0", "teacher/electra/seed-0"]
+ANOTHER_RUN = """from as2lib import Study
+Study.load("tiny", {"fit.adapt.steps": 5}).run("teacher/electra/seed-0")
+"""
+
+
 @pytest.fixture
 def study_root(tmp_path):
     """A root with the Snakefile, three notebooks and the tiny study, and the environment of its commands."""
-    root = write_study(tmp_path / "root")
+    root = write_study(tmp_path / "root", seeds=[0])
     shutil.copy(CLONE / "Snakefile", root)
     shutil.copytree(CLONE / "profiles", root / "profiles")
     systems = ["lexical/word_overlap", "teacher/electra"]
@@ -98,71 +111,85 @@ def as2(environment, *arguments):
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def study_made(environment) -> str:
-    """What `as2 study` says of a study that it makes."""
-    ended = as2(environment, "study", "tiny", "--cores", "2")
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return ended.stdout
+def lines(path: Path) -> list[str]:
+    return path.read_text().split() if path.exists() else []
 
 
-def made(root):
-    return (root / "fits.txt").read_text().split() if (root / "fits.txt").exists() else []
+@pytest.fixture
+def reasons(study_root, monkeypatch, capsys):
+    """What `as2 study --dry-run` says of each page, in this process."""
+    monkeypatch.setenv("AS2_ROOT", str(study_root[0]))
+    monkeypatch.setattr("as2lib.study.catalogue.systems", systems)
+    monkeypatch.setattr("as2lib.study.catalogue.notebooks", notebooks)
+
+    def said() -> list[str]:
+        capsys.readouterr()
+        assert main(["study", "tiny", "--dry-run"]) == 0
+        *lines, last = capsys.readouterr().out.splitlines()
+        assert f"{sum('as it should be' not in line for line in lines[-3:])} pages" in last
+        return [line.partition(": ")[2] for line in lines[-3:]]
+
+    return said
 
 
-def test_a_study_is_made_once_and_again_only_where_what_decides_a_page_has_changed(study_root):
+def test_a_study_says_what_is_left_and_makes_only_what_has_to_be_made(study_root, reasons):
     root, environment = study_root
-    first = study_made(environment)
-    assert "study tiny: reports/tiny/index.html" in first
-    assert sorted(made(root)) == ["teacher/electra/seed-0", "teacher/electra/seed-1", "transfer/electra/seed-0"]
     pages = [root / "reports" / "tiny" / name for name in ("index.html", "01_data.html", "02_teachers.html")]
+    assert reasons() == ["not made yet"] * 3
+    # With --until Snakemake ends early and calls that a success, as it does where jobs never become ready.
+    early = as2(environment, "study", "tiny", "--cores", "2", "--until", "fit")
+    assert early.returncode == 1
+    assert "study tiny: not all is made, left: 1 of 3 jobs, 00_overview, 01_data, 02_teachers, check; " in early.stderr
+    assert "index.html" not in early.stdout
+    assert lines(root / "fits.txt") == FITS[:1]
+
+    whole = as2(environment, "study", "tiny", "--cores", "2")
+    assert whole.returncode == 0, whole.stdout + whole.stderr
+    assert "study tiny: reports/tiny/index.html" in whole.stdout
+    assert "not all is made" not in whole.stderr
+    assert lines(root / "fits.txt") == FITS
+    assert reasons() == ["as it should be"] * 3
     before = [page.read_bytes() for page in pages]
 
-    assert "notebook 0" not in study_made(environment)
-
-    # An old page that is put back with its old times, a notebook that is older than its page, a marker of the future.
-    old = time.time() - 10_000
+    # An old page that is put back with its old times, and a notebook that trains what the graph doesn't make.
     pages[1].write_text("an old page")
-    notebook = root / "notebooks" / "02_teachers.ipynb"
-    notebook.write_text(notebook.read_text().replace("02_teachers", "02_changed"))
-    for path in (pages[1], notebook):
-        os.utime(path, (old, old))
-    for marker in (root / "work" / "graph" / "tiny").rglob("*.*"):
-        os.utime(marker, (time.time() + 10_000,) * 2)
-    third = study_made(environment)
-    assert "notebook 01_data" in third
-    assert "notebook 02_teachers" in third
-    assert pages[1].read_bytes() == before[1]
-    assert b"02_changed" in pages[2].read_bytes()
-    assert len(made(root)) == 3
-
-
-def test_a_killed_study_keeps_what_is_finished_and_two_at_once_wait(study_root):
-    root, environment = study_root
-    slow = environment | {"STUB_SECONDS": "3"}
-    command = [sys.executable, "-m", "as2lib", "study", "tiny", "--cores", "1"]
-    running = subprocess.Popen(command, env=slow, start_new_session=True, stdout=subprocess.DEVNULL)
-    while not made(root):
-        time.sleep(0.1)
-    waiting = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while "study tiny is being made by another process; waiting for it" not in (line := waiting.stderr.readline()):
-        assert line, "it did not wait"
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
-    _, errors = waiting.communicate()
-    assert waiting.returncode == 0, errors
-    assert sorted(made(root)) == sorted(set(made(root)))  # what was finished is not made again
-
-
-def test_a_notebook_s_job_trains_nothing_and_one_that_fails_fails_the_study_and_says_why(study_root):
-    root, environment = study_root
-    another = 'from as2lib import Study\nStudy.load("tiny", {"fit.adapt.steps": 5}).run("teacher/electra/seed-0")'
-    write_notebook(root, "01_data", another)  # a run that the graph doesn't make, and that no notebook's job trains
+    os.utime(pages[1], (0, 0))
+    write_notebook(root, "02_teachers", ANOTHER_RUN)
+    changed = "its page, or what it saved, was changed or removed"
+    assert reasons() == ["another notebook changed", changed, "its text changed"]
     failed = as2(environment, "study", "tiny", "--cores", "2")
     assert failed.returncode == 1
     assert "FileNotFoundError: not made yet: " in failed.stderr
-    assert "failed: 01_data" in failed.stderr
-    assert (root / "reports" / "tiny" / "02_teachers.html").exists()
-    assert len(made(root)) == 3
+    assert "failed: 02_teachers" in failed.stderr
+    assert "left: 00_overview, 02_teachers, check; " in failed.stderr.splitlines()[-1]
+    assert pages[1].read_bytes() == before[1]
+    assert lines(root / "fits.txt") == FITS
+
+
+def in_background(command, environment, **streams):
+    """A process as a shell starts it in the background: it ignores SIGINT, and so would all that it starts."""
+    ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    return subprocess.Popen(command, env=environment, preexec_fn=ignore, stdout=subprocess.DEVNULL, **streams)
+
+
+def test_an_interrupted_study_ends_its_jobs_and_keeps_what_is_finished_and_two_at_once_wait(study_root):
+    root, environment = study_root
+    command = [sys.executable, "-m", "as2lib", "study", "tiny", "--only", "teacher/electra"]
+    first = in_background(command, environment | {"STUB_SECONDS": "600"}, stderr=subprocess.DEVNULL)
+    try:
+        while "teacher" not in "".join(lines(root / "started.txt")):
+            assert first.poll() is None, "the study ended"
+            time.sleep(0.2)
+        second = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while "study tiny is being made by another process; waiting for it" not in (line := second.stderr.readline()):
+            assert line, "it did not wait"
+        first.send_signal(signal.SIGINT)
+        first.wait(60)  # of 600
+    finally:
+        first.kill()
+    _, errors = second.communicate()
+    assert second.returncode == 0, errors
+    assert lines(root / "fits.txt") == FITS
 
 
 def test_pages_are_made_with_the_library_but_for_what_makes_runs():
@@ -171,24 +198,23 @@ def test_pages_are_made_with_the_library_but_for_what_makes_runs():
     assert not [name for name in files if name.startswith(("fit/", "losses/")) or name in ("cli.py", "study/make.py")]
 
 
-def test_a_notebook_s_marker_changes_with_what_decides_its_page(root, monkeypatch):
+def test_a_notebook_s_content_changes_with_what_decides_its_page(root, monkeypatch):
     study = Study.load("tiny")
     path = write_notebook(root, "01_data", "from as2lib.study import results")
 
-    def marker(study=study, label="word overlap"):
-        system = stub_systems(study)[0]
-        object.__setattr__(system, "label", label)
-        return graph.notebook_marker(study, Notebook("01_data", "?", "", (system,), files=("reports/*.json",)))
+    def content(study=study, label="word overlap"):
+        system = replace(stub_systems(study)[0], label=label)
+        return graph.notebook_content(study, Notebook("01_data", "?", "", (system,), files=("reports/*.json",)))
 
-    markers = [marker(), marker(label="shared words"), marker(Study.load("tiny", {"threads": 2}))]
+    contents = [content(), content(label="shared words"), content(Study.load("tiny", {"threads": 2}))]
     path.write_text(path.read_text().replace("01_data", "01_DATA"))
-    markers.append(marker())
+    contents.append(content())
     (root / "reports").mkdir()
     (root / "reports" / "bench.json").write_text("{}")
-    markers.append(marker())
+    contents.append(content())
     monkeypatch.setattr(graph, "library", lambda: {"study/results.py": "changed"})
-    markers.append(marker())
+    contents.append(content())
     (root / "dev.tsv").write_text((root / "dev.tsv").read_text().replace("river", "lake"))
-    markers.append(marker(Study.load("tiny")))
-    assert len(set(markers)) == len(markers)
-    assert marker(Study.load("tiny")) == markers[-1]
+    contents.append(content(Study.load("tiny")))
+    assert all(first != second for place, first in enumerate(contents) for second in contents[:place])
+    assert content(Study.load("tiny")) == contents[-1]
