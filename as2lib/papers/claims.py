@@ -15,11 +15,11 @@ import pandas
 from scipy.special import stdtrit
 
 from as2lib.metrics import significance, threshold
+from as2lib.papers import paper_tables
 from as2lib.papers.cascade import analyses as cascade
 from as2lib.papers.cascade.rows import PAPER_EXITS, RECIPES, Scheme
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.pair_sets import published_set
-from as2lib.papers.row import of_own_target
 from as2lib.study import results
 
 if TYPE_CHECKING:
@@ -40,12 +40,25 @@ VERDICTS = (
     CONTRADICTED,
     NOT_TESTABLE,
 )
+COLUMNS = [
+    "paper",
+    "claim",
+    "set",
+    "metric",
+    "published",
+    *("difference", "low", "high", "seeds"),
+    "verdict",
+    "reason",
+    "test",
+    "source",
+    "a",
+    "b",
+]
 TARGET = "target"  # the set of a claim whose difference Table 2 of CERBERUS has for each of its sets
 SAMPLES = 1000  # bootstrap samples of the questions, for measures that are no mean over questions
 SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target|TREC-QA)")  # the paper's layers, and alpha
 OF_THE_SIZE = "teacher of the student's size"  # which of GOVERN's that is depends on the study
 NO_TEACHER = "no teacher of this study stands beside the paper's"
-OWN_TARGET = "the papers say nothing of this target"
 NO_BERT = "no BERT was trained here"
 JUDGES = "people judged two live systems"
 RECALLS = ("q R@P", "qp R@P")  # whose intervals are wider, on sets of this size, than any difference in the paper
@@ -65,17 +78,14 @@ class Interval(NamedTuple):
 # ---------------------------------------------------------------- the claims
 
 
-def listed() -> pandas.DataFrame:
-    """Every claim of the four papers about a pair, a row each, as their `claims.csv` have them, with `paper` before."""
-    tables = [results.published(paper, "claims").assign(paper=name) for paper, name in PAPERS.items()]
-    table = pandas.concat(tables, ignore_index=True)
-    columns = ["paper", "a", "b", "claim", "metric", "set", "published", "test", "source"]
-    return table[columns].fillna({"test": "none named"})
+def listed(study: "Study") -> pandas.DataFrame:
+    """Every claim of the four papers about a pair, a row each, as their `claims.csv` have them, with `paper` before.
 
-
-def beside(study: "Study", claims: pandas.DataFrame) -> pandas.DataFrame:
-    """Claims with the set that stands beside the study's target, and its published difference, where Table 2 has it."""
-    place, claims = published_set(study), claims.copy()
+    A claim of the target has the set that stands beside the study's, and its published difference, from Table 2.
+    """
+    tables = [paper_tables.published(study, paper, "claims").assign(paper=name) for paper, name in PAPERS.items()]
+    claims = pandas.concat(tables, ignore_index=True).fillna({"test": "none named"})
+    place = published_set(study)
     table2 = results.published("cerberus", "table2")[place]
     for i, claim in claims[claims["set"] == TARGET].iterrows():
         claims.loc[i, "published"] = results.published_difference(table2, claim["a"], claim["b"], claim["metric"])
@@ -90,7 +100,7 @@ def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> p
     not testable here; what is measured all the same has its numbers.  set: the paper's; a claim of a set that no study
     here has is judged on the target.
     """
-    claims = beside(study, listed())
+    claims = listed(study)
     here = [paper for paper in papers if paper not in SECTIONS or getattr(study, SECTIONS[paper])]
     claims = claims[claims["paper"].isin(here)]
     scores = Scores(study)
@@ -120,12 +130,14 @@ def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> p
         }
         rows.append(row)
     numbers = dict.fromkeys(["difference", "low", "high"], float) | {"seeds": "Int64"}
-    judged = pandas.DataFrame(rows).set_index("paper").astype(numbers)
+    judged = pandas.DataFrame(rows, columns=COLUMNS).set_index("paper").astype(numbers)
     return judged.sort_values("verdict", key=lambda verdicts: verdicts == NOT_TESTABLE, kind="stable")
 
 
 def counts(table: pandas.DataFrame) -> pandas.DataFrame:
     """How many claims of each paper in the table got each verdict, and all together."""
+    if table.empty:
+        return pandas.DataFrame()
     by_paper = pandas.crosstab(table.index, table["verdict"])
     here = [paper for paper in PAPERS.values() if paper in by_paper.index]
     by_paper = by_paper.reindex(index=here, columns=VERDICTS, fill_value=0)
@@ -149,8 +161,6 @@ def verdict(claim: str, interval: Interval, published: float) -> str:
 
 def why_not(claim, scores: "Scores") -> str:
     """Why a claim cannot be tested in this study; empty where it can."""
-    if of_own_target(scores.study):
-        return OWN_TARGET
     if claim.test == "judges":
         return JUDGES
     if "bert" in (claim.a, claim.b):

@@ -16,13 +16,11 @@ from as2lib.data import sets
 from as2lib.metrics import ranking
 from as2lib.metrics.cost import cascade_cost, sequential_cost
 from as2lib.metrics.pruning import survivors
-from as2lib.papers import pair_sets
+from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.cascade.rows import PAPER_EXITS as EXITS
 from as2lib.papers.cerberus import true_sizes
 from as2lib.papers.claims import PAPERS
-from as2lib.papers.row import of_own_target
 from as2lib.paths import local_folder
-from as2lib.study import results
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -42,10 +40,8 @@ def table(study: "Study") -> pandas.DataFrame:
     state: "agrees" within half a unit of the last printed digit, sizes and operations of models also within 1 %, or
     within the row's own tolerance; "differs"; "not here" where it needs a set that is not.  Those that differ first.
     """
-    tables = [results.published(paper, "fidelity").assign(paper=name) for paper, name in PAPERS.items()]
+    tables = [paper_tables.published(study, paper, "fidelity").assign(paper=name) for paper, name in PAPERS.items()]
     rows = pandas.concat(tables, ignore_index=True).fillna({"note": ""})
-    if of_own_target(study):
-        rows = rows.iloc[:0]  # nothing of a paper stands beside a set of one's own
     rows["computed"] = [computed(study, row.by, str(row.of)) for row in rows.itertuples()]
     rows["difference %"] = 100 * (rows["computed"] / rows["published"] - 1)
     rows["state"] = [state(row) for row in rows.itertuples()]

@@ -15,7 +15,7 @@ from as2lib.data import sets
 from as2lib.data.pairs import load_parts
 from as2lib.metrics import ranking
 from as2lib.models import lexical
-from as2lib.papers.row import of_own_target
+from as2lib.papers import paper_tables
 from as2lib.study import results
 
 if TYPE_CHECKING:
@@ -181,14 +181,11 @@ def random_order(pairs: Dataset) -> pandas.DataFrame:
 
 
 def published_rankers(study: "Study") -> pandas.DataFrame:
-    """WikiQA's rows of Cosinet's Table 2, with the MRR that its Table 4 has of the same rankers; index run.
-
-    No row of a study whose target is of one's own.
-    """
-    rankers = results.published("cosinet", "table2")["WikiQA"].copy()
+    """WikiQA's rows of Cosinet's Table 2, with the MRR that its Table 4 has of the same rankers; index run."""
+    rankers = paper_tables.published(study, "cosinet", "table2")["WikiQA"].copy()
     table4 = results.published("cosinet", "table4")["WikiQA"]
     rankers["MRR"] = table4.loc[~table4.index.duplicated(), "MRR"].reindex(rankers.index)
-    return rankers.iloc[:0] if of_own_target(study) else rankers
+    return rankers
 
 
 def leakage(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:
@@ -245,7 +242,7 @@ def papers_sets(study: "Study") -> pandas.DataFrame:
             rows += _rows(study, name, here.get(name), split)
     published = [f"published {name}" for name in COUNTS]
     columns = ["split", "in this study", "questions kept", *COUNTS, *RATES, *published, "published by", *CASCADE]
-    table = pandas.DataFrame(rows).set_index("set").reindex(columns=columns)
+    table = pandas.DataFrame(rows, columns=["set", *columns]).set_index("set")
     return table.astype(dict.fromkeys([*COUNTS, *published, CASCADE[0]], "Int64"))
 
 
@@ -259,7 +256,7 @@ def _rows(study: "Study", name: str, source: str | None, split: str) -> list[dic
             ours = statistics(pairs).to_dict("index") if pairs is not None else {}
         except sets.NoSplit:
             state = "not at hand"
-    theirs = _published(title, split)
+    theirs = _published(study, title, split)
     row = {"set": title, "split": split, "in this study": state}
     policies = [policy for policy in reversed(ranking.POLICIES) if policy in ours or policy in theirs]
     if not policies:
@@ -267,11 +264,11 @@ def _rows(study: "Study", name: str, source: str | None, split: str) -> list[dic
     return [row | {"questions kept": policy} | ours.get(policy, {}) | theirs.get(policy, {}) for policy in policies]
 
 
-def _published(title: str, split: str) -> dict[str, dict[str, float | str]]:
+def _published(study: "Study", title: str, split: str) -> dict[str, dict[str, float | str]]:
     """The papers' counts of a split, by the policy that they follow."""
     counts: dict[str, dict[str, float | str]] = {}
     for paper, table, policy, author in PUBLISHED:
-        values = results.published(paper, table).set_index(["dataset", "split"])
+        values = paper_tables.printed(study, paper, table).set_index(["dataset", "split"])
         if (title, split) in values.index:
             row = values.loc[(title, split)]
             named = {f"published {name}": row[name] for name in COUNTS if name in row}
@@ -287,13 +284,13 @@ def described(study: "Study") -> list[str]:
     return list(dict.fromkeys([*(name for name in known if name in PAPERS), *study.data.describe]))
 
 
-def totals(papers: pandas.DataFrame) -> pandas.DataFrame:
+def totals(study: "Study", papers: pandas.DataFrame) -> pandas.DataFrame:
     """Questions and pairs of whole sets: CERBERUS Table 1 summed, its appendix, and, where `papers_sets` has every
     split of a set, what is here under each policy, and under "answered" in train and "mixed" in dev and test.
 
     Index: set.  Columns: counted, questions, pairs.
     """
-    table1, appendix = results.published("cerberus", "table1"), results.published("cerberus", "appendix")
+    table1, appendix = (paper_tables.printed(study, "cerberus", name) for name in ("table1", "appendix"))
     rows = []
     for _, stated in appendix.iterrows():
         title = stated["dataset"]
@@ -306,4 +303,4 @@ def totals(papers: pandas.DataFrame) -> pandas.DataFrame:
             chosen["here: answered in train, mixed in dev and test"] = keeps == numpy.where(train, "answered", "mixed")
             counted |= {label: ours.loc[which, ["questions", "pairs"]].sum() for label, which in chosen.items()}
         rows += [{"set": title, "counted": label, **counts.astype(int)} for label, counts in counted.items()]
-    return pandas.DataFrame(rows).set_index("set")
+    return pandas.DataFrame(rows, columns=["set", "counted", "questions", "pairs"]).set_index("set")

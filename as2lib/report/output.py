@@ -16,11 +16,11 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from pandas.io.formats.style import Styler
 
-from as2lib.papers.row import of_own_target
+from as2lib.papers import paper_tables
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, tables
-from as2lib.study import catalogue, findings, results
+from as2lib.study import catalogue, findings
 from as2lib.study.store import write_json
 
 if TYPE_CHECKING:
@@ -50,11 +50,6 @@ class Report:
             text = "**Parameters differ from those of the study's file.** What follows goes to"
             display(Markdown(f"{text} `reports/{study.variant}/`."))
 
-    def published(self, paper: str, table: str) -> pandas.DataFrame:
-        """One of a paper's tables, as `results.published`; without rows where the study's target is of one's own."""
-        rows = results.published(paper, table)
-        return rows.iloc[:0] if of_own_target(self.study) else rows
-
     def show(
         self,
         item: pandas.DataFrame | Figure,
@@ -74,6 +69,7 @@ class Report:
         """
         if isinstance(item, Figure):
             return self._drawn(item, number, caption, timing)
+        item = self._beside(item)
         name = f"{self.number}_table_{number.partition('.')[2]}"
         shown = tables.formatted(item, self.labels, columns, digits)
         parts = [f"<b>Table {number}.</b> {escape(caption)}"]
@@ -98,7 +94,7 @@ class Report:
         prefix: before each of these names.  numbers: single ones, by name.
         """
         metrics = self.metrics[timing]
-        for frame in frames:
+        for frame in map(self._beside, frames):
             keys = frame.get("run", frame.index)
             for key, (_, row) in zip(keys, frame.iterrows(), strict=True):
                 name = prefix + (" − ".join(map(str, key)) if isinstance(key, tuple) else str(key))
@@ -170,6 +166,11 @@ class Report:
             f"{drawn}</div><figcaption><b>Figure {number}.</b> {escape(caption)} "
             f"{_links(f'figures/{name}', 'svg', 'png')}</figcaption></figure>"
         )
+
+    def _beside(self, table: pandas.DataFrame) -> pandas.DataFrame:
+        """Without the columns in which something published stands, where the study's target is of one's own."""
+        own_target = paper_tables.of_own_target(self.study)
+        return table.drop(columns=[name for name in table if own_target and tables.is_of_a_paper(name)])
 
     def _commands(self, table: pandas.DataFrame) -> str:
         """Where the rows are systems: the command that prints what is behind each, and where its files are."""

@@ -11,7 +11,6 @@ from pandas.io.formats.style import Styler
 
 MISSING, MINUS = "–", "\u2212"
 WIDE = 8  # columns, from which on a table is set in smaller letters
-OF_A_PAPER = ("published", "verdict")  # columns that a table has only beside a paper's
 COUNTED = ("seeds", "questions", "pairs", "correct", "layers", "heads", "units", "wins", "losses", "ties", "row")
 
 
@@ -28,7 +27,7 @@ def formatted(
     index = [_name(key, labels) for key in table.index]
     if columns is None:
         columns = [name for name in table if name != "run" and not table[name].isna().all()]
-    columns = [name for name in columns if name in table or not (table.empty or name.startswith(OF_A_PAPER))]
+    columns = [name for name in columns if name in table or not (table.empty or is_of_a_paper(name))]
     rows = "comparison" if table.index.nlevels > 1 else "system"
     shown = {table.index.name if table.index.name not in (None, "run") else rows: index}
     for name in columns:
@@ -42,6 +41,11 @@ def formatted(
             ]
         shown[name] = cells
     return pandas.DataFrame(shown)
+
+
+def is_of_a_paper(column: str) -> bool:
+    """Whether a table has this column only where something published stands beside it."""
+    return "published" in column or column == "verdict"
 
 
 def labelled(table: pandas.DataFrame, labels: Mapping[str, str]) -> pandas.DataFrame:

@@ -140,8 +140,7 @@ def recorded(root: Path, number: str) -> dict:
 def target_of_a_paper(request, monkeypatch):
     """The small sets of these tests stand for a paper's, but where a test is about one's own."""
     if "own_target" not in request.fixturenames:
-        for module in ("papers.claims", "papers.cerberus.rows", "papers.fidelity", "papers.pair_sets", "report.output"):
-            monkeypatch.setattr(f"as2lib.{module}.of_own_target", lambda study: False)
+        monkeypatch.setattr("as2lib.papers.paper_tables.of_own_target", lambda study: False)
 
 
 @pytest.fixture

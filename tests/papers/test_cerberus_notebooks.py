@@ -63,24 +63,3 @@ def test_systems_and_heads_that_are_never_right_stop_no_notebook(invented, root,
     monkeypatch.setattr(InventedRun, "scores", never_right)
     run_notebook(name)
     assert recorded(root, name[:2])
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "00_overview",
-        "02_teachers",
-        "03_distillation",
-        "04_mhs_configs",
-        "06_head_teacher_agreement",
-        "07_significance",
-        "11_frontier",
-    ],
-)
-def test_a_notebook_of_ones_own_target_shows_nothing_published(invented, root, no_clock, own_target, name):
-    run_notebook(name)
-    tables = list((root / "reports" / "tiny" / "tables").glob(f"{name[:2]}_table_*.csv"))
-    assert tables
-    columns = "".join(table.read_text(encoding="utf-8").splitlines()[0] for table in tables)
-    assert "published MAP" not in columns
-    assert "published questions" not in columns

@@ -41,8 +41,8 @@ def test_an_ensemble_costs_its_members():
     assert true_sizes.operations("ensemble/students", TOKENS) == 3 * true_sizes.operations("base/electra", TOKENS)
 
 
-def test_three_heads_of_one_layer_cost_next_to_nothing_where_each_computes_one_token():
-    table = true_sizes.counted("table5", TOKENS)
+def test_three_heads_of_one_layer_cost_next_to_nothing_where_each_computes_one_token(invented):
+    table = true_sizes.counted(invented, "table5", TOKENS)
     assert 1 < table.loc["mhs/3h1", "operations ×"] < 1.01
     assert table.loc["mhs/3h1", "of every token ×"] == pytest.approx(14 / 12, abs=0.001)
     assert table.loc["ensemble/students", "operations ×"] == pytest.approx(3)
@@ -66,8 +66,8 @@ def times(**seconds):
     return {row.replace("_", "/"): {"seconds": turns, **where} for row, turns in seconds.items()}
 
 
-def test_a_row_that_was_not_timed_has_no_time_and_a_busy_turn_does_not_count():
-    table = true_sizes.table5(times(base_electra=[1.0, 1.0, 3.0], mhs_3h1=[1.4, 1.5, 4.5]))
+def test_a_row_that_was_not_timed_has_no_time_and_a_busy_turn_does_not_count(invented):
+    table = true_sizes.table5(invented, times(base_electra=[1.0, 1.0, 3.0], mhs_3h1=[1.4, 1.5, 4.5]))
     assert table.loc["mhs/3h1", ["ms a pair", "time ×"]].tolist() == [725, pytest.approx(1.45)]
     assert table.loc["mhs/3h1", "published ×"] == pytest.approx(2.6 / 2.0)
     assert table.loc["teacher/albert", ["ms a pair", "time ×"]].isna().all()

@@ -58,7 +58,7 @@ def test_a_claim_that_rests_on_one_seed_has_numbers_and_no_verdict(invented):
 def test_a_claim_is_testable_where_our_teachers_stand_for_the_papers(invented):
     none = {"teachers.roberta.stands_for": None, "teachers.albert.stands_for": None}
     reasons = claims.table(Study.load("tiny", none), ["CERBERUS"]).set_index("claim")["reason"]
-    paper = claims.listed().query("paper == 'CERBERUS' and set != 'ASNQ'")
+    paper = claims.listed(invented).query("paper == 'CERBERUS' and set != 'ASNQ'")
     others = paper[
         (paper[["a", "b"]].apply(lambda runs: runs.str.contains("albert|roberta|/bases|taught-bases"))).any(axis=1)
     ]

@@ -55,7 +55,8 @@ def test_a_study_without_texts_or_scores_of_a_set_leaves_it_out(root):
 
 
 def test_the_papers_sums_stand_beside_each_other(root):
-    whole = pair_sets.totals(pair_sets.papers_sets(Study.load("tiny")))
+    study = Study.load("tiny")
+    whole = pair_sets.totals(study, pair_sets.papers_sets(study))
     wikiqa = whole.loc["WikiQA"].set_index("counted")
     assert wikiqa.loc["CERBERUS Table 1, summed"].tolist() == [873 + 126 + 243, 8672 + 1130 + 2351]
     assert wikiqa.loc["CERBERUS, appendix"].tolist() == [1231, 12139]

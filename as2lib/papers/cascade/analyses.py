@@ -13,6 +13,7 @@ import pandas
 
 from as2lib.metrics import replay
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
+from as2lib.papers import paper_tables
 from as2lib.papers.cascade.rows import PAPER_EXITS, SHORT, Scheme, recipes, schemes, sets, trivial_on
 from as2lib.study import results
 
@@ -66,7 +67,7 @@ def counts(study: "Study") -> pandas.DataFrame:
                 labels = pairs.select_columns(["question_id", "label"])
                 row |= pair_sets.statistics(labels).loc["answered", ["questions", *pair_sets.RATES]]
             rows.append(row)
-    printed = results.printed("cascade", "table1").rename(columns={"dataset": "set"})
+    printed = paper_tables.printed(study, "cascade", "table1").rename(columns={"dataset": "set"})
     table = pandas.concat([pandas.DataFrame(rows), printed], ignore_index=True).set_index("set")
     return table.astype({"questions": "Int64"})
 
@@ -81,7 +82,7 @@ def by_depth(study: "Study", where: str = "target") -> pandas.DataFrame:
 
 def published_by_depth(study: "Study", dataset: str = "WikiQA") -> pandas.DataFrame:
     """The paper's Table 2 under our labels, the full depth beside the full depth: `published MAP`, `published MRR`."""
-    paper = results.printed("cascade", "table2")
+    paper = paper_tables.printed(study, "cascade", "table2")
     rows = {}
     for method, kind in (("MT", "monolith"), ("CT", "cascade")):
         printed = paper[paper["kind"] == kind]
@@ -96,7 +97,7 @@ def on_targets(study: "Study") -> pandas.DataFrame:
 
     The paper's other systems come last, with published numbers alone.
     """
-    paper = results.printed("cascade", "table2")
+    paper = paper_tables.printed(study, "cascade", "table2")
     columns = [by_depth(study), published_by_depth(study)]
     others = paper[paper["kind"] == "other"].set_index("model")
     names = {f"WikiQA {metric}": f"published {metric}" for metric in ("MAP", "MRR")}
@@ -119,7 +120,7 @@ def by_ratio(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> panda
     labels = next(iter(tables.values()))[0].groupby("question_id", sort=False)["label"]
     costs = relative_costs(study, labels.size()[labels.max() > 0].to_numpy())
     table = results.mean_and_spread(results.frame(tables))[METRICS].join(costs)
-    paper, rows = results.printed("cascade", "table3"), {}
+    paper, rows = paper_tables.printed(study, "cascade", "table3"), {}
     for method in ("MT", "SR", "CT"):
         of_method = [scheme for scheme in schemes(study) if scheme.method == method]
         printed = paper[paper["method"] == method]
@@ -133,7 +134,7 @@ def by_ratio(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> panda
                 rows[scheme.label] = row.iloc[0]
     names = {"cost": "published cost %", **{f"ASNQ {metric}": f"published {metric}" for metric in METRICS}}
     names |= {f"GPD {metric}": f"GPD published {metric}" for metric in METRICS}
-    published = pandas.DataFrame(rows).T[list(names)].rename(columns=names).astype(float)
+    published = pandas.DataFrame(rows, index=paper.columns).T[list(names)].rename(columns=names).astype(float)
     return table.join(published).rename_axis("system")
 
 
@@ -214,7 +215,9 @@ def by_recipe(study: "Study") -> pandas.DataFrame:
 
 def average_batches(study: "Study") -> pandas.DataFrame:
     """The batch that a layer sees on average in the paper's example (section 4.3.2), with its exits and with ours."""
-    paper = results.printed("cascade", "batches").set_index("quantity")["value"]
+    paper = paper_tables.printed(study, "cascade", "batches").set_index("quantity")["value"]
+    if paper.empty:
+        return pandas.DataFrame(columns=["candidates left", "average batch", "throughput %"]).rename_axis("cascade")
     start, limit = (int(paper[name]) for name in ("candidates of the example", "largest batch that fits"))
     alpha = paper["alpha of the example"]
     rows = {}

@@ -13,6 +13,7 @@ import pandas
 from as2lib.metrics import ranking, significance
 from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
 from as2lib.metrics.probability import log_odds
+from as2lib.papers import paper_tables
 from as2lib.papers.cerberus.rows import ours, roles, trivial
 from as2lib.study import results
 from as2lib.study.run import System
@@ -184,12 +185,10 @@ def figure3(study: "Study", shared: pandas.DataFrame) -> pandas.DataFrame:
     shared: of `agreements`.  published: the teacher that the paper names for the head of one that stands beside it, as
     a run's name; it prints no number.
     """
-    named = results.published("cerberus", "figure3").set_index("head")["agrees most with"]
-    heads = [
-        teacher.stands_for and ours(study, f"teacher/{named[teacher.stands_for]}")
-        for teacher in study.teachers.values()
-    ]
-    published = [head or None for head in heads] + [None] * (len(shared) - len(heads))
+    named = paper_tables.printed(study, "cerberus", "figure3").set_index("head")["agrees most with"]
+    agreeing = [named.get(teacher.stands_for) for teacher in study.teachers.values()]
+    heads = [ours(study, f"teacher/{teacher}") or None if teacher else None for teacher in agreeing]
+    published = heads + [None] * (len(shared) - len(heads))
     table = 100 * shared
     return table.assign(**{"agrees most with": table.idxmax(axis=1), "published": published})
 

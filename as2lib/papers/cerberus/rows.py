@@ -12,7 +12,6 @@ from as2lib.papers.row import (
     best_trivial,
     distillation,
     objective,
-    of_own_target,
     origin,
     splits,
     target_of,
@@ -389,14 +388,11 @@ def ours(study: "Study", run: str) -> str:
 
 
 def published(study: "Study", table: str) -> "pandas.DataFrame":
-    """One of the paper's tables, as `results.published`, under our names: the rows beside which one of ours stands.
+    """One of the paper's tables, as `results.published`, under our names: the rows beside which one of ours stands."""
+    from as2lib.papers import paper_tables  # with pandas, which a plan does without
 
-    No row of a study whose target is of one's own.
-    """
-    from as2lib.study import results  # with pandas, which a plan does without
-
-    paper = results.published("cerberus", table)
-    paper.index = ["" if of_own_target(study) else ours(study, run) for run in paper.index]
+    paper = paper_tables.published(study, "cerberus", table)
+    paper = paper.set_axis([ours(study, run) for run in paper.index])
     return paper[paper.index != ""].rename_axis("run")
 
 

@@ -12,12 +12,13 @@ import numpy
 import pandas
 
 from as2lib.metrics import cost
-from as2lib.papers import costs
+from as2lib.papers import costs, paper_tables
 from as2lib.study import results
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
+    from as2lib.study import Study
     from as2lib.study.params import Latency
 
 # The fields of the published checkpoints' configurations: ELECTRA discriminators, RoBERTa, ALBERT v2 (large: XXLARGE).
@@ -116,29 +117,27 @@ def operations(row: str, tokens: float, first_token: bool = True) -> float:
     return total
 
 
-def counted(table: str, tokens: float) -> pandas.DataFrame:
+def counted(study: "Study", table: str, tokens: float) -> pandas.DataFrame:
     """One row a row of "table4" or "table5", index its run: what it costs, beside the published parameters.
 
     more %: our parameters over the published ones.  ×: operations over those of ELECTRA-BASE with the same last layers;
     of every token: with last layers as the paper draws them.
     """
-    paper = results.published("cerberus", table)
-    paper.columns = paper.columns.get_level_values(0)
-    names, rows = model_names(), []
-    for run, row in paper.iterrows():
-        ours = parameters(run)
+    runs, names, rows = results.published("cerberus", table).index, model_names(), []
+    paper = paper_tables.printed(study, "cerberus", table).set_index("run")["parameters_M"].reindex(runs)
+    for run in runs:
         values = {
             "model": names[run],
-            "parameters": ours,
-            "published parameters": 1e6 * row["parameters_M"],
-            "more %": 100 * (ours / 1e6 / row["parameters_M"] - 1),
-            "weights MB": 4 * ours / 2**20,
+            "parameters": parameters(run),
+            "published parameters": 1e6 * paper[run],
+            "more %": 100 * (parameters(run) / 1e6 / paper[run] - 1),
+            "weights MB": 4 * parameters(run) / 2**20,
             "G operations a pair": operations(run, tokens) / 1e9,
             "operations ×": operations(run, tokens) / operations(REFERENCE, tokens),
             "of every token ×": operations(run, tokens, False) / operations(REFERENCE, tokens, False),
         }
         rows.append(values)
-    return pandas.DataFrame(rows, index=paper.index.rename("run"))
+    return pandas.DataFrame(rows, index=runs.rename("run"))
 
 
 def model_names() -> dict[str, str]:
@@ -147,15 +146,15 @@ def model_names() -> dict[str, str]:
     return {**dict(shapes["configuration"]), **dict(results.published("cerberus", "table5")["model"])}
 
 
-def published_times() -> pandas.DataFrame:
+def published_times(study: "Study") -> pandas.DataFrame:
     """Table 5 by run: `latency`, whose unit is printed as µs, " ±", and `published ×`, as a ratio to ELECTRA-BASE."""
-    table = results.published("cerberus", "table5")
-    return table.assign(**{"published ×": table["latency"] / table.loc[REFERENCE, "latency"]})
+    table = paper_tables.published(study, "cerberus", "table5")
+    return table.assign(**{"published ×": table["latency"] / table["latency"].get(REFERENCE)})
 
 
-def implied_speed(tokens: float) -> pandas.DataFrame:
+def implied_speed(study: "Study", tokens: float) -> pandas.DataFrame:
     """Table 5's times as TFLOP/s, if their unit were microseconds or milliseconds a pair.  index: run."""
-    paper = results.published("cerberus", "table5")
+    paper = paper_tables.published(study, "cerberus", "table5")
     each = pandas.Series({run: 2 * operations(run, tokens, False) for run in paper.index})  # a multiply-add is two
     columns = {"model": paper["model"], "published": paper["latency"], "published ±": paper["latency ±"]}
     columns |= {"TFLOP/s if µs": each / (1e-6 * paper["latency"]) / 1e12}
@@ -224,11 +223,11 @@ def times_table(times: Times) -> pandas.DataFrame:
     return table
 
 
-def table5(times: Times) -> pandas.DataFrame:
+def table5(study: "Study", times: Times) -> pandas.DataFrame:
     """`times_table` beside the published times, in the paper's order; a row that did not run has no time."""
-    paper = published_times()
-    table = times_table(times).reindex(paper.index).assign(model=paper["model"])
+    models, paper = results.published("cerberus", "table5")["model"], published_times(study)
+    table = times_table(times).reindex(models.index).assign(model=models)
     tokens = next(iter(times.values()))["tokens"]
     base = operations(REFERENCE, tokens)
-    table["operations ×"] = [operations(run, tokens) / base for run in paper.index]
+    table["operations ×"] = [operations(run, tokens) / base for run in models.index]
     return table.assign(published=paper["latency"], **{"published ×": paper["published ×"]}).rename_axis("run")

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy
 import pandas
 
 from as2lib.metrics.ranking import summary
-from as2lib.study import results
+from as2lib.papers import paper_tables
+
+if TYPE_CHECKING:
+    from as2lib.study import Study
 
 KEPT = (1, 2, 3, 4, 5, 7, 10, 15)  # candidates that a first ranker leaves to the second
 
@@ -46,6 +50,6 @@ def two_stages(
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("kept")
 
 
-def published_systems(table: str) -> pandas.DataFrame:
+def published_systems(study: "Study", table: str) -> pandas.DataFrame:
     """Published results of others, "table3", "table5" or "table6", index the system; nothing here is ours."""
-    return results.printed("cosinet", table).drop(columns="run").set_index("system")
+    return paper_tables.printed(study, "cosinet", table).drop(columns="run").set_index("system")

@@ -7,9 +7,9 @@ import pandas
 from scipy.stats import binomtest
 
 from as2lib.metrics import ranking, threshold
+from as2lib.papers import paper_tables
 from as2lib.papers.govern.rows import ALIKE, TABLE_4
 from as2lib.papers.row import baseline
-from as2lib.study import results
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -40,8 +40,8 @@ def counts(study: "Study") -> pandas.DataFrame:
             policy = "answered" if split == "train" else "all"
             rows[split] = pair_sets.statistics(labels).loc[policy, ["questions", "pairs"]].to_dict()
     table = pandas.DataFrame.from_dict(rows, orient="index", columns=["questions", "pairs"])
-    paper = results.printed("govern", "table1").set_index("dataset")[["questions", "pairs"]].add_prefix("published ")
-    return table.join(paper).astype("Int64").rename_axis("set")
+    paper = paper_tables.printed(study, "govern", "table1").set_index("dataset")[["questions", "pairs"]]
+    return table.join(paper.add_prefix("published ")).astype("Int64").rename_axis("set")
 
 
 def measures(run: "StoredRun", precisions: Sequence[float]) -> dict[str, float]:
@@ -74,7 +74,7 @@ def table(study: "Study", systems: "Iterable[System]", paper: str = "table2") ->
     table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("run")
     table = table.join(means.join(spreads)[[name for metric in means for name in (metric, f"{metric} ±")]])
     table["unreached"] = (measured.iloc[:, :2] == 0).any(axis=1).groupby(level="run").sum()
-    printed = results.printed("govern", paper).set_index("run")
+    printed = paper_tables.printed(study, "govern", paper).set_index("run")
     names = {name: name for name in printed if name in means} | ARCHITECTURE
     printed = printed.filter(names).rename(columns=names)
     return table.join(printed[~printed.index.duplicated()].add_prefix("published "))
@@ -97,7 +97,7 @@ def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
         firsts = [ranking.per_question(*columns(run), "all")["P@1"] for run in (before, after)]
         judged = threshold.gsb(*firsts)
         rows[f"seed {after.run.seed}"] = {**judged._asdict(), "gain": 100 * judged.gain, "p": judged.p}
-    for row in results.printed("govern", "table3").to_dict("records"):
+    for row in paper_tables.printed(study, "govern", "table3").to_dict("records"):
         sign = binomtest(row["good"], row["good"] + row["bad"]).pvalue
         rows[f"published, {row['queries']} queries"] = {**row, "p": sign}
     table = pandas.DataFrame.from_dict(rows, orient="index")[["good", "same", "bad", "gain", "p"]]
