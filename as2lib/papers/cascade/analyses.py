@@ -299,8 +299,8 @@ def encoder_of(run: "StoredRun") -> Any:
     Raises FileNotFoundError where neither is here.
     """
     from as2lib.data.encode import PairEncoder, load_encoder
+    from as2lib.data.pretrained import require_at_hand
     from as2lib.models import cross_encoder
-    from as2lib.study.fitting import require_encoder
 
     if run.model_folder:
         return load_encoder(run.model_folder)
@@ -310,7 +310,7 @@ def encoder_of(run: "StoredRun") -> Any:
         raise FileNotFoundError(
             f"{run.name}: expected its folder, which has the words that its encoder knows; got none"
         )
-    require_encoder(first)
+    require_at_hand(name)
     return PairEncoder(cross_encoder.tokenizer(name), run.run.spec["max_length"])
 
 
