@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -113,23 +112,6 @@ def test_half_a_character_is_replaced_and_an_empty_text_is_empty(tokenizer, pair
     who, mark = tokenizer("who ?")["input_ids"][1:3]
     assert items[0]["input_ids"] == [CLS, who, mark, unknown, SEP, SEP]
     assert items[1]["input_ids"][:6] == [CLS, who, mark, unknown, SEP, tokenizer("it")["input_ids"][1]]
-
-
-def test_eight_threads_encode_the_same_at_once_and_the_shared_tokenizer_stays_as_it_was(tokenizer):
-    encoders = [PairEncoder(tokenizer, length) for length in (8, 12, 32)]
-    jobs = [(encoder, number) for number in range(40) for encoder in encoders]
-    before = tokenizer.backend_tokenizer.to_str()
-
-    def encode(job):
-        encoder, number = job
-        return encoder.items(QUESTIONS * (number + 1), ANSWERS * (number + 1), range(3 * number + 3))
-
-    expected = [encode(job) for job in jobs]
-    with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(encode, jobs)) == expected
-    assert tokenizer.backend_tokenizer.to_str() == before
-    tokenizer("a", "b", truncation=True, max_length=4, padding="max_length")  # what somebody else does with it
-    assert [encode(job) for job in jobs] == expected
 
 
 def test_a_saved_encoder_is_loaded_as_it_was_and_takes_another_length(tokenizer, tmp_path, pairs):
