@@ -322,21 +322,18 @@ def _batches(pairs: "Dataset", encoder: PairEncoder) -> Iterator[Batch]:
 
 
 def _write_openvino(plain: Path, path: Path, batches: list[Batch] | None) -> None:
-    import openvino
-
-    model = openvino.convert_model(plain)
-    if batches:
-        model = _int8(model, [port.any_name for port in model.inputs], batches)
-    openvino.save_model(model, path, compress_to_fp16=False)
-
-
-def _int8(model: Any, names: list[str], batches: list[Batch]) -> Any:
-    """Static int8 of what products read; what they give is float32.
+    """An OpenVINO graph; with batches in static int8 of what products read, while what they give is float32.
 
     A few units of an encoder are many times as large as the others, and would take most of the 8 bits: NNCF first moves
     their scale into the weights (SmoothQuant).
     """
-    import nncf
+    import openvino
 
-    items = nncf.Dataset([{name: batch[name].numpy() for name in names} for batch in batches])
-    return nncf.quantize(model, items, model_type=nncf.ModelType.TRANSFORMER, subset_size=len(batches))
+    model = openvino.convert_model(plain)
+    if batches:
+        import nncf
+
+        names = [port.any_name for port in model.inputs]
+        items = nncf.Dataset([{name: batch[name].numpy() for name in names} for batch in batches])
+        model = nncf.quantize(model, items, model_type=nncf.ModelType.TRANSFORMER, subset_size=len(batches))
+    openvino.save_model(model, path, compress_to_fp16=False)

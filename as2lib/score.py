@@ -67,8 +67,12 @@ def score(
     columns = items.with_format("numpy")
     sizes = columns["pairs"][:] if "pairs" in items.column_names else None
     take = partial(rows_of, items.with_format("arrow"))
-    with evaluating(model):
+    training = model.training
+    model.eval()
+    try:
         values = outputs(model, encoder, take, columns["length"][:], sizes, precision, batch_tokens, progress)
+    finally:
+        model.train(training)
     odds = log_odds(values["logits"])
     require_numbers(odds, pairs["question"], pairs["answer"])
     return Scores(sigmoid(odds), **values)
@@ -81,17 +85,6 @@ def require_numbers(log_odds: numpy.ndarray, questions: Sequence[str], answers: 
         row = int(broken[0])
         pair = f"{shorten(questions[row])} and {shorten(answers[row])}"
         raise ValueError(f"pair {row + 1}, {pair}: expected a number for its score, got {log_odds[row]}")
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Inside, a model is in evaluation mode; behind it, also after an error, in the one in which it came."""
-    training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(training)
 
 
 def outputs(

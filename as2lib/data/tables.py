@@ -113,10 +113,11 @@ def _shown(value: Any) -> str:
 
 def _together(table: pa.Table, name: str) -> pa.Table:
     """The rows of a question side by side, in the order in which questions first come."""
-    question = pd.factorize(table["question_id"].to_pandas())[0]
-    if np.all(np.diff(question) >= 0):
+    ids = table["question_id"]
+    if run_starts(ids).sum() == pc.count_distinct(ids).as_py():
         return table
     note(f"{name}: the rows of each question are brought together, in their order")
+    question = Questions.anywhere(ids.to_pylist()).code
     return table.take(pa.array(np.argsort(question, kind="stable")))
 
 

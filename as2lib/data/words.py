@@ -37,20 +37,14 @@ def words_of(texts: Iterable[str]) -> list[list[str]]:
     Source: Cosinet, section 5.1 (lower-cased, spaCy tokens).
     """
     texts = [whole_text(text) for text in texts]
-    documents = _splitter().pipe(texts)
-    words = [[token.lower_ for token in document if not token.is_space] for document in documents]
-    return [_characters(line) if _has_no_blanks(text) else line for text, line in zip(texts, words, strict=True)]
-
-
-def _has_no_blanks(text: str) -> bool:
-    if text.isascii():
-        return False
-    return 2 * len(HAN.findall(text)) > sum(map(str.isalnum, text))
-
-
-def _characters(words: list[str]) -> list[str]:
-    note("texts without blanks between their words (Chinese, Japanese) are split by character")
-    return [part for word in words for part in _PARTS.findall(word)]
+    lines = []
+    for text, document in zip(texts, _splitter().pipe(texts), strict=True):
+        words = [token.lower_ for token in document if not token.is_space]
+        if not text.isascii() and 2 * len(HAN.findall(text)) > sum(map(str.isalnum, text)):
+            note("texts without blanks between their words (Chinese, Japanese) are split by character")
+            words = [part for word in words for part in _PARTS.findall(word)]
+        lines.append(words)
+    return lines
 
 
 @cache

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-import pandas
 import torch
 from datasets import Dataset
 from safetensors.torch import save_model
@@ -19,7 +18,7 @@ from tqdm.auto import tqdm
 from transformers import set_seed
 
 from as2lib.data.encode import PairEncoder, cut_share, load_encoder, paired
-from as2lib.data.pairs import fingerprint, load_pairs, require_apart
+from as2lib.data.pairs import Source, filter_questions, fingerprint, load_pairs, require_apart
 from as2lib.data.sets import note
 from as2lib.data.words import WordEncoder
 from as2lib.fit import checkpoint, objectives
@@ -31,13 +30,12 @@ from as2lib.metrics import cost
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
-from as2lib.score import autocast, score
+from as2lib.score import autocast, on_threads, score
 
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
 EPOCHS, BATCH_SIZE = 3, 32
 SAMPLE = 10_000  # pairs that are encoded a second time, to count those that are cut
 CLIP = 1.0  # the gradient's norm at most
-Pairs = Dataset | pandas.DataFrame | Sequence[Mapping[str, Any]] | str | Path  # what `load_pairs` reads
 Encoder = PairEncoder | WordEncoder
 TERMINATED = 128 + 15  # exit status of a process that SIGTERM ended
 
@@ -73,11 +71,11 @@ class Fit:
 
 
 def train(
-    pairs: Pairs,
+    pairs: Source,
     model: nn.Module | str | Path,
     loss: str | Callable[..., Any] = "ce",
     teachers: Sequence[Teacher] = (),
-    dev: Pairs | None = None,
+    dev: Source | None = None,
     *,
     encoder: Encoder | None = None,
     seed: int = 0,
@@ -294,7 +292,7 @@ def _check(learning_rate: float, warmup: float, **counts: int | None) -> None:
         raise ValueError(f"warmup: expected a share of the steps, from 0 and below 1, got {warmup}")
 
 
-def _pairs(pairs: Any) -> Dataset:
+def _pairs(pairs: Source) -> Dataset:
     """A pair table as it is, or read from what `load_pairs` takes.  Raises ValueError where it has no row."""
     if not isinstance(pairs, Dataset):
         pairs = load_pairs(pairs)
@@ -305,8 +303,7 @@ def _pairs(pairs: Any) -> Dataset:
 
 def _that_tells(dev: Dataset) -> Dataset | None:
     """A dev set as it is; None, which a line says, where no question has both a correct and an incorrect candidate."""
-    labels = pandas.Series(dev["label"][:]).groupby(dev["question_id"][:])
-    if (labels.max() > labels.min()).any():
+    if len(filter_questions(dev, "mixed")):
         return dev
     note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
     return None
@@ -338,16 +335,15 @@ def share_cut(pairs: Dataset, encoder: Any, length: numpy.ndarray) -> float:
 @contextmanager
 def reproducible(threads: int | None = None) -> Iterator[None]:
     """Inside, torch computes the same bits again, on so many threads; afterwards it is set as it was."""
-    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    deterministic = torch.are_deterministic_algorithms_enabled()
     fills = torch.utils.deterministic.fill_uninitialized_memory
-    torch.set_num_threads(threads or before[0])
     torch.use_deterministic_algorithms(True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # a write of every new tensor, against unset values
     try:
-        yield
+        with on_threads(threads or torch.get_num_threads()):
+            yield
     finally:
-        torch.set_num_threads(before[0])
-        torch.use_deterministic_algorithms(before[1])
+        torch.use_deterministic_algorithms(deterministic)
         torch.utils.deterministic.fill_uninitialized_memory = fills
 
 

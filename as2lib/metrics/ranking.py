@@ -60,7 +60,7 @@ def per_question(
     """
     rows = read(question_id, label, score)
     keep = kept(rows.sizes, rows.hits, questions)
-    values = dict(zip(MEASURES, _measure(*_rank_correct(rows), rows.hits)[:, keep], strict=True))
+    values = dict(zip(MEASURES, _measure(rows)[:, keep], strict=True))
     others = [name for name in measures if name not in values]
     if others:
         values |= {name: column.to_numpy() for name, column in _by_name(rows, keep, others).items()}
@@ -132,24 +132,20 @@ def paired(a: Values, b: Values, *names: str) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
 
 
-def _rank_correct(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The question, rank and place among the correct ones, (m,) each, of the correct candidates: the best one first."""
+def _measure(rows: Rows) -> np.ndarray:
+    """The four measures, (4, q); the gains are added best first, as in `ideal`, so that a perfect nDCG is exactly 1."""
     order = against_the_system(rows.question, rows.correct, rows.score)
     correct = rows.correct[order]
-    owner = rows.question[order][correct]
+    owner = rows.question[order][correct]  # (m,) of the correct candidates, the best one first
     rank = Questions.together(rows.question[order]).place[correct] + 1
-    return owner, rank, Questions.together(owner).place + 1
-
-
-def _measure(owner: np.ndarray, rank: np.ndarray, place: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """The four measures (4, q); the gains are added best first, as in `ideal`, so that a perfect nDCG is exactly 1."""
+    place = Questions.together(owner).place + 1  # among the correct ones
     gain = np.where(rank <= CUTOFF, 1 / np.log2(1 + rank), 0.0)
     ideal = np.cumsum(np.append(0.0, 1 / np.log2(1 + np.arange(1, CUTOFF + 1))))
     precise, dcg, reciprocal, hit = (
-        np.bincount(owner, weights=part, minlength=len(hits))
+        np.bincount(owner, weights=part, minlength=len(rows.hits))
         for part in (place / rank, gain, np.where(place == 1, 1 / rank, 0.0), rank == 1)
     )
-    at_least_one = np.maximum(hits, 1)  # a question without a correct candidate: 0 / 1
+    at_least_one = np.maximum(rows.hits, 1)  # a question without a correct candidate: 0 / 1
     return np.stack([hit, precise / at_least_one, reciprocal, dcg / ideal[np.minimum(at_least_one, CUTOFF)]])
 
 

@@ -50,15 +50,10 @@ def calibrated(platt: Mapping[str, Any], logits: numpy.ndarray, question_id: Seq
     platt: from `fit_platt`.  logits: (m, c), the teacher's own, all candidates of each question.
     """
     wide = numpy.asarray(logits, dtype=numpy.float64).clip(-LARGEST, LARGEST)
-    log_odds = calibrated_odds(platt, wide[:, 1] - wide[:, 0], question_id)
+    log_odds = ensemble.weigh(platt, [log_shares(wide[:, 1] - wide[:, 0], question_id)])
     return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
-
-
-def calibrated_odds(platt: Mapping[str, Any], odds: Sequence[float], question_id: Sequence[Any]) -> numpy.ndarray:
-    """The calibrated log odds, (m,) float64, of a model's own.  odds, question_id: (m,)."""
-    return ensemble.weigh(platt, [log_shares(odds, question_id)])
 
 
 def calibrated_scores(platt: Mapping[str, Any], score: Sequence[float], question_id: Sequence[Any]) -> numpy.ndarray:
     """The calibrated P(correct), (m,) float64, of scores that a model called P(correct).  score, question_id: (m,)."""
-    return probability.sigmoid(calibrated_odds(platt, probability.log_odds(score), question_id))
+    return probability.sigmoid(ensemble.weigh(platt, [log_shares(probability.log_odds(score), question_id)]))
