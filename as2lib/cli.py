@@ -174,9 +174,9 @@ def show(
     changes: Changes = None,
 ) -> None:
     """A run: its spec, parents, scores and where it is used."""
-    from as2lib.commands import upkeep
+    from as2lib.commands import studying
 
-    upkeep.show(_load(study, changes), run)
+    studying.show(_load(study, changes), run)
 
 
 @app.command()
@@ -339,11 +339,6 @@ def train(
     max_length: Annotated[
         int | None, typer.Option(min=5, max=2**15, help="tokens of a pair (default: what holds 99 %)")
     ] = None,
-    negatives: Annotated[
-        str | None, typer.Option(help="a first ranker: train on the incorrect candidates that it ranks highest")
-    ] = None,
-    keep: Annotated[int, typer.Option(min=1, max=2**31 - 1, help="how many of these a question")] = 4,
-    one_label: Annotated[bool, typer.Option("--one-label", help="as sentence-transformers opens rerankers")] = False,
     allow_shared_questions: Annotated[
         bool, typer.Option("--allow-shared-questions", help="train, dev and test may have some in common")
     ] = False,
@@ -361,14 +356,11 @@ def train(
         model=model,
         teachers=teacher or [],
         loss=loss,
-        epochs=epochs,
         learning_rate=learning_rate,
-        batch_size=batch_size,
         max_length=max_length,
-        negatives=negatives,
-        keep=keep,
-        one_label=one_label,
         allow_shared_questions=allow_shared_questions,
+        epochs=epochs,
+        batch_size=batch_size,
         seed=seed,
         precision=computed_in(precision),
     )
@@ -377,14 +369,10 @@ def train(
 @app.command()
 def rank(
     model: Model,
-    question: Annotated[str, typer.Argument(help='a file of pairs or of questions, "-" for stdin; or a question')],
+    question: Annotated[str, typer.Argument(help="a file of pairs, or of questions with candidates; or a question")],
     candidates: Annotated[list[str] | None, typer.Argument(help="default: the lines of standard input")] = None,
     top: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="only the best of a question")] = None,
-    out: Annotated[str | None, typer.Option(help="of a file: where to (default: standard output)")] = None,
-    layout: Annotated[
-        Literal["csv", "tsv", "jsonl", "trec"] | None,
-        typer.Option("--format", help="default: by the end of --out, else csv"),
-    ] = None,
+    out: Annotated[str | None, typer.Option(help="of a file: CSV, TSV, JSONL, Parquet or a TREC run")] = None,
     alpha: AlphaOf = None,
     precision: Precision = "float32",
     backend: Backend = None,
@@ -397,25 +385,27 @@ def rank(
 
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
-    from as2lib.commands import ranking
     from as2lib.commands.named import load_ranker
+    from as2lib.commands.output import terminal
 
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
     load = partial(load_ranker, model, partial(_study, study), **settings)
-    file = Path(question).expanduser()
-    if question == "-" or file.is_file():
+    if Path(question).expanduser().is_file():
+        from as2lib.commands import scoring  # with pandas, which one question does without
+
         if candidates:
             raise ValueError(f"{question}: expected candidates in the file, got some beside it: {candidates[0]!r:.60}")
-        ranking.rank_file(question, load, out, layout, top, model.replace("/", "-"), batch_size)
+        scoring.rank_file(question, load, out, top, model, batch_size)
         return
-    if out or layout:
-        raise ValueError(f"{question!r:.60}: expected a file of questions with --out or --format, got no such file")
+    if out or question == "-":
+        raise ValueError(f"{question!r:.60}: expected a file of questions, got none of that name")
     if not candidates and sys.stdin.isatty():
         print(f"as2: no file is named {question!r:.60}: a question; its candidates, a line each:", file=sys.stderr)
     texts = candidates or [line.strip() for line in sys.stdin if line.strip()]
     if not texts:
         raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither")
-    ranking.rank_question(load(), question, texts, top, batch_size)
+    for place, ranked in enumerate(load().rank(question, texts, top, batch_size=batch_size), start=1):
+        print(f"{place:>3}  {ranked.score:.4f}  {terminal(ranked.candidate)}")
 
 
 @app.command()
@@ -448,8 +438,7 @@ def score(
         return
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
     load = partial(load_ranker, model, load_study, **settings)
-    tag = model.replace("/", "-")
-    scoring.score(pairs, load, split, out, trec, questions, measures.split(), tag, batch_size)
+    scoring.score(pairs, load, split, out, trec, questions, measures.split(), model, batch_size)
 
 
 @app.command()
@@ -462,9 +451,9 @@ def compare(
     out: Annotated[str | None, typer.Option(help="a table of every question, as CSV, TSV, JSONL or Parquet")] = None,
 ) -> None:
     """Whether two runs differ.  Each measure's difference with its interval and tests."""
-    from as2lib.commands import scoring
+    from as2lib.commands import trec
 
-    scoring.compare(run1, run2, judgements, questions, measures.split(), out)
+    trec.compare(run1, run2, judgements, questions, measures.split(), out)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,6 +89,19 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A folder beside `path` to write to, renamed in the end: it appears whole or not at all."""
+    path = path.expanduser().resolve()
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def file_sha256(path: str | Path) -> str:

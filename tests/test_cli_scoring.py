@@ -188,4 +188,4 @@ def test_a_count_is_no_probability_and_has_no_log_odds(folder, capsys):
 def test_scoring_says_where_it_is_without_a_terminal(folder, capsys, monkeypatch):
     monkeypatch.setattr("as2lib.commands.output.SECONDS", 0)
     assert main(["score", "lexical/word_overlap", "my.tsv"]) == 0
-    assert "scoring: 120 of 120 pairs" in capsys.readouterr().err
+    assert "120/120" in capsys.readouterr().err

@@ -10,7 +10,6 @@ from safetensors.torch import load_file, save_file
 
 from as2lib.cli import main
 from as2lib.commands import training
-from as2lib.data import load_pairs
 from as2lib.fit.checkpoint import Progress
 from as2lib.ranker import Ranker
 from tests.first_hour.hub_like import WORDS, public_model, write_pairs
@@ -55,8 +54,7 @@ def test_the_length_fits_the_data_and_the_share_that_is_cut_is_said(folder, caps
     [
         ["--loss", "margin_mse", "--teacher", "reranker"],
         ["--teacher", "reranker", "--teacher", "reranker"],
-        ["--negatives", "lexical/bm25", "--keep", "2"],
-        ["--one-label", "--loss", "ranknet"],
+        ["--loss", "ranknet"],
         ["--model", "nothing"],
         ["--model", "reranker"],
     ],
@@ -68,15 +66,6 @@ def test_what_is_trained_ranks(folder, options):
     assert len(ranked) == len(CANDIDATES)
     assert len({candidate.score for candidate in ranked}) > 1
     assert ("head_0" in ranked[0].parts) == (options.count("--teacher") == 2)
-    if "--one-label" in options:
-        assert json.loads(Path("out/config.json").read_text())["id2label"].keys() == {"0"}
-
-
-def test_losses_that_are_checked_at_once_are_those_of_a_fit():
-    from as2lib.fit import LOSSES
-
-    known = {name: expected for expected, names in training.LOSSES.items() for name in names.split()}
-    assert known == {name: loss.teachers for name, loss in LOSSES.items()}
 
 
 def test_a_dev_set_that_tells_nothing_leaves_the_last_weights(folder, capsys):
@@ -88,20 +77,6 @@ def test_a_dev_set_that_tells_nothing_leaves_the_last_weights(folder, capsys):
     for label in "01":
         train_file.write_text(re.sub(r"\t[01]$", f"\t{label}", train_file.read_text(), flags=re.MULTILINE))
         assert train(out="other") == 2
-
-
-def test_hard_negatives_are_those_that_a_first_ranker_puts_highest():
-    rows = [{"question_id": "a", "question": "q", "answer": f"{i}", "label": int(i == 3)} for i in range(6)]
-    rows += [{"question_id": "b", "question": "p", "answer": f"{i}", "label": int(i == 0)} for i in range(3)]
-    pairs = load_pairs(rows, questions="all")
-    hardest = training.hardest(pairs, [5, 1, 4, 0, 3, 2, 9, 1, 1], keep=2)
-    assert list(zip(hardest["question_id"], hardest["answer"], strict=True)) == [
-        *(("a", answer) for answer in "023"),
-        *(("b", answer) for answer in "012"),
-    ]
-    assert hardest["label"][:] == [0, 0, 1, 1, 0, 0]
-    one = training.hardest(pairs, [5, 1, 4, 0, 3, 2, 9, 1, 1], keep=1)
-    assert one["answer"][:] == ["0", "3", "0", "1"]
 
 
 def test_splits_that_share_a_question_are_refused_unless_that_is_allowed(folder, capsys):
@@ -122,15 +97,6 @@ def test_an_order_that_gives_the_labels_away_is_said(folder, capsys):
     assert "the order of the candidates alone has MAP 100.0" in capsys.readouterr().err
 
 
-def test_two_equal_commands_at_once_write_one_folder(folder, capsys):
-    with training.only_one(Path("out")):
-        assert train() == 2
-        assert "another `as2 train` is making it" in capsys.readouterr().err
-        assert train(out="other") == 0
-    assert not Path("out").exists()
-    assert train() == 0
-
-
 def test_nothing_is_left_beside_a_model(folder):
     assert train() == 0
     assert sorted(path.name for path in folder.iterdir()) == ["encoder", "mine", "my.tsv", "out", "reranker", "work"]
@@ -143,6 +109,9 @@ def test_the_same_command_gives_the_same_weights_and_another_seed_others(folder)
         assert train("--seed", seed, out=name) == 0
         weights.append(Path(name, "model.safetensors").read_bytes())
     assert weights[0] == weights[1] != weights[2]
+
+
+SETTINGS = {"model": "encoder", "epochs": 2, "batch_size": 32, "seed": 0, "precision": "float32"}
 
 
 def killed(monkeypatch, *options):
@@ -159,7 +128,7 @@ def killed(monkeypatch, *options):
         patch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
         patch.setattr(checkpoint, "write", write_and_end)
         with pytest.raises(KeyboardInterrupt):
-            training.train("mine", Path("out"), None, model="encoder", epochs=2, **dict(options))
+            training.train("mine", Path("out"), None, **SETTINGS, **dict(options))
 
 
 @pytest.mark.parametrize("change", ["nothing", "the loss", "the start", "the encoder", "a teacher"])
@@ -184,7 +153,7 @@ def test_a_killed_training_goes_on_only_with_what_it_was_asked(folder, monkeypat
     steps = []
     add = Progress.add
     monkeypatch.setattr(Progress, "add", lambda state, losses: [steps.append(state.step), add(state, losses)][0])
-    training.train("mine", Path("out"), None, model="encoder", epochs=2, **options)
+    training.train("mine", Path("out"), None, **SETTINGS, **options)
     assert steps[0] == (1 if change == "nothing" else 0)
 
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from as2lib.commands.named import LoadStudy, is_run, model_folder, on_disk
-from as2lib.commands.training import require_free, whole_folder
+from as2lib.commands.named import LoadStudy, is_run, model_of
+from as2lib.commands.output import require_free
+from as2lib.paths import whole_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -28,12 +29,12 @@ def export(
 
     if int8 and to != "openvino":
         raise ValueError(f"--int8: expected --to openvino, got {to}")
-    if out is None and on_disk(name) is None:
+    if out is None and not Path(name).expanduser().is_dir():
         raise ValueError(f"{name}: expected the folder to write to as well, since the model is no folder here")
     out = out or Path(name).expanduser() / to
     require_free(out)
     calibration = calibration_pairs(name, load_study, pairs) if int8 else None
-    folder = model_folder(name, load_study)
+    folder = model_of(name, load_study)
     with whole_folder(out) as partial:
         write(folder, partial, to, calibration, max_length)
         size = sum(path.stat().st_size for path in partial.iterdir() if path.is_file()) / 2**20
@@ -48,6 +49,6 @@ def calibration_pairs(name: str, load_study: LoadStudy, pairs: str | None) -> "D
 
     if pairs is not None:
         return read_pairs(pairs, None if Path(pairs).is_file() else "train")
-    if on_disk(name) is None and is_run(study := load_study(), name):
+    if not Path(name).expanduser().is_dir() and is_run(study := load_study(), name):
         return load_parts(study.store.planned(name).data["train"], "all")
     raise ValueError(f"{name}: expected --pairs, training pairs to calibrate int8 with; got none")

@@ -16,50 +16,31 @@ LoadStudy = Callable[[], "Study"]
 
 
 def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> Ranker:
-    """The ranker of a name.
+    """The ranker of a name; a line says where its scores are no probabilities.
 
-    load_study: gives the study whose runs are meant; called only where the name may be one.
     settings: as `Ranker.load` takes them; those that are None are left to it.
     Raises ValueError or FileNotFoundError, in one line, where nothing of that name ranks.
     """
     settings = {key: value for key, value in settings.items() if value is not None}
-    folder = on_disk(name)
-    if folder is not None or is_lexical(name):
-        return Ranker.load(folder or name, **settings)
-    study = load_study()
-    if not is_run(study, name):
-        return Ranker.load(name, **settings)
-    planned = planned_run(study, name)
-    if planned.kind != "fit":
-        return study.ranker(name, settings.get("alpha"), settings.get("precision", "float32"))
-    return Ranker.load(study.run(name, model=True).model_folder, **settings)
+    ranker = Ranker.load(model_of(name, load_study), **settings)
+    if not ranker.is_probability:
+        note("scores order the candidates of a question; they are no probabilities")
+    return ranker
 
 
-def model_folder(name: str, load_study: LoadStudy) -> str | Path:
-    """Where the weights of a name are: its folder, that of a study's run, made where it is missing; or itself."""
-    if (folder := on_disk(name)) is not None:
-        return folder
-    if is_lexical(name):
-        raise ValueError(f"{name}: expected a model with weights, got a ranker that counts words")
-    study = load_study()
-    if not is_run(study, name):
-        return name
-    planned = planned_run(study, name)
-    if planned.kind != "fit":
-        raise ValueError(f"{name}: expected a run with weights of its own, got one of kind {planned.kind}")
-    return study.run(name, model=True).model_folder
+def model_of(name: str, load_study: LoadStudy) -> str | Path:
+    """Where the model of a name is: its folder, that of a study's run, made where it is missing; or itself.
 
-
-def on_disk(name: str) -> Path | None:
-    """The folder of that name, if there is one; a line says so where a lexical ranker has the same name."""
+    load_study: gives the study whose runs are meant; called only where the name may be one.
+    """
     folder = Path(name).expanduser()
-    if not folder.is_dir():
-        if folder.is_file():
-            raise ValueError(f"{name}: expected a model's folder, got a file")
-        return None
-    if is_lexical(name):
-        note(f"{name}: the folder of that name, not the lexical ranker")
-    return folder
+    if folder.is_file():
+        raise ValueError(f"{name}: expected a model's folder, got a file")
+    if folder.is_dir():
+        return folder
+    if is_lexical(name) or not is_run(study := load_study(), name):
+        return name
+    return study.model(planned_run(study, name).name)
 
 
 def is_run(study: "Study", name: str) -> bool:

@@ -1,19 +1,19 @@
-"""`as2 score` and `as2 compare`: the scores of pairs, what they are worth, and whether two runs differ."""
+"""`as2 rank` and `as2 score`: candidates with their scores, best first or as they stand, and what they are worth."""
 
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import ir_measures
 import pandas as pd
 
-from as2lib.commands.output import TABLES, progress, require_place, text_file, write_table
-from as2lib.commands.ranking import chunks, ranked_by, say_what_scores_are, write_judgements, write_run
+from as2lib.commands import trec
+from as2lib.commands.output import TABLES, progress, require_place, terminal, write_table
 from as2lib.data import load_pairs, load_unlabelled, sets
 from as2lib.data.columns import NoLabels
+from as2lib.data.tables import questions_of
 from as2lib.metrics import measures as by_name
-from as2lib.metrics import ranking, significance
+from as2lib.metrics import ranking
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -21,7 +21,84 @@ if TYPE_CHECKING:
     from as2lib.ranker import Ranker
     from as2lib.study import Study
 
+PAIRS_AT_ONCE = 16_384  # whose texts are held together: whole questions
 AGAINST = "ties against the system"
+
+
+def rank_file(
+    source: str,
+    load: "Callable[[], Ranker]",
+    out: str | None,
+    top: int | None,
+    tag: str,
+    batch_size: int | None = None,
+) -> None:
+    """Rank every question of a file of pairs, or of questions with lists of candidates, to a table or a TREC run.
+
+    load: gives the ranker, once the pairs are known to be good.  out: default: standard output, as CSV.
+    """
+    require_place(out, (*TABLES, *trec.RUNS), source)
+    pairs = load_unlabelled(Path(source))
+    ranker = load()
+    table = score_pairs(ranker, pairs, batch_size).assign(answer=pairs["answer"][:])
+    print(f"ranked {len(table):,} pairs in {ranker.precision}", file=sys.stderr)
+    table = trec.best_first(table).groupby("question_id", sort=False).head(top or len(table))
+    if out and Path(out).suffix.lower() in trec.RUNS:
+        trec.write_run(table, out, tag)
+        return
+    names = ("question_id", "rank", "candidate_id", "position", "score", "log_odds", "answer")
+    table = table[[name for name in names if name in table]]
+    if out:
+        write_table(table, out)
+        return
+    if sys.stdout.isatty():
+        table = table.map(lambda value: terminal(value) if isinstance(value, str) else value)
+    table.to_csv(sys.stdout, index=False, lineterminator="\n")
+
+
+def score(
+    source: str,
+    load: "Callable[[], Ranker]",
+    split: str | None,
+    out: str | None,
+    run_file: str | None,
+    questions: str,
+    measures: Sequence[str],
+    tag: str,
+    batch_size: int | None = None,
+) -> None:
+    """Score pairs, write the files that are named, print metrics where there are labels, else the scores themselves.
+
+    load: gives the ranker, once pairs, measures and places of files are known to be good.
+    """
+    check(out, run_file, measures, source)
+    pairs = read_pairs(source, split)
+    ranker = load()
+    table = score_pairs(ranker, pairs, batch_size)
+    print(f"scored {len(table):,} pairs in {ranker.precision}", file=sys.stderr)
+    write_scores(table, out, run_file, tag)
+    if "label" in table:
+        print_metrics(Path(source).name, table, questions, measures)
+    elif not (out or run_file):
+        table.to_csv(sys.stdout, sep="\t", index=False)
+
+
+def score_of_run(
+    load_study: "Callable[[], Study]",
+    name: str,
+    split: str,
+    out: str | None,
+    run_file: str | None,
+    questions: str,
+    measures: Sequence[str],
+) -> None:
+    """What `score` prints and writes, of a study's run over its own split, as it was scored when it was made."""
+    check(out, run_file, measures)
+    if Path(name).expanduser().is_dir():
+        raise ValueError(f"{name}: expected pairs to score with it, a file, a folder or a known set; got none")
+    table = load_study().run(name).scores(split)
+    write_scores(table, out, run_file, name)
+    print_metrics(split, table, questions, measures)
 
 
 # ---------------------------------------------------------------- pairs and their scores
@@ -41,96 +118,44 @@ def read_pairs(source: str, split: str | None = None) -> "Dataset":
         return load_unlabelled(source, split)
 
 
-def score_pairs(ranker: "Ranker", pairs: "Dataset", batch_size: int | None = None, quiet: bool = True) -> pd.DataFrame:
+def score_pairs(ranker: "Ranker", pairs: "Dataset", batch_size: int | None = None) -> pd.DataFrame:
     """Columns question_id, candidate_id, label, position, score, log_odds: those that the pairs and the ranker have.
 
-    Rows in the order of the pairs.  batch_size: as `Ranker.rank` takes it.  quiet: whether no progress is said.
+    Rows in the order of the pairs.  batch_size: as `Ranker.rank` takes it.
     """
-    columns = [name for name in ("question_id", "candidate_id", "label") if name in pairs.column_names]
-    table = pairs.with_format("arrow")[:].select(columns).to_pandas()
+    texts = pairs.with_format("arrow")[:]
+    names = [name for name in ("question_id", "candidate_id", "label") if name in texts.column_names]
+    table = texts.select(names).to_pandas()
     table["position"] = table.groupby("question_id", sort=False).cumcount()
     scores: list[tuple[float, float | None]] = []
-    with progress("scoring", len(pairs)) as done:
-        for chunk in chunks(pairs, ranker):
-            lists = [question.candidates for question in chunk]
-            for ranked in ranker.rank([question.text for question in chunk], lists, batch_size=batch_size):
+    size = PAIRS_AT_ONCE if ranker.encoder is not None else len(pairs)  # BM25 counts over all
+    with progress("scoring", len(pairs)) as bar:
+        for rows in questions_of(texts).parts(size):
+            groups = texts.slice(rows[0], len(rows)).to_pandas().groupby("question_id", sort=False)
+            lists = groups["answer"].agg(list).tolist()
+            for ranked in ranker.rank(groups["question"].first().tolist(), lists, batch_size=batch_size):
                 by_position = sorted(ranked, key=lambda candidate: candidate.position)
                 scores += [(candidate.score, candidate.log_odds) for candidate in by_position]
-            done(0 if quiet else sum(map(len, lists)))
+            bar.update(len(rows))
     table["score"], table["log_odds"] = zip(*scores, strict=True)
     return table.dropna(axis="columns", how="all")
-
-
-def score(
-    source: str,
-    load: "Callable[[], Ranker]",
-    split: str | None = None,
-    out: str | None = None,
-    run_file: str | None = None,
-    questions: str = "answered",
-    measures: Sequence[str] = ranking.MEASURES,
-    tag: str = "as2lib",
-    batch_size: int | None = None,
-) -> None:
-    """Score pairs, write the files that are named, print metrics where there are labels, else the scores themselves.
-
-    load: gives the ranker, once pairs, measures and places of files are known to be good.
-    """
-    check(out, run_file, measures, source)
-    pairs = read_pairs(source, split)
-    ranker = load()
-    say_what_scores_are(ranker)
-    table = score_pairs(ranker, pairs, batch_size, quiet=False)
-    print(f"scored {len(pairs):,} pairs in {ranker.precision}", file=sys.stderr)
-    write_scores(table, out, run_file, tag)
-    if "label" in table:
-        print_metrics(Path(source).name, table, questions, measures)
-    elif not (out or run_file):
-        table.to_csv(sys.stdout, sep="\t", index=False)
-
-
-def score_of_run(
-    load_study: Callable[[], "Study"],
-    name: str,
-    split: str,
-    out: str | None,
-    run_file: str | None,
-    questions: str,
-    measures: Sequence[str],
-) -> None:
-    """What `score` prints and writes, of a study's run over its own split, as it was scored when it was made."""
-    check(out, run_file, measures)
-    if Path(name).expanduser().is_dir():
-        raise ValueError(f"{name}: expected pairs to score with it, a file, a folder or a known set; got none")
-    table = load_study().run(name).scores(split)
-    write_scores(table, out, run_file, name.replace("/", "-"))
-    print_metrics(split, table, questions, measures)
 
 
 def check(out: str | None, run_file: str | None, measures: Sequence[str], *inputs: str) -> None:
     """Raises where a file can't be written, or a measure is not known."""
     require_place(out, TABLES, *inputs)
-    require_place(run_file, None, *inputs)
+    require_place(run_file, (), *inputs)
     if run_file:
-        require_place(judgements_beside(run_file), None, run_file, *inputs)
+        require_place(trec.judgements_beside(run_file), (), run_file, *inputs)
     for name in measures:
         by_name.parse(name)
 
 
-def judgements_beside(run_file: str) -> Path:
-    """Where the judgements of a run go: `my.qrels` beside `my.run`."""
-    return Path(run_file).with_suffix(".qrels")
-
-
 def write_scores(table: pd.DataFrame, out: str | None, run_file: str | None, tag: str) -> None:
     if run_file:
-        with text_file(run_file) as file:
-            write_run(table, file, tag)
-        print(f"wrote {run_file}", file=sys.stderr)
+        trec.write_run(trec.best_first(table), run_file, tag)
         if "label" in table:
-            with text_file(judgements_beside(run_file)) as file:
-                write_judgements(table, file)
-            print(f"wrote {judgements_beside(run_file)}", file=sys.stderr)
+            trec.write_judgements(table, trec.judgements_beside(run_file))
     if out:
         write_table(table, out)
 
@@ -139,83 +164,7 @@ def print_metrics(
     name: str, table: pd.DataFrame, questions: str, measures: Sequence[str] = ranking.MEASURES, ties: str = AGAINST
 ) -> None:
     """One line: the mean of each measure over the questions that a policy keeps."""
-    means = ranking.summary(table["question_id"], table["label"], ranked_by(table), questions, measures)
+    means = ranking.summary(table["question_id"], table["label"], trec.ranked_by(table), questions, measures)
     count = means.pop("questions")
     line = "   ".join(f"{measure} {100 * mean:.2f}" for measure, mean in means.items())
     print(f"{name}   {line}   ({count} questions, policy {questions}, {ties})", flush=True)
-
-
-# ---------------------------------------------------------------- two runs
-
-
-def compare(
-    run1: str,
-    run2: str,
-    judgements: str,
-    questions: str = "answered",
-    measures: Sequence[str] = ranking.MEASURES,
-    out: str | None = None,
-) -> None:
-    """Two runs on the same judgements, TREC files all three: each measure's difference with its interval and tests.
-
-    questions: the policy, of the judged candidates.  Judged questions that a run lacks count as 0, as do correct
-    candidates that it leaves out; a candidate without a judgement is incorrect.
-    out: a table of every question's values in both runs and their difference.
-    """
-    require_place(out, TABLES, run1, run2, judgements)
-    for name in measures:
-        by_name.parse(name)
-    judged = _read(judgements, ir_measures.read_trec_qrels, "question 0 candidate grade")
-    correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
-    kept = ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)
-    names = correct.size().index[kept]
-    first, second = (_values(path, judged, names, measures) for path in (run1, run2))
-    for name in measures:
-        test = significance.compare(first[name], second[name])
-        print(
-            f"{ranking.MEANS.get(name, name):<9} {100 * test.mean_a:.2f} − {100 * test.mean_b:.2f} = "
-            f"{100 * test.difference:+.2f}   95 % interval {100 * test.low:+.2f} to {100 * test.high:+.2f}   "
-            f"p {test.p:.2g} (permutation), {test.wilcoxon_p:.2g} (Wilcoxon)   "
-            f"{test.wins} better, {test.losses} worse, {test.ties} equal"
-        )
-    print(f"{len(names)} questions, policy {questions}, {AGAINST}; a difference above 0 speaks for {Path(run1).name}")
-    if out:
-        parts = [first.add_prefix("run1 "), second.add_prefix("run2 "), (first - second).add_prefix("difference ")]
-        write_table(pd.concat(parts, axis=1).reset_index(), out)
-
-
-def _values(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[str]) -> pd.DataFrame:
-    """Each measure of each of the named questions in a run, its ties broken against it; says what does not match."""
-    run = _read(path, ir_measures.read_trec_run, "question Q0 candidate rank score tag")
-    pairs = run.merge(judged, "left", ["query_id", "doc_id"])
-    if pairs["relevance"].isna().all():
-        got, there = (" ".join(table.iloc[0][["query_id", "doc_id"]]) for table in (run, judged))
-        raise ValueError(f"{path}: expected questions and candidates that are judged, such as {there}; got {got}")
-    lacking = {
-        "judged questions are not in it: counted as 0": len(set(names) - set(run["query_id"])),
-        "candidates have no judgement: incorrect": int(pairs["relevance"].isna().sum()),
-    }
-    for line, count in lacking.items():
-        if count:
-            print(f"as2: {path}: {count} {line}", file=sys.stderr)
-    pairs = pairs.fillna({"relevance": 0}).sort_values(["score", "relevance"], ascending=[False, True])
-    pairs["score"] = -pairs.groupby("query_id").cumcount().astype(float)
-    columns = {"query_id": "question_id", "doc_id": "candidate_id", "relevance": "grade"}
-    tables = (judged[["query_id", "doc_id", "relevance"]], pairs[["query_id", "doc_id", "score"]])
-    kept = (table[table["query_id"].isin(names)].rename(columns=columns) for table in tables)
-    return by_name.calculate(*kept, measures)
-
-
-def _read(path: str, read: Callable[..., Any], fields: str) -> pd.DataFrame:
-    """A TREC file as ir_measures reads it.  Raises ValueError where it has other fields, or none."""
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"{path}: no such file; expected a TREC file ({fields})")
-    try:
-        rows = pd.DataFrame(read(path))
-    except (ValueError, IndexError, TypeError) as error:
-        raise ValueError(f"{path}: expected a TREC file ({fields}), got {sets.shorten(str(error))}") from None
-    if rows.empty or rows.isna().any(axis=None):
-        raise ValueError(f"{path}: expected a TREC file ({fields}), got {'none' if rows.empty else 'nan'}")
-    if rows.duplicated(["query_id", "doc_id"]).any():
-        raise ValueError(f"{path}: expected each candidate of a question once, got one twice")
-    return rows

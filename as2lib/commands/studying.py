@@ -1,5 +1,6 @@
 """`as2 study` and `as2 plan`: a study, or a part of one, is planned and handed to Snakemake; where it stands."""
 
+import json
 import os
 import sys
 import time
@@ -180,3 +181,32 @@ def plan(study: Study, only: list[str]) -> None:
     if counts["running"]:
         end = datetime.fromtimestamp(time.time()) + timedelta(seconds=seconds / counts["running"])
         print(f"{counts['running']} side by side end about {end:%A %d %B %H:%M}")
+
+
+def show(study: Study, name: str) -> None:
+    """Print a run's spec, parents, where it is used, its facts, and what it scored."""
+    from as2lib.commands.scoring import print_metrics
+
+    run, stored = study.store.planned(name), study.store.find(name)
+    readers = [
+        notebook.name
+        for notebook in catalogue.notebooks(study)
+        if run.system in {system.run for system in notebook.systems}
+    ]
+    lines = {
+        "identity": study.store.identity(name),
+        "spec": json.dumps(run.spec),
+        "data": json.dumps(run.data),
+        **{role: ", ".join(parent.name for parent in runs) for role, runs in run.parents.items()},
+        "used by": ", ".join(other.name for other in study.plan.values() if run in other.parent_runs()),
+        "read by": ", ".join(readers),
+        "facts": json.dumps(stored.facts) if stored else "not made yet",
+        "commit": stored.commit if stored else "",
+        "folder": stored.folder if stored else "",
+    }
+    print(f"{name}   {run.kind}")
+    for title, content in lines.items():
+        print(f"{title:<9} {content or '–'}")
+    for split in ("dev", "test") if stored else ():
+        if split in run.data:
+            print_metrics(split, stored.scores(split), "answered")

@@ -169,19 +169,23 @@ class Study(params.Params):
             )
         return publish(self.store, names)
 
-    def ranker(self, name: str, alpha: Any = None, precision: str = "float32") -> "Ranker":
-        """A ranker with the model of a run, which is made first where it is missing.
+    def model(self, name: str) -> "str | Path":
+        """What `Ranker.load` loads for a run, which is made first where it is missing: its folder, or lexical/….
 
-        alpha: of a cascade, as `Ranker` takes it.  Raises ValueError for a run that is made of other runs' scores.
+        Raises ValueError for a run that is made of other runs' scores.
         """
+        planned = self.store.planned(name)
+        if planned.kind == "lexical":
+            return f"lexical/{planned.spec['scorer']}"
+        if planned.kind != "fit":
+            raise ValueError(f"{name}: expected a run with a model, got one that is made of other runs' scores")
+        return self.run(name, model=True).model_folder
+
+    def ranker(self, name: str, **settings: Any) -> "Ranker":
+        """A ranker with the model of a run, which is made first where it is missing.  settings: of `Ranker.load`."""
         from as2lib.ranker import Ranker
 
-        planned = self.store.planned(name)
-        if planned.kind not in ("fit", "lexical"):
-            raise ValueError(f"{name}: expected a run with a model, got one that is made of other runs' scores")
-        if planned.kind == "lexical":
-            return Ranker.load(f"lexical/{planned.spec['scorer']}")
-        return Ranker.load(self.run(name, model=True).model_folder, precision=precision, alpha=alpha)
+        return Ranker.load(self.model(name), **settings)
 
 
 class Systems(dict[str, System]):

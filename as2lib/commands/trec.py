@@ -1,0 +1,137 @@
+"""TREC runs and judgements: how ours are written, and `as2 compare`, which reads those of any tool by ir_measures."""
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import numpy
+import pandas as pd
+
+from as2lib.commands.output import TABLES, require_place, write_table
+from as2lib.data.sets import note, shorten
+from as2lib.metrics import measures as by_name
+from as2lib.metrics import ranking, significance
+
+RUNS = (".run", ".trec")  # how the names of runs end
+FIELDS = {"sep": " ", "header": False, "quoting": csv.QUOTE_NONE}
+
+
+# ---------------------------------------------------------------- what is written
+
+
+def best_first(table: pd.DataFrame) -> pd.DataFrame:
+    """Scored candidates, each question's best first, with their `rank`; equal scores keep their order."""
+    question = pd.factorize(table["question_id"])[0]
+    ranked = table.iloc[numpy.lexsort((-ranked_by(table), question))]
+    return ranked.assign(rank=ranked.groupby("question_id", sort=False).cumcount() + 1)
+
+
+def ranked_by(table: pd.DataFrame) -> pd.Series:
+    """What orders candidates: the log odds, since probabilities tie at 1; the score, where there are none."""
+    return table["log_odds" if "log_odds" in table else "score"].astype(float)
+
+
+def write_run(table: pd.DataFrame, path: str | Path, tag: str) -> None:
+    """A TREC run.  table: as `best_first` gives it."""
+    columns = {"question": table["question_id"].map(field), "q0": "Q0", "candidate": candidate_names(table)}
+    columns |= {"rank": table["rank"], "score": ranked_by(table), "tag": field(tag.replace("/", "-"))}
+    write_table(pd.DataFrame(columns), path, **FIELDS)
+
+
+def write_judgements(table: pd.DataFrame, path: str | Path) -> None:
+    """TREC judgements of labelled candidates, which have the names that `write_run` gives them."""
+    columns = {"question": table["question_id"].map(field), "zero": 0, "candidate": candidate_names(table)}
+    write_table(pd.DataFrame(columns | {"label": table["label"]}), path, **FIELDS)
+
+
+def judgements_beside(run_file: str) -> Path:
+    """Where the judgements of a run go: `my.qrels` beside `my.run`."""
+    return Path(run_file).with_suffix(".qrels")
+
+
+def candidate_names(table: pd.DataFrame) -> pd.Series:
+    """What TREC files call candidates: their ids where a question has each once, else its id with their position."""
+    numbered = table["question_id"].astype(str) + "-" + table["position"].astype(str)
+    if "candidate_id" not in table:
+        return numbered.map(field)
+    unnamed = table["candidate_id"].isna() | table.duplicated(["question_id", "candidate_id"], keep=False)
+    named = ~unnamed.groupby(table["question_id"]).transform("any")
+    return table["candidate_id"].where(named, numbered).map(field)
+
+
+def field(name: object) -> str:
+    """A name as it stands in a TREC file, whose fields are parted by blanks: each blank is `%20`."""
+    return re.sub(r"\s", "%20", str(name))
+
+
+# ---------------------------------------------------------------- two runs
+
+
+def compare(
+    run1: str, run2: str, judgements: str, questions: str, measures: Sequence[str], out: str | None = None
+) -> None:
+    """Two runs on the same judgements, TREC files all three: each measure's difference with its interval and tests.
+
+    questions: the policy, of the judged candidates.  Judged questions that a run lacks count as 0, as do correct
+    candidates that it leaves out; a candidate without a judgement is incorrect.
+    out: a table of every question's values in both runs and their difference.
+    """
+    require_place(out, TABLES, run1, run2, judgements)
+    for name in measures:
+        by_name.parse(name)
+    judged = read(judgements, ir_measures.read_trec_qrels, "question 0 candidate grade")
+    correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
+    kept = ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)
+    names = correct.size().index[kept]
+    first, second = (values(path, judged, names, measures) for path in (run1, run2))
+    for name in measures:
+        test = significance.compare(first[name], second[name])
+        print(
+            f"{ranking.MEANS.get(name, name):<9} {100 * test.mean_a:.2f} − {100 * test.mean_b:.2f} = "
+            f"{100 * test.difference:+.2f}   95 % interval {100 * test.low:+.2f} to {100 * test.high:+.2f}   "
+            f"p {test.p:.2g} (permutation), {test.wilcoxon_p:.2g} (Wilcoxon)   "
+            f"{test.wins} better, {test.losses} worse, {test.ties} equal"
+        )
+    policy = f"{len(names)} questions, policy {questions}, ties against the system"
+    print(f"{policy}; a difference above 0 speaks for {Path(run1).name}")
+    if out:
+        parts = [first.add_prefix("run1 "), second.add_prefix("run2 "), (first - second).add_prefix("difference ")]
+        write_table(pd.concat(parts, axis=1).reset_index(), out)
+
+
+def values(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[str]) -> pd.DataFrame:
+    """Each measure of each of the named questions in a run, its ties broken against it; says what does not match."""
+    run = read(path, ir_measures.read_trec_run, "question Q0 candidate rank score tag")
+    pairs = run.merge(judged, "left", ["query_id", "doc_id"])
+    if pairs["relevance"].isna().all():
+        got, there = (" ".join(table.iloc[0][["query_id", "doc_id"]]) for table in (run, judged))
+        raise ValueError(f"{path}: expected questions and candidates that are judged, such as {there}; got {got}")
+    if lacking := len(set(names) - set(run["query_id"])):
+        note(f"{path}: {lacking} judged questions are not in it: counted as 0")
+    if unjudged := int(pairs["relevance"].isna().sum()):
+        note(f"{path}: {unjudged} candidates have no judgement: incorrect")
+    pairs = pairs.fillna({"relevance": 0}).sort_values(["score", "relevance"], ascending=[False, True])
+    pairs["score"] = -pairs.groupby("query_id").cumcount().astype(float)
+    columns = {"query_id": "question_id", "doc_id": "candidate_id", "relevance": "grade"}
+    tables = (judged[["query_id", "doc_id", "relevance"]], pairs[["query_id", "doc_id", "score"]])
+    return by_name.calculate(
+        *(table[table["query_id"].isin(names)].rename(columns=columns) for table in tables), measures
+    )
+
+
+def read(path: str, parse: Callable[..., Any], fields: str) -> pd.DataFrame:
+    """A TREC file as ir_measures reads it.  Raises ValueError where it has other fields, or none."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: no such file; expected a TREC file ({fields})")
+    try:
+        rows = pd.DataFrame(parse(path))
+    except (ValueError, IndexError, TypeError) as error:
+        raise ValueError(f"{path}: expected a TREC file ({fields}), got {shorten(str(error))}") from None
+    if rows.empty or rows.isna().any(axis=None):
+        raise ValueError(f"{path}: expected a TREC file ({fields}), got {'none' if rows.empty else 'nan'}")
+    if rows.duplicated(["query_id", "doc_id"]).any():
+        raise ValueError(f"{path}: expected each candidate of a question once, got one twice")
+    return rows
