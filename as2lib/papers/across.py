@@ -44,6 +44,38 @@ def scores(studies: "dict[str, Study]") -> dict[str, pandas.DataFrame]:
     return {name: results.load(study, present(study)) for name, study in studies.items()}
 
 
+# WikiQA's official test set keeps them; counted once, so that no texts are needed.
+SHARED_ANSWERS = {
+    ("wikiqa:train", "wikiqa:test"): frozenset(
+        "Q340 Q638 Q676 Q715 Q1163 Q1444 Q1516 Q1619 Q2227 Q2741 Q2924 Q2940".split()
+    )
+}
+
+
+def clean(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> dict[str, pandas.DataFrame]:
+    """Study → SCORES without the test questions whose correct sentence, or whole list, the target's train has too."""
+    return {
+        name: scores[name][~scores[name]["question_id"].isin(shared_answers(study))] for name, study in studies.items()
+    }
+
+
+def shared_answers(study: "Study") -> frozenset[str]:
+    """The ids of those questions: none where the study's file leaves them out of its test set, stated of a known set.
+
+    Raises FileNotFoundError where texts are needed and not here.
+    """
+    from as2lib.data import load_parts, pairs
+
+    target = study.data.target
+    if study.data.leave_out == "shared_answers":
+        return frozenset()
+    if (parts := (*target.train, *target.test)) in SHARED_ANSWERS:
+        return SHARED_ANSWERS[parts]
+    train, test = (load_parts(tuple(parts), "answered") for parts in (target.train, target.test))
+    questions = pandas.unique(pandas.Series(test["question_id"][:]))
+    return frozenset(questions[pairs.shared_answers(test, train)])
+
+
 def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
     """One row a system that any study has, index `run`: each study's MAP and P@1 with " ±", and the paper's.
 

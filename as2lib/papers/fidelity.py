@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy
 import pandas
 
-from as2lib.data import sets
 from as2lib.metrics import ranking
 from as2lib.metrics.cost import cascade_cost, sequential_cost
 from as2lib.metrics.pruning import survivors
@@ -20,7 +19,6 @@ from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.cascade.rows import PAPER_EXITS as EXITS
 from as2lib.papers.cerberus import true_sizes
 from as2lib.papers.claims import PAPERS
-from as2lib.paths import local_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -137,20 +135,11 @@ def throughput(candidates: float, alpha: float, largest: float) -> float:
 # ---------------------------------------------------------------- data
 
 
-@cache
-def mapped(source: str, split: str) -> "Dataset | None":
-    """Every pair of a known set that is mapped to a local folder; nothing is fetched."""
-    from as2lib.data import load_pairs
-
-    here = source in sets.HUB_SETS and local_folder(sets.HUB_SETS[source].name)
-    return load_pairs(source, split, "all") if here else None
-
-
 def at_hand(study: "Study", source: str, split: str) -> "Dataset | None":
     """The pairs of a split: mapped to a folder, or as the baseline's published scores have them."""
     from datasets import Dataset
 
-    pairs = mapped(source, split)
+    pairs = pair_sets.mapped(source, split)
     if pairs is None:
         scores = pair_sets.baseline_scores(study, [f"{source}:{split}"])
         if scores is not None:
@@ -172,17 +161,11 @@ def of_set(study: "Study", of: str) -> float:
 
 def of_ranker(study: "Study", of: str) -> float:
     """of: "wikiqa test word_overlap MAP"; without texts from what the ranker's run scored."""
-    from as2lib.models import lexical
-
     source, split, ranker, metric = of.split()
-    if ranker == "random":
-        pairs = at_hand(study, source, split)
-        return numpy.nan if pairs is None else 100 * lexical.expected_random(pairs)[metric]
-    pairs = mapped(source, split)
+    pairs = at_hand(study, source, split) if ranker == "random" else pair_sets.mapped(source, split)
     if pairs is not None:
-        scores = pairs.to_pandas().assign(score=getattr(lexical, ranker)(pairs))
-    else:
-        scores = pair_sets.baseline_scores(study, [f"{source}:{split}"], ranker)
+        return pair_sets.of_ranker(pairs, ranker)[metric]
+    scores = pair_sets.baseline_scores(study, [f"{source}:{split}"], ranker)
     return numpy.nan if scores is None else 100 * ranking.summary(*(scores[c] for c in COLUMNS))[metric]
 
 

@@ -4,6 +4,7 @@ Where the texts of a set are not at hand, published scores still say which pairs
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,11 @@ import pandas
 from datasets import Dataset
 
 from as2lib.data import sets
-from as2lib.data.pairs import load_parts
+from as2lib.data.pairs import load_pairs, load_parts
 from as2lib.metrics import ranking
 from as2lib.models import lexical
 from as2lib.papers import paper_tables
+from as2lib.paths import local_folder
 from as2lib.study import results
 
 if TYPE_CHECKING:
@@ -175,9 +177,7 @@ def correct_by_position(pairs: Dataset) -> pandas.DataFrame:
 
 def random_order(pairs: Dataset) -> pandas.DataFrame:
     """P@1, MAP and MRR in percent that a random order is expected to have, one row `random`."""
-    chance = lexical.expected_random(pairs)
-    row = {metric: 100 * chance[metric] for metric in results.METRICS}
-    return pandas.DataFrame([row], index=pandas.Index(["random"], name="run"))
+    return pandas.DataFrame([of_ranker(pairs, "random")], index=pandas.Index(["random"], name="run"))
 
 
 def published_rankers(study: "Study") -> pandas.DataFrame:
@@ -186,6 +186,39 @@ def published_rankers(study: "Study") -> pandas.DataFrame:
     table4 = results.published("cosinet", "table4")["WikiQA"]
     rankers["MRR"] = table4.loc[~table4.index.duplicated(), "MRR"].reindex(rankers.index)
     return rankers
+
+
+def rankers_elsewhere(study: "Study") -> pandas.DataFrame:
+    """The rows of Cosinet's Table 2 on its other corpora, index corpus: ranker, here, and P@1 and MAP in percent.
+
+    here: "not run here" where the original files of a corpus, from which it is built, are mapped to no folder.
+    """
+    paper, rows = paper_tables.published(study, "cosinet", "table2"), []
+    for corpus in sets.BUILT:
+        pairs = mapped(corpus, "test")
+        for run, printed in paper.iterrows():
+            row = {"corpus": PAPERS[corpus], "ranker": printed["ranker", ""], "here": "not run here"}
+            if pairs is not None:
+                row |= {"here": "yes"} | of_ranker(pairs, run.removeprefix("lexical/"))
+            rows.append(row | printed[PAPERS[corpus]].add_prefix("published ").to_dict())
+    columns = ["ranker", "here", "MAP", "published MAP", "P@1", "published P@1"]
+    return pandas.DataFrame(rows, columns=["corpus", *columns]).set_index("corpus")
+
+
+def of_ranker(pairs: Dataset, ranker: str) -> dict[str, float]:
+    """P@1, MAP and MRR in percent of a scorer of `lexical`, or the expectation of a "random" order."""
+    if ranker == "random":
+        values = lexical.expected_random(pairs)
+    else:
+        values = ranking.summary(pairs["question_id"][:], pairs["label"][:], getattr(lexical, ranker)(pairs))
+    return {metric: 100 * values[metric] for metric in results.METRICS}
+
+
+@cache
+def mapped(source: str, split: str) -> Dataset | None:
+    """Every pair of a known set that is mapped to a local folder, or built from one that is; nothing is fetched."""
+    name = sets.BUILT.get(source) or (sets.HUB_SETS[source].name if source in sets.HUB_SETS else source)
+    return load_pairs(source, split, "all") if local_folder(name) else None
 
 
 def leakage(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:

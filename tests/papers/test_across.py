@@ -1,6 +1,10 @@
+import pandas
+import pytest
+
 from as2lib import Study
 from as2lib.papers import across, beyond
 from as2lib.papers.cerberus import rows
+from tests.models.test_lexical import WIKIQA
 
 
 def test_the_page_over_targets_is_made_again_where_another_study_or_its_runs_change():
@@ -14,3 +18,28 @@ def test_every_headline_comparison_of_a_study_is_on_the_page_over_targets(invent
     assert len(named) == len(rows.HEADLINE)
     scores = across.scores({"tiny": three})["tiny"]
     assert set(scores["system"]).issuperset(name for pair in named for name in pair)
+
+
+def test_questions_whose_answer_train_has_too_are_left_out_where_targets_are_pooled(root):
+    study = Study.load("tiny")
+    tables = {split: pandas.read_csv(root / f"{split}.tsv", sep="\t") for split in ("train", "test")}
+    tables["test"]["answer"] += " of the test"
+    first, second = tables["test"]["question_id"].unique()[:2]
+    learnt = tables["train"].query("label == 1")["answer"].iloc[0]
+    tables["test"].loc[tables["test"]["question_id"].eq(first) & tables["test"]["label"].eq(1), "answer"] = learnt
+    tables["test"].to_csv(root / "test.tsv", sep="\t", index=False)
+    scores = pandas.DataFrame({"question_id": [first, second], "AP": [1.0, 0.5]})
+    assert across.shared_answers(study) == {first}
+    assert across.clean({"tiny": study}, {"tiny": scores})["tiny"]["question_id"].tolist() == [second]
+
+
+def test_of_a_set_that_leaves_them_out_none_is_counted_again():
+    assert across.shared_answers(Study.load("selqa")) == frozenset()
+
+
+@pytest.mark.skipif(not WIKIQA.exists(), reason="WikiQA is not here")
+def test_what_is_stated_of_wikiqa_is_what_its_texts_have(monkeypatch):
+    stated = across.shared_answers(Study.load("wikiqa"))
+    monkeypatch.setattr(across, "SHARED_ANSWERS", {})
+    folder = {split: f"{WIKIQA.parent}:{split}" for split in ("train", "dev", "test")}
+    assert across.shared_answers(Study.load("wikiqa", {"data.target": folder})) == stated

@@ -60,3 +60,12 @@ def test_the_papers_sums_stand_beside_each_other(root):
     wikiqa = whole.loc["WikiQA"].set_index("counted")
     assert wikiqa.loc["CERBERUS Table 1, summed"].tolist() == [873 + 126 + 243, 8672 + 1130 + 2351]
     assert wikiqa.loc["CERBERUS, appendix"].tolist() == [1231, 12139]
+
+
+def test_rankers_on_a_corpus_whose_files_are_not_here_are_not_run(root, monkeypatch):
+    monkeypatch.setattr(pair_sets, "mapped", lambda corpus, split: pairs() if corpus == "nq-la" else None)
+    table = pair_sets.rankers_elsewhere(Study.load("tiny"))
+    assert set(table.loc["SQuAD-sent", "here"]) == {"not run here"}
+    assert table.loc["SQuAD-sent", "MAP"].isna().all()
+    built = table.loc["NQ-LA"].set_index("ranker").loc["word overlap (WO)"]
+    assert built[["here", "P@1", "published P@1"]].tolist() == ["yes", 50, 23.06]  # q1's answer ties with what is none
