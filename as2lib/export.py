@@ -81,7 +81,7 @@ def export(
     if to == ONE_LABEL:
         (one_label(model) if model.config.num_labels == 2 else model).save_pretrained(out)
     else:
-        facts = {"to": to, "source": content(name)} | write_graphs(model, encoder, out, to, calibration)
+        facts = {"to": to} | write_graphs(model, encoder, out, to, calibration)
         model.config.save_pretrained(out)
         (out / EXPORTED).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     encoder.save(out)
@@ -104,8 +104,7 @@ def find(name: str | Path, backend: str | None = None) -> Path:
     """The exported folder that ranks for a model.
 
     backend: "onnx" or "openvino"; None: that which an exported folder was made for.
-    A model without an export of its files as they are in its folder (`<folder>/<backend>`) is exported in float32,
-    once, to `work/exports/`.
+    Any other model is exported in float32, to `work/exports/`, once for its files as they are.
     Raises ValueError for another backend than a folder was exported for, and as `export`.
     """
     origin = Path(loadable(name)[0])
@@ -115,11 +114,7 @@ def find(name: str | Path, backend: str | None = None) -> Path:
         return origin
     if backend not in PACKAGES:
         raise ValueError(f"backend: expected one of torch, {', '.join(PACKAGES)}; got {backend!r}")
-    source = content(name)
-    beside = read_facts(origin / backend)
-    if beside is not None and beside["source"] == source:
-        return origin / backend
-    cached = work_folder() / "exports" / f"{source[:24]}-{backend}"
+    cached = work_folder() / "exports" / f"{content(name)[:24]}-{backend}"
     return cached if read_facts(cached) is not None else export(name, cached, backend)
 
 

@@ -122,8 +122,8 @@ class Ranker:
         """A ranker from a model's folder, its name on the hub, or `lexical/word_overlap`; or from what was exported.
 
         name: a folder is looked for first.  backend: "torch", "onnx" or "openvino"; None: what an exported folder was
-        exported for, torch for any other.  With onnx or openvino a model computes on the processor, by its export in
-        `<folder>/<backend>`, or by one that is made now and kept.
+        exported for, torch for any other.  With onnx or openvino a model computes on the processor, by an export
+        that is made now and kept.
         max_length: tokens of question and candidate together; default: what the tokenizer was saved with, and at most
         what the model has positions for.
         Raises FileNotFoundError where there is no such folder and no such model to be had; ValueError as the class, and

@@ -357,7 +357,7 @@ def _load(location: sets.Location, labelled: bool) -> Dataset:
         table = _read(location, labelled, run_ids=location.split)
         return _dataset(table.take(pa.array(label_blind_order(table))))
     large = location.kind == "files" and sum(path.stat().st_size for path in location.files) > LARGE
-    if not (large or location.builder or location.kind == "sample"):
+    if not (large or location.kind in ("built", "sample")):
         return _dataset(_read(location, labelled))
     every = sets.content(replace(location, only=sets.ALL))
     name = hashlib.sha256(json.dumps([_VERSION, every, labelled], sort_keys=True).encode()).hexdigest()
@@ -365,7 +365,7 @@ def _load(location: sets.Location, labelled: bool) -> Dataset:
 
 
 def _built(location: sets.Location, labelled: bool) -> Iterator[pa.Table]:
-    if not location.builder:
+    if location.kind != "built":
         yield _read(location, labelled)
         return
     for table in builders.tables(location):  # of more pairs than memory may hold

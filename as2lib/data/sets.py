@@ -58,10 +58,9 @@ FINGERPRINTS = {
     ("selqa", "dev"): "d77bc99c2a15432375ae0de8e03f8b6ff6b94dee493e5d345cbd2139a89d0c2c",
     ("selqa", "test"): "8cb4f68b513ccc9e845a89d88e8b7d058ef2b636de201cf7a0b12997bc8a7947",
 }
-# Made by `data.builders` from these hub sets, or from local files in their original formats.
+# Made by `data.builders` from these hub sets, or from their Parquet files in a mapped folder.
 BUILT = {"squad-sent": "rajpurkar/squad_v2", "nq-la": "google-research-datasets/natural_questions"}
 BUILT_VERSION = {"squad-sent": 1, "nq-la": 2}  # raise it when the same originals would give other pairs
-LISTS = {"dev": "unique.dev", "test": "unique.test"}  # they halve ASNQ's original dev.tsv, one question a line
 PLAIN = HubSet("", splits=SPLITS)  # a folder that is no hub set
 
 
@@ -100,11 +99,11 @@ APART = "=apart("
 class Location:
     """Where one set of pairs is: `kind` says which of the fields are set.
 
-    "files": `files`, read in this order; `lists` where they split ASNQ's original dev file by `split`.
+    "files": `files`, read in this order.
     "hub": `name`, `config`, `revision`, our name of the `split` and the hub's own, `hub_split`.
     "sample": `name` of the corpus, `seed`, `split`.
-    "built": `name` of the set, `split`, and the original `files`, or the `revision` of the hub set it is made from.
-    `builder` is the set whose original files, or records, `data.builders` makes pairs of; None for pairs as they are.
+    "built" by `data.builders`: `name`, `split`, and the original `files`, or the `revision` of the hub set it is made
+        from.
     `only`: which of its questions are kept, as a split may say; all where it says nothing.
     `ordered`: as in `HubSet`.
     """
@@ -113,12 +112,10 @@ class Location:
     name: str
     split: str | None = None
     files: tuple[Path, ...] = ()
-    lists: tuple[Path, ...] = ()
     config: str | None = None
     revision: str | None = None
     hub_split: str | None = None
     seed: int | None = None
-    builder: str | None = None
     only: Only = ALL
     ordered: bool = True
 
@@ -270,10 +267,9 @@ def content(location: Location) -> dict[str, Any]:
         built = {"kind": "built", "name": name, "version": BUILT_VERSION[name], "split": split}
         files = [file_sha256(path) for path in location.files]
         return built | ({"files": files} if files else {"revision": location.revision}) | only
-    paths = (*location.files, *location.lists)
-    files = [{"format": path.suffix[1:].lower(), "sha256": file_sha256(path)} for path in paths]
+    files = [{"format": path.suffix[1:].lower(), "sha256": file_sha256(path)} for path in location.files]
     order = {} if location.ordered else {"order": None}
-    return {"kind": "files", "files": files} | order | ({"split": split} if location.lists else {}) | only
+    return {"kind": "files", "files": files} | order | only
 
 
 @contextmanager
@@ -336,13 +332,12 @@ def _require_split(name: str, split: str | None, splits: tuple[str, ...]) -> Non
 def _built(name: str, split: str, revision: str) -> Location:
     folder = local_folder(name) or local_folder(BUILT[name])
     if folder is None:
-        return Location("built", name, split=split, revision=revision or "main", builder=name)
-    original = r"dev|validation" if split == "test" else "train"
-    pattern = rf"(?i).*({original}).*\.(json|jsonl|parquet)(\.gz)?"
-    files = tuple(path for path in sorted(folder.rglob("*")) if path.is_file() and re.fullmatch(pattern, path.name))
+        return Location("built", name, split=split, revision=revision or "main")
+    original = "validation" if split == "test" else "train"
+    files = tuple(sorted(folder.rglob(f"{original}*.parquet")))
     if not files:
-        raise FileNotFoundError(f"{folder}: expected the original files of {BUILT[name]} ({original}), got none")
-    return Location("built", name, split=split, files=files, builder=name)
+        raise FileNotFoundError(f"{folder}: expected the files of {BUILT[name]} ({original}*.parquet), got none")
+    return Location("built", name, split=split, files=files)
 
 
 def _files(path: Path, split: str | None, hub: HubSet = PLAIN) -> Location:
@@ -351,29 +346,13 @@ def _files(path: Path, split: str | None, hub: HubSet = PLAIN) -> Location:
             raise ValueError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}, got {path.suffix or 'none'}")
         if split is not None:
             raise NoSplit(f'{path} is one file and has no splits, got split "{split}"; leave the split out')
-        return Location("files", path.name, files=(path,), builder=_asnq(path), ordered=hub.ordered)
+        return Location("files", path.name, files=(path,), ordered=hub.ordered)
     split_files = {name: files for name in SPLITS if (files := _split_files(path, name, hub))}
-    halved = "test" not in split_files and split in LISTS and "dev" in split_files and _asnq(split_files["dev"][0])
-    if halved:
-        split_files["test"] = split_files["dev"]
     if not split_files:
         raise ValueError(f"{path}: expected train, dev or test files ({', '.join(SUFFIXES)}) in this folder, got none")
     _require_split(str(path), split, tuple(split_files))
-    files, lists = split_files[split], tuple(path / name for name in LISTS.values() if halved)
-    if missing := [name.name for name in lists if not name.is_file()]:
-        raise FileNotFoundError(
-            f"{path}: dev.tsv is ASNQ's original one, which the lists {' and '.join(LISTS.values())} split into dev "
-            f"and test (one question a line, published with the Cascade Transformer); missing: {', '.join(missing)}"
-        )
-    return Location("files", files[0].name, split, files, lists, builder=_asnq(files[0]), ordered=hub.ordered)
-
-
-def _asnq(path: Path) -> str | None:
-    """Which builder reads a file: ASNQ's where its first row is two texts and a number, as no header is."""
-    if path.suffix.lower() != ".tsv":
-        return None
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-        return "asnq" if re.fullmatch(r"[^\t]+\t[^\t]+\t\d+\r?\n?", stream.readline(1 << 20)) else None
+    files = split_files[split]
+    return Location("files", files[0].name, split, files, ordered=hub.ordered)
 
 
 def _split_files(folder: Path, split: str, hub: HubSet) -> tuple[Path, ...]:
