@@ -1,12 +1,4 @@
-"""Families of transformers as rankers: alone as in any batch, with one label and two, trained and read back.
-
-`python -m tests.test_families` prints the table, with a column of what is exported.
-"""
-
-import sys
-import tempfile
-from itertools import product
-from pathlib import Path
+"""Families of transformers as rankers: alone as in any batch, with one label and two, trained and read back."""
 
 import numpy
 import pytest
@@ -170,40 +162,3 @@ def test_a_special_token_in_a_text_is_scored_as_transformers_does_and_changes_no
         with torch.inference_mode():
             logits = plain(**batch).logits.double()
         assert score == pytest.approx(float(logits[0, 1] - logits[0, 0]), abs=1e-4), text
-
-
-# ---------------------------------------------------------------- the table
-
-
-def attempt(work):
-    """Whether some work is done; else the first words of its error."""
-    try:
-        work()
-    except Exception as error:  # of any kind: this is what the table says
-        return str(error).strip().partition("\n")[0][:60] or type(error).__name__
-    return "yes"
-
-
-def exports(folder, out):
-    from as2lib.export import export
-
-    expected, theirs = (Ranker.load(path).rank(QUESTION, CANDIDATES) for path in (folder, export(folder, out, "onnx")))
-    numpy.testing.assert_allclose(by_position(theirs), by_position(expected), atol=1e-4)
-
-
-def print_table(families):
-    print("| family | labels | tokenizer pads | alone as in a batch | trains, comes back | exports |")
-    print("|---|---|---|---|---|---|")
-    for family, labels, side in product(families, (1, 2), ("right", "left")):
-        with tempfile.TemporaryDirectory() as scratch:
-            place = Path(scratch)
-            saved(family, place / "model", labels, side)
-            cells = [attempt(lambda place=place: alone_as_in_a_batch(place / "model"))]
-            cells.append(attempt(lambda place=place: trains_and_comes_back(place / "model", place / "trained")))
-            once = (labels, side) == (2, "right")
-            cells.append(attempt(lambda place=place: exports(place / "model", place / "out")) if once else "")
-            print(f"| {' | '.join([family, str(labels), side, *cells])} |", flush=True)
-
-
-if __name__ == "__main__":
-    print_table(sys.argv[1:] or FAMILIES)

@@ -166,7 +166,7 @@ def fit_model(
 
     set_seed(settings["seed"])  # before the model is built: new weights come from it
     module = cross_encoder.build(start)
-    if objectives.heads(loss):
+    if objectives.named(loss).heads:
         depth = getattr(module.config, "num_hidden_layers", 0)
         if depth < 2:
             raise ValueError(f"--model {start}: expected two layers or more, of which heads share all but one")

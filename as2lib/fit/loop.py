@@ -161,7 +161,7 @@ def train(
         encoder = paired(model, encoder)
         objective = objectives.objective(loss, alpha, tau, settings)
         say_what_is_learnt(model, loss)
-        unit = unit or objectives.unit(loss)
+        unit = unit or objectives.named(loss).unit
         logits = stacked(teachers, pairs, precision, device)  # (m, k, c)
         question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
         examples = Examples(pairs, encoder, logits, question)
@@ -272,7 +272,7 @@ def train(
 
 def say_what_is_learnt(model: nn.Module, loss: str | Callable[..., Any]) -> None:
     """Set `probabilities` in a model's configuration: False where its loss reads but differences within a question."""
-    learns = objectives.unit(loss) == "pair"
+    learns = objectives.named(loss).unit == "pair"
     config = getattr(model, "config", None)
     if config is not None and (not learns or hasattr(config, "probabilities")):
         config.probabilities = learns

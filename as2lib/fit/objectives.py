@@ -21,10 +21,45 @@ NONE, ONE, SEVERAL = "no teacher", "one teacher", "one teacher or more"
 
 
 @dataclass(frozen=True)
+class Batch:
+    """What losses read: a model's output, a batch's targets (see `objective`), and the step."""
+
+    output: Any
+    targets: Targets
+    step: int
+
+    @property
+    def logits(self) -> Tensor:  # (b, c)
+        return logits_of(self.output)
+
+    @property
+    def heads(self) -> Tensor:  # (b, k, c)
+        if (heads := part_of(self.output, "head_logits")) is None:
+            raise ValueError("expected a model with heads (MHSForSequenceClassification), got one without head_logits")
+        return heads
+
+    @property
+    def labels(self) -> Tensor:  # (b,)
+        return self.targets["labels"]
+
+    @property
+    def teachers(self) -> Tensor:  # (b, k, c)
+        return self.targets["teacher_logits"]
+
+    @property
+    def mask(self) -> Tensor:  # (q, n), true at candidates
+        return by_question(self.labels, self.targets["candidates"])[1]
+
+    def lists(self, values: Tensor) -> Tensor:
+        """(b,) → (q, n), a row a question."""
+        return by_question(values, self.targets["candidates"])[0]
+
+
+@dataclass(frozen=True)
 class Loss:
     """A loss that a fit can ask for by its name.
 
-    function: (output, targets, step, …) → NamedTuple with `total`.  teachers: how many it learns from.
+    function: (batch, …) → NamedTuple with `total`.  teachers: how many it learns from.
     labels: whether it reads them.  unit: what stays together in a batch, "pair" or "question".
     balanced: whether it takes alpha, the weight of the labels, and tau, the temperature.
     heads: whether a model learns by it with a head for each teacher.
@@ -67,24 +102,16 @@ def objective(
     if settings:
         raise ValueError(f"settings: expected none with the loss {loss!r}, got {', '.join(settings)}")
     balance = {"alpha": alpha, "tau": tau} if known.balanced else {}
-    return partial(known.function, **balance)
+    return lambda output, targets, step: known.function(Batch(output, targets, step), **balance)
 
 
-def named(loss: Any) -> Loss:
-    """The loss of a name.  Raises ValueError for one that is not known."""
-    if not isinstance(loss, str) or loss not in LOSSES:
+def named(loss: str | Callable[..., Any]) -> Loss:
+    """The loss of a name, or of one's own.  Raises ValueError for a name that is not known."""
+    if callable(loss) or plugins.is_path(loss):
+        return Loss(loss)
+    if loss not in LOSSES:
         raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, or package.module:function; got {loss!r}")
     return LOSSES[loss]
-
-
-def unit(loss: str | Callable[..., Any]) -> str:
-    """What stays together in a batch: "pair" or "question"; pairs of a loss of one's own."""
-    return LOSSES[loss].unit if isinstance(loss, str) and loss in LOSSES else "pair"
-
-
-def heads(loss: str | Callable[..., Any]) -> bool:
-    """Whether a model learns by a loss with a head for each teacher; not by one of one's own."""
-    return isinstance(loss, str) and loss in LOSSES and LOSSES[loss].heads
 
 
 def check(loss: str | Callable[..., Any], teachers: int, labels: Sequence[int] | None) -> None:
@@ -112,106 +139,70 @@ def _with_total(loss: Any) -> NamedTuple:
     return loss
 
 
-# ---------------------------------------------------------------- what losses read
+# ---------------------------------------------------------------- each loss, of a batch
 
 
-def _heads(output: Any) -> Tensor:
-    if (heads := part_of(output, "head_logits")) is None:
-        raise ValueError("expected a model with heads (MHSForSequenceClassification), got one without head_logits")
-    return heads  # (b, k, c)
-
-
-def _margin(logits: Tensor) -> Tensor:
+def margin(logits: Tensor) -> Tensor:
     """The log odds of class 1, in float32; finite where a logit is not, whose square is finite too."""
     wide = logits.float().clamp(-LARGEST, LARGEST)
     return wide[..., 1] - wide[..., 0]
 
 
-def _probability(logits: Tensor) -> Tensor:
-    return torch.sigmoid(_margin(logits))
+def probability(logits: Tensor) -> Tensor:
+    return torch.sigmoid(margin(logits))
 
 
-def _lists(values: Tensor, targets: Targets) -> tuple[Tensor, Tensor]:
-    return by_question(values, targets["candidates"])  # (q, n), and the mask
+def by_list(loss: Callable[..., NamedTuple]) -> Callable[[Batch], NamedTuple]:
+    """A loss of scores, labels and mask, (q, n) each."""
+    return lambda batch: loss(batch.lists(margin(batch.logits)), batch.lists(batch.labels), batch.mask)
 
 
-# ---------------------------------------------------------------- from labels
+def by_vote(loss: Callable[..., NamedTuple]) -> Callable[[Batch], NamedTuple]:
+    """A loss of the student's probabilities (b,) and the teachers' (b, k)."""
+    return lambda batch: loss(probability(batch.logits), probability(batch.teachers))
 
 
-def _ce(output, targets, step):
-    return distillation.cross_entropy(logits_of(output), targets["labels"])
+def by_labelled_vote(loss: Callable[..., NamedTuple]) -> Callable[[Batch], NamedTuple]:
+    """The same with labels (b,)."""
+    return lambda batch: loss(probability(batch.logits), probability(batch.teachers), batch.labels)
 
 
-def _ce_per_head(output, targets, step):
-    return distillation.cross_entropy_per_head(_heads(output), targets["labels"])
+def kd(batch: Batch, **balance: float) -> NamedTuple:
+    return distillation.kd(batch.logits, batch.teachers[:, 0], batch.labels, **balance)
 
 
-def _bce(output, targets, step):
-    return listwise.bce(_margin(logits_of(output)), targets["labels"])
+def kd_sum(batch: Batch, **balance: float) -> NamedTuple:
+    return multi_teacher.kd_sum(batch.logits, batch.teachers, batch.labels, **balance)
 
 
-def _listwise_kl(output, targets, step):
-    scores, mask = _lists(_margin(logits_of(output)), targets)
-    return listwise.listwise_kl(scores, _lists(targets["labels"], targets)[0], mask)
+def kd_round_robin(batch: Batch, **balance: float) -> NamedTuple:
+    teacher = multi_teacher.round_robin(batch.step, batch.teachers)
+    return distillation.kd(batch.logits, teacher, batch.labels, **balance)
 
 
-def _ranknet(output, targets, step):
-    scores, mask = _lists(_margin(logits_of(output)), targets)
-    return pairwise.ranknet(scores, _lists(targets["labels"], targets)[0], mask)
+def per_head(batch: Batch, **balance: float) -> NamedTuple:
+    return distillation.per_head(batch.heads, batch.teachers, batch.labels, **balance)
 
 
-# ---------------------------------------------------------------- from teachers
+def margin_mse(batch: Batch) -> NamedTuple:
+    """Of several teachers their mean log odds."""
+    teacher = batch.lists(margin(batch.teachers).mean(dim=1))
+    return pairwise.margin_mse(batch.lists(margin(batch.logits)), teacher, batch.lists(batch.labels), batch.mask)
 
 
-def _kd(output, targets, step, **balance):
-    return distillation.kd(logits_of(output), targets["teacher_logits"][:, 0], targets["labels"], **balance)
-
-
-def _kd_sum(output, targets, step, **balance):
-    return multi_teacher.kd_sum(logits_of(output), targets["teacher_logits"], targets["labels"], **balance)
-
-
-def _kd_round_robin(output, targets, step, **balance):
-    teacher = multi_teacher.round_robin(step, targets["teacher_logits"])
-    return distillation.kd(logits_of(output), teacher, targets["labels"], **balance)
-
-
-def _per_head(output, targets, step, **balance):
-    return distillation.per_head(_heads(output), targets["teacher_logits"], targets["labels"], **balance)
-
-
-def _margin_mse(output, targets, step):
-    scores, mask = _lists(_margin(logits_of(output)), targets)
-    teacher, _ = _lists(_margin(targets["teacher_logits"]).mean(dim=1), targets)  # several: their mean log odds
-    return pairwise.margin_mse(scores, teacher, _lists(targets["labels"], targets)[0], mask)
-
-
-# ---------------------------------------------------------------- GOVERN
-
-
-def _without_labels(loss: Callable[..., NamedTuple]) -> Objective:
-    return lambda output, targets, step: loss(_probability(logits_of(output)), _probability(targets["teacher_logits"]))
-
-
-def _with_labels(loss: Callable[..., NamedTuple]) -> Objective:
-    return lambda output, targets, step: loss(
-        _probability(logits_of(output)), _probability(targets["teacher_logits"]), targets["labels"]
-    )
-
-
-def _teacher_a_head(output, targets, step):
+def teacher_a_head(batch: Batch) -> NamedTuple:
     """Each head from a teacher of its own, without labels: summed over heads."""
-    heads, teachers = _probability(_heads(output)), _probability(targets["teacher_logits"])  # (b, k)
+    heads, teachers = probability(batch.heads), probability(batch.teachers)  # (b, k)
     loss = govern.mean_ensemble(heads.flatten(), teachers.reshape(-1, 1))
     return loss._replace(total=heads.shape[1] * loss.total)
 
 
-def _govern_a_head(output, targets, step):
+def govern_a_head(batch: Batch) -> NamedTuple:
     """Each head from the vote of all teachers but its own, summed over heads.
 
     Heads start as copies of each other: with one vote for all they would stay so.
     """
-    heads, teachers = _probability(_heads(output)), _probability(targets["teacher_logits"])  # (b, k)
+    heads, teachers = probability(batch.heads), probability(batch.teachers)  # (b, k)
     k = heads.shape[1]
     others = torch.tensor([[i for i in range(k) if i != head] for head in range(k)], device=heads.device)  # (k, k - 1)
     loss = govern.govern(heads.flatten(), teachers[:, others].flatten(0, 1))
@@ -219,21 +210,21 @@ def _govern_a_head(output, targets, step):
 
 
 LOSSES: dict[str, Loss] = {
-    "ce": Loss(_ce),
-    "ce_per_head": Loss(_ce_per_head),
-    "bce": Loss(_bce),
-    "listwise_kl": Loss(_listwise_kl, unit="question"),
-    "ranknet": Loss(_ranknet, unit="question"),
-    "kd": Loss(_kd, ONE, balanced=True),
-    "kd_sum": Loss(_kd_sum, SEVERAL, balanced=True),
-    "kd_round_robin": Loss(_kd_round_robin, SEVERAL, balanced=True),
-    "per_head": Loss(_per_head, SEVERAL, balanced=True, heads=True),
-    "margin_mse": Loss(_margin_mse, SEVERAL, unit="question"),
-    "mean_ensemble": Loss(_without_labels(govern.mean_ensemble), SEVERAL, labels=False),
-    "govern": Loss(_without_labels(govern.govern), SEVERAL, labels=False),
-    "govern_ca": Loss(_with_labels(govern.govern_ca), SEVERAL),
-    "ca_mkd": Loss(_with_labels(govern.ca_mkd), SEVERAL),
-    "ca_mkd_without_ce": Loss(_with_labels(partial(govern.ca_mkd, weight=0.0)), SEVERAL),
-    "teacher_a_head": Loss(_teacher_a_head, SEVERAL, labels=False, heads=True),
-    "govern_a_head": Loss(_govern_a_head, SEVERAL, labels=False, heads=True),
+    "ce": Loss(lambda batch: distillation.cross_entropy(batch.logits, batch.labels)),
+    "ce_per_head": Loss(lambda batch: distillation.cross_entropy_per_head(batch.heads, batch.labels)),
+    "bce": Loss(lambda batch: listwise.bce(margin(batch.logits), batch.labels)),
+    "listwise_kl": Loss(by_list(listwise.listwise_kl), unit="question"),
+    "ranknet": Loss(by_list(pairwise.ranknet), unit="question"),
+    "kd": Loss(kd, ONE, balanced=True),
+    "kd_sum": Loss(kd_sum, SEVERAL, balanced=True),
+    "kd_round_robin": Loss(kd_round_robin, SEVERAL, balanced=True),
+    "per_head": Loss(per_head, SEVERAL, balanced=True, heads=True),
+    "margin_mse": Loss(margin_mse, SEVERAL, unit="question"),
+    "mean_ensemble": Loss(by_vote(govern.mean_ensemble), SEVERAL, labels=False),
+    "govern": Loss(by_vote(govern.govern), SEVERAL, labels=False),
+    "govern_ca": Loss(by_labelled_vote(govern.govern_ca), SEVERAL),
+    "ca_mkd": Loss(by_labelled_vote(govern.ca_mkd), SEVERAL),
+    "ca_mkd_without_ce": Loss(by_labelled_vote(partial(govern.ca_mkd, weight=0.0)), SEVERAL),
+    "teacher_a_head": Loss(teacher_a_head, SEVERAL, labels=False, heads=True),
+    "govern_a_head": Loss(govern_a_head, SEVERAL, labels=False, heads=True),
 }

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from as2lib.fit.objectives import LOSSES, objective, unit
+from as2lib.fit.objectives import LOSSES, named, objective
 from as2lib.losses.distillation import kd
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -80,7 +80,7 @@ def test_ones_own_loss_is_called_with_its_settings_and_may_return_a_scalar():
 
     found = objective(own, settings={"scale": 3.0})(SimpleNamespace(logits=LOGITS), targets(), 0)
     assert found.total.item() == pytest.approx(3 * LOGITS.square().mean().item())
-    assert unit(own) == "pair"
+    assert named(own).unit == "pair"
 
 
 def test_ones_own_loss_by_its_path(root, monkeypatch):
