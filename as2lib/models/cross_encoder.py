@@ -119,7 +119,7 @@ def for_ranking(model: nn.Module) -> nn.Module:
     `load` gave; a second call changes nothing.
     """
     _let_class_one_answer(model)
-    in_float32(part for _, part in _outside(model))
+    in_float32(part for _, part in outside(model))
     return first_token.reading(model)
 
 
@@ -144,7 +144,7 @@ def _let_class_one_answer(model: nn.Module) -> None:
 
 def _final_layer(model: nn.Module) -> str:
     """The name of the linear layer that gives a classifier's two logits.  Raises ValueError where there is no one."""
-    outputs = [name for name, part in _outside(model) if isinstance(part, nn.Linear) and part.out_features == CLASSES]
+    outputs = [name for name, part in outside(model) if isinstance(part, nn.Linear) and part.out_features == CLASSES]
     if len(outputs) != 1:
         family, came = model.config.model_type, ", ".join(outputs) or "none"
         raise ValueError(f"{family}: expected one final linear layer of {CLASSES} labels, got {came}")
@@ -165,7 +165,7 @@ def set_attention(model: nn.Module, kind: str) -> None:
             config._attn_implementation = kind
 
 
-def _outside(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+def outside(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     """The modules of a classifier of transformers that are not its encoder's; none of any other model."""
     prefix = getattr(model, "base_model_prefix", "")
     if prefix and hasattr(model, prefix) and not type(model).__module__.startswith("as2lib."):

@@ -32,10 +32,6 @@ def reading(model: nn.Module) -> nn.Module:
     """
     if f"{type(model).__module__}.{type(model).__qualname__}" in CLASSIFIERS:
         base = model.base_model
-        if getattr(model.config, "reads", "first") == "mean":
-            if not isinstance(base.encoder.layer[-1], MeanTokenLayer):
-                base.encoder.layer[-1] = MeanTokenLayer(base.encoder.layer[-1])
-            return model
         base.encoder = reading_encoder(base.encoder, model.config.model_type)
     return model
 
@@ -63,19 +59,6 @@ class FirstTokenLayer(nn.Module):
         mixed = attend(hidden, attention_mask, attention, attention.dropout)  # (b, 1, d)
         attended = self.attention.output(mixed, hidden[:, :1])
         return self.output(self.intermediate(attended), attended)
-
-
-class MeanTokenLayer(FirstTokenLayer):
-    """The last layer of a BERT, ELECTRA or RoBERTa, and the mean over real tokens: (b, n, d) → (b, 1, d)."""
-
-    def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
-        attended = self.attention(hidden, attention_mask)[0]
-        hidden = self.output(self.intermediate(attended), attended)  # (b, n, d)
-        if attention_mask is None:
-            return hidden.mean(dim=1, keepdim=True)
-        mask = attention_mask[:, 0, 0] if attention_mask.dim() == 4 else attention_mask  # (b, n)
-        real = (mask if mask.dtype == torch.bool else mask == 0)[..., None].to(hidden.dtype)
-        return ((hidden * real).sum(dim=1) / real.sum(dim=1))[:, None]
 
 
 class FirstTokenAlbert(nn.Module):

@@ -12,8 +12,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
-from as2lib.models import cerberus, first_token
-from as2lib.models.cascade import CascadeTransformer, Exit
+from as2lib.models import cerberus, first_token, mean
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.logits import in_float32
 
@@ -33,7 +32,7 @@ class MHSConfig(BackboneConfig):
     body: layers shared by the heads.  heads: how many; each has the backbone's other layers and a classifier. ALBERT's
         layers are one layer's weights again and again: here the body has them once, and each head once.
     combine: "probability" averages the heads' softmaxes, "logit" their logits: see `combine`.
-    pooling: what a head's classifier reads, the "first" token as in the paper, or the "mean" of all real tokens.
+    reads: what a head's classifier reads, the "first" token as in the paper, or the "mean" of all real tokens.
     """
 
     model_type = "mhs"
@@ -44,10 +43,10 @@ class MHSConfig(BackboneConfig):
         body: int = 11,
         heads: int = 3,
         combine: str = "probability",
-        pooling: str = "first",
+        reads: str = "first",
         **kwargs,
     ):
-        self.body, self.heads, self.combine, self.pooling = body, heads, combine, pooling
+        self.body, self.heads, self.combine, self.reads = body, heads, combine, reads
         super().__init__(backbone, **kwargs)
         self.num_hidden_layers = self.backbone.get("num_hidden_layers")
 
@@ -64,8 +63,10 @@ class MHSConfig(BackboneConfig):
             raise ValueError(f"heads: expected at least 1, got {self.heads}")
         if self.combine not in ("probability", "logit"):
             raise ValueError(f'combine: expected "probability" or "logit", got {self.combine!r}')
-        if self.pooling not in ("first", "mean"):
-            raise ValueError(f'pooling: expected "first" or "mean", got {self.pooling!r}')
+        if self.reads not in ("first", "mean"):
+            raise ValueError(f'reads: expected "first" or "mean", got {self.reads!r}')
+        if self.reads == "mean" and family not in mean.BACKBONES:
+            raise ValueError(f"reads: expected one of {', '.join(mean.BACKBONES)} to read the mean, got {family}")
 
     def part(self, layers: range) -> PretrainedConfig:
         """The backbone's configuration with some of its layers, counted from 0."""
@@ -99,42 +100,29 @@ class FirstTokenPooler(nn.Module):
 
 
 class RankingHead(nn.Module):
-    """The backbone's last layers and its classifier, which reads the first token: the last layer computes no other."""
+    """The backbone's last layers and its classifier; where that reads the first token, they end in that token alone."""
 
-    def __init__(self, config: PretrainedConfig):
+    def __init__(self, config: PretrainedConfig, reads: str):
         super().__init__()
         whole = AutoModelForSequenceClassification.from_config(config)
         encoder = whole.base_model.encoder
         if config.model_type == "albert":
             encoder.embedding_hidden_mapping_in = nn.Identity()  # the body has applied it
-        self.encoder = first_token.reading_encoder(encoder, config.model_type)
+        if reads == "mean":
+            self.encoder = mean.read_mean(encoder)
+        else:
+            self.encoder = first_token.reading_encoder(encoder, config.model_type)
         self.pooler = _pooler(whole)
         self.dropout = whole.dropout if self.pooler is not None else nn.Identity()
         self.classifier = whole.classifier
         in_float32(self.classifier.modules())
 
-    def forward(self, shared: Tensor, attention_mask: Tensor | None, real: Tensor) -> Tensor:
-        """shared: (b, n, d), of the body.  attention_mask: as the encoder's layers take it.  Returns (b, c).
-
-        real: (b, n), 1 at real tokens; the first is one.
-        """
+    def forward(self, shared: Tensor, attention_mask: Tensor | None) -> Tensor:
+        """shared: (b, n, d), of the body.  attention_mask: as the encoder's layers take it.  Returns (b, c)."""
         hidden = self.encoder(shared, attention_mask=attention_mask).last_hidden_state  # (b, 1 or n, d)
         if self.pooler is not None:
             hidden = self.dropout(self.pooler(hidden))  # (b, d)
         return self.classifier(hidden)  # (b, c)
-
-
-class MeanHead(nn.Module):
-    """The backbone's last layers and a cascade's classifier, which reads the mean of all real tokens."""
-
-    def __init__(self, config: PretrainedConfig):
-        super().__init__()
-        self.encoder = _encoder(config).encoder
-        self.exit = Exit(config.hidden_size, config.hidden_dropout_prob, "mean")
-
-    def forward(self, shared: Tensor, attention_mask: Tensor | None, real: Tensor) -> Tensor:
-        """As `RankingHead`: (b, n, d) → (b, c)."""
-        return self.exit(self.encoder(shared, attention_mask=attention_mask).last_hidden_state, real)
 
 
 class MHSForSequenceClassification(PreTrainedModel):
@@ -152,8 +140,7 @@ class MHSForSequenceClassification(PreTrainedModel):
         config.check()
         self.body = _encoder(config.part(range(config.body)))
         head = config.part(range(config.body, config.num_hidden_layers))
-        kind = MeanHead if config.pooling == "mean" else RankingHead
-        self.heads = nn.ModuleList(kind(head) for _ in range(config.heads))
+        self.heads = nn.ModuleList(RankingHead(head, config.reads) for _ in range(config.heads))
         self.post_init()
 
     @classmethod
@@ -168,12 +155,12 @@ class MHSForSequenceClassification(PreTrainedModel):
     ) -> "MHSForSequenceClassification":
         """A student whose heads each start as a copy of the last layers and of the classifier of a cross-encoder.
 
-        model_or_name: a sequence classifier, or what `cross_encoder.build` takes; or a cascade of one exit that reads
-            the mean of its tokens, as the student's heads then do.
+        model_or_name: a sequence classifier, one that reads the mean of its tokens, as the student's heads then do, or
+            what `cross_encoder.build` takes.
         perturb: noise on each head's weights, in standard deviations of the tensor it is put on: heads that start equal
             and see one loss, without dropout, would stay equal.  seed: of that noise.
-        Raises ValueError for an unsupported family, another number of labels than two, another cascade, a body that
-        leaves no layer to the heads, or perturb < 0.
+        Raises ValueError for an unsupported family, another number of labels than two, a body that leaves no
+        layer to the heads, or perturb < 0.
         """
         if perturb < 0:
             raise ValueError(f"perturb: expected 0 (heads start equal) or more, got {perturb}")
@@ -181,16 +168,15 @@ class MHSForSequenceClassification(PreTrainedModel):
         if backbone.config.num_labels != CLASSES:
             advice = "cross_encoder.build(name) gives it a new classifier"
             raise ValueError(f"backbone: expected {CLASSES} labels, got {backbone.config.num_labels}; {advice}")
-        if isinstance(backbone, CascadeTransformer):
-            exits, pooling = backbone.config.exits, backbone.config.pooling
-            if len(exits) > 1 or pooling != "mean":
-                raise ValueError(f"backbone: expected one exit that reads the mean of tokens, got {exits}, {pooling!r}")
-            student = cls(MHSConfig(backbone.config.encoder, body, heads, combine, pooling))
-            parts = {"encoder": backbone.base_model.encoder, "exit": backbone.exits[0]}
-        else:
-            student = cls(MHSConfig(backbone.config, body, heads, combine))
-            parts = {"encoder": backbone.base_model.encoder, "classifier": backbone.classifier}
-            parts["pooler"] = _pooler(backbone)
+        reads = "first"
+        if isinstance(backbone, mean.MeanForSequenceClassification):
+            reads, backbone = "mean", backbone.model
+        student = cls(MHSConfig(backbone.config, body, heads, combine, reads))
+        parts = {
+            "encoder": backbone.base_model.encoder,
+            "classifier": backbone.classifier,
+            "pooler": _pooler(backbone),
+        }
         student.body.load_state_dict(_layers(backbone.base_model, range(body), HEAD_ONLY))
         whole_head = nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
         weights = _layers(whole_head, range(body, student.config.num_hidden_layers), BODY_ONLY)
@@ -240,12 +226,11 @@ class MHSForSequenceClassification(PreTrainedModel):
         """
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
         shared = self.body(input_ids, attention_mask=attention_mask, **types).last_hidden_state  # (b, n, d)
-        real = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         if self.body.config.model_type == "deberta-v2":  # its encoder makes of (b, n) what it needs
-            mask = real
+            mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         else:
             mask = create_bidirectional_mask(self.body.config, inputs_embeds=shared, attention_mask=attention_mask)
-        head_logits = torch.stack([head(shared, mask, real) for head in self.heads], dim=1)  # (b, k, c)
+        head_logits = torch.stack([head(shared, mask) for head in self.heads], dim=1)  # (b, k, c)
         loss = None
         if labels is not None:
             loss = sum(functional.cross_entropy(logits, labels) for logits in head_logits.unbind(dim=1))

@@ -67,17 +67,16 @@ def work(study: "Study", run: Run, words: Lengths) -> Work:
     if "words" in run.spec:
         return on_words(run.spec["words"], words)
     shape = {key: value for key, value in run.spec.get("mhs", {}).items() if key in ("body", "heads")}
-    config = encoder(study, run) | {key: run.spec[key] for key in ("reads",) if key in run.spec}
-    every_token = any("cascade" in step.spec for step in lineage(run))  # a cascade's exits read them all
-    return Work(of_pair(config, tokens(study, words), every_token, **shape))
+    every_token = any("cascade" in step.spec or "reads" in step.spec for step in lineage(run))  # their mean is read
+    return Work(of_pair(encoder(study, run), tokens(study, words), every_token, **shape))
 
 
 def of_pair(config: dict[str, Any], tokens: float, every_token: bool = False, **heads: int) -> int:
     """Multiply-adds of one pair of so many tokens, padding included.
 
-    config: the encoder's, with `model_type`, and `reads` where that is the "mean".  every_token: whether the
-    last layer computes every token, as the papers draw it, or what the classifier reads, as ours does where the family
-    can.  body, heads: of a multiple-heads student.
+    config: the encoder's, with `model_type`.  every_token: whether the last layer computes every token, as the papers
+    draw it, or the one that the classifier reads, as ours does where the family can.  body, heads: of a
+    multiple-heads student.
     """
     return _of_pair(json.dumps(config, sort_keys=True), round(tokens), every_token, **heads)
 
@@ -93,13 +92,17 @@ def _of_pair(config: str, tokens: int, every_token: bool, body: int | None = Non
 
     fields = json.loads(config)
     with torch.device("meta"), no_init_weights():
-        if body is not None:
-            model = build(MHSConfig(fields, body, heads, pooling="mean" if every_token else "first"))
+        if body is not None and not every_token:
+            model = build(MHSConfig(fields, body, heads))
         elif every_token:
             model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(**fields))
         else:
             model = build(fields)
-        return forward_flops(model, {"input_ids": torch.zeros(1, tokens, dtype=torch.long)})
+        flops = forward_flops(model, {"input_ids": torch.zeros(1, tokens, dtype=torch.long)})
+    if body is not None and every_token:  # the last layers, once more for each further head
+        below = json.dumps(fields | {"num_hidden_layers": body}, sort_keys=True)
+        flops += (heads - 1) * (flops - _of_pair(below, tokens, True))
+    return flops
 
 
 def encoder(study: "Study", run: Run) -> dict[str, Any]:

@@ -98,7 +98,6 @@ def _fit(study: "Study", row: Row, seed: int) -> Run:
             spec |= origin(encoder)
         else:
             parents["start"] = (make_run(study, transfer(study, row.start), 0),)
-            spec |= classifier(encoder)
     if row.teachers:
         teachers = row.teachers(seed) if callable(row.teachers) else row.teachers
         parents["teachers"] = _parents(study, teachers, seed)
@@ -149,14 +148,9 @@ def distillation(study: "Study") -> dict[str, Any]:
 
 
 def origin(backbone: "Backbone") -> dict[str, Any]:
-    """The model before its first step."""
+    """The model before its first step, and what its classifier reads where that is not the first token."""
     fields = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
-    return {"backbone": fields, **classifier(backbone)}
-
-
-def classifier(backbone: "Backbone") -> dict[str, Any]:
-    """What the encoder's classifier reads, where not the first token."""
-    return {"reads": "mean"} if backbone.pooling == "mean" else {}
+    return {"backbone": fields, **({"reads": "mean"} if backbone.reads == "mean" else {})}
 
 
 def computing(study: "Study") -> dict[str, Any]:

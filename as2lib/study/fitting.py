@@ -27,6 +27,7 @@ from as2lib.models.calibration import calibrated
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.compare_aggregate import CompareAggregate
 from as2lib.models.cosinet import Cosinet
+from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.precision import machine
 from as2lib.score import on_gpu, on_threads, probability, score
@@ -183,10 +184,10 @@ def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
         sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
         model = cross_encoder.build({**run.spec["backbone"]["config"], **sizes})
     if "reads" in run.spec:
-        model.config.reads = run.spec["reads"]
-        model = cross_encoder.for_ranking(model)
+        model = MeanForSequenceClassification.from_classifier(model)
     if (shape := run.spec.get("cascade")) and not isinstance(model, CascadeTransformer):
-        model = CascadeTransformer.from_backbone(model, **shape)
+        whole = model.model if isinstance(model, MeanForSequenceClassification) else model
+        model = CascadeTransformer.from_backbone(whole, **shape)
     if shape := run.spec.get("mhs"):
         noise = {"seed": run.seed} if "perturb" in shape else {}
         model = MHSForSequenceClassification.from_backbone(model, **shape, **noise)

@@ -197,8 +197,8 @@ class Backbone(Strict):
     name: str | None = Field(None, min_length=1, description="a hub name, name@commit, or a folder")
     layers: int | None = Field(None, gt=0, description="keep only the first layers of `name`")
     config: Annotated[dict[str, Any], AfterValidator(_checked)] | None = None
+    reads: Literal["first", "mean"] = Field("first", description="what its classifier reads: one token, or all")
     size: str = Field("", description="what tables say of it beside a name, such as 6 layers")
-    pooling: Literal["first", "mean"] = Field("first", description="what its classifier reads: one token, or all")
     train: Parts | None = Field(
         None, min_length=1, description="what it learns the target from; default: data.target's"
     )

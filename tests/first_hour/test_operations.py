@@ -8,6 +8,7 @@ from as2lib import Study
 from as2lib.metrics.cost import forward_flops
 from as2lib.models import cross_encoder, first_token
 from as2lib.models.cascade import CascadeTransformer
+from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.papers import costs
 from tests.papers.conftest import tiny
@@ -18,25 +19,13 @@ TOKENS = 5 + 12 + costs.SPECIAL
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    return of_pooling(tmp_path, monkeypatch, "first")
-
-
-@pytest.fixture
-def mean_study(tmp_path, monkeypatch):
-    return of_pooling(tmp_path, monkeypatch, "mean")
-
-
-def of_pooling(tmp_path, monkeypatch, pooling):
     params = tiny(tmp_path) | {"seeds": [0]}
     bases = [teacher["base"] for teacher in params["teachers"].values() if "base" in teacher]
     for encoder in (*params["teachers"].values(), *bases, params["student"]):
         encoder["config"]["embedding_size"] = encoder["config"]["hidden_size"]
-        if encoder["config"]["model_type"] != "albert":
-            encoder["pooling"] = pooling
-    if pooling == "first":
-        params["cascade"] = {"encoder": "base/roberta", "exits": [2, 4], "alphas": [0.5], "fit": params["fit"]}
-        del params["cascade"]["fit"]["direct"]
-        params["fit"] = tiny(tmp_path)["fit"]
+    params["cascade"] = {"encoder": "base/roberta", "exits": [2, 4], "alphas": [0.5], "fit": params["fit"]}
+    del params["cascade"]["fit"]["direct"]
+    params["fit"] = tiny(tmp_path)["fit"]
     (tmp_path / "params").mkdir()
     (tmp_path / "params" / "tiny.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
@@ -57,15 +46,14 @@ def test_a_system_costs_what_its_model_computes(study, prefix):
     assert costs.work(study, run, WORDS).candidate == pytest.approx(operations(model))
 
 
-@pytest.mark.parametrize("prefix", ["base/roberta", "mhs/3h1", "mhs/3h2"])
-def test_a_system_that_reads_the_mean_of_its_tokens_computes_them_all(mean_study, prefix):
-    run = mean_study.plan[f"{prefix}/seed-0"]
-    model = cross_encoder.build(costs.encoder(mean_study, run))
-    model.config.reads = "mean"
-    model = cross_encoder.for_ranking(model)
+@pytest.mark.parametrize("prefix", ["base/electra", "mhs/3h1", "mhs/3h2"])
+def test_a_system_that_reads_the_mean_of_its_tokens_computes_them_all(study, prefix):
+    study = Study.load("tiny", {"student.reads": "mean"})
+    run = study.plan[f"{prefix}/seed-0"]
+    model = MeanForSequenceClassification.from_classifier(cross_encoder.build(costs.encoder(study, run)))
     if shape := run.spec.get("mhs"):
         model = MHSForSequenceClassification.from_backbone(model, shape["body"], shape["heads"])
-    assert costs.work(mean_study, run, WORDS).candidate == pytest.approx(operations(model), rel=0.01)
+    assert costs.work(study, run, WORDS).candidate == pytest.approx(operations(model), rel=0.01)
 
 
 def test_the_exits_of_a_cascade_read_every_token(study):

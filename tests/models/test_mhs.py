@@ -3,8 +3,7 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from as2lib import models
-from as2lib.models import cross_encoder
-from as2lib.models.cascade import BACKBONES, CascadeTransformer
+from as2lib.models import cross_encoder, mean
 from as2lib.models.mhs import MHSForSequenceClassification
 from tests.encoders import FAMILIES, batch
 from tests.encoders import classifier as backbone
@@ -30,9 +29,9 @@ def test_equal_heads_give_the_backbones_scores(family, changes, body, heads):
         torch.testing.assert_close(student(**inputs).head_logits, output.head_logits, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("family", BACKBONES)
-def test_heads_of_a_model_that_reads_the_mean_of_its_tokens_give_its_scores(family, tmp_path):
-    whole = CascadeTransformer.from_backbone(backbone(family), [4]).eval()
+@pytest.mark.parametrize("family", mean.BACKBONES)
+def test_heads_of_a_model_that_reads_the_mean_of_its_tokens_read_it_too(family, tmp_path):
+    whole = mean.MeanForSequenceClassification.from_classifier(backbone(family)).eval()
     student = MHSForSequenceClassification.from_backbone(whole, 3, 3)
     full = batch(padded=False)
     for inputs in (batch(), full, {"input_ids": full["input_ids"]}):

@@ -29,6 +29,7 @@ def systems(study) -> list[System]:
     platt, lists = {"calibration": "platt"}, {"loss": "listwise_kl", "spec": {"unit": "question"}}
     epoch = Training(epochs=1, learning_rate=1e-3, batch_size=2)
     first, roberta = row.transfer(study, "student"), row.transfer(study, "base/roberta")
+    mean = replace(roberta, run="transfer/mean", spec=roberta.spec | {"reads": "mean"})
     in_turn = {"cascade": {"exits": [1, 2]}, "schedule": "round_robin"}
     half = {"train": target["train"], "test": target["test"]}
     heads = {"start": "student", "loss": "per_head", "teachers": teachers, "heads": 2}
@@ -40,7 +41,8 @@ def systems(study) -> list[System]:
         Row("ensemble/teachers", "ensemble", "", kind="ensemble", members=teachers, spec={"combine": "mean"}),
         Row("student/electra", "student", "", start="student", loss="kd", teachers=("ensemble/teachers",), spec=platt),
         Row("mhs/2h1", "heads", "", **heads, spec=platt),
-        Row("mhs/mean", "mean_heads", "", **heads, spec=platt | {"cascade": {"exits": [2]}}),
+        Row("mhs/mean", "heads of means", "", **(heads | {"start": mean}), spec=platt),
+        Row("cascade/of-mean", "cascade of a mean", "", start=mean, spec=in_turn),
         Row("cosinet/birnn", "words", "", loss="listwise_kl", spec=words, training=epoch),
         Row("shuffled/cosinet", "", "", kind="shuffled", members=("cosinet/birnn",), data={"test": target["test"]}),
         Row("cascade/target", "cascade", "", start=roberta, spec=in_turn),
@@ -78,16 +80,17 @@ def test_a_run_leaves_a_model_scores_a_log_and_facts(fitted):
 
 
 def test_heads_and_exits_have_columns_of_their_own(fitted):
-    for name in ("mhs/2h1/seed-0", "mhs/mean/seed-0"):
-        assert {"head_0", "head_1"} <= set(fitted.run(name).scores().columns)
+    assert {"head_0", "head_1"} <= set(fitted.run("mhs/2h1/seed-0").scores().columns)
     cascade = fitted.run("cascade/target/seed-0").scores()
     assert {"exit_1", "exit_2"} <= set(cascade.columns)
     assert numpy.allclose(cascade["exit_2"], cascade["score"])
 
 
-def test_heads_of_a_backbone_that_reads_the_mean_of_its_tokens_read_it_too(fitted):
-    config = models.load(fitted.run("mhs/mean/seed-0").model_folder).config
-    assert (config.pooling, config.body, config.heads) == ("mean", 1, 2)
+def test_what_reads_the_mean_starts_heads_that_do_and_a_cascades_encoder(fitted):
+    assert models.load(fitted.run("transfer/mean/seed-0").model_folder).config.model_type == "mean"
+    heads = models.load(fitted.run("mhs/mean/seed-0").model_folder).config
+    assert (heads.reads, heads.body, heads.heads) == ("mean", 1, 2)
+    assert models.load(fitted.run("cascade/of-mean/seed-0").model_folder).config.backbone["model_type"] == "roberta"
 
 
 def test_a_fit_without_evaluations_keeps_its_last_weights(fitted):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from as2lib.papers.row import Row, best_trivial, classifier, origin, splits, transfer, with_changes
+from as2lib.papers.row import Row, best_trivial, origin, splits, transfer, with_changes
 from as2lib.papers.row import systems as of_rows
 from as2lib.study.run import Notebook, System
 
@@ -135,7 +135,7 @@ def cascades(study: "Study") -> list[System]:
 def monoliths(study: "Study") -> list[System]:
     """An independent model of each exit's depth, in the same steps: the rows MT, and the members of SR.
 
-    It reads what all models of the study read.  That of all layers is, without `cascade.fit`, the run of a teacher.
+    That of all layers is, without `cascade.fit`, the run of a teacher.
     """
     rows = []
     for depth in study.cascade.exits:
@@ -151,12 +151,11 @@ def on_every_set(study: "Study", name: str, label: str, depth: int, spec: dict[s
     seeds = tuple(study.cascade.seeds or study.seeds)
     wide = first_step(study, name, "wide", depth, spec, f"{label}, wide set", seeds)
     start = first_step(study, name, "wide" if study.cascade.fit else "transfer", depth, spec, "", (0,))
-    reads = {} if "cascade" in spec else classifier(study.encoder(study.cascade.encoder))
     training, rows = learning(study, "adapt"), [wide]
     for where, pairs in sets(study).items():
         if where != "wide":
             title, of = (label, seeds) if where == "target" else (f"{label}, {where}", seeds[:1])
-            fit = {"start": start, "spec": {**reads, **spec}, "training": training}
+            fit = {"start": start, "spec": spec, "training": training}
             data = with_dev(pairs, training.evaluate_every)
             rows.append(Row(f"{name}/{where}", title, "cascade", **fit, data=data, seeds=of))
     return rows

@@ -1,0 +1,95 @@
+"""A family's own classifier over the mean of all real tokens, where it reads the first one else; knows no loss.
+
+b pairs · n tokens · d hidden units · c = 2 classes
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from as2lib.models.cross_encoder import BackboneConfig, outside
+from as2lib.models.logits import in_float32
+
+BACKBONES = ("bert", "electra", "roberta")
+
+
+class MeanConfig(BackboneConfig):
+    """backbone: the configuration of a classifier that would read the first token, all its layers."""
+
+    model_type, family = "mean", "bert"
+
+    def __init__(self, backbone=None, **kwargs):
+        super().__init__(backbone, **kwargs)
+
+    @property
+    def num_hidden_layers(self) -> int:
+        return self.backbone["num_hidden_layers"]
+
+    @num_hidden_layers.setter
+    def num_hidden_layers(self, layers: int) -> None:
+        self.backbone["num_hidden_layers"] = layers
+
+
+class MeanForSequenceClassification(PreTrainedModel):
+    """A classifier of transformers, with its own dense layer, activation and output, that reads the mean of tokens.
+
+    The first token is one of them, padding is none.  The model has a type of its own, so that nobody opens its folder
+    as one that reads the first token.
+    """
+
+    config_class = MeanConfig
+    base_model_prefix = "model"
+    _supports_sdpa = True
+    _supports_attention_backend = True
+
+    def __init__(self, config: MeanConfig):
+        super().__init__(config)
+        if (family := config.backbone["model_type"]) not in BACKBONES:
+            raise ValueError(f"reads: expected one of {', '.join(BACKBONES)} to read the mean of tokens, got {family}")
+        fields = AutoConfig.for_model(**{**config.backbone, "num_labels": config.num_labels})
+        fields._attn_implementation = config._attn_implementation
+        self.model = AutoModelForSequenceClassification.from_config(fields)
+        read_mean(self.model.base_model.encoder)
+        in_float32(part for _, part in outside(self.model))
+        self.post_init()
+
+    @classmethod
+    def from_classifier(cls, classifier: PreTrainedModel) -> "MeanForSequenceClassification":
+        """The same weights, whose classifier reads the mean from now on.  Raises ValueError for another family."""
+        mean = cls(MeanConfig(classifier.config))
+        mean.model.load_state_dict(classifier.state_dict())
+        return mean.train(classifier.training)
+
+    def forward(self, input_ids: Tensor, **inputs: Any) -> SequenceClassifierOutput:
+        """As the classifier takes them: (b, n).  Returns logits (b, c), and a loss where labels (b,) are given."""
+        return self.model(input_ids, **inputs)
+
+
+class MeanTokenLayer(nn.Module):
+    """The last layer of a BERT, ELECTRA or RoBERTa, and the mean over real tokens: (b, n, d) → (b, 1, d)."""
+
+    def __init__(self, layer: nn.Module):
+        super().__init__()
+        self.attention, self.intermediate, self.output = layer.attention, layer.intermediate, layer.output
+
+    def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
+        attended = self.attention(hidden, attention_mask)[0]
+        hidden = self.output(self.intermediate(attended), attended)  # (b, n, d)
+        if attention_mask is None:
+            return hidden.mean(dim=1, keepdim=True)
+        mask = attention_mask[:, 0, 0] if attention_mask.dim() == 4 else attention_mask  # (b, n)
+        real = (mask if mask.dtype == torch.bool else mask == 0)[..., None].to(hidden.dtype)
+        return ((hidden * real).sum(dim=1) / real.sum(dim=1))[:, None]
+
+
+def read_mean(encoder: nn.Module) -> nn.Module:
+    """The encoder, whose last hidden state is the mean over real tokens, (b, 1, d): what reads its first reads that."""
+    encoder.layer[-1] = MeanTokenLayer(encoder.layer[-1])
+    return encoder
+
+
+AutoConfig.register("mean", MeanConfig, exist_ok=True)
+AutoModelForSequenceClassification.register(MeanConfig, MeanForSequenceClassification, exist_ok=True)
