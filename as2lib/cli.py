@@ -109,12 +109,9 @@ def _prepare() -> None:
 
 def _require_values(arguments: list[str]) -> None:
     """Raises ValueError for an option without a value, `--name ""`: a shell's unset variable is no default."""
-    for option, value in pairwise(arguments):
-        if option.startswith("--") and not value:
+    for option, value in pairwise([*arguments, "end"]):
+        if option.startswith("--") and (option.endswith("=") or not value):
             raise ValueError(f"{option}: expected a value, got an empty text")
-    for option in arguments:
-        if option.startswith("--") and option.endswith("="):
-            raise ValueError(f"{option}: expected a value behind =, got an empty text")
 
 
 def _end_of_pipe() -> int:
@@ -133,18 +130,11 @@ def _as2(
         print(context.get_help())
 
 
-def _study(study: str, overrides: dict[str, Any] | None = None) -> "Study":
+def _load(study: str, changes: list[str] | None = None) -> "Study":
+    """The study that a command names, with what `--set` replaces."""
     from as2lib.study.study import Study  # with pydantic, which `--help` does without
 
-    return Study.load(study, overrides)
-
-
-def _load(study: str, changes: list[str] | None = None) -> "Study":
-    """The study that a command names, with what `--set` replaces; says on stderr what is not as its file says."""
-    loaded = _study(study, dict(map(_change, changes or [])))
-    for key, (before, now) in loaded.overridden().items() if changes else ():
-        print(f"not as the study {loaded.name} says: {key} {now} (there: {before})", file=sys.stderr)
-    return loaded
+    return Study.load(study, dict(map(_change, changes or [])))
 
 
 def _change(text: str) -> tuple[str, Any]:
@@ -169,14 +159,12 @@ def plan(study: StudyName, only: Only = None, changes: Changes = None) -> None:
 
 @app.command()
 def show(
-    run: Annotated[str, typer.Argument(help="its name, as `as2 plan` lists it")],
-    study: OfStudy = "sample",
-    changes: Changes = None,
+    run: Annotated[str, typer.Argument(help="its name, as `as2 plan` lists it")], study: OfStudy = "sample"
 ) -> None:
     """A run: its spec, parents, scores and where it is used."""
     from as2lib.commands import studying
 
-    studying.show(_load(study, changes), run)
+    studying.show(_load(study), run)
 
 
 @app.command()
@@ -193,15 +181,14 @@ def fit(
 
     loaded = _load(study, changes)
 
-    def say(line: str) -> None:
-        print(line, flush=True)
-
-    if job is not None:
-        failures = make_job(loaded.store, graph.jobs(loaded)[job], say)
-        for line in failures:
-            print(f"failed: {line}", file=sys.stderr)
-        raise typer.Exit(int(bool(failures)))
-    make_all(loaded.store, list(runs or loaded.plan), model=bool(runs) or weights, say=say)
+    say = partial(print, flush=True)
+    if job is None:
+        make_all(loaded.store, list(runs or loaded.plan), model=bool(runs) or weights, say=say)
+        return
+    failures = make_job(loaded.store, graph.jobs(loaded)[job], say)
+    for line in failures:
+        print(f"failed: {line}", file=sys.stderr)
+    raise typer.Exit(int(bool(failures)))
 
 
 @app.command()
@@ -228,14 +215,7 @@ def study(
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
     from as2lib.commands import studying
 
-    studying.make(study, _load(study, changes), only or [], cores, profile, dry_run, context.args)
-
-
-def _absolute(study: str) -> str:
-    """A study's file by its full path, since Snakemake works in the root; a name as it is."""
-    from as2lib.study.study import STUDY_FILES
-
-    return str(Path(study).resolve()) if Path(study).suffix in STUDY_FILES else study
+    studying.make(_load(study, changes), only or [], cores, profile, dry_run, context.args)
 
 
 @app.command()
@@ -245,25 +225,9 @@ def notebook(
     marker: Marker = None,
 ) -> None:
     """Run a notebook of a study, and make its page."""
-    from as2lib.report import pages
-    from as2lib.study import graph
-    from as2lib.study.catalogue import notebooks
+    from as2lib.commands import studying
 
-    loaded, root = _study(study), find_root()
-    names = [notebook.name for notebook in notebooks(loaded)]
-    if name not in names:
-        raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
-    folder = root / "reports" / loaded.variant
-    parameters = {"study": _absolute(study), "overrides": {}}
-    executed = pages.execute(
-        root / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb", parameters
-    )
-    page = pages.page_name(name)
-    others = pages.other_studies(loaded.study, page)
-    pages.render(executed, folder / f"{page}.html", names, loaded.title.partition(":")[0], others)
-    if marker:
-        [content] = [graph.notebook_content(loaded, page) for page in notebooks(loaded) if page.name == name]
-        graph.mark(marker, graph.outputs(loaded, name), content)
+    studying.run_notebook(_load(study), name, marker)
 
 
 @app.command()
@@ -272,7 +236,7 @@ def publish(
     runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that are made")] = None,
 ) -> None:
     """Add the scores of runs to reports/<study>/runs/."""
-    written = _study(study).publish(runs or None)
+    written = _load(study).publish(runs or None)
     print(f"{len(written)} runs published")
 
 
@@ -288,7 +252,7 @@ def check(
     from as2lib.report import check
     from as2lib.study import findings, graph
 
-    loaded = _study(study)
+    loaded = _load(study)
     if write:
         print(f"wrote {check.write_expected(loaded).relative_to(find_root())}")
     lines = [f"moved: {line}" for line in check.moved(loaded)] + findings.broken(loaded)
@@ -309,12 +273,11 @@ def init(
     name: Annotated[str | None, typer.Option(help="of the study (default: that of the file or folder)")] = None,
     encoder: Annotated[str | None, typer.Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')] = None,
     quick: Annotated[bool, typer.Option("--quick", help="small, one that ends in minutes")] = False,
-    force: Annotated[bool, typer.Option("--force", help="write over a study of that name")] = False,
 ) -> None:
     """A study of your own pairs: writes params/<name>.yaml."""
     from as2lib.commands import initiating
 
-    initiating.init(pairs, name, encoder, quick, force)
+    initiating.init(pairs, name, encoder, quick)
 
 
 @app.command()
@@ -352,7 +315,7 @@ def train(
     training.train(
         pairs,
         out,
-        partial(_study, study),
+        partial(_load, study),
         model=model,
         teachers=teacher or [],
         loss=loss,
@@ -389,7 +352,7 @@ def rank(
     from as2lib.commands.output import terminal
 
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
-    load = partial(load_ranker, model, partial(_study, study), **settings)
+    load = partial(load_ranker, model, partial(_load, study), **settings)
     if Path(question).expanduser().is_file():
         from as2lib.commands import scoring  # with pandas, which one question does without
 
@@ -432,7 +395,7 @@ def score(
     from as2lib.commands import scoring
     from as2lib.commands.named import load_ranker
 
-    load_study = partial(_study, study)
+    load_study = partial(_load, study)
     if pairs is None:
         scoring.score_of_run(load_study, model, split or "test", out, trec, questions, measures.split())
         return
@@ -469,7 +432,7 @@ def export(
     """Write a model for another runtime.  ONNX Runtime or OpenVINO, or with one label for sentence-transformers."""
     from as2lib.commands import exporting
 
-    exporting.export(model, partial(_study, study), out, to, int8, pairs, max_length)
+    exporting.export(model, partial(_load, study), out, to, int8, pairs, max_length)
 
 
 if __name__ == "__main__":

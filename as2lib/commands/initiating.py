@@ -23,14 +23,12 @@ QUICK_STEPS, EPOCHS, BATCH = 20, 3, 32
 MADE_BY_STUDY = ("vocab_size", "pad_token_id")  # fields of a configuration
 
 
-def init(
-    source: str, name: str | None = None, encoder: str | None = None, quick: bool = False, force: bool = False
-) -> None:
+def init(source: str, name: str | None = None, encoder: str | None = None, quick: bool = False) -> None:
     """Write params/<name>.yaml, and the splits that it reads where there are none; say what was assumed.
 
     source: a file, a folder of train, dev and test files, or a known set.  encoder: what teachers and students are cut
     from: a hub name, a folder, or "nothing".  quick: a study that ends in minutes.
-    Raises ValueError where a study, or other data, has that name, but for `force`; nothing is written then.
+    Raises ValueError where a study, or other data, has that name; nothing is written then.
     """
     root = find_root()
     name = name or study_name(source)
@@ -39,7 +37,7 @@ def init(
     file, folder = root / "params" / f"{name}.yaml", root / "data" / name
     check_source(source)
     encoder_name = starting_encoder(encoder, "--encoder")
-    require_new(file, force)
+    require_new(file)
 
     from as2lib.data.pairs import draw_questions, filter_questions, load_splits, require_apart, save_pairs
 
@@ -53,9 +51,7 @@ def init(
     parts = parts_of(source)
     if parts is None or any(len(splits[split]) < len(whole[split]) for split in whole):
         parts = None
-        if (path := sets.on_disk(source)) and path.resolve().is_relative_to(folder.resolve()):
-            raise ValueError(f"--name: expected another one than {name}, since {source} is where splits are written")
-        require_new(folder, force)
+        require_new(folder)
     values = values_of(filter_questions(splits["train"], "answered"), encoder_name, quick)
     values |= parts or {split: f"data/{name}/{split}.jsonl" for split in splits}
     values |= {"study": name, "title": plain(f"{name}: pairs of one's own")}
@@ -95,10 +91,10 @@ def place_of(name: str) -> str:
     return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
 
 
-def require_new(path: Path, force: bool) -> None:
-    """Raises ValueError where something would be written over, but for `force`."""
-    if path.exists() and not force:
-        raise ValueError(f"{path}: expected none; --force writes it anew, --name OTHER another one")
+def require_new(path: Path) -> None:
+    """Raises ValueError where something would be written over."""
+    if path.exists():
+        raise ValueError(f"{path}: expected none, since it is written; remove it, or give the study another --name")
 
 
 def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any]:

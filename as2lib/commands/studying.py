@@ -9,19 +9,19 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import yaml
+
 from as2lib.commands.errors import first_line
-from as2lib.paths import find_root, model_origin, work_folder
+from as2lib.paths import find_root, model_origin, whole_file, work_folder
 from as2lib.study import catalogue, estimate, graph, progress
 from as2lib.study.bundles import bundles
 from as2lib.study.estimate import Estimate
 from as2lib.study.gpus import gpus
 from as2lib.study.processes import hear_signals
-from as2lib.study.study import STUDY_FILES, Study
+from as2lib.study.study import Study, params_file
 
 if TYPE_CHECKING:
     from as2lib.study.run import Notebook
-
-SHOWN = 60  # characters of an error
 
 
 def part(study: Study, only: list[str]) -> "tuple[Study, list[Notebook]]":
@@ -34,21 +34,17 @@ def part(study: Study, only: list[str]) -> "tuple[Study, list[Notebook]]":
 
 
 def given(study: Study) -> str:
-    """What every process of a study loads: its name, or the file of one that is not as its own file says."""
-    if study.variant == study.study:
+    """What every process of a study loads: its name, or the file of one that is not as `params/<name>.yaml` says."""
+    if study.variant == study.study and params_file(f"{study.study}.yaml").exists():
         return study.study
-    import yaml
-
     path = work_folder() / "studies" / study.variant / f"{study.study}.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
     content = study.model_dump(mode="json", exclude_unset=True)
-    path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    with whole_file(path) as temporary:  # other processes read it
+        temporary.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
     return str(path)
 
 
-def make(
-    name: str, study: Study, only: list[str], cores: int, profile: str | None, dry_run: bool, options: list[str]
-) -> None:
+def make(study: Study, only: list[str], cores: int, profile: str | None, dry_run: bool, options: list[str]) -> None:
     """Become the Snakemake that makes a study, or what some notebooks, tables or runs of it need."""
     root = find_root()
     if not (root / "Snakefile").exists():
@@ -61,9 +57,7 @@ def make(
     if dry_run:
         rehearse(study, notebooks)
         return
-    is_file = Path(name).suffix in STUDY_FILES
-    load = str(Path(name).resolve()) if is_file and study.variant == study.study else given(study)
-    config = [f"study={load}"]
+    config = [f"study={given(study)}"]
     if only:
         config.append(f"pages={','.join(notebook.name for notebook in notebooks) or 'none'}")
     arguments = []
@@ -99,6 +93,22 @@ def rehearse(study: Study, notebooks: "list[Notebook]") -> None:
     print(
         f"{study.name}: {sum(runs.values())} runs in {len(jobs)} jobs, about {progress.clock(seconds)}; {again} pages"
     )
+
+
+def run_notebook(study: Study, name: str, marker: str | None) -> None:
+    """Run a notebook and make its page.  marker: the file by which the study's graph knows that it was."""
+    from as2lib.report import pages
+
+    notebooks = {notebook.name: notebook for notebook in catalogue.notebooks(study)}
+    if name not in notebooks:
+        raise ValueError(f"expected one of {', '.join(notebooks)}; got {name!r}")
+    folder, page = find_root() / "reports" / study.variant, pages.page_name(name)
+    source, executed = find_root() / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb"
+    pages.execute(source, executed, {"study": given(study), "overrides": {}})
+    others = pages.other_studies(study.study, page)
+    pages.render(executed, folder / f"{page}.html", list(notebooks), study.title.partition(":")[0], others)
+    if marker:
+        graph.mark(marker, graph.outputs(study, name), graph.notebook_content(study, notebooks[name]))
 
 
 def fetch(study: Study, only: list[str]) -> list[str]:

@@ -483,9 +483,11 @@ class _Loader(yaml.SafeLoader):
     """Safe YAML that refuses a key given twice; and 1e-3, which is text in YAML 1.1, is a number."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value]
-        if twice := [key for key in keys if keys.count(key) > 1]:
-            raise yaml.constructor.ConstructorError(None, None, f"the key {twice[0]!r} twice", node.start_mark)
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} twice", key.start_mark)
+            seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 

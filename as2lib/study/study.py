@@ -1,7 +1,7 @@
 """`Study.load("sample")`: the one door to a study: its parameters, its systems, its plan and its runs."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -38,10 +38,7 @@ class Study(params.Params):
         overrides: nested as the file is, or with dotted keys, `{"fit.adapt.steps": 10}`; also over a study at hand.
         """
         if isinstance(study, Study):
-            content = study.model_dump(exclude_unset=True)
-            if study.grid_seeds == study.seeds[:1]:
-                del content["grid_seeds"]  # as where a file says none
-            return cls._checked(study.study, content, overrides) if overrides else study
+            return cls._checked(study.study, study.model_dump(exclude_unset=True), overrides) if overrides else study
         if not isinstance(study, str | Path):  # papermill's -p makes a number of 007; its -r leaves it a text
             raise ValueError(f"study: expected a study's name or file, a text, got {study!r}")
         path = Path(study)
@@ -49,17 +46,11 @@ class Study(params.Params):
             path = params_file(f"{study}.yaml")
         if not path.exists():
             known = known_studies()
-            hint = did_you_mean(path.stem, known)
-            raise FileNotFoundError(
-                f"no study {str(study)!r}: {path.name} is not there{hint}; known: {', '.join(known)}"
-            )
-        if not re.fullmatch(params.NAME, path.stem):
-            expected = "a name of letters, digits, - and _, at most 64, the first one a letter"
-            raise ValueError(f"study: expected {expected}; got {path.stem!r}: rename the file and its key study")
+            hint = f"{did_you_mean(path.stem, known)}; known: {', '.join(known)}"
+            raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there{hint}")
         content = params.read(path)
         if content.get("study") != path.stem:
-            came = "nothing" if content.get("study") is None else repr(content["study"])
-            raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {came}")
+            raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {content.get('study')}")
         return cls._checked(path.name, content, overrides)
 
     @classmethod
@@ -100,19 +91,10 @@ class Study(params.Params):
     @cached_property
     def variant(self) -> str:
         """The study's name, and a hash behind it where its parameters are not what its file says."""
-        if not self.overridden():
+        path, content = params_file(f"{self.study}.yaml"), self.model_dump_json()
+        if not path.exists() or Study.load(path).model_dump_json() == content:
             return self.study
-        return f"{self.study}-{sha256(self.model_dump_json().encode()).hexdigest()[:8]}"
-
-    def overridden(self) -> dict[str, tuple[Any, Any]]:
-        """Dotted key → (what the study's file says, what holds here), where they differ; empty without a file."""
-        path = params_file(f"{self.study}.yaml")
-        if not path.exists():
-            return {}
-        before = dict(_flat("", Study.load(path).model_dump()))
-        now = dict(_flat("", self.model_dump()))
-        keys = [key for key in {**before, **now} if before.get(key) != now.get(key)]
-        return {key: (before.get(key), now.get(key)) for key in keys}
+        return f"{self.study}-{sha256(content.encode()).hexdigest()[:8]}"
 
     @cached_property
     def systems(self) -> dict[str, System]:
@@ -212,11 +194,3 @@ def known_studies() -> list[str]:
         if names:
             return names
     return []
-
-
-def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if not isinstance(value, dict):
-        yield key, value
-        return
-    for name, item in value.items():
-        yield from _flat(f"{key}.{name}".lstrip("."), item)

@@ -1,6 +1,7 @@
 """Every notebook by papermill, from any folder: `-f` with a study's file, `-y` with overrides, `-p study NAME`.
 
-Of each notebook a copy is run that ends where its study is loaded.
+A notebook's cells up to the one that loads its study are run here, with papermill's cell of parameters among them; one
+notebook is run by papermill itself.
 """
 
 import shutil
@@ -10,7 +11,8 @@ import nbformat
 import pytest
 import yaml
 from papermill.cli import papermill
-from papermill.exceptions import PapermillExecutionError
+from papermill.iorw import load_notebook_node
+from papermill.parameterize import parameterize_notebook
 
 from as2lib import paths
 from as2lib.paths import find_root
@@ -19,6 +21,24 @@ from tests.first_hour.hub_like import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SAYS = "print(study.title, '|', study.seeds, '|', study.threads)"
+
+
+def until_loaded(notebook: Path) -> nbformat.NotebookNode:
+    """A copy that ends where its study is loaded."""
+    content = load_notebook_node(str(notebook))
+    loads = next(place for place, cell in enumerate(content.cells) if "Study.of_notebook" in cell.source)
+    content.cells = content.cells[: loads + 1]
+    return content
+
+
+def loaded(notebook: Path, **parameters) -> Study:
+    """The study that a notebook loads with papermill's parameters."""
+    names = {"In": [""]}
+    for cell in parameterize_notebook(until_loaded(notebook), parameters).cells:
+        if cell.cell_type == "code":
+            names["In"].append(cell.source)
+            exec(cell.source, names)
+    return names["study"]
 
 
 @pytest.fixture
@@ -32,55 +52,45 @@ def elsewhere(tmp_path, monkeypatch):
     return folder
 
 
-def says(notebook: Path, folder: Path, *options: str) -> str:
-    """What the study says of itself that a notebook loads when papermill has these options."""
-    content = nbformat.read(notebook, as_version=4)
-    loads = next(place for place, cell in enumerate(content.cells) if "Study.of_notebook" in cell.source)
-    content.cells = [*content.cells[: loads + 1], nbformat.v4.new_code_cell(SAYS)]
-    nbformat.write(content, folder / notebook.name)
-    command = [str(folder / notebook.name), str(folder / "out.ipynb"), *options, "--log-level=ERROR"]
-    papermill.main([*command, "--no-progress-bar"], standalone_mode=False)
-    return nbformat.read(folder / "out.ipynb", as_version=4).cells[-1].outputs[0].text.strip()
-
-
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_what_the_file_says_and_what_is_overridden(notebook, elsewhere):
+def test_a_notebook_loads_what_the_file_says_and_what_is_overridden(notebook, elsewhere):
     content = yaml.safe_load((ROOT / "params" / "sample.yaml").read_text(encoding="utf-8"))
-    edited = elsewhere / "sample.yaml"
-    edited.write_text(
-        yaml.safe_dump({**content, "title": "my own edit", "seeds": [0]}, sort_keys=False), encoding="utf-8"
-    )
-    options = ["-f", str(edited), "-y", "overrides: {threads: 2}"]
-    assert says(notebook, elsewhere, *options) == "my own edit | [0] | 2"
+    edited = content | {"title": "my own edit", "seeds": [0]}
+    study = loaded(notebook, **edited, overrides={"threads": 2})
+    assert (study.title, study.seeds, study.threads) == ("my own edit", [0], 2)
+    assert loaded(notebook, study="wikiqa") == Study.load("wikiqa")
 
 
-def test_a_notebook_runs_the_study_of_a_name(elsewhere):
-    content = yaml.safe_load((ROOT / "params" / "wikiqa.yaml").read_text(encoding="utf-8"))
-    expected = f"{content['title']} | {content['seeds']} | {content.get('threads', 1)}"
-    assert says(NOTEBOOKS[3], elsewhere, "-p", "study", "wikiqa") == expected
-
-
-def test_a_notebook_outside_a_project_belongs_to_the_clone_of_its_library(tmp_path, monkeypatch):
+def test_papermill_runs_a_file_outside_a_project_in_the_clone_of_the_library(tmp_path, monkeypatch):
     monkeypatch.setenv("AS2_ROOT", "to be restored")
     monkeypatch.delenv("AS2_ROOT")
     monkeypatch.chdir(tmp_path)
-    assert says(NOTEBOOKS[3], tmp_path, "-p", "study", "sample").startswith("Sample")
-    Study.of_notebook({"__builtins__": {}, "study": "sample"})
+    content = until_loaded(NOTEBOOKS[3])
+    content.cells.append(nbformat.v4.new_code_cell(SAYS))
+    nbformat.write(content, tmp_path / "in.ipynb")
+    keys = yaml.safe_load((ROOT / "params" / "sample.yaml").read_text(encoding="utf-8")) | {"title": "mine"}
+    Path("sample.yaml").write_text(yaml.safe_dump(keys, sort_keys=False), encoding="utf-8")
+    options = ["-f", "sample.yaml", "-y", "overrides: {threads: 2}", "--log-level=ERROR", "--no-progress-bar"]
+    papermill.main(["in.ipynb", "out.ipynb", *options], standalone_mode=False)
+    shown = nbformat.read("out.ipynb", as_version=4).cells[-1].outputs[0].text
+    assert shown.startswith("mine | ")
+    assert shown.endswith(" | 2\n")
+    assert {path.name for path in tmp_path.iterdir()} == {"in.ipynb", "out.ipynb", "sample.yaml"}
+
+
+def test_a_notebook_outside_a_project_and_a_clone_says_how_to_name_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", "to be restored")
+    monkeypatch.delenv("AS2_ROOT")
+    monkeypatch.chdir(tmp_path)
+    assert loaded(NOTEBOOKS[3], study="sample").name == "sample"
     assert find_root() == ROOT
-    assert {path.name for path in tmp_path.iterdir()} == {NOTEBOOKS[3].name, "out.ipynb"}
     monkeypatch.delenv("AS2_ROOT")
     monkeypatch.setattr(paths, "PACKAGE", tmp_path / "site-packages" / "as2lib")
     with pytest.raises(FileNotFoundError, match="--cwd"):
-        Study.of_notebook({"__builtins__": {}, "study": "sample"})
+        loaded(NOTEBOOKS[3], study="sample")
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [("nope", "1", "nope: expected study"), ("study", "007", "study: expected a study's name or file, a text, got 7")],
-)
-def test_a_parameter_that_cannot_be_ends_the_notebook_with_its_name(elsewhere, option, value, message):
-    with pytest.raises(PapermillExecutionError) as error:
-        says(NOTEBOOKS[3], elsewhere, "-p", option, value)
-    assert error.value.ename == "ValueError"
-    assert error.value.evalue.startswith(message)
-    assert "\n" not in error.value.evalue
+@pytest.mark.parametrize(("name", "value"), [("nope", 1), ("study", 7)])
+def test_a_parameter_that_cannot_be_is_named_in_one_line(elsewhere, name, value):
+    with pytest.raises(ValueError, match=rf"^{name}: expected [^\n]*$"):
+        loaded(NOTEBOOKS[3], **{name: value})

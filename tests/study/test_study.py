@@ -29,17 +29,16 @@ def test_1e_3_is_a_number_a_key_comes_once_and_a_tag_is_refused(root):
     path.write_text(text.replace("learning_rate: 0.001", "learning_rate: 1e-3"))
     assert Study.load("tiny").fit.adapt.learning_rate == 1e-3
     path.write_text(text + "title: another\n")
-    with pytest.raises(ValueError, match=r"tiny.yaml, line \d+: expected YAML, got the key 'title' twice"):
+    with pytest.raises(ValueError, match=r"tiny.yaml: expected YAML, got the key 'title' twice .*line \d\d"):
         Study.load("tiny")
     path.write_text(text + "threads: !!python/object/apply:os.getcwd []\n")
-    with pytest.raises(ValueError, match=r"tiny.yaml, line \d+: expected YAML"):
+    with pytest.raises(ValueError, match=r"tiny.yaml: expected YAML, .*line \d\d"):
         Study.load("tiny")
 
 
 def test_overrides_are_dotted_or_nested_and_give_a_variant(root):
     study = Study.load("tiny", {"fit.adapt.steps": 5, "distillation": {"tau": 2}})
     assert (study.fit.adapt.steps, study.distillation.alpha, study.distillation.tau) == (5, 0.5, 2)
-    assert study.overridden() == {"distillation.tau": (3, 2), "fit.adapt.steps": (4, 5)}
     assert study.variant.startswith("tiny-")
     assert Study.load("tiny").variant == "tiny"
     assert Study.load(Study.load("tiny"), {"seeds": [1]}).seeds == [1]
@@ -54,7 +53,9 @@ def test_a_notebook_s_parameters_are_a_name_or_every_key_of_a_file(root, tmp_pat
     assert Study.of_notebook(keys) == Study.load("tiny")
     later = {"In": ["", '# Parameters\nstudy = "tiny"\n'], "rivals": ["base/electra"]}
     assert Study.of_notebook({"study": "tiny", **later}) == Study.load("tiny")  # names of later cells are no parameters
-    assert Study.of_notebook(keys | {"threads": 3, "latency": None}).overridden() == {"threads": (1, 3)}
+    changed = Study.of_notebook(keys | {"threads": 3, "latency": None})
+    assert changed == Study.load("tiny", {"threads": 3})
+    assert changed.variant != "tiny"
     study = Study.load("tiny")
     assert Study.of_notebook({"study": study, "seeds": study.seeds}) is study  # a cell that is run again
 
