@@ -3,14 +3,14 @@
 m pairs · n candidates of a question
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy
 
-from as2lib.data.columns import IDS, TEXTS
+from as2lib.data.columns import candidate_of
 from as2lib.data.pretrained import is_exported, require_at_hand
 from as2lib.data.sets import shorten, whole_text
 from as2lib.metrics.probability import sigmoid
@@ -161,7 +161,7 @@ class Ranker:
 
         question: one, with its candidates; or several, with candidates for each of them: the result is then a list for
         each.  candidates: any iterable of texts (a list, a Series, an array, a generator, an Arrow column), or of rows
-        with a text under one of `TEXTS` and perhaps an id under one of `IDS`, which come back with the ranking.
+        with a text and perhaps an id (`columns.TEXTS`, `IDS`), which come back with the ranking.
         top: how many are returned; default: all.  ids: of the candidates, in the same shape.
         batch_size: pairs in a batch; default: as many as fit a number of tokens.  progress: whether a bar is shown.
         An empty list gives an empty ranking; an empty text is scored as empty; half characters are replaced.
@@ -178,11 +178,9 @@ class Ranker:
         if len(questions) != len(lists) or len(names) != len(lists):
             raise ValueError(f"expected candidates (and ids) for each of {len(questions)} questions, got {len(lists)}")
         question_texts = [_text(value, f"question {number}") for number, value in enumerate(questions, start=1)]
-        rows = [_listed(values, "candidates") for values in lists]
-        texts = [[text_of(row, place) for place, row in enumerate(values, start=1)] for values in rows]
-        names = [ids_of(values, beside) for values, beside in zip(rows, names, strict=True)]
-        scored = self._score(question_texts, texts, batch_size, progress)
-        return [_ranking(*columns, top) for columns in zip(texts, rows, names, scored, strict=True)]
+        candidate_lists = [_candidates(values, beside) for values, beside in zip(lists, names, strict=True)]
+        scored = self._score(question_texts, [each.texts for each in candidate_lists], batch_size, progress)
+        return [_ranking(each, result, top) for each, result in zip(candidate_lists, scored, strict=True)]
 
     def predict(
         self, pairs: Iterable[tuple[str, str]], *, batch_size: int | None = None, progress: bool = False
@@ -318,38 +316,35 @@ def _listed(values: Any, what: str) -> list[Any]:
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{where}: expected a text, got {type(value).__name__} {shorten(value)}")
-    return value if value.isascii() else whole_text(value)
+    return whole_text(value)
 
 
-def text_of(row: Candidate, place: int) -> str:
-    """The text of a candidate, or of a row that has one.  Raises ValueError that names its place, from 1."""
-    if not isinstance(row, Mapping):
-        return _text(row, f"candidate {place}")
-    name = next((name for name in TEXTS if name in row), None)
-    if name is None:
-        fields = ", ".join(map(str, row)) or "no field"
-        raise ValueError(f"candidate {place}: expected a field {', '.join(TEXTS[:-1])} or {TEXTS[-1]}, got {fields}")
-    return _text(row[name], f"candidate {place}, {name}")
+class Candidates(NamedTuple):
+    """A question's, in the order that was given."""
+
+    texts: list[str]
+    rows: list[Candidate]
+    ids: list[Any]
 
 
-def ids_of(rows: Sequence[Candidate], ids: Iterable[Any] | None = None) -> list[Any]:
-    """The ids of a question's candidates: those that are named beside them, else those of rows, None without one."""
-    if ids is None:
-        fields = [row if isinstance(row, Mapping) else {} for row in rows]
-        return [next((row[name] for name in IDS if name in row), None) for row in fields]
-    ids = _listed(ids, "ids")
-    if len(ids) != len(rows):
-        raise ValueError(f"ids: expected one for each of {len(rows)} candidates, got {len(ids)}")
-    return ids
+def _candidates(values: Iterable[Candidate], ids: Iterable[Any] | None) -> Candidates:
+    """Raises ValueError that names the first candidate, from 1, that is no text and has none; and for too few ids."""
+    rows = _listed(values, "candidates")
+    fields = [candidate_of(row, f"candidate {place}") for place, row in enumerate(rows, start=1)]
+    names = [each.get("candidate_id") for each in fields] if ids is None else _listed(ids, "ids")
+    if len(names) != len(rows):
+        raise ValueError(f"ids: expected one for each of {len(rows)} candidates, got {len(names)}")
+    return Candidates([whole_text(each["answer"]) for each in fields], rows, names)
 
 
-def _ranking(texts: list[str], rows: list[Any], ids: list[Any], scored: Scored, top: int | None) -> list[Ranked]:
+def _ranking(candidates: Candidates, scored: Scored, top: int | None) -> list[Ranked]:
     ranking = []
     for i in scored.order[:top].tolist():
         parts = {name: float(values[i]) for name, values in scored.parts.items() if values[i] == values[i]}
-        row = rows[i] if isinstance(rows[i], Mapping) else None
+        row = candidates.rows[i] if isinstance(candidates.rows[i], Mapping) else None
         odds = None if scored.log_odds is None else float(scored.log_odds[i])
-        ranking.append(Ranked(texts[i], float(scored.scores[i]), odds, i, parts, ids[i], row))
+        score = float(scored.scores[i])
+        ranking.append(Ranked(candidates.texts[i], score, odds, i, parts, candidates.ids[i], row))
     return ranking
 
 

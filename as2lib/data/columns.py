@@ -106,11 +106,12 @@ def question_of(row: Any, where: str, source: str) -> tuple[Any, str, list[dict[
     if not (isinstance(text, str) and text.strip() and isinstance(fields.get(candidates), list)):
         raise ValueError(f'{where}: expected a "question" and a list of "candidates", got {shorten(row)}')
     say_unread((name for name in fields if name not in (candidates, *questions, *ids[:1])), source)
-    answers = [_candidate(value, f"{where}: candidate {place}") for place, value in enumerate(fields[candidates], 1)]
+    answers = [candidate_of(value, f"{where}: candidate {place}") for place, value in enumerate(fields[candidates], 1)]
     return fields[ids[0]] if ids else None, text, answers
 
 
-def _candidate(value: Any, where: str) -> dict[str, Any]:
+def candidate_of(value: Any, where: str) -> dict[str, Any]:
+    """A candidate, a text or a row with a text, as a dict of answer and, where it has them, candidate_id and label."""
     fields = value if isinstance(value, Mapping) else {"text": value}
     text = next((fields[name] for name in TEXTS if name in fields), None)
     if not isinstance(text, str):

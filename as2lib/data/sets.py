@@ -142,7 +142,7 @@ def json_value(where: str, text: str) -> Any:
 
 def whole_text(text: str) -> str:
     """A text whose half characters (one surrogate of two) are replaced: what no file and no tokenizer takes."""
-    return _LONE.sub("\ufffd", text)
+    return text if text.isascii() else _LONE.sub("\ufffd", text)
 
 
 _LONE = re.compile("[\ud800-\udfff]")
