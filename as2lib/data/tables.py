@@ -150,7 +150,8 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> Table:
     if isinstance(source, pa.Table):
         return from_arrow(name, source, labelled)
     if isinstance(source, pd.DataFrame):
-        return _from_frame(name, source, labelled)
+        columns = columns_of(list(source.columns), name, labelled)
+        return Table(name, pa.table({key: _texts(source[column], key, name) for key, column in columns.items()}))
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return _from_rows(name, source, labelled)
     raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {shorten(source)}")
@@ -180,11 +181,6 @@ def _class_names(schema: pa.Schema, column: str | None) -> list[str] | None:
         return None
     feature = Features.from_arrow_schema(schema).get(column)
     return feature.names if isinstance(feature, ClassLabel) else None
-
-
-def _from_frame(name: str, frame: pd.DataFrame, labelled: bool) -> Table:
-    columns = columns_of(list(frame.columns), name, labelled)
-    return Table(name, pa.table({key: _texts(frame[column], key, name) for key, column in columns.items()}))
 
 
 def _from_rows(name: str, rows: Iterable[Any], labelled: bool) -> Table:
@@ -273,7 +269,8 @@ def _delimited(path: Path, labelled: bool) -> Table:
     except pd.errors.ParserError as error:
         way_out = "; texts with tabs or line breaks are written as JSONL or Parquet" if is_tsv else ""
         raise ValueError(f"{path.name}: {str(error).rpartition('error: ')[2].strip()}{way_out}") from None
-    return _from_frame(path.name, rows[1:].set_axis(rows.iloc[0].tolist(), axis="columns"), labelled)
+    table = pa.Table.from_pandas(rows[1:], preserve_index=False).rename_columns(rows.iloc[0].tolist())
+    return from_arrow(path.name, table, labelled)
 
 
 def _is_quoted(path: Path) -> bool:

