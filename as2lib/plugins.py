@@ -1,12 +1,11 @@
-"""What a study passes by its import path, `mypackage.losses:mse`: its source, without importing it; and itself."""
+"""What a study passes by its import path, `mypackage.losses:mse`: the object itself, and the hash of its source."""
 
 import re
 import sys
 from hashlib import sha256
 from importlib import import_module
-from importlib.machinery import PathFinder
-from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from as2lib.paths import find_root
@@ -22,9 +21,11 @@ def is_path(text: object) -> bool:
 def source(path: str) -> str:
     """The SHA-256 of the source that defines an object: of its module's file, or of a package's, all of them.
 
-    So the same file is the same source wherever it lies.  Raises ValueError where there is no module with a source.
+    So the same file is the same source wherever it lies.  Raises ValueError for a module without a source.
     """
-    file = _file(path)
+    file = Path(_module(path).__file__ or "")
+    if file.suffix != ".py":
+        raise ValueError(f"{path}: expected a module of Python source, got {file}")
     files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
     digest = sha256()
     for source_file in files:
@@ -34,24 +35,15 @@ def source(path: str) -> str:
 
 
 def load(path: str) -> Any:
-    """The object itself.  Raises ValueError where its module has none of that name, and as `source`."""
-    module, name = path.split(":")
-    _file(path)
-    loaded = import_module(module)
-    if not hasattr(loaded, name):
-        raise ValueError(f"{path}: expected {name} in the module {module}, got none of that name")
-    return getattr(loaded, name)
+    """The object itself.  Raises ModuleNotFoundError, and ValueError where its module has none of that name."""
+    module, name = _module(path), path.partition(":")[2]
+    if not hasattr(module, name):
+        raise ValueError(f"{path}: expected {name} in the module {module.__name__}, got none of that name")
+    return getattr(module, name)
 
 
-def _file(path: str) -> Path:
-    """The file of a module, which is looked for where Python does, and in the study's root; nothing is imported."""
-    top, *inner = path.split(":")[0].split(".")
+def _module(path: str) -> ModuleType:
+    """A module, which is looked for where Python does, and in the study's root."""
     if (root := str(find_root())) not in sys.path:
         sys.path.append(root)
-    spec = find_spec(top)
-    for name in inner:
-        spec = spec and PathFinder.find_spec(name, spec.submodule_search_locations or [])
-    file = Path(spec.origin) if spec and spec.origin else Path()
-    if file.suffix == ".py" and file.is_file():
-        return file
-    raise ValueError(f"{path}: expected a module of Python source, installed or in {root}; got none")
+    return import_module(path.partition(":")[0])

@@ -1,18 +1,16 @@
 """The command line as a whole: errors of one line, files left as they were, names and terminals."""
 
+import io
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from as2lib.cli import main
-from tests.first_hour.hub_like import ROOT, public_model, write_pairs
+from tests.first_hour.hub_like import public_model
 
 QUESTION, CANDIDATES = "where is the red ?", ["the hill is here", "the red is here"]
 
@@ -137,19 +135,6 @@ def test_an_error_names_the_users_own_row(bad, capsys):
         assert "bad.tsv, row 90" in refused(capsys, *command, "bad.tsv")
 
 
-def test_no_command_writes_where_anothers_input_lies(folder, capsys):
-    for name, questions in {"p1": 30, "p2": 40}.items():
-        Path(name).mkdir()
-        write_pairs(folder / name / "pairs.tsv", questions)
-    assert main(["init", "p1/pairs.tsv", "--quick", "--encoder", "model"]) == 0
-    study = files(folder)
-    assert any(name.startswith("data/pairs/") for name in study)
-    assert main(["train", "p2/pairs.tsv", "--model", "model", "--epochs", "1", "--out", "trained"]) == 0
-    assert main(["score", "model", "p2/pairs.tsv"]) == 0
-    refused(capsys, "init", "p2/pairs.tsv", "--quick")
-    assert files(folder, but=("work", "trained")) == study
-
-
 def test_a_folder_is_meant_before_a_ranker_of_its_name(folder, capsys):
     Path("model").rename("word_overlap")
     assert main(["rank", "word_overlap", QUESTION, *CANDIDATES]) == 0
@@ -166,15 +151,14 @@ def test_a_hub_name_that_local_yaml_maps_is_that_folder(folder, capsys):
     assert capsys.readouterr().out == there
 
 
-def test_a_terminal_of_another_encoding_ends_no_command(folder):
+def test_a_terminal_of_another_encoding_ends_no_command(folder, monkeypatch):
     rows = [{"question": "where is łódź ?", "candidates": ["łódź is here", "it is — ✓"]}]
     rows += [{"question": "half a character \ud83d", "candidates": ["the other \ude00", "half a character"]}]
     (folder / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    command = [sys.executable, "-m", "as2lib", "rank", "model", "questions.jsonl"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "latin-1"}
-    result = subprocess.run(command, capture_output=True, cwd=folder, env=environment, check=False)
-    assert result.returncode == 0, result.stderr
-    lines = result.stdout.decode("latin-1").splitlines()
+    output = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(output, encoding="latin-1"))
+    assert main(["rank", "model", "questions.jsonl"]) == 0
+    lines = output.getvalue().decode("latin-1").splitlines()
     assert len(lines) == 5
     assert any("?ód? is here" in line for line in lines)
 

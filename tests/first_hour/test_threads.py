@@ -27,11 +27,6 @@ def scores(ranker, request):
     return [(one.position, one.score) for one in ranker.rank(*request)]
 
 
-def state(model):
-    """What each module holds."""
-    return [(id(module), {name: id(value) for name, value in vars(module).items()}) for module in model.modules()]
-
-
 def in_threads(ranker, work):
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)  # threads change places as often as they can
@@ -58,21 +53,6 @@ def test_a_model_of_words_serves_threads_too(tmp_path):
     ranker = Ranker(Cosinet(vectors, hidden=6, rank_rnn="rnn"), WordEncoder(vocabulary))
     work = list(requests(40))
     assert in_threads(ranker, work) == [scores(ranker, request) for request in work]
-
-
-def test_nothing_of_a_model_changes_while_it_ranks(tmp_path):
-    ranker = Ranker.load(public_model(tmp_path / "model", labels=2, hidden_size=256))
-    seen = []
-    hook = ranker.model.register_forward_pre_hook(lambda *_: seen.append(state(ranker.model)))
-    before, backend = state(ranker.model), ranker.encoder.tokenizer.backend_tokenizer
-    limits = (backend.truncation, backend.padding)
-    work = list(requests(3, candidates=120))  # batches enough for whatever pays by many
-    for request in work:
-        ranker.rank(*request)
-    hook.remove()
-    assert seen
-    assert all(one == before for one in seen)
-    assert (backend.truncation, backend.padding) == limits
 
 
 def test_a_tokenizer_that_the_caller_uses_otherwise_does_not_change_what_is_read(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from as2lib.study.run import Run, System
+from as2lib.study.run import Notebook, Run, System
 
 WORDS = "red blue green north south river hill stone maple cedar lamp boat".split()
 STEP = {"steps": 4, "learning_rate": 1e-3, "batch_size": 8}
@@ -109,18 +109,31 @@ def stub_systems(study) -> list[System]:
     ]
 
 
+def graph_systems(study) -> list[System]:
+    """Those of the stubs that a graph of few jobs makes."""
+    return [system for system in stub_systems(study) if system.run in ("lexical/word_overlap", "teacher/electra")]
+
+
+def graph_notebooks(study) -> list[Notebook]:
+    overlap, teacher = graph_systems(study)
+    read = {"00_overview": (), "01_data": (overlap,), "02_teachers": (overlap, teacher)}
+    return [Notebook(name, "?", "", systems) for name, systems in read.items()]
+
+
 def stub_fit(job) -> dict:
     """Stands in for a fit: scores that are better than chance, a model file and a log."""
-    from as2lib.data.pairs import load_parts
+    import pandas
+
     from as2lib.study.store import write_scores
 
     (job.folder / "model").mkdir(exist_ok=True)
     (job.folder / "model" / "model.safetensors").write_bytes(b"weights")
     (job.folder / "log.jsonl").write_text('{"step": 2, "loss": 0.5}\n')
     for split in {"dev", "test"} & set(job.run.data):
-        pairs = load_parts(job.run.data[split], "all")
+        [part] = job.run.data[split]
+        pairs = pandas.read_csv(part, sep="\t")
         noise = random.Random(job.run.name)
-        scores = [0.6 * label + noise.random() for label in pairs["label"][:]]
+        scores = [0.6 * label + noise.random() for label in pairs["label"]]
         write_scores(job.folder / "scores" / f"{split}.parquet", pairs, scores)
     return {"parameters": 100, "dev_MAP": 0.5, "precision": job.store.study.precision}
 

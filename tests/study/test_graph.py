@@ -16,7 +16,7 @@ import pytest
 from as2lib.cli import main
 from as2lib.study import Study, graph
 from as2lib.study.run import Notebook
-from tests.study.conftest import stub_systems, write_study
+from tests.study.conftest import graph_notebooks, graph_systems, stub_systems, write_study
 
 CLONE = Path(__file__).parents[2]
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -24,8 +24,7 @@ STUBS = """
 import os, re, subprocess, time
 from pathlib import Path
 from as2lib.study import catalogue, make
-from tests.study.conftest import stub_fit
-from tests.study.test_graph import notebooks, systems
+from tests.study.conftest import graph_notebooks, graph_systems, stub_fit
 
 def fit(job):
     root = Path(os.environ["AS2_ROOT"])
@@ -41,6 +40,11 @@ def fit(job):
         gpu.touch()
         with open(root / "gpus.txt", "a") as file:
             print(gpu.name, shared, len(list(root.glob("gpu-*"))), file=file)
+        until = time.monotonic() + 240 * job.run.name.startswith("teacher")
+        while not (root / "four").exists() and time.monotonic() < until:  # until four compute at once
+            if len(list(root.glob("gpu-*"))) == 4:
+                (root / "four").touch()
+            time.sleep(0.2)
     if job.run.name.startswith("teacher"):
         time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
     if "STUB_GPU" in os.environ:
@@ -50,19 +54,9 @@ def fit(job):
         file.write(job.run.name + "\\n")
     return facts
 
-catalogue.systems, catalogue.notebooks = systems, notebooks
+catalogue.systems, catalogue.notebooks = graph_systems, graph_notebooks
 make.MAKERS["fit"] = fit
 """
-
-
-def systems(study):
-    return [system for system in stub_systems(study) if system.run in ("lexical/word_overlap", "teacher/electra")]
-
-
-def notebooks(study):
-    overlap, teacher = systems(study)
-    read = {"00_overview": (), "01_data": (overlap,), "02_teachers": (overlap, teacher)}
-    return [Notebook(name, "?", "", systems) for name, systems in read.items()]
 
 
 def write_notebook(root: Path, name: str, code: str) -> Path:
@@ -119,8 +113,8 @@ def lines(path: Path) -> list[str]:
 def reasons(study_root, monkeypatch, capsys):
     """What `as2 study --dry-run` says of each page, in this process."""
     monkeypatch.setenv("AS2_ROOT", str(study_root[0]))
-    monkeypatch.setattr("as2lib.study.catalogue.systems", systems)
-    monkeypatch.setattr("as2lib.study.catalogue.notebooks", notebooks)
+    monkeypatch.setattr("as2lib.study.catalogue.systems", graph_systems)
+    monkeypatch.setattr("as2lib.study.catalogue.notebooks", graph_notebooks)
 
     def said() -> list[str]:
         capsys.readouterr()
