@@ -6,14 +6,13 @@ Letters: q questions · n candidates of a question · m correct ones · r a rank
 """
 
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 from datasets import Dataset
 
 from as2lib.data.words import words_of
 from as2lib.metrics.questions import Questions
-from as2lib.metrics.ranking import CUTOFF, kept
+from as2lib.metrics.ranking import CUTOFF
 
 
 def word_overlap(pairs: Dataset) -> np.ndarray:
@@ -51,22 +50,20 @@ def overlap_then_rank(pairs: Dataset) -> np.ndarray:
     return word_overlap(pairs) + 1 / (1 + _positions(pairs))
 
 
-def bm25(pairs: Dataset, collection: Sequence[str] | None = None, k1: float = 1.2, b: float = 0.75) -> np.ndarray:
+def bm25(pairs: Dataset, k1: float = 1.2, b: float = 0.75) -> np.ndarray:
     """Okapi BM25 of each answer for its question, with Lucene's idf, which is never negative.
 
     score = sum over the question's words w of idf(w) * tf (k1 + 1) / (tf + k1 (1 - b + b * length / mean length))
     idf(w) = ln(1 + (N - df + 1/2) / (df + 1/2)),  tf: how often w stands in the answer,  df: in how many of N texts
 
-    pairs: n rows with columns `question` and `answer`.  collection: the texts that N, df and the mean length are
-    counted over; default: the distinct answers of the pairs.  Words are those of `word_overlap`.
-    Returns (n,) float64, at least 0.
+    The N texts are the distinct answers.  Words are those of `word_overlap`.
+    pairs: n rows with columns `question` and `answer`.  Returns (n,) float64, at least 0.
     Source: Robertson and Zaragoza 2009.
     """
     words = _words(pairs)
     answer_counts = {answer: Counter(words[answer]) for answer in pairs.unique("answer")}
-    texts = list(answer_counts.values()) if collection is None else [Counter(line) for line in words_of(collection)]
-    frequency = Counter(word for text in texts for word in text)
-    mean_length = sum(text.total() for text in texts) / len(texts)
+    frequency = Counter(word for counts in answer_counts.values() for word in counts)
+    mean_length = sum(counts.total() for counts in answer_counts.values()) / len(answer_counts)
 
     def score(question: str, answer: str) -> float:
         counts = answer_counts[answer]
@@ -74,7 +71,7 @@ def bm25(pairs: Dataset, collection: Sequence[str] | None = None, k1: float = 1.
         total = 0.0
         for word in words[question]:
             if tf := counts[word]:
-                idf = np.log1p((len(texts) - frequency[word] + 0.5) / (frequency[word] + 0.5))
+                idf = np.log1p((len(answer_counts) - frequency[word] + 0.5) / (frequency[word] + 0.5))
                 total += idf * tf * (k1 + 1) / (tf + norm)
         return total
 
@@ -82,30 +79,27 @@ def bm25(pairs: Dataset, collection: Sequence[str] | None = None, k1: float = 1.
     return np.array([score(question, answer) for question, answer in rows], dtype=np.float64)
 
 
-def expected_random(pairs: Dataset, questions: str = "answered") -> dict[str, float | int]:
+def expected_random(pairs: Dataset) -> dict[str, float | int]:
     """The exact expectation of each measure when every order of a question's candidates is equally likely.
 
     P@1 = m / n;  nDCG@10 = m / n * sum over r <= min(10, n) of 1 / log2(1 + r), over its highest possible value
     AP = (H(n) + (m - 1) / (n - 1) * (n - H(n))) / n,  H(n) = 1 + 1/2 + ... + 1/n
     RR = sum over r of P(the first correct one stands at r) / r, hypergeometric
 
-    pairs: rows with columns `question_id` and `label`.  questions: the policy, as in `metrics.ranking`.
+    pairs: rows with columns `question_id` and `label`; questions without a correct candidate are left out.
     Returns the dictionary of `metrics.ranking.summary`: P@1, MAP, MRR, nDCG@10, questions.
-    Raises ValueError where the policy is unknown or keeps no question.
     """
     groups = pairs.select_columns(["question_id", "label"]).to_pandas().groupby("question_id")["label"]
     counts = np.stack([groups.size(), groups.sum()])
-    counts = counts[:, kept(*counts, questions)]
-    if not counts.size:
-        raise ValueError(f'expected at least one question to average over, got none under questions="{questions}"')
+    counts = counts[:, counts[1] > 0]
     (n, m), weight = np.unique(counts, axis=1, return_counts=True)  # equal counts have equal expectations
     harmonic = np.cumsum(1 / np.arange(1, n.max() + 1))[n - 1]
     gains = np.cumsum(1 / np.log2(1 + np.arange(1, CUTOFF + 1)))
     measures = {
         "P@1": m / n,
-        "MAP": np.where(m > 0, (harmonic + (m - 1) / np.maximum(n - 1, 1) * (n - harmonic)) / n, 0.0),
+        "MAP": (harmonic + (m - 1) / np.maximum(n - 1, 1) * (n - harmonic)) / n,
         "MRR": _expected_rr(n, m),
-        "nDCG@10": m / n * gains[np.minimum(n, CUTOFF) - 1] / gains[np.clip(m, 1, CUTOFF) - 1],
+        "nDCG@10": m / n * gains[np.minimum(n, CUTOFF) - 1] / gains[np.minimum(m, CUTOFF) - 1],
     }
     means = {name: float(np.average(values, weights=weight)) for name, values in measures.items()}
     return means | {"questions": counts.shape[1]}
@@ -114,10 +108,10 @@ def expected_random(pairs: Dataset, questions: str = "answered") -> dict[str, fl
 def _expected_rr(n: np.ndarray, m: np.ndarray) -> np.ndarray:
     """E[1 / first] from P(none of the first r is correct) = C(n - r, m) / C(n, m), as a product over the ranks."""
     none_yet, expected = np.ones(len(n)), np.zeros(len(n))
-    for rank in range(1, int(np.max(n - m, where=m > 0, initial=0)) + 2):
+    for rank in range(1, int(np.max(n - m)) + 2):
         left = np.maximum(n - rank + 1, 1)  # candidates that have not been placed
         still_none = none_yet * np.maximum(left - m, 0) / left
-        expected += np.where(m > 0, none_yet - still_none, 0.0) / rank
+        expected += (none_yet - still_none) / rank
         none_yet = still_none
     return expected
 
