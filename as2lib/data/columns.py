@@ -76,7 +76,7 @@ def say_unread(names: Iterable[Any], source: str) -> None:
 # ---------------------------------------------------------------- a question a row
 
 
-def list_of(row: Mapping[Any, Any]) -> Any:
+def list_of(row: Mapping[Any, Any], where: str) -> Any:
     """The column of a row that holds its question's candidates; None for a row that is a pair.
 
     Raises ValueError where two could.
@@ -86,28 +86,23 @@ def list_of(row: Mapping[Any, Any]) -> Any:
     if lists and plain(lists[0]) != "candidates":  # the name that we document is meant, whatever stands beside it
         lists += pair
     if len(lists) > 1:
-        raise ValueError(f"expected one column of candidates, got {listed(lists)}; rename all but one")
+        raise ValueError(f"{where}: expected one column of candidates, got {listed(lists)}; rename all but one")
     return lists[0] if lists else None
 
 
-def question_of(row: Any, where: str, source: str) -> tuple[Any, str, list[dict[str, Any]]]:
+def question_of(row: Mapping[Any, Any], column: Any, where: str, source: str) -> tuple[Any, str, list[dict[str, Any]]]:
     """The id (None without one), the text and the candidates of a row that holds a question with its candidates.
 
-    These are texts, or rows with a text; each comes back as a dict of answer and, where it has them, candidate_id and
-    label.  Raises ValueError that says where.
+    column: of the candidates, which are texts, or rows with a text; each comes back as `candidate_of` has it.
+    Raises ValueError that says where.
     """
-    fields = row if isinstance(row, Mapping) else {}
-    try:
-        candidates = list_of(fields)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
-    questions, ids = called(fields, NAMES["question"]), called(fields, f"{NAMES['question_id']} id")
-    text = fields[questions[0]] if len(questions) == 1 else None
-    if not (isinstance(text, str) and text.strip() and isinstance(fields.get(candidates), list)):
+    questions, ids = called(row, NAMES["question"]), called(row, f"{NAMES['question_id']} id")
+    text = row[questions[0]] if len(questions) == 1 else None
+    if not (isinstance(text, str) and text.strip() and isinstance(row[column], list)):
         raise ValueError(f'{where}: expected a "question" and a list of "candidates", got {shorten(row)}')
-    say_unread((name for name in fields if name not in (candidates, *questions, *ids[:1])), source)
-    answers = [candidate_of(value, f"{where}: candidate {place}") for place, value in enumerate(fields[candidates], 1)]
-    return fields[ids[0]] if ids else None, text, answers
+    say_unread((name for name in row if name not in (column, *questions, *ids[:1])), source)
+    answers = [candidate_of(value, f"{where}: candidate {place}") for place, value in enumerate(row[column], 1)]
+    return row[ids[0]] if ids else None, text, answers
 
 
 def candidate_of(value: Any, where: str) -> dict[str, Any]:

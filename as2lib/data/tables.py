@@ -3,7 +3,7 @@
 import csv
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,14 +193,10 @@ def _from_rows(name: str, rows: Iterable[Any], labelled: bool) -> Table:
         if not isinstance(row, Mapping):
             expected = f"an object with a question, an answer{' and a label' if labelled else ''}"
             raise ValueError(f"{where}: expected {expected}, got {shorten(row)}")
-        try:
-            is_pair = list_of(row) is None
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None
-        if is_pair:
-            candidates = [row]
-        else:
-            identity, text, candidates = question_of(row, where, name)
+        column = list_of(row, where)
+        candidates = [row]
+        if column is not None:
+            identity, text, candidates = question_of(row, column, where, name)
             with_ids = identity is not None if with_ids is None else with_ids
             if with_ids != (identity is not None):
                 raise ValueError(f"{where}: expected each row to have an id, or none; those before are otherwise")
@@ -244,10 +240,11 @@ def read(path: Path, labelled: bool) -> Table:
             return from_arrow(path.name, parquet.read_table(path), labelled)
         if path.suffix.lower() == ".jsonl":
             with path.open(encoding="utf-8-sig", newline="\n") as stream:
-                return _from_rows(path.name, (row for _, row in json_rows(path.name, stream)), labelled)
+                lines = enumerate(filter(str.strip, stream), 1)
+                return _from_rows(path.name, (json_value(f"{path.name}, row {n}", line) for n, line in lines), labelled)
         return _delimited(path, labelled)
-    except UnicodeDecodeError:
-        raise not_utf8(path) from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name}: expected UTF-8 text, got {error}; save the file as UTF-8") from None
     except pa.ArrowException as error:
         raise ValueError(f"{path.name}: expected a Parquet file, got {shorten(str(error))}") from None
 
@@ -280,22 +277,3 @@ def _is_quoted(path: Path) -> bool:
             return True
         fields = (field for line in stream if '"' in line for field in line.rstrip("\r\n").split("\t") if '"' in field)
         return all(re.fullmatch(r'"([^"]|"")*""([^"]|"")*"', field) for field in fields)
-
-
-def json_rows(name: str, lines: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """The values of JSON lines, each with what to call its row; ValueError names the row that is no JSON."""
-    for row, line in enumerate(filter(str.strip, lines), 1):
-        where = f"{name}, row {row}"
-        yield where, json_value(where, line)
-
-
-def not_utf8(path: Path) -> ValueError:
-    """The first line of a file whose bytes are no UTF-8, as an error."""
-    with path.open("rb") as stream:
-        for number, line in enumerate(stream, 1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                where, byte = f"{path.name}, line {number}", line[error.start]
-                return ValueError(f"{where}: expected UTF-8 text, got the byte 0x{byte:02x}; save the file as UTF-8")
-    return ValueError(f"{path.name}: expected UTF-8 text")

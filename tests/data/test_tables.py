@@ -208,13 +208,12 @@ def test_half_a_character_is_replaced():
 
 
 @pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl"])
-def test_bytes_that_are_not_utf8_are_refused_with_their_line_and_a_byte_order_mark_is_passed_over(tmp_path, kind):
+def test_bytes_that_are_not_utf8_are_refused_and_a_byte_order_mark_is_passed_over(tmp_path, kind):
     path = write(tmp_path / f"my.{kind}", ROWS)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert rows_of(load_pairs(path, questions="all")) == ROWS
     path.write_bytes(path.read_bytes().replace(b"Ann", b"A\xffn"))
-    line = 1 if kind == "jsonl" else 2
-    assert refusal(path).startswith(f"my.{kind}, line {line}: expected UTF-8 text, got the byte 0xff")
+    assert refusal(path).startswith(f"my.{kind}: expected UTF-8 text, got ")
 
 
 @pytest.mark.parametrize("kind", ["tsv", "csv"])
