@@ -8,37 +8,35 @@ from filelock import FileLock, Timeout
 from as2lib.paths import work_folder
 
 
-def lock(name: str, what: str, folder: Path | None = None) -> FileLock:
+def lock(name: str, what: str) -> FileLock:
     """A lock, held; where another process holds it, a line says that `what` is being made, and this one waits."""
-    if held := take(name, folder):
-        return held
-    print(f"{what} is being made by another process; waiting for it", file=sys.stderr, flush=True)
-    held = _file(name, folder)
-    held.acquire()
-    return held
+    file_lock = take(name)
+    if file_lock is None:
+        print(f"{what} is being made by another process; waiting for it", file=sys.stderr, flush=True)
+        file_lock = _file(name)
+        file_lock.acquire()
+    return file_lock
 
 
 def take(name: str, folder: Path | None = None) -> FileLock | None:
     """A lock, held; None where another process, or another caller here, holds it."""
-    held = _file(name, folder)
+    file_lock = _file(name, folder)
     try:
-        held.acquire(blocking=False)
+        file_lock.acquire(blocking=False)
     except Timeout:
         return None
-    return held
+    return file_lock
 
 
-def is_held(name: str, folder: Path | None = None) -> bool:
+def is_held(name: str) -> bool:
     """Whether anybody holds a lock."""
-    if not (folder or work_folder() / "locks").joinpath(f"{name}.lock").exists():
-        return False
-    held = take(name, folder)
-    if held:
-        held.release()
-    return held is None
+    file_lock = take(name)
+    if file_lock:
+        file_lock.release()
+    return file_lock is None
 
 
-def _file(name: str, folder: Path | None) -> FileLock:
+def _file(name: str, folder: Path | None = None) -> FileLock:
     folder = folder or work_folder() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     return FileLock(folder / f"{name}.lock", mode=0o666)

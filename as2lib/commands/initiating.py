@@ -107,8 +107,8 @@ def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any
         config = cross_encoder.configuration(encoder_name).to_dict()
     depth = config.get("num_hidden_layers", 0)
     if config["model_type"] not in BACKBONES or depth < 2:
-        wanted = f"two layers or more of {', '.join(BACKBONES)}, which students with heads are cut from"
-        raise ValueError(f"--encoder {encoder_name}: expected {wanted}; got {depth} of {config['model_type']}")
+        expected = f"two layers or more of {', '.join(BACKBONES)}, which students with heads are cut from"
+        raise ValueError(f"--encoder {encoder_name}: expected {expected}; got {depth} of {config['model_type']}")
     layers = max(2, round(depth * 2 / 3))
     steps = QUICK_STEPS if quick else EPOCHS * -(-len(pairs) // BATCH)
     if encoder_name == NOTHING:

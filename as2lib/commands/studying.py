@@ -24,16 +24,7 @@ if TYPE_CHECKING:
     from as2lib.study.run import Notebook
 
 
-def part(study: Study, only: list[str]) -> "tuple[Study, list[Notebook]]":
-    """A study with no other rows than some notebooks, tables or runs need, and the notebooks that show them."""
-    if not only:
-        return study, catalogue.notebooks(study)
-    rows, notebooks = catalogue.part(study, only)
-    restricted = Study.load(study, {"rows": {name: rows.get(name, []) for name in study.systems}})
-    return restricted, [notebook for notebook in catalogue.notebooks(restricted) if notebook.name in notebooks]
-
-
-def given(study: Study) -> str:
+def loadable(study: Study) -> str:
     """What every process of a study loads: its name, or the file of one that is not as `params/<name>.yaml` says."""
     if study.variant == study.study and params_file(f"{study.study}.yaml").exists():
         return study.study
@@ -52,18 +43,18 @@ def make(study: Study, only: list[str], cores: int, profile: str | None, dry_run
             f"{root}: expected the repository's Snakefile and notebooks, got none: pages are made in a clone (cd "
             f"there, or AS2_ROOT=CLONE); `as2 fit {study.name}` makes the runs alone, anywhere"
         )
-    study, notebooks = part(study, only)
+    study, notebooks = catalogue.part(study, only)
     graph.markers(study)  # a notebook that is missing is known here
     if dry_run:
         rehearse(study, notebooks)
         return
-    config = [f"study={given(study)}"]
+    config = [f"study={loadable(study)}"]
     if only:
         config.append(f"pages={','.join(notebook.name for notebook in notebooks) or 'none'}")
     arguments = []
     if profile:
-        ours = root / "profiles" / profile
-        arguments += ["--profile", str(ours if ours.is_dir() else profile), "--local-cores", str(cores)]
+        folder = root / "profiles" / profile
+        arguments += ["--profile", str(folder if folder.is_dir() else profile), "--local-cores", str(cores)]
     elif count := len(gpus()):
         config += [f"gpus={count}", "gpu=1"]
         arguments += ["--resources", f"gpu={count}"]
@@ -104,7 +95,7 @@ def run_notebook(study: Study, name: str, marker: str | None) -> None:
         raise ValueError(f"expected one of {', '.join(notebooks)}; got {name!r}")
     folder, page = find_root() / "reports" / study.variant, pages.page_name(name)
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb"
-    pages.execute(source, executed, {"study": given(study), "overrides": {}})
+    pages.execute(source, executed, {"study": loadable(study), "overrides": {}})
     others = pages.other_studies(study.study, page)
     pages.render(executed, folder / f"{page}.html", list(notebooks), study.title.partition(":")[0], others)
     if marker:
@@ -119,7 +110,7 @@ def fetch(study: Study, only: list[str]) -> list[str]:
     from as2lib.data.pairs import load_parts
     from as2lib.study import fitting
 
-    study, _ = part(study, only)
+    study, _ = catalogue.part(study, only)
     fits = [run for run in study.plan.values() if run.kind == "fit"]
     problems = []
     for name in sorted({name for run in fits for name in run.encoders()}):
@@ -164,7 +155,7 @@ def fetch_encoder(name: str) -> int:
 
 def plan(study: Study, only: list[str]) -> None:
     """Print each run and where it stands; then what is left, and when it will end."""
-    study, _ = part(study, only)
+    study, _ = catalogue.part(study, only)
     states = progress.states(study.store)
     jobs = graph.jobs(study)
     logs = {run: graph.job_log(study, name) for name, job in jobs.items() for run in job.runs}

@@ -41,42 +41,45 @@ def notebooks(study: "Study") -> list[Notebook]:
     return [Notebook("00_overview", "What did the study find, and can I trust it?", "the index page"), *others]
 
 
-def part(study: "Study", names: list[str]) -> tuple[dict[str, list[int]], list[str]]:
-    """What some notebooks ("03_distillation", "03"), tables ("cerberus.table2"), systems and runs need.
+def part(study: "Study", names: list[str]) -> tuple["Study", list[Notebook]]:
+    """A study with no other rows than some notebooks, tables, systems or runs need, and the notebooks that show them.
 
-    Returns system → seeds, and the names of the notebooks that show them, none of single runs.
+    names: "03_distillation" or "03", "cerberus.table2", "mhs/3h1", "mhs/3h1/seed-0"; none: all of it.
     Raises ValueError for any other name.
     """
-    pages, every = notebooks(study), study.systems
-    rows: dict[str, list[int]] = {}
-    names_of_pages = []
+    if not names:
+        return study, notebooks(study)
+    rows: dict[str, list[int]] = {system: [] for system in study.systems}
+    pages = set()
     for name in names:
-        paper, _, table = name.partition(".")
-        page = next((page for page in pages if name in (page.name, page.name[:2])), None)
+        page, systems = _meant(study, name)
         if page:
-            wanted = page.systems
-        elif table and hasattr(module := _paper(paper), table):
-            wanted = [system for system in getattr(module, table)(study) if system.run in every]
-            page = next(
-                (page for page in pages if {row.run for row in wanted} <= {row.run for row in page.systems}), None
-            )
-        else:
-            wanted = [every[system] for system in (name, name.rpartition("/seed-")[0]) if system in every]
-            if not wanted:
-                expected = "a notebook (03), a table (cerberus.table2), a system or a run"
-                raise ValueError(f"--only: expected {expected}, got {name!r}; `as2 plan {study.name}` lists the runs")
-        if page:  # every table shows the trivial baseline
-            wanted = [*(system for system in page.systems if system.group == "trivial"), *wanted]
-        for system in wanted:
+            pages.add(page.name)
+            systems = [*(system for system in page.systems if system.group == "trivial"), *systems]  # of every table
+        for system in systems:
             seeds = [run.seed for run in system.runs() if page or name in (run.name, system.run)]
-            rows.setdefault(system.run, []).extend(seeds)
-        names_of_pages += [page.name] if page else []
-    return {name: list(dict.fromkeys(seeds)) for name, seeds in rows.items()}, names_of_pages
+            rows[system.run] = list(dict.fromkeys([*rows[system.run], *seeds]))
+    restricted = study.load(study, {"rows": rows})
+    return restricted, [page for page in notebooks(restricted) if page.name in pages]
 
 
-def _paper(name: str) -> ModuleType | None:
-    path = f"as2lib.papers.{name}.rows"
-    return import_module(path) if path in PAPERS else None
+def _meant(study: "Study", name: str) -> tuple[Notebook | None, list[System]]:
+    """The systems that a name means, and the notebook that shows them, None of single systems and runs."""
+    pages = notebooks(study)
+    for page in pages:
+        if name in (page.name, page.name[:2]):
+            return page, list(page.systems)
+    paper, _, table = name.partition(".")
+    module = f"as2lib.papers.{paper}.rows"
+    if table and module in PAPERS and hasattr(import_module(module), table):
+        systems = [system for system in getattr(import_module(module), table)(study) if system.run in study.systems]
+        runs = {system.run for system in systems}
+        return next((page for page in pages if runs <= {system.run for system in page.systems}), None), systems
+    for system in (name, name.rpartition("/seed-")[0]):
+        if system in study.systems:
+            return None, [study.systems[system]]
+    expected = "a notebook (03), a table (cerberus.table2), a system or a run"
+    raise ValueError(f"--only: expected {expected}, got {name!r}; `as2 plan {study.name}` lists the runs")
 
 
 def _papers(function: str) -> list[ModuleType]:

@@ -191,8 +191,8 @@ def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
     if shape := run.spec.get("mhs"):
         noise = {"seed": run.seed} if "perturb" in shape else {}
         model = MHSForSequenceClassification.from_backbone(model, **shape, **noise)
-    if own := run.spec.get("model"):
-        model = plugins.load(own)(model)
+    if path := run.spec.get("model"):  # one of the user's own
+        model = plugins.load(path)(model)
     return model, PairEncoder(tokenizer, run.spec["max_length"])
 
 

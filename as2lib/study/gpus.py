@@ -27,9 +27,8 @@ def take_gpu() -> FileLock | None:
     names = gpus()
     while len(names) > 1:
         for name in names:
-            if (held := take(f"as2lib-gpu-{name}", Path(tempfile.gettempdir()))) is None:
-                continue
-            os.environ["CUDA_VISIBLE_DEVICES"] = name
-            return held
+            if lock := take(f"as2lib-gpu-{name}", Path(tempfile.gettempdir())):
+                os.environ["CUDA_VISIBLE_DEVICES"] = name
+                return lock
         time.sleep(5)
     return None

@@ -131,10 +131,10 @@ def table(
     parameters = scores.attrs.get("parameters", {})
     result["parameters"] = pandas.array([parameters.get(run) for run in runs], dtype="Int64")
     if published is not None:
-        theirs = _first_of_each_run(published).reindex(runs)
+        paper = _first_of_each_run(published).reindex(runs)
         for metric in measures:
-            if metric in theirs and theirs[metric].notna().any():
-                result[f"published {metric}"] = theirs[metric].astype(float)
+            if metric in paper and paper[metric].notna().any():
+                result[f"published {metric}"] = paper[metric].astype(float)
     return result
 
 
@@ -232,11 +232,11 @@ def pooled(
         row |= {name: int((numpy.sign(means) == sign).sum()) for name, sign in OUTCOMES.items()}
         row["zero inside"] = bool(low <= 0 <= high) if known else None
         if published is not None:
-            theirs = published_difference(published, a, b, measure)
-            judged = known and not math.isnan(theirs)
-            row["published"] = theirs
-            row["published inside"] = bool(low <= theirs <= high) if judged else None
-            row["verdict"] = significance.verdict(low, high, theirs) if judged else ""
+            of_paper = published_difference(published, a, b, measure)
+            judged = known and not math.isnan(of_paper)
+            row["published"] = of_paper
+            row["published inside"] = bool(low <= of_paper <= high) if judged else None
+            row["verdict"] = significance.verdict(low, high, of_paper) if judged else ""
         rows.append(row)
     index = pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"])
     return pandas.DataFrame(rows, index, columns=None if rows else ["difference", "low", "high", "p"])

@@ -171,9 +171,9 @@ class Store:
             content["weights"] = self._encoder(encoder)
         if vectors := run.spec.get("words", {}).get("vectors"):
             content["vectors"] = self._vectors_identity(vectors)
-        own = [run.spec[key] for key in ("loss", "model") if plugins.is_path(run.spec.get(key))]
-        if own:
-            content["own"] = {path: plugins.source(path) for path in own}
+        paths = [run.spec[key] for key in ("loss", "model") if plugins.is_path(run.spec.get(key))]
+        if paths:
+            content["own"] = {path: plugins.source(path) for path in paths}
         return content
 
     def sources(self, name: str) -> dict[str, Any]:
@@ -250,19 +250,19 @@ class Store:
 
     def needed(self, names: list[str], model: bool = False) -> dict[str, bool]:
         """The runs that are missing for these scores, or models, parents first → whether their weights are needed."""
-        asked = {self.planned(name).name: model for name in names}  # run → whether for its weights
+        weights_for = {self.planned(name).name: model for name in names}  # run → whether its weights are wanted
         needed: dict[str, bool] = {}
-        for name in reversed(self.plan):  # children before parents: all that is asked of a run is known
-            if name not in asked or self.find(name, asked[name]):
+        for name in reversed(self.plan):  # children before parents: all that is wanted of a run is known
+            if name not in weights_for or self.find(name, weights_for[name]):
                 continue
-            run, weights = self.plan[name], asked[name]
+            run, weights = self.plan[name], weights_for[name]
             if not weights and run.kind == "fit" and not {"dev", "test"} & set(run.data):
                 continue  # it has no scores, and is made where a run goes on from its weights
             needed[name] = weights
             for role, parents in run.parents.items():
                 of_parents = weights if role == "members" else True  # an ensemble's scores are made of its members'
                 for parent in parents:
-                    asked[parent.name] = asked.get(parent.name, False) or of_parents
+                    weights_for[parent.name] = weights_for.get(parent.name, False) or of_parents
         return dict(reversed(needed.items()))
 
     # ------------------------------------------------------------ what is published
@@ -345,10 +345,10 @@ def require_known_tensors(name: str) -> None:
     from transformers.utils import cached_file
 
     origin, revision = sets.loadable(name)
-    came = tensors_fingerprint(cached_file(origin, "model.safetensors", revision=revision))
-    if came != TENSORS[name]:
+    fingerprint = tensors_fingerprint(cached_file(origin, "model.safetensors", revision=revision))
+    if fingerprint != TENSORS[name]:
         raise ValueError(
-            f"{name}: expected the weights of fingerprint {TENSORS[name][:12]}, got {came[:12]} in {origin}; "
+            f"{name}: expected the weights of fingerprint {TENSORS[name][:12]}, got {fingerprint[:12]} in {origin}; "
             "give another version a path or name of its own"
         )
 

@@ -81,8 +81,8 @@ class Study(params.Params):
         for key, value in (overrides or {}).items():
             content = params.merged(content, key, value)
         if "seeds" in (overrides or {}) and "grid_seeds" not in overrides and "grid_seeds" in content:
-            kept = [seed for seed in content["grid_seeds"] if seed in content["seeds"]]
-            content = {**content, "grid_seeds": kept or content["seeds"][:1]}
+            seeds = [seed for seed in content["grid_seeds"] if seed in content["seeds"]]
+            content = {**content, "grid_seeds": seeds or content["seeds"][:1]}
         try:
             return cls.model_validate(content)
         except ValidationError as error:

@@ -45,9 +45,9 @@ def test_a_study_that_transfers_nothing_and_leaves_rows_out_has_the_same_noteboo
 
 @pytest.mark.parametrize("only", ["cerberus.table2", "cerberus.table3", "cerberus.table4", "02"])
 def test_a_table_or_a_notebook_alone_has_its_page(invented, root, no_clock, only):
-    rows, [name] = catalogue.part(invented, [only])
-    run_notebook(name, overrides={"rows": {run: rows.get(run, []) for run in invented.systems}})
-    assert list(root.glob(f"reports/tiny*/metrics/{name[:2]}.json"))
+    study, [page] = catalogue.part(invented, [only])
+    run_notebook(page.name, overrides={"rows": study.rows})
+    assert list(root.glob(f"reports/tiny*/metrics/{page.name[:2]}.json"))
 
 
 @pytest.mark.parametrize("kind", ["mhs", ""])

@@ -1,5 +1,7 @@
 """What `as2 plan` says of each run, and what is said of a study that ends before all is made."""
 
+import time
+
 import pytest
 
 from as2lib.cli import main
@@ -38,6 +40,17 @@ def test_plan_says_what_each_run_is_at_and_what_is_left(study, capsys):
     assert any(line.startswith("tiny: 9 runs: 2 done, ") and "1 failed, 1 running" in line for line in lines)
     assert any(line.startswith("left: at most 16 steps") for line in lines)
     assert lines[-1].startswith("1 side by side end about")
+
+
+def test_a_line_says_where_a_study_stands_while_it_is_made(study, capfd, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY", 0.01)
+    [job] = [job for job in bundles.bundles(study.store).values() if "lexical/reciprocal_rank" in job.runs]
+    progress.watch(study, {job.name: job}, [])
+    make_all(study.store, list(job.runs))
+    text, until = "", time.monotonic() + 30
+    while "1 of 1 runs, 0 of 0 pages" not in text and time.monotonic() < until:
+        text += capfd.readouterr().err
+    assert "study tiny: 0 of 1 jobs, 1 of 1 runs, 0 of 0 pages; 0:0" in text
 
 
 def test_a_study_that_ends_early_names_what_is_left_and_what_failed(study, root):
