@@ -142,15 +142,6 @@ def test_a_folder_is_meant_before_a_ranker_of_its_name(folder, capsys):
     assert all(0 < score < 1 for score in scores)  # probabilities, where words are counted in ones
 
 
-def test_a_hub_name_that_local_yaml_maps_is_that_folder(folder, capsys):
-    Path("params").mkdir()
-    Path("params/local.yaml").write_text("local: {someone/reranker: model}\n")
-    assert main(["rank", "someone/reranker", QUESTION, *CANDIDATES]) == 0
-    there = capsys.readouterr().out
-    assert main(["rank", "model", QUESTION, *CANDIDATES]) == 0
-    assert capsys.readouterr().out == there
-
-
 def test_a_terminal_of_another_encoding_ends_no_command(folder, monkeypatch):
     rows = [{"question": "where is łódź ?", "candidates": ["łódź is here", "it is — ✓"]}]
     rows += [{"question": "half a character \ud83d", "candidates": ["the other \ude00", "half a character"]}]

@@ -47,13 +47,6 @@ def test_splits_are_made_by_question_and_every_text_is_kept(folder):
     assert not list(folder.rglob("data/**/*.tsv"))
 
 
-def test_pairs_whose_order_gives_the_labels_away_are_warned_of(folder, capfd):
-    rows = [(f"who {i}?", f"{word} {i} {j}", int(j == 0)) for i, word in enumerate(WORDS * 3) for j in range(4)]
-    pandas.DataFrame(rows, columns=["question", "answer", "label"]).to_csv("own.tsv", sep="\t", index=False)
-    assert init("--quick", "--encoder", "encoder", pairs="own.tsv") == 0
-    assert "the order of the candidates alone has MAP 100.0" in capfd.readouterr().err
-
-
 def test_the_file_has_a_key_a_line_and_no_reference(folder):
     assert init("--encoder", "encoder") == 0
     text = Path("params/my.yaml").read_text()
@@ -139,16 +132,6 @@ def test_a_system_of_ones_own_is_planned_fitted_and_shown(folder, capsys):
     assert main(["score", "own/mine/seed-0", "--study", "my"]) == 0
     assert "(6 questions" in capsys.readouterr().out
     assert main(["rank", "own/mine/seed-0", "where is the red ?", "the red is here", "it is", "--study", "my"]) == 0
-
-
-def test_a_refusal_names_no_option_that_the_command_has_not(folder, capsys):
-    (folder / "same").mkdir()
-    for split in ("train", "dev", "test"):
-        write_pairs(folder / "same" / f"{split}.tsv")
-    assert main(["init", "same", "--encoder", "nothing"]) == 2
-    error = capsys.readouterr().err
-    assert "30 in both" in error
-    assert "--allow-shared-questions" not in error
 
 
 def test_beside_a_study_of_ones_own_stands_nothing_of_the_papers(folder):

@@ -43,20 +43,6 @@ def test_questions_with_lists_of_candidates_are_ranked_as_pairs_are(folder, caps
     assert (first["question_id"], first["rank"], first["answer"]) == ("q 0", "1", f"the {WORDS[0]}")
 
 
-def test_a_gold_answer_beside_the_passages_is_refused(folder, capsys):
-    row = {"query_id": 3, "query": "where ?", "answers": ["the red"], "passages": ["the hill", "a stone"]}
-    write_lists([row])
-    assert main(["rank", "lexical/bm25", "lists.jsonl"]) == 2
-    error = capsys.readouterr().err
-    assert "answers" in error
-    assert "passages" in error
-    write_lists([{"gold" if name == "answers" else name: value for name, value in row.items()}])
-    assert main(["rank", "lexical/bm25", "lists.jsonl"]) == 0
-    output = capsys.readouterr()
-    assert output.out.splitlines()[1].startswith("3,1,")
-    assert output.err.count("not read: gold") == 1
-
-
 def test_a_run_keeps_the_candidates_ids_and_its_scores_fall_with_rank(folder):
     public_model(folder / "plain", labels=2, num_hidden_layers=4)
     public_model(folder / "cascade", labels=2)  # for its tokenizer
@@ -80,22 +66,6 @@ def test_a_run_keeps_the_candidates_ids_and_its_scores_fall_with_rank(folder):
 def test_only_the_best_are_written_where_that_is_asked_for(folder, capsys):
     assert main(["rank", "lexical/bm25", "my.tsv", "--top", "1"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 31
-
-
-def test_a_row_that_is_no_question_is_named(folder, capsys):
-    write_lists([*questions(), {"question_id": "x", "question": "where ?", "candidates": ["a", 3]}])
-    assert main(["rank", "lexical/bm25", "lists.jsonl"]) == 2
-    assert "lists.jsonl, row 7" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("rows", "row"), [([{"id": "2"}, {}], 2), ([{}, {"id": "1"}], 2), ([{"id": "a"}, {"id": "b"}, {"qid": "a"}], 3)]
-)
-def test_ids_of_questions_are_all_there_or_made_and_none_comes_twice(folder, capsys, rows, row):
-    write_lists([{**fields, "question": f"where is {n} ?", "candidates": ["a"]} for n, fields in enumerate(rows)])
-    assert main(["rank", "lexical/bm25", "lists.jsonl", "--out", "their.run"]) == 2
-    assert f"lists.jsonl, row {row}: expected" in capsys.readouterr().err
-    assert not Path("their.run").exists()
 
 
 def test_what_exists_is_a_file_and_all_else_a_question(folder, capsys, monkeypatch):

@@ -79,27 +79,6 @@ def test_ranked_or_scored_candidates_have_the_names_of_the_judgements(folder, ca
     assert "no judgement" not in output.err
 
 
-def test_scores_keep_the_ids_of_the_candidates(folder):
-    wikiqa(folder / "WikiQA-test.tsv")
-    for suffix in ("csv", "parquet"):
-        assert main(["score", "lexical/bm25", "WikiQA-test.tsv", "--out", f"scores.{suffix}"]) == 0
-    text, table = pandas.read_csv("scores.csv"), pandas.read_parquet("scores.parquet")
-    assert text["candidate_id"].tolist() == [name for *_, name, _ in rows()] == table["candidate_id"].tolist()
-    assert text["score"].tolist() == pytest.approx(table["score"].tolist(), abs=1e-14)
-
-
-def test_a_model_scores_alike_by_each_backend_and_in_any_batches(folder, capsys):
-    pytest.importorskip("onnxruntime")
-    public_model(folder / "model", labels=1)
-    assert main(["export", "model", "served", "--to", "onnx"]) == 0
-    lines = []
-    for model, *options in (["model"], ["served"], ["model", "--batch-size", "3"], ["model", "--max-length", "6"]):
-        capsys.readouterr()
-        assert main(["score", model, "my.tsv", *options]) == 0
-        lines.append(capsys.readouterr().out)
-    assert lines[0] == lines[1] == lines[2] != lines[3]
-
-
 def test_pairs_without_labels_are_scored_and_printed(folder, capsys):
     lines = [line.rsplit("\t", 1)[0] for line in Path("my.tsv").read_text().splitlines()]
     Path("plain.tsv").write_text("\n".join(lines) + "\n")

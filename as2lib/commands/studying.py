@@ -123,16 +123,15 @@ def fetch(study: Study, only: list[str]) -> list[str]:
             print(f"{len(load_parts([name], 'all')):>10,} pairs  {name}", flush=True)
         except (OSError, ValueError) as error:
             problems.append(f"{name}: {first_line(error)}")
+    if problems:
+        return problems
     lessons = {}  # what is encoded alike, for all the fits that read it
-    for run in fits if not problems else []:
-        encoder = fitting.first_encoder(run)
-        if encoder and "words" not in run.spec:
-            key = (encoder, run.data["train"], repr([run.spec.get(name) for name in ("unlabelled", "leave_out")]))
-            lessons.setdefault((*key, run.spec["max_length"]), run)
-    for (encoder, parts, *_), run in lessons.items():
-        pairs = fitting.training_pairs(run)
-        tokens = fitting.pair_encoder(encoder, run.spec["max_length"]).encode(pairs)
-        print(f"{len(tokens):>10,} pairs  {', '.join(parts)} as tokens of {encoder}", flush=True)
+    for run in fits:
+        if encoder := fitting.first_encoder(run):
+            lessons[encoder, run.spec.get("max_length"), study.store.learnt_from(run)] = run
+    for (encoder, length, _), run in lessons.items():
+        tokens = fitting.pair_encoder(encoder, length).encode(fitting.training_pairs(run))
+        print(f"{len(tokens):>10,} pairs  {', '.join(run.data['train'])} as tokens of {encoder}", flush=True)
     return problems
 
 

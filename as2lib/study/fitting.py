@@ -155,7 +155,7 @@ def kept_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndarray
 
 
 def first_encoder(run: Run) -> str | None:
-    """The pretrained encoder that a fit starts from, itself or by the run whose weights it continues."""
+    """The pretrained encoder that a fit starts from, itself or by the run whose weights it continues; else None."""
     while "start" in run.parents:
         [run] = run.parents["start"]
     return run.spec.get("backbone", {}).get("name")

@@ -5,7 +5,6 @@ import pytest
 from as2lib.cli import main
 from as2lib.data.pairs import load_pairs
 from as2lib.ranker import Ranker
-from as2lib.score import score
 from tests.first_hour.hub_like import WORDS, as2, public_model, write_pairs
 
 QUESTION = "where is the red ?"
@@ -38,22 +37,6 @@ def test_what_as2_train_reads_is_scored_ranked_and_compared_too(model, tmp_path,
     assert as2("rank", model, path, folder=tmp_path).stdout.count("\n") == 121
     assert load_pairs(path)["label"] == load_pairs(plain)["label"]
     assert load_pairs(path)["answer"] == load_pairs(plain)["answer"]
-
-
-def test_a_hub_name_for_another_backend_is_looked_up_on_the_hub(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    pytest.importorskip("onnxruntime")
-    with pytest.raises(FileNotFoundError):
-        Ranker.load("nobody/no-such-model", backend="onnx")
-
-
-def test_an_error_while_scoring_leaves_a_model_in_the_mode_it_came_in(model, tmp_path):
-    ranker, pairs = Ranker.load(model), load_pairs(write_pairs(tmp_path / "my.tsv"))
-    own = ranker.model.train()
-    own.register_forward_pre_hook(lambda *_: (_ for _ in ()).throw(RuntimeError("out of memory")))
-    with pytest.raises(RuntimeError, match="out of memory"):
-        score(own, pairs, ranker.encoder)
-    assert own.training
 
 
 @pytest.mark.parametrize(("loss", "probable"), [("ce", True), ("listwise_kl", False), ("ranknet", False)])

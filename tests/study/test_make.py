@@ -1,4 +1,3 @@
-import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -127,10 +126,3 @@ def test_published_scores_that_were_changed_are_refused_by_name(study, root):
 def test_a_variant_of_a_study_is_not_published(root, fits):
     with pytest.raises(ValueError, match="as its file says"):
         Study.load("tiny", {"threads": 2}).publish()
-
-
-def test_a_run_knows_its_identity_and_its_commit(study):
-    stored = study.run("lexical/word_overlap")
-    done = json.loads((stored.folder / "done.json").read_text())
-    assert done["identity"] == stored.identity
-    assert stored.commit == done["commit"] == make.git_commit()

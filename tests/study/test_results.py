@@ -181,17 +181,6 @@ def test_systems_may_be_called_by_anything():
     assert results.compare(scores, [(1, 3)])["difference"].item() == 0
 
 
-def test_what_is_published_of_neither_has_no_verdict():
-    row = results.compare(noisy({"a": 0.5, "b": 0.45}), [("a", "b")], published({"MAP": 80.0})).loc[("a", "b")]
-    assert math.isnan(row["published"])
-    assert not row["verdict"]
-
-
-def test_a_system_without_scores_is_named():
-    with pytest.raises(KeyError, match="no scores of 'c'; there are a, b"):
-        results.compare(TWO, [("a", "c")])
-
-
 def test_pooling_takes_the_questions_and_seeds_of_each_target_among_its_own():
     noise = 0.1 * numpy.random.default_rng(0).random((2, 2, 2, 40))
     targets = {

@@ -91,14 +91,6 @@ def test_tensors_count_and_not_the_file_that_holds_them(tmp_path):
     assert tensors_fingerprint(path) != first
 
 
-def test_an_unknown_run_or_system_names_the_nearest(root):
-    study = Study.load("tiny")
-    with pytest.raises(KeyError, match="no run 'kd/elektra/seed-0'; did you mean student/electra/seed-0"):
-        study.run("kd/elektra/seed-0")
-    with pytest.raises(KeyError, match="no system 'kd/elektra'; did you mean student/electra"):
-        study.runs("kd/elektra")
-
-
 def test_two_runs_of_one_name_that_differ_are_refused(root):
     run = Study.load("tiny").plan["lexical/word_overlap"]
     systems = [System("a", "a", "", lambda seed: run), System("b", "b", "", lambda seed: replace(run, seed=3))]
