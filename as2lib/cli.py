@@ -33,36 +33,21 @@ app = typer.Typer(
 
 StudyName = Annotated[str, typer.Argument(help="a study's name, or its file")]
 OfStudy = Annotated[str, typer.Option("--study", help="whose runs are meant: a name, or a file")]
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="replace a parameter: fit.adapt.steps=10")
-]
-Only = Annotated[
-    list[str] | None,
-    typer.Option(help='what this needs alone: a notebook ("03"), a table ("cerberus.table2"), a system or a run'),
-]
-Model = Annotated[
-    str, typer.Argument(help="a model's folder, also an exported one; lexical/word_overlap, …; a run; or a hub name")
-]
+Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="such as fit.adapt.steps=10")]
+Only = Annotated[list[str] | None, typer.Option(help="what a notebook (03), table (cerberus.table2) or run needs")]
+Model = Annotated[str, typer.Argument(help="a folder, a hub name, a run of a study, or lexical/word_overlap, …")]
 Pairs = Annotated[str, typer.Argument(help="a file, a folder of train, dev and test files, or a known set")]
 Split = Annotated[str | None, typer.Option(help="of a folder or a known set (default: test)")]
 Precision = Annotated[Literal["float32", "bf16", "auto"], typer.Option(help="auto: bf16 where the machine has it")]
 Backend = Annotated[
-    Literal["torch", "openvino", "onnx"] | None, typer.Option(help="default: an export's own, else torch")
+    Literal["torch", "openvino", "onnx"] | None, typer.Option(help="default: an export's own, or torch")
 ]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, … (default: the GPU where there is one)")]
-BatchSize = Annotated[
-    int | None, typer.Option(min=1, max=2**16, help="pairs in a batch (default: as the machine likes it)")
-]
-MaxLength = Annotated[
-    int | None, typer.Option(min=5, max=2**15, help="tokens of question and candidate (default: the model's)")
-]
-AlphaOf = Annotated[
-    float | None, typer.Option(min=0, max=1, help="of a cascade: the share of candidates that each exit drops")
-]
+BatchSize = Annotated[int | None, typer.Option(min=1, max=2**16, help="pairs in a batch (default: by the machine)")]
+MaxLength = Annotated[int | None, typer.Option(min=5, max=2**15, help="tokens of a pair (default: the model's)")]
+AlphaOf = Annotated[float | None, typer.Option(min=0, max=1, help="of a cascade: the share that each exit drops")]
 Policy = Annotated[Literal["answered", "mixed", "all"], typer.Option(help="which questions metrics count")]
-Measures = Annotated[
-    str, typer.Option(help='names that ir_measures has, between blanks, such as "R@100 nDCG@10 Success@5"')
-]
+Measures = Annotated[str, typer.Option(help='by ir_measures, between blanks: "R@100 nDCG@10 Success@5"')]
 MEASURES = "P@1 AP RR nDCG@10"
 Marker = Annotated[str | None, typer.Option(hidden=True, help="what the study's graph knows it by")]
 
@@ -243,9 +228,7 @@ def publish(
 @app.command()
 def check(
     study: StudyName,
-    write: Annotated[
-        bool, typer.Option("--write", help="set params/expected anew, of a study whose scores are published")
-    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="set the numbers in params/expected anew")] = False,
     marker: Marker = None,
 ) -> None:
     """Hold a study against what is expected.  Its numbers within their tolerances, and its findings."""
@@ -285,26 +268,13 @@ def train(
     pairs: Pairs,
     out: Annotated[Path, typer.Option(help="where the model's folder goes")],
     model: Annotated[str | None, typer.Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')] = None,
-    teacher: Annotated[
-        list[str] | None, typer.Option(help="any reranker; one: distillation, several: a head each")
-    ] = None,
-    loss: Annotated[
-        str | None, typer.Option(help="ce, ranknet, listwise_kl, kd, … or package.module:function of your own")
-    ] = None,
-    epochs: Annotated[
-        int | None,
-        typer.Option(min=1, max=10_000, help="times that each pair is seen (default: 3; from nothing fewer)"),
-    ] = None,
-    learning_rate: Annotated[
-        float | None, typer.Option(min=1e-9, max=1, help="the highest (default: 4e-5; from nothing 5e-4)")
-    ] = None,
+    teacher: Annotated[list[str] | None, typer.Option(help="any reranker; of several each has a head")] = None,
+    loss: Annotated[str | None, typer.Option(help="ce, ranknet, listwise_kl, kd, … or my.module:function")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, max=10_000, help="passes over the pairs (default: 3)")] = None,
+    learning_rate: Annotated[float | None, typer.Option(min=1e-9, max=1, help="4e-5; from nothing: 5e-4")] = None,
     batch_size: Annotated[int | None, typer.Option(min=1, max=2**16, help="pairs in a batch (default: 32)")] = None,
-    max_length: Annotated[
-        int | None, typer.Option(min=5, max=2**15, help="tokens of a pair (default: what holds 99 %)")
-    ] = None,
-    allow_shared_questions: Annotated[
-        bool, typer.Option("--allow-shared-questions", help="train, dev and test may have some in common")
-    ] = False,
+    max_length: Annotated[int | None, typer.Option(min=5, max=2**15, help="tokens; default: what holds 99 %")] = None,
+    allow_shared_questions: Annotated[bool, typer.Option("--allow-shared-questions", help="with dev or test")] = False,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="of the fit, and of the split of a single file")] = 0,
     precision: Precision = "float32",
     study: OfStudy = "sample",

@@ -1,6 +1,6 @@
-"""What the commands of `as2` do with one's own pairs and models; `as2lib.cli` says what each takes.
+"""What the commands of `as2` do; `as2lib.cli` says what each takes.
 
-A module a task: `initiating`, `training`, `ranking`, `scoring`, `exporting`, `upkeep`.  They share what a model's
-name means (`named`), its card (`card`), how files and lines are written (`output`), and which errors are one
-line (`errors`).
+A module a task: `studying`, `initiating`, `training`, `scoring` (rank and score), `trec` (compare), `exporting`.  They
+share what a model's name means (`named`), how files and lines are written (`output`), and which errors are one line
+(`errors`).
 """

@@ -44,9 +44,7 @@ Points = Annotated[list[Item], AfterValidator(_each_once)]
 TeacherName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 Parts = Annotated[Points[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]  # `source:split`, or several
 Seeds = Points[Annotated[int, Field(ge=0, lt=2**32)]]  # as numpy takes them
-Alpha = Annotated[float, Field(ge=0, le=1, description="weight of the hard loss")]
-Tau = Annotated[float, Field(gt=0, description="temperature")]
-Rate = Annotated[float, Field(gt=0, le=1, description="learning rate")]
+Rate = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(gt=0, lt=2**31)]
 Width = Annotated[int, Field(gt=0, le=2**14, description="units of a layer")]
 Drop = Annotated[float, Field(ge=0, lt=1)]
@@ -90,7 +88,7 @@ class Data(Strict):
     describe: list[str] = Field([], description="further known sets whose statistics stand in 01_data")
     allow_shared_questions: bool = Field(False, description="whether train, dev and test may have questions in common")
     leave_out: Literal["shared_answers"] | None = Field(
-        None, description="from the target's dev and test: questions whose answer, or whole list, train has too"
+        None, description="dev and test questions whose answer train has"
     )
 
     @model_validator(mode="after")
@@ -137,8 +135,8 @@ class Fit(Strict):
 
 
 class Distillation(Strict):
-    alpha: Alpha
-    tau: Tau
+    alpha: float = Field(ge=0, le=1, description="weight of the hard loss")
+    tau: float = Field(gt=0, description="temperature")
 
 
 class Heads(Strict):
@@ -199,9 +197,7 @@ class Backbone(Strict):
     config: Annotated[dict[str, Any], AfterValidator(_checked)] | None = None
     reads: Literal["first", "mean"] = Field("first", description="what its classifier reads: one token, or all")
     size: str = Field("", description="what tables say of it beside a name, such as 6 layers")
-    train: Parts | None = Field(
-        None, min_length=1, description="what it learns the target from; default: data.target's"
-    )
+    train: Parts | None = Field(None, min_length=1, description="what it adapts to; default: data.target's")
     transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
     adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt and fit.direct")
 
@@ -225,7 +221,7 @@ class Teacher(Backbone):
     label: str = Field(description="what tables call it: point-wise, ELECTRA")
     objective: Literal["pointwise", "listwise", "pairwise"] = Field("pointwise", description="loss of its adapt step")
     stands_for: Literal["electra", "roberta", "albert"] | None = Field(
-        None, description="the teacher of CERBERUS whose published rows stand beside its own; none: no published row"
+        None, description="the one of CERBERUS beside it"
     )
     base: Backbone | None = Field(None, description="the base model of its kind; default: the student's encoder")
 
@@ -256,14 +252,11 @@ class Cascade(Section):
     encoder: str = Field(description="what it starts from, a key of `Params.encoders`, such as teacher/pointwise")
     exits: list[int] = Field(min_length=2, description="layers behind which there is a classifier")
     alphas: Points[Drop] = Field([0.3, 0.4, 0.5], min_length=1, description="drop ratios in the tables")
-    grid: Points[Drop] = Field(
-        [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], min_length=1, description="drop ratios that are combined in the figure"
-    )
+    grid: Points[Drop] = Field([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], min_length=1, description="those combined in the figure")
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
     targets: dict[str, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
     fit: CascadeFit | None = Field(
-        None,
-        description="own steps, from the wide set to the targets; default: the study's, from data.transfer to them",
+        None, description="from the wide set on; default: the study's, from data.transfer on"
     )
     ablations: bool = Field(True, description="whether other ways of training are tried")
 
@@ -304,7 +297,7 @@ class Encoder(Strict):
     def backbone(self, study: "Params") -> Backbone:
         """What it starts from, where it does not continue from a transfer step."""
         if self.of is None:
-            backbone = Backbone(name=self.name, size=self.name.rsplit("/", 1)[-1])
+            backbone = Backbone(name=self.name, size=(self.name or "").rsplit("/", 1)[-1])
         else:
             backbone = study.encoder(self.of)
         if self.layers is None:
@@ -341,9 +334,7 @@ class Govern(Section):
     unlabelled_fit: Training | None = Field(None, description="of a student, on the pool")
     labelled_fit: Training | None = Field(None, description="of a student that goes on with labels")
     ablation: Ablation | None = Field(None, description="Figure 2, Table 4 and heads; none: not run")
-    precisions: list[Annotated[float, Field(gt=0, le=1)]] = Field(
-        [0.9], min_length=1, description="R@P is given at each"
-    )
+    precisions: list[Rate] = Field([0.9], min_length=1, description="R@P is given at each")
 
 
 # ---------------------------------------------------------------- systems of one's own
