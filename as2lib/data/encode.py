@@ -34,15 +34,7 @@ _FEW = 16  # pairs that are not worth waking the tokenizer's threads
 MOST = 512  # tokens of a pair, where nothing else is said
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "spm.model", "sentencepiece.bpe.model")
 # Their first position is the one after the padding token's number.
-_AFTER_PADDING = (
-    "roberta",
-    "xlm-roberta",
-    "xlm-roberta-xl",
-    "camembert",
-    "roberta-prelayernorm",
-    "mpnet",
-    "longformer",
-)
+_AFTER_PADDING = "roberta xlm-roberta xlm-roberta-xl camembert roberta-prelayernorm mpnet longformer".split()
 # Families that need their padding on the left, whatever their tokenizer says; and those that mix neighbouring or all
 # positions without a mask: their score of a pair is its own only in a batch of one length.
 _ON_THE_LEFT = ("xlnet",)
@@ -148,8 +140,7 @@ class PairEncoder:
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """A batch padded to its longest pair, on the side that `padding` says.
 
-        Returns int64 tensors `input_ids`, `attention_mask` and, where encoded, `token_type_ids`, each (b, n); and where
-        the items have them, `labels` (b,) int64 and `teacher_logits` (b, …) float32.
+        Returns int64 tensors `input_ids`, `attention_mask` and, where encoded, `token_type_ids`, each (b, n).
         """
         lengths = np.array([len(item["input_ids"]) for item in items])
         mask = np.arange(lengths.max()) < lengths[:, None]  # (b, n)
@@ -160,9 +151,6 @@ class PairEncoder:
             if name in items[0]:
                 batch[name] = np.full(mask.shape, padding)
                 batch[name][mask] = np.concatenate([item[name] for item in items])
-        for name, kind in (("labels", np.int64), ("teacher_logits", np.float32)):
-            if name in items[0]:
-                batch[name] = np.array([item[name] for item in items], dtype=kind)
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
     def _columns(self, questions: list[str], answers: list[str]) -> dict[str, list[Any]]:

@@ -126,7 +126,7 @@ class WordEncoder:
         """A batch without padding: the texts of all items, one after the other.
 
         Returns int64 tensors `question_words` (Q,), `question_lengths` (q,), `candidate_words` (N,),
-        `candidate_lengths` (b,), `candidates` (q,: pairs of a question); and, where the items have them, `labels` (b,).
+        `candidate_lengths` (b,), `candidates` (q,: pairs of a question).
         """
         batch = {
             "question_words": np.concatenate([item["question"] for item in items]),
@@ -135,8 +135,6 @@ class WordEncoder:
             "candidate_lengths": np.concatenate([item["sizes"] for item in items]),
             "candidates": np.array([item["pairs"] for item in items]),
         }
-        if "labels" in items[0]:
-            batch["labels"] = np.concatenate([item["labels"] for item in items])
         return {name: torch.from_numpy(values.astype(np.int64)) for name, values in batch.items()}
 
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
