@@ -73,9 +73,9 @@ class Batches(ABC):
     def epoch(self, epoch: int) -> list[list[int]]:
         """The batches of one epoch, as numbers of items."""
 
-    def steps(self, epochs: int, accumulate: int = 1) -> int:
-        """How many steps of `accumulate` batches some epochs have, the last one perhaps with fewer batches."""
-        return -(-sum(len(self.epoch(epoch)) for epoch in range(epochs)) // accumulate)
+    def steps(self, epochs: int) -> int:
+        """How many batches some epochs have."""
+        return sum(len(self.epoch(epoch)) for epoch in range(epochs))
 
     def since(self, batch: int) -> Iterator[list[int]]:
         """The batches from a number on, without an end."""

@@ -84,7 +84,6 @@ def train(
     learning_rate: float = 4e-5,
     batch_size: int | None = None,
     batch_tokens: int | None = None,
-    accumulate: int = 1,
     warmup: float = 0.1,
     ratio: float | None = None,
     evaluate_every: int | None = None,
@@ -112,7 +111,7 @@ def train(
     loss: a name in `LOSSES`; or one's own, a function or "package.module:function", called as
         `loss(output, targets, **settings)` (see `objectives.objective`).
     teachers: folders, hub names, models with their encoders, or logits over the pairs (see `teachers.teacher_logits`).
-    epochs, steps: how long; default: 3 epochs.  A step's gradient is the mean of `accumulate` batches.
+    epochs, steps: how long; default: 3 epochs.
     batch_size: pairs in a batch (default: 32); of an encoder whose items are questions: questions.
     batch_tokens: instead, tokens in a batch at most.
     unit: "question" keeps the candidates of a question, 30 at most, in one batch; default: as the loss needs.
@@ -140,7 +139,6 @@ def train(
         steps=steps,
         batch_size=batch_size,
         batch_tokens=batch_tokens,
-        accumulate=accumulate,
         evaluate_every=evaluate_every,
         patience=patience,
     )
@@ -166,7 +164,7 @@ def train(
         question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
         examples = Examples(pairs, encoder, logits, question)
         batches = _batches(examples, unit, batch_size, batch_tokens, seed)
-        steps = steps or batches.steps(epochs or EPOCHS, accumulate)
+        steps = steps or batches.steps(epochs or EPOCHS)
         every = evaluate_every or max(1, steps // 10)
         cut = share_cut(pairs, encoder, examples.length)
         exits = len(getattr(getattr(model, "config", None), "exits", ()))
@@ -185,7 +183,6 @@ def train(
                 "learning_rate": learning_rate,
                 "batch_size": batch_size,
                 "batch_tokens": batch_tokens,
-                "accumulate": accumulate,
                 "warmup": warmup,
                 "ratio": ratio,
                 "evaluate_every": every,
@@ -202,19 +199,18 @@ def train(
 
         saved = time.perf_counter()
         started = saved - state.seconds
-        upcoming = batches.since(state.step * accumulate)
+        upcoming = batches.since(state.step)
         bar = tqdm(total=steps, initial=state.step, unit="step", disable=not progress, leave=False)
         model.train()
         while state.step < steps and not state.over:
             optimizer.param_groups[0]["lr"] = learning_rate * rate(state.step, steps, warmup, ratio)
             which = {"only_exit": drawn_exit(schedule, exits, state.step, steps, seed)} if exits else {}
-            for _ in range(accumulate):
-                inputs, targets = examples.batch(next(upcoming), device)
-                with autocast(device.type, precision):
-                    output = model(**inputs, **which)
-                losses = objective(output, targets, state.step)
-                (losses.total / accumulate).backward()
-                state.add(losses)
+            inputs, targets = examples.batch(next(upcoming), device)
+            with autocast(device.type, precision):
+                output = model(**inputs, **which)
+            losses = objective(output, targets, state.step)
+            losses.total.backward()
+            state.add(losses)
             nn.utils.clip_grad_norm_(model.parameters(), CLIP)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)

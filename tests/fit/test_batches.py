@@ -47,12 +47,6 @@ def test_batches_from_a_number_on_are_those_that_would_have_come():
         assert [next(later) for _ in range(9 - start)] == every[start:]
 
 
-def test_steps_are_the_batches_of_all_epochs_and_fewer_where_gradients_accumulate():
-    batches = ItemBatches(lengths(20), 8, seed=0)
-    assert batches.steps(2) == 6
-    assert batches.steps(2, accumulate=4) == 2
-
-
 def test_an_epoch_of_whole_questions_has_every_question_once_with_its_candidates_in_order():
     sizes = numpy.random.default_rng(1).integers(1, 12, 60)
     question = questions(sizes)

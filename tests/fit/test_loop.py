@@ -116,15 +116,6 @@ def test_lists_are_learnt_by_a_model_that_also_returns_its_layers():
     assert same(fit(tiny.classifier(output_hidden_states=True), "ranknet"), fit(tiny.classifier(), "ranknet"))
 
 
-def test_several_small_batches_have_the_gradient_of_one_large_one():
-    pairs = PAIRS.select(range(32))  # all of them in one batch, or in four of eight
-    settings = {"encoder": ENCODER, "steps": 2, "learning_rate": 1e-3, "warmup": 0.0, "threads": 1}
-    small = train(pairs, tiny.classifier(), batch_size=8, accumulate=4, **settings)
-    large = train(pairs, tiny.classifier(), batch_size=32, **settings)
-    assert small.log[-1]["total"] == pytest.approx(large.log[-1]["total"], rel=1e-4)
-    assert almost_same(small, large)
-
-
 def test_a_folder_is_a_model_with_its_encoder(tmp_path):
     first = fit()
     first.save(tmp_path / "model")
