@@ -352,7 +352,7 @@ def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Da
 
 def _load(location: sets.Location, labelled: bool) -> Dataset:
     """The checked pairs of a location: in a file of their own where they were made or are large."""
-    if not location.ordered:
+    if not location.hub.ordered:
         # SelQA has no ids on the hub: a run of equal questions is one.
         table = _read(location, labelled, run_ids=location.split)
         return _dataset(table.take(pa.array(label_blind_order(table))))
@@ -381,7 +381,7 @@ def _read(location: sets.Location, labelled: bool, run_ids: str | None = None) -
     else:
         which = {"revision": location.revision, "split": location.hub_split}
         with sets.hub_reached(location.name, **which):
-            table = _arrow(datasets.load_dataset(location.name, location.config, **which))
+            table = _arrow(datasets.load_dataset(location.name, location.hub.config, **which))
     return checked([from_arrow(location.name, table, labelled)], labelled, run_ids)
 
 

@@ -100,24 +100,26 @@ class Location:
     """Where one set of pairs is: `kind` says which of the fields are set.
 
     "files": `files`, read in this order.
-    "hub": `name`, `config`, `revision`, our name of the `split` and the hub's own, `hub_split`.
+    "hub": `name`, `revision`, `split`.
     "sample": `name` of the corpus, `seed`, `split`.
     "built" by `data.builders`: `name`, `split`, and the original `files`, or the `revision` of the hub set it is made
         from.
     `only`: which of its questions are kept, as a split may say; all where it says nothing.
-    `ordered`: as in `HubSet`.
+    `hub`: the hub set that it is, or would be.
     """
 
     kind: str
     name: str
     split: str | None = None
     files: tuple[Path, ...] = ()
-    config: str | None = None
     revision: str | None = None
-    hub_split: str | None = None
     seed: int | None = None
+    hub: HubSet = PLAIN
     only: Only = ALL
-    ordered: bool = True
+
+    @property
+    def hub_split(self) -> str:
+        return self.hub.splits[SPLITS.index(self.split)]
 
 
 @cache
@@ -224,15 +226,7 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     if not known and not (re.fullmatch(r"[\w.-]+/[\w.-]+", name) and revision):
         raise _unknown(source)
     _require_split(name, split, SPLITS)
-    return Location(
-        "hub",
-        hub.name,
-        split,
-        hub_split=hub.splits[SPLITS.index(split)],
-        config=hub.config,
-        revision=revision or "main",
-        ordered=hub.ordered,
-    )
+    return Location("hub", hub.name, split, revision=revision or "main", hub=hub)
 
 
 def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
@@ -262,13 +256,13 @@ def content(location: Location) -> dict[str, Any]:
         return {"kind": "sample", "name": name, "split": split, "version": sample.VERSION, "seed": location.seed} | only
     if location.kind == "hub":
         hub = {"kind": "hub", "name": name, "split": location.hub_split}
-        return hub | {"config": location.config, "revision": location.revision} | only
+        return hub | {"config": location.hub.config, "revision": location.revision} | only
     if location.kind == "built":
         built = {"kind": "built", "name": name, "version": BUILT_VERSION[name], "split": split}
         files = [file_sha256(path) for path in location.files]
         return built | ({"files": files} if files else {"revision": location.revision}) | only
     files = [{"format": path.suffix[1:].lower(), "sha256": file_sha256(path)} for path in location.files]
-    order = {} if location.ordered else {"order": None}
+    order = {} if location.hub.ordered else {"order": None}
     return {"kind": "files", "files": files} | order | only
 
 
@@ -346,13 +340,13 @@ def _files(path: Path, split: str | None, hub: HubSet = PLAIN) -> Location:
             raise ValueError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}, got {path.suffix or 'none'}")
         if split is not None:
             raise NoSplit(f'{path} is one file and has no splits, got split "{split}"; leave the split out')
-        return Location("files", path.name, files=(path,), ordered=hub.ordered)
+        return Location("files", path.name, files=(path,), hub=hub)
     split_files = {name: files for name in SPLITS if (files := _split_files(path, name, hub))}
     if not split_files:
         raise ValueError(f"{path}: expected train, dev or test files ({', '.join(SUFFIXES)}) in this folder, got none")
     _require_split(str(path), split, tuple(split_files))
     files = split_files[split]
-    return Location("files", files[0].name, split, files, ordered=hub.ordered)
+    return Location("files", files[0].name, split, files, hub=hub)
 
 
 def _split_files(folder: Path, split: str, hub: HubSet) -> tuple[Path, ...]:

@@ -51,7 +51,7 @@ def test_local_yaml_maps_a_hub_name_or_a_short_one_to_a_folder(folder, write_loc
     for name in ("trecqa", "lucadiliello/trecqa"):
         write_local(**{name: folder})
         assert resolve("trecqa", "dev").files == (folder / "dev.tsv",)
-        assert not resolve("trecqa", "dev").ordered
+        assert not resolve("trecqa", "dev").hub.ordered
     write_local(trecqa=folder / "gone")
     with pytest.raises(FileNotFoundError):
         resolve("trecqa", "dev")
