@@ -76,7 +76,8 @@ def rehearse(study: Study, notebooks: "list[Notebook]") -> None:
     runs = Counter(study.plan[name].system for job in jobs.values() for name in job.runs)
     for system, count in runs.items():
         print(f"  {system}: " + ("not made yet" if count == 1 else f"{count} runs not made yet"))
-    reasons = {notebook.name: graph.why(study, notebook, jobs) for notebook in notebooks}
+    markers = {name: find_root() / marker for name, marker in graph.markers(study).items()}
+    reasons = {notebook.name: graph.why(study, notebook, markers[notebook.name], jobs) for notebook in notebooks}
     for name, reason in reasons.items():
         print(f"  {name}: {reason}" if reason else f"  {name}: as it should be")
     again = sum(map(bool, reasons.values()))

@@ -91,9 +91,11 @@ def notebook_content(study: "Study", notebook: Notebook) -> dict[str, Any]:
     }
 
 
-def why(study: "Study", notebook: Notebook, jobs: dict[str, Bundle]) -> str:
-    """Why a notebook has to be run, in a few words; "" where its page is as it should be."""
-    now, marker = notebook_content(study, notebook), find_root() / markers(study)[notebook.name]
+def why(study: "Study", notebook: Notebook, marker: Path, jobs: dict[str, Bundle]) -> str:
+    """Why a notebook has to be run, in a few words; "" where its page is as it should be.
+
+    marker: its own, as `markers` has it.  jobs: of the runs that are missing.
+    """
     if marker.exists():
         if not as_it_came_out(marker):
             return "its page, or what it saved, was changed or removed"
@@ -102,7 +104,7 @@ def why(study: "Study", notebook: Notebook, jobs: dict[str, Bundle]) -> str:
     if not earlier:
         return "not made yet"
     before = read_json(earlier[-1]).get("content", {})
-    for part, value in now.items():
+    for part, value in notebook_content(study, notebook).items():
         if isinstance(value, dict) and isinstance(before.get(part), dict):
             if changed := sorted(dict(value.items() ^ before[part].items())):
                 return f"{part} changed: {changed[0]}" + (f" and {len(changed) - 1} more" if changed[1:] else "")
