@@ -83,20 +83,15 @@ datasets.Dataset.to_csv = lambda pairs, *arguments, **options: whole(pairs.selec
 
 
 def test_the_readmes_lines_on_own_data_run_in_an_empty_folder_without_extras(site, tmp_path):
-    script = PROJECT["scripts"]["as2"].split(":")
-    command = f"import sys; from {script[0]} import {script[1]}; code = {script[1]}(); sys.exit(code)"
-
-    def as2(*arguments):
-        return run(site, tmp_path, f"import sys; sys.argv = {['as2', *map(str, arguments)]!r}; {command}")
-
-    absent = "from importlib.util import find_spec; print([find_spec(n) for n in ('pytest', 'snakemake', 'IPython')])"
-    assert run(site, tmp_path, absent).strip() == "[None, None, None]"
     section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Your own data")[2]
-    (python,), (commands,) = (re.findall(rf"```{kind}\n(.*?)```", section, re.DOTALL) for kind in ("python", "bash"))
-    run(site, tmp_path, FEW + python)
-    for line in commands.splitlines():
-        as2(*shlex.split(line, comments=True)[1:])
-    assert "MAP" in as2("compare", "my.run", "my.run", "my.qrels")
+    (python,), (bash,) = (re.findall(rf"```{kind}\n(.*?)```", section, re.DOTALL) for kind in ("python", "bash"))
+    commands = [shlex.split(line, comments=True)[1:] for line in bash.splitlines()]
+    commands.append(["compare", "my.run", "my.run", "my.qrels"])
+    module, function = PROJECT["scripts"]["as2"].split(":")
+    lines = [FEW, python, "from importlib.util import find_spec", f"from {module} import {function} as as2"]
+    lines.append("assert not any(map(find_spec, ('pytest', 'snakemake', 'IPython')))")
+    lines += [f"assert as2({command!r}) == 0" for command in commands]
+    assert "MAP" in run(site, tmp_path, "\n".join(lines)).splitlines()[-4]
     assert (tmp_path / "params" / "my.yaml").exists()
 
 
