@@ -111,10 +111,8 @@ def over_questions_and_seeds(
     What is left moves the seeds' means too, so it is taken out of the questions, never below 0: the variance is that of
     reader studies, with seeds for readers and questions for cases.
 
-    Seeds are not drawn with replacement.  Three have ten samples: at 0.05 their percentiles reject a true null in 12 to
-    20 of 100 trials where seeds decide, and draws of questions alone in up to 65.  These do in 2 to 6, and at 0.00625,
-    as Holm over eight asks for, in less than 1, of three seeds or five.  Of two seeds (one degree of freedom) next to
-    nothing is certain.
+    Seeds are not drawn with replacement: three have ten samples, whose percentiles reject a true null at 0.05 in 12 to
+    20 of 100 trials where seeds decide, and draws of questions alone in up to 65.  These draws do in 2 to 6.
 
     pairs: for each pair of systems, the differences a - b on each target, (n, s): a row a question, a column a seed of
         both.  Targets are drawn by themselves, as strata, and count by their questions.
