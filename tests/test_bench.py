@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy
 import pytest
 
-import bench
 from bench import __main__ as command
 from bench import measuring, small
 
@@ -81,19 +80,6 @@ def test_predictions_of_both_libraries_are_the_same(pairs):
     assert row["largest difference"] < 1e-5
 
 
-def test_what_is_absent_is_not_run_with_the_reason_and_one_row_is_named_by_its_claim(monkeypatch):
-    from bench import metrics
-
-    def absent():
-        raise bench.NotRun("pytrec_eval is not here")
-
-    monkeypatch.setattr(metrics, "main", absent)
-    claim = command.run("metrics", full=False)
-    assert (claim["state"], claim["reason"]) == ("not run", "pytrec_eval is not here")
-    monkeypatch.setattr(metrics, "main", lambda: {"ratio": 12.0})
-    assert command.run("metrics", full=False)["rows"] == {"metrics": {"ratio": 12.0, "device": command.device()}}
-
-
 def test_a_claim_or_a_row_that_was_not_run_this_time_keeps_its_results(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command.write({"a": {"state": "run", "device": "cpu, old", "rows": {"full": {"ratio": 2}, "short": {"ratio": 3}}}})
@@ -102,12 +88,6 @@ def test_a_claim_or_a_row_that_was_not_run_this_time_keeps_its_results(tmp_path,
     claims = json.loads(path.read_text())
     assert claims["a"]["rows"] == {"full": {"ratio": 2, "device": "cpu, old"}, "short": {"ratio": 4}}
     assert {name: claim["state"] for name, claim in claims.items()} == {"a": "run", "b": "failed"}
-
-
-def test_each_kind_of_device_has_a_file_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert command.write({"a": {"state": "run", "device": "cpu, 2 threads"}}).name == "bench.json"
-    assert command.write({"a": {"state": "run", "device": "NVIDIA H100 80GB"}}).name == "bench-nvidia-h100-80gb.json"
 
 
 @pytest.mark.parametrize("page", ["README.md", "bench/README.md"])

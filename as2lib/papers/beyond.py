@@ -13,17 +13,11 @@ if TYPE_CHECKING:
 def notebooks(study: "Study") -> list[Notebook]:
     """Notebooks 11 and 13, each with the systems that it reads."""
     every = (*ranked(study).values(), *controls(study))
-    two = (*cerberus.trivial(study), *cerberus.table2(study), *cerberus.kinds(study))
+    table2 = (*cerberus.trivial(study), *cerberus.table2(study), *cerberus.kinds(study))
     others = [file for name in study.across for file in (f"params/{name}.yaml", f"reports/{name}/runs/index.json")]
     return [
-        Notebook("11_frontier", "Which system for which budget?", "no table: what the papers leave open", every),
-        Notebook(
-            "13_across",
-            "Do the findings hold on other targets?",
-            "CERBERUS Table 2, its data sets side by side",
-            two,
-            files=tuple(others),
-        ),
+        Notebook("11_frontier", "Which system for which budget?", every),
+        Notebook("13_across", "Do the findings hold on other targets?", table2, files=tuple(others)),
     ]
 
 

@@ -40,20 +40,7 @@ VERDICTS = (
     CONTRADICTED,
     NOT_TESTABLE,
 )
-COLUMNS = [
-    "paper",
-    "claim",
-    "set",
-    "metric",
-    "published",
-    *("difference", "low", "high", "seeds"),
-    "verdict",
-    "reason",
-    "test",
-    "source",
-    "a",
-    "b",
-]
+COLUMNS = "claim set metric published difference low high seeds verdict reason test source a b".split()
 TARGET = "target"  # the set of a claim whose difference Table 2 of CERBERUS has for each of its sets
 SAMPLES = 1000  # bootstrap samples of the questions, for measures that are no mean over questions
 SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target|TREC-QA)")  # the paper's layers, and alpha
@@ -95,42 +82,34 @@ def listed(study: "Study") -> pandas.DataFrame:
 def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> pandas.DataFrame:
     """Every claim of those papers that the study has a section for, with its verdict here; the untestable ones last.
 
-    Index `paper`; columns claim, set, metric, published, difference, low, high, seeds, verdict, reason, test, source,
-    a, b.  difference, low, high: points, a − b, over questions and the seeds that both have.  reason: why a claim is
-    not testable here; what is measured all the same has its numbers.  set: the paper's; a claim of a set that no study
-    here has is judged on the target.
+    Index `paper`; columns `COLUMNS`.  difference, low, high: points, a − b, over questions and the seeds that both
+    have.  reason: why a claim is not testable here; what is measured all the same has its numbers.  set: the paper's; a
+    claim of a set that no study here has is judged on the target.
     """
-    claims = listed(study)
     here = [paper for paper in papers if paper not in SECTIONS or getattr(study, SECTIONS[paper])]
+    claims, scores = listed(study), Scores(study)
     claims = claims[claims["paper"].isin(here)]
-    scores = Scores(study)
     reasons = [why_not(claim, scores) for claim in claims.itertuples()]
     testable = [claim for claim, reason in zip(claims.itertuples(), reasons, strict=True) if not reason]
     intervals = scores.intervals((claim.a, claim.b, claim.metric) for claim in testable)
     rows = []
     for claim, reason in zip(claims.itertuples(), reasons, strict=True):
-        interval = intervals.get((claim.a, claim.b, claim.metric)) if not reason else None
+        interval = None if reason else intervals[claim.a, claim.b, claim.metric]
         if interval and claim.metric in RECALLS:
             reason = FEW
         elif interval and math.isnan(interval.low):
             reason = ONE_SEED
-        row = {
-            "paper": claim.paper,
+        row = claim._asdict() | {
             "claim": f"{scores.label(claim.a)} {SIGNS[claim.claim]} {scores.label(claim.b)}",
-            "set": claim.set,
             "metric": scores.measure(claim.metric),
-            "published": claim.published,
-            **(interval._asdict() if interval else dict.fromkeys(Interval._fields)),
             "verdict": NOT_TESTABLE if reason else verdict(claim.claim, interval, claim.published),
             "reason": reason,
-            "test": claim.test,
-            "source": claim.source,
             "a": scores.name(claim.a),
             "b": scores.name(claim.b),
         }
-        rows.append(row)
+        rows.append(row | (interval._asdict() if interval else {}))
     numbers = dict.fromkeys(["difference", "low", "high"], float) | {"seeds": "Int64"}
-    judged = pandas.DataFrame(rows, columns=COLUMNS).set_index("paper").astype(numbers)
+    judged = pandas.DataFrame(rows, columns=["paper", *COLUMNS]).set_index("paper").astype(numbers)
     return judged.sort_values("verdict", key=lambda verdicts: verdicts == NOT_TESTABLE, kind="stable")
 
 
@@ -167,8 +146,7 @@ def why_not(claim, scores: "Scores") -> str:
         return NO_BERT
     if not (scores.name(claim.a) and scores.name(claim.b)):
         return NO_TEACHER
-    missing = [scores.missing(scores.name(name)) for name in (claim.a, claim.b)]
-    return missing[0] or missing[1]
+    return scores.missing(scores.name(claim.a)) or scores.missing(scores.name(claim.b))
 
 
 class Scores:
@@ -180,9 +158,8 @@ class Scores:
     def __init__(self, study: "Study"):
         self.study = study
         self._tables: dict[str, list[pandas.DataFrame]] = {}
-        self._frames: dict[str, pandas.DataFrame] = {}
-        self._ours: dict[str, str] = {}
         depths = {theirs: ours for ours, theirs in cerberus.stands_for(study).items()}
+        self._ours: dict[str, str] = {}
         for layers in cerberus.HEAD_DEPTHS:
             theirs = f"mhs/{cerberus.PAPER_HEADS}h{layers}"
             self._ours[theirs] = depths.get(theirs, f"heads of {layers} of {cerberus.PAPER_DEPTH} layers")
@@ -227,8 +204,7 @@ class Scores:
     def missing(self, name: str) -> str:
         """Why a system has no scores here; empty where it has."""
         scheme, where = self.scheme(name)
-        systems = scheme.runs(self.study, where) if scheme else [name]
-        for system in systems:
+        for system in scheme.runs(self.study, where) if scheme else [name]:
             known = self.study.systems.get(system)
             if known is None or not known.seeds:
                 return "not run in this study"
@@ -256,9 +232,11 @@ class Scores:
                 continue
             names = dict.fromkeys(name for ours in pairs.values() for name in ours)
             frame = results.frame({name: self.tables(name) for name in names})
-            tests = results.compare(frame, [*pairs.values()], measure=metric)
-            rows = tests[["difference", "low", "high", "seeds"]].itertuples(index=False)
-            intervals |= {(*pair, metric): Interval(*row) for pair, row in zip(pairs, rows, strict=True)}
+            tests = results.compare(frame, [*pairs.values()], measure=metric)[[*Interval._fields]]
+            intervals |= {
+                (*pair, metric): Interval(*test)
+                for pair, test in zip(pairs, tests.itertuples(index=False), strict=True)
+            }
         return intervals
 
     def over_thresholds(self, a: str, b: str, metric: str) -> Interval:
@@ -272,10 +250,15 @@ class Scores:
         random = numpy.random.default_rng(0)
         drawn = random.multinomial(questions, numpy.full(questions, 1 / questions), size=SAMPLES)
         counts = numpy.vstack([numpy.ones(questions, dtype=drawn.dtype), drawn])  # first the questions themselves
-        values = [[self._resampled(table, counts, metric, precision) for table in self.tables(name)] for name in (a, b)]
-        seeds = min(map(len, values))
-        ours, theirs = (numpy.array(of) if len(of) == seeds else numpy.mean(of, axis=0)[None] for of in values)
-        gaps = 100 * (ours - theirs)  # (seeds, 1 + SAMPLES)
+        values = {name: [] for name in (a, b)}
+        for name, resampled in values.items():
+            for table in self.tables(name):
+                pairs = (table["question_id"], table["label"], table["score"])
+                resampled.append(threshold.resampled(*pairs, counts, metric, precision))
+        of_a, of_b = values.values()
+        seeds = min(len(of_a), len(of_b))
+        means = (numpy.array(of) if len(of) == seeds else numpy.mean(of, axis=0)[None] for of in (of_a, of_b))
+        gaps = 100 * numpy.subtract(*means)  # (seeds, 1 + SAMPLES)
         difference, seeds = float(gaps[:, 0].mean()), len(gaps)
         if seeds == 1:
             return Interval(difference, math.nan, math.nan, seeds)
@@ -283,7 +266,3 @@ class Scores:
         draws = gaps[:, 1:].mean(axis=0) + t * gaps[:, 0].std(ddof=1) / math.sqrt(seeds)
         low, high = numpy.percentile(draws, [2.5, 97.5])
         return Interval(difference, float(low), float(high), seeds)
-
-    @staticmethod
-    def _resampled(table: pandas.DataFrame, counts: numpy.ndarray, metric: str, precision: float) -> numpy.ndarray:
-        return threshold.resampled(table["question_id"], table["label"], table["score"], counts, metric, precision)

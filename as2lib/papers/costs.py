@@ -50,11 +50,6 @@ def lengths(study: "Study") -> Lengths:
     return Lengths(words["question"].groupby(pairs["question_id"]).first().mean(), words["answer"].mean())
 
 
-def tokens(study: "Study", words: Lengths) -> float:
-    """Of a pair of mean words, as an encoder reads it."""
-    return min(words.question + words.candidate + SPECIAL, study.data.max_length)
-
-
 def work(study: "Study", run: Run, words: Lengths) -> Work:
     """What a run computes to rank; an ensemble as much as its members together, a trivial ranker nothing."""
     if run.kind == "lexical":
@@ -68,7 +63,8 @@ def work(study: "Study", run: Run, words: Lengths) -> Work:
         return on_words(run.spec["words"], words)
     shape = {key: value for key, value in run.spec.get("mhs", {}).items() if key in ("body", "heads")}
     every_token = any("cascade" in step.spec or "reads" in step.spec for step in lineage(run))  # their mean is read
-    return Work(of_pair(encoder(study, run), tokens(study, words), every_token, **shape))
+    tokens = min(words.question + words.candidate + SPECIAL, study.data.max_length)  # of a pair of mean words
+    return Work(of_pair(encoder(study, run), tokens, every_token, **shape))
 
 
 def of_pair(config: dict[str, Any], tokens: float, every_token: bool = False, **heads: int) -> int:

@@ -21,8 +21,6 @@ from as2lib.papers.cerberus import true_sizes
 from as2lib.papers.claims import PAPERS
 
 if TYPE_CHECKING:
-    from datasets import Dataset
-
     from as2lib.study import Study
 
 AGREES, DIFFERS, NOT_HERE = STATES = ("agrees", "differs", "not here")
@@ -68,17 +66,11 @@ def counts(table: pandas.DataFrame) -> pandas.DataFrame:
 
 def computed(study: "Study", by: str, of: str) -> float:
     """What `COMPUTED[by]` gives for the words of `of`, or `OF_PAIRS[by]` from the study; nan without its pairs."""
+    words = [float(word) if word.replace(".", "", 1).isdigit() else word for word in of.split()]
     try:
-        return float(OF_PAIRS[by](study, of) if by in OF_PAIRS else COMPUTED[by](*map(argument, of.split())))
+        return float(OF_PAIRS[by](study, of) if by in OF_PAIRS else COMPUTED[by](*words))
     except FileNotFoundError:
         return numpy.nan
-
-
-def argument(word: str) -> float | str:
-    try:
-        return float(word)
-    except ValueError:
-        return word  # the name of a row
 
 
 # ---------------------------------------------------------------- sizes and operations
@@ -135,23 +127,11 @@ def throughput(candidates: float, alpha: float, largest: float) -> float:
 # ---------------------------------------------------------------- data
 
 
-def at_hand(study: "Study", source: str, split: str) -> "Dataset | None":
-    """The pairs of a split: mapped to a folder, or as the baseline's published scores have them."""
-    from datasets import Dataset
-
-    pairs = pair_sets.mapped(source, split)
-    if pairs is None:
-        scores = pair_sets.baseline_scores(study, [f"{source}:{split}"])
-        if scores is not None:
-            pairs = Dataset.from_pandas(scores[["question_id", "label"]], preserve_index=False)
-    return pairs
-
-
 def of_set(study: "Study", of: str) -> float:
     """of: "wikiqa test answered | candidates a question"; nan of what the pairs at hand do not say."""
     where, _, quantity = of.partition(" | ")
     source, split, policy = where.split()
-    pairs = at_hand(study, source, split)
+    pairs = pair_sets.mapped(source, split) or pair_sets.as_scored(study, [f"{source}:{split}"])
     if pairs is None:
         return numpy.nan
     statistics = pair_sets.statistics(pairs)
@@ -162,14 +142,17 @@ def of_set(study: "Study", of: str) -> float:
 def of_ranker(study: "Study", of: str) -> float:
     """of: "wikiqa test word_overlap MAP"; without texts from what the ranker's run scored."""
     source, split, ranker, metric = of.split()
-    pairs = at_hand(study, source, split) if ranker == "random" else pair_sets.mapped(source, split)
+    pairs, parts = pair_sets.mapped(source, split), [f"{source}:{split}"]
+    if ranker == "random":
+        pairs = pairs or pair_sets.as_scored(study, parts)
     if pairs is not None:
         return pair_sets.of_ranker(pairs, ranker)[metric]
-    scores = pair_sets.baseline_scores(study, [f"{source}:{split}"], ranker)
-    return numpy.nan if scores is None else 100 * ranking.summary(*(scores[c] for c in COLUMNS))[metric]
+    scores = pair_sets.baseline_scores(study, parts, ranker)
+    if scores is None:
+        return numpy.nan
+    return 100 * ranking.summary(scores["question_id"], scores["label"], scores["score"])[metric]
 
 
-COLUMNS = ("question_id", "label", "score")
 SIZES: dict[str, Callable[..., float]] = {
     "parameters M": lambda name: size(name) / 1e6,
     "parameters saved %": lambda row, other: 100 * (1 - size(row) / size(other)),

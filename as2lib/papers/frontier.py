@@ -27,15 +27,6 @@ from as2lib.study.run import Run
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-TRIVIAL, WORDS, ENCODER, ENSEMBLE, HEADED, CASCADE = KINDS = (
-    "trivial",
-    "no transformer",
-    "one encoder",
-    "ensemble",
-    "heads",
-    "cascade",
-)
-MARKS = dict(zip(KINDS[1:], "osD^v", strict=True))  # kind → its marker in the figure
 BUDGETS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in operations of the base model
 COST, SHARE = "M operations", "on the front %"
 
@@ -64,33 +55,32 @@ def ablations(study: "Study") -> list[str]:
 
 
 def kind(run: Run) -> str:
-    """Of `KINDS`: what a system is, by one of its runs."""
-    if run.kind == "lexical":
-        return TRIVIAL
-    if run.kind == "ensemble":
-        return ENSEMBLE
+    """What a system is, by one of its runs."""
+    if run.kind != "fit":
+        return {"lexical": "trivial", "ensemble": "ensemble"}[run.kind]
     if "words" in run.spec:
-        return WORDS
+        return "no transformer"
     if "mhs" in run.spec:
-        return HEADED
-    return CASCADE if len(run.spec.get("cascade", {}).get("exits", ())) > 1 else ENCODER
+        return "heads"
+    return "cascade" if "cascade" in run.spec else "one encoder"
 
 
 def rankers(study: "Study") -> list[Ranker]:
     """Every system of the papers on the target set, and the cascade's exits and drop ratios; equal ones once."""
-    known, words = ranked(study), lengths(study)
-    runs = {name: system.make(system.seeds[0]) for name, system in known.items()}
-    single = {
-        name: Ranker(known[name].label, kind(run), (name,), (work(study, run, words),)) for name, run in runs.items()
-    }
-    lines = [ranker for ranker in single.values() if ranker.kind != CASCADE]
+    single = {name: single_system(study, name) for name in ranked(study)}
+    every = [ranker for ranker in single.values() if ranker.kind != "cascade"]
     if study.cascade:
-        lines += cascades(study, single)
+        every += cascades(study, single)
     first: dict[str, Ranker] = {}
-    for line in lines:
-        identities = [study.store.identity(run) for name in line.systems for run in study.systems[name].runs()]
-        first.setdefault(str((identities, line.scheme)), line)
+    for ranker in every:
+        identities = [study.store.identity(run) for name in ranker.systems for run in study.systems[name].runs()]
+        first.setdefault(str((identities, ranker.scheme)), ranker)
     return list(first.values())
+
+
+def single_system(study: "Study", name: str) -> Ranker:
+    run = study.systems[name].runs()[0]
+    return Ranker(study.systems[name].label, kind(run), (name,), (work(study, run, lengths(study)),))
 
 
 def cascades(study: "Study", single: dict[str, Ranker]) -> Iterator[Ranker]:
@@ -106,17 +96,13 @@ def cascades(study: "Study", single: dict[str, Ranker]) -> Iterator[Ranker]:
         else:
             stages = (Work(layer * scheme.layers),)
         if scheme.method != "MT":  # a system of its own
-            yield Ranker(scheme.label, CASCADE, names, stages, scheme)
+            yield Ranker(scheme.label, "cascade", names, stages, scheme)
 
 
 def alone(study: "Study", names: Sequence[str]) -> dict[str, float]:
     """The operations a question of single systems, by their names."""
-    words, candidates = lengths(study), answered_sizes(study.run(baseline(study)).scores())
-    runs = {name: study.systems[name].make(study.systems[name].seeds[0]) for name in names}
-    return {
-        name: operations(Ranker(name, "", (name,), (work(study, run, words),)), candidates)
-        for name, run in runs.items()
-    }
+    candidates = answered_sizes(study.run(baseline(study)).scores())
+    return {name: operations(single_system(study, name), candidates) for name in names}
 
 
 # ---------------------------------------------------------------- their cost and their scores
@@ -140,32 +126,16 @@ def answered_sizes(table: pandas.DataFrame) -> numpy.ndarray:
     return groups.size()[groups.sum() > 0].to_numpy()
 
 
-def parameters(study: "Study", ranker: Ranker) -> int:
-    """Of all its models; a cascade's count once, with all its exits."""
-    return sum(study.runs(name)[0].facts["parameters"] for name in ranker.systems)
-
-
-def first_runs(study: "Study", ranker: Ranker) -> list[Run]:
-    return [study.systems[name].runs()[0] for name in ranker.systems]
-
-
-def fitted_on_dev(study: "Study", ranker: Ranker) -> bool:
-    """Whether it is an ensemble whose weights were fitted to dev: any but a mean."""
-    return any(run.spec.get("combine", "mean") != "mean" for run in first_runs(study, ranker))
-
-
 def reads_order(study: "Study", ranker: Ranker) -> bool:
     """Whether it reads the order of the candidates: a rank RNN, or a trivial ranker but for plain word overlap."""
-    specs = [run.spec for run in first_runs(study, ranker)]
+    specs = [study.systems[name].runs()[0].spec for name in ranker.systems]
     return any(
         spec.get("words", {}).get("rank_rnn") or spec.get("scorer", "word_overlap") != "word_overlap" for spec in specs
     )
 
 
-def scores(study: "Study", ranker: Ranker, split: str = "test") -> list[pandas.DataFrame] | None:
-    """question_id, label and score, a table a seed; None where one of its runs has no scores of that split."""
-    if any(split not in run.data for run in first_runs(study, ranker)):
-        return None
+def scores(study: "Study", ranker: Ranker, split: str = "test") -> list[pandas.DataFrame]:
+    """question_id, label and score, a table a seed."""
     if ranker.scheme:
         return scored(study, ranker.scheme, "target", split)
     return [run.scores(split) for run in study.runs(ranker.systems[0])]
@@ -174,23 +144,29 @@ def scores(study: "Study", ranker: Ranker, split: str = "test") -> list[pandas.D
 # ---------------------------------------------------------------- the tables
 
 
-def table(study: "Study", lines: Sequence[Ranker], resamples: int = 2000) -> pandas.DataFrame:
+def can_be_chosen(study: "Study", ranker: Ranker) -> bool:
+    """Whether dev can choose it: it was scored there, and is no ensemble whose weights were fitted to dev."""
+    runs = [study.systems[name].runs()[0] for name in ranker.systems]
+    return all("dev" in run.data and run.spec.get("combine", "mean") == "mean" for run in runs)
+
+
+def table(study: "Study", rankers: Sequence[Ranker], resamples: int = 2000) -> pandas.DataFrame:
     """Every ranker by its label: kind, millions of multiply-adds a question, parameters, MAP and P@1 on the test set.
 
-    Percent, mean over seeds, and " ±".  dev MAP is missing where a ranker was not scored on dev, or has weights that
-    were fitted to it.  front: whether no other has as much MAP at lower or more at the same cost; `SHARE`: in how many
-    resamples of the questions.  In the order of cost, then of MAP.
+    Percent, mean over seeds, and " ±"; dev MAP of those that can be chosen by it.  parameters: of all its models.
+    front: whether no other has as much MAP at lower or more at the same cost; `SHARE`: in how many resamples of the
+    questions.  In the order of cost, then of MAP.
     """
-    tested = {line.label: scores(study, line) for line in lines}
+    tested = {ranker.label: scores(study, ranker) for ranker in rankers}
     frame = results.frame(tested)
     rows = results.mean_and_spread(frame)[["MAP", "MAP ±", "P@1", "P@1 ±"]].rename_axis("system")
     candidates = answered_sizes(next(iter(tested.values()))[0])
-    rows.insert(0, "kind", [line.kind for line in lines])
-    rows.insert(1, COST, [operations(line, candidates) / 1e6 for line in lines])
-    rows.insert(2, "parameters", [parameters(study, line) for line in lines])
-    rows.insert(3, "seeds", [len(tested[line.label]) for line in lines])
-    fair = [line for line in lines if not fitted_on_dev(study, line)]
-    dev = {line.label: tables for line in fair if (tables := scores(study, line, "dev")) is not None}
+    rows.insert(0, "kind", [ranker.kind for ranker in rankers])
+    rows.insert(1, COST, [operations(ranker, candidates) / 1e6 for ranker in rankers])
+    models = [[study.runs(name)[0].facts["parameters"] for name in ranker.systems] for ranker in rankers]
+    rows.insert(2, "parameters", [sum(parameters) for parameters in models])
+    rows.insert(3, "seeds", [len(tested[ranker.label]) for ranker in rankers])
+    dev = {ranker.label: scores(study, ranker, "dev") for ranker in rankers if can_be_chosen(study, ranker)}
     rows["dev MAP"] = results.mean_and_spread(results.frame(dev))["MAP"]
     cost = rows[COST].to_numpy()
     values = frame.pivot_table("AP", "question_id", "system", sort=False)[rows.index].to_numpy()  # means over seeds
@@ -230,13 +206,3 @@ def budgets(rows: pandas.DataFrame, unit: float) -> pandas.DataFrame:
         row = {"system": name, "cost ×": choice[COST] / unit, **choice[["parameters", "dev MAP", "MAP", "P@1"]]}
         table[f"{budget:g}"] = row | {"in hindsight": best, "lost": within.loc[best, "MAP"] - choice["MAP"]}
     return pandas.DataFrame.from_dict(table, orient="index").rename_axis("budget ×")
-
-
-def points(rows: pandas.DataFrame, unit: float, names: dict[str, str]) -> pandas.DataFrame:
-    """The points of the figure, in operations of the base model: what costs nothing has no place on its axis.
-
-    names: system → what stands beside its point.
-    """
-    drawn = rows[rows[COST] > 0].rename(columns={"MAP": "value", SHARE: "share"})
-    drawn = drawn.assign(cost=drawn[COST] / unit, label=[names.get(name, "") for name in drawn.index])
-    return drawn[["kind", "cost", "value", "front", "share", "label"]]

@@ -69,15 +69,11 @@ def of_study(study: "Study") -> dict[str, Dataset]:
 
     One whose texts are not here has question_id and label alone, or is left out.
     """
-    roles = {"target": study.data.target} | ({"transfer": study.data.transfer} if study.data.transfer else {})
-    parts = {
-        f"{role} {split}": names
-        for role, pairs in roles.items()
-        for split, names in pairs.model_dump().items()
-        if names
-    }
+    parts = {f"target {split}": names for split, names in study.data.target.model_dump().items()}
+    if study.data.transfer:
+        parts |= {f"transfer {split}": names for split, names in study.data.transfer.model_dump().items()}
     parts["target test"] = parts.pop("target test")
-    pairs = {name: pairs_of(study, names) for name, names in parts.items()}
+    pairs = {name: pairs_of(study, names) for name, names in parts.items() if names}
     return {name: each for name, each in pairs.items() if each is not None}
 
 
@@ -86,8 +82,13 @@ def pairs_of(study: "Study", parts: Sequence[str]) -> Dataset | None:
     try:
         return load_parts(tuple(parts), "all")
     except FileNotFoundError:
-        scores = baseline_scores(study, parts)
-        return None if scores is None else Dataset.from_pandas(scores[["question_id", "label"]], preserve_index=False)
+        return as_scored(study, parts)
+
+
+def as_scored(study: "Study", parts: Sequence[str]) -> Dataset | None:
+    """question_id and label of every pair of some parts, as published scores have them."""
+    scores = baseline_scores(study, parts)
+    return None if scores is None else Dataset.from_pandas(scores[["question_id", "label"]], preserve_index=False)
 
 
 def baseline_scores(study: "Study", parts: Sequence[str], scorer: str | None = None) -> pandas.DataFrame | None:
@@ -96,11 +97,9 @@ def baseline_scores(study: "Study", parts: Sequence[str], scorer: str | None = N
     scorer: which one; any that is here, where it is None.
     """
     for name, run in study.plan.items():
-        for split in ("dev", "test"):
-            ranks = run.kind == "lexical" and scorer in (None, run.spec["scorer"])
-            if ranks and tuple(run.data.get(split, ())) == tuple(parts):
-                stored = study.store.find(name)
-                if stored is not None:
+        if run.kind == "lexical" and scorer in (None, run.spec["scorer"]):
+            for split in ("dev", "test"):
+                if tuple(run.data.get(split, ())) == tuple(parts) and (stored := study.store.find(name)):
                     return stored.scores(split)
     return None
 
@@ -141,11 +140,10 @@ def statistics(pairs: Dataset) -> pandas.DataFrame:
     question, two or more correct (questions), words a question and words a candidate (means over pairs; words are split
     at blanks; left out where the pairs have no texts).
     """
-    columns = {name: pairs.with_format("pandas")[name] for name in ("question_id", "label")}
+    table = pairs.select_columns(["question_id", "label"]).to_pandas()
     texts = TEXTS if has_texts(pairs) else {}
     for name, label in texts.items():
-        columns[label] = pairs.with_format("pandas")[name].str.split().str.len()
-    table = pandas.DataFrame({name: numpy.asarray(values) for name, values in columns.items()})
+        table[label] = pairs.with_format("pandas")[name][:].str.split().str.len().to_numpy()
     groups = table.groupby("question_id", sort=False)
     questions = groups.sum().rename(columns={"label": "correct"}).assign(pairs=groups.size())
     rows = {}
@@ -160,12 +158,6 @@ def statistics(pairs: Dataset) -> pandas.DataFrame:
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("questions kept")
 
 
-def statistics_of(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:
-    """`statistics` of several sets, index `set`."""
-    tables = {name: statistics(pairs).reset_index() for name, pairs in pair_sets.items()}
-    return pandas.concat(tables, names=["set"]).droplevel(1)
-
-
 def correct_by_position(pairs: Dataset) -> pandas.DataFrame:
     """Percent of the candidates in each of the first places that are correct: columns position, correct."""
     table = pandas.DataFrame({name: pairs[name] for name in ("question_id", "label")})
@@ -173,11 +165,6 @@ def correct_by_position(pairs: Dataset) -> pandas.DataFrame:
     position = answered.groupby("question_id", sort=False).cumcount() + 1
     correct = 100 * answered["label"].groupby(position.rename("position")).mean().head(PLACES)
     return correct.rename("correct").reset_index()
-
-
-def random_order(pairs: Dataset) -> pandas.DataFrame:
-    """P@1, MAP and MRR in percent that a random order is expected to have, one row `random`."""
-    return pandas.DataFrame([of_ranker(pairs, "random")], index=pandas.Index(["random"], name="run"))
 
 
 def published_rankers(study: "Study") -> pandas.DataFrame:
@@ -227,18 +214,17 @@ def leakage(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:
     One row a pair of sets, index `of`: `also in`, the three counts, and each as a share of the first's.  A question
     whose correct sentence is correct in training too may be a paraphrase of one that was learnt.
     """
-    texts = {name: {column: hashes(pairs, column) for column in TEXTS} for name, pairs in pair_sets.items()}
+    counts, texts = ["questions", "sentences", "correct sentences"], {}
     for name, pairs in pair_sets.items():
-        correct = numpy.flatnonzero(numpy.asarray(pairs["label"][:]) == 1) if "label" in pairs.column_names else []
-        texts[name]["correct"] = hashes(pairs.select(correct), "answer")
+        correct = pairs.select(numpy.flatnonzero(numpy.asarray(pairs["label"][:]) == 1))
+        texts[name] = [hashes(pairs, "question"), hashes(pairs, "answer"), hashes(correct, "answer")]
     rows = []
     for a, b in combinations(pair_sets, 2):
         row = {"of": b, "also in": a}
-        for column, label in (("question", "questions"), ("answer", "sentences"), ("correct", "correct sentences")):
-            shared = len(numpy.intersect1d(texts[a][column], texts[b][column], assume_unique=True))
-            row |= {label: shared, f"{label} %": 100 * shared / max(1, len(texts[b][column]))}
+        for count, of_a, of_b in zip(counts, texts[a], texts[b], strict=True):
+            shared = len(numpy.intersect1d(of_a, of_b, assume_unique=True))
+            row |= {count: shared, f"{count} %": 100 * shared / max(1, len(of_b))}
         rows.append(row)
-    counts = ["questions", "sentences", "correct sentences"]
     columns = ["of", "also in", *counts, *(f"{count} %" for count in counts)]
     return pandas.DataFrame(rows, columns=columns).set_index("of")
 

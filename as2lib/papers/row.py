@@ -71,11 +71,10 @@ def make_run(study: "Study", row: Row, seed: int) -> Run:
     if row.kind == "fit":
         return _fit(study, row, seed)
     members, spec = _parents(study, row.members, seed), dict(row.spec)
-    role = "members" if row.kind == "ensemble" else "model"
     if row.kind == "ensemble" and any(member.spec.get("unit") == "question" for member in members):
         spec["calibration"] = "platt"  # of members whose scores only order candidates
-    data = dict(row.data or scored(study))
-    return Run(f"{row.run}/seed-{seed}", row.kind, spec, data, seed, {role: members})
+    parents = {"members" if row.kind == "ensemble" else "model": members}
+    return Run(f"{row.run}/seed-{seed}", row.kind, spec, dict(row.data or scored(study)), seed, parents)
 
 
 def _fit(study: "Study", row: Row, seed: int) -> Run:
@@ -104,7 +103,8 @@ def _fit(study: "Study", row: Row, seed: int) -> Run:
     spec = {**spec, **row.spec, "training": training.model_dump(exclude_none=True)}
     data = dict(row.data or splits(pairs))
     if "words" not in spec:
-        spec |= {"max_length": study.data.max_length, **computing(study)}
+        computing = study.fit.model_dump(include={"dropout", "attention"}, exclude_none=True)
+        spec |= {"max_length": study.data.max_length, **{name: v for name, v in computing.items() if v != "sdpa"}}
     if "config" in spec.get("backbone", {}) or spec.get("words", {}).get("vectors", {}).get("source") == "ppmi":
         data["vocabulary"] = vocabulary(study)
     return Run(f"{row.run}/seed-{seed}", "fit", spec, data, seed, parents)
@@ -151,12 +151,6 @@ def origin(backbone: "Backbone") -> dict[str, Any]:
     """The model before its first step, and what its classifier reads where that is not the first token."""
     fields = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
     return {"backbone": fields, **({"reads": "mean"} if backbone.reads == "mean" else {})}
-
-
-def computing(study: "Study") -> dict[str, Any]:
-    """How an encoder's fit computes, where the study says other than the default."""
-    settings = study.fit.model_dump(include={"dropout", "attention"}, exclude_none=True)
-    return {name: value for name, value in settings.items() if value != "sdpa"}
 
 
 def with_changes(training: "Training", changes: dict[str, Any]) -> "Training":

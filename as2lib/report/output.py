@@ -152,9 +152,8 @@ class Report:
 
     def _drawn(self, figure: Figure, number: str, caption: str, timing: bool) -> HTML:
         """A figure that was saved as PNG and SVG, as the page has it."""
-        name = f"{self.number}_figure_{number.partition('.')[2]}{'.timing' * timing}"
+        name, folder = f"{self.number}_figure_{number.partition('.')[2]}{'.timing' * timing}", self._folder("figures")
         svg = figures.as_svg(figure, f"figure-{number.replace('.', '-')}", f"Figure {number}", caption)
-        folder = self._folder("figures")
         (folder / f"{name}.png").write_bytes(figures.as_png(figure))
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
         pyplot.close(figure)
@@ -174,14 +173,16 @@ class Report:
 
     def _commands(self, table: pandas.DataFrame) -> str:
         """Where the rows are systems: the command that prints what is behind each, and where its files are."""
+        if table.index.name != "run":
+            return ""
         systems = [self.study.systems[run] for run in table.index if run in self.study.systems]
+        command = "<dt>{}</dt><dd><code>as2 show {} --study {}</code></dd>"
         lines = [
-            f"<dt>{escape(system.label)}</dt>"
-            f"<dd><code>as2 show {system.runs()[0].name} --study {self.study.study}</code></dd>"
+            command.format(escape(system.label), system.runs()[0].name, self.study.study)
             for system in systems
             if system.seeds
         ]
-        if table.index.name != "run" or not lines:
+        if not lines:
             return ""
         head = (
             "<summary>commands and files of each row</summary>"

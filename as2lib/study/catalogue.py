@@ -38,7 +38,7 @@ def notebooks(study: "Study") -> list[Notebook]:
     for notebook in (notebook for paper in _papers("notebooks") for notebook in paper.notebooks(study)):
         rows = tuple(study.systems.get(system.run, system) for system in notebook.systems)
         others.append(replace(notebook, systems=rows))
-    return [Notebook("00_overview", "What did the study find, and can I trust it?", "the index page"), *others]
+    return [Notebook("00_overview", "What did the study find, and can I trust it?"), *others]
 
 
 def part(study: "Study", names: list[str]) -> tuple["Study", list[Notebook]]:

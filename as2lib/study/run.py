@@ -82,7 +82,7 @@ class System:
 
 @dataclass(frozen=True)
 class Notebook:
-    """One question, the systems that answer it, and what it reproduces.
+    """One question, and the systems that answer it.
 
     name: such as "03_distillation".  timed: it measures time, so nothing may run beside it.
     files: what it reads beside runs, from the project's root ("reports/bench.json", or a pattern); it is run again
@@ -91,7 +91,6 @@ class Notebook:
 
     name: str
     question: str
-    reproduces: str
     systems: tuple[System, ...] = ()
     timed: bool = False
     files: tuple[str, ...] = ()

@@ -1,6 +1,5 @@
 """A tiny study with invented scores for all of its runs: nothing is trained, and notebooks run in seconds."""
 
-import json
 from pathlib import Path
 
 import nbformat
@@ -130,10 +129,6 @@ def declared(study, name: str) -> set[str]:
         return READ
     [notebook] = [one for one in notebooks(study) if one.name == name]
     return set(plan(notebook.systems))
-
-
-def recorded(root: Path, number: str) -> dict:
-    return json.loads((root / "reports" / "tiny" / "metrics" / f"{number}.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(autouse=True)

@@ -34,14 +34,3 @@ def test_the_model_of_all_layers_is_the_teachers_run_where_it_learns_what_that_l
     for seed in study.seeds:
         whole, teacher = f"monolith/6/target/seed-{seed}", f"teacher/pointwise/seed-{seed}"
         assert study.store.identity(whole) == study.store.identity(teacher)
-
-
-def test_every_model_of_the_paper_has_the_sections_seeds(study):
-    small = study(cascade(seeds=[0, 1]))
-    runs = {name for name in small.plan if name.startswith(("cascade/", "monolith/")) and "transfer" not in name}
-    assert {f"{name.rsplit('/', 1)[0]}/seed-{seed}" for name in runs for seed in (0, 1)} == runs
-
-
-def test_steps_that_nothing_takes_are_refused(study):
-    with pytest.raises(ValueError, match=r"cascade\.fit\.adapt"):
-        study(cascade({"transfer": STEPS}))

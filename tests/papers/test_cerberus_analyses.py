@@ -29,32 +29,11 @@ def test_heads_that_agree_disagree_nowhere_and_the_share_counts_questions_and_pa
     assert analyses.disagreement([stored(head_0=RIGHT, head_1=RIGHT, head_2=HALF)]) == pytest.approx(100 / 3)
 
 
-def test_each_head_is_a_ranker_of_its_own():
-    table = analyses.heads([stored(head_0=RIGHT, head_1=HALF, score=RIGHT)], ["a", "b"])
-    assert table["P@1"].to_dict() == {"a": 100, "b": 50, "combined": 100}
-
-
 def test_one_sure_head_outweighs_two_in_the_mean_of_logits_and_not_of_probabilities():
     heads = {"head_0": [0.999999, 0.5, 0.1], "head_1": [0.4, 0.7, 0.1], "head_2": [0.4, 0.7, 0.1]}
     table = pandas.DataFrame({"question_id": ["q"] * 3, "label": [1, 0, 0], "score": [0.6, 0.63, 0.1], **heads})
     combined = analyses.combined_heads([SimpleNamespace(scores=lambda: table)])
     assert combined["P@1"].to_dict() == {"probability": 0, "logit": 100}
-
-
-def test_confidence_counts_the_scores_near_zero_and_one():
-    scores = {"teacher/a": [0.01, 0.02, 0.02, 0.5, 0.5, 0.99], "teacher/b": [0.5] * 6}
-    study = SimpleNamespace(runs=lambda name: [stored(score=scores[name])])
-    systems = [SimpleNamespace(run=name, seeds=[0]) for name in scores] + [SimpleNamespace(run="not run", seeds=[])]
-    sure = analyses.confidence(study, systems)
-    assert sure.loc["teacher/a"].tolist() == pytest.approx([50, 100 / 6, 400 / 6])
-    assert sure.loc["teacher/b"].tolist() == [0, 0, 0]
-
-
-def test_two_systems_share_a_first_candidate_in_so_many_questions():
-    runs = {"a": [stored(score=RIGHT), stored(score=RIGHT)], "b": [stored(score=RIGHT), stored(score=HALF)]}
-    systems = {name: SimpleNamespace(label=name) for name in runs}
-    study = SimpleNamespace(runs=runs.__getitem__, systems=systems)
-    assert analyses.same_first(study, ["a", "b"])["same first candidate"].to_dict() == {"a and b": 75}
 
 
 # ---------------------------------------------------------------- heads and teachers

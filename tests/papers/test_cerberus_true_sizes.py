@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from as2lib.papers.cerberus import true_sizes
-from as2lib.study import results
 from as2lib.study.params import Latency
 
 TOKENS = 128
@@ -30,11 +29,6 @@ def test_albert_has_one_layer_and_narrow_embeddings():
     assert true_sizes.parameters("teacher/albert") == embeddings + layer + pooler + classifier
 
 
-def test_shapes_of_table_4_have_the_published_parameters_within_four_million():
-    published = results.published("cerberus", "table4")["parameters_M"]
-    assert [true_sizes.parameters(row) / 1e6 for row in published.index] == pytest.approx(list(published), abs=4)
-
-
 def test_an_ensemble_costs_its_members():
     families = ("albert", "roberta", "electra")
     assert true_sizes.parameters("ensemble/bases") == sum(true_sizes.parameters(f"base/{f}") for f in families)
@@ -46,18 +40,6 @@ def test_three_heads_of_one_layer_cost_next_to_nothing_where_each_computes_one_t
     assert 1 < table.loc["mhs/3h1", "operations ×"] < 1.01
     assert table.loc["mhs/3h1", "of every token ×"] == pytest.approx(14 / 12, abs=0.001)
     assert table.loc["ensemble/students", "operations ×"] == pytest.approx(3)
-
-
-def test_operations_of_electra_base_are_those_worked_by_hand():
-    n, d, layers = TOKENS, 768, 12  # tokens, hidden units, layers; feed-forward 4 d
-    layer = n * 12 * d * d + 2 * n * n * d
-    whole = true_sizes.operations("base/electra", n, first_token=False)
-    assert whole == layers * layer + d * (d + 2)
-
-
-def test_a_name_that_says_no_size_is_refused():
-    with pytest.raises(ValueError, match="got 'teacher/bert'"):
-        true_sizes.members("teacher/bert")
 
 
 def times(**seconds):
@@ -88,7 +70,4 @@ def test_rows_take_turns_and_leave_the_random_state(monkeypatch):
     measured = true_sizes.measure(settings)
     assert built == ["base/albert", "mhs/3h1"] * 2
     assert [measured["mhs/3h1"][name] for name in ("batch", "tokens")] == [2, 8]
-
     assert torch.equal(torch.random.get_rng_state(), state)
-    with pytest.raises(ValueError, match=r"latency.rows: expected some of base/albert.*; got mhs/9h9"):
-        true_sizes.measure(settings, ["mhs/9h9"])

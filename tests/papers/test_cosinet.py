@@ -27,8 +27,3 @@ def test_keeping_all_candidates_is_the_second_ranker_and_costs_both():
     assert stages.loc[3, "cost %"] == pytest.approx(110)
     assert stages.loc[1, "candidates left %"] == pytest.approx(40)  # two of five
     assert stages.loc[3, "P@1"] == 50
-
-
-def test_rows_of_two_rankers_must_be_the_same_pairs():
-    with pytest.raises(ValueError, match="same pairs"):
-        rerank(table(1, 2, 3, 4, 5), table(1, 2, 3, 4, 5).iloc[::-1].reset_index(drop=True), 1)

@@ -46,14 +46,6 @@ def test_a_multiple_heads_student_pays_its_body_once_and_each_head_whose_last_la
     assert of_pair(SIZES | changes, N, body=body, heads=heads) == formula(changes, body=body, heads=heads)
 
 
-def test_three_heads_of_a_layer_cost_as_much_as_their_base():
-    base = {"model_type": "bert", "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12}
-    base |= {"num_attention_heads": 12}
-    assert 1 < of_pair(base, 128, body=11, heads=3) / of_pair(base, 128) < 1.02
-    every_token = of_pair(base, 128, True, body=11, heads=3) / of_pair(base, 128, True)
-    assert every_token == pytest.approx(14 / 12, abs=0.003)
-
-
 def test_cosinet_reads_a_question_once_and_compare_aggregate_with_each_candidate():
     f, d, question, candidate = 4, 7, 4, 10
     words = Lengths(question, candidate)

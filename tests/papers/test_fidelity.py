@@ -1,6 +1,5 @@
 from types import SimpleNamespace
 
-import pandas
 import pytest
 
 from as2lib import Study
@@ -27,15 +26,10 @@ def test_a_number_agrees_within_its_last_digit_or_its_tolerance(values, state):
 
 
 @pytest.fixture
-def study(root):
-    """The tiny study, of which nothing has been run."""
+def table(root):
+    """Of the tiny study, of which nothing has been run."""
     study = Study.load("tiny")
     study.store.find = lambda name, model=False: None
-    return study
-
-
-@pytest.fixture
-def table(study):
     return fidelity.table(study)
 
 
@@ -60,18 +54,8 @@ def test_sizes_and_costs_of_the_papers_come_out(table):
     assert computed["cost of SR at alpha 0.3 (%)"] == pytest.approx(53.6, abs=0.1)
 
 
-def test_what_no_text_or_score_is_at_hand_for_is_not_here(study):
-    assert pandas.isna(fidelity.of_set(study, "selqa dev all | pairs"))
-
-
 def test_every_number_is_printed_once_and_computed_from_something_else():
     for paper in fidelity.PAPERS:
         rows = results.published(paper, "fidelity")
         assert not rows.duplicated(["by", "of", "published"]).any()
         assert set(rows["by"]) <= {*fidelity.COMPUTED, *fidelity.OF_PAIRS}
-
-
-def test_beside_a_set_of_ones_own_stands_no_number_of_a_paper(study, own_target):
-    table = fidelity.table(study)
-    assert table.empty
-    assert fidelity.counts(table).empty

@@ -1,26 +1,67 @@
-"""The notebooks of the other papers, and those over all papers, run over invented scores and record their numbers."""
+"""Every notebook over invented scores: it runs, and what it records is what findings will read."""
 
 import json
 import re
 
 import pytest
 
-from as2lib.study import results
-from tests.papers.conftest import run_notebook
-from tests.papers.test_cerberus_notebooks import NAMES as CERBERUS
-from tests.papers.test_cerberus_notebooks import no_clock as no_clock
+from as2lib.papers.cerberus import rows as systems
+from as2lib.study import catalogue, results
+from tests.papers.conftest import ROOT, InventedRun, run_notebook
 
+NAMES = [path.stem for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))]
 MARK = 77731
 
-NAMES = ["08_cascade", "09_cosinet", "10_govern", "11_frontier", "13_across", "00_overview"]
+
+@pytest.fixture(autouse=True)
+def no_clock(monkeypatch):
+    """Rows of the tables at their true sizes are not timed."""
+
+    def times(settings, rows=()):
+        where = {"batch": 1, "tokens": settings.tokens, "device": "cpu", "threads": 1}
+        return {row: {"seconds": [1.0, 1.2], **where} for row in rows or settings.rows}
+
+    monkeypatch.setattr("as2lib.papers.cerberus.true_sizes.measure", times)
+
+
+def saved(root, name, overrides=None):
+    """The files of a notebook that was run, by their suffix."""
+    folder = root / "reports" / run_notebook(name, overrides)["study"].variant
+    return [path for path in folder.rglob(f"{name[:2]}*") if path.suffix in (".csv", ".json", ".tex", ".svg")]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_shows_and_records_its_tables(invented, root, sections, name):
-    space = run_notebook(name, overrides=sections)
-    folder = root / "reports" / space["study"].variant
-    assert json.loads((folder / "metrics" / f"{name[:2]}.json").read_text(encoding="utf-8"))
-    assert list((folder / "tables").glob(f"{name[:2]}_table_*.csv"))
+    files = saved(root, name, sections)
+    assert json.loads(next(path for path in files if path.name == f"{name[:2]}.json").read_text(encoding="utf-8"))
+    assert {".csv", ".tex", ".svg"} <= {path.suffix for path in files}
+
+
+@pytest.mark.parametrize("name", ["02_teachers", "03_distillation", "04_mhs_configs", "07_significance"])
+def test_a_study_that_transfers_nothing_and_leaves_rows_out_has_the_same_notebooks(invented, root, name):
+    kept = ("mhs/3h1", "base/electra", "student/electra", "teacher/", "lexical/", "direct/")
+    left_out = {row.run: [] for row in systems.systems(invented) if not row.run.startswith(kept)}
+    assert saved(root, name, {"rows": left_out, "data.transfer": None, "fit.transfer": None, "fit.direct": None})
+
+
+@pytest.mark.parametrize("only", ["cerberus.table2", "cerberus.table3", "cerberus.table4", "02"])
+def test_a_table_or_a_notebook_alone_has_its_page(invented, root, only):
+    study, [page] = catalogue.part(invented, [only])
+    assert saved(root, page.name, {"rows": study.rows})
+
+
+@pytest.mark.parametrize("kind", ["mhs", ""])
+@pytest.mark.parametrize("name", ["03_distillation", "06_head_teacher_agreement", "07_significance"])
+def test_systems_and_heads_that_are_never_right_stop_no_notebook(invented, root, monkeypatch, name, kind):
+    scores = InventedRun.scores
+
+    def never_right(run, split="test"):
+        table = scores(run, split)
+        wrong = [column for column in table if column == "score" or column.startswith("head_")]
+        return table.assign(**dict.fromkeys(wrong, 1.0 - table["label"])) if run.name.startswith(kind) else table
+
+    monkeypatch.setattr(InventedRun, "scores", never_right)
+    assert saved(root, name)
 
 
 def test_rankers_that_are_not_run_stand_nowhere_on_the_frontier(invented, root):
@@ -29,10 +70,8 @@ def test_rankers_that_are_not_run_stand_nowhere_on_the_frontier(invented, root):
     assert not labels & set(space["systems"].index)
 
 
-@pytest.mark.parametrize("name", [*CERBERUS, *NAMES])
-def test_a_page_of_ones_own_target_has_nothing_published(
-    invented, root, sections, no_clock, own_target, name, monkeypatch
-):
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_of_ones_own_target_has_nothing_published(invented, root, sections, own_target, name, monkeypatch):
     printed = results.printed
 
     def marked(paper, table):
@@ -41,9 +80,7 @@ def test_a_page_of_ones_own_target_has_nothing_published(
         return rows.assign(**dict.fromkeys(rows.select_dtypes("number"), MARK))
 
     monkeypatch.setattr(results, "printed", marked)
-    folder = root / "reports" / run_notebook(name, overrides=sections)["study"].variant
-    saved = {path: path.read_text(encoding="utf-8") for path in folder.rglob(f"{name[:2]}*") if path.suffix != ".png"}
-    assert saved
-    for path, text in saved.items():
+    for path in saved(root, name, sections):
+        text = path.read_text(encoding="utf-8")
         assert str(MARK) not in text.replace(",", ""), path
         assert path.suffix in (".tex", ".svg") or not re.search("published|verdict|reproduced", text), path

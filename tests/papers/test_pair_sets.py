@@ -46,14 +46,6 @@ def test_shared_texts_are_counted_once_each():
     assert pair_sets.questions_elsewhere({"train": pairs(), "test": other}, "test") == (1, 2)
 
 
-def test_a_study_without_texts_or_scores_of_a_set_leaves_it_out(root):
-    study = Study.load("tiny")
-    (root / "transfer-dev.tsv").unlink()
-    study.store.find = lambda name, model=False: None
-    assert "transfer dev" not in pair_sets.of_study(study)
-    assert len(pair_sets.of_study(study)) == 5
-
-
 def test_the_papers_sums_stand_beside_each_other(root):
     study = Study.load("tiny")
     whole = pair_sets.totals(study, pair_sets.papers_sets(study))

@@ -2,7 +2,8 @@ import json
 from dataclasses import replace
 
 from as2lib import Study
-from as2lib.papers.row import Row, make_run
+from as2lib.papers.row import Row, best_trivial, make_run
+from as2lib.study.params import Pairs
 
 
 def test_a_student_of_ones_own_is_taught_as_the_studys_students_are(root):
@@ -38,3 +39,11 @@ def test_a_row_says_its_fit_in_plain_values(root):
     assert run.spec["training"] == study.fit.adapt.model_dump(exclude_none=True)
     assert [parent.name for parent in run.parents["start"]] == ["transfer/student/seed-0"]
     assert json.loads(json.dumps(run.spec)) == run.spec
+
+
+def test_rankers_that_read_the_order_stand_only_where_it_means_something_in_every_part():
+    lexical = [run.spec["scorer"] for run in Study.load("selqa").plan.values() if run.kind == "lexical"]
+    assert lexical == ["word_overlap"]
+    parts = {"train": "wikiqa:train", "dev": "wikiqa:dev"}
+    assert best_trivial(Pairs(**parts, test=["wikiqa:test"])) == "overlap_then_rank"
+    assert best_trivial(Pairs(**parts, test=["wikiqa:test", "selqa:test"])) == "word_overlap"

@@ -29,23 +29,6 @@ def test_the_same_figure_is_the_same_bytes_without_a_date():
     assert not re.search(r"20\d\d-\d\d-\d\d", svg)
 
 
-@pytest.mark.parametrize("spread", [float("nan"), 0.4])
-def test_a_system_with_one_seed_is_drawn_too(spread):
-    table = pandas.DataFrame({"MAP": [70.0], "MAP ±": [spread], "group": ["student"]}, index=["MHS"])
-    figure = figures.dots(table, "MAP", "group", "Systems", "MAP (%)", ("WO+RR", 60.0))
-    assert figures.as_png(figure).startswith(b"\x89PNG")
-
-
-def test_a_heatmap_names_every_column_however_long_and_undefined_values_are_gaps():
-    teachers = ["own large teacher (MiniLM-SelQA-TREC)", "MiniLM-SelQA teacher", "MiniLM-SelQA-WikiQA teacher"]
-    heads = [f"head taught by the {teacher}" for teacher in teachers] + ["untaught base", "word overlap (WO)"]
-    table = pandas.DataFrame(0.5, heads, teachers)
-    table.iloc[0, 0] = float("nan")
-    figure = figures.heatmap(table, "correct top candidates shared", "teacher")
-    assert figures.as_png(figure).startswith(b"\x89PNG")
-    assert len(figure.axes[0].get_xticklabels()) == 3
-
-
 def test_a_figure_without_rows_says_so_in_place_of_axes():
     empty = differences().iloc[:0].assign(step=[], value=[], part=[])
     drawings = [figures.forest(empty, "Differences", "points of MAP")]

@@ -47,12 +47,6 @@ def test_measured_times_go_to_files_of_their_own(report, files):
     assert [path.name for path in (files / "metrics").iterdir()] == ["03.timing.json"]
 
 
-def test_a_table_without_rows_says_why(report):
-    styler = report.show(systems().iloc[:0], "3.1", "The systems.", empty="No <heads> here.")
-    assert "No &lt;heads&gt; here." in styler._repr_html_()
-    assert "Not run in this study." in report.show(systems().iloc[:0], "3.2", "The systems.")._repr_html_()
-
-
 def test_each_row_of_systems_leads_to_its_command(report):
     html = report.show(systems(), "3.1", "The systems.")._repr_html_()
     assert "as2 show student/electra/seed-0 --study tiny" in html
@@ -66,12 +60,6 @@ def test_a_figure_is_saved_and_shown_as_letters_and_lines(report, files):
     assert "<svg" in html
     assert "Ours &amp; theirs." in html
     assert {path.name for path in (files / "figures").iterdir()} == {"03_figure_1.png", "03_figure_1.svg"}
-
-
-def test_what_an_earlier_run_left_goes_first(report, root, files):
-    report.show(systems(), "3.9", "The systems.")
-    begin(Study.load("tiny"), "03_distillation")
-    assert not list((files / "tables").iterdir())
 
 
 def test_numbers_are_recorded_by_row_by_pair_and_by_name(report, files):

@@ -2,7 +2,7 @@ import nbformat
 import pandas
 import pytest
 
-from as2lib.report.pages import LONG, other_studies, render
+from as2lib.report.pages import LONG, render
 from as2lib.report.tables import styled
 
 
@@ -39,20 +39,6 @@ def test_a_table_has_its_caption_above_a_box_that_scrolls_and_is_folded_where_it
     assert "<caption>" not in html
     assert html.count('scope="row"') == rows
     assert (f"<summary>Table 1.1: its {rows} rows" in html) == (rows > LONG)
-
-
-def test_other_studies_are_those_with_published_scores(tmp_path, monkeypatch):
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    for name in ("selqa", "wikiqa"):
-        (tmp_path / "reports" / name / "runs").mkdir(parents=True)
-        (tmp_path / "reports" / name / "runs" / "index.json").write_text("{}")
-    (tmp_path / "reports" / "sample").mkdir()
-    assert other_studies("wikiqa", "01_data") == {"selqa": "../selqa/index.html"}
-    (tmp_path / "reports" / "selqa" / "01_data.html").write_text("")
-    assert other_studies("sample", "01_data") == {
-        "selqa": "../selqa/01_data.html",
-        "wikiqa": "../wikiqa/index.html",
-    }
 
 
 def test_what_was_found_stands_under_the_question_and_links_to_docs_are_links(tmp_path):

@@ -46,12 +46,6 @@ def test_a_cell_reads_as_its_column_wants(value, column, text):
     assert cell(value, column) == text
 
 
-def test_an_undefined_column_is_left_out_unless_it_is_asked_for():
-    table = results().assign(MRR=numpy.nan)
-    assert "MRR" not in formatted(table, LABELS)
-    assert formatted(table, LABELS, ["MRR"])["MRR"].tolist() == ["–", "–"]
-
-
 def test_texts_cannot_become_markup():
     table = pandas.DataFrame({"MAP": [1.0]}, index=pandas.Index(["<b>x</b> & y"], name="run"))
     html = styled(formatted(table, {}), "", "t").to_html()

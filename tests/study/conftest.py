@@ -117,7 +117,7 @@ def graph_systems(study) -> list[System]:
 def graph_notebooks(study) -> list[Notebook]:
     overlap, teacher = graph_systems(study)
     read = {"00_overview": (), "01_data": (overlap,), "02_teachers": (overlap, teacher)}
-    return [Notebook(name, "?", "", systems) for name, systems in read.items()]
+    return [Notebook(name, "?", systems) for name, systems in read.items()]
 
 
 def stub_fit(job) -> dict:

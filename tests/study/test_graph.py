@@ -198,7 +198,7 @@ def test_a_notebook_s_content_changes_with_what_decides_its_page(root, monkeypat
 
     def content(study=study, label="word overlap"):
         system = replace(stub_systems(study)[0], label=label)
-        return graph.notebook_content(study, Notebook("01_data", "?", "", (system,), files=("reports/*.json",)))
+        return graph.notebook_content(study, Notebook("01_data", "?", (system,), files=("reports/*.json",)))
 
     contents = [content(), content(label="shared words"), content(Study.load("tiny", {"threads": 2}))]
     path.write_text(path.read_text().replace("01_data", "01_DATA"))

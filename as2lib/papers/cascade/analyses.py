@@ -1,10 +1,9 @@
 """What is special to the Cascade Transformer: what a drop ratio does, replayed from the scores of every exit.
 
-MT is one model, SR models in sequence, CT the cascade (`systems.Scheme`).  Trains nothing, draws nothing.
+MT is one model, SR models in sequence, CT the cascade (`rows.Scheme`).  Trains nothing, draws nothing.
 """
 
-from collections.abc import Callable, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
 from timeit import timeit
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import pandas
 
 from as2lib.metrics import replay
 from as2lib.metrics.cost import cascade_cost, sequential_cost, survivors
-from as2lib.papers import paper_tables
+from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.cascade.rows import PAPER_EXITS, SHORT, Scheme, recipes, schemes, sets, trivial_on
 from as2lib.study import results
 
@@ -24,10 +23,11 @@ if TYPE_CHECKING:
     from as2lib.study.store import StoredRun
 
 METRICS = ["P@1", "MAP", "MRR", "nDCG@10"]
+Tables = Mapping[str, list[pandas.DataFrame]]  # label → scored pairs, a table a seed
 
 
-def scores(study: "Study", where: str) -> dict[str, list[pandas.DataFrame]]:
-    """What the rows of a set's table scored on it, by their labels, a table a seed; the trivial baseline first."""
+def scores(study: "Study", where: str) -> Tables:
+    """What the rows of a set's table scored on it; the trivial baseline first."""
     trivial = trivial_on(study, where)
     tables = {SHORT[trivial.split("/")[1]]: [run.scores() for run in study.runs(trivial)]}
     return tables | {scheme.label: scored(study, scheme, where) for scheme in schemes(study, where)}
@@ -56,8 +56,6 @@ def counts(study: "Study") -> pandas.DataFrame:
 
     Where the texts are not here, dev and test are counted in stored scores, and train is missing.
     """
-    from as2lib.papers import pair_sets
-
     rows = []
     for name, splits in sets(study).items():
         for split, parts in splits.model_dump().items():
@@ -72,46 +70,49 @@ def counts(study: "Study") -> pandas.DataFrame:
     return table.astype({"questions": "Int64"})
 
 
-def by_depth(study: "Study", where: str = "target") -> pandas.DataFrame:
-    """Table 2: each exit with nothing dropped, and a model of its depth; index the label, metrics in percent."""
-    tables = scores(study, where)
-    table = results.mean_and_spread(results.frame(tables))[["MAP", "MAP ±", "P@1", "P@1 ±", "MRR", "MRR ±"]]
-    table.insert(0, "seeds", [len(seeds) for seeds in tables.values()])
-    return table.rename_axis("system")
+def beside(ours: Sequence[Scheme], paper: pandas.DataFrame) -> pandas.DataFrame:
+    """A paper's rows under our labels: those of the same alpha, and the full depth beside the full depth, and so on.
 
-
-def published_by_depth(study: "Study", dataset: str = "WikiQA") -> pandas.DataFrame:
-    """The paper's Table 2 under our labels, the full depth beside the full depth: `published MAP`, `published MRR`."""
-    paper = paper_tables.printed(study, "cascade", "table2")
+    paper: columns method and alpha, in the order of depth.
+    """
     rows = {}
-    for method, kind in (("MT", "monolith"), ("CT", "cascade")):
-        printed = paper[paper["kind"] == kind]
-        labels = [scheme.label for scheme in schemes(study, "target") if scheme.method == method]
-        for label, (_, row) in zip(reversed(labels), printed[::-1].iterrows(), strict=False):
-            rows[label] = {f"published {metric}": row[f"{dataset} {metric}"] for metric in ("MAP", "MRR")}
-    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("system")
+    for method, printed in paper.groupby("method"):
+        of_method = [scheme for scheme in ours if scheme.method == method]
+        depths = [scheme.label for scheme in of_method if not scheme.alpha]
+        undropped = printed.index[printed["alpha"].fillna(0) == 0]
+        rows |= dict(zip(reversed(depths), reversed(undropped), strict=False))
+        of_alpha = {alpha: row for row, alpha in printed["alpha"].items()}
+        rows |= {
+            scheme.label: of_alpha[scheme.alpha] for scheme in of_method if scheme.alpha and scheme.alpha in of_alpha
+        }
+    return paper.loc[list(rows.values())].set_axis(list(rows))
 
 
 def on_targets(study: "Study") -> pandas.DataFrame:
-    """Table 2 whole: `by_depth` on the target, MAP and MRR on each further one, and what the paper printed of each.
+    """Table 2, index the label: each exit with nothing dropped, and a model of its depth.
 
-    The paper's other systems come last, with published numbers alone.
+    MAP, P@1 and MRR in percent on the target, MAP and MRR on each further set, and what the paper printed of each.  The
+    paper's other systems come last, with published numbers alone.
     """
-    paper = paper_tables.printed(study, "cascade", "table2")
-    columns = [by_depth(study), published_by_depth(study)]
+    paper = paper_tables.printed(study, "cascade", "table2").assign(alpha=numpy.nan)
+    paper["method"] = paper["kind"].map({"monolith": "MT", "cascade": "CT"})
     others = paper[paper["kind"] == "other"].set_index("model")
-    names = {f"WikiQA {metric}": f"published {metric}" for metric in ("MAP", "MRR")}
-    for where in study.cascade.targets:
-        columns.append(by_depth(study, where)[["MAP", "MRR"]].add_prefix(f"{where} "))
-        if f"{where} MAP" in paper:
-            columns.append(published_by_depth(study, where).rename(columns=lambda name, where=where: f"{where} {name}"))
-            names |= {f"{where} {metric}": f"{where} published {metric}" for metric in ("MAP", "MRR")}
-    return pandas.concat([pandas.concat(columns, axis=1), others[list(names)].rename(columns=names)]).rename_axis(
-        "system"
-    )
+    printed = pandas.concat([beside(schemes(study, "target"), paper), others])
+    columns = []
+    for where in ("target", *study.cascade.targets):
+        tables, dataset = scores(study, where), "WikiQA" if where == "target" else where
+        ours, theirs = results.mean_and_spread(results.frame(tables)), pandas.DataFrame(index=printed.index)
+        if f"{dataset} MAP" in paper:
+            theirs = printed[[f"{dataset} MAP", f"{dataset} MRR"]].set_axis(["published MAP", "published MRR"], axis=1)
+        if where == "target":
+            columns += [ours[["MAP", "MAP ±", "P@1", "P@1 ±", "MRR", "MRR ±"]], theirs]
+            columns[0].insert(0, "seeds", [len(seeds) for seeds in tables.values()])
+        else:
+            columns += [ours[["MAP", "MRR"]].add_prefix(f"{where} "), theirs.add_prefix(f"{where} ")]
+    return pandas.concat(columns, axis=1).rename_axis("system")
 
 
-def by_ratio(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
+def by_ratio(study: "Study", tables: Tables) -> pandas.DataFrame:
     """Table 3 on the wide set: P@1, MAP, MRR, nDCG@10 of `tables`, beside the cost and the paper's rows.
 
     cost %: layers computed, by the formula, against the model of all layers.  floors %: with floor(alpha · m) dropped
@@ -120,22 +121,10 @@ def by_ratio(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> panda
     labels = next(iter(tables.values()))[0].groupby("question_id", sort=False)["label"]
     costs = relative_costs(study, labels.size()[labels.max() > 0].to_numpy())
     table = results.mean_and_spread(results.frame(tables))[METRICS].join(costs)
-    paper, rows = paper_tables.printed(study, "cascade", "table3"), {}
-    for method in ("MT", "SR", "CT"):
-        of_method = [scheme for scheme in schemes(study) if scheme.method == method]
-        printed = paper[paper["method"] == method]
-        undropped = printed[printed["alpha"].fillna(0) == 0]
-        ends = [scheme for scheme in of_method if not scheme.alpha]
-        for scheme, (_, row) in zip(reversed(ends), undropped[::-1].iterrows(), strict=False):
-            rows[scheme.label] = row
-        for scheme in of_method:
-            row = printed[printed["alpha"] == scheme.alpha]
-            if scheme.alpha and len(row):
-                rows[scheme.label] = row.iloc[0]
     names = {"cost": "published cost %", **{f"ASNQ {metric}": f"published {metric}" for metric in METRICS}}
     names |= {f"GPD {metric}": f"GPD published {metric}" for metric in METRICS}
-    published = pandas.DataFrame(rows, index=paper.columns).T[list(names)].rename(columns=names).astype(float)
-    return table.join(published).rename_axis("system")
+    paper = beside(schemes(study), paper_tables.printed(study, "cascade", "table3"))
+    return table.join(paper[list(names)].rename(columns=names).astype(float)).rename_axis("system")
 
 
 def relative_costs(study: "Study", candidates: Sequence[int]) -> pandas.DataFrame:
@@ -150,14 +139,11 @@ def relative_costs(study: "Study", candidates: Sequence[int]) -> pandas.DataFram
 
 def grid(study: "Study") -> pandas.DataFrame:
     """Figure 2: every combination of drop ratios of CT on the wide dev set; `cost %`, and P@1, mean over seeds."""
-    exits, ratios = study.cascade.exits, study.cascade.grid
-    tables = [run.scores("dev") for run in study.runs("cascade/wide")]
-    grids = [
-        replay.grid(
-            table["question_id"], table["label"], table.filter(like="exit_").to_numpy(), exits[-1], exits, ratios
-        )
-        for table in tables
-    ]
+    exits, grids = study.cascade.exits, []
+    for run in study.runs("cascade/wide"):
+        table = run.scores("dev")
+        scores = table.filter(like="exit_").to_numpy()
+        grids.append(replay.grid(table["question_id"], table["label"], scores, exits[-1], exits, study.cascade.grid))
     accuracy = numpy.mean([points["P@1"] for points in grids], axis=0)
     return grids[0].assign(**{"P@1": 100 * accuracy, "cost %": 100 * grids[0]["cost"]})
 
@@ -190,13 +176,12 @@ def chosen(study: "Study", points: pandas.DataFrame) -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
-def answers_dropped(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
+def answers_dropped(study: "Study", tables: Tables) -> pandas.DataFrame:
     """Behind which exit the last correct candidate fell, in percent of the answered questions of all seeds together."""
     rows, exits = {}, study.cascade.exits
     for label, seeds in tables.items():
         if "last" in seeds[0]:
-            correct = [table[table["label"] == 1].groupby("question_id")["last"].max() for table in seeds]
-            fell = pandas.concat(correct)
+            fell = pandas.concat(table[table["label"] == 1].groupby("question_id")["last"].max() for table in seeds)
             rows[label] = [100 * (fell == place).mean() for place in range(len(exits))]
     columns = [*(f"behind layer {n}" for n in exits[:-1]), "never"]
     return pandas.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("system")
@@ -215,18 +200,17 @@ def by_recipe(study: "Study") -> pandas.DataFrame:
 
 def average_batches(study: "Study") -> pandas.DataFrame:
     """The batch that a layer sees on average in the paper's example (section 4.3.2), with its exits and with ours."""
-    paper = paper_tables.printed(study, "cascade", "batches").set_index("quantity")["value"]
-    if paper.empty:
-        return pandas.DataFrame(columns=["candidates left", "average batch", "throughput %"]).rename_axis("cascade")
-    start, limit = (int(paper[name]) for name in ("candidates of the example", "largest batch that fits"))
-    alpha = paper["alpha of the example"]
-    rows = {}
-    for label, exits in (("the paper's exits", PAPER_EXITS), ("the study's exits", study.cascade.exits)):
-        average = start * cascade_cost(exits[-1], exits, alpha, start)
-        left = ", ".join(map(str, survivors(len(exits), alpha, start)))
-        rows[label] = {"candidates left": left, "average batch": average, "throughput %": 100 * (start / limit - 1)}
-    rows["published"] = {"average batch": paper["average batch"], "throughput %": paper["more throughput (%)"]}
-    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("cascade")
+    paper, rows = paper_tables.printed(study, "cascade", "batches").set_index("quantity")["value"], {}
+    if len(paper):
+        start, limit = (int(paper[name]) for name in ("candidates of the example", "largest batch that fits"))
+        alpha = paper["alpha of the example"]
+        for label, exits in (("the paper's exits", PAPER_EXITS), ("the study's exits", study.cascade.exits)):
+            average = start * cascade_cost(exits[-1], exits, alpha, start)
+            left = ", ".join(map(str, survivors(len(exits), alpha, start)))
+            rows[label] = [left, average, 100 * (start / limit - 1)]
+        rows["published"] = [None, paper["average batch"], paper["more throughput (%)"]]
+    columns = ["candidates left", "average batch", "throughput %"]
+    return pandas.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("cascade")
 
 
 # ---------------------------------------------------------------- counted and timed
@@ -241,7 +225,7 @@ def models_measured(study: "Study") -> list[str]:
 def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, Any] | None:
     """What each row of Table 3 takes over the first wide test questions; None without texts or tokenizer.
 
-    A model whose weights are not here stands there with random ones: what is counted does not depend on them.
+    Models have random weights, on which what is counted does not depend.
 
     `work`: columns "M operations a question" (multiply-adds), which any machine counts alike, "ms a question", the
     median over `rounds` with the systems taking turns, and each relative to the model of all layers.  `sizes`:
@@ -254,7 +238,7 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, An
 
     runs = [study.run(name) for name in models_measured(study)]
     try:
-        batches = question_batches(study, encoder_of(runs[0]), questions)
+        batches = question_batches(study, runs[0], questions)
     except OSError:  # no texts, or no tokenizer
         return None
     models = [model_of(run) for run in runs]
@@ -274,54 +258,45 @@ def measure(study: "Study", questions: int = 3, rounds: int = 3) -> dict[str, An
 
 def work(study: "Study", measured: dict[str, Any] | None) -> pandas.DataFrame:
     """What `measure` counted and timed, index system, beside the formula's costs; without rows where it did nothing."""
+    names = ["M operations a question", "operations %", "ms a question", "time %"]
     if measured is None:
-        columns = ["M operations a question", "operations %", "ms a question", "time %", "cost %", "floors %"]
-        return pandas.DataFrame(columns=columns).rename_axis("system")
-    table = pandas.DataFrame(measured["work"]).rename_axis("system")
+        return pandas.DataFrame(columns=[*names, "cost %", "floors %"]).rename_axis("system")
+    table = pandas.DataFrame(measured["work"], columns=names).rename_axis("system")
     return table.join(relative_costs(study, measured["sizes"]))
 
 
 def model_of(run: "StoredRun") -> "torch.nn.Module":
-    """A run's model; where its weights are not here, one of its sizes."""
-    from as2lib import models
+    """A model of a run's sizes, with random weights."""
     from as2lib.models import cross_encoder
     from as2lib.models.cascade import CascadeTransformer
 
-    if run.model_folder:
-        return models.load(run.model_folder).eval()
     model, shape = cross_encoder.build(run.facts["encoder"]), run.run.spec.get("cascade")
     return (CascadeTransformer.from_backbone(model, **shape) if shape else model).eval()
 
 
-def encoder_of(run: "StoredRun") -> Any:
-    """What encodes a run's pairs: its own, or that of the pretrained encoder which it started from.
+def question_batches(study: "Study", run: "StoredRun", questions: int) -> "list[dict[str, torch.Tensor]]":
+    """The first questions of the wide test set, one a batch, as a run's encoder reads them, or the one it started from.
 
-    Raises FileNotFoundError where neither is here.
+    Raises FileNotFoundError where neither is here, or the texts are not.
     """
+    from as2lib.data import load_parts
     from as2lib.data.encode import PairEncoder, load_encoder
     from as2lib.data.pretrained import require_at_hand
     from as2lib.models import cross_encoder
 
-    if run.model_folder:
-        return load_encoder(run.model_folder)
     first = next(iter(run.run.ancestors()), run.run)
     name = first.spec["backbone"].get("name")
-    if name is None:
-        raise FileNotFoundError(
-            f"{run.name}: expected its folder, which has the words that its encoder knows; got none"
-        )
-    require_at_hand(name)
-    return PairEncoder(cross_encoder.tokenizer(name), run.run.spec["max_length"])
-
-
-def question_batches(study: "Study", encoder: Any, questions: int) -> "list[dict[str, torch.Tensor]]":
-    """The first questions of the wide test set, one a batch."""
-    from as2lib.data import load_parts
-
+    if run.model_folder:
+        encoder = load_encoder(run.model_folder)
+    elif name:
+        require_at_hand(name)
+        encoder = PairEncoder(cross_encoder.tokenizer(name), run.run.spec["max_length"])
+    else:
+        raise FileNotFoundError(f"{run.name}: expected its folder, which has the words that its encoder knows")
     pairs = load_parts(tuple(study.wide.test), "answered")
     ids, items = numpy.asarray(pairs["question_id"]), encoder.encode(pairs)
-    first = islice(dict.fromkeys(ids.tolist()), questions)
-    return [encoder.collate([items[int(row)] for row in numpy.flatnonzero(ids == name)]) for name in first]
+    first_ids = pandas.unique(ids)[:questions]
+    return [encoder.collate([items[int(row)] for row in numpy.flatnonzero(ids == question)]) for question in first_ids]
 
 
 def _call(study: "Study", scheme: Scheme, models: list[Any], batches: list[dict[str, Any]]) -> Callable[[], list[Any]]:

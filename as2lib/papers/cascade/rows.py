@@ -71,10 +71,8 @@ def systems(study: "Study") -> list[System]:
 def notebooks(study: "Study") -> list[Notebook]:
     if study.cascade is None:
         return []
-    question = "Can one encoder prune its own candidates?"
-    reproduces = "Cascade Transformer, Tables 1 to 3 and Figure 2"
     read = (study.systems[trivial_on(study, "target")], *systems(study))
-    return [Notebook("08_cascade", question, reproduces, read)]
+    return [Notebook("08_cascade", "Can one encoder prune its own candidates?", read)]
 
 
 def sets(study: "Study") -> dict[str, "Pairs"]:

@@ -53,20 +53,17 @@ def heads(runs: "Sequence[StoredRun]", labels: Sequence[str]) -> pandas.DataFram
 def combined_heads(runs: "Sequence[StoredRun]") -> pandas.DataFrame:
     """P@1, MAP and MRR in percent of the heads' mean probability (equation 5) and of their mean logit; over runs."""
     scores: dict[str, list[pandas.DataFrame]] = {"probability": [], "logit": []}
-    for run in runs:
-        table = run.scores()
-        by_head = table.filter(like="head_").to_numpy()
-        logits = log_odds(by_head)
-        scores["probability"].append(table.assign(score=by_head.mean(axis=1)))
-        scores["logit"].append(table.assign(score=logits.mean(axis=1)))
+    for table in (run.scores() for run in runs):
+        heads = table.filter(like="head_").to_numpy()
+        scores["probability"].append(table.assign(score=heads.mean(axis=1)))
+        scores["logit"].append(table.assign(score=log_odds(heads).mean(axis=1)))
     return results.mean_and_spread(results.frame(scores))[results.METRICS].rename_axis("average of")
 
 
 def disagreement(runs: "Sequence[StoredRun]") -> float:
     """Percent of answered questions where two heads have another top candidate; mean over pairs of heads and runs."""
     shares = []
-    for run in runs:
-        table = run.scores()
+    for table in (run.scores() for run in runs):
         choices = [first_choices(table, head) for head in table.filter(like="head_")]
         shares += [(a != b).mean() for a, b in combinations(choices, 2)]
     return 100 * float(numpy.mean(shares))
@@ -80,9 +77,8 @@ def same_first(study: "Study", names: Sequence[str]) -> pandas.DataFrame:
     choices = {name: [first_choices(run.scores()) for run in study.runs(name)] for name in names}
     rows = {}
     for a, b in combinations(names, 2):
-        label = f"{study.systems[a].label} and {study.systems[b].label}"
-        shares = [(ours == theirs).mean() for ours, theirs in zip(choices[a], choices[b], strict=True)]
-        rows[label] = 100 * numpy.mean(shares)
+        shares = [(of_a == of_b).mean() for of_a, of_b in zip(choices[a], choices[b], strict=True)]
+        rows[f"{study.systems[a].label} and {study.systems[b].label}"] = 100 * numpy.mean(shares)
     return pandas.DataFrame({"same first candidate": rows}).rename_axis("teachers")
 
 
@@ -217,14 +213,12 @@ def own_teacher_test(seeds: Sequence[Seed]) -> pandas.DataFrame:
     Returns a row `own teacher`, the mean over teachers, then a row a teacher: difference, low, high, p, questions.
     """
     gaps = {teacher: _own_head_minus_others(seeds, place) for place, teacher in enumerate(seeds[0].teachers)}
-    by_teacher = pandas.DataFrame(gaps)
-    columns = {"own teacher": by_teacher.mean(axis=1, skipna=False)} | gaps
     rows = {}
-    for name, gap in columns.items():
+    for name, gap in ({"own teacher": pandas.DataFrame(gaps).mean(axis=1, skipna=False)} | gaps).items():
         known = gap.dropna()
         test = significance.compare(known, 0 * known)
-        row = {"difference": test.difference, "low": test.low, "high": test.high, "p": test.p, "questions": test.n}
-        rows[name] = row
+        row = {field: getattr(test, field) for field in ("difference", "low", "high", "p")}
+        rows[name] = row | {"questions": test.n}
     return pandas.DataFrame.from_dict(rows, orient="index").astype({"questions": int})
 
 
@@ -305,17 +299,9 @@ def papers_tests(scores: pandas.DataFrame, pairs: Sequence[tuple[str, str]]) -> 
     the paper reads equality, uncorrected too.
     """
     tests = [significance.compare(results.over_seeds(scores, a), results.over_seeds(scores, b)) for a, b in pairs]
-    rows = [
-        {
-            "difference": 100 * test.difference,
-            "Wilcoxon p": test.wilcoxon_p,
-            "effect": test.effect,
-            "Spearman": test.spearman,
-            "Spearman p": test.spearman_p,
-        }
-        for test in tests
-    ]
-    table = pandas.DataFrame(rows, index=pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]))
+    table = pandas.DataFrame(tests, index=pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]))
+    columns = {"wilcoxon_p": "Wilcoxon p", "effect": "effect", "spearman": "Spearman", "spearman_p": "Spearman p"}
+    table = table[["difference", *columns]].rename(columns=columns).assign(difference=100 * table["difference"])
     table.insert(2, "Wilcoxon p Holm", significance.holm(table["Wilcoxon p"]))
     return table
 

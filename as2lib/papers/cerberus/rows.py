@@ -46,12 +46,12 @@ class Roles(NamedTuple):
 
 
 def roles(study: "Study") -> Roles:
-    own_teacher, last, heads = study.own_teacher, study.last_teacher, len(study.teachers)
+    own_teacher, heads = study.own_teacher, len(study.teachers)
     return Roles(
         mhs=f"mhs/{heads}h1",
         base=f"base/{own_teacher}",
         student=f"student/{own_teacher}",
-        last_student=f"student/{last}",
+        last_student=f"student/{study.last_teacher}",
         hydra=f"hydra/{heads}h1",
         ensemble="ensemble/students",
         teacher=f"teacher/{own_teacher}",
@@ -93,48 +93,21 @@ def systems(study: "Study") -> list[System]:
 
 def notebooks(study: "Study") -> list[Notebook]:
     """Notebooks 01 to 07, each with the systems that it reads."""
-    models = [*trivial(study), *teachers(study), *untaught(study)]
-    timed = study.latency is not None
-    latency = Notebook("05_latency", "What does each model cost to run?", "CERBERUS Table 5", timed=True)
+    baselines, timed = trivial(study), study.latency is not None
+    models = [*baselines, *teachers(study), *untaught(study)]
+    uses = [*baselines, *table2(study), *table3(study), *kinds(study), *own(study)]
+    shapes = [*baselines, *untaught(study)[-1:], *table4(study), *number_of_heads(study)]
+    data = "What do the data look like, do the splits leak, and how far do trivial rankers get?"
+    transfer = "How good are the teachers, and what does transfer-then-adapt add?"
+    latency = [Notebook("05_latency", "What does each model cost to run?", timed=True)] if timed else []
     return [
-        Notebook(
-            "01_data",
-            "What do the data look like, do the splits leak, and how far do trivial rankers get?",
-            "CERBERUS Table 1, Cosinet Table 2, Cascade Transformer Table 1",
-            tuple(trivial(study)),
-        ),
-        Notebook(
-            "02_teachers",
-            "How good are the teachers, and what does transfer-then-adapt add?",
-            "CERBERUS Table 2, rows 1–6",
-            (*models, *direct(study)),
-        ),
-        Notebook(
-            "03_distillation",
-            "Does one model with k heads match the ensemble?",
-            "CERBERUS Table 2, rows 7–14, and Table 3",
-            (*trivial(study), *table2(study), *table3(study), *kinds(study), *own(study)),
-        ),
-        Notebook(
-            "04_mhs_configs",
-            "How many layers should a head have?",
-            "CERBERUS Table 4",
-            (*trivial(study), *untaught(study)[-1:], *table4(study), *number_of_heads(study)),
-            timed=timed,
-        ),
-        *([latency] if timed else []),
-        Notebook(
-            "06_head_teacher_agreement",
-            "Do heads resemble their teachers?",
-            "CERBERUS Figure 3 and its majority-vote analysis",
-            (*models, *students(study)[-1:]),
-        ),
-        Notebook(
-            "07_significance",
-            "Which differences are real?",
-            "the tests named in CERBERUS Table 2",
-            tuple(systems(study)),
-        ),
+        Notebook("01_data", data, tuple(baselines)),
+        Notebook("02_teachers", transfer, (*models, *direct(study))),
+        Notebook("03_distillation", "Does one model with k heads match the ensemble?", tuple(uses)),
+        Notebook("04_mhs_configs", "How many layers should a head have?", tuple(shapes), timed=timed),
+        *latency,
+        Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, *students(study)[-1:])),
+        Notebook("07_significance", "Which differences are real?", tuple(systems(study))),
     ]
 
 
@@ -151,17 +124,13 @@ def trivial(study: "Study") -> list[System]:
 
     Those that read the order of the candidates are left out where it means nothing.
     """
-    labels = {
-        "reciprocal_rank": "original order (RR)",
-        "word_overlap": "word overlap (WO)",
-        "overlap_then_rank": "word overlap, then order (WO+RR)",
-    }
-    if best_trivial(study.data.target) == "word_overlap":
-        labels = {"word_overlap": labels["word_overlap"]}
-    rows = [
-        Row(f"lexical/{scorer}", label, "trivial", kind="lexical", spec={"scorer": scorer}, seeds=(0,))
-        for scorer, label in labels.items()
-    ]
+    order = {"reciprocal_rank": "original order (RR)"}
+    labels = {"word_overlap": "word overlap (WO)"}
+    if best_trivial(study.data.target) != "word_overlap":
+        labels = order | labels | {"overlap_then_rank": "word overlap, then order (WO+RR)"}
+    rows = []
+    for scorer, label in labels.items():
+        rows.append(Row(f"lexical/{scorer}", label, "trivial", kind="lexical", spec={"scorer": scorer}, seeds=(0,)))
     return of_rows(study, rows)
 
 
@@ -172,10 +141,10 @@ def table2(study: "Study") -> list[System]:
 
 def teachers(study: "Study") -> list[System]:
     """Rows 1-3: the large models, adapted to the target set.  They teach; the last row is the student's own."""
-    rows = []
-    for name, each in reversed(study.teachers.items()):
-        run, label = f"teacher/{name}", f"{each.label} teacher"
-        rows.append(Row(run, label, "teacher", start=run, **objective(each)))
+    rows = [
+        Row(f"teacher/{name}", f"{each.label} teacher", "teacher", start=f"teacher/{name}", **objective(each))
+        for name, each in reversed(study.teachers.items())
+    ]
     return of_rows(study, rows)
 
 
@@ -273,9 +242,13 @@ def of_seeds(study: "Study", name: str) -> Callable[[int], tuple[tuple[str, int]
 
 
 def table4(study: "Study") -> list[System]:
-    """Table 4: heads of more layers, on a body of the others; the leanest, MHS itself, first."""
-    heads, rows = len(study.teachers), []
-    for layers in (layers for layers in head_depths(study) if layers > 1):
+    """Table 4: heads of more layers, on a body of the others; the leanest, MHS itself, first.
+
+    The layers of a head are the paper's, scaled, and those of `mhs.bodies`.
+    """
+    heads, depth, rows = len(study.teachers), study.mhs.body + 1, []
+    depths = {scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies}
+    for layers in sorted(depths - {1}):
         run, label = f"mhs/{heads}h{layers}", f"MHS, heads of {layers} layers"
         shape = {"heads": heads, "layers": layers}
         rows.append(Row(run, label, "heads", start="student", loss="per_head", teachers=every_teacher(study), **shape))
@@ -361,12 +334,6 @@ def alike(study: "Study") -> tuple[tuple[Row, int], ...]:
     further = range(max(study.seeds) + 1, max(study.seeds) + heads)
     every = [*((base, seed) for seed in study.seeds), *((more, seed) for seed in further)]
     return tuple(every[:heads])
-
-
-def head_depths(study: "Study") -> list[int]:
-    """The layers of a head in this study's configurations: the paper's, scaled, and those of `mhs.bodies`."""
-    depth = study.mhs.body + 1
-    return sorted({scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies})
 
 
 def stands_for(study: "Study") -> dict[str, str]:

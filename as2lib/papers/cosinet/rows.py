@@ -51,10 +51,9 @@ def systems(study: "Study") -> list[System]:
 def notebooks(study: "Study") -> list[Notebook]:
     if not study.cosinet:
         return []
-    question = "How far does a million parameters go?"
     trivial = [system for name, system in study.systems.items() if name.startswith("lexical/")]
     others = [*fine_tuned(study), study.systems[roles(study).mhs]]
-    return [Notebook("09_cosinet", question, "Cosinet, Tables 2 and 4", (*trivial, *systems(study), *others))]
+    return [Notebook("09_cosinet", "How far does a million parameters go?", (*trivial, *systems(study), *others))]
 
 
 def fine_tuned(study: "Study") -> list[System]:
@@ -102,14 +101,9 @@ def models(study: "Study") -> dict[str, Row]:
     settings, rows = study.cosinet, {}
     for encoder, (name, model) in ENCODERS.items():
         for shape, (text, unit, rank_rnn, bidirectional) in SHAPES.items():
-            words = {
-                "vectors": settings.vectors.model_dump(exclude_none=True),
-                "type": model,
-                "hidden": settings.hidden,
-                "dropout": settings.dropout,
-                "rank_rnn": rank_rnn,
-                "bidirectional": bidirectional,
-            }
+            words = {"vectors": settings.vectors.model_dump(exclude_none=True), "type": model}
+            words |= {"hidden": settings.hidden, "dropout": settings.dropout}
+            words |= {"rank_rnn": rank_rnn, "bidirectional": bidirectional}
             rows[f"{encoder}/{shape}"] = Row(
                 f"{encoder}/{shape}",
                 name + text,

@@ -132,18 +132,6 @@ def by_number(study: "Study") -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=["system", "teachers", AUC])
 
 
-def followed(study: "Study", systems: "Iterable[System]") -> pandas.DataFrame:
-    """How many of its teachers a student follows, as its fit logged it: step, system, followed; empty without logs."""
-    rows = [
-        (entry["step"], system.label, entry["followed"])
-        for system in systems
-        for run in study.runs(system.run)
-        for entry in run.log()
-        if "followed" in entry
-    ]
-    return pandas.DataFrame(rows, columns=["step", "system", "followed"])
-
-
 def teachers_of(study: "Study", groups: Sequence[str]) -> dict[str, pandas.DataFrame]:
     """Short name (T1, T2, … of growing size; F1, F2, … that differ by fold) → its scores; one of two names once."""
     short, tables, seen = {"teacher": "T", "fold": "F"}, {}, set()

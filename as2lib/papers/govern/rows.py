@@ -10,7 +10,7 @@ from as2lib.study.run import Notebook, System
 
 if TYPE_CHECKING:
     from as2lib.study import Study
-    from as2lib.study.params import Encoder, Training
+    from as2lib.study.params import Ablation, Encoder, Govern
 
 FOLDS = 10  # every teacher learns from nine of ten folds of the labelled questions (sections 4.2 and 4.6)
 TABLE_4 = 5  # its number of teachers
@@ -27,9 +27,8 @@ def systems(study: "Study") -> list[System]:
 def notebooks(study: "Study") -> list[Notebook]:
     if study.govern is None:
         return []
-    question = "Can teachers vote on each sample?"
-    reproduces = "GOVERN, Tables 1 to 4 and Figure 2"
-    return [Notebook("10_govern", question, reproduces, (study.systems[baseline(study)], *systems(study)))]
+    read = (study.systems[baseline(study)], *systems(study))
+    return [Notebook("10_govern", "Can teachers vote on each sample?", read)]
 
 
 def table2(study: "Study") -> list[System]:
@@ -67,14 +66,15 @@ def ablation(study: "Study") -> list[System]:
     rows.append(teacher(study, "worse-teacher", "the worse teacher", other, TABLE_4, "worse"))
     for n in settings.teachers:
         label = f"mean of {n} teacher{'s' * (n > 1)}"
-        rows.append(hearing(study, f"mean-of-{n}", label, "mean_ensemble", folds[:n], "mean"))
+        rows.append(student(study, f"mean-of-{n}", label, "mean_ensemble", folds[:n], "mean", settings))
     for n in sorted({*settings.teachers, TABLE_4}):
         if n > ALIKE:  # up to there the student of the mean serves both
-            rows.append(hearing(study, f"govern-of-{n}", f"vote of {n} teachers", "govern", folds[:n], "vote"))
+            label = f"vote of {n} teachers"
+            rows.append(student(study, f"govern-of-{n}", label, "govern", folds[:n], "vote", settings))
     others = {"better": teachers_of(study)[-1], "worse": "govern/worse-teacher"}
     for kind, replaced in others.items():
         teachers, label = [*folds[: TABLE_4 - 1], replaced], f"one replaced by a much {kind} one"
-        rows.append(hearing(study, f"one-{kind}", label, "govern", teachers, "one replaced"))
+        rows.append(student(study, f"one-{kind}", label, "govern", teachers, "one replaced", settings))
     return of_rows(study, rows)
 
 
@@ -82,8 +82,8 @@ def heads(study: "Study") -> list[System]:
     """Beyond the paper: a head for each teacher, which learns from it alone, or from the vote of the others."""
     if not study.govern.ablation:
         return []
-    every, seeds = teachers_of(study), tuple(study.grid_seeds)
-    shape = {"heads": len(every), "group": "heads", "seeds": seeds}
+    every = teachers_of(study)
+    shape = {"heads": len(every), "group": "heads", "seeds": tuple(study.grid_seeds)}
     rows = [
         student(study, "heads-teacher", "a teacher a head", "teacher_a_head", every, **shape),
         student(study, "heads-govern", "a vote a head", "govern_a_head", every, **shape),
@@ -109,37 +109,28 @@ def ensemble(run: str, label: str, members: tuple[str, ...], combine: str) -> Ro
     return Row(run, label, "ensemble", kind="ensemble", members=members, spec=spec, seeds=(0,))
 
 
-def student(study: "Study", name: str, label: str, loss: str, teachers: Iterable[str], **fields: Any) -> Row:
-    """A student of Table 2 without labels; an ensemble by logistic regression is one teacher."""
-    settings = study.govern
-    fields = {"group": "no labels", **fields}
-    return of_pool(study, name, label, loss, teachers, settings.student, settings.unlabelled_fit, **fields)
-
-
-def hearing(study: "Study", name: str, label: str, loss: str, teachers: Iterable[str], group: str) -> Row:
-    """A student of the ablation."""
-    settings = study.govern.ablation
-    return of_pool(study, name, label, loss, teachers, settings.student, settings.fit, group=group)
-
-
-def of_pool(
+def student(
     study: "Study",
     name: str,
     label: str,
     loss: str,
     teachers: Iterable[str],
-    encoder: "Encoder",
-    training: "Training | None",
+    group: str = "no labels",
+    settings: "Govern | Ablation | None" = None,
     **fields: Any,
 ) -> Row:
-    """A student of the unlabelled pool; it is scored on dev where its weights are chosen there."""
-    start, spec = starting(study, encoder)
-    training = training or study.fit.adapt
+    """A student of the unlabelled pool: one of Table 2, or of the ablation, by its `settings`.
+
+    An ensemble by logistic regression is one teacher.  It is scored on dev where its weights are chosen there.
+    """
+    settings = settings or study.govern
+    training = (settings.unlabelled_fit if settings is study.govern else settings.fit) or study.fit.adapt
+    start, spec = starting(study, settings.student)
     data = {"train": tuple(study.govern.unlabelled)}
     data |= scored(study) if training.evaluate_every else {"test": tuple(study.data.target.test)}
-    spec |= {"unlabelled": True}
-    fit = {"start": start, "loss": loss, "teachers": tuple(teachers), "spec": spec, "data": data, "training": training}
-    return Row(f"govern/{name}", label, **{"seeds": study.govern.seeds, **fields}, **fit)
+    fit = {"start": start, "loss": loss, "teachers": tuple(teachers), "data": data, "training": training}
+    fit |= {"spec": {**spec, "unlabelled": True}, "seeds": study.govern.seeds}
+    return Row(f"govern/{name}", label, group, **(fit | fields))
 
 
 def labelled(study: "Study", name: str, label: str, loss: str) -> Row:
