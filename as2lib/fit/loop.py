@@ -22,10 +22,10 @@ from as2lib.data.pairs import Source, filter_questions, fingerprint, load_pairs,
 from as2lib.data.sets import note
 from as2lib.data.words import WordEncoder
 from as2lib.fit import checkpoint, objectives
-from as2lib.fit.batches import Batches, Examples, ItemBatches, QuestionBatches
+from as2lib.fit.batches import Batches, Examples, QuestionBatches
 from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
 from as2lib.fit.schedules import drawn_exit, rate
-from as2lib.fit.teachers import Teacher, stacked
+from as2lib.fit.teachers import Teacher, teacher_logits
 from as2lib.metrics import cost
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
@@ -111,11 +111,11 @@ def train(
     loss: a name in `LOSSES`; or one's own, a function or "package.module:function", called as
         `loss(output, targets, **settings)` (see `objectives.objective`).
     teachers: folders, hub names, models with their encoders, or logits over the pairs (see `teachers.teacher_logits`).
-    epochs, steps: how long; default: 3 epochs.
+    epochs: passes over the pairs (default: 3).  steps: instead, batches.
     batch_size: pairs in a batch (default: 32); of an encoder whose items are questions: questions.
-    batch_tokens: instead, tokens in a batch at most.
+    batch_tokens: instead, tokens in a batch of pairs at most.
     unit: "question" keeps the candidates of a question, 30 at most, in one batch; default: as the loss needs.
-    warmup: share of the steps in which the rate rises.  ratio: see `schedules.slanted_triangle`.
+    warmup: share of the steps in which the rate rises.  ratio: see `schedules.rate`.
     evaluate_every: steps between entries of the log; default: a tenth of all.
     patience: evaluations without a better dev MAP after which the fit ends; default: it never does.
     alpha, tau: of distillation: the weight of the labels, and the temperature.
@@ -129,19 +129,8 @@ def train(
     progress: whether a bar and the entries are shown; default: in a notebook.
     allow_shared_questions: whether pairs and dev may have questions in common.
     The same seed, threads and machine give the same weights, bit for bit.
-    Raises ValueError for settings that can't be, an unknown loss, a loss that is not a number, and a folder that has
-    the checkpoint of another fit.
+    Raises ValueError for an unknown loss, a loss that is not a number, and a folder with the checkpoint of another fit.
     """
-    _check(
-        learning_rate,
-        warmup,
-        epochs=epochs,
-        steps=steps,
-        batch_size=batch_size,
-        batch_tokens=batch_tokens,
-        evaluate_every=evaluate_every,
-        patience=patience,
-    )
     progress = "ipykernel" in sys.modules if progress is None else progress
     pairs, dev = _pairs(pairs), None if dev is None else _that_tells(_pairs(dev))
     if dev is not None and not allow_shared_questions:
@@ -158,13 +147,22 @@ def train(
         model = cross_encoder.for_ranking(model).to(device)
         encoder = paired(model, encoder)
         objective = objectives.objective(loss, alpha, tau, settings)
-        say_what_is_learnt(model, loss)
         unit = unit or objectives.named(loss).unit
-        logits = stacked(teachers, pairs, precision, device)  # (m, k, c)
+        config = getattr(model, "config", None)
+        learns = objectives.named(loss).unit == "pair"  # else a score only orders the candidates of a question
+        if config is not None and (not learns or hasattr(config, "probabilities")):
+            config.probabilities = learns
+        logits = None  # (m, k, c)
+        if len(teachers):
+            logits = numpy.stack([teacher_logits(each, pairs, precision, device) for each in teachers], axis=1)
         question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
         examples = Examples(pairs, encoder, logits, question)
-        batches = _batches(examples, unit, batch_size, batch_tokens, seed)
-        steps = steps or batches.steps(epochs or EPOCHS)
+        size = batch_size or (None if batch_tokens else BATCH_SIZE)
+        if unit == "pair" or encoder.unit == "question":  # whose items are whole questions
+            batches = Batches(examples.length, size, seed, batch_tokens)
+        else:
+            batches = QuestionBatches(question, examples.labels, examples.length, size, seed)
+        steps = steps or sum(len(batches.epoch(epoch)) for epoch in range(epochs or EPOCHS))
         every = evaluate_every or max(1, steps // 10)
         cut = share_cut(pairs, encoder, examples.length)
         exits = len(getattr(getattr(model, "config", None), "exits", ()))
@@ -241,8 +239,6 @@ def train(
             if terminated():
                 raise SystemExit(TERMINATED)
         bar.close()
-        if path is not None:
-            checkpoint.write_log(path.with_name(LOG), state.log)
 
         last = None
         if state.best is not None and state.best_step != state.step:
@@ -266,28 +262,6 @@ def train(
 # ---------------------------------------------------------------- before the first step
 
 
-def say_what_is_learnt(model: nn.Module, loss: str | Callable[..., Any]) -> None:
-    """Set `probabilities` in a model's configuration: False where its loss reads but differences within a question."""
-    learns = objectives.named(loss).unit == "pair"
-    config = getattr(model, "config", None)
-    if config is not None and (not learns or hasattr(config, "probabilities")):
-        config.probabilities = learns
-
-
-def _check(learning_rate: float, warmup: float, **counts: int | None) -> None:
-    """Raises ValueError for a number that no fit can have, and for two that say the same."""
-    for name, count in counts.items():
-        if count is not None and (count != int(count) or count < 1):
-            raise ValueError(f"{name}: expected a whole number from 1, got {count}")
-    for one, other in (("epochs", "steps"), ("batch_size", "batch_tokens")):
-        if counts[one] and counts[other]:
-            raise ValueError(f"expected {one} or {other}, got both: {counts[one]} and {counts[other]}")
-    if not 0 < learning_rate < float("inf"):
-        raise ValueError(f"learning_rate: expected a number above 0, got {learning_rate}")
-    if not 0 <= warmup < 1:
-        raise ValueError(f"warmup: expected a share of the steps, from 0 and below 1, got {warmup}")
-
-
 def _pairs(pairs: Source) -> Dataset:
     """A pair table as it is, or read from what `load_pairs` takes.  Raises ValueError where it has no row."""
     if not isinstance(pairs, Dataset):
@@ -303,17 +277,6 @@ def _that_tells(dev: Dataset) -> Dataset | None:
         return dev
     note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
     return None
-
-
-def _batches(examples: Examples, unit: str, batch_size: int | None, batch_tokens: int | None, seed: int) -> Batches:
-    if unit not in ("pair", "question"):
-        raise ValueError(f'unit: expected "pair" or "question", got {unit!r}')
-    size = batch_size or (None if batch_tokens else BATCH_SIZE)
-    if unit == "pair" or examples.encoder.unit == "question":  # whose items are whole questions
-        return ItemBatches(examples.length, size, seed, batch_tokens)
-    if batch_tokens:
-        raise ValueError(f"batch_tokens: expected batch_size with batches of whole questions, got {batch_tokens}")
-    return QuestionBatches(examples.question, examples.labels, examples.length, size, seed)
 
 
 def share_cut(pairs: Dataset, encoder: Any, length: numpy.ndarray) -> float:

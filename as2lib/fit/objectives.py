@@ -17,7 +17,7 @@ from as2lib.models.rank_rnn import by_question
 Targets = Mapping[str, Tensor]
 Objective = Callable[[Any, Targets, int], NamedTuple]
 LARGEST = 1e18
-NONE, ONE, SEVERAL = "no teacher", "one teacher", "one teacher or more"
+NONE, ONE, SEVERAL, ANY = "no teacher", "one teacher", "one teacher or more", "any number of teachers"
 
 
 @dataclass(frozen=True)
@@ -90,28 +90,33 @@ def objective(
         each question are in the batch, one after the other.  step: counted from 0.
     Raises ValueError for a name that is not known.
     """
-    if callable(loss) or plugins.is_path(loss):
-        function = loss if callable(loss) else plugins.load(loss)
-        if isinstance(function, nn.CrossEntropyLoss):  # torch's losses read logits and labels
-            return lambda output, targets, step: Total(function(logits_of(output), targets["labels"]))
-        if (getattr(function, "__module__", None) or "").startswith("torch."):
-            expected = "expected a function of a model's output and the targets, or torch.nn.CrossEntropyLoss()"
-            raise ValueError(f"loss: {expected}, got torch's {function}; call it in a function of your own")
-        return lambda output, targets, step: _with_total(function(output, targets, **(settings or {})))
     known = named(loss)
-    if settings:
-        raise ValueError(f"settings: expected none with the loss {loss!r}, got {', '.join(settings)}")
     balance = {"alpha": alpha, "tau": tau} if known.balanced else {}
-    return lambda output, targets, step: known.function(Batch(output, targets, step), **balance)
+    return lambda output, targets, step: known.function(Batch(output, targets, step), **balance, **(settings or {}))
 
 
 def named(loss: str | Callable[..., Any]) -> Loss:
-    """The loss of a name, or of one's own.  Raises ValueError for a name that is not known."""
+    """The loss of a name, or of one's own.  Raises ValueError for a name that is not known, and for torch's losses."""
     if callable(loss) or plugins.is_path(loss):
-        return Loss(loss)
+        return Loss(of_batch(loss if callable(loss) else plugins.load(loss)), ANY, labels=False)
     if loss not in LOSSES:
         raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, or package.module:function; got {loss!r}")
     return LOSSES[loss]
+
+
+def of_batch(function: Callable[..., Any]) -> Callable[..., NamedTuple]:
+    """One's own loss as a function of a batch; of torch's the cross-entropy alone, which reads logits and labels."""
+    if isinstance(function, nn.CrossEntropyLoss):
+        return lambda batch: Total(function(batch.logits, batch.labels))
+    if (getattr(function, "__module__", None) or "").startswith("torch."):
+        expected = "expected a function of a model's output and the targets, or torch.nn.CrossEntropyLoss()"
+        raise ValueError(f"loss: {expected}, got torch's {function}; call it in a function of your own")
+
+    def total(batch: Batch, **settings: Any) -> NamedTuple:
+        loss = function(batch.output, batch.targets, **settings)
+        return Total(loss) if isinstance(loss, Tensor) else loss
+
+    return total
 
 
 def check(loss: str | Callable[..., Any], teachers: int, labels: Sequence[int] | None) -> None:
@@ -119,24 +124,13 @@ def check(loss: str | Callable[..., Any], teachers: int, labels: Sequence[int] |
 
     labels: of the pairs; None: they have none.
     """
-    if callable(loss) or plugins.is_path(loss):
-        return
     known = named(loss)
-    fits = {NONE: teachers == 0, ONE: teachers == 1, SEVERAL: teachers >= 1}
+    fits = {NONE: teachers == 0, ONE: teachers == 1, SEVERAL: teachers >= 1, ANY: True}
     if not fits[known.teachers]:
         raise ValueError(f"loss {loss}: expected {known.teachers}, got {teachers}")
-    if known.labels and labels is None:
-        raise ValueError(f"loss {loss}: expected pairs with labels, got none")
-    if known.labels and len(set(labels)) == 1:
-        raise ValueError(f"loss {loss}: expected correct and incorrect candidates, got the label {labels[0]} alone")
-
-
-def _with_total(loss: Any) -> NamedTuple:
-    if isinstance(loss, Tensor):
-        return Total(loss)
-    if not hasattr(loss, "total"):
-        raise ValueError(f"loss: expected a scalar tensor, or a NamedTuple with `total`; got {type(loss).__name__}")
-    return loss
+    if known.labels and (labels is None or len(set(labels)) == 1):
+        labels = "none" if labels is None else f"the label {labels[0]} alone"
+        raise ValueError(f"loss {loss}: expected labels, of correct and of incorrect candidates; got {labels}")
 
 
 # ---------------------------------------------------------------- each loss, of a batch

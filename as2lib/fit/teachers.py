@@ -3,7 +3,6 @@
 m pairs · k teachers · c = 2 classes
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -66,10 +65,3 @@ def teacher_logits(
     if logits.shape[1] == 1:
         logits = numpy.concatenate([numpy.zeros_like(logits), logits], axis=1)
     return logits.astype(numpy.float32)
-
-
-def stacked(teachers: Sequence[Teacher], pairs: "Dataset", *settings: Any) -> numpy.ndarray | None:
-    """The logits of several teachers, (m, k, c) float32; None of none.  settings: as of `teacher_logits`."""
-    if not len(teachers):
-        return None
-    return numpy.stack([teacher_logits(teacher, pairs, *settings) for teacher in teachers], axis=1)

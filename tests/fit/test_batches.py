@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import numpy
 
-from as2lib.fit.batches import Examples, ItemBatches, QuestionBatches
+from as2lib.fit.batches import Batches, Examples, QuestionBatches
 from as2lib.metrics.questions import Questions
 from tests.fit import tiny
 
@@ -16,31 +16,31 @@ def questions(sizes):
 
 
 def test_an_epoch_has_every_item_once_and_depends_on_seed_and_epoch_alone():
-    batches = ItemBatches(lengths(), 8, seed=5)
+    batches = Batches(lengths(), 8, seed=5)
     epoch = batches.epoch(1)
     assert sorted(item for batch in epoch for item in batch) == list(range(101))
-    assert epoch == ItemBatches(lengths(), 8, seed=5).epoch(1)
+    assert epoch == Batches(lengths(), 8, seed=5).epoch(1)
     assert epoch != batches.epoch(0)
-    assert epoch != ItemBatches(lengths(), 8, seed=6).epoch(1)
+    assert epoch != Batches(lengths(), 8, seed=6).epoch(1)
 
 
 def test_batches_hold_items_of_similar_length():
     length = lengths(2000, 128)
-    padded = sum(length[batch].max() * len(batch) for batch in ItemBatches(length, 16, 0).epoch(0))
+    padded = sum(length[batch].max() * len(batch) for batch in Batches(length, 16, 0).epoch(0))
     assert padded < 1.15 * length.sum()
 
 
 def test_batches_bounded_by_tokens_hold_every_item_once_within_the_bound():
     length = lengths(300, 60)
     length[7] = 500  # longer than the bound: it comes alone
-    epoch = ItemBatches(length, None, seed=1, batch_tokens=200).epoch(0)
+    epoch = Batches(length, None, seed=1, tokens=200).epoch(0)
     assert sorted(item for batch in epoch for item in batch) == list(range(300))
     assert [7] in epoch
     assert all(len(batch) * length[batch].max() <= 200 for batch in epoch if batch != [7])
 
 
 def test_batches_from_a_number_on_are_those_that_would_have_come():
-    batches = ItemBatches(lengths(20), 8, seed=0)
+    batches = Batches(lengths(20), 8, seed=0)
     every = batches.epoch(0) + batches.epoch(1) + batches.epoch(2)
     for start in range(8):
         later = batches.since(start)

@@ -30,11 +30,6 @@ def test_distillation_with_all_weight_on_labels_is_cross_entropy():
     assert total("kd_sum", alpha=1.0) == pytest.approx(3 * expected)
 
 
-def test_one_head_with_one_teacher_is_plain_distillation():
-    output = SimpleNamespace(logits=LOGITS, head_logits=LOGITS[:, None])
-    assert total("per_head", output, teachers=1) == pytest.approx(total("kd", teachers=1))
-
-
 def test_round_robin_follows_the_step():
     totals = [total("kd_round_robin", step=step) for step in range(6)]
     assert totals[:3] == totals[3:]

@@ -1,7 +1,7 @@
 import numpy
 import pytest
 
-from as2lib.fit.schedules import drawn_exit, rate, slanted_triangle
+from as2lib.fit.schedules import drawn_exit, rate
 
 
 def test_the_rate_rises_from_nothing_and_falls_to_nothing():
@@ -26,7 +26,6 @@ def test_a_slanted_triangle_starts_and_ends_at_one_over_its_ratio():
         return (1 + p * (ratio - 1)) / ratio
 
     for step in range(200):
-        assert slanted_triangle(step, 200, 0.1, 32) == pytest.approx(paper(step))
         assert rate(step, 200, 0.1, 32) == pytest.approx(paper(step))
     assert rate(0, 200, 0.1, 32) == 1 / 32
 
