@@ -106,10 +106,7 @@ def _answered(*columns: Values) -> tuple[np.ndarray, ...]:
     """Scores as (n, …) float64, labels and ids, of the questions that have a correct candidate."""
     first, second, label, question_id = (np.asarray(column) for column in columns)
     first, second = (np.atleast_2d(scores.T).T.astype(np.float64) for scores in (first, second))
-    if not len(first) == len(second) == len(label) == len(question_id):
-        lengths = ", ".join(str(len(column)) for column in (first, second, label, question_id))
-        raise ValueError(f"scores, label and question_id must have the same length; got {lengths}")
-    for scores in (*first.T, *second.T):
+    for scores in (*first.T, *second.T):  # each is checked
         rows = ranking.read(question_id, label, scores)
     keep = (rows.hits > 0)[rows.question]
     if not keep.any():

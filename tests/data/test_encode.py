@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-import torch
 
 from as2lib.data import load_pairs
 from as2lib.data.encode import (
@@ -77,14 +76,6 @@ def test_encoding_equals_the_tokenizer_pair_by_pair(tokenizer, pairs):
         assert row["length"] == len(expected["input_ids"])
 
 
-def test_same_pairs_are_tokenised_once(tokenizer, pairs, monkeypatch):
-    first = PairEncoder(tokenizer, 32).encode(pairs)
-    monkeypatch.setattr(PairEncoder, "_columns", lambda *_: pytest.fail("tokenised twice"))
-    again = PairEncoder(tokenizer, 32).encode(load_pairs(ROWS))
-    assert again.to_dict() == first.to_dict()
-    assert again.cache_files
-
-
 def test_tokens_are_kept_by_pairs_length_and_tokenizer(tokenizer, pairs):
     encoder = PairEncoder(tokenizer, 32)
     fingerprints = {
@@ -94,15 +85,6 @@ def test_tokens_are_kept_by_pairs_length_and_tokenizer(tokenizer, pairs):
         PairEncoder(word_tokenizer(TEXTS[:2], 32), 32).fingerprint(pairs),
     }
     assert len(fingerprints) == 4
-
-
-def test_batch_is_padded_on_the_right_as_the_tokenizer_pads(tokenizer, pairs):
-    encoder = PairEncoder(tokenizer, 32)
-    encoded = encoder.encode(pairs)
-    batch = encoder.collate([encoded[1], encoded[2]])
-    expected = tokenizer.pad({"input_ids": encoded[1:]["input_ids"], "token_type_ids": encoded[1:]["token_type_ids"]})
-    assert {name: tensor.tolist() for name, tensor in batch.items()} == dict(expected)
-    assert {tensor.dtype for tensor in batch.values()} == {torch.int64}
 
 
 @pytest.mark.parametrize("pairs", [2, 40])  # few are encoded one by one

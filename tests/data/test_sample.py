@@ -23,11 +23,6 @@ def splits(corpora):
     return [rows for corpus in corpora.values() for rows in corpus.values()]
 
 
-def test_the_same_seed_gives_the_same_rows_and_another_seed_others(corpora):
-    assert sample.generate(1) == corpora
-    assert sample.generate(2) != corpora
-
-
 def test_no_question_and_no_id_occurs_twice(corpora):
     firsts = [page[0] for rows in splits(corpora) for page in pages(rows)]
     assert len({row["question"] for row in firsts}) == len({row["question_id"] for row in firsts}) == len(firsts)

@@ -35,13 +35,6 @@ def test_gzipped_numberbatch_with_its_prefix_and_its_digits(tmp_path):
     assert {word: vector.tolist() for word, vector in found.items()} == {"river": [1, 0], "1843": [0, 1], "7": [1, 1]}
 
 
-def test_an_unknown_words_vector_comes_from_its_sha_256():
-    first = unknown_vector(unknown_id("quagga"), 8)
-    assert numpy.linalg.norm(first) == pytest.approx(1, abs=1e-6)
-    assert numpy.array_equal(first, unknown_vector(unknown_id("quagga"), 8))
-    assert not numpy.array_equal(first, unknown_vector(unknown_id("zebra"), 8))
-
-
 def test_ppmi_of_two_words_by_hand():
     # "a b" three times and "a c" once: with P(a) = 1/2, P(b) = 3/8, P(a, b) = 3/8, the information is ln 2
     found = ppmi_vectors([["a", "b"]] * 3 + [["a", "c"]], 2)

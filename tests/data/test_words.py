@@ -1,6 +1,5 @@
 """Words, and items of questions or pairs made of them."""
 
-import pytest
 from datasets import Dataset
 
 from as2lib.data.words import WordEncoder, unknown_id, words_of
@@ -21,15 +20,6 @@ def test_items_are_questions_with_their_candidates_or_pairs():
     batch = WordEncoder(["a", "b", "c"]).collate(list(whole))
     assert batch["candidate_lengths"].tolist() == [1, 3, 1]
     assert batch["candidates"].tolist() == [2, 1]
-
-
-def test_items_are_made_once_for_the_same_vocabulary_and_unit(monkeypatch):
-    pairs = Dataset.from_dict({"question_id": ["1"], "question": ["a b"], "answer": ["b"]})
-    first = WordEncoder(["a", "b"]).encode(pairs)
-    others = [WordEncoder(["b", "a"]), WordEncoder(["a", "b"], "pair")]
-    assert WordEncoder(["a", "b"]).fingerprint(pairs) not in [encoder.fingerprint(pairs) for encoder in others]
-    monkeypatch.setattr(WordEncoder, "items", lambda *_: pytest.fail("split twice"))
-    assert WordEncoder(["a", "b"]).encode(pairs).to_dict() == first.to_dict()
 
 
 def test_text_without_blanks_between_words_is_split_by_character_and_a_line_says_so(capfd):
