@@ -160,14 +160,12 @@ def plan(study: Study, only: list[str]) -> None:
     jobs = graph.jobs(study)
     logs = {run: graph.job_log(study, name) for name, job in jobs.items() for run in job.runs}
     for state in states:
-        run = study.plan[state.name]
-        line = f"{state.state:<9}  {state.name:<36} from {', '.join(run.name for run in run.parent_runs()) or '–'}"
+        detail = f"from {', '.join(run.name for run in study.plan[state.name].parent_runs()) or '–'}"
         if state.state == "running":
-            line = f"{'running':<9}  {state.name:<36} step {state.step:,}, {state.rate:.1f} a second"
+            detail = f"step {state.step:,}, {state.rate:.1f} a second"
         if state.state == "failed":
-            line = f"{'failed':<9}  {state.name:<36} {state.error}"
-            line += f"   ({logs[state.name]})" if state.name in logs else ""
-        print(line)
+            detail = state.error + (f"   ({logs[state.name]})" if state.name in logs else "")
+        print(f"{state.state:<9}  {state.name:<36} {detail}")
     left = [study.plan[state.name] for state in states if state.state in ("to do", "running", "failed")]
     counts = Counter(state.state for state in states)
     print(f"\n{study.name}: {len(states)} runs: {', '.join(f'{count} {state}' for state, count in counts.items())}")

@@ -126,7 +126,10 @@ def table(
     if unknown := [measure for measure in measures if measure not in means]:
         hint = f"load them with the scores: results.load(study, systems, measures={unknown})"
         raise KeyError(f"measures: expected some of {', '.join(means.columns[1:])}; {hint}")
-    result = mean_and_spread(scores, measures).reindex(runs)
+    seeds = means[measures].groupby(level="system", sort=False)
+    spreads = seeds.agg(lambda values: values.std(ddof=1)).add_suffix(" ±")
+    columns = [name for metric in measures for name in (metric, f"{metric} ±")]
+    result = seeds.agg(lambda values: values.mean()).join(spreads)[columns].reindex(runs)
     result["seeds"] = means.index.value_counts().reindex(runs, fill_value=0)
     parameters = scores.attrs.get("parameters", {})
     result["parameters"] = pandas.array([parameters.get(run) for run in runs], dtype="Int64")
@@ -149,11 +152,11 @@ def by_seed(scores: pandas.DataFrame) -> pandas.DataFrame:
     return means.reset_index("seed")
 
 
-def mean_and_spread(scores: pandas.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> pandas.DataFrame:
+def mean_and_spread(scores: pandas.DataFrame) -> pandas.DataFrame:
     """One row a system: each metric in percent, mean over its seeds, and " ±", the sample standard deviation."""
     groups = by_seed(scores).drop(columns="seed").groupby(level="system", sort=False)
     means, spreads = groups.mean(), groups.std(ddof=1).add_suffix(" ±")
-    return means.join(spreads)[[name for metric in measures for name in (metric, f"{metric} ±")]]
+    return means.join(spreads)[[name for metric in MEASURES for name in (metric, f"{metric} ±")]]
 
 
 def over_seeds(scores: pandas.DataFrame, system: str, measure: str = "MAP") -> pandas.Series:
