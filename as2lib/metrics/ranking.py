@@ -161,32 +161,21 @@ def _by_name(rows: Rows, keep: np.ndarray, measures: Sequence[str]) -> pd.DataFr
 
 def read(question_id: Values, label: Values, score: Values) -> Rows:
     """The arguments of `per_question`, checked, and what is counted of each question; its errors."""
-    columns = {"question_id": question_id, "label": label, "score": score}
-    columns = {name: _column(name, values) for name, values in columns.items()}
-    if len({len(values) for values in columns.values()}) > 1:
-        lengths = ", ".join(f"{name} {len(values)}" for name, values in columns.items())
-        raise ValueError(f"question_id, label and score must have the same length; got {lengths}")
-    if columns["label"].empty:
-        raise ValueError("expected at least one row of question_id, label and score, got none")
-    names, question = encode_ids(columns["question_id"])
-    label = columns["label"]
+    ids, label, scores = (_column(values) for values in (question_id, label, score))
+    if not 0 < len(ids) == len(label) == len(scores):
+        lengths = f"{len(ids)}, {len(label)} and {len(scores)}"
+        raise ValueError(f"expected rows of question_id, label and score, as many of each; got {lengths}")
+    names, question = encode_ids(ids)
     correct, incorrect = (label.eq(value).fillna(False).to_numpy(dtype=bool) for value in (1, 0))
     _require(correct | incorrect, "label must be 0 or 1", label)
-    try:
-        score = columns["score"].to_numpy(dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"score must be numbers; got {error}") from None
-    _require(~np.isnan(score), "score must be a number", columns["score"])
+    score = scores.to_numpy(dtype=np.float64)
+    _require(~np.isnan(score), "score must be a number", scores)
     counts = np.bincount(question), np.bincount(question[correct], minlength=len(names))
     return Rows(names, question, correct, score, *counts)
 
 
-def _column(name: str, values: Values) -> pd.Series:
-    """One value a row; a list, an array, a Series, or a column of a data set."""
-    if isinstance(values, str) or not hasattr(values, "__len__"):
-        raise ValueError(f"{name} must be a sequence with one value a row; got {values!r}")
-    if getattr(values, "ndim", 1) != 1:
-        raise ValueError(f"{name} must be a sequence with one value a row; got an array of shape {values.shape}")
+def _column(values: Values) -> pd.Series:
+    """One value a row; of a list, an array, a Series, or a column of a data set."""
     return pd.Series(values if isinstance(values, np.ndarray | pd.Series) else list(values[:]))
 
 
