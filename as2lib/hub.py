@@ -8,18 +8,10 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-CONFIG = "config.json"  # which every model has
 
-
-def is_offline() -> bool:
-    """Whether the user reads what was fetched before (HF_HUB_OFFLINE=1)."""
-    return constants.HF_HUB_OFFLINE
-
-
-def cached(name: str, file: str = CONFIG, revision: str = "main") -> Path | None:
-    """A file of a model in the hub's cache; None where it is not there."""
-    commit = cached_commit(name, revision)
-    path = _folder(name) / "snapshots" / (commit or revision) / file
+def cached_config(name: str, revision: str = "main") -> Path | None:
+    """The config.json of a model in the hub's cache, which has the others too; None where it is not there."""
+    path = _folder(name) / "snapshots" / (cached_commit(name, revision) or revision) / "config.json"
     return path if path.exists() else None
 
 
@@ -36,7 +28,7 @@ def commit(name: str, revision: str) -> str | None:
         return revision
     if known := cached_commit(name, revision):
         return known
-    if is_offline() or not answers():
+    if constants.HF_HUB_OFFLINE or not answers():
         return None
     from huggingface_hub import HfApi
 
@@ -49,7 +41,7 @@ def commit(name: str, revision: str) -> str | None:
 @cache
 def answers() -> bool:
     """Whether the hub answers within five seconds; or need not, since the user reads what was fetched before."""
-    if is_offline():
+    if constants.HF_HUB_OFFLINE:
         return True
     try:
         urllib.request.urlopen(urllib.request.Request(constants.ENDPOINT, method="HEAD"), timeout=5).close()
@@ -64,9 +56,14 @@ def answers() -> bool:
 
 def why_not(name: str, revision: str = "main") -> str:
     """Why a model can't be had, in a few words; "" where the cache has it, or the hub answers."""
-    if cached(name, revision=revision) or (answers() and not is_offline()):
+    if cached_config(name, revision):
         return ""
-    state = "is not asked (HF_HUB_OFFLINE)" if is_offline() else "does not answer"
+    if constants.HF_HUB_OFFLINE:
+        state = "is not asked (HF_HUB_OFFLINE)"
+    elif answers():
+        return ""
+    else:
+        state = "does not answer"
     return f"not in the hub's cache, and the hub {state}; params/local.yaml can map a name to a folder"
 
 

@@ -289,7 +289,7 @@ def loadable(name: str | Path) -> tuple[Path | str, str]:
     origin, revision = model_origin(name)
     if isinstance(origin, Path) or hub.answers():
         return origin, revision
-    cached = hub.cached(origin, revision=revision)
+    cached = hub.cached_config(origin, revision)
     return (cached.parent, "main") if cached else (origin, revision)
 
 

@@ -157,7 +157,7 @@ def sizes(run: "Run") -> tuple[int, int, int]:
 def _of_name(name: str) -> tuple[int, int, int]:
     """Of a pretrained encoder, by its configuration where its folder or the hub's cache has that."""
     origin, revision = model_origin(name)
-    file = origin / "config.json" if isinstance(origin, Path) else hub.cached(origin, revision=revision)
+    file = origin / "config.json" if isinstance(origin, Path) else hub.cached_config(origin, revision)
     if file and file.is_file():
         return _of_config(json.loads(file.read_text(encoding="utf-8")))
     return SIZES.get(str(origin), UNKNOWN)
