@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from as2lib.papers import paper_tables
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.cosinet import rows as cosinet
 from as2lib.study.run import Notebook, System
@@ -11,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def notebooks(study: "Study") -> list[Notebook]:
-    """Notebooks 11 and 13, each with the systems that it reads."""
+    """Notebooks 11 and 13, each with the systems that it reads; 13 where another target, or a paper's, is at hand."""
     every = (*ranked(study).values(), *controls(study))
     table2 = (*cerberus.trivial(study), *cerberus.table2(study), *cerberus.kinds(study))
     others = [file for name in study.across for file in (f"params/{name}.yaml", f"reports/{name}/runs/index.json")]
-    return [
-        Notebook("11_frontier", "Which system for which budget?", every),
-        Notebook("13_across", "Do the findings hold on other targets?", table2, files=tuple(others)),
-    ]
+    books = [Notebook("11_frontier", "Which system for which budget?", every)]
+    if study.across or not paper_tables.of_own_target(study):
+        books.append(Notebook("13_across", "Do the findings hold on other targets?", table2, files=tuple(others)))
+    return books
 
 
 def ranked(study: "Study") -> dict[str, System]:

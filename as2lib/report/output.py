@@ -67,6 +67,8 @@ class Report:
         keep: False for an example that shows texts of a corpus, which no file should hold.
         timing: whether it holds measured times.  empty: why a table without rows has none.
         """
+        if paper_tables.of_own_target(self.study):
+            caption = re.sub(r"\s*Published.*", "", caption)  # a caption's last sentence
         if isinstance(item, Figure):
             return self._drawn(item, number, caption, timing)
         item = self._beside(item)

@@ -70,7 +70,7 @@ def test_rankers_that_are_not_run_stand_nowhere_on_the_frontier(invented, root):
     assert not labels & set(space["systems"].index)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "13_across"])  # which such a study has not
 def test_a_page_of_ones_own_target_has_nothing_published(invented, root, sections, own_target, name, monkeypatch):
     printed = results.printed
 
@@ -83,4 +83,5 @@ def test_a_page_of_ones_own_target_has_nothing_published(invented, root, section
     for path in saved(root, name, sections):
         text = path.read_text(encoding="utf-8")
         assert str(MARK) not in text.replace(",", ""), path
-        assert path.suffix in (".tex", ".svg") or not re.search("published|verdict|reproduced", text), path
+        words = "published" if path.suffix == ".tex" else "published|verdict|reproduced"  # a caption may say why not
+        assert not re.search(words, text, re.IGNORECASE), path
