@@ -20,15 +20,6 @@ def studies(study: "Study") -> "dict[str, Study]":
     return {study.name: study, **here}
 
 
-def labels(studies: "dict[str, Study]") -> dict[str, str]:
-    """What a reader calls each system: as the first study that has it."""
-    labels: dict[str, str] = {}
-    for study in studies.values():
-        for name, system in study.systems.items():
-            labels.setdefault(name, system.label)
-    return labels
-
-
 def rows(study: "Study") -> list[System]:
     """The best ranker that learns nothing, the rows of Table 2, and the heads of one kind that a headline names."""
     return [cerberus.trivial(study)[-1], *cerberus.table2(study), *cerberus.kinds(study)]

@@ -25,7 +25,6 @@ from as2lib.study import results
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
 SECTIONS = {"Cascade Transformer": "cascade", "Cosinet": "cosinet", "GOVERN": "govern"}  # of a study's file
 SIGNS = {"better": ">", "equal": "=", "equal or better": "≥"}
 UNDECIDED, CONTRADICTED, SAME_DIRECTION = "undecided", "contradicted", "same direction"
@@ -70,8 +69,7 @@ def listed(study: "Study") -> pandas.DataFrame:
 
     A claim of the target has the set that stands beside the study's, and its published difference, from Table 2.
     """
-    tables = [paper_tables.published(study, paper, "claims").assign(paper=name) for paper, name in PAPERS.items()]
-    claims = pandas.concat(tables, ignore_index=True).fillna({"test": "none named"})
+    claims = paper_tables.of_every_paper(study, "claims").fillna({"test": "none named"})
     place = published_set(study)
     table2 = results.published("cerberus", "table2")[place]
     for i, claim in claims[claims["set"] == TARGET].iterrows():
@@ -79,7 +77,7 @@ def listed(study: "Study") -> pandas.DataFrame:
     return claims.replace({"set": {TARGET: place}})
 
 
-def table(study: "Study", papers: Collection[str] = tuple(PAPERS.values())) -> pandas.DataFrame:
+def table(study: "Study", papers: Collection[str] = tuple(paper_tables.PAPERS.values())) -> pandas.DataFrame:
     """Every claim of those papers that the study has a section for, with its verdict here; the untestable ones last.
 
     Index `paper`; columns `COLUMNS`.  difference, low, high: points, a − b, over questions and the seeds that both
@@ -117,11 +115,9 @@ def counts(table: pandas.DataFrame) -> pandas.DataFrame:
     """How many claims of each paper in the table got each verdict, and all together."""
     if table.empty:
         return pandas.DataFrame()
-    by_paper = pandas.crosstab(table.index, table["verdict"])
-    here = [paper for paper in PAPERS.values() if paper in by_paper.index]
-    by_paper = by_paper.reindex(index=here, columns=VERDICTS, fill_value=0)
-    by_paper.loc["all"] = by_paper.sum()
-    return by_paper.rename_axis("paper").rename_axis(None, axis=1)
+    counts = paper_tables.by_paper(table, "verdict", VERDICTS)
+    counts.loc["all"] = counts.sum()
+    return counts
 
 
 def verdict(claim: str, interval: Interval, published: float) -> str:

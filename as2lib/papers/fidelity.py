@@ -18,7 +18,6 @@ from as2lib.metrics.pruning import survivors
 from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.cascade.rows import PAPER_EXITS as EXITS
 from as2lib.papers.cerberus import true_sizes
-from as2lib.papers.claims import PAPERS
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -36,8 +35,7 @@ def table(study: "Study") -> pandas.DataFrame:
     state: "agrees" within half a unit of the last printed digit, sizes and operations of models also within 1 %, or
     within the row's own tolerance; "differs"; "not here" where it needs a set that is not.  Those that differ first.
     """
-    tables = [paper_tables.published(study, paper, "fidelity").assign(paper=name) for paper, name in PAPERS.items()]
-    rows = pandas.concat(tables, ignore_index=True).fillna({"note": ""})
+    rows = paper_tables.of_every_paper(study, "fidelity").fillna({"note": ""})
     rows["computed"] = [computed(study, row.by, str(row.of)) for row in rows.itertuples()]
     rows["difference %"] = 100 * (rows["computed"] / rows["published"] - 1)
     rows["state"] = [state(row) for row in rows.itertuples()]
@@ -58,10 +56,7 @@ def state(row) -> str:
 
 def counts(table: pandas.DataFrame) -> pandas.DataFrame:
     """How many numbers of each paper agree, differ or are not here.  table: from `table`."""
-    by_paper = pandas.crosstab(table.index, table["state"])
-    papers = [paper for paper in PAPERS.values() if paper in table.index]
-    by_paper = by_paper.reindex(index=papers, columns=STATES, fill_value=0)
-    return by_paper.rename_axis("paper").rename_axis(None, axis=1)
+    return paper_tables.by_paper(table, "state", STATES)
 
 
 def computed(study: "Study", by: str, of: str) -> float:

@@ -5,7 +5,7 @@ Where the texts of a set are not at hand, published scores still say which pairs
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy
@@ -254,53 +254,40 @@ def papers_sets(study: "Study") -> pandas.DataFrame:
     study ("yes", "no", "not here", "not at hand"), questions kept (the policy), what `statistics` counts, the same as
     published, by whom, and the Cascade Transformer's counts.  Cosinet counts every question, the others answered ones.
     """
-    here = {source.partition("@")[0]: source for source in described(study)}
+    used = [study.data.target, *filter(None, [study.data.transfer])]
+    names = [set_of(part) for pairs in used for parts in pairs.model_dump().values() for part in parts]
+    sources = [*(name for name in names if name in PAPERS), *study.data.describe]
+    here, printed = {source.partition("@")[0]: source for source in sources}, printed_counts(study)
     rows = []
-    for name in dict.fromkeys([*PAPERS, *here]):
-        for split in sets.SPLITS:
-            rows += _rows(study, name, here.get(name), split)
+    for name, split in product(dict.fromkeys([*PAPERS, *here]), sets.SPLITS):
+        row, ours = {"set": PAPERS.get(name, name), "split": split, "in this study": "no"}, {}
+        theirs = printed.get((row["set"], split), {})
+        if name in here:
+            try:
+                pairs = pairs_of(study, [f"{here[name]}:{split}"])
+                row["in this study"] = "not here" if pairs is None else "yes"
+                ours = statistics(pairs).to_dict("index") if pairs is not None else {}
+            except sets.NoSplit:
+                row["in this study"] = "not at hand"
+        policies = [policy for policy in reversed(ranking.POLICIES) if policy in ours or policy in theirs]
+        for policy in policies or [None] * (name in here):
+            rows.append(row | {"questions kept": policy} | ours.get(policy, {}) | theirs.get(policy, {}))
     published = [f"published {name}" for name in COUNTS]
     columns = ["split", "in this study", "questions kept", *COUNTS, *RATES, *published, "published by", *CASCADE]
     table = pandas.DataFrame(rows, columns=["set", *columns]).set_index("set")
     return table.astype(dict.fromkeys([*COUNTS, *published, CASCADE[0]], "Int64"))
 
 
-def _rows(study: "Study", name: str, source: str | None, split: str) -> list[dict]:
-    """One split of a set: a row a policy that we or a paper counted under."""
-    title, state, ours = PAPERS.get(name, name), "no", {}
-    if source is not None:
-        try:
-            pairs = pairs_of(study, [f"{source}:{split}"])
-            state = "not here" if pairs is None else "yes"
-            ours = statistics(pairs).to_dict("index") if pairs is not None else {}
-        except sets.NoSplit:
-            state = "not at hand"
-    theirs = _published(study, title, split)
-    row = {"set": title, "split": split, "in this study": state}
-    policies = [policy for policy in reversed(ranking.POLICIES) if policy in ours or policy in theirs]
-    if not policies:
-        policies = [None] if source is not None else []
-    return [row | {"questions kept": policy} | ours.get(policy, {}) | theirs.get(policy, {}) for policy in policies]
-
-
-def _published(study: "Study", title: str, split: str) -> dict[str, dict[str, float | str]]:
-    """The papers' counts of a split, by the policy that they follow."""
-    counts: dict[str, dict[str, float | str]] = {}
+def printed_counts(study: "Study") -> dict[tuple[str, str], dict[str, dict[str, float | str]]]:
+    """(set, split) → the policy that a paper follows → its counts."""
+    counts: dict[tuple[str, str], dict[str, dict[str, float | str]]] = {}
     for paper, table, policy, author in PUBLISHED:
-        values = paper_tables.printed(study, paper, table).set_index(["dataset", "split"])
-        if (title, split) in values.index:
-            row = values.loc[(title, split)]
-            named = {f"published {name}": row[name] for name in COUNTS if name in row}
+        for place, row in paper_tables.printed(study, paper, table).set_index(["dataset", "split"]).iterrows():
+            named = {f"published {name}": row[name] for name in COUNTS if name in row} | {"published by": author}
             beside = dict(zip(CASCADE, row, strict=True)) if author == "Cascade" else {}
-            counts[policy] = counts.get(policy, {}) | named | beside | {"published by": author}
+            of_split = counts.setdefault(place, {})
+            of_split[policy] = of_split.get(policy, {}) | named | beside
     return counts
-
-
-def described(study: "Study") -> list[str]:
-    """The known sources that a study learns from, is tested on, or describes beside (`data.describe`)."""
-    used = [study.data.target, *filter(None, [study.data.transfer])]
-    known = [set_of(part) for pairs in used for split in sets.SPLITS for part in getattr(pairs, split)]
-    return list(dict.fromkeys([*(name for name in known if name in PAPERS), *study.data.describe]))
 
 
 def totals(study: "Study", papers: pandas.DataFrame) -> pandas.DataFrame:

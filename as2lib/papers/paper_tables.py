@@ -1,5 +1,6 @@
 """The papers' own tables as a study may show them: beside a set of one's own stands nothing published."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pandas
@@ -9,6 +10,22 @@ from as2lib.study import results
 
 if TYPE_CHECKING:
     from as2lib.study import Study
+
+
+PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
+
+
+def of_every_paper(study: "Study", table: str) -> pandas.DataFrame:
+    """The rows of a table that each paper has, "claims" or "fidelity", with the paper's name in `paper`."""
+    tables = [published(study, paper, table).assign(paper=name) for paper, name in PAPERS.items()]
+    return pandas.concat(tables, ignore_index=True)
+
+
+def by_paper(table: pandas.DataFrame, column: str, values: Sequence[str]) -> pandas.DataFrame:
+    """How many of each paper's rows (index) have each value of a column."""
+    counts = pandas.crosstab(table.index, table[column])
+    papers = [paper for paper in PAPERS.values() if paper in table.index]
+    return counts.reindex(index=papers, columns=values, fill_value=0).rename_axis("paper").rename_axis(None, axis=1)
 
 
 def of_own_target(study: "Study") -> bool:

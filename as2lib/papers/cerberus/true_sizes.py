@@ -125,21 +125,21 @@ def counted(study: "Study", table: str, tokens: float) -> pandas.DataFrame:
     more %: our parameters over the published ones.  ×: operations over those of ELECTRA-BASE with the same last layers;
     of every token: with last layers as the paper draws them.
     """
-    runs, names, rows = results.published("cerberus", table).index, model_names(), []
+    runs = results.published("cerberus", table).index
     paper = paper_tables.printed(study, "cerberus", table).set_index("run")["parameters_M"].reindex(runs)
-    for run in runs:
-        values = {
-            "model": names[run],
-            "parameters": parameters(run),
-            "published parameters": 1e6 * paper[run],
-            "more %": 100 * (parameters(run) / 1e6 / paper[run] - 1),
-            "weights MB": 4 * parameters(run) / 2**20,
-            "G operations a pair": operations(run, tokens) / 1e9,
-            "operations ×": operations(run, tokens) / operations(REFERENCE, tokens),
-            "of every token ×": operations(run, tokens, False) / operations(REFERENCE, tokens, False),
-        }
-        rows.append(values)
-    return pandas.DataFrame(rows, index=runs.rename("run"))
+    sizes = pandas.Series({run: parameters(run) for run in runs})
+    first, every = (pandas.Series({run: operations(run, tokens, first) for run in runs}) for first in (True, False))
+    columns = {
+        "model": pandas.Series(model_names()).reindex(runs),
+        "parameters": sizes,
+        "published parameters": 1e6 * paper,
+        "more %": 100 * (sizes / 1e6 / paper - 1),
+        "weights MB": 4 * sizes / 2**20,
+        "G operations a pair": first / 1e9,
+        "operations ×": first / operations(REFERENCE, tokens),
+        "of every token ×": every / operations(REFERENCE, tokens, False),
+    }
+    return pandas.DataFrame(columns, index=runs).rename_axis("run")
 
 
 def model_names() -> dict[str, str]:
