@@ -27,12 +27,9 @@ def root(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_study_is_planned_before_any_file_of_its_encoder_is_here(root, capsys):
+def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_a_fit_is_refused_in_one_line(root, capsys):
     assert main(["plan", "my"]) == 0
     assert "base/pointwise/seed-0" in capsys.readouterr().out
-
-
-def test_a_fit_without_its_encoder_is_refused_in_one_line(root, capsys):
     assert main(["fit", "my", "base/pointwise/seed-0"]) == 2
     assert NAME in capsys.readouterr().err.splitlines()[-1]
 
