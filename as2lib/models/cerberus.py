@@ -13,7 +13,6 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-BACKBONES = ("electra", "roberta")  # whose classifiers have `dense` and `out_proj`
 IGNORED = (  # beginnings of names
     "core_base_model.",  # the encoder again
     "embeddings.position_ids",  # constants, which older versions of transformers saved

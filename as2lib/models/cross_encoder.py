@@ -39,12 +39,10 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
     or a configuration (an object, or its fields with `model_type`) to start from nothing; of any family that
     `AutoModelForSequenceClassification` knows.  layers: keep only the first layers of the pretrained encoder.
     The last layer of a model with one label starts anew with two, which the log says.
-    Raises ValueError, in one line, where a configuration names no model type, where more layers are asked for than
-    there are, where a model has more than two labels, and as `load`.
+    Raises ValueError, in one line, where more layers are asked for than there are, where a model has more than two
+    labels, and as `load`.
     """
     if isinstance(name_or_config, dict):
-        if "model_type" not in name_or_config:
-            raise ValueError(f'config: expected a "model_type", got the keys {", ".join(name_or_config)}')
         name_or_config = AutoConfig.for_model(**name_or_config)
     if isinstance(name_or_config, PretrainedConfig):
         config = deepcopy(name_or_config)
@@ -53,15 +51,9 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
     origin, _ = loadable(name_or_config)
     config = configuration(name_or_config)
     if layers is not None:
-        if not 1 <= layers <= config.num_hidden_layers:
-            raise ValueError(f"layers: expected 1 to {config.num_hidden_layers}, what {origin} has; got {layers}")
         config.num_hidden_layers = layers
     model, report = _from_pretrained(name_or_config, config)
-    for name, came, wanted in report["mismatched_keys"]:
-        if not _is_new(model, name) or tuple(came)[:1] not in ((1,), (CLASSES,)):
-            shapes = f"expected shape {tuple(wanted)}, or one of 1 or 2 labels, got {tuple(came)}"
-            raise ValueError(f"{origin}: {name}: {shapes}")
-    _check(origin, model, {name for name in report["missing_keys"] if not _is_new(model, name)})
+    _check(origin, model, report, start=True)
     if report["mismatched_keys"]:
         names = ", ".join(name for name, *_ in report["mismatched_keys"])
         log.warning("%s scores with one label: a new classifier of two classes replaces %s", origin, names)
@@ -77,9 +69,7 @@ def load(name: str | Path) -> PreTrainedModel:
     """
     origin, _ = loadable(name)
     model, report = _from_pretrained(name)
-    for tensor, came, wanted in report["mismatched_keys"]:
-        raise ValueError(f"{origin}: {tensor}: expected shape {tuple(wanted)}, got {tuple(came)}")
-    _check(origin, model, report["missing_keys"])
+    _check(origin, model, report)
     if report["unexpected_keys"] and type(model).__module__.startswith("as2lib."):
         tensor = min(report["unexpected_keys"])  # public models have old poolers and buffers, ours none
         raise ValueError(f"{origin}: {tensor}: got a tensor that the configuration does not ask for")
@@ -247,11 +237,15 @@ def _is_new(model: PreTrainedModel, name: str) -> bool:
     return part != model.base_model_prefix or "pooler" in rest.split(".")
 
 
-def _check(origin: str | Path, model: PreTrainedModel, missing: set[str]) -> None:
+def _check(origin: str | Path, model: PreTrainedModel, report: dict[str, Any], start: bool = False) -> None:
+    """Raises ValueError for the first tensor that does not fit.  start: of a fit, for which a classifier may be new."""
+    for name, shape, expected in report["mismatched_keys"]:
+        if not (start and _is_new(model, name) and shape[0] in (1, CLASSES)):
+            raise ValueError(f"{origin}: {name}: expected shape {tuple(expected)}, got {tuple(shape)}")
     for name, tensor in model.state_dict().items():
-        if name in missing:
-            wanted = f"expected a tensor of shape {tuple(tensor.shape)}, got none"
-            raise ValueError(f"{origin}: {name}: {wanted}; the model would score at random")
+        if name in report["missing_keys"] and not (start and _is_new(model, name)):
+            shape = f"expected a tensor of shape {tuple(tensor.shape)}, got none"
+            raise ValueError(f"{origin}: {name}: {shape}; the model would score at random")
         if tensor.is_floating_point() and not tensor.isfinite().all():
             raise ValueError(f"{origin}: {name}: expected finite numbers, got nan or inf")
 

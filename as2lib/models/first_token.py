@@ -10,18 +10,14 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
-FAMILIES = ("albert", "bert", "electra", "roberta", "xlm-roberta")
-# Classes of transformers whose classifier reads nothing but the first token; by name, since each class is an import.
-CLASSIFIERS = tuple(
-    f"transformers.models.{family}.modeling_{family}.{name}ForSequenceClassification"
-    for family, name in {
-        "albert": "Albert",
-        "bert": "Bert",
-        "electra": "Electra",
-        "roberta": "Roberta",
-        "xlm_roberta": "XLMRoberta",
-    }.items()
-)
+# Families whose classifier reads nothing but the first token, as their classes begin; each class would be an import.
+FAMILIES = {
+    "albert": "Albert",
+    "bert": "Bert",
+    "electra": "Electra",
+    "roberta": "Roberta",
+    "xlm-roberta": "XLMRoberta",
+}
 
 
 def reading(model: nn.Module) -> nn.Module:
@@ -30,9 +26,10 @@ def reading(model: nn.Module) -> nn.Module:
     Logits and gradients are those of the plain model but for rounding; dropout draws fewer numbers. The last hidden
     state is (b, 1, d).  A classifier of another kind, and one that is changed already, is left as it is.
     """
-    if f"{type(model).__module__}.{type(model).__qualname__}" in CLASSIFIERS:
-        base = model.base_model
-        base.encoder = reading_encoder(base.encoder, model.config.model_type)
+    family = getattr(getattr(model, "config", None), "model_type", None)
+    plain = type(model).__module__.startswith("transformers.")
+    if plain and type(model).__name__ == f"{FAMILIES.get(family)}ForSequenceClassification":
+        model.base_model.encoder = reading_encoder(model.base_model.encoder, family)
     return model
 
 

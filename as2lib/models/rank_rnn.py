@@ -29,8 +29,6 @@ class RankRNN(nn.Module):
 
     def __init__(self, inputs: int, hidden: int, kind: str, bidirectional: bool = False):
         super().__init__()
-        if kind not in KINDS:
-            raise ValueError(f"rank_rnn: expected one of {', '.join(KINDS)}, got {kind!r}")
         units = hidden // 2 if bidirectional else hidden
         self.rnn = KINDS[kind](inputs, units, batch_first=True, bidirectional=bidirectional)
 

@@ -8,7 +8,6 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from as2lib import models
 from as2lib.data.sets import note
 from as2lib.models import cross_encoder
-from as2lib.models.logits import two_class_logits
 from tests.encoders import FAMILIES, batch, classifier
 
 FIELDS = {
@@ -48,16 +47,6 @@ def test_a_saved_model_comes_back_and_can_be_cut_to_its_first_layers(tmp_path):
     assert cut.config.num_hidden_layers == 2
     hidden = whole(IDS, output_hidden_states=True).hidden_states[2]
     torch.testing.assert_close(cut.eval().bert(IDS).last_hidden_state[:, 0], hidden[:, 0])
-
-
-def test_a_reranker_with_one_label_loads_and_ranks_by_its_logit(tmp_path):
-    reranker = bert(labels=1)
-    model = models.load(saved(reranker, tmp_path))
-    z = logits(reranker)
-    torch.testing.assert_close(logits(model), z)
-    probability = two_class_logits(z).softmax(-1)[:, 1]
-    torch.testing.assert_close(probability, z[:, 0].sigmoid())
-    assert two_class_logits(z)[:, 0].eq(0).all()
 
 
 def test_as_the_start_of_a_fit_a_reranker_with_one_label_gets_a_new_classifier_and_the_log_says_so(tmp_path, caplog):

@@ -1,7 +1,6 @@
 import numpy
 import pytest
 import torch
-from transformers import AutoModelForSequenceClassification
 
 from tests.encoders import FAMILIES, batch, classifier, plain
 
@@ -62,14 +61,3 @@ def test_dropout_draws_from_the_same_distribution_as_in_the_plain_model(place):
     error = (expected.var(0) / 4000 + ours.var(0) / 4000).sqrt()
     assert ((expected.mean(0) - ours.mean(0)).abs() < 4 * error).all()
     assert (ours.std(0) / expected.std(0) - 1).abs().max() < 0.1
-
-
-@pytest.mark.parametrize("family", FAST)
-def test_a_saved_model_opens_in_plain_transformers_with_its_logits(family, tmp_path):
-    model = classifier(family)
-    model.save_pretrained(tmp_path)
-    again = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
-    assert type(again) is type(model)
-    assert again.state_dict().keys() == model.state_dict().keys()
-    with torch.no_grad():
-        torch.testing.assert_close(again(**batch()).logits, model(**batch()).logits, atol=1e-5, rtol=0)
