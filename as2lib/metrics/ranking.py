@@ -114,20 +114,16 @@ def kept(candidates: np.ndarray, correct: np.ndarray, questions: str) -> np.ndar
     return (questions == "all") | (correct > 0) & ((questions != "mixed") | (correct < candidates))
 
 
-def paired(a: Values, b: Values, *names: str) -> tuple[np.ndarray, np.ndarray]:
+def paired(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
     """The values of two systems as float64 arrays: two frames or series paired by their index, else by position.
 
-    names: what an error calls them.  Raises ValueError where an index repeats a question, or the questions differ.
+    Raises ValueError where an index repeats a question, or the questions differ.
     """
     if isinstance(a, pd.Series | pd.DataFrame) and isinstance(b, pd.Series | pd.DataFrame):
-        for name, values in zip(names, (a, b), strict=True):
-            if not values.index.is_unique:
-                twice = values.index[values.index.duplicated()][0]
-                raise ValueError(f"the index of {name} must name each question once; it repeats {twice!r}")
-        different = a.index.symmetric_difference(b.index)
+        different = a.index.symmetric_difference(b.index).union(a.index[a.index.duplicated()])
+        different = different.union(b.index[b.index.duplicated()])
         if len(different):
-            example = f"{len(different)} are in only one, such as {different[0]!r}"
-            raise ValueError(f"{' and '.join(names)} must be indexed by the same questions; {example}")
+            raise ValueError(f"expected the same questions in both indexes, each once; not so of {different[0]!r}")
         b = b.reindex(a.index)
     return np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
 

@@ -18,6 +18,7 @@ from as2lib.metrics.ranking import Values, paired
 # n questions · s seeds · r resamples
 DECIMALS = 12  # values are rounded to these: in a mean over seeds, 1e-17 must not turn a tie into a difference
 SUM_DECIMALS = 9  # so are their sums, so that sums which are equal compare as equal
+TAIL = 50 * (1 - 0.95)  # percent of the draws beyond each end of an interval
 FEW_DIFFERENCES = 13  # up to so many questions that differ, every pattern of signs is tried
 MEMORY = 2**18  # resampled values held at once: as many as stay near the processor
 
@@ -54,10 +55,10 @@ class Estimate(NamedTuple):
     questions_high: float
 
 
-def compare(a: Values, b: Values, resamples: int = 10_000, confidence: float = 0.95, seed: int = 0) -> Comparison:
+def compare(a: Values, b: Values, resamples: int = 10_000, seed: int = 0) -> Comparison:
     """Paired comparison of two systems' values on the same questions; of several seeds, each question's mean counts.
 
-    difference = mean(a) - mean(b);  low, high: percentile bootstrap over questions
+    difference = mean(a) - mean(b);  low, high: 95 % percentile bootstrap over questions
     p: two-sided permutation test of the difference, the sign of each question's difference drawn anew; every pattern of
         signs where few questions differ, else `resamples` draws and the one that is observed
     wilcoxon: signed-rank test, see `signed_rank`, with its effect;  spearman: nan where a or b is constant or n < 3
@@ -71,7 +72,7 @@ def compare(a: Values, b: Values, resamples: int = 10_000, confidence: float = 0
     a, b = _pair(a, b)
     gap = np.round(a - b, DECIMALS)
     [means] = _resampled_means([gap], resamples, seed)
-    low, high = _interval(means, confidence)
+    low, high = _interval(means)
     wilcoxon, wilcoxon_p, effect = signed_rank(gap)
     spearman, spearman_p = _spearman(a, b)
     return Comparison(
@@ -216,13 +217,11 @@ def questions_to_decide(differences: Values, published: float) -> int:
 
 def _pair(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
     """The values of each question, (n,), of several seeds their mean, rounded."""
-    a, b = (values.mean(axis=1) if values.ndim == 2 else values for values in paired(a, b, "a", "b"))
+    a, b = (values.mean(axis=1) if values.ndim == 2 else values for values in paired(a, b))
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(f"a and b must have one value a question, for the same 2 or more; got {a.shape} and {b.shape}")
-    for name, values in (("a", a), ("b", b)):
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if len(wrong):
-            raise ValueError(f"{name} must be finite; value {wrong[0]} is {values[wrong[0]]}")
+    if not np.isfinite(a - b).all():
+        raise ValueError("a and b must be finite; got nan or inf")
     return np.round(a, DECIMALS), np.round(b, DECIMALS)
 
 
@@ -271,9 +270,8 @@ def _resampled_means(values: Sequence[np.ndarray], resamples: int, seed: int | l
     return means
 
 
-def _interval(draws: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
-    tail = 50 * (1 - confidence)
-    low, high = np.round(np.percentile(draws, [tail, 100 - tail]), DECIMALS)
+def _interval(draws: np.ndarray) -> tuple[float, float]:
+    low, high = np.round(np.percentile(draws, [TAIL, 100 - TAIL]), DECIMALS)
     return float(low), float(high)
 
 

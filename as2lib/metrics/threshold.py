@@ -100,7 +100,7 @@ def gsb(base: Values, new: Values) -> Gsb:
     Raises ValueError where the questions differ, or a value is not 0 or 1.
     Source: GOVERN, sections 4.3 and 4.5 (27 : 364 : 9 is a gain of 4.5 %).
     """
-    base, new = paired(base, new, "base", "new")
+    base, new = paired(base, new)
     if base.shape != new.shape or not np.isin([base, new], [0, 1]).all():
         raise ValueError(f"expected a 0 or 1 a question, of both; got shapes {base.shape} and {new.shape}")
     good, bad = int(np.sum(new > base)), int(np.sum(new < base))
