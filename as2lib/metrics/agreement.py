@@ -44,7 +44,7 @@ def agreement(head_scores: Values, teacher_scores: Values, label: Values, questi
 
     head_scores: (n, k), teacher_scores: (n, t) numbers, not nan.  label: (n,) 0 or 1.  question_id: (n,) any ids.
     Questions without a correct candidate are left out.  Top candidates under ties are those of `ranking.top`.
-    Raises ValueError as `ranking.per_question`, and where no question has a correct candidate.
+    Raises ValueError as `ranking.per_question`.
     Source: CERBERUS section 5.3 and Figure 3; Cohen 1960.
     """
     heads, teachers, label, question_id = _answered(head_scores, teacher_scores, label, question_id)
@@ -109,8 +109,6 @@ def _answered(*columns: Values) -> tuple[np.ndarray, ...]:
     for scores in (*first.T, *second.T):  # each is checked
         rows = ranking.read(question_id, label, scores)
     keep = (rows.hits > 0)[rows.question]
-    if not keep.any():
-        raise ValueError("expected at least one question with a correct candidate, got none")
     return first[keep], second[keep], label[keep], question_id[keep]
 
 

@@ -61,11 +61,9 @@ def staying(ranked: numpy.ndarray, question: numpy.ndarray, ratio: float) -> num
 def survivors(exits: int, alpha: Ratios, candidates: int | Sequence[int] | None = None) -> list[numpy.ndarray]:
     """How many of a question's candidates (or of several questions') each stage scores; without them, which share.
 
-    128 at alpha 0.3 with five exits: 128, 90, 63, 45, 32.  Raises ValueError for fewer than one, and as `drop_ratios`.
+    128 at alpha 0.3 with five exits: 128, 90, 63, 45, 32.  Raises ValueError as `drop_ratios`.
     """
     left = [numpy.asarray(1.0 if candidates is None else candidates)]
-    if numpy.min(left[0]) < 1:
-        raise ValueError(f"candidates: expected at least 1, got {candidates}")
     for ratio in drop_ratios(alpha, exits):
         left.append(left[-1] * (1 - ratio) if candidates is None else left[-1] - dropped(left[-1], ratio))
     return left

@@ -58,13 +58,11 @@ def rank_by_stages(
     question_index: (n,) which question a candidate belongs to; each question is pruned on its own.
     Returns a `Ranking`; with `question_index` a list of them, a question each in first-seen order, whose positions
     count the question's own candidates.
-    Raises ValueError for no candidates, an alpha outside [0, 1), or an index of another length.
+    Raises ValueError for no candidates, an alpha outside [0, 1), and a score that is no number.
     """
     if candidates < 1:
         raise ValueError("expected at least one candidate, got none")
     index = numpy.zeros(candidates) if question_index is None else numpy.asarray(torch.as_tensor(question_index).cpu())
-    if len(index) != candidates:
-        raise ValueError(f"question_index: expected one for each of {candidates} candidates, got {len(index)}")
 
     def checked(stage: int, rows: numpy.ndarray) -> numpy.ndarray:
         scores = score(stage, torch.from_numpy(rows))

@@ -59,5 +59,3 @@ def test_the_choice_is_the_best_within_the_budget():
     chosen = choose(table, 0.6)
     assert chosen["cost"] <= 0.6
     assert chosen["P@1"] == table[table["cost"] <= 0.6]["P@1"].max()
-    with pytest.raises(ValueError):
-        choose(table, 0.1)
