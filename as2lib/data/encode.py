@@ -60,8 +60,6 @@ class PairEncoder:
             raise ValueError(f"expected a fast tokenizer, got {type(tokenizer).__name__}; load it with AutoTokenizer")
         if tokenizer.pad_token_id is None:
             raise ValueError(f"expected a tokenizer with a padding token, got {type(tokenizer).__name__} without one")
-        if max_length <= tokenizer.num_special_tokens_to_add(pair=True):
-            raise ValueError(f"max_length must leave room for words beside the special tokens, got {max_length}")
         self.tokenizer, self.max_length = tokenizer, max_length
         self.has_token_types = "token_type_ids" in tokenizer.model_input_names
         self._backend = copy.deepcopy(tokenizer.backend_tokenizer)
@@ -172,10 +170,7 @@ def _encoded(backend: Tokenizer, questions: Sequence[str], answers: Sequence[str
     pairs = list(zip(questions, answers, strict=True))
     try:
         return [backend.encode(*pair) for pair in pairs] if len(pairs) <= _FEW else backend.encode_batch_fast(pairs)
-    except TypeError:
-        for text in (text for pair in pairs for text in pair):
-            if not isinstance(text, str):
-                raise TypeError(f"expected texts, got {type(text).__name__}: {text!r:.60}") from None
+    except TypeError:  # of half a character
         whole = [tuple(whole_text(text) for text in pair) for pair in pairs]
         return backend.encode_batch_fast(whole)
 
@@ -327,7 +322,6 @@ def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizer
     by (−count, word) after the five special tokens. Other words are unknown. A pair becomes
     `[CLS] question [SEP] answer [SEP]`.
     max_length: the `model_max_length` that is saved with it.
-    Raises ValueError where the texts hold no word.
     """
     lower, split = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
     times_of = Counter(texts)  # a question stands before each of its candidates
@@ -337,8 +331,6 @@ def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizer
     for text, times in times_of.items():
         for word, _ in split.pre_tokenize_str(lower.normalize_str(text)):
             counts[word] += times
-    if not counts:
-        raise ValueError("expected texts with words, got none")
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
     vocabulary = {word: number for number, word in enumerate([*_SPECIALS.values(), *ordered])}
     backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))

@@ -234,8 +234,6 @@ def read(path: Path, labelled: bool) -> Table:
     Raises ValueError for bytes that are not UTF-8, a row of another length, a quote left open, or missing columns.
     """
     try:
-        if path.stat().st_size == 0:
-            raise ValueError(f"{path.name}: expected at least one row, got an empty file")
         if path.suffix.lower() == ".parquet":
             return from_arrow(path.name, parquet.read_table(path), labelled)
         if path.suffix.lower() == ".jsonl":
@@ -263,7 +261,7 @@ def _delimited(path: Path, labelled: bool) -> Table:
         rows = pd.read_csv(
             path, sep=delimiter, header=None, dtype=str, na_filter=False, quoting=quoting, encoding="utf-8-sig"
         )
-    except pd.errors.ParserError as error:
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         way_out = "; texts with tabs or line breaks are written as JSONL or Parquet" if is_tsv else ""
         raise ValueError(f"{path.name}: {str(error).rpartition('error: ')[2].strip()}{way_out}") from None
     table = pa.Table.from_pandas(rows[1:], preserve_index=False).rename_columns(rows.iloc[0].tolist())

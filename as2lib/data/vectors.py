@@ -102,7 +102,7 @@ def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:
     """Positive pointwise mutual information of words at most `WINDOW` apart, reduced by truncated SVD.
 
     A pair of words d apart counts 1 / d. Rows are U √S, scaled to length 1.
-    texts: the words of each text.  dimensions: at most the number of distinct words less one.
+    texts: the words of each text.  dimensions: fewer than the distinct words.
     Source: Levy, Goldberg and Dagan 2015, with the eigenvalue weighting 0.5.
     """
     from scipy.sparse import csr_matrix, diags
@@ -110,8 +110,6 @@ def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:
 
     counts = Counter(word for text in texts for word in text)
     words = sorted(counts)
-    if len(words) <= dimensions:
-        raise ValueError(f"dimensions: expected fewer than the {len(words)} distinct words, got {dimensions}")
     number = {word: i for i, word in enumerate(words)}
     weights: Counter[tuple[int, int]] = Counter()
     for text in texts:
@@ -138,7 +136,6 @@ def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> 
 
     The mean of the encoder's last hidden states, special tokens included.
     name: a hub name or a folder.  Returns (V, d) float32.
-    Raises ValueError where there are fewer words, or hidden units, than dimensions.
     Source: static embeddings from a sentence encoder (Model2Vec, without its word weights).
     """
     import torch
@@ -147,9 +144,6 @@ def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> 
 
     tokenizer = open_pretrained(AutoTokenizer, name)
     model = open_pretrained(AutoModel, name).float().eval()
-    if min(len(words), model.config.hidden_size) < dimensions:
-        got = f"{len(words)} words and {model.config.hidden_size} hidden units"
-        raise ValueError(f"dimensions: expected at most the number of words and of hidden units, {got}; {dimensions}")
     means = np.empty((len(words), model.config.hidden_size), np.float32)
     order = sorted(range(len(words)), key=lambda i: (len(words[i]), words[i]))  # little padding
     with torch.inference_mode():

@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # a second of imports, which ranking does without
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 FILE = "vocabulary.json"
-UNITS = ("question", "pair")
 # Characters of scripts without blanks between words: kana and Chinese characters.
 _HAN = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 HAN = re.compile(f"[{_HAN}]")
@@ -69,8 +68,6 @@ class WordEncoder:
     """
 
     def __init__(self, vocabulary: Sequence[str], unit: str = "question", max_length: int | None = None):
-        if unit not in UNITS:
-            raise ValueError(f"unit: expected one of {', '.join(UNITS)}, got {unit!r}")
         self.unit, self.max_length = unit, max_length
         self.number = {word: number for number, word in enumerate(vocabulary)}
 
