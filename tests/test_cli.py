@@ -2,14 +2,18 @@
 
 import io
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from as2lib.cli import main
+from as2lib.paths import PACKAGE
 from tests.first_hour.hub_like import public_model
 
 QUESTION, CANDIDATES = "where is the red ?", ["the hill is here", "the red is here"]
@@ -69,6 +73,18 @@ def test_a_mistake_is_one_line_that_names_it_and_writes_nothing(folder, capsys, 
     before = files(folder, but=())
     assert named in refused(capsys, *shlex.split(command))
     assert files(folder) == before
+
+
+def test_a_wrong_option_is_refused_before_torch_is_imported(folder):
+    options = ["--loss rank-net", "--teacher model --loss ce", "--seed -1", "--model no/such"]
+    code = "import sys; from as2lib.cli import main\n"
+    code += "print(*[main(command.split()) for command in sys.argv[1:]], 'torch' in sys.modules)"
+    commands = [f"train my.tsv --out x {option}" for option in options]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *commands], capture_output=True, text=True, cwd=folder, env=environment, check=True
+    )
+    assert ended.stdout.splitlines()[-1] == "2 2 2 2 False"
 
 
 def test_an_error_says_what_was_expected_what_came_and_where(folder, capsys):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from as2lib import plugins
-from as2lib.losses import distillation, govern, listwise, multi_teacher, pairwise
+from as2lib.losses import distillation, govern, listwise, multi_teacher, names, pairwise
 from as2lib.models.logits import logits_of, part_of
 from as2lib.models.rank_rnn import by_question
 
@@ -17,7 +17,6 @@ from as2lib.models.rank_rnn import by_question
 Targets = Mapping[str, Tensor]
 Objective = Callable[[Any, Targets, int], NamedTuple]
 LARGEST = 1e18
-NONE, ONE, SEVERAL, ANY = "no teacher", "one teacher", "one teacher or more", "any number of teachers"
 
 
 @dataclass(frozen=True)
@@ -57,16 +56,15 @@ class Batch:
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss that a fit can ask for by its name.
+    """A loss that a fit can ask for by its name; how many teachers it learns from, `losses.names` says.
 
-    function: (batch, …) → NamedTuple with `total`.  teachers: how many it learns from.
-    labels: whether it reads them.  unit: what stays together in a batch, "pair" or "question".
+    function: (batch, …) → NamedTuple with `total`.  labels: whether it reads them.
+    unit: what stays together in a batch, "pair" or "question".
     balanced: whether it takes alpha, the weight of the labels, and tau, the temperature.
     heads: whether a model learns by it with a head for each teacher.
     """
 
     function: Callable[..., NamedTuple]
-    teachers: str = NONE
     labels: bool = True
     unit: str = "pair"
     balanced: bool = False
@@ -98,9 +96,9 @@ def objective(
 def named(loss: str | Callable[..., Any]) -> Loss:
     """The loss of a name, or of one's own.  Raises ValueError for a name that is not known, and for torch's losses."""
     if callable(loss) or plugins.is_path(loss):
-        return Loss(of_batch(loss if callable(loss) else plugins.load(loss)), ANY, labels=False)
+        return Loss(of_batch(loss if callable(loss) else plugins.load(loss)), labels=False)
     if loss not in LOSSES:
-        raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, or package.module:function; got {loss!r}")
+        names.check(loss, 0)
     return LOSSES[loss]
 
 
@@ -125,9 +123,8 @@ def check(loss: str | Callable[..., Any], teachers: int, labels: Sequence[int] |
     labels: of the pairs; None: they have none.
     """
     known = named(loss)
-    fits = {NONE: teachers == 0, ONE: teachers == 1, SEVERAL: teachers >= 1, ANY: True}
-    if not fits[known.teachers]:
-        raise ValueError(f"loss {loss}: expected {known.teachers}, got {teachers}")
+    if loss in LOSSES:
+        names.check(loss, teachers)
     if known.labels and (labels is None or len(set(labels)) == 1):
         labels = "none" if labels is None else f"the label {labels[0]} alone"
         raise ValueError(f"loss {loss}: expected labels, of correct and of incorrect candidates; got {labels}")
@@ -209,16 +206,16 @@ LOSSES: dict[str, Loss] = {
     "bce": Loss(lambda batch: listwise.bce(margin(batch.logits), batch.labels)),
     "listwise_kl": Loss(by_list(listwise.listwise_kl), unit="question"),
     "ranknet": Loss(by_list(pairwise.ranknet), unit="question"),
-    "kd": Loss(kd, ONE, balanced=True),
-    "kd_sum": Loss(kd_sum, SEVERAL, balanced=True),
-    "kd_round_robin": Loss(kd_round_robin, SEVERAL, balanced=True),
-    "per_head": Loss(per_head, SEVERAL, balanced=True, heads=True),
-    "margin_mse": Loss(margin_mse, SEVERAL, unit="question"),
-    "mean_ensemble": Loss(by_vote(govern.mean_ensemble), SEVERAL, labels=False),
-    "govern": Loss(by_vote(govern.govern), SEVERAL, labels=False),
-    "govern_ca": Loss(by_labelled_vote(govern.govern_ca), SEVERAL),
-    "ca_mkd": Loss(by_labelled_vote(govern.ca_mkd), SEVERAL),
-    "ca_mkd_without_ce": Loss(by_labelled_vote(partial(govern.ca_mkd, weight=0.0)), SEVERAL),
-    "teacher_a_head": Loss(teacher_a_head, SEVERAL, labels=False, heads=True),
-    "govern_a_head": Loss(govern_a_head, SEVERAL, labels=False, heads=True),
+    "kd": Loss(kd, balanced=True),
+    "kd_sum": Loss(kd_sum, balanced=True),
+    "kd_round_robin": Loss(kd_round_robin, balanced=True),
+    "per_head": Loss(per_head, balanced=True, heads=True),
+    "margin_mse": Loss(margin_mse, unit="question"),
+    "mean_ensemble": Loss(by_vote(govern.mean_ensemble), labels=False),
+    "govern": Loss(by_vote(govern.govern), labels=False),
+    "govern_ca": Loss(by_labelled_vote(govern.govern_ca)),
+    "ca_mkd": Loss(by_labelled_vote(govern.ca_mkd)),
+    "ca_mkd_without_ce": Loss(by_labelled_vote(partial(govern.ca_mkd, weight=0.0))),
+    "teacher_a_head": Loss(teacher_a_head, labels=False, heads=True),
+    "govern_a_head": Loss(govern_a_head, labels=False, heads=True),
 }

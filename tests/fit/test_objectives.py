@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from as2lib.fit.objectives import LOSSES, named, objective
+from as2lib.losses import names
 from as2lib.losses.distillation import kd
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -54,6 +55,10 @@ def test_one_label_learns_what_two_do():
     for loss in ("ce", "bce", "listwise_kl", "ranknet", "margin_mse"):
         assert total(loss, one) == pytest.approx(total(loss), rel=1e-5)
     assert total("kd", one, teachers=1) == pytest.approx(total("kd", teachers=1), rel=1e-5)
+
+
+def test_the_names_that_are_refused_without_an_import_are_those_of_the_losses():
+    assert list(names.TEACHERS) == list(LOSSES)
 
 
 @pytest.mark.parametrize("loss", sorted(LOSSES))
