@@ -30,7 +30,7 @@ from as2lib.metrics import cost
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
-from as2lib.score import autocast, on_threads, score
+from as2lib.score import autocast, score
 
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
 EPOCHS, BATCH_SIZE = 3, 32
@@ -95,7 +95,6 @@ def train(
     schedule: str = "uniform",
     max_length: int | None = None,
     precision: str = "float32",
-    threads: int | None = None,
     device: str | torch.device | None = None,
     folder: str | Path | None = None,
     callbacks: Sequence[Callable[[Entry, nn.Module], bool | None]] = (),
@@ -122,22 +121,25 @@ def train(
     schedule: which exit of a cascade learns in a step (see `schedules.drawn_exit`).
     max_length: tokens of a pair at most, where the model is a name; default: the tokenizer's, 512 at most.
     precision: "float32", or "bf16" for the encoder; the classifier and the loss compute in float32.
-    threads: of the processor; default: as torch is set.  device: default: the GPU where there is one.
+    device: default: the GPU where there is one.
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
         weights of an uninterrupted one.  At SIGTERM it writes the checkpoint and exits.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
     progress: whether a bar and the entries are shown; default: in a notebook.
     allow_shared_questions: whether pairs and dev may have questions in common.
-    The same seed, threads and machine give the same weights, bit for bit.
+    The same seed, machine and number of torch's threads give the same weights, bit for bit.
     Raises ValueError for an unknown loss, a loss that is not a number, and a folder with the checkpoint of another fit.
     """
     progress = "ipykernel" in sys.modules if progress is None else progress
-    pairs, dev = _pairs(pairs), None if dev is None else _that_tells(_pairs(dev))
+    pairs, dev = _pairs(pairs), None if dev is None else _pairs(dev)
+    if dev is not None and not len(filter_questions(dev, "mixed")):
+        note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
+        dev = None
     if dev is not None and not allow_shared_questions:
         require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")
     objectives.check(loss, len(teachers), pairs["label"][:] if "label" in pairs.column_names else None)
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    with reproducible(threads), checkpoint.terminable() as terminated:
+    with reproducible(), checkpoint.terminable() as terminated:
         set_seed(seed)  # before the model is built: new weights, dropout and batches all come from it
         if not isinstance(model, nn.Module):
             encoder = encoder or load_encoder(model, max_length)
@@ -229,7 +231,8 @@ def train(
                 state.over = state.over or any(stops)
                 model.train()
                 if progress:
-                    bar.write(_line(entry, steps))
+                    dev_map = f", dev MAP {100 * entry['dev_MAP']:.1f}" if dev is not None else ""
+                    bar.write(f"step {state.step} of {steps}: loss {entry['total']:.4f}{dev_map}")
                 if path is not None:
                     checkpoint.write_log(path.with_name(LOG), state.log)
             if path is not None and (terminated() or time.perf_counter() - saved >= CHECKPOINT_SECONDS):
@@ -271,14 +274,6 @@ def _pairs(pairs: Source) -> Dataset:
     return pairs
 
 
-def _that_tells(dev: Dataset) -> Dataset | None:
-    """A dev set as it is; None, which a line says, where no question has both a correct and an incorrect candidate."""
-    if len(filter_questions(dev, "mixed")):
-        return dev
-    note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
-    return None
-
-
 def share_cut(pairs: Dataset, encoder: Any, length: numpy.ndarray) -> float:
     """The share of pairs that an encoder cuts at its `max_length`, by some of those that are as long as they can be.
 
@@ -292,20 +287,14 @@ def share_cut(pairs: Dataset, encoder: Any, length: numpy.ndarray) -> float:
 
 
 @contextmanager
-def reproducible(threads: int | None = None) -> Iterator[None]:
-    """Inside, torch computes the same bits again, on so many threads; afterwards it is set as it was."""
+def reproducible() -> Iterator[None]:
+    """Inside, torch computes the same bits again; afterwards it is set as it was."""
     deterministic = torch.are_deterministic_algorithms_enabled()
     fills = torch.utils.deterministic.fill_uninitialized_memory
     torch.use_deterministic_algorithms(True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # a write of every new tensor, against unset values
     try:
-        with on_threads(threads or torch.get_num_threads()):
-            yield
+        yield
     finally:
         torch.use_deterministic_algorithms(deterministic)
         torch.utils.deterministic.fill_uninitialized_memory = fills
-
-
-def _line(entry: Entry, steps: int) -> str:
-    dev = f", dev MAP {100 * entry['dev_MAP']:.1f}" if "dev_MAP" in entry else ""
-    return f"step {entry['step']} of {steps}: loss {entry['total']:.4f}{dev}"
