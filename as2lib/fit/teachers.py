@@ -26,7 +26,7 @@ class Encoded(Protocol):
     encoder: Any
 
 
-Teacher = str | Path | numpy.ndarray | tuple[nn.Module, Any] | Encoded
+Teacher = str | Path | numpy.ndarray | Encoded
 
 
 def teacher_logits(
@@ -37,25 +37,24 @@ def teacher_logits(
 ) -> numpy.ndarray:
     """A teacher's logits over a set of pairs, (m, c = 2) float32.  A reranker with one label says (0, z).
 
-    teacher: a model's folder or hub name; a module with its own encoder, as a tuple or as what has both as `model` and
-        `encoder` (a `Fit`, a `Ranker`); or its logits already, (m, 2), (m, 1) or (m,).
+    teacher: a model's folder or hub name; what has a `model` and its own `encoder` (a `Fit`, a `Ranker`); or its logits
+        already, (m, 2), (m, 1) or (m,).
     precision, device: what it computes in, and where.
     Raises ValueError for a module without an encoder (another's tokens are noise to it), and where there is not a row
     of logits a pair, or they hold nan.
     """
     if isinstance(teacher, nn.Module):
-        expected = "expected it with its own encoder, (model, encoder), or its folder"
+        expected = "expected it with its own encoder, Ranker(model, encoder), or its folder"
         raise ValueError(f"teacher {type(teacher).__name__}: {expected}; got a module alone")
     if isinstance(teacher, str | Path):
-        teacher = (models.load(teacher), load_encoder(teacher))
-    elif hasattr(teacher, "model") and hasattr(teacher, "encoder"):
-        teacher = (teacher.model, teacher.encoder)
-    if isinstance(teacher, tuple) and len(teacher) == 2 and isinstance(teacher[0], nn.Module):
-        model, encoder = teacher
+        model, encoder = models.load(teacher), load_encoder(teacher)
+    else:
+        model, encoder = getattr(teacher, "model", None), getattr(teacher, "encoder", None)
+    if encoder is None:
+        logits = numpy.asarray(teacher)
+    else:
         place = device or ("cuda" if torch.cuda.is_available() else "cpu")
         logits = score(for_ranking(model).to(place), pairs, encoder, precision).logits
-    else:
-        logits = numpy.asarray(teacher)
     if logits.ndim == 1:
         logits = logits[:, None]
     if logits.ndim != 2 or len(logits) != len(pairs) or logits.shape[1] not in (1, 2):
