@@ -85,12 +85,6 @@ def grid(
     return table.assign(front=front(table["cost"], table["P@1"]))
 
 
-def choose(points: pandas.DataFrame, budget: float) -> pandas.Series:
-    """The row of `grid` with the highest P@1 whose cost is within the budget; among equals the cheapest, the first."""
-    within = points[points["cost"] <= budget + 1e-12]
-    return within.sort_values(["P@1", "cost"], ascending=[False, True], kind="stable").iloc[0]
-
-
 def _read(
     question_id: Values, label: Values, exit_scores: numpy.ndarray
 ) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:

@@ -30,11 +30,6 @@ def present(study: "Study") -> list[System]:
     return [row for row in rows(study) if row.seeds and all(study.store.find(run.name) for run in row.runs())]
 
 
-def scores(studies: "dict[str, Study]") -> dict[str, pandas.DataFrame]:
-    """Study → SCORES of its rows, of the runs that are here or published."""
-    return {name: results.load(study, present(study)) for name, study in studies.items()}
-
-
 # WikiQA's official test set keeps them; counted once, so that no texts are needed.
 SHARED_ANSWERS = {
     ("wikiqa:train", "wikiqa:test"): frozenset(
@@ -43,16 +38,10 @@ SHARED_ANSWERS = {
 }
 
 
-def clean(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> dict[str, pandas.DataFrame]:
-    """Study → SCORES without the test questions whose correct sentence, or whole list, the target's train has too."""
-    return {
-        name: scores[name][~scores[name]["question_id"].isin(shared_answers(study))] for name, study in studies.items()
-    }
-
-
 def shared_answers(study: "Study") -> frozenset[str]:
-    """The ids of those questions: none where the study's file leaves them out of its test set, stated of a known set.
+    """The ids of the test questions whose correct sentence, or whole list, the target's train has too.
 
+    None where the study's file leaves them out of its test set; stated of a known set.
     Raises FileNotFoundError where texts are needed and not here.
     """
     from as2lib.data import load_parts, pairs
@@ -72,7 +61,7 @@ def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> p
 
     Groups of rows stand in the order of Table 2; rankers that learn nothing come first.
     """
-    here = {row.run for study in studies.values() for row in present(study)}
+    here = {system for of_study in scores.values() for system in of_study["system"]}
     every = {row.run: row for study in studies.values() for row in rows(study) if row.run in here}
     groups = list(dict.fromkeys(row.group for row in every.values()))
     systems = sorted(every.values(), key=lambda row: groups.index(row.group))
@@ -80,8 +69,8 @@ def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> p
     for name, study in studies.items():
         of_study = results.table(scores[name], systems, published(study))
         measures = [column for column in of_study if "MAP" in column or "P@1" in column]
-        theirs = {column: f"{column} ({published_set(study)})" for column in measures if column.startswith("published")}
-        columns.append(of_study[measures].rename(columns=theirs).add_prefix(f"{name} "))
+        names = {column: f"{column} ({published_set(study)})" for column in measures if column.startswith("published")}
+        columns.append(of_study[measures].rename(columns=names).add_prefix(f"{name} "))
     return pandas.concat(columns, axis=1)
 
 

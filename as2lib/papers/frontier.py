@@ -14,13 +14,12 @@ import pandas
 
 from as2lib.metrics.cost import front
 from as2lib.metrics.pruning import dropped
-from as2lib.papers.beyond import controls as controls
-from as2lib.papers.beyond import ranked as ranked
+from as2lib.papers.beyond import ranked
 from as2lib.papers.cascade.analyses import scored
 from as2lib.papers.cascade.rows import Scheme, schemes
 from as2lib.papers.costs import Work, lengths, work
 from as2lib.papers.govern import rows as govern
-from as2lib.papers.row import baseline
+from as2lib.papers.row import baseline as baseline
 from as2lib.study import results
 from as2lib.study.run import Run
 
@@ -183,14 +182,6 @@ def shares(cost: numpy.ndarray, values: numpy.ndarray, resamples: int) -> numpy.
     questions = len(values)
     drawn = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), resamples)
     return front(cost, drawn @ values / questions).mean(axis=0)
-
-
-def best_of_kinds(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """The system of each kind that has the highest MAP, the cheapest of equals, and how many the kind has."""
-    best = rows.sort_values("MAP", ascending=False, kind="stable").drop_duplicates("kind").sort_values(COST)
-    counts = rows["kind"].value_counts()
-    best = best.drop(columns=["front", "dev MAP"]).assign(systems=counts[best["kind"]].to_numpy())
-    return best.reset_index().set_index("kind")
 
 
 def budgets(rows: pandas.DataFrame, unit: float) -> pandas.DataFrame:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from as2lib.metrics.cost import cascade_cost
 from as2lib.metrics.pruning import dropped
 from as2lib.metrics.ranking import per_question
-from as2lib.metrics.replay import choose, grid, replay
+from as2lib.metrics.replay import grid, replay
 
 
 def example(questions=30, exits=5, seed=0):
@@ -51,11 +51,3 @@ def test_among_equal_scores_the_correct_candidates_fall_first_whatever_the_order
             assert (replayed.last[alive[:stay]] >= min(stage + 1, 2)).all()
             alive, fallen = alive[:stay], alive[stay:] + fallen
         assert replayed.position[alive + fallen].tolist() == list(range(len(own)))
-
-
-def test_the_choice_is_the_best_within_the_budget():
-    ids, label, scores = example()
-    table = grid(ids, label, scores, 12, (4, 6, 8, 10, 12), ratios=(0.2, 0.5))
-    chosen = choose(table, 0.6)
-    assert chosen["cost"] <= 0.6
-    assert chosen["P@1"] == table[table["cost"] <= 0.6]["P@1"].max()

@@ -62,10 +62,25 @@ RECIPES = (  # sections 4.3 and 4.3.1
 
 
 def systems(study: "Study") -> list[System]:
-    """Every system of this paper; none where the study has no section for it."""
+    """Every system of this paper; none where the study has no section for it.
+
+    The cascade (CT), trained on the set with many candidates (Table 3), and adapted to the target and to others (Table
+    2); the other recipes, one seed each, on the first set only.  An independent model of each exit's depth, in the same
+    steps: the rows MT, and the members of SR; that of all layers is, without `cascade.fit`, the run of a teacher.
+    """
     if study.cascade is None:
         return []
-    return [*trivial(study), *cascades(study), *monoliths(study)]
+    rows, depth = trivial(study), study.cascade.exits[-1]
+    for recipe in recipes(study):
+        spec = {"cascade": {"exits": study.cascade.exits, **recipe.shape}, **recipe.spec}
+        if recipe.name == "cascade":
+            rows += on_every_set(study, recipe.name, "cascade", depth, spec)
+        else:
+            label = f"cascade, {recipe.label}, wide set"
+            rows.append(first_step(study, recipe.name, "wide", depth, spec, label, (0,)))
+    for layers in study.cascade.exits:
+        rows += on_every_set(study, f"monolith/{layers}", Scheme("MT", layers).label, layers, {})
+    return of_rows(study, rows)
 
 
 def notebooks(study: "Study") -> list[Notebook]:
@@ -92,53 +107,25 @@ def schemes(study: "Study", where: str = "wide") -> list[Scheme]:
     return [*models, *sequences, *ends, *pruning]
 
 
-def trivial(study: "Study") -> list[System]:
-    """The trivial baseline on the set with many candidates and on each further target."""
-    rows = []
-    for where, pairs in sets(study).items():
-        if where != "target":
-            scorer, data = best_trivial(pairs), splits(pairs.model_copy(update={"train": []}))
-            label, spec = f"{SHORT[scorer]} on {where}", {"scorer": scorer}
-            name = trivial_on(study, where)
-            rows.append(Row(name, label, "trivial", kind="lexical", spec=spec, data=data, seeds=(0,)))
-    return of_rows(study, rows)
-
-
-def trivial_on(study: "Study", where: str) -> str:
-    """The system of the trivial baseline on one of `sets`: plain word overlap where the set's order means nothing."""
-    return f"{'lexical' if where == 'target' else where}/{best_trivial(sets(study)[where])}"
-
-
 def recipes(study: "Study") -> tuple[Recipe, ...]:
     """The paper's way first, then those that the study tries beside it."""
     return RECIPES if study.cascade.ablations else RECIPES[:1]
 
 
-def cascades(study: "Study") -> list[System]:
-    """CT, trained on the set with many candidates (Table 3), and adapted to the target and to others (Table 2).
-
-    The other recipes, one seed each, are trained on the first set only.
-    """
-    rows, depth = [], study.cascade.exits[-1]
-    for recipe in recipes(study):
-        spec = {"cascade": {"exits": study.cascade.exits, **recipe.shape}, **recipe.spec}
-        if recipe.name == "cascade":
-            rows += on_every_set(study, recipe.name, "cascade", depth, spec)
-        else:
-            label = f"cascade, {recipe.label}, wide set"
-            rows.append(first_step(study, recipe.name, "wide", depth, spec, label, (0,)))
-    return of_rows(study, rows)
-
-
-def monoliths(study: "Study") -> list[System]:
-    """An independent model of each exit's depth, in the same steps: the rows MT, and the members of SR.
-
-    That of all layers is, without `cascade.fit`, the run of a teacher.
-    """
+def trivial(study: "Study") -> list[Row]:
+    """The trivial baseline on the set with many candidates and on each further target."""
     rows = []
-    for depth in study.cascade.exits:
-        rows += on_every_set(study, f"monolith/{depth}", Scheme("MT", depth).label, depth, {})
-    return of_rows(study, rows)
+    for where, pairs in sets(study).items():
+        if where != "target":
+            scorer, data = best_trivial(pairs), splits(pairs.model_copy(update={"train": []}))
+            fields = {"kind": "lexical", "spec": {"scorer": scorer}, "data": data, "seeds": (0,)}
+            rows.append(Row(trivial_on(study, where), f"{SHORT[scorer]} on {where}", "trivial", **fields))
+    return rows
+
+
+def trivial_on(study: "Study", where: str) -> str:
+    """The system of the trivial baseline on one of `sets`: plain word overlap where the set's order means nothing."""
+    return f"{'lexical' if where == 'target' else where}/{best_trivial(sets(study)[where])}"
 
 
 def on_every_set(study: "Study", name: str, label: str, depth: int, spec: dict[str, Any]) -> list[Row]:
@@ -147,9 +134,9 @@ def on_every_set(study: "Study", name: str, label: str, depth: int, spec: dict[s
     The last two go on from the wide set, where the section has a `fit` of its own; else from the transfer set.
     """
     seeds = tuple(study.cascade.seeds or study.seeds)
-    wide = first_step(study, name, "wide", depth, spec, f"{label}, wide set", seeds)
+    rows = [first_step(study, name, "wide", depth, spec, f"{label}, wide set", seeds)]
     start = first_step(study, name, "wide" if study.cascade.fit else "transfer", depth, spec, "", (0,))
-    training, rows = learning(study, "adapt"), [wide]
+    training = learning(study, "adapt")
     for where, pairs in sets(study).items():
         if where != "wide":
             title, of = (label, seeds) if where == "target" else (f"{label}, {where}", seeds[:1])

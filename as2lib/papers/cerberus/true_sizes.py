@@ -191,40 +191,24 @@ def measure(settings: "Latency", rows: Sequence[str] = ()) -> Times:
     return times
 
 
-def measure_single(settings: "Latency") -> Times:
-    """The time of a single request, one pair a pass, for ELECTRA-BASE, its twin and the shapes of Table 4."""
-    rows = [REFERENCE, TWIN, *results.published("cerberus", "table4").index]
-    return measure(settings.model_copy(update={"batch": 1}), rows)
-
-
 def question(settings: "Latency") -> dict[str, Any]:
     """What decides a measurement, so that one that was made otherwise is made anew."""
     return {**settings.model_dump(), "order": "rows take turns", "last layer": "first token"}
 
 
-def times_table(times: Times) -> pandas.DataFrame:
-    """Milliseconds a pair of each measured row, and time and operations as ratios to ELECTRA-BASE, index run.
+def times_table(times: Times, rows: Sequence[str] = ()) -> pandas.DataFrame:
+    """Milliseconds a pair, and time and operations as ratios to ELECTRA-BASE, index run.
 
-    Medians over the quiet turns, the half of the turns that took least time in all rows; of "time ×" of the ratio
-    within a turn.
+    rows: default: those that were measured; another has no time.  Medians over the quiet turns, the half of the turns
+    that took least time in all rows; of "time ×" of the ratio within a turn.
     """
     seconds = pandas.DataFrame({row: time["seconds"] for row, time in times.items()})  # a row a turn
     quiet = seconds[seconds.sum(axis=1) <= seconds.sum(axis=1).median()]
-    table = pandas.DataFrame(index=pandas.Index([*times], name="run"))
-    table["model"] = [model_names()[row] for row in times]
     each = 1000 * quiet / [time["batch"] for time in times.values()]
+    table = pandas.DataFrame(index=pandas.Index([*rows] or [*times], name="run"))
+    table["model"] = [model_names()[row] for row in table.index]
     table["ms a pair"] = each.median()
     table["time ×"] = each.div(each.get(REFERENCE, pandas.Series(numpy.nan, each.index)), axis=0).median()
-    tokens = {row: time["tokens"] for row, time in times.items()}
-    table["operations ×"] = [operations(row, n) / operations(REFERENCE, n) for row, n in tokens.items()]
+    tokens = max((time["tokens"] for time in times.values()), default=0)
+    table["operations ×"] = [operations(row, tokens) / operations(REFERENCE, tokens) for row in table.index]
     return table
-
-
-def table5(study: "Study", times: Times) -> pandas.DataFrame:
-    """`times_table` beside the published times, in the paper's order; a row that did not run has no time."""
-    models, paper = results.published("cerberus", "table5")["model"], published_times(study)
-    table = times_table(times).reindex(models.index).assign(model=models)
-    tokens = next(iter(times.values()))["tokens"]
-    base = operations(REFERENCE, tokens)
-    table["operations ×"] = [operations(run, tokens) / base for run in models.index]
-    return table.assign(published=paper["latency"], **{"published ×": paper["published ×"]}).rename_axis("run")

@@ -80,16 +80,6 @@ def table(study: "Study", systems: "Iterable[System]", paper: str = "table2") ->
     return table.join(printed[~printed.index.duplicated()].add_prefix("published "))
 
 
-def recall_names(study: "Study") -> dict[str, str]:
-    """The recalls' columns in `table` → what a reader calls them: "q R@P=90" → "question recall at precision 90"."""
-    names = {}
-    for precision in study.govern.precisions:
-        for short, unit in (("q", "question"), ("qp", "pair")):
-            column, name = f"{short} R@P={100 * precision:g}", f"{unit} recall at precision {precision:g}"
-            names |= {column: name, f"{column} ±": f"{name} ±", f"published {column}": f"published {name}"}
-    return names
-
-
 def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
     """Table 3: Good : Same : Bad of one system against another over all questions, a row a seed; gain in percent."""
     rows: dict[str, dict[str, Any]] = {}
@@ -122,13 +112,11 @@ def by_number(study: "Study") -> pandas.DataFrame:
 
     Without rows where the study has no ablation.
     """
-    numbers = study.govern.ablation.teachers if study.govern.ablation else []
-    rows = [
-        (system, teachers, 100 * threshold.pair_pr_auc(*columns(run)[1:]))
-        for system, name in (("vote", "govern"), ("mean", "mean"))
-        for teachers in numbers
-        for run in study.runs(f"govern/{'mean' if teachers <= ALIKE else name}-of-{teachers}")
-    ]
+    rows = []
+    for system, name in (("vote", "govern"), ("mean", "mean")):
+        for teachers in study.govern.ablation.teachers if study.govern.ablation else ():
+            for run in study.runs(f"govern/{'mean' if teachers <= ALIKE else name}-of-{teachers}"):
+                rows.append((system, teachers, 100 * threshold.pair_pr_auc(*columns(run)[1:])))
     return pandas.DataFrame(rows, columns=["system", "teachers", AUC])
 
 
