@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from as2lib.papers import paper_tables
+from as2lib.papers import row
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.cosinet import rows as cosinet
 from as2lib.study.run import Notebook, System
@@ -17,7 +17,7 @@ def notebooks(study: "Study") -> list[Notebook]:
     table2 = (*cerberus.trivial(study), *cerberus.table2(study), *cerberus.kinds(study))
     others = [file for name in study.across for file in (f"params/{name}.yaml", f"reports/{name}/runs/index.json")]
     books = [Notebook("11_frontier", "Which system for which budget?", every)]
-    if study.across or not paper_tables.of_own_target(study):
+    if study.across or not row.of_own_target(study):
         books.append(Notebook("13_across", "Do the findings hold on other targets?", table2, files=tuple(others)))
     return books
 

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 
 import pandas
 
-from as2lib.data import sets
+from as2lib.papers import row
 from as2lib.study import results
 
 if TYPE_CHECKING:
     from as2lib.study import Study
-
 
 PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
 
@@ -28,11 +27,6 @@ def by_paper(table: pandas.DataFrame, column: str, values: Sequence[str]) -> pan
     return counts.reindex(index=papers, columns=values, fill_value=0).rename_axis("paper").rename_axis(None, axis=1)
 
 
-def of_own_target(study: "Study") -> bool:
-    """Whether a study's target is a set of one's own, of which no paper says anything."""
-    return not any(sets.is_known(sets.split_part(part)[0]) for part in study.data.target.test)
-
-
 def printed(study: "Study", paper: str, table: str) -> pandas.DataFrame:
     """`results.printed`; without rows where the study's target is a set of one's own."""
     return _beside(study, results.printed(paper, table))
@@ -44,4 +38,4 @@ def published(study: "Study", paper: str, table: str) -> pandas.DataFrame:
 
 
 def _beside(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
-    return rows.iloc[:0] if of_own_target(study) else rows
+    return rows.iloc[:0] if row.of_own_target(study) else rows

@@ -166,6 +166,11 @@ def splits(pairs: "Pairs") -> dict[str, tuple[str, ...]]:
     return {role: tuple(parts) for role, parts in pairs.model_dump().items() if parts}
 
 
+def of_own_target(study: "Study") -> bool:
+    """Whether a study's target is a set of one's own, of which no paper says anything."""
+    return not any(sets.is_known(sets.split_part(part)[0]) for part in study.data.target.test)
+
+
 def target_of(study: "Study", backbone: "Backbone") -> "Pairs":
     """The target set, with what this encoder learns it from."""
     return study.data.target.model_copy(update={"train": backbone.train}) if backbone.train else study.data.target

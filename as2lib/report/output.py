@@ -16,7 +16,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from pandas.io.formats.style import Styler
 
-from as2lib.papers import paper_tables
+from as2lib.papers import row
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, tables
@@ -67,7 +67,7 @@ class Report:
         keep: False for an example that shows texts of a corpus, which no file should hold.
         timing: whether it holds measured times.  empty: why a table without rows has none.
         """
-        if paper_tables.of_own_target(self.study):
+        if row.of_own_target(self.study):
             caption = re.sub(r"\s*Published.*", "", caption)  # a caption's last sentence
         if isinstance(item, Figure):
             return self._drawn(item, number, caption, timing)
@@ -98,9 +98,9 @@ class Report:
         metrics = self.metrics[timing]
         for frame in map(self._beside, frames):
             keys = frame.get("run", frame.index)
-            for key, (_, row) in zip(keys, frame.iterrows(), strict=True):
+            for key, (_, numbers_of_row) in zip(keys, frame.iterrows(), strict=True):
                 name = prefix + (" − ".join(map(str, key)) if isinstance(key, tuple) else str(key))
-                values = {column: _plain(value) for column, value in row.items() if column != "run"}
+                values = {column: _plain(value) for column, value in numbers_of_row.items() if column != "run"}
                 values = {column: value for column, value in values.items() if isinstance(value, (int, float, str))}
                 metrics[name] = metrics.get(name, {}) | values
         metrics |= {name: _plain(value) for name, value in numbers.items()}
@@ -170,7 +170,7 @@ class Report:
 
     def _beside(self, table: pandas.DataFrame) -> pandas.DataFrame:
         """Without the columns in which something published stands, where the study's target is of one's own."""
-        own_target = paper_tables.of_own_target(self.study)
+        own_target = row.of_own_target(self.study)
         return table.drop(columns=[name for name in table if own_target and tables.is_of_a_paper(name)])
 
     def _commands(self, table: pandas.DataFrame) -> str:

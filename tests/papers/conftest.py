@@ -135,7 +135,7 @@ def declared(study, name: str) -> set[str]:
 def target_of_a_paper(request, monkeypatch):
     """The small sets of these tests stand for a paper's, but where a test is about one's own."""
     if "own_target" not in request.fixturenames:
-        monkeypatch.setattr("as2lib.papers.paper_tables.of_own_target", lambda study: False)
+        monkeypatch.setattr("as2lib.papers.row.of_own_target", lambda study: False)
 
 
 @pytest.fixture
