@@ -17,7 +17,7 @@ from torch import nn
 from tqdm.auto import tqdm
 from transformers import set_seed
 
-from as2lib.data.encode import PairEncoder, cut_share, load_encoder, paired
+from as2lib.data.encode import PairEncoder, load_encoder, paired
 from as2lib.data.pairs import Source, filter_questions, fingerprint, load_pairs, require_apart
 from as2lib.data.sets import note
 from as2lib.data.words import WordEncoder
@@ -34,7 +34,6 @@ from as2lib.score import autocast, score
 
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
 EPOCHS, BATCH_SIZE = 3, 32
-SAMPLE = 10_000  # pairs that are encoded a second time, to count those that are cut
 CLIP = 1.0  # the gradient's norm at most
 Encoder = PairEncoder | WordEncoder
 TERMINATED = 128 + 15  # exit status of a process that SIGTERM ended
@@ -46,8 +45,8 @@ class Fit:
 
     encoder: what encodes pairs for it.  log: an entry for each evaluation: step, the loss's parts since the one before,
     dev_MAP, dev_P@1, seconds.
-    facts: parameters, pairs, steps, best_step, dev_MAP, cut (share of pairs that max_length cuts), precision, threads,
-    device, seconds.  last: the weights after the last step, where others are kept: those of the best dev MAP.
+    facts: parameters, pairs, steps, best_step, dev_MAP, precision, threads, device, seconds.
+    last: the weights after the last step, where others are kept: those of the best dev MAP.
     """
 
     model: nn.Module
@@ -166,7 +165,6 @@ def train(
             batches = QuestionBatches(question, examples.labels, examples.length, size, seed)
         steps = steps or sum(len(batches.epoch(epoch)) for epoch in range(epochs or EPOCHS))
         every = evaluate_every or max(1, steps // 10)
-        cut = share_cut(pairs, encoder, examples.length)
         exits = len(getattr(getattr(model, "config", None), "exits", ()))
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
         state, path = Progress(), None
@@ -194,8 +192,6 @@ def train(
                 "precision": precision,
             }
             state = checkpoint.read(path, asked, model, optimizer)
-        if progress and cut:
-            print(f"{cut:.1%} of the pairs have more than {encoder.max_length} tokens, and lose their end")
 
         saved = time.perf_counter()
         started = saved - state.seconds
@@ -253,7 +249,6 @@ def train(
             "steps": state.step,
             "best_step": state.best_step,
             "dev_MAP": state.dev_MAP,
-            "cut": cut,
             "precision": precision,
             "threads": torch.get_num_threads(),
             "device": device.type,
@@ -272,18 +267,6 @@ def _pairs(pairs: Source) -> Dataset:
     if len(pairs) == 0:
         raise ValueError("pairs: expected at least one, got none")
     return pairs
-
-
-def share_cut(pairs: Dataset, encoder: Any, length: numpy.ndarray) -> float:
-    """The share of pairs that an encoder cuts at its `max_length`, by some of those that are as long as they can be.
-
-    length: (m,) tokens after the cut; of an encoder of words, whose items may be questions, all pairs are looked at.
-    """
-    rows = numpy.arange(len(pairs))
-    if encoder.max_length is not None and len(length) == len(pairs):
-        rows = numpy.flatnonzero(length >= encoder.max_length)
-    some = pairs.select(rows[:: max(1, -(-len(rows) // SAMPLE))])
-    return cut_share(some, encoder) * len(rows) / len(pairs)
 
 
 @contextmanager

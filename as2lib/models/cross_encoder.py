@@ -3,7 +3,6 @@
 b pairs · c = 2 classes
 """
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -29,7 +28,6 @@ from as2lib.models import first_token
 from as2lib.models.logits import in_float32
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
-log = logging.getLogger(__name__)
 
 
 def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers: int | None = None) -> PreTrainedModel:
@@ -38,7 +36,7 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
     name_or_config: a hub name (`name@revision` pins one, `params/local.yaml` may map it to a folder), a local folder,
     or a configuration (an object, or its fields with `model_type`) to start from nothing; of any family that
     `AutoModelForSequenceClassification` knows.  layers: keep only the first layers of the pretrained encoder.
-    The last layer of a model with one label starts anew with two, which the log says.
+    The last layer of a model with one label starts anew with two, which a line says.
     Raises ValueError, in one line, where more layers are asked for than there are, where a model has more than two
     labels, and as `load`.
     """
@@ -56,7 +54,7 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
     _check(origin, model, report, start=True)
     if report["mismatched_keys"]:
         names = ", ".join(name for name, *_ in report["mismatched_keys"])
-        log.warning("%s scores with one label: a new classifier of two classes replaces %s", origin, names)
+        note(f"{origin} scores with one label: a new classifier of two classes replaces {names}")
     return for_ranking(model)
 
 

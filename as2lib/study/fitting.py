@@ -64,8 +64,8 @@ def fit(job: Job) -> dict[str, Any]:
     if shuffle is not None:
         pairs = pairs.select(shuffled_rows(pairs["question_id"][:], shuffle))
         dev = dev.select(shuffled_rows(dev["question_id"][:], shuffle)) if dev is not None else None
-    if dev is None:  # the last weights are kept, and nothing ends the fit early
-        training = {**training, "evaluate_every": None, "patience": None}
+    if dev is None:  # the last weights are kept
+        training = {**training, "evaluate_every": None}
     with on_threads(study.threads):
         platt = calibration(job.run.spec, job.parents.get("teachers", ()))
         teachers = [logits_of(job, teacher, pairs, platt) for teacher in job.parents.get("teachers", ())]

@@ -59,9 +59,9 @@ def test_a_model_with_three_labels_is_refused_in_one_line(tmp_path):
         Ranker.load(tmp_path / "entailment")
 
 
-def test_training_starts_from_a_reranker_and_says_that_its_classifier_is_new(reranker, pairs, tmp_path, caplog):
-    as2("train", pairs, "--model", reranker, "--epochs", 1, "--out", tmp_path / "mine", folder=tmp_path)
-    assert "new classifier" in caplog.text  # which a command writes to stderr
+def test_training_starts_from_a_reranker_and_says_that_its_classifier_is_new(reranker, pairs, tmp_path):
+    training = as2("train", pairs, "--model", reranker, "--epochs", 1, "--out", tmp_path / "mine", folder=tmp_path)
+    assert "new classifier" in training.stderr
     assert Ranker.load(tmp_path / "mine").rank(QUESTION, CANDIDATES)[0].score > 0
 
 

@@ -41,7 +41,7 @@ def test_a_tiny_encoder_learns():
     assert result.facts["dev_MAP"] > 0.7
 
 
-def test_the_kept_weights_are_those_of_the_best_dev_map():
+def test_the_kept_weights_are_those_of_the_best_dev_map_and_the_last_ones_are_there_beside_them():
     seen = {}
 
     def keep(entry, model):
@@ -53,6 +53,9 @@ def test_the_kept_weights_are_those_of_the_best_dev_map():
     assert result.facts["dev_MAP"] == best
     assert result.facts["best_step"] == min(step for step, value in points.items() if value == best)
     assert torch.equal(tiny.weights(result.model), seen[result.facts["best_step"]])
+    assert result.facts["best_step"] < 12
+    assert torch.equal(torch.cat([value.flatten() for value in result.last.values()]), seen[12])
+    assert fit(dev=None).last is None
 
 
 @pytest.mark.parametrize("precision", ["float32", BF16])
@@ -112,10 +115,6 @@ def test_a_folder_is_a_model_with_its_encoder(tmp_path):
     torch.testing.assert_close(tiny.weights(load(tmp_path / "model")), tiny.weights(first.model))
 
 
-def test_pairs_may_be_rows_in_memory():
-    assert same(train(PAIRS.to_list(), tiny.classifier(), encoder=ENCODER, **SHORT), fit(tiny.classifier(), dev=None))
-
-
 # ---------------------------------------------------------------- the same again
 
 
@@ -161,14 +160,6 @@ def dying(steps):
 
 def untimed(log):
     return [{name: value for name, value in entry.items() if name != "seconds"} for entry in log]
-
-
-def test_the_last_weights_are_there_beside_the_best():
-    seen = {}
-    result = fit(callbacks=[lambda entry, model: seen.update({entry["step"]: tiny.weights(model)})], steps=12)
-    assert result.facts["best_step"] < 12
-    assert torch.equal(torch.cat([value.flatten() for value in result.last.values()]), seen[12])
-    assert fit(dev=None).last is None
 
 
 def halved(output, targets):
