@@ -36,4 +36,4 @@ def ranked(study: "Study") -> dict[str, System]:
 
 def controls(study: "Study") -> list[System]:
     """What tells the order from the model: rankers trained on random orders."""
-    return [study.systems[system.run] for system in cosinet.orderless(study)] if study.cosinet else []
+    return [study.systems[f"{run}-shuffled"] for run in cosinet.ORDERLESS] if study.cosinet else []

@@ -42,10 +42,26 @@ PIECES = [
 
 
 def systems(study: "Study") -> list[System]:
-    """Every system of this paper; none where the study has no section for it."""
+    """Every system of this paper; none where the study has no section for it.
+
+    The models of Table 4; some without relatedness, with the seeds of ablations; trained models where the candidates
+    come in a random order; and models trained on lists in a random order, which the seed decides.
+    """
     if not study.cosinet:
         return []
-    return [*table4(study), *unrelated(study), *shuffled(study), *orderless(study)]
+    every, test = models(study), {"test": tuple(study.data.target.test)}
+    rows = [*every.values()]
+    for row in map(every.get, UNRELATED):
+        spec = {**row.spec, "words": {**row.spec["words"], "related": False}}
+        changes = {"label": f"{row.label}, no relatedness", "spec": spec, "seeds": tuple(study.grid_seeds)}
+        rows.append(replace(row, run=f"{row.run}-unrelated", **changes))
+    for row in map(every.get, SHUFFLED):
+        fields = {"kind": "shuffled", "members": (row.run,), "data": test, "seeds": row.seeds}
+        rows.append(Row(f"shuffled/{row.run}", f"{row.label}, random order", row.group, **fields))
+    for row in map(every.get, ORDERLESS):
+        changes = {"label": f"{row.label}, trained on random orders", "spec": {**row.spec, "shuffle": True}}
+        rows.append(replace(row, run=f"{row.run}-shuffled", **changes))
+    return of_rows(study, rows)
 
 
 def notebooks(study: "Study") -> list[Notebook]:
@@ -66,34 +82,6 @@ def fine_tuned(study: "Study") -> list[System]:
 def table4(study: "Study") -> list[System]:
     """The twelve models of Table 4."""
     return of_rows(study, models(study).values())
-
-
-def unrelated(study: "Study") -> list[System]:
-    """Cosinet without its relatedness features, with the seeds of ablations."""
-    every, rows = models(study), []
-    for run in UNRELATED:
-        spec = {**every[run].spec, "words": {**every[run].spec["words"], "related": False}}
-        fields = {"label": f"{every[run].label}, no relatedness", "spec": spec, "seeds": tuple(study.grid_seeds)}
-        rows.append(replace(every[run], run=f"{run}-unrelated", **fields))
-    return of_rows(study, rows)
-
-
-def shuffled(study: "Study") -> list[System]:
-    """The same trained models where the candidates come in a random order: what they lose is what order told them."""
-    every, data, rows = models(study), {"test": tuple(study.data.target.test)}, []
-    for run in SHUFFLED:
-        label, fields = f"{every[run].label}, random order", {"members": (run,), "data": data}
-        rows.append(Row(f"shuffled/{run}", label, every[run].group, kind="shuffled", **fields, seeds=every[run].seeds))
-    return of_rows(study, rows)
-
-
-def orderless(study: "Study") -> list[System]:
-    """Models that read lists, trained and scored on lists in a random order, which the seed decides."""
-    every, rows = models(study), []
-    for run in ORDERLESS:
-        label, spec = f"{every[run].label}, trained on random orders", {**every[run].spec, "shuffle": True}
-        rows.append(replace(every[run], run=f"{run}-shuffled", label=label, spec=spec))
-    return of_rows(study, rows)
 
 
 def models(study: "Study") -> dict[str, Row]:

@@ -29,25 +29,19 @@ def premise(label: Values, teachers: Sequence[Values], student: Values | float =
     """
     label, scores = np.asarray(label), np.array([np.asarray(scores, dtype=np.float64) for scores in teachers])
     student = np.asarray(student, dtype=np.float64)
-    wanted, pulls = np.sign(label - student), np.sign(scores - student)  # (m,), (n, m)
+    side, pulls = np.sign(label - student), np.sign(scores - student)  # (m,), (n, m)
     verdict = np.sign(pulls.sum(axis=0))
-    mean = np.sign(scores.mean(axis=0) - student) == wanted
-    vote = np.where(verdict == 0, mean, verdict == wanted)
+    mean = np.sign(scores.mean(axis=0) - student) == side
+    vote = np.where(verdict == 0, mean, verdict == side)
+    pairs = {"vote": vote, "mean": mean, "vote alone": vote & ~mean, "mean alone": mean & ~vote, "drawn": verdict == 0}
     by_label = []
     for of_label in (label == 0, label == 1):
-        right = (pulls == wanted)[:, of_label]
-        teacher = right.mean()
-        shares = pd.DataFrame(
-            {
-                "vote": vote,
-                "mean": mean,
-                "vote alone": vote & ~mean,
-                "mean alone": mean & ~vote,
-                "drawn": verdict == 0,
-            }
-        )[of_label].mean()
-        independent = {"correlation": _correlation(right), "condorcet": condorcet(len(right), teacher)}
-        by_label.append({"teacher": teacher, **independent, **shares})
+        right = (pulls == side)[:, of_label]
+        varied = right[right.std(axis=1) > 0]
+        correlations = np.corrcoef(varied)[np.triu_indices(len(varied), 1)] if len(varied) > 1 else np.array([np.nan])
+        shares = {"teacher": right.mean(), "correlation": correlations.mean()}
+        shares["condorcet"] = condorcet(len(right), shares["teacher"])
+        by_label.append(shares | {name: values[of_label].mean() for name, values in pairs.items()})
     return pd.DataFrame(by_label).mean()  # a correlation that only one label has is that label's
 
 
@@ -56,12 +50,6 @@ def condorcet(voters: int, accuracy: float) -> float:
     half = voters / 2
     drawn = binom.pmf(half, voters, accuracy) if voters % 2 == 0 else 0.0
     return float(binom.sf(half, voters, accuracy) + drawn / 2)
-
-
-def _correlation(right: np.ndarray) -> float:
-    """The mean over pairs of teachers of the correlation between their being right (n, m); nan without such a pair."""
-    varied = right[right.std(axis=1) > 0]
-    return np.corrcoef(varied)[np.triu_indices(len(varied), 1)].mean() if len(varied) > 1 else np.nan
 
 
 def groups(teachers: Mapping[str, pd.DataFrame], student: Values | float = 0.5, size: int = 3) -> pd.DataFrame:

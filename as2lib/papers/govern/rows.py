@@ -37,11 +37,12 @@ def table2(study: "Study") -> list[System]:
     Beyond it CA-MKD without its cross entropy, which GOVERN-CA has not either.
     """
     every, lr = teachers_of(study), ("govern/lr-ensemble",)
+    ensemble = {"group": "ensemble", "kind": "ensemble", "members": every, "seeds": (0,)}
     encoders = enumerate(study.govern.teachers, 1)
     rows = [
         *(teacher(study, f"teacher-{n}", f"teacher {n}: {each.backbone(study).size}", each, n) for n, each in encoders),
-        ensemble("govern/mean-ensemble", "mean of the teachers", every, "mean"),
-        ensemble("govern/lr-ensemble", "logistic regression of the teachers", every, "logistic"),
+        Row("govern/mean-ensemble", "mean of the teachers", **ensemble, spec={"combine": "mean"}),
+        Row("govern/lr-ensemble", "logistic regression of the teachers", **ensemble, spec={"combine": "logistic"}),
         student(study, "mean", "student of the mean", "mean_ensemble", every),
         student(study, "lr", "student of the logistic regression", "mean_ensemble", lr),
         student(study, "govern", "student of the vote (GOVERN)", "govern", every),
@@ -58,10 +59,10 @@ def ablation(study: "Study") -> list[System]:
     if settings is None:
         return []
     folds = [f"govern/fold-{n}" for n in range(1, max(*settings.teachers, TABLE_4) + 1)]
-    rows = []
-    for n in range(1, len(folds) + 1):
-        label = f"teacher, fold {n} left out"
-        rows.append(teacher(study, f"fold-{n}", label, settings.teacher, n, "fold"))
+    rows = [
+        teacher(study, f"fold-{n}", f"teacher, fold {n} left out", settings.teacher, n, "fold")
+        for n in range(1, len(folds) + 1)
+    ]
     other = settings.worse or settings.student
     rows.append(teacher(study, "worse-teacher", "the worse teacher", other, TABLE_4, "worse"))
     for n in settings.teachers:
@@ -101,12 +102,6 @@ def teacher(study: "Study", name: str, label: str, encoder: "Encoder", n: int, g
     spec |= {"leave_out": [n - 1, FOLDS]}
     fit = {"start": start, "spec": spec, "data": splits(study.data.target), "training": study.govern.teacher_fit}
     return Row(f"govern/{name}", label, group, **fit, seeds=(0,))
-
-
-def ensemble(run: str, label: str, members: tuple[str, ...], combine: str) -> Row:
-    """The mean of the teachers, or a logistic regression over their scores, fitted on dev."""
-    spec = {"combine": combine}
-    return Row(run, label, "ensemble", kind="ensemble", members=members, spec=spec, seeds=(0,))
 
 
 def student(
