@@ -104,10 +104,10 @@ def write_log(path: Path, log: list[Entry]) -> None:
         temporary.write_text("".join(f"{json.dumps(entry)}\n" for entry in log), encoding="utf-8")
 
 
-def write(path: Path, asked: dict[str, Any], model: nn.Module, optimizer: Any, state: Progress) -> None:
+def write(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any, state: Progress) -> None:
     """One file with everything that the rest of a fit depends on; it replaces the one before whole."""
     content = {
-        "asked": asked,
+        "asked": identity,
         "model": model.state_dict(),
         "optimizer": optimizer.state_dict(),
         "progress": vars(state),
@@ -118,15 +118,15 @@ def write(path: Path, asked: dict[str, Any], model: nn.Module, optimizer: Any, s
         torch.save(content, temporary)
 
 
-def read(path: Path, asked: dict[str, Any], model: nn.Module, optimizer: Any) -> Progress:
+def read(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any) -> Progress:
     """Where a fit goes on: at its checkpoint, which model, optimizer and torch's generators are set to; or at step 0.
 
-    asked: what the fit was asked for, by its content.  Raises ValueError where the checkpoint is of another fit.
+    identity: what the fit was asked for, by its content.  Raises ValueError where the checkpoint is of another fit.
     """
     if not path.exists():
         return Progress()
     content = torch.load(path, map_location="cpu", weights_only=True)
-    for name, value in asked.items():
+    for name, value in identity.items():
         if (written := content["asked"].get(name)) != value:
             expected = f"expected the checkpoint of a fit with {name} {value}, got one with {written}"
             raise ValueError(f"{path}: {expected}; remove it, or name another folder")

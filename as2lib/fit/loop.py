@@ -170,7 +170,7 @@ def train(
         state, path = Progress(), None
         if folder is not None:
             path = Path(folder) / CHECKPOINT
-            asked = {
+            identity = {
                 "pairs": examples.fingerprint,  # and how they are encoded
                 "dev": dev and fingerprint(dev),
                 "start": checkpoint.start_of(model),
@@ -191,7 +191,7 @@ def train(
                 "schedule": schedule,
                 "precision": precision,
             }
-            state = checkpoint.read(path, asked, model, optimizer)
+            state = checkpoint.read(path, identity, model, optimizer)
 
         saved = time.perf_counter()
         started = saved - state.seconds
@@ -233,7 +233,7 @@ def train(
                     checkpoint.write_log(path.with_name(LOG), state.log)
             if path is not None and (terminated() or time.perf_counter() - saved >= CHECKPOINT_SECONDS):
                 state.seconds = time.perf_counter() - started
-                checkpoint.write(path, asked, model, optimizer, state)
+                checkpoint.write(path, identity, model, optimizer, state)
                 saved = time.perf_counter()
             if terminated():
                 raise SystemExit(TERMINATED)

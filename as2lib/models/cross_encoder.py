@@ -134,8 +134,8 @@ def _final_layer(model: nn.Module) -> str:
     """The name of the linear layer that gives a classifier's two logits.  Raises ValueError where there is no one."""
     outputs = [name for name, part in outside(model) if isinstance(part, nn.Linear) and part.out_features == CLASSES]
     if len(outputs) != 1:
-        family, came = model.config.model_type, ", ".join(outputs) or "none"
-        raise ValueError(f"{family}: expected one final linear layer of {CLASSES} labels, got {came}")
+        expected = f"expected one final linear layer of {CLASSES} labels"
+        raise ValueError(f"{model.config.model_type}: {expected}, got {', '.join(outputs) or 'none'}")
     return outputs[0]
 
 
@@ -213,8 +213,8 @@ def _from_pretrained(
     if config is None:
         config = _with_labels(name)
         if config.num_labels > CLASSES:
-            came = f"expected a model of 1 or {CLASSES} labels, got one of {config.num_labels}"
-            raise ValueError(f"{loadable(name)[0]}: {came}")
+            expected = f"expected a model of 1 or {CLASSES} labels"
+            raise ValueError(f"{loadable(name)[0]}: {expected}, got one of {config.num_labels}")
     with _quiet():
         model, report = open_pretrained(
             AutoModelForSequenceClassification,

@@ -248,7 +248,7 @@ def _pooler(classifier: PreTrainedModel) -> nn.Module | None:
 
 def _layers(module: nn.Module, layers: range, without: tuple[str, ...]) -> dict[str, Tensor]:
     """A module's weights, of whose encoder's layers only `layers` are kept and counted from 0."""
-    kept, prefix = {}, "encoder.layer."
+    weights, prefix = {}, "encoder.layer."
     for name, value in module.state_dict().items():
         if name.startswith(prefix):
             index, rest = name.removeprefix(prefix).split(".", 1)
@@ -256,8 +256,8 @@ def _layers(module: nn.Module, layers: range, without: tuple[str, ...]) -> dict[
                 continue
             name = f"{prefix}{int(index) - layers.start}.{rest}"
         if not name.startswith(without):
-            kept[name] = value
-    return kept
+            weights[name] = value
+    return weights
 
 
 @torch.no_grad()

@@ -18,7 +18,7 @@ from as2lib import models, plugins
 from as2lib.data.encode import PairEncoder, load_encoder, word_tokenizer
 from as2lib.data.pairs import leave_out, load_parts, load_unlabelled_parts
 from as2lib.data.pretrained import require_at_hand
-from as2lib.data.vectors import Embeddings, embeddings
+from as2lib.data.vectors import embeddings
 from as2lib.data.words import WordEncoder, words_of
 from as2lib.locks import lock
 from as2lib.metrics.questions import Questions
@@ -58,14 +58,15 @@ def fit(job: Job) -> dict[str, Any]:
     precision, training = study.precision, run.spec["training"]
     for name in run.encoders():
         require_at_hand(name)
-    pairs = training_pairs(run)
-    dev = load_parts(run.data["dev"], "answered") if "dev" in run.data and training.get("evaluate_every") else None
+    pairs, dev = training_pairs(run), None
+    if "dev" in run.data and training.get("evaluate_every"):
+        dev = load_parts(run.data["dev"], "answered")
+    else:  # the last weights are kept
+        training = {**training, "evaluate_every": None}
     shuffle = run.seed if run.spec.get("shuffle") else None
     if shuffle is not None:
         pairs = pairs.select(shuffled_rows(pairs["question_id"][:], shuffle))
-        dev = dev.select(shuffled_rows(dev["question_id"][:], shuffle)) if dev is not None else None
-    if dev is None:  # the last weights are kept
-        training = {**training, "evaluate_every": None}
+        dev = dev and dev.select(shuffled_rows(dev["question_id"][:], shuffle))
     with on_threads(study.threads):
         platt = calibration(job.run.spec, job.parents.get("teachers", ()))
         teachers = [logits_of(job, teacher, pairs, platt) for teacher in job.parents.get("teachers", ())]
@@ -93,13 +94,12 @@ def fit(job: Job) -> dict[str, Any]:
         result.save(job.folder / "model")
         splits = [split for split in ("dev", "test") if split in run.data]
         tables = {split: score_table(result.model, encoder, run.data[split], precision, shuffle) for split in splits}
+        last = tables
         if result.last is not None:
             result.model.load_state_dict(result.last)
+            last = {split: score_table(result.model, encoder, run.data[split], precision, shuffle) for split in splits}
         for split, (pairs, columns) in tables.items():
-            last = columns["score"]
-            if result.last is not None:
-                last = score_table(result.model, encoder, run.data[split], precision, shuffle)[1]["score"]
-            write_scores(job.folder / f"scores/{split}.parquet", pairs, **columns, last=last)
+            write_scores(job.folder / f"scores/{split}.parquet", pairs, **columns, last=last[split][1]["score"])
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
     facts = {**result.facts, "machine": gpu or machine()}
     if platt:
@@ -189,8 +189,7 @@ def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
         whole = model.model if isinstance(model, MeanForSequenceClassification) else model
         model = CascadeTransformer.from_backbone(whole, **shape)
     if shape := run.spec.get("mhs"):
-        noise = {"seed": run.seed} if "perturb" in shape else {}
-        model = MHSForSequenceClassification.from_backbone(model, **shape, **noise)
+        model = MHSForSequenceClassification.from_backbone(model, **shape, seed=run.seed)
     if path := run.spec.get("model"):  # one of the user's own
         model = plugins.load(path)(model)
     return model, PairEncoder(tokenizer, run.spec["max_length"])
@@ -203,19 +202,14 @@ def _vocabulary(parts: tuple[str, ...], max_length: int) -> Any:
 
 
 def _on_words(job: Job) -> tuple[torch.nn.Module, WordEncoder]:
-    """A model over static vectors of the words of the run's pairs."""
+    """A model over static vectors of the words of the run's pairs, learnt here from its vocabulary, or pretrained."""
     run = job.run
     shape = dict(run.spec["words"])
     source, model = shape.pop("vectors"), WORD_MODELS[shape.pop("type")]
-    vectors = word_vectors(source, job.store.ingredients(run.name)["vectors"], run.data)
+    words = set().union(*(_words(tuple(parts)) for parts in run.data.values()))
+    texts = _texts(run.data["vocabulary"]) if "vocabulary" in run.data else []
+    vectors = embeddings(source, job.store.ingredients(run.name)["vectors"], words, texts)
     return model(vectors, **shape), WordEncoder(vectors.words, run.spec["unit"])
-
-
-def word_vectors(source: dict[str, Any], identity: Any, data: dict[str, tuple[str, ...]]) -> Embeddings:
-    """The vectors of all words in a run's pairs; where they are learnt here, from its vocabulary's texts."""
-    words = set().union(*(_words(tuple(parts)) for parts in data.values()))
-    texts = _texts(tuple(data["vocabulary"])) if "vocabulary" in data else []
-    return embeddings(source, identity, words, texts)
 
 
 @lru_cache(maxsize=8)
