@@ -334,7 +334,9 @@ def rank(
         raise ValueError(f"{question!r:.60}: expected a file of questions, got none of that name")
     if not candidates and sys.stdin.isatty():
         print(f"as2: no file is named {question!r:.60}: a question; its candidates, a line each:", file=sys.stderr)
-    texts = candidates or [line.strip() for line in sys.stdin if line.strip()]
+    texts = candidates
+    if not candidates:  # a byte-order mark before the first line is none of its text
+        texts = [line.strip() for line in sys.stdin.read().removeprefix("\ufeff").split("\n") if line.strip()]
     if not texts:
         raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither")
     for place, ranked in enumerate(load().rank(question, texts, top, batch_size=batch_size), start=1):

@@ -69,9 +69,11 @@ def test_only_the_best_are_written_where_that_is_asked_for(folder, capsys):
 
 
 def test_what_exists_is_a_file_and_all_else_a_question(folder, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("the red is here\nit is in notes.tsv\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("\ufeffthe red is here\nit is in notes.tsv\n"))
     assert main(["rank", "lexical/word_overlap", "what is in notes.tsv"]) == 0
-    assert "it is in notes.tsv" in capsys.readouterr().out.splitlines()[0]
+    ranked = capsys.readouterr().out
+    assert "it is in notes.tsv" in ranked.splitlines()[0]
+    assert "\ufeff" not in ranked
     monkeypatch.setattr("sys.stdin", io.StringIO())
     Path("notes.txt").write_text("no pairs\n")
     refused = (["my.tsv", "the museum"], ["none.tsv"], ["a question", "--out", "x.csv"], ["notes.txt"], ["-"])
