@@ -22,13 +22,12 @@ DECIMALS = 12  # the last bits of a mean must not decide what dominates what
 
 
 class Latency(NamedTuple):
-    """Seconds a batch, mean and sample standard deviation over `repeats`, and where they were measured."""
+    """Seconds a batch, mean and sample standard deviation over the passes, and where they were measured."""
 
     mean: float
     deviation: float
     batch: int
     tokens: int
-    repeats: int
     device: str
     threads: int  # of the processor
 
@@ -85,30 +84,27 @@ def latency(
     import torch
 
     members = [models] if isinstance(models, torch.nn.Module) else list(models)
-    first = next(iter(batch.values()))
+    modes, first, passes = [member.training for member in members], next(iter(batch.values())), []
 
-    def synchronise() -> None:
+    def now() -> float:
         if first.device.type != "cpu":
             torch.accelerator.synchronize()
+        return time.perf_counter()
 
-    def seconds() -> float:
-        synchronise()
-        start = time.perf_counter()
-        for member in members:
-            member(**batch)
-        synchronise()
-        return time.perf_counter() - start
-
-    modes = [member.training for member in members]
     for member in members:
         member.eval()
     with torch.inference_mode():
-        passes = [seconds() for _ in range(warmup + repeats)][warmup:]
+        for _ in range(warmup + repeats):
+            start = now()
+            for member in members:
+                member(**batch)
+            passes.append(now() - start)
     for member, training in zip(members, modes, strict=True):
         member.train(training)
     device = torch.cuda.get_device_name(first.device) if first.is_cuda else first.device.type
-    shape = (*first.shape[:2], repeats, device, torch.get_num_threads())
-    return Latency(statistics.mean(passes), statistics.stdev(passes), *shape)
+    passes = passes[warmup:]
+    mean, deviation = statistics.mean(passes), statistics.stdev(passes)
+    return Latency(mean, deviation, *first.shape[:2], device, torch.get_num_threads())
 
 
 def front(cost: Sequence[float], values: numpy.ndarray) -> numpy.ndarray:

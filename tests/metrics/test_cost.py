@@ -9,14 +9,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from as2lib.metrics import cost
-from as2lib.metrics.cost import (
-    cascade_cost,
-    forward_flops,
-    latency,
-    parameters,
-    sequential_cost,
-    survivors,
-)
+from as2lib.metrics.cost import cascade_cost, forward_flops, latency, parameters, sequential_cost, survivors
 
 # b pairs in a batch · n tokens · d hidden units · f feed-forward units · c = 2 classes
 FIELDS = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2}
@@ -26,18 +19,14 @@ CLASSIFIER = B * (D * D + D * C)
 
 
 def encoder(attention="eager", **changes):
-    fields = (
-        {"model_type": "electra", "vocab_size": 50, "embedding_size": D, "max_position_embeddings": N}
-        | FIELDS
-        | changes
-    )
-    config = AutoConfig.for_model(**fields)
+    fields = {"model_type": "electra", "vocab_size": 50, "embedding_size": D, "max_position_embeddings": N} | FIELDS
+    config = AutoConfig.for_model(**(fields | changes))
     config._attn_implementation = attention
     return AutoModelForSequenceClassification.from_config(config)
 
 
-def batch(device="cpu"):
-    ids = torch.arange(B * N, device=device).reshape(B, N)
+def batch():
+    ids = torch.arange(B * N).reshape(B, N)
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
 
@@ -83,12 +72,6 @@ def test_operations_of_an_encoder_are_those_worked_by_hand_whatever_its_attentio
     assert model.training
 
 
-def test_operations_can_be_counted_without_weights():
-    with torch.device("meta"):
-        model = encoder("sdpa")
-    assert forward_flops(model, {"input_ids": batch("meta")["input_ids"]}) == LAYERS * LAYER + CLASSIFIER
-
-
 def test_a_module_that_reads_its_weights_as_tokens_can_be_counted():
     fields = {"model_type": "deberta-v2", "relative_attention": True, "position_buckets": 4, "share_att_key": True}
     model = encoder(**fields, pos_att_type=["c2p", "p2c"])
@@ -104,16 +87,10 @@ def test_a_recurrent_layer_pays_its_products_at_each_step(gates, device):
     assert cost.multiply_adds(lambda: layer(steps)) == 5 * gates * (10 * 6 + 6 * 6)
 
 
-def test_shared_layers_cost_their_parameters_once_and_their_operations_each_time():
-    one, three = (encoder(model_type="albert", num_hidden_layers=layers) for layers in (1, 3))
-    assert parameters(one) == parameters(three)
-    assert forward_flops(three, batch()) - forward_flops(one, batch()) == 2 * LAYER
-
-
 def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up_in_eval_mode(clock):
     timing = latency(Sleeper(clock, 9, 1, 2, 3), {"input_ids": torch.zeros(4, 6)}, repeats=3, warmup=1)
     assert (timing.mean, timing.deviation) == (2, 1)
-    assert (timing.batch, timing.tokens, timing.repeats, timing.device) == (4, 6, 3, "cpu")
+    assert (timing.batch, timing.tokens, timing.device) == (4, 6, "cpu")
     assert timing.threads == torch.get_num_threads()
     model = Sleeper(clock, 1, 1, 1).train()
     latency(model, {"input_ids": torch.zeros(1, 1)}, repeats=2)

@@ -148,22 +148,6 @@ def model_names() -> dict[str, str]:
     return {**dict(shapes["configuration"]), **dict(results.published("cerberus", "table5")["model"])}
 
 
-def published_times(study: "Study") -> pandas.DataFrame:
-    """Table 5 by run: `latency`, whose unit is printed as µs, " ±", and `published ×`, as a ratio to ELECTRA-BASE."""
-    table = paper_tables.published(study, "cerberus", "table5")
-    return table.assign(**{"published ×": table["latency"] / table["latency"].get(REFERENCE)})
-
-
-def implied_speed(study: "Study", tokens: float) -> pandas.DataFrame:
-    """Table 5's times as TFLOP/s, if their unit were microseconds or milliseconds a pair.  index: run."""
-    paper = paper_tables.published(study, "cerberus", "table5")
-    each = pandas.Series({run: 2 * operations(run, tokens, False) for run in paper.index})  # a multiply-add is two
-    columns = {"model": paper["model"], "published": paper["latency"], "published ±": paper["latency ±"]}
-    columns |= {"TFLOP/s if µs": each / (1e-6 * paper["latency"]) / 1e12}
-    columns |= {"TFLOP/s if ms": each / (1e-3 * paper["latency"]) / 1e12}
-    return pandas.DataFrame(columns)
-
-
 # ---------------------------------------------------------------- measured
 
 
