@@ -80,11 +80,7 @@ def summary(
     Returns P@1, MAP, MRR, nDCG@10 (or the names of other measures), `questions`.
     Raises as `per_question`, and where the policy keeps no question.
     """
-    return average(per_question(question_id, label, score, questions, measures), questions)
-
-
-def average(values: pd.DataFrame, questions: str = "answered") -> dict[str, float | int]:
-    """The dictionary that `summary` returns, from the table that `per_question` returns."""
+    values = per_question(question_id, label, score, questions, measures)
     if values.empty:
         raise ValueError(f'expected at least one question to average over, got none under questions="{questions}"')
     means = {MEANS.get(name, name): math.fsum(column) / len(values) for name, column in values.items()}

@@ -102,10 +102,6 @@ def test_lists_and_pairs_of_candidates_are_learnt_in_batches_of_whole_questions(
     assert result.log[-1]["total"] < 0.6 * result.log[0]["total"]
 
 
-def test_lists_are_learnt_by_a_model_that_also_returns_its_layers():
-    assert same(fit(tiny.classifier(output_hidden_states=True), "ranknet"), fit(tiny.classifier(), "ranknet"))
-
-
 def test_a_folder_is_a_model_with_its_encoder(tmp_path):
     first = fit()
     first.save(tmp_path / "model")
