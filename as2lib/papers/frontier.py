@@ -4,7 +4,7 @@ A ranker is one system, or several stages of which each but the last drops a sha
 sequence, or a cascade, whose stages share their layers.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -66,7 +66,7 @@ def kind(run: Run) -> str:
 
 def rankers(study: "Study") -> list[Ranker]:
     """Every system of the papers on the target set, and the cascade's exits and drop ratios; equal ones once."""
-    single = {name: single_system(study, name) for name in ranked(study)}
+    single = of_one_stage(study, ranked(study))
     every = [ranker for ranker in single.values() if ranker.kind != "cascade"]
     if study.cascade:
         every += cascades(study, single)
@@ -77,9 +77,13 @@ def rankers(study: "Study") -> list[Ranker]:
     return list(first.values())
 
 
-def single_system(study: "Study", name: str) -> Ranker:
-    run = study.systems[name].runs()[0]
-    return Ranker(study.systems[name].label, kind(run), (name,), (work(study, run, lengths(study)),))
+def of_one_stage(study: "Study", names: Iterable[str]) -> dict[str, Ranker]:
+    """Systems as rankers, by their names."""
+    words, rankers = lengths(study), {}
+    for name in names:
+        run = study.systems[name].runs()[0]
+        rankers[name] = Ranker(study.systems[name].label, kind(run), (name,), (work(study, run, words),))
+    return rankers
 
 
 def cascades(study: "Study", single: dict[str, Ranker]) -> Iterator[Ranker]:
@@ -98,10 +102,10 @@ def cascades(study: "Study", single: dict[str, Ranker]) -> Iterator[Ranker]:
             yield Ranker(scheme.label, "cascade", names, stages, scheme)
 
 
-def alone(study: "Study", names: Sequence[str]) -> dict[str, float]:
+def alone(study: "Study", names: Iterable[str]) -> dict[str, float]:
     """The operations a question of single systems, by their names."""
     candidates = answered_sizes(study.run(baseline(study)).scores())
-    return {name: operations(single_system(study, name), candidates) for name in names}
+    return {name: operations(ranker, candidates) for name, ranker in of_one_stage(study, names).items()}
 
 
 # ---------------------------------------------------------------- their cost and their scores

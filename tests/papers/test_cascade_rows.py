@@ -1,6 +1,8 @@
 import pytest
 
 from as2lib import Study
+from as2lib.papers.cascade import analyses
+from as2lib.papers.cascade.rows import schemes
 from tests.papers.conftest import STEPS
 
 
@@ -34,3 +36,14 @@ def test_the_model_of_all_layers_is_the_teachers_run_where_it_learns_what_that_l
     for seed in study.seeds:
         whole, teacher = f"monolith/6/target/seed-{seed}", f"teacher/pointwise/seed-{seed}"
         assert study.store.identity(whole) == study.store.identity(teacher)
+
+
+@pytest.mark.parametrize(("name", "deepest"), [("wikiqa", 6), ("sample", 4)])
+def test_the_papers_deepest_model_stands_beside_our_deepest_and_its_ratios_beside_ours(name, deepest):
+    study = Study.load(name)
+    table2 = analyses.published(study, "table2", schemes(study, "target"))
+    table3 = analyses.published(study, "table3", schemes(study))
+    assert table2.loc[f"cascade, exit at layer {deepest}", "WikiQA MAP"] == 89.9
+    assert table2.loc[f"one model of {deepest - 1} layers", "WikiQA MAP"] == 89.0
+    assert table3.loc["models in sequence, 40% dropped", "cost"] == 18
+    assert table3.loc[f"cascade, exit at layer {deepest - 1}", "cost"] == -20
