@@ -108,7 +108,9 @@ def fetch(study: Study, only: list[str]) -> list[str]:
 
     Prints each with its size; returns a line for each that can't be had.  Compute nodes need no network then.
     """
+    from as2lib.data.encode import PairEncoder
     from as2lib.data.pairs import load_parts
+    from as2lib.models import cross_encoder
     from as2lib.study import fitting
 
     study, _ = catalogue.part(study, only)
@@ -131,7 +133,7 @@ def fetch(study: Study, only: list[str]) -> list[str]:
         if encoder := fitting.first_encoder(run):
             lessons[encoder, run.spec.get("max_length"), study.store.learnt_from(run)] = run
     for (encoder, length, _), run in lessons.items():
-        tokens = fitting.pair_encoder(encoder, length).encode(fitting.training_pairs(run))
+        tokens = PairEncoder(cross_encoder.tokenizer(encoder), length).encode(fitting.training_pairs(run))
         print(f"{len(tokens):>10,} pairs  {', '.join(run.data['train'])} as tokens of {encoder}", flush=True)
     return problems
 

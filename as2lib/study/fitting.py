@@ -123,32 +123,28 @@ def training_pairs(run: Run) -> "Dataset":
 
 
 def logits_of(job: Job, teacher: StoredRun, pairs: "Dataset", platt: dict[str, dict[str, Any]]) -> numpy.ndarray:
-    """What a student is told by a teacher: its logits over its pairs, (m, c) float32, calibrated where `platt` says."""
-    logits = kept_logits(job, teacher, pairs)
-    return calibrated(platt[teacher.name], logits, pairs["question_id"][:]) if teacher.name in platt else logits
-
-
-def kept_logits(job: Job, teacher: StoredRun, pairs: "Dataset") -> numpy.ndarray:
-    """A teacher's logits over the pairs that a run learns from, (m, c) float32: computed once, kept in its folder.
+    """What a student is told by a teacher: its logits over its pairs, (m, c) float32, calibrated where `platt` says.
 
     Those of an ensemble come from its members': their weighted mean probability, or a logistic regression's log odds.
+    Those of a model are computed once, and kept in its folder.
     """
     store = job.store
     if teacher.run.kind == "ensemble":
         members = [store.find(run.name) for run in teacher.run.parents["members"]]
-        platt = calibration(teacher.run.spec, members)
-        logits = [logits_of(job, member, pairs, platt) for member in members]
+        platt_of_members = calibration(teacher.run.spec, members)
+        of_members = [logits_of(job, member, pairs, platt_of_members) for member in members]
         if teacher.run.spec["combine"] == "logistic":
-            log_odds = ensemble.weigh(teacher.facts, [probability(of_member) for of_member in logits])
+            log_odds = ensemble.weigh(teacher.facts, [probability(logits) for logits in of_members])
             return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
-        return ensemble.mean_logits(logits, teacher.facts.get("weights"))
+        return ensemble.mean_logits(of_members, teacher.facts.get("weights"))
     path = teacher.folder / "logits" / f"{store.learnt_from(job.run)}.parquet"
     if not path.exists():
         with lock(f"{teacher.identity[:24]}-{path.stem}", f"what {teacher.name} says of {len(pairs):,} pairs"):
             if not path.exists():  # another student may have made them meanwhile
                 logits = fitting.teacher_logits(teacher.model_folder, pairs, store.study.precision)
                 write_parquet(path, pandas.DataFrame({f"logit_{i}": column for i, column in enumerate(logits.T)}))
-    return numpy.ascontiguousarray(pandas.read_parquet(path).to_numpy(dtype=numpy.float32))
+    logits = numpy.ascontiguousarray(pandas.read_parquet(path).to_numpy(dtype=numpy.float32))
+    return calibrated(platt[teacher.name], logits, pairs["question_id"][:]) if teacher.name in platt else logits
 
 
 # ---------------------------------------------------------------- what a run starts from
@@ -159,11 +155,6 @@ def first_encoder(run: Run) -> str | None:
     while "start" in run.parents:
         [run] = run.parents["start"]
     return run.spec.get("backbone", {}).get("name")
-
-
-def pair_encoder(name: str, max_length: int) -> PairEncoder:
-    """What encodes pairs for a pretrained encoder."""
-    return PairEncoder(cross_encoder.tokenizer(name), max_length)
 
 
 def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
