@@ -7,8 +7,8 @@ import math
 import statistics
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
@@ -38,26 +38,12 @@ def parameters(model: "nn.Module") -> int:
 
 
 def forward_flops(model: "nn.Module", batch: "Mapping[str, Tensor]") -> int:
-    """Multiply-adds of one forward pass over the batch, without gradients: see `multiply_adds`.
-
-    batch: the forward's arguments, where the model is; on the device "meta" neither needs memory nor time.
-    The model is left in the mode, train or eval, it came in.
-    """
-    training, trainable = model.training, [weight for weight in model.parameters() if weight.requires_grad]
-    model.eval().requires_grad_(False)  # the counter fails on a module whose input is a weight that is to learn
-    try:
-        return multiply_adds(lambda: model(**batch))
-    finally:
-        model.train(training)
-        for weight in trainable:
-            weight.requires_grad_(True)
-
-
-def multiply_adds(call: Callable[[], Any]) -> int:
-    """Multiply-adds of a call, without gradients: a multiplication with its addition is one.
+    """Multiply-adds of one forward pass over the batch, without gradients: a multiplication with its addition is one.
 
     Matrix products and convolutions count, those of recurrent layers too; everything else, lookups and normalisations,
     is left out.
+    batch: the forward's arguments, where the model is; on the device "meta" neither needs memory nor time.
+    The model is left in the mode, train or eval, it came in.
     Source: torch.utils.flop_counter, halved, with attention and recurrent layers as plain matrix products (it
     undercounts fused attention, and does not see a fused LSTM).
     """
@@ -65,10 +51,17 @@ def multiply_adds(call: Callable[[], Any]) -> int:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    with warnings.catch_warnings(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
-        warnings.simplefilter("ignore")  # of oneDNN's other switches, which are set with the first
-        with torch.backends.mkldnn.flags(enabled=False), FlopCounterMode(display=False) as counter:
-            call()
+    training, trainable = model.training, [weight for weight in model.parameters() if weight.requires_grad]
+    model.eval().requires_grad_(False)  # the counter fails on a module whose input is a weight that is to learn
+    try:
+        with warnings.catch_warnings(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+            warnings.simplefilter("ignore")  # of oneDNN's other switches, which are set with the first
+            with torch.backends.mkldnn.flags(enabled=False), FlopCounterMode(display=False) as counter:
+                model(**batch)
+    finally:
+        model.train(training)
+        for weight in trainable:
+            weight.requires_grad_(True)
     return counter.get_total_flops() // 2
 
 

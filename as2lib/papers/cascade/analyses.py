@@ -11,7 +11,7 @@ import pandas
 from as2lib.metrics import replay
 from as2lib.metrics.cost import cascade_cost, sequential_cost
 from as2lib.papers import paper_tables
-from as2lib.papers.cascade.rows import SHORT, Scheme, recipes, schemes, sets, trivial_on
+from as2lib.papers.cascade.rows import SHORT, Scheme, schemes, sets, trivial_on
 from as2lib.study import results
 
 if TYPE_CHECKING:
@@ -158,25 +158,3 @@ def chosen(study: "Study", points: pandas.DataFrame) -> pandas.DataFrame:
                 row |= {f"{split} {metric}": values[metric] for metric in ("P@1", "MAP")}
             rows.append(row)
     return pandas.DataFrame(rows)
-
-
-def answers_dropped(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
-    """Behind which exit the last correct candidate fell, in percent of the answered questions of all seeds together."""
-    rows, exits = {}, study.cascade.exits
-    for label, seeds in tables.items():
-        if "last" in seeds[0]:
-            fell = pandas.concat([table[table["label"] == 1].groupby("question_id")["last"].max() for table in seeds])
-            rows[label] = [100 * (fell == place).mean() for place in range(len(exits))]
-    columns = [*(f"behind layer {n}" for n in exits[:-1]), "never"]
-    return pandas.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("system")
-
-
-def by_recipe(study: "Study") -> pandas.DataFrame:
-    """MAP of each exit on the wide test set, percent, one seed, for CT as the paper trains it and for other ways."""
-    rows = {}
-    for recipe in recipes(study):
-        table = study.runs(f"{recipe.name}/wide")[0].scores()
-        ends = {f"layer {n}": [table.assign(score=table[f"exit_{n}"])] for n in study.cascade.exits}
-        rows[recipe.label] = results.mean_and_spread(results.frame(ends))["MAP"]
-    table = pandas.DataFrame(rows).T
-    return table.assign(mean=table.mean(axis=1)).rename_axis("training")
