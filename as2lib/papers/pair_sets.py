@@ -167,14 +167,6 @@ def correct_by_position(pairs: Dataset) -> pandas.DataFrame:
     return correct.rename("correct").reset_index()
 
 
-def published_rankers(study: "Study") -> pandas.DataFrame:
-    """WikiQA's rows of Cosinet's Table 2, with the MRR that its Table 4 has of the same rankers; index run."""
-    rankers = paper_tables.published(study, "cosinet", "table2")["WikiQA"].copy()
-    table4 = results.published("cosinet", "table4")["WikiQA"]
-    rankers["MRR"] = table4.loc[~table4.index.duplicated(), "MRR"].reindex(rankers.index)
-    return rankers
-
-
 def rankers_elsewhere(study: "Study") -> pandas.DataFrame:
     """The rows of Cosinet's Table 2 on its other corpora, index corpus: ranker, here, and P@1 and MAP in percent.
 

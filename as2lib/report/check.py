@@ -13,7 +13,7 @@ from as2lib.study.store import write_json
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-FREE = ("00", "12")  # notebooks without expected numbers: one reads them, one reads what another machine measured
+OVERVIEW = "00"  # the notebook without expected numbers, since it reads those of the others
 NEAR = 0.02  # what another processor or library may change of a number from the same scores
 
 
@@ -53,7 +53,7 @@ def expected(study: "Study") -> dict[str, dict[str, dict[str, float]]]:
 
 
 def write_expected(study: "Study") -> Path:
-    """`params/expected/<study>.json`: the numbers that its notebooks recorded, but for those of `FREE`.
+    """`params/expected/<study>.json`: the numbers that its notebooks recorded, but for the overview's.
 
     Counts must be the same, other numbers within `NEAR`.  Raises ValueError for a study without published scores: what
     is trained anew elsewhere needs a tolerance of its own for each number, set by hand.
@@ -63,7 +63,7 @@ def write_expected(study: "Study") -> Path:
     rows: dict[str, dict[str, dict[str, float]]] = {}
     for number, numbers in measured(study).items():
         for name, value in flat(numbers).items():
-            if number not in FREE and type(value) in (int, float):
+            if number != OVERVIEW and type(value) in (int, float):
                 tolerance = 0 if type(value) is int else NEAR
                 rows.setdefault(number, {})[name] = {"value": round(value, 3), "tolerance": tolerance}
     path = expected_file(study)

@@ -69,19 +69,6 @@ def disagreement(runs: "Sequence[StoredRun]") -> float:
     return 100 * float(numpy.mean(shares))
 
 
-def same_first(study: "Study", names: Sequence[str]) -> pandas.DataFrame:
-    """Percent of answered questions in which two systems put the same candidate first: a row a pair, mean over seeds.
-
-    names: of systems with the same seeds.
-    """
-    choices = {name: [first_choices(run.scores()) for run in study.runs(name)] for name in names}
-    rows = {}
-    for a, b in combinations(names, 2):
-        shares = [(of_a == of_b).mean() for of_a, of_b in zip(choices[a], choices[b], strict=True)]
-        rows[f"{study.systems[a].label} and {study.systems[b].label}"] = 100 * numpy.mean(shares)
-    return pandas.DataFrame({"same first candidate": rows}).rename_axis("teachers")
-
-
 def first_choices(table: pandas.DataFrame, column: str = "score") -> numpy.ndarray:
     """The row of each answered question's top candidate, of scored pairs."""
     table = answered(table)
@@ -250,11 +237,6 @@ def majorities(seeds: Sequence[Seed], paper: pandas.DataFrame) -> pandas.DataFra
         published["rest"] = total - paper["questions"].sum()
         table = table.assign(published=100 * published / total, **{"published questions": published.astype(int)})
     return table.rename(index=CASES).rename_axis("case")
-
-
-def teachers_right(seeds: Sequence[Seed]) -> pandas.DataFrame:
-    """Questions, mean over seeds, by how many teachers are right (rows, all first) and whether the student is."""
-    return sum(seed.majority().cells for seed in seeds) / len(seeds)
 
 
 def confidence_by_case(seeds: Sequence[Seed]) -> pandas.DataFrame:
