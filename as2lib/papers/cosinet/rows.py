@@ -23,22 +23,7 @@ SHAPES = {
 ENCODERS = {"cosinet": ("Cosinet", "cosinet"), "ca": ("Compare-Aggregate", "compare_aggregate")}  # label, model
 UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
 SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
-# Controls of the order: models that are also trained on lists in a random order.
-ORDERLESS = ("cosinet/birnn", "ca/birnn")
-FIRST = "cosinet/birnn"  # a cheap ranker before an expensive one, MHS
-# A model, and the same without a piece: the list-wise loss, relatedness, the rank RNN, its direction, gate and encoder.
-PIECES = [
-    ("cosinet/list", "cosinet/point"),
-    ("cosinet/list", "cosinet/list-unrelated"),
-    ("cosinet/birnn", "cosinet/birnn-unrelated"),
-    ("cosinet/birnn", "cosinet/list"),
-    ("cosinet/birnn", "cosinet/rnn"),
-    ("ca/birnn", "ca/list"),
-    ("ca/birnn", "ca/rnn"),
-    ("cosinet/lstm", "cosinet/rnn"),
-    ("ca/lstm", "ca/rnn"),
-    ("cosinet/birnn", "ca/birnn"),
-]
+ORDERLESS = ("cosinet/birnn", "ca/birnn")  # also trained on lists in a random order
 
 
 def systems(study: "Study") -> list[System]:
