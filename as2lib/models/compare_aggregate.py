@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModelForSequenceClassification
+from transformers.modeling_outputs import SequenceClassifierOutput
 
-from as2lib.models.cosinet import CosinetConfig, ListOutput, WordPairModel
+from as2lib.models.cosinet import CosinetConfig, WordPairModel
 from as2lib.models.rank_rnn import by_question
 from as2lib.models.word_convolution import WordConvolution
 
@@ -53,7 +54,7 @@ class CompareAggregate(WordPairModel):
         candidate_lengths: Tensor,
         candidates: Tensor,
         labels: Tensor | None = None,
-    ) -> ListOutput:
+    ) -> SequenceClassifierOutput:
         """As `Cosinet.forward`."""
         distinct, rows = torch.cat([question_words, candidate_words]).unique(return_inverse=True)
         asks = torch.arange(len(candidates), device=candidates.device).repeat_interleave(candidates)  # (b,)

@@ -4,7 +4,6 @@ b pairs · q questions · Q, N words of the questions and of the candidates · m
 d dimensions of a vector · f filters
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
-from transformers.utils import ModelOutput
+from transformers.modeling_outputs import SequenceClassifierOutput
 
 from as2lib.data.vectors import unknown_vector
 from as2lib.models.logits import Float32Linear, two_class_logits
@@ -50,18 +49,6 @@ class CosinetConfig(PretrainedConfig):
         self.related = related
         self.probabilities = rank_rnn is None if probabilities is None else probabilities
         super().__init__(**{"num_labels": 2, **kwargs})
-
-
-@dataclass
-class ListOutput(ModelOutput):
-    """loss: a scalar, where labels are given.  logits: (b, 2), of which the first is 0.
-
-    candidates: (q,), pairs of each question, whose rows stand together.
-    """
-
-    loss: Tensor | None = None
-    logits: Tensor | None = None
-    candidates: Tensor | None = None
 
 
 class WordPairModel(PreTrainedModel):
@@ -106,17 +93,18 @@ class WordPairModel(PreTrainedModel):
 
     def score_pairs(
         self, question: Tensor, candidate: Tensor, candidates: Tensor, labels: Tensor | None = None
-    ) -> ListOutput:
+    ) -> SequenceClassifierOutput:
         """question, candidate: (b, w), a pair's two vectors.  candidates: (q,).  labels: (b,) int64, 0 or 1.
 
-        The loss is the point-wise binary cross-entropy, mean over the pairs.  Source: Cosinet, section 4.1.2 and 4.2.
+        Returns logits (b, 2), of which the first is 0, and a loss where labels are given: the point-wise binary
+        cross-entropy, mean over the pairs.  Source: Cosinet, section 4.1.2 and 4.2.
         """
         pairs = self.dropout(torch.cat([question * candidate, question - candidate], dim=1))  # (b, 2 w)
         if self.rank is not None:
             pairs = self.rank(pairs, candidates)
         logits = two_class_logits(self.classifier(pairs))  # (b, 2)
         loss = None if labels is None else functional.cross_entropy(logits, labels)
-        return ListOutput(loss=loss, logits=logits, candidates=candidates)
+        return SequenceClassifierOutput(loss=loss, logits=logits)
 
 
 class Cosinet(WordPairModel):
@@ -144,7 +132,7 @@ class Cosinet(WordPairModel):
         candidate_lengths: Tensor,
         candidates: Tensor,
         labels: Tensor | None = None,
-    ) -> ListOutput:
+    ) -> SequenceClassifierOutput:
         """A batch of `WordEncoder.collate`, tensors: the texts' words one after the other.
 
         question_words: (Q,).  question_lengths: (q,).  candidate_words: (N,).  candidate_lengths: (b,).

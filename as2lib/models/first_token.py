@@ -73,14 +73,10 @@ class FirstTokenAlbert(nn.Module):
         layers = [layer for i in range(depth) for layer in groups[i * len(groups) // depth].albert_layers]
         for layer in layers[:-1]:
             hidden = layer(hidden, attention_mask)
-        return BaseModelOutput(last_hidden_state=self.last(layers[-1], hidden, attention_mask))
-
-    @staticmethod
-    def last(layer: nn.Module, hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
-        attention = layer.attention
-        mixed = attend(hidden, attention_mask, attention, attention.attention_dropout)
+        last, attention = layers[-1], layers[-1].attention
+        mixed = attend(hidden, attention_mask, attention, attention.attention_dropout)  # (b, 1, d)
         attended = attention.LayerNorm(hidden[:, :1] + attention.output_dropout(attention.dense(mixed)))
-        return layer.full_layer_layer_norm(layer.ff_chunk(attended) + attended)
+        return BaseModelOutput(last_hidden_state=last.full_layer_layer_norm(last.ff_chunk(attended) + attended))
 
 
 def attend(hidden: Tensor, attention_mask: Tensor | None, attention: nn.Module, dropout: nn.Module) -> Tensor:
