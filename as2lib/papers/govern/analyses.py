@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 from as2lib.metrics import ranking, threshold
 from as2lib.papers import paper_tables
-from as2lib.papers.govern.rows import ALIKE, TABLE_4
+from as2lib.papers.govern.rows import TABLE_4
 from as2lib.papers.row import baseline
 
 if TYPE_CHECKING:
@@ -105,19 +105,6 @@ def single_teacher(study: "Study") -> pandas.DataFrame:
     names += [f"govern/fold-{TABLE_4}", f"govern/teacher-{len(study.govern.teachers)}", "govern/worse-teacher"]
     rows = table(study, [study.systems[name] for name in names], "table4")
     return rows[["seeds", "parameters", AUC, f"{AUC} ±", *rows.filter(like=f"published {AUC}")]]
-
-
-def by_number(study: "Study") -> pandas.DataFrame:
-    """Figure 2, a row a seed: system, teachers, qp prAUC; up to `ALIKE` teachers one student serves both.
-
-    Without rows where the study has no ablation.
-    """
-    rows = []
-    for system, name in (("vote", "govern"), ("mean", "mean")):
-        for teachers in study.govern.ablation.teachers if study.govern.ablation else ():
-            for run in study.runs(f"govern/{'mean' if teachers <= ALIKE else name}-of-{teachers}"):
-                rows.append((system, teachers, 100 * threshold.pair_pr_auc(*columns(run)[1:])))
-    return pandas.DataFrame(rows, columns=["system", "teachers", AUC])
 
 
 def teachers_of(study: "Study", groups: Sequence[str]) -> dict[str, pandas.DataFrame]:
