@@ -86,7 +86,6 @@ def objective(
     output: what the model returns: `logits` (b, c or 1), and `head_logits` (b, k, c) of one with heads.
     targets: `labels` (b,), `teacher_logits` (b, k, c) where there are teachers, `candidates` (q,): how many pairs of
         each question are in the batch, one after the other.  step: counted from 0.
-    Raises ValueError for a name that is not known.
     """
     known = named(loss)
     balance = {"alpha": alpha, "tau": tau} if known.balanced else {}
@@ -94,11 +93,9 @@ def objective(
 
 
 def named(loss: str | Callable[..., Any]) -> Loss:
-    """The loss of a name, or of one's own.  Raises ValueError for a name that is not known, and for torch's losses."""
+    """The loss of a name, or of one's own.  ValueError for torch's but cross-entropy; names: see `check`."""
     if callable(loss) or plugins.is_path(loss):
         return Loss(of_batch(loss if callable(loss) else plugins.load(loss)), labels=False)
-    if loss not in LOSSES:
-        names.check(loss, 0)
     return LOSSES[loss]
 
 
@@ -122,10 +119,9 @@ def check(loss: str | Callable[..., Any], teachers: int, labels: Sequence[int] |
 
     labels: of the pairs; None: they have none.
     """
-    known = named(loss)
-    if loss in LOSSES:
+    if not (callable(loss) or plugins.is_path(loss)):
         names.check(loss, teachers)
-    if known.labels and (labels is None or len(set(labels)) == 1):
+    if named(loss).labels and (labels is None or len(set(labels)) == 1):
         labels = "none" if labels is None else f"the label {labels[0]} alone"
         raise ValueError(f"loss {loss}: expected labels, of correct and of incorrect candidates; got {labels}")
 
