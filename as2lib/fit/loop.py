@@ -161,6 +161,8 @@ def train(
         size = batch_size or (None if batch_tokens else BATCH_SIZE)
         if unit == "pair" or encoder.unit == "question":  # whose items are whole questions
             batches = Batches(examples.length, size, seed, batch_tokens)
+        elif batch_tokens:
+            raise ValueError(f"batch_tokens: expected batch_size with batches of whole questions, got {batch_tokens}")
         else:
             batches = QuestionBatches(question, examples.labels, examples.length, size, seed)
         steps = steps or sum(len(batches.epoch(epoch)) for epoch in range(epochs or EPOCHS))
