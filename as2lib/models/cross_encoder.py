@@ -49,6 +49,8 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
     origin, _ = loadable(name_or_config)
     config = configuration(name_or_config)
     if layers is not None:
+        if not 1 <= layers <= config.num_hidden_layers:
+            raise ValueError(f"layers: expected 1 to {config.num_hidden_layers}, what {origin} has; got {layers}")
         config.num_hidden_layers = layers
     model, report = _from_pretrained(name_or_config, config)
     _check(origin, model, report, start=True)

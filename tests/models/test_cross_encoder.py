@@ -48,6 +48,14 @@ def test_a_saved_model_comes_back_and_can_be_cut_to_its_first_layers(tmp_path):
     torch.testing.assert_close(cut.eval().bert(IDS).last_hidden_state[:, 0], hidden[:, 0])
 
 
+@pytest.mark.parametrize("family", ["bert", "albert"])
+@pytest.mark.parametrize("layers", [0, 5])
+def test_more_layers_than_there_are_are_refused(family, layers, tmp_path):
+    classifier(family).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="layers"):
+        cross_encoder.build(tmp_path, layers=layers)
+
+
 def test_as_the_start_of_a_fit_a_reranker_with_one_label_gets_a_new_classifier_and_a_line_says_so(tmp_path, capsys):
     reranker = bert(labels=1)
     saved(reranker, tmp_path)
