@@ -60,14 +60,12 @@ class Loss:
 
     function: (batch, …) → NamedTuple with `total`.  labels: whether it reads them.
     unit: what stays together in a batch, "pair" or "question".
-    balanced: whether it takes alpha, the weight of the labels, and tau, the temperature.
     heads: whether a model learns by it with a head for each teacher.
     """
 
     function: Callable[..., NamedTuple]
     labels: bool = True
     unit: str = "pair"
-    balanced: bool = False
     heads: bool = False
 
 
@@ -88,7 +86,7 @@ def objective(
         each question are in the batch, one after the other.  step: counted from 0.
     """
     known = named(loss)
-    balance = {"alpha": alpha, "tau": tau} if known.balanced else {}
+    balance = {"alpha": alpha, "tau": tau} if loss in names.BALANCED else {}
     return lambda output, targets, step: known.function(Batch(output, targets, step), **balance, **(settings or {}))
 
 
@@ -202,10 +200,10 @@ LOSSES: dict[str, Loss] = {
     "bce": Loss(lambda batch: listwise.bce(margin(batch.logits), batch.labels)),
     "listwise_kl": Loss(by_list(listwise.listwise_kl), unit="question"),
     "ranknet": Loss(by_list(pairwise.ranknet), unit="question"),
-    "kd": Loss(kd, balanced=True),
-    "kd_sum": Loss(kd_sum, balanced=True),
-    "kd_round_robin": Loss(kd_round_robin, balanced=True),
-    "per_head": Loss(per_head, balanced=True, heads=True),
+    "kd": Loss(kd),
+    "kd_sum": Loss(kd_sum),
+    "kd_round_robin": Loss(kd_round_robin),
+    "per_head": Loss(per_head, heads=True),
     "margin_mse": Loss(margin_mse, unit="question"),
     "mean_ensemble": Loss(by_vote(govern.mean_ensemble), labels=False),
     "govern": Loss(by_vote(govern.govern), labels=False),

@@ -1,4 +1,7 @@
-"""The named losses and how many teachers each learns from; imports nothing, so that a wrong name is refused at once."""
+"""The named losses, how many teachers each learns from, and which balance labels and teachers.
+
+Imports no other module of the library, so that a wrong name is refused at once.
+"""
 
 from difflib import get_close_matches
 
@@ -9,6 +12,7 @@ TEACHERS = {
     **dict.fromkeys(("kd_sum", "kd_round_robin", "per_head", "margin_mse", "mean_ensemble", "govern"), SEVERAL),
     **dict.fromkeys(("govern_ca", "ca_mkd", "ca_mkd_without_ce", "teacher_a_head", "govern_a_head"), SEVERAL),
 }
+BALANCED = ("kd", "kd_sum", "kd_round_robin", "per_head")  # those with alpha, the labels' weight, and tau
 
 
 def check(loss: str, teachers: int) -> None:

@@ -6,14 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from as2lib.data import sets
+from as2lib.losses import names
 from as2lib.study.run import Run, System
 
 if TYPE_CHECKING:
     from as2lib.study.params import Backbone, Pairs, Teacher, Training
     from as2lib.study.study import Study
 
-LOSSES = {"pointwise": "ce", "listwise": "listwise_kl", "pairwise": "ranknet"}  # a teacher's objective → its loss
-DISTILLING = ("kd", "kd_sum", "kd_round_robin", "per_head")  # losses of the study's alpha and tau
+LOSS_OF = {"pointwise": "ce", "listwise": "listwise_kl", "pairwise": "ranknet"}  # a teacher's objective → its loss
 Parent = "str | Row | tuple[str | Row, int]"
 
 
@@ -81,7 +81,7 @@ def _fit(study: "Study", row: Row, seed: int) -> Run:
     """A fit: where it starts, its loss, the shape of its model, its data, and how long it learns."""
     spec, training, pairs = {"loss": row.loss}, row.training or study.fit.adapt, study.data.target
     parents: dict[str, tuple[Run, ...]] = {}
-    if row.loss in DISTILLING:
+    if row.loss in names.BALANCED:
         spec |= distillation(study)
     if row.heads:
         body = study.mhs.body + 1 - row.layers
@@ -134,14 +134,15 @@ def transfer(study: "Study", encoder: str) -> Row:
 
 def objective(teacher: "Teacher") -> dict[str, Any]:
     """How a teacher's adapt step learns: `loss`, and a `spec` where its batches hold whole questions."""
-    loss = LOSSES[teacher.objective]
+    loss = LOSS_OF[teacher.objective]
     return {"loss": loss} if loss == "ce" else {"loss": loss, "spec": {"unit": "question"}}
 
 
 def distillation(study: "Study") -> dict[str, Any]:
     """The study's balance of labels and teachers, and its temperature.
 
-    Teachers whose scores only order candidates are calibrated on dev before they teach.
+    Where a teacher of the study has scores that only order candidates, such teachers are calibrated on dev before they
+    teach, and every student's spec says so.
     """
     pointwise = all(teacher.objective == "pointwise" for teacher in study.teachers.values())
     return {**study.distillation.model_dump(), **({} if pointwise else {"calibration": "platt"})}

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def begin(study: Any, notebook: str) -> "Report":
-    """The output side of one notebook, such as "03_distillation": `report.show`, `.figure`, `.record`, `.findings`."""
+    """The output side of one notebook, such as "03_distillation": `report.show`, `.record`, `.findings`."""
     from as2lib.report.output import Report
 
     return Report(study, notebook)

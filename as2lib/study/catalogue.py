@@ -71,7 +71,7 @@ def _meant(study: "Study", name: str) -> tuple[Notebook | None, list[System]]:
             return page, list(page.systems)
     paper, _, table = name.partition(".")
     module = f"as2lib.papers.{paper}.rows"
-    if table and module in PAPERS and hasattr(import_module(module), table):
+    if table.startswith("table") and module in PAPERS and hasattr(import_module(module), table):
         systems = [system for system in getattr(import_module(module), table)(study) if system.run in study.systems]
         runs = {system.run for system in systems}
         return next((page for page in pages if runs <= {system.run for system in page.systems}), None), systems

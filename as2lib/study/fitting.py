@@ -13,13 +13,13 @@ import torch
 import transformers
 from transformers import set_seed
 
-from as2lib import fit as fitting
 from as2lib import models, plugins
 from as2lib.data.encode import PairEncoder, load_encoder, word_tokenizer
 from as2lib.data.pairs import leave_out, load_parts, load_unlabelled_parts
 from as2lib.data.pretrained import require_at_hand
 from as2lib.data.vectors import embeddings
 from as2lib.data.words import WordEncoder, words_of
+from as2lib.fit import teacher_logits, train
 from as2lib.locks import lock
 from as2lib.metrics.questions import Questions
 from as2lib.models import cross_encoder, ensemble
@@ -76,7 +76,7 @@ def fit(job: Job) -> dict[str, Any]:
             cross_encoder.set_attention(model, run.spec["attention"])
         if "dropout" in run.spec:
             cross_encoder.set_dropout(model, run.spec["dropout"])
-        result = fitting.train(
+        result = train(
             pairs,
             model,
             run.spec["loss"],
@@ -141,7 +141,7 @@ def logits_of(job: Job, teacher: StoredRun, pairs: "Dataset", platt: dict[str, d
     if not path.exists():
         with lock(f"{teacher.identity[:24]}-{path.stem}", f"what {teacher.name} says of {len(pairs):,} pairs"):
             if not path.exists():  # another student may have made them meanwhile
-                logits = fitting.teacher_logits(teacher.model_folder, pairs, store.study.precision)
+                logits = teacher_logits(teacher.model_folder, pairs, store.study.precision)
                 write_parquet(path, pandas.DataFrame({f"logit_{i}": column for i, column in enumerate(logits.T)}))
     logits = numpy.ascontiguousarray(pandas.read_parquet(path).to_numpy(dtype=numpy.float32))
     return calibrated(platt[teacher.name], logits, pairs["question_id"][:]) if teacher.name in platt else logits

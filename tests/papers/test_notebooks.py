@@ -50,6 +50,14 @@ def test_a_table_or_a_notebook_alone_has_its_page(invented, root, only):
     assert saved(root, page.name, {"rows": study.rows})
 
 
+@pytest.mark.parametrize(
+    "name", ["cerberus.roles", "cerberus.notebooks", "cerberus.table9", "nowhere.table2", "no/such"]
+)
+def test_what_is_no_part_of_a_study_is_named(invented, root, name):
+    with pytest.raises(ValueError, match=name):
+        catalogue.part(invented, [name])
+
+
 @pytest.mark.parametrize("kind", ["mhs", ""])
 @pytest.mark.parametrize("name", ["03_distillation", "06_head_teacher_agreement", "07_significance"])
 def test_systems_and_heads_that_are_never_right_stop_no_notebook(invented, root, monkeypatch, name, kind):

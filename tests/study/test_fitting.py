@@ -131,7 +131,7 @@ def test_a_study_s_dropout_and_attention_are_those_of_its_encoders_fits(fitted, 
         raise InterruptedError
 
     study = Study.load("tiny", {"fit.dropout": 0.25, "fit.attention": "eager"})
-    monkeypatch.setattr("as2lib.study.fitting.fitting.train", train)
+    monkeypatch.setattr("as2lib.study.fitting.train", train)
     with pytest.raises(InterruptedError):
         make_all(study.store, ["mhs/2h1/seed-0"], model=True)
     assert seen == {"dropout": {0.25}, "attention": {"eager"}}

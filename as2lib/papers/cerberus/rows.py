@@ -106,7 +106,7 @@ def notebooks(study: "Study") -> list[Notebook]:
         Notebook("03_distillation", "Does one model with k heads match the ensemble?", tuple(uses)),
         Notebook("04_mhs_configs", "How many layers should a head have?", tuple(shapes), timed=timed),
         *latency,
-        Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, *students(study)[-1:])),
+        Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, *with_three_heads(study))),
         Notebook("07_significance", "Which differences are real?", tuple(systems(study))),
     ]
 
@@ -190,6 +190,11 @@ def students(study: "Study") -> list[System]:
     return of_rows(study, [row for row in rows if with_base or row.run != "ensemble/taught-bases"])
 
 
+def with_three_heads(study: "Study") -> list[System]:
+    """MHS alone, the student with a head for each teacher."""
+    return [system for system in students(study) if system.run == roles(study).mhs]
+
+
 def table3(study: "Study") -> list[System]:
     """Table 3: four uses of teachers for one model, and four for the model with heads; some are rows of Table 2.
 
@@ -252,7 +257,7 @@ def table4(study: "Study") -> list[System]:
         run, label = f"mhs/{heads}h{layers}", f"MHS, heads of {layers} layers"
         shape = {"heads": heads, "layers": layers}
         rows.append(Row(run, label, "heads", start="student", loss="per_head", teachers=every_teacher(study), **shape))
-    return [students(study)[-1], *of_rows(study, rows)]
+    return [*with_three_heads(study), *of_rows(study, rows)]
 
 
 def number_of_heads(study: "Study") -> list[System]:
