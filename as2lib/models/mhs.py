@@ -59,6 +59,10 @@ class MHSConfig(BackboneConfig):
             raise ValueError(f"backbone: expected ALBERT with one group of layers, got num_hidden_groups {groups}")
         if not 1 <= self.body < depth:
             raise ValueError(f"body: expected 1 to {depth - 1} of the backbone's {depth} layers, got {self.body}")
+        if self.combine not in ("probability", "logit"):
+            raise ValueError(f'combine: expected "probability" or "logit", got {self.combine!r}')
+        if self.reads not in ("first", "mean"):
+            raise ValueError(f'reads: expected "first" or "mean", got {self.reads!r}')
 
     def part(self, layers: range) -> PretrainedConfig:
         """The backbone's configuration with some of its layers, counted from 0."""

@@ -4,7 +4,7 @@ from transformers import AutoModelForSequenceClassification
 
 from as2lib import models
 from as2lib.models import cross_encoder, mean
-from as2lib.models.mhs import MHSForSequenceClassification
+from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
 from tests.encoders import FAMILIES, batch
 from tests.encoders import classifier as backbone
 
@@ -96,6 +96,13 @@ def test_the_loss_is_the_sum_of_the_heads_cross_entropies_and_an_unknown_input_i
     torch.testing.assert_close(output.loss, entropy.mean(0).sum())
     with pytest.raises(TypeError):
         student(**batch(), label=labels)
+
+
+@pytest.mark.parametrize("changes", [{"body": 4}, {"body": 0}, {"combine": "probabilty"}, {"reads": "maen"}])
+def test_a_shape_that_would_be_taken_for_another_is_refused(changes):
+    config = MHSConfig(backbone().config, **{"body": 2, "heads": 2} | changes)
+    with pytest.raises(ValueError, match=next(iter(changes))):
+        MHSForSequenceClassification(config)
 
 
 @pytest.mark.parametrize("how", ["probability", "logit"])
