@@ -117,7 +117,7 @@ def by_position(ranked):
     return [one.log_odds for one in sorted(ranked, key=lambda one: one.position)]
 
 
-def alone_as_in_a_batch(folder):
+def assert_alone_as_in_a_batch(folder):
     ranker = Ranker.load(folder)
     alone = [ranker.rank(QUESTION, [text])[0].log_odds for text in CANDIDATES]
     assert numpy.std(alone) > 1e-3  # the texts are told apart
@@ -126,25 +126,22 @@ def alone_as_in_a_batch(folder):
     numpy.testing.assert_allclose(by_position(ranker.rank(QUESTION, CANDIDATES, batch_size=2)), alone, atol=1e-5)
 
 
-def trains_and_comes_back(folder, out):
-    settings = {"steps": 3, "batch_size": 8, "learning_rate": 1e-3}
-    result = fit.train(pairs(), folder, dev=pairs(), allow_shared_questions=True, **settings)
-    result.save(out)
-    again = Ranker.load(out)
-    expected = by_position(Ranker(result.model, result.encoder).rank(QUESTION, CANDIDATES))
-    numpy.testing.assert_allclose(by_position(again.rank(QUESTION, CANDIDATES)), expected, atol=1e-5)
-    alone_as_in_a_batch(out)
-
-
 @pytest.mark.parametrize("side", ["right", "left"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_pair_scores_alone_as_in_any_batch(family, side, tmp_path):
-    alone_as_in_a_batch(saved(family, tmp_path, labels=1 if side == "left" else 2, side=side))
+    assert_alone_as_in_a_batch(saved(family, tmp_path, labels=1 if side == "left" else 2, side=side))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_trained_model_comes_back_from_its_folder(family, tmp_path):
-    trains_and_comes_back(saved(family, tmp_path / "start"), tmp_path / "trained")
+    settings = {"steps": 3, "batch_size": 8, "learning_rate": 1e-3}
+    folder = saved(family, tmp_path / "start")
+    result = fit.train(pairs(), folder, dev=pairs(), allow_shared_questions=True, **settings)
+    result.save(tmp_path / "trained")
+    again = by_position(Ranker.load(tmp_path / "trained").rank(QUESTION, CANDIDATES))
+    expected = by_position(Ranker(result.model, result.encoder).rank(QUESTION, CANDIDATES))
+    numpy.testing.assert_allclose(again, expected, atol=1e-5)
+    assert_alone_as_in_a_batch(tmp_path / "trained")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

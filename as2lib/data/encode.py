@@ -221,22 +221,22 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
 def positions(config: Any) -> int | None:
     """The tokens that an encoder has positions for, by its configuration (or its dict); None: any number."""
     fields = config if isinstance(config, Mapping) else config.to_dict()
-    most = fields.get("max_position_embeddings")
-    if most is None or fields.get("position_biased_input") is False:  # DeBERTa's positions are relative
+    limit = fields.get("max_position_embeddings")
+    if limit is None or fields.get("position_biased_input") is False:  # DeBERTa's positions are relative
         return None
     if fields.get("model_type") in _AFTER_PADDING:
         padding = fields.get("pad_token_id")
-        most -= (1 if padding is None else padding) + 1
-    return most
+        limit -= (1 if padding is None else padding) + 1
+    return limit
 
 
 def clipped(max_length: int, config: Any, name: str = "the model") -> int:
     """A length, or the encoder's positions where they are fewer, which a line says."""
-    most = positions(config)
-    if most is None or max_length <= most:
+    limit = positions(config)
+    if limit is None or max_length <= limit:
         return max_length
-    note(f"{name} has positions for {most} tokens: pairs are cut there, not at {max_length}")
-    return most
+    note(f"{name} has positions for {limit} tokens: pairs are cut there, not at {max_length}")
+    return limit
 
 
 def cut_share(pairs: "Dataset", encoder: PairEncoder | WordEncoder) -> float:

@@ -120,6 +120,7 @@ class QuestionBatches(Batches):
         self.candidates = candidates
 
     def epoch(self, epoch: int) -> list[list[int]]:
+        """The batches of one epoch, as numbers of pairs."""
         generator = numpy.random.default_rng([self.seed, epoch])
         questions = [self._drawn(rows, generator) for rows in self.rows]
         longest = numpy.array([self.length[rows].max() for rows in questions])

@@ -154,19 +154,19 @@ class Scores:
     def __init__(self, study: "Study"):
         self.study = study
         self._tables: dict[str, list[pandas.DataFrame]] = {}
-        depths = {theirs: ours for ours, theirs in cerberus.stands_for(study).items()}
-        self._ours: dict[str, str] = {}
+        depths = {published: run for run, published in cerberus.stands_for(study).items()}
+        self._runs: dict[str, str] = {}  # a system of the papers → what stands here for it
         for layers in cerberus.HEAD_DEPTHS:
-            theirs = f"mhs/{cerberus.PAPER_HEADS}h{layers}"
-            self._ours[theirs] = depths.get(theirs, f"heads of {layers} of {cerberus.PAPER_DEPTH} layers")
+            published = f"mhs/{cerberus.PAPER_HEADS}h{layers}"
+            self._runs[published] = depths.get(published, f"heads of {layers} of {cerberus.PAPER_DEPTH} layers")
         self._labels = {f"{recipe.name}/wide": f"cascade, {recipe.label}" for recipe in RECIPES[1:]}
         if study.govern:
             places = [n for n, teacher in enumerate(study.govern.teachers, 1) if teacher == study.govern.student]
-            self._ours[OF_THE_SIZE] = f"govern/teacher-{places[0]}" if places else OF_THE_SIZE
+            self._runs[OF_THE_SIZE] = f"govern/teacher-{places[0]}" if places else OF_THE_SIZE
 
     def name(self, name: str) -> str:
         """What stands here for a system of the papers, a head of as large a share of the layers; "": nothing."""
-        return self._ours.get(name) or cerberus.ours(self.study, name)
+        return self._runs.get(name) or cerberus.ours(self.study, name)
 
     def label(self, name: str) -> str:
         """What a reader calls a system of the papers; a scheme of the cascade with this study's layers."""
@@ -224,9 +224,9 @@ class Scores:
         for metric in dict.fromkeys(metric for *_, metric in claims):
             pairs = {(a, b): (self.name(a), self.name(b)) for a, b, of in claims if of == metric}
             if metric not in results.MEASURES:
-                intervals |= {(*pair, metric): self.over_thresholds(*ours, metric) for pair, ours in pairs.items()}
+                intervals |= {(*pair, metric): self.over_thresholds(*runs, metric) for pair, runs in pairs.items()}
                 continue
-            names = dict.fromkeys(name for ours in pairs.values() for name in ours)
+            names = dict.fromkeys(name for runs in pairs.values() for name in runs)
             frame = results.frame({name: self.tables(name) for name in names})
             tests = results.compare(frame, [*pairs.values()], measure=metric)[[*Interval._fields]]
             intervals |= {

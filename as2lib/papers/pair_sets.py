@@ -223,10 +223,10 @@ def leakage(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:
 
 def questions_elsewhere(pair_sets: Mapping[str, Dataset], name: str) -> tuple[int, int]:
     """How many distinct questions of one set are also in another, and how many it has."""
-    ours = hashes(pair_sets[name], "question")
+    questions = hashes(pair_sets[name], "question")
     others = [hashes(pairs, "question") for other, pairs in pair_sets.items() if other != name]
-    elsewhere = numpy.isin(ours, numpy.concatenate(others)).sum() if others else 0
-    return int(elsewhere), len(ours)
+    elsewhere = numpy.isin(questions, numpy.concatenate(others)).sum() if others else 0
+    return int(elsewhere), len(questions)
 
 
 def hashes(pairs: Dataset, column: str) -> numpy.ndarray:
@@ -252,18 +252,18 @@ def papers_sets(study: "Study") -> pandas.DataFrame:
     here, printed = {source.partition("@")[0]: source for source in sources}, printed_counts(study)
     rows = []
     for name, split in product(dict.fromkeys([*PAPERS, *here]), sets.SPLITS):
-        row, ours = {"set": PAPERS.get(name, name), "split": split, "in this study": "no"}, {}
-        theirs = printed.get((row["set"], split), {})
+        row, counts = {"set": PAPERS.get(name, name), "split": split, "in this study": "no"}, {}
+        published_counts = printed.get((row["set"], split), {})
         if name in here:
             try:
                 pairs = pairs_of(study, [f"{here[name]}:{split}"])
                 row["in this study"] = "not here" if pairs is None else "yes"
-                ours = statistics(pairs).to_dict("index") if pairs is not None else {}
+                counts = statistics(pairs).to_dict("index") if pairs is not None else {}
             except sets.NoSplit:
                 row["in this study"] = "not at hand"
-        policies = [policy for policy in reversed(ranking.POLICIES) if policy in ours or policy in theirs]
+        policies = [policy for policy in reversed(ranking.POLICIES) if policy in counts or policy in published_counts]
         for policy in policies or [None] * (name in here):
-            rows.append(row | {"questions kept": policy} | ours.get(policy, {}) | theirs.get(policy, {}))
+            rows.append(row | {"questions kept": policy} | counts.get(policy, {}) | published_counts.get(policy, {}))
     published = [f"published {name}" for name in COUNTS]
     columns = ["split", "in this study", "questions kept", *COUNTS, *RATES, *published, "published by", *CASCADE]
     table = pandas.DataFrame(rows, columns=["set", *columns]).set_index("set")
@@ -294,11 +294,11 @@ def totals(study: "Study", papers: pandas.DataFrame) -> pandas.DataFrame:
         title = stated["dataset"]
         summed = table1[table1["dataset"] == title][["questions", "pairs"]].sum()
         counted = {"CERBERUS Table 1, summed": summed, "CERBERUS, appendix": stated[["questions", "pairs"]]}
-        ours = papers.loc[[title]].dropna(subset="questions") if title in papers.index else papers.iloc[:0]
-        if len(ours) == len(sets.SPLITS) * len(ranking.POLICIES):
-            keeps, train = ours["questions kept"], ours["split"] == "train"
+        here = papers.loc[[title]].dropna(subset="questions") if title in papers.index else papers.iloc[:0]
+        if len(here) == len(sets.SPLITS) * len(ranking.POLICIES):
+            keeps, train = here["questions kept"], here["split"] == "train"
             chosen = {f"here: {policy}": keeps == policy for policy in reversed(ranking.POLICIES)}
             chosen["here: answered in train, mixed in dev and test"] = keeps == numpy.where(train, "answered", "mixed")
-            counted |= {label: ours.loc[which, ["questions", "pairs"]].sum() for label, which in chosen.items()}
+            counted |= {label: here.loc[which, ["questions", "pairs"]].sum() for label, which in chosen.items()}
         rows += [{"set": title, "counted": label, **counts.astype(int)} for label, counts in counted.items()]
     return pandas.DataFrame(rows, columns=["set", "counted", "questions", "pairs"]).set_index("set")
