@@ -9,10 +9,9 @@ import pytest
 
 from as2lib.study.run import Run, plan
 from as2lib.study.store import Store
-from tests.study.conftest import tiny_params, write_pairs, write_study
+from tests.study.conftest import STEP, tiny_params, write_pairs, write_study
 
 ROOT = Path(__file__).parents[2]
-STEPS = {"steps": 4, "learning_rate": 1e-3, "batch_size": 8}
 EPOCHS = {"epochs": 2, "learning_rate": 2e-3, "batch_size": 2}
 
 
@@ -98,7 +97,7 @@ def invented(root, monkeypatch):
 @pytest.fixture
 def sections(invented, root) -> dict:
     """The sections that the tiny study lacks, as overrides."""
-    evaluated = {**STEPS, "evaluate_every": 2}
+    evaluated = {**STEP, "evaluate_every": 2}
     other, base = pair_set(root, "transfer"), {"of": "student"}
     cascade = {"encoder": "student", "exits": [1, 2, 4], "targets": {"other": other}, "ablations": False}
     cascade["fit"] = {"transfer": evaluated, "adapt": evaluated}

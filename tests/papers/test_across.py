@@ -7,31 +7,24 @@ from as2lib.papers.cerberus import rows
 from tests.models.test_lexical import WIKIQA
 
 
-def test_the_page_over_targets_is_made_again_where_another_study_or_its_runs_change():
-    _, notebook = beyond.notebooks(Study.load("wikiqa"))
-    assert notebook.files == ("params/selqa.yaml", "reports/selqa/runs/index.json")
-
-
 def test_every_headline_comparison_of_a_study_is_on_the_page_over_targets(invented):
     three = Study.load("tiny", {"seeds": [0, 1, 2]})
     named = rows.headline(three)
     assert len(named) == len(rows.HEADLINE)
     assert {row.run for row in across.present(three)}.issuperset(name for pair in named for name in pair)
+    _, notebook = beyond.notebooks(Study.load("wikiqa"))  # made again where another study or its runs change
+    assert notebook.files == ("params/selqa.yaml", "reports/selqa/runs/index.json")
 
 
 def test_questions_whose_answer_train_has_too_are_known_where_targets_are_pooled(root):
-    study = Study.load("tiny")
     tables = {split: pandas.read_csv(root / f"{split}.tsv", sep="\t") for split in ("train", "test")}
     tables["test"]["answer"] += " of the test"
     first = tables["test"]["question_id"].iloc[0]
     learnt = tables["train"].query("label == 1")["answer"].iloc[0]
     tables["test"].loc[tables["test"]["question_id"].eq(first) & tables["test"]["label"].eq(1), "answer"] = learnt
     tables["test"].to_csv(root / "test.tsv", sep="\t", index=False)
-    assert across.shared_answers(study) == {first}
-
-
-def test_of_a_set_that_leaves_them_out_none_is_counted_again():
-    assert across.shared_answers(Study.load("selqa")) == frozenset()
+    assert across.shared_answers(Study.load("tiny")) == {first}
+    assert across.shared_answers(Study.load("selqa")) == frozenset()  # a set that leaves them out
 
 
 @pytest.mark.skipif(not WIKIQA.exists(), reason="WikiQA is not here")

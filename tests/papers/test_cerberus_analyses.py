@@ -20,23 +20,11 @@ def stored(**columns):
     return SimpleNamespace(scores=lambda split="test": table, run=SimpleNamespace(seed=0))
 
 
-# ---------------------------------------------------------------- heads
-
-
-def test_heads_that_agree_disagree_nowhere_and_the_share_counts_questions_and_pairs_of_heads():
-    assert analyses.disagreement([stored(head_0=RIGHT, head_1=RIGHT)]) == 0
-    assert analyses.disagreement([stored(head_0=RIGHT, head_1=HALF)]) == 50
-    assert analyses.disagreement([stored(head_0=RIGHT, head_1=RIGHT, head_2=HALF)]) == pytest.approx(100 / 3)
-
-
 def test_one_sure_head_outweighs_two_in_the_mean_of_logits_and_not_of_probabilities():
     heads = {"head_0": [0.999999, 0.5, 0.1], "head_1": [0.4, 0.7, 0.1], "head_2": [0.4, 0.7, 0.1]}
     table = pandas.DataFrame({"question_id": ["q"] * 3, "label": [1, 0, 0], "score": [0.6, 0.63, 0.1], **heads})
     combined = analyses.combined_heads([SimpleNamespace(scores=lambda: table)])
     assert combined["P@1"].to_dict() == {"probability": 0, "logit": 100}
-
-
-# ---------------------------------------------------------------- heads and teachers
 
 
 def seed(heads, teachers, label, question):
@@ -53,8 +41,7 @@ def seed(heads, teachers, label, question):
 def drawn(copies=False, questions=30, seed_=0):
     """Three teachers at random, and heads that copy them, or are as random."""
     generator = numpy.random.default_rng(seed_)
-    question = numpy.repeat(numpy.arange(questions), 4)
-    label = numpy.tile([1, 0, 0, 0], questions)
+    question, label = numpy.repeat(numpy.arange(questions), 4), numpy.tile([1, 0, 0, 0], questions)
     teachers = [generator.random(len(question)) + 0.3 * label for _ in range(3)]
     heads = teachers if copies else [generator.random(len(question)) for _ in range(3)]
     return seed(heads, teachers, label, question)
@@ -64,10 +51,22 @@ def test_a_head_that_copies_its_teacher_resembles_it_and_one_that_does_not_none(
     own = analyses.own_teacher(analyses.agreements([drawn(copies=True)]))
     assert (own["own"] == 1).all()
     assert (own["first"] == 3).all()
-    test = analyses.own_teacher_test([drawn(copies=True)]).iloc[0]
-    assert test["low"] > 0
+    assert analyses.own_teacher_test([drawn(copies=True)]).iloc[0]["low"] > 0
     test = analyses.own_teacher_test([drawn(copies=False)]).iloc[0]
     assert test["low"] < 0 < test["high"]
+
+
+def test_every_question_falls_in_one_case_and_the_surest_teacher_comes_first():
+    seeds = [drawn(), drawn(seed_=1)]
+    cases = analyses.majorities(seeds, results.published("cerberus", "majority"))
+    assert cases["questions"].sum() == 30
+    assert cases["mhs/3h1"].sum() == pytest.approx(100)
+    assert cases["published questions"].tolist() == [197, 17, 1, 28]  # of the paper's 243
+    assert cases["published"].sum() == pytest.approx(100)
+    table, by_case = analyses.overridden(seeds), analyses.confidence_by_case(seeds)
+    assert table["surest"].is_monotonic_decreasing
+    assert by_case["questions"].sum() == 60
+    assert by_case.loc[analyses.CASES["overrides"], "surest"] == pytest.approx(table["surest"].mean())
 
 
 def test_figure_3_names_the_teacher_with_the_largest_share_beside_the_published_one():
@@ -76,25 +75,6 @@ def test_figure_3_names_the_teacher_with_the_largest_share_beside_the_published_
     assert table["agrees most with"].iloc[:3].tolist() == ["teacher/electra", "teacher/roberta", "teacher/albert"]
     assert table["published"].iloc[:3].tolist() == ["teacher/electra"] * 3
     assert table["published"].iloc[3:].isna().all()  # of the controls
-
-
-def test_every_question_falls_in_one_case_and_the_rest_of_the_papers_243_is_what_remains():
-    cases = analyses.majorities([drawn(), drawn(seed_=1)], results.published("cerberus", "majority"))
-    assert cases["questions"].sum() == 30
-    assert cases["mhs/3h1"].sum() == pytest.approx(100)
-    assert cases["published questions"].tolist() == [197, 17, 1, 28]
-    assert cases["published"].sum() == pytest.approx(100)
-
-
-def test_overridden_questions_come_with_the_surest_teacher_first():
-    table = analyses.overridden([drawn(), drawn(seed_=1)])
-    assert table["surest"].is_monotonic_decreasing
-    by_case = analyses.confidence_by_case([drawn(), drawn(seed_=1)])
-    assert by_case["questions"].sum() == 60
-    assert by_case.loc[analyses.CASES["overrides"], "surest"] == pytest.approx(table["surest"].mean())
-
-
-# ---------------------------------------------------------------- the paper's tests
 
 
 def test_a_ranker_that_is_worse_on_every_question_is_correlated_all_the_same():
@@ -108,3 +88,9 @@ def test_a_ranker_that_is_worse_on_every_question_is_correlated_all_the_same():
     assert table.loc[("a", "b"), ["Spearman p", "Wilcoxon p"]].max() < 0.001
     assert table.loc[("a", "b"), "effect"] == 1
     assert table["Wilcoxon p Holm"].tolist() == [2 * p for p in table["Wilcoxon p"]]  # of two alike
+
+
+def test_the_share_of_disagreement_counts_questions_and_pairs_of_heads():
+    for heads, share in (([RIGHT, RIGHT], 0), ([RIGHT, HALF], 50), ([RIGHT, RIGHT, HALF], 100 / 3)):
+        columns = {f"head_{number}": head for number, head in enumerate(heads)}
+        assert analyses.disagreement([stored(**columns)]) == pytest.approx(share)

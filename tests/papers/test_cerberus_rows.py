@@ -14,17 +14,11 @@ def parents(study, name, role="teachers"):
     return [run.name for run in study.plan[name].parents[role]]
 
 
-# ---------------------------------------------------------------- the rows of the tables
-
-
 @pytest.mark.parametrize("table", ["table2", "table3"])
 def test_every_published_row_is_a_system_in_the_papers_order(study, table):
     published = [*results.published("cerberus", table).index]
     ours = [row.run for row in getattr(systems, table)(study)]
     assert [run for run in ours if run in published] == published
-
-
-def test_no_two_systems_share_a_name_or_a_label(study):
     rows = systems.systems(study)
     assert len({row.run for row in rows}) == len({row.label for row in rows}) == len(rows)
 
@@ -33,13 +27,11 @@ def test_head_i_learns_from_teacher_i_in_turn_where_there_are_more_heads(study):
     names = [f"teacher/{name}/seed-1" for name in study.teachers]
     assert parents(study, "mhs/3h1/seed-1") == names
     assert parents(study, "mhs/3h1/seed-1", "start") == parents(study, "base/electra/seed-1", "start")
-    five = Study.load("tiny", {"mhs.heads": [5], "grid_seeds": [1]}).plan["mhs/5h1/seed-1"]
-    assert [run.name for run in five.parents["teachers"]] == [*names, *names[:2]]
-    assert five.spec["mhs"] == {"body": 3, "heads": 5, "combine": "probability", "perturb": study.mhs.perturb}
-
-
-def test_deeper_heads_leave_fewer_layers_to_the_body(study):
-    assert study.plan["mhs/3h2/seed-0"].spec["mhs"]["body"] == 2
+    five = Study.load("tiny", {"mhs.heads": [5], "grid_seeds": [1]})
+    assert parents(five, "mhs/5h1/seed-1") == [*names, *names[:2]]
+    shape = {"body": 3, "heads": 5, "combine": "probability", "perturb": study.mhs.perturb}
+    assert five.plan["mhs/5h1/seed-1"].spec["mhs"] == shape
+    assert study.plan["mhs/3h2/seed-0"].spec["mhs"]["body"] == 2  # deeper heads leave fewer layers to it
     assert systems.stands_for(study) == {"mhs/3h1": "mhs/3h1", "mhs/3h2": "mhs/3h6"}
 
 
@@ -54,15 +46,11 @@ def test_kind_and_number_of_teachers_and_heads_are_varied_apart(study):
     assert "mhs/three-electra" not in study.systems  # of two seeds no three teachers come
 
 
-@pytest.mark.parametrize("name", ["sample", "wikiqa", "selqa", "paper"])
-def test_the_eight_headline_comparisons_are_run_in_every_study(name):
-    study = Study.load(name)
-    assert len(systems.headline(study)) == len(systems.HEADLINE) == 8
-
-
 def test_hydra_learns_from_base_models_that_differ_by_seed_more_of_them_where_the_study_has_few(study):
     alike = ["base/electra/seed-0", "base/electra/seed-1", "hydra-teacher/electra/seed-2"]
     assert parents(study, "hydra/3h1/seed-0") == parents(study, "hydra/3h1/seed-1") == alike
+    for name in ("sample", "wikiqa", "selqa", "paper"):
+        assert len(systems.headline(Study.load(name))) == len(systems.HEADLINE) == 8
 
 
 def test_heads_that_would_stay_equal_are_perturbed_and_no_others(study):
@@ -72,12 +60,8 @@ def test_heads_that_would_stay_equal_are_perturbed_and_no_others(study):
     assert parents(study, "mhs/3h1-one-teacher/seed-0") == ["teacher/electra/seed-0"] * 3
 
 
-# ---------------------------------------------------------------- what a study leaves out
-
-
 def test_a_study_that_transfers_nothing_starts_from_the_encoders_and_has_no_rows_without_transfer(root):
-    nothing = {"data.transfer": None, "fit.transfer": None, "fit.direct": None}
-    study = Study.load("tiny", nothing)
+    study = Study.load("tiny", {"data.transfer": None, "fit.transfer": None, "fit.direct": None})
     assert systems.direct(study) == []
     assert "start" not in study.plan["mhs/3h1/seed-0"].parents
     assert not [name for name in study.plan if name.startswith("transfer/")]
@@ -105,16 +89,12 @@ def test_teachers_are_named_freely_and_are_as_many_as_the_file_has(root, names):
 
 
 def test_a_row_of_the_paper_stands_beside_the_teacher_that_stands_for_its_own():
-    wikiqa = Study.load("wikiqa")
-    paper = systems.published(wikiqa, "table2")["WikiQA"]
-    assert (
-        paper.loc["base/pointwise", "MAP"]
-        == results.published("cerberus", "table2")["WikiQA"].loc["base/electra", "MAP"]
-    )
+    printed = results.published("cerberus", "table2")
+    paper = systems.published(Study.load("wikiqa"), "table2")["WikiQA"]
+    assert paper.loc["base/pointwise", "MAP"] == printed["WikiQA"].loc["base/electra", "MAP"]
     assert not {"base/listwise", "student/pairwise", "ensemble/bases"} & set(paper.index)
     assert {"ensemble/students", "hydra/3h1", "mhs/3h1"} <= set(paper.index)
-    sample = systems.published(Study.load("sample"), "table2")
-    assert [*sample.index] == [*results.published("cerberus", "table2").index]
+    assert [*systems.published(Study.load("sample"), "table2").index] == [*printed.index]
 
 
 def test_rows_say_which_seeds_a_system_has_and_which_are_not_run(root):

@@ -32,19 +32,18 @@ def test_a_study_that_has_run_nothing_judges_nothing(root):
     study.store.find = lambda name, model=False: None
     table = claims.table(study)
     assert set(table["verdict"]) == {claims.NOT_TESTABLE}
-    assert (table["reason"] != "").all()
     assert claims.counts(table).loc["all", claims.NOT_TESTABLE] == len(table)
 
 
 def test_claims_are_judged_by_the_runs_and_published_differences_are_of_the_studys_set(invented, monkeypatch):
-    table = claims.table(invented)
-    judged = (table["verdict"] != claims.NOT_TESTABLE).tolist()
-    assert judged == sorted(judged, reverse=True)
+    table = claims.table(invented, ["CERBERUS"])
     mhs = table.set_index(["a", "b"]).loc[("mhs/3h1", "base/electra")]
     assert (mhs["set"], round(mhs["published"], 1), mhs["seeds"]) == ("WikiQA", 1.7, 2)
     assert mhs["low"] <= mhs["difference"] <= mhs["high"]
+    assert claims.NO_TEACHER not in set(table["reason"])
     monkeypatch.setattr(claims, "published_set", lambda study: "ASNQ")
-    ensemble = claims.table(invented).set_index(["a", "b"]).loc[("ensemble/taught-bases", "student/electra")]
+    ensemble = claims.table(invented, ["CERBERUS"]).set_index(["a", "b"])
+    ensemble = ensemble.loc[("ensemble/taught-bases", "student/electra")]
     assert (ensemble["set"], round(ensemble["published"], 1)) == ("ASNQ", -1.1)
 
 
@@ -57,13 +56,10 @@ def test_a_claim_that_rests_on_one_seed_has_numbers_and_no_verdict(invented):
 
 def test_a_claim_is_testable_where_our_teachers_stand_for_the_papers(invented):
     none = {"teachers.roberta.stands_for": None, "teachers.albert.stands_for": None}
-    reasons = claims.table(Study.load("tiny", none), ["CERBERUS"]).set_index("claim")["reason"]
-    paper = claims.listed(invented).query("paper == 'CERBERUS' and set != 'ASNQ'")
-    others = paper[
-        (paper[["a", "b"]].apply(lambda runs: runs.str.contains("albert|roberta|/bases|taught-bases"))).any(axis=1)
-    ]
-    assert (reasons == claims.NO_TEACHER).sum() == len(others) > 0
-    assert claims.NO_TEACHER not in set(claims.table(invented, ["CERBERUS"])["reason"])
+    reasons = claims.table(Study.load("tiny", none), ["CERBERUS"])["reason"]
+    paper = claims.listed(invented).query("paper == 'CERBERUS' and set != 'ASNQ'")[["a", "b"]]
+    others = paper.apply(lambda runs: runs.str.contains("albert|roberta|/bases|taught-bases")).any(axis=1)
+    assert (reasons == claims.NO_TEACHER).sum() == others.sum() > 0
 
 
 def test_a_difference_is_that_of_every_other_page(invented):

@@ -11,9 +11,6 @@ from as2lib.papers.frontier import Ranker, operations
 WORDS = Lengths(4.0, 10.0)  # of a question, of a candidate
 
 
-# ---------------------------------------------------------------- what a ranker costs
-
-
 def staged(works, alpha=None):
     return Ranker("", "", (), tuple(works), alpha and Scheme("SR", len(works), alpha))
 
@@ -28,9 +25,6 @@ def test_a_cascade_costs_what_its_formula_says():
     exits, sizes = (2, 3, 6), numpy.array([5, 12, 40])
     cost = operations(staged([Work(10.0 * layers) for layers in (2, 1, 3)], 0.3), sizes)
     assert cost == pytest.approx(cascade_cost(6, exits, 0.3, sizes) * 60 * sizes.mean())
-
-
-# ---------------------------------------------------------------- the front
 
 
 def test_shares_of_bootstrap_samples_sum_to_the_mean_size_of_the_front_and_do_not_change():

@@ -24,18 +24,8 @@ def test_statistics_under_each_policy_are_those_counted_by_hand():
     assert table.loc["answered", ["correct", "candidates a question", "two or more correct"]].tolist() == [3, 2, 1]
     assert table.loc["all", "words a question"] == (3 + 3 + 1 + 1 + 4) / 5
     assert table.loc["answered", "words a candidate"] == (3 + 3 + 1 + 3) / 4
-
-
-def test_pairs_without_texts_have_counts_and_no_words():
-    bare = pairs().select_columns(["question_id", "label"])
-    assert "words a question" not in pair_sets.statistics(bare)
-    assert pair_sets.statistics(bare)["pairs"].equals(pair_sets.statistics(pairs())["pairs"])
-    assert not pair_sets.has_texts(bare)
-
-
-def test_the_share_of_correct_candidates_by_place_counts_answered_questions():
-    table = pair_sets.correct_by_position(pairs())
-    assert table.to_dict("list") == {"position": [1, 2], "correct": [100, 50]}
+    by_place = pair_sets.correct_by_position(pairs())  # of answered questions
+    assert by_place.to_dict("list") == {"position": [1, 2], "correct": [100, 50]}
 
 
 def test_shared_texts_are_counted_once_each():
@@ -44,14 +34,6 @@ def test_shared_texts_are_counted_once_each():
     assert shared.loc["test", ["also in", "questions", "sentences"]].tolist() == ["train", 1, 2]
     assert shared.loc["test", "questions %"] == 50
     assert pair_sets.questions_elsewhere({"train": pairs(), "test": other}, "test") == (1, 2)
-
-
-def test_the_papers_sums_stand_beside_each_other(root):
-    study = Study.load("tiny")
-    whole = pair_sets.totals(study, pair_sets.papers_sets(study))
-    wikiqa = whole.loc["WikiQA"].set_index("counted")
-    assert wikiqa.loc["CERBERUS Table 1, summed"].tolist() == [873 + 126 + 243, 8672 + 1130 + 2351]
-    assert wikiqa.loc["CERBERUS, appendix"].tolist() == [1231, 12139]
 
 
 def test_rankers_on_a_corpus_whose_files_are_not_here_are_not_run(root, monkeypatch):
