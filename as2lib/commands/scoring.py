@@ -12,7 +12,6 @@ from as2lib.commands.output import TABLES, progress, require_place, terminal, wr
 from as2lib.data import load_pairs, load_unlabelled, sets
 from as2lib.data.columns import NoLabels
 from as2lib.data.tables import questions_of
-from as2lib.metrics import measures as by_name
 from as2lib.metrics import ranking
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ def check(out: str | None, run_file: str | None, measures: Sequence[str], *input
     if run_file:
         require_place(trec.judgements_beside(run_file), (), run_file, *inputs)
     for name in measures:
-        by_name.parse(name)
+        ranking.measure_named(name)
 
 
 def write_scores(table: pd.DataFrame, out: str | None, run_file: str | None, tag: str) -> None:

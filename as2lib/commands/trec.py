@@ -12,7 +12,6 @@ import pandas as pd
 
 from as2lib.commands.output import TABLES, require_place, write_table
 from as2lib.data.sets import note, shorten
-from as2lib.metrics import measures as by_name
 from as2lib.metrics import ranking, significance
 
 RUNS = (".run", ".trec")  # how the names of runs end
@@ -81,7 +80,7 @@ def compare(
     """
     require_place(out, TABLES, run1, run2, judgements)
     for name in measures:
-        by_name.parse(name)
+        ranking.measure_named(name)
     judged = read(judgements, ir_measures.read_trec_qrels, "question 0 candidate grade")
     correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
     kept = ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)
@@ -115,11 +114,8 @@ def values(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[
         note(f"{path}: {unjudged} candidates have no judgement: incorrect")
     pairs = pairs.fillna({"relevance": 0}).sort_values(["score", "relevance"], ascending=[False, True])
     pairs["score"] = -pairs.groupby("query_id").cumcount().astype(float)
-    columns = {"query_id": "question_id", "doc_id": "candidate_id", "relevance": "grade"}
-    tables = (judged[["query_id", "doc_id", "relevance"]], pairs[["query_id", "doc_id", "score"]])
-    return by_name.calculate(
-        *(table[table["query_id"].isin(names)].rename(columns=columns) for table in tables), measures
-    )
+    qrels, scored = judged[["query_id", "doc_id", "relevance"]], pairs[["query_id", "doc_id", "score"]]
+    return ranking.calculate(*(table[table["query_id"].isin(names)] for table in (qrels, scored)), measures)
 
 
 def read(path: str, parse: Callable[..., Any], fields: str) -> pd.DataFrame:

@@ -1,8 +1,4 @@
-"""Pair sets made of other sets: SQuAD's sentences and Natural Questions' paragraphs.
-
-A record at a time, in the order of the page, so that no set has to be in memory whole; knows no model. `pairs` keeps
-what is made here in a file, and nothing else knows that it was made.
-"""
+"""Pair sets made of other sets, a record at a time: SQuAD's sentences and Natural Questions' paragraphs."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -25,8 +21,7 @@ Row = tuple[str, str, str, int]
 def tables(location: sets.Location) -> Iterator[pa.Table]:
     """The pairs of a built set's split, some thousand rows a table, unchecked.
 
-    Train and dev are the original training set, one question in `DEV_SHARE` (by the SHA-256 of its id) being dev; test
-    is the original validation set.
+    Train and dev are the original training set, one question in `DEV_SHARE` being dev; test is the original validation.
     """
     build = squad_sentences if location.name == "squad-sent" else natural_paragraphs
     rows = build(_records(location))
@@ -39,7 +34,6 @@ def tables(location: sets.Location) -> Iterator[pa.Table]:
 def squad_sentences(records: Iterable[Record]) -> Iterator[Row]:
     """One row a sentence of a question's paragraph, split by spaCy's rules.
 
-    records: `id`, `question`, `context`, `answers` with `text` and `answer_start`.
     Correct is the sentence whose characters hold the first annotated answer, by its offset; an answer across two
     sentences marks none, as does a question without one.  Source: Cosinet, section 5.1.
     """
@@ -62,10 +56,8 @@ def squad_sentences(records: Iterable[Record]) -> Iterator[Row]:
 def natural_paragraphs(records: Iterable[Record]) -> Iterator[Row]:
     """One row a paragraph of a question's page: the top-level long-answer candidates that are `<P>`, in its order.
 
-    records: of Natural Questions.
     Correct is a paragraph that any annotator chose. Tables and lists are left out, with the paragraphs nested in them,
-    and so are paragraphs without a word.
-    Source: Cosinet, section 5.1.
+    and so are paragraphs without a word.  Source: Cosinet, section 5.1.
     """
     for record in records:
         tokens, is_markup = record["document"]["tokens"]["token"], record["document"]["tokens"]["is_html"]
@@ -83,7 +75,6 @@ def natural_paragraphs(records: Iterable[Record]) -> Iterator[Row]:
 
 
 def is_dev(question_id: str) -> bool:
-    """Whether a training question is one of the tenth that serves as dev."""
     return hashlib.sha256(question_id.encode()).digest()[0] * DEV_SHARE < 256
 
 

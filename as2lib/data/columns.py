@@ -1,4 +1,4 @@
-"""What people call our columns, and which of theirs is meant; imports nothing heavy, so that any room may ask."""
+"""What people call our columns and classes, and which of theirs is meant; imports nothing heavy."""
 
 import re
 import textwrap
@@ -19,6 +19,9 @@ LISTS = "candidates answers sentences passages documents contexts ctxs"  # colum
 TEXTS = ("text", "answer", "candidate", "sentence", "passage", "document")  # what a row of such a list calls its text
 IDS = ("id", "candidate_id", "docid", "doc_id", "pid", "_id")  # … and its id
 SILENT = {"documentid", "documenttitle", "unnamed0", ""}  # WikiQA's, and the row numbers that pandas writes
+YES = "correct relevant entailment positive true yes 1 label_1".split()  # names of the class of correct candidates
+NO = "incorrect irrelevant contradiction negative false no 0 label_0 wrong".split()
+NOT = re.compile(rf"(not?|non|un)_?({'|'.join(YES)})")
 
 
 class NoLabels(ValueError):
@@ -44,9 +47,8 @@ def called(names: Iterable[Any], words: str) -> list[Any]:
 def columns_of(names: Sequence[Any], source: str, labelled: bool) -> dict[str, Any]:
     """Our columns → a source's; those that are not read are said once.
 
-    Of two names that could be an id, the first of `NAMES` is meant.
-    Raises ValueError where two columns could be the question, the answer or the label, and where one of these is
-    missing: `NoLabels` for the label.
+    Raises ValueError where two columns could be the question, the answer or the label (of two ids the first of `NAMES`
+    is meant), and where one of these is missing: `NoLabels` for the label.
     """
     columns, missing = {}, []
     for column, words in NAMES.items():
@@ -68,19 +70,25 @@ def columns_of(names: Sequence[Any], source: str, labelled: bool) -> dict[str, A
 
 
 def say_unread(names: Iterable[Any], source: str) -> None:
-    """Say once which columns are not read."""
     if unread := listed(names):
         note(f"{source}: columns that are not read: {unread}")
+
+
+def correct_class(names: Sequence[str]) -> int | None:
+    """The number of the class whose name means yes, or whose only neighbour's means no; None where no name says."""
+    words = [re.sub(r"[^a-z0-9]+", "_", str(name).lower()).strip("_") for name in names]
+    yes = [number for number, word in enumerate(words) if word in YES]
+    no = [number for number, word in enumerate(words) if word in NO or NOT.fullmatch(word)]
+    if len(yes) == 1:
+        return yes[0]
+    return 1 - no[0] if len(names) == 2 and len(no) == 1 and not yes else None
 
 
 # ---------------------------------------------------------------- a question a row
 
 
 def list_of(row: Mapping[Any, Any], where: str) -> Any:
-    """The column of a row that holds its question's candidates; None for a row that is a pair.
-
-    Raises ValueError where two could.
-    """
+    """The column of a row that holds its question's candidates; None for a pair.  ValueError where two could."""
     lists = [name for name in called(row, LISTS) if not isinstance(row[name], str)]
     pair = [name for name in called(row, NAMES["answer"]) if isinstance(row[name], str)]
     if lists and plain(lists[0]) != "candidates":  # the name that we document is meant, whatever stands beside it
@@ -91,11 +99,7 @@ def list_of(row: Mapping[Any, Any], where: str) -> Any:
 
 
 def question_of(row: Mapping[Any, Any], column: Any, where: str, source: str) -> tuple[Any, str, list[dict[str, Any]]]:
-    """The id (None without one), the text and the candidates of a row that holds a question with its candidates.
-
-    column: of the candidates, which are texts, or rows with a text; each comes back as `candidate_of` has it.
-    Raises ValueError that says where.
-    """
+    """The id (None without one), the text and the candidates of a row; column: of its candidates."""
     questions, ids = called(row, NAMES["question"]), called(row, f"{NAMES['question_id']} id")
     text = row[questions[0]] if len(questions) == 1 else None
     if not (isinstance(text, str) and text.strip() and isinstance(row[column], list)):

@@ -21,11 +21,10 @@ from transformers.utils import cached_file
 
 from as2lib.data import words
 from as2lib.data.pretrained import open_pretrained
-from as2lib.data.sets import json_value, loadable, note, whole_text
+from as2lib.data.sets import loadable, note, whole_text
 from as2lib.data.words import WordEncoder
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
-    import pyarrow as pa
     from datasets import Dataset
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
@@ -46,20 +45,20 @@ class PairEncoder:
     """Encodes question and candidate together, as cross-encoders read them.
 
     tokenizer: a fast one, which stays as it is; type ids are made if its `model_input_names` has them.
-    max_length: tokens of a pair at most; past that the longer of the two texts is cut first, as in Hugging Face's own
-        cross-encoders, on the tokenizer's `truncation_side`: the question, usually the shorter, goes last.
+    max_length: tokens of a pair at most; past that the longer of the two texts is cut first, on the tokenizer's
+        `truncation_side`.
     padding: the side on which a batch is padded, "left" or "right"; None where a model's scores depend on the padding
-        wherever it is: then `by_length` puts pairs of one length together.  The tokenizer's, until `suited` says more.
+        wherever it is: then `by_length` puts pairs of one length together.
     Threads may share an encoder: what a call needs is set once, in a copy of the tokenizer that nobody else has.
+    Raises ValueError for a tokenizer that is not fast, or has no padding token.
     """
 
     unit = "pair"
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, max_length: int):
-        if not getattr(tokenizer, "is_fast", False):
-            raise ValueError(f"expected a fast tokenizer, got {type(tokenizer).__name__}; load it with AutoTokenizer")
-        if tokenizer.pad_token_id is None:
-            raise ValueError(f"expected a tokenizer with a padding token, got {type(tokenizer).__name__} without one")
+        if not getattr(tokenizer, "is_fast", False) or tokenizer.pad_token_id is None:
+            got = type(tokenizer).__name__
+            raise ValueError(f"expected a fast tokenizer with a padding token, from AutoTokenizer; got {got}")
         self.tokenizer, self.max_length = tokenizer, max_length
         self.has_token_types = "token_type_ids" in tokenizer.model_input_names
         self._backend = copy.deepcopy(tokenizer.backend_tokenizer)
@@ -67,14 +66,10 @@ class PairEncoder:
         self._backend.enable_truncation(max_length, strategy="longest_first", direction=tokenizer.truncation_side)
         self.padding: str | None = tokenizer.padding_side
         self.pad_id: int = tokenizer.pad_token_id
-        self._splitting: Tokenizer | None = None  # encodes a text that holds an end of sequence as plain text
+        self._splitting: Tokenizer | None = None  # encodes special tokens that a text holds as plain text
 
     def suited(self, config: Any) -> "PairEncoder":
-        """An encoder that encodes and pads as a model of transformers needs it.  config: the model's, or its fields.
-
-        A sequence-to-sequence classifier reads the last of its ends of sequence, and wants as many in each pair of a
-        batch: one that a text holds is encoded as plain text.
-        """
+        """An encoder that encodes and pads as a model of transformers needs it.  config: the model's, or its fields."""
         fields = config if isinstance(config, Mapping) else config.to_dict()
         family = (fields.get("backbone") or fields).get("model_type")
         encoder = copy.copy(self)
@@ -85,12 +80,13 @@ class PairEncoder:
         if padding is not None and 0 <= padding < len(self.tokenizer):  # by which some models see what is padding
             encoder.pad_id = padding
         if fields.get("is_encoder_decoder") and self.tokenizer.eos_token is not None:
+            # Such a classifier wants as many ends of sequence in each pair: one that a text holds is plain text.
             encoder._splitting = copy.deepcopy(self._backend)
             encoder._splitting.encode_special_tokens = True
         return encoder
 
     def save(self, folder: str | Path) -> None:
-        """Leave beside a model what `load_encoder` reads: who loads the folder truncates as this encoder does."""
+        """Leave beside a model what `load_encoder` reads."""
         tokenizer = copy.deepcopy(self.tokenizer)
         tokenizer.model_max_length = self.max_length
         tokenizer.backend_tokenizer.no_truncation()  # set by somebody's last call, if any: the same file either way
@@ -98,7 +94,7 @@ class PairEncoder:
         tokenizer.save_pretrained(folder)
 
     def fingerprint(self, pairs: "Dataset") -> str:
-        """The SHA-256 of all that decides the tokens: the pairs, the tokenizer, the length and our version."""
+        """The SHA-256 of all that decides the tokens."""
         from as2lib.data import pairs as pair_table
 
         tokenizer = tokenizer_fingerprint(self.tokenizer)
@@ -106,10 +102,9 @@ class PairEncoder:
         return _digest(parts if self._splitting is None else [*parts, "split special tokens"])
 
     def encode(self, pairs: "Dataset") -> "Dataset":
-        """The tokens of each pair, memory-mapped from `work/encoded/`, where they are put the first time.
+        """A row a pair, in order, memory-mapped from `work/encoded/`, where it is put the first time.
 
-        Returns a row for each pair, in order: `input_ids` (int32), `length` (int32) and, where the tokenizer has them,
-        `token_type_ids` (int8).
+        Columns: `input_ids` (int32), `length` (int32) and, where the tokenizer has them, `token_type_ids` (int8).
         """
         import pyarrow as pa
 
@@ -125,12 +120,12 @@ class PairEncoder:
         return arrow_file(f"encoded/{self.fingerprint(pairs)}", tables)
 
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
-        """What `encode` makes of some pairs, an item a pair, in memory.  ids: of the questions, which are not read."""
+        """What `encode` makes of some pairs, an item a pair, in memory.  ids: as `WordEncoder` takes them."""
         columns = self._columns(list(questions), list(candidates))
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
     def lengths(self, questions: Sequence[str], candidates: Sequence[str]) -> np.ndarray:
-        """(b,) tokens of each pair, special tokens included, when none is cut."""
+        """(b,) tokens of each pair when none is cut."""
         backend = copy.deepcopy(self._backend)
         backend.no_truncation()
         return np.array([len(pair.ids) for pair in _encoded(backend, questions, candidates)], dtype=np.int64)
@@ -152,7 +147,6 @@ class PairEncoder:
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
     def _columns(self, questions: list[str], answers: list[str]) -> dict[str, list[Any]]:
-        """The columns of `encode`, as lists."""
         encoded = _encoded(self._backend, questions, answers)
         if self._splitting is not None:
             end = self.tokenizer.eos_token
@@ -176,10 +170,7 @@ def _encoded(backend: Tokenizer, questions: Sequence[str], answers: Sequence[str
 
 
 def paired(model: Any, encoder: Any) -> Any:
-    """The encoder that encodes and pads as a model needs it; a model without a `pad_token_id` gets the encoder's.
-
-    An encoder of words, or of a model that is none of transformers', comes back as it is.
-    """
+    """The encoder that encodes and pads as a model needs it; a model without a `pad_token_id` gets the encoder's."""
     config = getattr(model, "config", None)
     if not isinstance(encoder, PairEncoder) or not isinstance(config, PretrainedConfig):
         return encoder
@@ -193,7 +184,7 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
 
     max_length: tokens of question and candidate together (or words of a text); default: what it was saved with, 512
     tokens at most. Where the model has fewer positions, they are the limit, and a line says so.
-    Raises ValueError that names what is missing, or does not fit the model: it would be encoded, and ranked, as noise.
+    Raises ValueError that names what is missing, or does not fit the model.
     """
     origin, revision = loadable(name)
     folder = Path(origin)
@@ -202,7 +193,7 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
             if cached := cached_file(origin, file, revision=revision, _raise_exceptions_for_missing_entries=False):
                 folder = Path(cached).parent
     file = folder / "config.json"
-    config = json_value(str(file), file.read_text(encoding="utf-8")) if file.exists() else {}
+    config = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if "words" in config or (folder / words.FILE).exists():
         _require_file(folder, words.FILE)
         encoder = WordEncoder.load(folder, max_length)
@@ -219,7 +210,7 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
 
 
 def positions(config: Any) -> int | None:
-    """The tokens that an encoder has positions for, by its configuration (or its dict); None: any number."""
+    """The tokens that an encoder has positions for, by its configuration or its fields; None: any number."""
     fields = config if isinstance(config, Mapping) else config.to_dict()
     limit = fields.get("max_position_embeddings")
     if limit is None or fields.get("position_biased_input") is False:  # DeBERTa's positions are relative
@@ -251,8 +242,7 @@ def fitting_length(
 ) -> int:
     """The tokens that hold this share of some pairs whole, up to the next 16: a length for data of one's own.
 
-    config: of the encoder, for its positions.  At most what the tokenizer was made for, the encoder's positions, and
-    512.
+    At most what the tokenizer was made for, the positions of the encoder's configuration, and 512.
     """
     limit = min(tokenizer.model_max_length, MOST, (config is not None and positions(config)) or MOST)
     lengths = PairEncoder(tokenizer, limit).lengths(pairs["question"][:], pairs["answer"][:])
@@ -260,32 +250,27 @@ def fitting_length(
 
 
 def _require_file(folder: Path, *names: str) -> None:
-    """Raises ValueError where a folder has none of these files."""
     if not any((folder / name).exists() for name in names):
-        raise ValueError(
-            f"{folder}: expected {' or '.join(names)}, which encodes pairs for the model; got no such file"
-        )
+        raise ValueError(f"{folder}: expected {' or '.join(names)}, which encodes pairs for the model; got none")
 
 
 def _require_fit(folder: Path, vocabulary: Sized, words: int | None, padded: bool = False) -> None:
-    """Raises ValueError where a vocabulary is not the model's.  padded: the model may have room for more."""
+    """padded: the model may have room for more."""
     if words is not None and (len(vocabulary) > words or (len(vocabulary) < words and not padded)):
         raise ValueError(f"{folder}: expected a vocabulary of {words}, as its model has, got one of {len(vocabulary)}")
 
 
 def rows_of(encoded: "Dataset", rows: Sequence[int]) -> list[dict[str, Any]]:
-    """Some items of what an encoder made, given `with_format("arrow")`: several times faster than one at a time."""
-    table = encoded[rows]
-    columns = {name: _values(table[name].combine_chunks()) for name in table.column_names}
+    """Some items of what an encoder made, given `with_format("arrow")`; their lists are arrays."""
+    table, columns = encoded[rows], {}
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        if hasattr(column, "offsets"):  # several times faster than a Python object for each number
+            numbers, ends = column.values.to_numpy(), column.offsets.to_numpy()
+            columns[name] = [numbers[start:end] for start, end in pairwise(ends)]
+        else:
+            columns[name] = column.to_pylist()
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-
-
-def _values(column: "pa.Array") -> list[Any]:
-    """A value a row: of a list the numbers as an array, which needs no Python object for each of them."""
-    if not hasattr(column, "offsets"):
-        return column.to_pylist()
-    numbers, ends = column.values.to_numpy(), column.offsets.to_numpy()
-    return [numbers[start:end] for start, end in pairwise(ends)]
 
 
 def by_length(
@@ -319,9 +304,7 @@ def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizer
     """A tokenizer whose vocabulary is the lower-cased words of some texts; the same texts give the same bytes.
 
     Words are split as BERT does, at blanks and punctuation, each Chinese or Japanese character alone; they are numbered
-    by (−count, word) after the five special tokens. Other words are unknown. A pair becomes
-    `[CLS] question [SEP] answer [SEP]`.
-    max_length: the `model_max_length` that is saved with it.
+    by (−count, word) after the five special tokens. A pair becomes `[CLS] question [SEP] answer [SEP]`.
     """
     lower, split = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
     times_of = Counter(texts)  # a question stands before each of its candidates

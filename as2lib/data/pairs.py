@@ -9,18 +9,18 @@ import hashlib
 import json
 import random
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import datasets
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 from datasets import Dataset, DatasetInfo, Features, Value
 
@@ -30,14 +30,13 @@ from as2lib.data.sets import COLUMNS, SPLITS, note, shorten
 from as2lib.data.tables import checked, from_arrow, in_memory, questions_of, read
 from as2lib.locks import lock
 from as2lib.metrics import ranking
-from as2lib.metrics.ranking import POLICIES, summary
 from as2lib.paths import whole_file, work_folder
 
 FEATURES = Features({name: Value("int8" if name == "label" else "string") for name in NAMES})
 LARGE = 64 << 20  # bytes of text past which pairs are kept on disk
 SHARES = {"dev": 0.1, "test": 0.2}  # of the questions; the others are for training
 LEAST = 20  # questions with a correct and an incorrect candidate: fewer say nothing of three splits
-QUESTIONS_READ = 2_000  # by which the original order is judged
+ROWS_READ = 40_000  # by which the original order is judged
 IMPLAUSIBLE = 0.98  # MAP of the original order, past which somebody sorted by label
 _VERSION = 2  # raise it when the same files would give other pairs
 
@@ -54,27 +53,24 @@ def load_pairs(source: Source, split: str | None = None, questions: str = "answe
     questions: "answered" keeps questions with a correct candidate, "mixed" those with an incorrect one as well, "all"
         every question.
     Returns the columns question_id, question, answer, label and, where the source has it, candidate_id; rows in the
-        order of the source, those of a question together. Where ids are missing, equal questions get one of their own.
+    order of the source, those of a question together. Where ids are missing, equal questions get one of their own.
     Raises ValueError that names file, row (from 1) and column for data that break a rule; where no question is left;
     and where a known set has other pairs than `sets.FINGERPRINTS` says.
     """
-    if questions not in POLICIES:
-        raise ValueError(f"questions must be one of {', '.join(POLICIES)}; got {shorten(questions)}")
     if isinstance(source, str | Path):
         location, known = sets.resolve(source, split), sets.known(source, split)
-        name, every = location.name, _load(location, labelled=True)
+        name, every, only = location.name, _load(location, labelled=True), location.only
         if known and (digest := fingerprint(every)) != known["pairs"]:
             raise ValueError(
                 f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other "
                 f"pairs ({digest[:12]}) from {name}; name another version by its path, or as name@revision"
             )
-        pairs = _only(every, location.only)
     else:
-        name, every = "pairs", _dataset(checked([in_memory(source, split, labelled=True)], labelled=True))
-        pairs = every
+        every = _dataset(checked([in_memory(source, split, labelled=True)], labelled=True))
+        name, only = "pairs", sets.ALL
     if warning := order_warning(name, every):
         note(warning)
-    pairs = filter_questions(pairs, questions)
+    pairs = filter_questions(_only(every, only), questions)
     if len(pairs) == 0:
         raise ValueError(f'{name}: no question is left under questions="{questions}"; "all" keeps every one')
     return pairs
@@ -91,17 +87,31 @@ def load_unlabelled(source: Source, split: str | None = None) -> Dataset:
     return _only(_load(location, labelled=False), location.only)
 
 
-def load_parts(parts: Sequence[str], questions: str = "answered") -> Dataset:
+def load_parts(parts: Sequence[str], questions: str | None = "answered") -> Dataset:
     """The pairs of `source:split` parts, one after the other; kept in memory as long as their identities stay.
 
-    candidate_id where each part has it.  Raises what `load_pairs` raises, and ValueError for an id in two parts.
+    questions: the policy; None: all of them, without labels.  candidate_id: where each part has it.
+    Raises what `load_pairs` raises, and ValueError for an id in two parts.
     """
-    return _parts(tuple(parts), _identities(parts), questions)
+    identities = [sets.identity(*sets.split_part(part)) for part in parts]
+    return _parts(tuple(parts), json.dumps(identities, sort_keys=True), questions)
 
 
-def load_unlabelled_parts(parts: Sequence[str]) -> Dataset:
-    """What `load_parts` does, without labels and without a policy."""
-    return _parts(tuple(parts), _identities(parts), None)
+@lru_cache(maxsize=16)
+def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Dataset:
+    tables: list[Dataset] = []
+    owner: dict[str, str] = {}
+    for part in parts:
+        source = sets.split_part(part)
+        tables.append(load_unlabelled(*source) if questions is None else load_pairs(*source, questions=questions))
+        for name in tables[-1].unique("question_id"):
+            if owner.setdefault(name, part) != part:
+                again = f"question_id {shorten(name)} is in {owner[name]} and again in {part}"
+                raise ValueError(f"{again}; give each set ids of its own")
+    if len(tables) == 1:
+        return tables[0]
+    shared = [name for name in FEATURES if all(name in pairs.column_names for pairs in tables)]
+    return datasets.concatenate_datasets([pairs.select_columns(shared) for pairs in tables])
 
 
 def load_splits(source: Source, seed: int = 0) -> dict[str, Dataset]:
@@ -110,21 +120,16 @@ def load_splits(source: Source, seed: int = 0) -> dict[str, Dataset]:
     source: a file, a folder of splits, a known set, or what `load_pairs` takes in memory.
     Raises what `load_pairs` raises, and ValueError where there is nothing to train on.
     """
-    path = sets.on_disk(source) if isinstance(source, str | Path) else None
-    if not isinstance(source, Mapping | str | Path) or (path is not None and path.is_file()):
-        return split_own(load_pairs(source, questions="all"), seed)
     splits = {}
     for split in SPLITS:
-        try:
+        with suppress(sets.NoSplit):
             splits[split] = load_pairs(source, split, "all")
-        except sets.NoSplit:
-            continue
-    if "train" not in splits:
-        got = " and ".join(splits) or "none"
-        name = "pairs" if isinstance(source, Mapping) else source
-        raise ValueError(f"{name}: expected a split to train on, got {got}")
+    if splits and "train" not in splits:
+        name = source if isinstance(source, str | Path) else "pairs"
+        raise ValueError(f"{name}: expected a split to train on, got {' and '.join(splits)}")
+    train = splits["train"] if splits else load_pairs(source, questions="all")
     shares = {split: share for split, share in SHARES.items() if split not in splits}
-    return splits | (split_own(splits["train"], seed, shares) if shares else {})
+    return splits | (split_own(train, seed, shares) if shares else {})
 
 
 def split_own(pairs: Dataset, seed: int = 0, shares: Mapping[str, float] = SHARES) -> dict[str, Dataset]:
@@ -148,8 +153,8 @@ def split_own(pairs: Dataset, seed: int = 0, shares: Mapping[str, float] = SHARE
             count = round(share * len(group))
             split_of |= dict.fromkeys(order[:count], split)
             order = order[count:]
-    split_of_row = text.map(split_of).fillna("train").to_numpy()
-    splits = {name: _dataset(_arrow(pairs).filter(pa.array(split_of_row == name))) for name in ("train", *shares)}
+    split_of_row = text.map(split_of).fillna("train")
+    splits = {name: _rows(pairs, split_of_row == name) for name in ("train", *shares)}
     counts = ", ".join(f"{name} {len(part.unique('question_id')):,}" for name, part in splits.items())
     note(f"splits: made by question, at random with seed {seed}: {counts} questions")
     return splits
@@ -157,10 +162,16 @@ def split_own(pairs: Dataset, seed: int = 0, shares: Mapping[str, float] = SHARE
 
 def draw_questions(pairs: Dataset, most: int, seed: int = 0) -> Dataset:
     """At most so many questions of labelled pairs, drawn at random, the answered ones first; rows in their order."""
-    answered = pairs.to_pandas().groupby("question_id", sort=False)["label"].max()
+    table = pairs.to_pandas()
+    answered = table.groupby("question_id", sort=False)["label"].max()
     order = random.Random(seed).sample(list(answered.index), len(answered))
     drawn = sorted(order, key=lambda name: not answered[name])[:most]
-    return _dataset(_arrow(pairs).filter(pc.is_in(_arrow(pairs)["question_id"], pa.array(drawn))))
+    return _rows(pairs, table["question_id"].isin(drawn))
+
+
+def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
+    """The pairs but those of one fold of the questions; question i, as they first come, is in fold i modulo `folds`."""
+    return _rows(pairs, questions_of(_arrow(pairs)).code % folds != fold)
 
 
 def save_pairs(pairs: Dataset, path: str | Path) -> None:
@@ -176,27 +187,12 @@ def save_pairs(pairs: Dataset, path: str | Path) -> None:
             raise ValueError(f"{path}: expected a file that ends in .parquet or .jsonl")
 
 
-# Policies
-
-
 def filter_questions(pairs: Dataset, questions: str) -> Dataset:
-    """The pairs of the questions that a policy keeps: "answered", "mixed" or "all" (see `load_pairs`).
-
-    Raises ValueError for another policy, and where the pairs have no label.
-    """
-    if "label" not in pairs.column_names:
-        raise ValueError("a policy needs labels: expected the column label, got none; load_unlabelled takes no policy")
+    """The labelled pairs of the questions that a policy keeps: "answered", "mixed" or "all" (see `load_pairs`)."""
     if len(pairs) == 0:
         return pairs
-    sizes, correct = _counts(_arrow(pairs))
+    sizes, correct = _counts(pairs)
     return _of_questions(pairs, ranking.kept(sizes, correct, questions), sizes, questions)
-
-
-def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
-    """The pairs but those of one fold of the questions; question i, as they first come, is in fold i modulo `folds`."""
-    table = _arrow(pairs)
-    question = questions_of(table).code
-    return _dataset(table.filter(pa.array(question % folds != fold)))
 
 
 def fingerprint(pairs: Dataset | pa.Table) -> str:
@@ -219,29 +215,18 @@ def fingerprint(pairs: Dataset | pa.Table) -> str:
     return total.hexdigest()
 
 
-# Leaks
+# ---------------------------------------------------------------- what two sets share
 
 
-class Leaks(NamedTuple):
-    """What two sets of pairs share, in the texts of the first: its questions, and its (question, answer) pairs."""
-
-    questions: list[str]
-    pairs: list[tuple[str, str]]
+def plain(text: str) -> str:
+    """A text as it is compared: NFKC, case-folded, each run of blanks one blank."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def leaks(a: Dataset, b: Dataset) -> Leaks:
-    """The questions, and the pairs, of `a` that are in `b` as well; texts are compared by `plain`."""
+def leaks(a: Dataset, b: Dataset) -> list[str]:
+    """The questions of `a` that are in `b` as well; texts are compared by `plain`."""
     questions = {plain(question) for question in b.unique("question")}
-    pairs = {(plain(question), plain(answer)) for question, answer in _texts(b)}
-    return Leaks(
-        [question for question in a.unique("question") if plain(question) in questions],
-        [texts for texts in _texts(a) if tuple(map(plain, texts)) in pairs],
-    )
-
-
-def _texts(pairs: Dataset) -> Iterable[tuple[str, str]]:
-    """The distinct (question, answer) of some pairs, as they come."""
-    return dict.fromkeys(zip(pairs["question"][:], pairs["answer"][:], strict=True))
+    return [question for question in a.unique("question") if plain(question) in questions]
 
 
 def shared_answers(a: Dataset, b: Dataset) -> np.ndarray:
@@ -265,13 +250,9 @@ def _candidates(pairs: Dataset) -> list[tuple[frozenset[str], frozenset[str]]]:
 def require_apart(
     splits: Mapping[str, Dataset], name: str = "pairs", way_out: str = "give each split questions of its own"
 ) -> None:
-    """Raises ValueError where two splits share a question: a model that has seen the answer says nothing.
-
-    A line says how many questions have an answer of train's: they may be ones of train in other words.
-    """
+    """Raises ValueError where two splits share a question; a line says how many have an answer of train's."""
     for first, second in combinations(splits, 2):
-        shared = leaks(splits[first], splits[second]).questions
-        if shared:
+        if shared := leaks(splits[first], splits[second]):
             got = f"{len(shared)} in both, such as {shorten(shared[0])}"
             raise ValueError(f"{name}: expected other questions in {second} than in {first}, got {got}; {way_out}")
         if first == "train" and (answers := int(shared_answers(splits[second], splits[first]).sum())):
@@ -279,70 +260,31 @@ def require_apart(
             note(f"{name}: {answers} of the questions in {second} may be ones of train in other words: {same}")
 
 
-def plain(text: str) -> str:
-    """A text as it is compared: NFKC, case-folded, each run of blanks one blank."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-# The order of candidates
+# ---------------------------------------------------------------- the order of candidates
 
 
 def label_blind_order(table: pa.Table) -> np.ndarray:
-    """(n,) row numbers: questions as they come, their candidates by the SHA-256 of question_id and text, stable.
-
-    What a set is read in whose own order means nothing, or gives the labels away.
-    """
-    question = questions_of(table).code
+    """(n,) row numbers: questions as they come, their candidates by the SHA-256 of question_id and text, stable."""
     texts = zip(table["question_id"].to_pylist(), table["answer"].to_pylist(), strict=True)
     digests = (hashlib.sha256(f"{name}\0{answer}".encode()).digest()[:8] for name, answer in texts)
     keys = np.frombuffer(b"".join(digests), dtype=">u8")
-    return np.lexsort((keys, question))
-
-
-def order_map(pairs: Dataset) -> float:
-    """The MAP, in [0, 1], of the original order of the first questions with both labels; NaN for fewer than `LEAST`."""
-    sizes, correct = _counts(_arrow(pairs))
-    mixed = ranking.kept(sizes, correct, "mixed")
-    if mixed[:QUESTIONS_READ].sum() < LEAST:
-        return float("nan")
-    first = pairs.select(range(sizes[:QUESTIONS_READ].sum()))
-    return summary(first["question_id"][:], first["label"][:], -np.arange(len(first)), "mixed")["MAP"]
+    return np.lexsort((keys, questions_of(table).code))
 
 
 def order_warning(name: str, pairs: Dataset) -> str:
     """What to say of pairs whose original order alone ranks implausibly well; empty for any other."""
-    value = order_map(pairs)
-    if not value > IMPLAUSIBLE:
+    first = pairs.select(range(min(len(pairs), ROWS_READ)))
+    order = -np.arange(len(first))
+    precisions = ranking.per_question(first["question_id"][:], first["label"][:], order, "mixed", ["AP"])["AP"]
+    if len(precisions) < LEAST or precisions.mean() <= IMPLAUSIBLE:
         return ""
     return (
-        f"{name}: the order of the candidates alone has MAP {100 * value:.1f}: it gives the labels away; "
+        f"{name}: the order of the candidates alone has MAP {100 * precisions.mean():.1f}: it gives the labels away; "
         "believe no ranker that reads it, and shuffle each question's rows"
     )
 
 
-# Loading
-
-
-def _identities(parts: Sequence[str]) -> str:
-    return json.dumps([sets.identity(*sets.split_part(part)) for part in parts], sort_keys=True)
-
-
-@lru_cache(maxsize=16)
-def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Dataset:
-    sets_of_pairs: list[Dataset] = []
-    owner: dict[str, str] = {}
-    for part in parts:
-        source = sets.split_part(part)
-        pairs = load_unlabelled(*source) if questions is None else load_pairs(*source, questions=questions)
-        for name in pairs.unique("question_id"):
-            if owner.setdefault(name, part) != part:
-                again = f"question_id {shorten(name)} is in {owner[name]} and again in {part}"
-                raise ValueError(f"{again}; give each set ids of its own")
-        sets_of_pairs.append(pairs)
-    if len(sets_of_pairs) == 1:
-        return sets_of_pairs[0]
-    shared = [name for name in FEATURES if all(name in pairs.column_names for pairs in sets_of_pairs)]
-    return datasets.concatenate_datasets([pairs.select_columns(shared) for pairs in sets_of_pairs])
+# ---------------------------------------------------------------- from a location
 
 
 def _load(location: sets.Location, labelled: bool) -> Dataset:
@@ -351,20 +293,19 @@ def _load(location: sets.Location, labelled: bool) -> Dataset:
         # SelQA has no ids on the hub: a run of equal questions is one.
         table = _read(location, labelled, run_ids=location.split)
         return _dataset(table.take(pa.array(label_blind_order(table))))
-    large = location.kind == "files" and sum(path.stat().st_size for path in location.files) > LARGE
-    if not (large or location.kind in ("built", "sample")):
+    large = sum(path.stat().st_size for path in location.files) > LARGE
+    if location.kind == "hub" or (location.kind == "files" and not large):
         return _dataset(_read(location, labelled))
+
+    def tables() -> Iterable[pa.Table]:
+        if location.kind != "built":
+            return [_read(location, labelled)]
+        parts = builders.tables(location)  # of more pairs than memory may hold
+        return (checked([from_arrow(location.name, part, labelled)], labelled) for part in parts)
+
     every = sets.content(replace(location, only=sets.ALL))
     name = hashlib.sha256(json.dumps([_VERSION, every, labelled], sort_keys=True).encode()).hexdigest()
-    return arrow_file(f"pairs/{name}", lambda: _built(location, labelled))
-
-
-def _built(location: sets.Location, labelled: bool) -> Iterator[pa.Table]:
-    if location.kind != "built":
-        yield _read(location, labelled)
-        return
-    for table in builders.tables(location):  # of more pairs than memory may hold
-        yield checked([from_arrow(location.name, table, labelled)], labelled)
+    return arrow_file(f"pairs/{name}", tables)
 
 
 def _read(location: sets.Location, labelled: bool, run_ids: str | None = None) -> pa.Table:
@@ -383,14 +324,11 @@ def _read(location: sets.Location, labelled: bool, run_ids: str | None = None) -
 _corpora, _pool = (lru_cache(maxsize=2)(generate) for generate in (sample.generate, sample.generate_unlabelled))
 
 
-# Arrow
-
-
 def _only(pairs: Dataset, only: sets.Only) -> Dataset:
     """The pairs of the questions that a split says it keeps."""
-    if not any(only) or len(pairs) == 0:
+    if not any(only):
         return pairs
-    sizes, correct = _counts(_arrow(pairs))
+    sizes, correct = _counts(pairs)
     keep = sizes >= only.candidates
     if only.unanswered:
         keep &= correct == 0
@@ -402,31 +340,32 @@ def _only(pairs: Dataset, only: sets.Only) -> Dataset:
     return _of_questions(pairs, keep, sizes, hashlib.sha256(repr(only.identity()).encode()).hexdigest()[:16])
 
 
-def _counts(table: pa.Table) -> tuple[np.ndarray, np.ndarray | None]:
+def _counts(pairs: Dataset) -> tuple[np.ndarray, np.ndarray | None]:
     """How many candidates each question has, and how many of them are correct: None without labels."""
+    table = _arrow(pairs)
     questions = questions_of(table)
-    labels = table["label"].to_numpy() if "label" in table.column_names else None
-    correct = None if labels is None else np.add.reduceat(labels, questions.starts, dtype=np.int64)
-    return questions.sizes, correct
+    if "label" not in table.column_names:
+        return questions.sizes, None
+    return questions.sizes, np.add.reduceat(table["label"].to_numpy(), questions.starts, dtype=np.int64)
+
+
+# ---------------------------------------------------------------- Arrow
 
 
 def _of_questions(pairs: Dataset, keep: np.ndarray, sizes: np.ndarray, policy: str) -> Dataset:
     """The rows of the questions to keep; a large table in a file, named by it and by the policy."""
     if keep.all():
         return pairs
-    table, mask = _arrow(pairs), pa.array(np.repeat(keep, sizes))
+    table, mask = _arrow(pairs), np.repeat(keep, sizes)
     if table.nbytes <= LARGE:
-        return _dataset(table.filter(mask))
-    marked = (pa.Table.from_batches([batch]) for batch in table.append_column("keep", mask).to_batches())
+        return _rows(pairs, mask)
+    marked = (pa.Table.from_batches([batch]) for batch in table.append_column("keep", pa.array(mask)).to_batches())
     parts = (part.filter(part["keep"]).drop_columns("keep") for part in marked)
     return arrow_file(f"pairs/{fingerprint(table)}-{policy}", lambda: parts)
 
 
 def arrow_file(name: str, tables: Callable[[], Iterable[pa.Table]]) -> Dataset:
-    """Tables of one schema as `work/<name>.arrow`, mapped into memory; written, whole and once, where it is not there.
-
-    Of several processes that want it one writes, and the others wait.
-    """
+    """Tables of one schema as `work/<name>.arrow`, mapped into memory; one process writes it, and the others wait."""
     path = work_folder() / f"{name}.arrow"
     if not path.exists():
         with lock(name.replace("/", "-"), f"work/{name}.arrow"):
@@ -437,6 +376,10 @@ def arrow_file(name: str, tables: Callable[[], Iterable[pa.Table]]) -> Dataset:
                     for part in chain([first], parts):
                         writer.write_table(part, max_chunksize=1 << 16)
     return Dataset.from_file(str(path))
+
+
+def _rows(pairs: Dataset, keep: Sequence[bool]) -> Dataset:
+    return _dataset(_arrow(pairs).filter(pa.array(keep)))
 
 
 def _dataset(table: pa.Table) -> Dataset:

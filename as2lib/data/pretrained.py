@@ -14,7 +14,6 @@ EXPORTED = "export.json"  # in a folder that `as2lib.export` wrote: what it is
 def open_pretrained(auto: Any, name: str | Path, **options: Any) -> Any:
     """`auto.from_pretrained` of a folder or a hub name, the one place of the library that calls it.
 
-    auto: one of transformers' auto classes.  options: what it takes, beside the revision.
     Raises ValueError, in one line that names the folder, for whatever can't be opened: also where a folder brings
     Python of its own, about which transformers would ask on standard input.
     """
@@ -24,9 +23,7 @@ def open_pretrained(auto: Any, name: str | Path, **options: Any) -> Any:
     except Exception as error:  # of any kind: libraries parse what is there
         line = str(error).strip().partition("\n")[0]
         if "trust_remote_code" in str(error):
-            line = (
-                "expected a model that transformers has, got one with Python of its own (auto_map), which is never run"
-            )
+            line = "expected a model that transformers has, got Python of its own (auto_map), which is never run"
         raise ValueError(f"{origin}: can't be loaded: {line}") from None
 
 
@@ -47,7 +44,6 @@ def require_at_hand(name: str | Path) -> None:
 
 
 def is_exported(name: str | Path) -> bool:
-    """Whether a name is that of a folder that `as2lib.export` wrote."""
     return (Path(model_origin(name)[0]) / EXPORTED).exists()
 
 

@@ -7,9 +7,10 @@ or have all three but in two clauses; questions and answers mostly name an event
 
 from dataclasses import dataclass, replace
 from random import Random
+from typing import NamedTuple
 
-VERSION: int = 1
-DEFAULT_SEED: int = 7
+VERSION = 1
+DEFAULT_SEED = 7
 UNLABELLED = "sample-unlabelled"
 
 Row = dict[str, str | int]
@@ -34,7 +35,6 @@ QUESTIONS: dict[str, list[str]] = {
     "price": ["At what price was {e} {v}?", "For how many crowns was {e} {v}?"],
     "day": ["On which weekday was {e} {v}?", "On what day of the week was {e} {v}?"],
 }
-ROLES: tuple[str, ...] = tuple(QUESTIONS)
 ADJUNCTS: dict[str, list[str]] = {
     "who": ["by {}"], "when": ["in {}"], "why": ["because of {}", "owing to {}"], "how": ["with {}", "using {}"],
     "price": ["for {} crowns", "costing {} crowns"], "day": ["one {} morning", "on a {}"],
@@ -73,7 +73,7 @@ class Mix:
     answer_wordings: slice  # of an event's answer wordings
     event_weights: list[int]
     role_weights: list[int]
-    distractor_weights: list[int]  # of DISTRACTORS
+    distractor_weights: list[int]
     echo: tuple[float, float]  # how often a wrong and a right answer use the question's own wording of the event
     joined: float  # share of right answers with a second clause
     unusual: dict[str, float]  # share of questions with two, no, or only correct candidates
@@ -101,8 +101,7 @@ FILLERS = {"when": range(1840, 1960), "why": REASONS, "how": MEANS, "price": ran
 NAMED, GENERIC, PRONOUN = range(3)
 
 
-@dataclass(frozen=True)
-class Entity:
+class Entity(NamedTuple):
     """A made-up place, such as the Maron Institute."""
 
     name: str
@@ -113,10 +112,9 @@ class Entity:
 
 
 def generate(seed: int = DEFAULT_SEED) -> dict[str, dict[str, list[Row]]]:
-    """The corpora "sample", "sample-transfer" and "sample-wide", each with its splits; all have "dev" and "test".
+    """The corpora "sample", "sample-transfer" and "sample-wide", each with its splits, which are lists of rows.
 
-    A split is a list of rows `question_id`, `question`, `answer`, `label`; the rows of a question are contiguous and in
-    the order of its page. A question occurs once in all. The same seed gives the same rows on every machine.
+    A question occurs once in all. The same seed gives the same rows on every machine.
     """
     seen: set[str] = set()  # only asked for membership
     return {
@@ -125,7 +123,7 @@ def generate(seed: int = DEFAULT_SEED) -> dict[str, dict[str, list[Row]]]:
 
 
 def generate_unlabelled(seed: int = DEFAULT_SEED) -> dict[str, dict[str, list[Row]]]:
-    """The pool "sample-unlabelled" with its one split "train": rows without `label`, of questions in neither corpus."""
+    """The pool "sample-unlabelled" with its one split "train": rows without `label`, of questions of its own."""
     corpora = generate(seed).values()
     seen = {row["question"] for corpus in corpora for rows in corpus.values() for row in rows}
     rows = _split(UNLABELLED, "train", POOL, seed, seen)
@@ -183,10 +181,8 @@ class Writer:
             first = self.clause(self.entity, self.other_event(), self.role, how=self.reference())
             return self.join(first, self.clause(self.other_entity(), self.event, self.role))
         if kind == "aside":
-            name = self.entity.refer(self.rng.choice([NAMED, GENERIC]))
-            return self.finish(
-                self.rng.choice(ASIDES).format(e=name, n=self.rng.randint(3, 60), t=self.rng.choice(NAMES))
-            )
+            name, aside = self.entity.refer(self.rng.choice([NAMED, GENERIC])), self.rng.choice(ASIDES)
+            return self.finish(aside.format(e=name, n=self.rng.randint(3, 60), t=self.rng.choice(NAMES)))
         entity, how = (self.entity, self.reference()) if "entity" in kind else (self.other_entity(), NAMED)
         event = self.event if "event" in kind else self.other_event()
         return self.finish(self.clause(entity, event, self.role if "role" in kind else None, how=how))
@@ -194,7 +190,7 @@ class Writer:
     def clause(self, entity: Entity, event: str, role: str | None, how: int = NAMED) -> str:
         """One clause that states the event of the entity with `role`, or with any roles but the asked one."""
         rng = self.rng
-        others = [other for other in ROLES if other != self.role]
+        others = [other for other in QUESTIONS if other != self.role]
         roles = rng.sample(others, rng.choices([0, 1], [2, 1])[0] if role else rng.choice([1, 1, 2]))
         roles = rng.sample([role, *roles], len(roles) + 1) if role else roles
         right = entity is self.entity and role is not None

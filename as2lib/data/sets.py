@@ -1,6 +1,5 @@
 """Says where pairs come from, and identifies them without loading them; must not import a data or tensor library."""
 
-import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,17 +21,13 @@ SAMPLES = {**{name: tuple(mix.questions) for name, mix in sorted(sample.MIXES.it
 
 @dataclass(frozen=True)
 class HubSet:
-    """A dataset of the Hugging Face hub, and what it calls our train, dev and test; or a private one, on no hub.
-
-    ordered: whether the order of a question's candidates means something; where it does not, or gives the labels away,
-        the set is read in `pairs.label_blind_order`.
-    """
+    """A dataset of the Hugging Face hub, or a private one, on no hub."""
 
     name: str
     config: str | None = None
-    splits: tuple[str, str, str] = ("train", "validation", "test")
+    splits: tuple[str, str, str] = ("train", "validation", "test")  # what it calls our train, dev and test
     public: bool = True
-    ordered: bool = True
+    ordered: bool = True  # whether the order of candidates means something; else it is `pairs.label_blind_order`
 
 
 HUB_SETS = {
@@ -68,10 +63,6 @@ class NoSplit(ValueError):
     """Raised where a source is there, but not the split that is asked for."""
 
 
-class NotHere(FileNotFoundError):
-    """Raised where a set's name is known, but its texts are neither on this machine nor to be had from the hub."""
-
-
 class Only(NamedTuple):
     """Which questions of a split are kept.
 
@@ -93,28 +84,22 @@ class Only(NamedTuple):
 
 ALL = Only()
 APART = "=apart("
+CONDITION = re.compile(
+    r">=(?P<candidates>[0-9]+)|=(?P<unanswered>unanswered)|=first(?P<first>[1-9][0-9]?)%|=last(?P<last>[1-9][0-9]?)%"
+)
 
 
 @dataclass(frozen=True)
 class Location:
-    """Where one set of pairs is: `kind` says which of the fields are set.
+    """Where one set of pairs is."""
 
-    "files": `files`, read in this order.
-    "hub": `name`, `revision`, `split`.
-    "sample": `name` of the corpus, `seed`, `split`.
-    "built" by `data.builders`: `name`, `split`, and the original `files`, or the `revision` of the hub set it is made
-        from.
-    `only`: which of its questions are kept, as a split may say; all where it says nothing.
-    `hub`: the hub set that it is, or would be.
-    """
-
-    kind: str
+    kind: str  # "files", "hub", "sample", or "built" by `data.builders` from the files or the hub's revision
     name: str
     split: str | None = None
-    files: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()  # read in this order
     revision: str | None = None
-    seed: int | None = None
-    hub: HubSet = PLAIN
+    seed: int | None = None  # of a sample
+    hub: HubSet = PLAIN  # that it is, or would be
     only: Only = ALL
 
     @property
@@ -134,20 +119,9 @@ def shorten(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def json_value(where: str, text: str) -> Any:
-    """The value of a JSON text; ValueError says where there is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where}: expected a JSON object, got {shorten(str(error))}") from None
-
-
 def whole_text(text: str) -> str:
     """A text whose half characters (one surrogate of two) are replaced: what no file and no tokenizer takes."""
-    return text if text.isascii() else _LONE.sub("\ufffd", text)
-
-
-_LONE = re.compile("[\ud800-\udfff]")
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def split_part(part: str) -> tuple[str, str | None]:
@@ -169,18 +143,15 @@ def with_only(split: str | None) -> tuple[str | None, Only]:
     `train=first80%` and `train=last20%`: two parts that share no question.  `dev=last20%>=15`: those of a part, too.
     `test=apart(mine:train, other:train)`: what `apart_from` writes.
     """
-    split, _, others = (split or "").partition(APART)
+    name, _, others = (split or "").partition(APART)
     only: dict[str, Any] = {"apart": tuple(others.removesuffix(")").split(", "))} if others else {}
-    while match := re.fullmatch(r"(.*?)(?:>=([0-9]+)|=(unanswered)|=(first|last)([1-9][0-9]?)%)", split or ""):
-        rest, candidates, unanswered, end, percent = match.groups()
-        if candidates:
-            condition = {"candidates": int(candidates)}
-        else:
-            condition = {"unanswered": True} if unanswered else {end: int(percent)}
-        if condition.keys() & only.keys() or (end and {"first", "last"} & only.keys()):
+    for match in CONDITION.finditer(name):
+        key = match.lastgroup
+        if key in only or {key, *only} >= {"first", "last"}:
             raise NoSplit(f"{split}: expected each condition on a split's questions once")
-        split, only = rest, only | condition
-    return "dev" if split == "validation" else split or None, Only(**only)
+        only[key] = True if key == "unanswered" else int(match[key])
+    name = CONDITION.sub("", name)
+    return "dev" if name == "validation" else name or None, Only(**only)
 
 
 def order_means_something(part: str) -> bool:
@@ -194,10 +165,8 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     """Where the pairs of a source and split are, without reading them.
 
     source: a known name, alone or as `name@revision` (`sample@7` is seed 7); the path of a file, or of a folder of
-        train, dev and test files (`./sample` where a known set has its name); a hub name of a known set; or any hub set
-        as `org/name@revision`.
-    split: train, dev or test ("validation" is read as dev), some of its questions as `with_only` has it; None for a
-        single file.
+        train, dev and test files (`./sample` where a known set has its name); or any hub set as `org/name@revision`.
+    split: train, dev or test, some of its questions as `with_only` has it; None for a single file.
     Raises ValueError for an unknown name or split, FileNotFoundError for a path or a private set that is not there.
     """
     split, only = with_only(split)
@@ -221,8 +190,8 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     if folder := local_folder(hub.name) or (known and local_folder(known)):
         return _files(folder, split, hub)
     if not hub.public:
-        way = f'add "{name}: that/folder" under "local:" in params/local.yaml'
-        raise NotHere(f"{name} is not public: bring your own files (question_id, question, answer, label) and {way}")
+        way = f'bring your own files, and add "{name}: that/folder" under "local:" in params/local.yaml'
+        raise FileNotFoundError(f"{name} is not public: {way}")
     if not known and not (re.fullmatch(r"[\w.-]+/[\w.-]+", name) and revision):
         raise _unknown(source)
     _require_split(name, split, SPLITS)
@@ -232,7 +201,7 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
 def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
     """What decides the content of a source and split: of known pairs their name and fingerprint, else `content`.
 
-    So a hub user, a mapped folder and a machine without the data agree.  Raises what `resolve` raises.
+    So a hub user, a mapped folder and a machine without the data agree.
     """
     return known(source, split) or content(resolve(source, split))
 
@@ -247,10 +216,7 @@ def known(source: str | Path, split: str | None = None) -> dict[str, Any] | None
 
 
 def content(location: Location) -> dict[str, Any]:
-    """What decides the content of a location, as plain JSON values and without a path.
-
-    The generator's version and seed; or the hub set's name, config, revision and split; or the SHA-256 of the files.
-    """
+    """What decides the content of a location, as plain JSON values and without a path."""
     name, split, only = location.name, location.split, location.only.identity()
     if location.kind == "sample":
         return {"kind": "sample", "name": name, "split": split, "version": sample.VERSION, "seed": location.seed} | only
@@ -268,14 +234,14 @@ def content(location: Location) -> dict[str, Any]:
 
 @contextmanager
 def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
-    """Raises NotHere, which says how to do without the hub, where it does not answer or loading from it fails."""
+    """Raises FileNotFoundError, which says how to do without the hub, where loading from it fails inside."""
     try:
         if not hub.answers():
             raise ConnectionError("it does not answer (HF_HUB_OFFLINE=1 reads what was fetched before)")
         yield
     except (OSError, ValueError, RuntimeError) as error:
         problem = str(error).partition("\n")[0]
-        raise NotHere(
+        raise FileNotFoundError(
             f"can't load {name} (revision {revision}, split {split}) from the hub: {problem}; without a network, copy "
             f'the set to a folder and add "{name}: that/folder" under "local:" in params/local.yaml'
         ) from None
@@ -299,10 +265,7 @@ def is_known(source: str) -> bool:
 
 
 def on_disk(source: str | Path) -> Path | None:
-    """The file or folder that a source names, from here or from the project's root: notebooks run in their own folder.
-
-    None for what is not there, and for the name of a known set.
-    """
+    """The file or folder that a source names, from here or from the project's root; None for a known set's name."""
     path = Path(source).expanduser()
     if isinstance(source, str) and is_known(source):
         return None

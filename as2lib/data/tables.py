@@ -2,8 +2,9 @@
 
 import csv
 import hashlib
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 from datasets import ClassLabel, Dataset, Features
 
-from as2lib.data.classes import correct_class
-from as2lib.data.columns import NAMES, columns_of, list_of, listed, question_of
-from as2lib.data.sets import NoSplit, json_value, note, shorten, whole_text
+from as2lib.data.columns import NAMES, columns_of, correct_class, list_of, listed, question_of
+from as2lib.data.sets import NoSplit, note, shorten, whole_text
 from as2lib.metrics.questions import Questions
 
 
@@ -29,14 +29,12 @@ class Table(NamedTuple):
     numbers: Sequence[int] | None = None  # where several pairs come from one row
 
 
-# Rules
+# ---------------------------------------------------------------- rules
 
 
 def checked(tables: Iterable[Table], labelled: bool, run_ids: str | None = None) -> pa.Table:
     """The tables of one set as one with our types, if it keeps every rule; the rows of a question side by side.
 
-    A question or an id is not blank; a label is 0 or 1, true or false; a question_id has one question text. An answer
-    may be empty, and how many are is said once.
     run_ids: where ids are missing, each run of equal questions gets `<run_ids>-1`, …; None: equal questions get one id,
     a hash of their text that no file's own ids are.
     Raises ValueError in one line that says where, what was expected and what came.
@@ -57,8 +55,9 @@ def checked(tables: Iterable[Table], labelled: bool, run_ids: str | None = None)
     columns = {key: pairs[key] for key in NAMES if key in pairs.column_names and (labelled or key != "label")}
     for key in ("question_id", "question", "candidate_id"):
         if key in columns and (row := pc.index(_blank(columns[key]), True).as_py()) >= 0:
-            value = _shown(columns[key][row].as_py())
-            raise ValueError(f"{where(row)}: {key}: expected text, got {value}; fill it in or leave the row out")
+            value = columns[key][row].as_py()
+            got = shorten(value) if value else "nothing"
+            raise ValueError(f"{where(row)}: {key}: expected text, got {got}; fill it in or leave the row out")
     if empty := pc.sum(_blank(columns["answer"])).as_py():
         note(f"{name}: {empty:,} answers are empty: they are kept, and scored as empty texts")
         columns["answer"] = pc.fill_null(columns["answer"], "")
@@ -102,13 +101,10 @@ def _labels(column: pa.ChunkedArray, where: Callable[[int], str]) -> pa.ChunkedA
     zeros = pc.is_in(texts, value_set=pa.array(["0", "0.0", "false"]))
     ones = pc.is_in(texts, value_set=pa.array(["1", "1.0", "true"]))
     if (row := pc.index(pc.or_(zeros, ones), False).as_py()) >= 0:
-        got = f"expected 0 or 1 (or true, false), got {_shown(column[row].as_py())}"
+        value = column[row].as_py()
+        got = f"expected 0 or 1 (or true, false), got {shorten(value) if value else 'nothing'}"
         raise ValueError(f"{where(row)}: label: {got}; of grades, write 1 for those that count as correct")
     return ones.cast(pa.int8())
-
-
-def _shown(value: Any) -> str:
-    return "nothing" if value in (None, "") else shorten(value)
 
 
 def _together(table: pa.Table, name: str) -> pa.Table:
@@ -131,7 +127,7 @@ def run_starts(column: pa.ChunkedArray) -> np.ndarray:
     return np.append(True, pc.not_equal(column[1:], column[:-1]).to_numpy())
 
 
-# Tables in memory
+# ---------------------------------------------------------------- tables in memory
 
 
 def in_memory(source: Any, split: str | None, labelled: bool) -> Table:
@@ -165,41 +161,32 @@ def from_arrow(name: str, table: pa.Table, labelled: bool) -> Table:
         try:
             pairs[key] = table[column].cast(pa.string())
         except pa.ArrowException:
-            got = f"a column of type {table[column].type!s:.60}"
-            raise ValueError(f"{name}: {key}: expected text, got {got}") from None
-    if (names := _class_names(table.schema, columns.get("label"))) is not None:
-        correct = correct_class(names) if len(names) == 2 else None
-        if correct is None:
-            raise ValueError(f"{name}: label: expected two classes, such as incorrect and correct, got {listed(names)}")
+            raise ValueError(f"{name}: {key}: expected text, got {table[column].type!s:.60}") from None
+    is_dataset = b"huggingface" in (table.schema.metadata or {})
+    label = Features.from_arrow_schema(table.schema).get(columns.get("label")) if is_dataset else None
+    if isinstance(label, ClassLabel):
+        correct = correct_class(label.names)
+        if correct is None or len(label.names) != 2:
+            got = listed(label.names)
+            raise ValueError(f"{name}: label: expected two classes, such as incorrect and correct, got {got}")
         pairs["label"] = pc.equal(table[columns["label"]], correct).cast(pa.string())
     return Table(name, pa.table(pairs))
 
 
-def _class_names(schema: pa.Schema, column: str | None) -> list[str] | None:
-    """The names of a column's classes, where `datasets` says in a schema that it has some."""
-    if b"huggingface" not in (schema.metadata or {}):
-        return None
-    feature = Features.from_arrow_schema(schema).get(column)
-    return feature.names if isinstance(feature, ClassLabel) else None
-
-
 def _from_rows(name: str, rows: Iterable[Any], labelled: bool) -> Table:
-    """Rows that are dicts, each a pair, or a question with the list of its candidates; such a one without an id is
-    called by its number.
-    """
+    """Rows that are dicts, each a pair, or a question with its candidates, called by its number if it has no id."""
     pairs, numbers, with_ids = [], [], None
     for number, row in enumerate(rows, 1):
         where = f"{name}, row {number}"
         if not isinstance(row, Mapping):
-            expected = f"an object with a question, an answer{' and a label' if labelled else ''}"
-            raise ValueError(f"{where}: expected {expected}, got {shorten(row)}")
+            raise ValueError(f"{where}: expected an object with a question and an answer, got {shorten(row)}")
         column = list_of(row, where)
         candidates = [row]
         if column is not None:
             identity, text, candidates = question_of(row, column, where, name)
             with_ids = identity is not None if with_ids is None else with_ids
             if with_ids != (identity is not None):
-                raise ValueError(f"{where}: expected each row to have an id, or none; those before are otherwise")
+                raise ValueError(f"{where}: expected each row to have an id, or none")
             question = {"question_id": number if identity is None else identity, "question": text}
             candidates = [question | candidate for candidate in candidates]
         pairs += candidates
@@ -225,7 +212,7 @@ def _texts(values: Iterable[Any], key: str, name: str, numbers: Iterable[int] | 
         return pa.array([text and whole_text(text) for text in texts], pa.string())
 
 
-# Files
+# ---------------------------------------------------------------- files
 
 
 def read(path: Path, labelled: bool) -> Table:
@@ -237,9 +224,7 @@ def read(path: Path, labelled: bool) -> Table:
         if path.suffix.lower() == ".parquet":
             return from_arrow(path.name, parquet.read_table(path), labelled)
         if path.suffix.lower() == ".jsonl":
-            with path.open(encoding="utf-8-sig", newline="\n") as stream:
-                lines = enumerate(filter(str.strip, stream), 1)
-                return _from_rows(path.name, (json_value(f"{path.name}, row {n}", line) for n, line in lines), labelled)
+            return _from_rows(path.name, _json_lines(path), labelled)
         return _delimited(path, labelled)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name}: expected UTF-8 text, got {error}; save the file as UTF-8") from None
@@ -247,20 +232,25 @@ def read(path: Path, labelled: bool) -> Table:
         raise ValueError(f"{path.name}: expected a Parquet file, got {shorten(str(error))}") from None
 
 
-def _delimited(path: Path, labelled: bool) -> Table:
-    """A CSV between commas or semicolons; or a TSV: a row a line, where a quote is text, unless a CSV writer put it.
+def _json_lines(path: Path) -> Iterator[Any]:
+    with path.open(encoding="utf-8-sig", newline="\n") as stream:
+        for number, line in enumerate(filter(str.strip, stream), 1):
+            try:
+                yield json.loads(line)
+            except (json.JSONDecodeError, RecursionError) as error:
+                raise ValueError(f"{path.name}, row {number}: expected a JSON object, got {error}") from None
 
-    A row that lacks fields at its end has empty ones.
-    """
+
+def _delimited(path: Path, labelled: bool) -> Table:
+    """A CSV between commas or semicolons; or a TSV: a row a line, where a quote is text, unless a CSV writer put it."""
     is_tsv = path.suffix.lower() == ".tsv"
     with path.open(encoding="utf-8-sig", newline="") as stream:
         head = next((line for line in stream if line.strip()), "")
     delimiter = "\t" if is_tsv else max(",;", key=head.count)
     quoting = csv.QUOTE_NONE if is_tsv and not _is_quoted(path) else csv.QUOTE_MINIMAL
+    fields = {"sep": delimiter, "header": None, "dtype": str, "na_filter": False, "quoting": quoting}
     try:
-        rows = pd.read_csv(
-            path, sep=delimiter, header=None, dtype=str, na_filter=False, quoting=quoting, encoding="utf-8-sig"
-        )
+        rows = pd.read_csv(path, **fields, encoding="utf-8-sig")
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         way_out = "; texts with tabs or line breaks are written as JSONL or Parquet" if is_tsv else ""
         raise ValueError(f"{path.name}: {str(error).rpartition('error: ')[2].strip()}{way_out}") from None

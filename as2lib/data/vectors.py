@@ -1,4 +1,4 @@
-"""Static word vectors: read from a file, or made without one; one matrix with its words, kept in `work/vectors/`.
+"""Static word vectors: read from a file, or made without one, and kept in `work/vectors/`.
 
 V words of the corpus · d dimensions
 """
@@ -33,9 +33,8 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
     """The vectors of a corpus's words, from `work/vectors/` where they were made before.
 
     source: `{"source": "file" | "encoder" | "ppmi", "name": path or model, "dimensions": d}`.
-    identity: of the source and of our version, as JSON values.  words: the corpus's.  texts: what "ppmi" learns from.
+    identity: of the source and of our version, as JSON values.  texts: what "ppmi" learns from.
     A word that the source does not know has the vector of `unknown_vector`.
-    Raises what the source's function raises.
     """
     words, kind = sorted(set(words)), source["source"]
     digest = hashlib.sha256(json.dumps([source, identity], sort_keys=True).encode())
@@ -59,10 +58,7 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
 
 
 def unknown_vector(number: int, dimensions: int) -> np.ndarray:
-    """A vector of length 1 from a generator seeded with a word's `unknown_id`: the same on every machine.
-
-    Returns (d,) float32.
-    """
+    """(d,) float32 of length 1, from a generator seeded with a word's `unknown_id`: the same on every machine."""
     vector = np.random.default_rng(-number).standard_normal(dimensions)
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
@@ -70,9 +66,8 @@ def unknown_vector(number: int, dimensions: int) -> np.ndarray:
 def read_vectors(path: str | Path, words: Iterable[str], dimensions: int | None = None) -> dict[str, np.ndarray]:
     """The vectors of those words in a text file, also gzipped: GloVe's, Numberbatch's or word2vec's.
 
-    A line is a word with its numbers, after a line "words dimensions" in all but GloVe. Numberbatch's words may be
-    written /c/en/word, and have # for each digit of a number of two or more.
-    Returns word → (d,) float32 for the words that it has; it reads the file once, a line at a time.
+    Numberbatch's words may be written /c/en/word, and have # for each digit of a number of two or more.
+    Returns word → (d,) float32 for the words that the file has.
     Raises ValueError with the line's number for a line of another length; and where none of the words is there.
     """
     path, vector_of = Path(path), {}
@@ -102,8 +97,7 @@ def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:
     """Positive pointwise mutual information of words at most `WINDOW` apart, reduced by truncated SVD.
 
     A pair of words d apart counts 1 / d. Rows are U √S, scaled to length 1.
-    texts: the words of each text.  dimensions: fewer than the distinct words.
-    Source: Levy, Goldberg and Dagan 2015, with the eigenvalue weighting 0.5.
+    texts: the words of each text.  Source: Levy, Goldberg and Dagan 2015, with the eigenvalue weighting 0.5.
     """
     from scipy.sparse import csr_matrix, diags
     from sklearn.decomposition import TruncatedSVD
@@ -132,10 +126,8 @@ def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:
 
 
 def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> np.ndarray:
-    """Each word embedded by itself by a sentence encoder, centred, reduced by PCA and scaled to length 1.
+    """The mean of an encoder's last hidden states of each word by itself, reduced by PCA, scaled to length 1: (V, d).
 
-    The mean of the encoder's last hidden states, special tokens included.
-    name: a hub name or a folder.  Returns (V, d) float32.
     Source: static embeddings from a sentence encoder (Model2Vec, without its word weights).
     """
     import torch

@@ -6,7 +6,7 @@ q questions in a batch · b pairs in it · Q, N words of its questions and of it
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -30,11 +30,7 @@ _PARTS = re.compile(f"[{_HAN}]|[^{_HAN}]+")
 
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
-    """The lower-cased words of each text: spaCy's blank English tokenizer, white space left out.
-
-    A text that is mostly Chinese or Japanese has no blanks between its words: there each character is a word.
-    Source: Cosinet, section 5.1 (lower-cased, spaCy tokens).
-    """
+    """The lower-cased words of each text, by spaCy (Cosinet, section 5.1); each character of Chinese and Japanese."""
     texts = [whole_text(text) for text in texts]
     lines = []
     for text, document in zip(texts, _splitter().pipe(texts), strict=True):
@@ -48,7 +44,6 @@ def words_of(texts: Iterable[str]) -> list[list[str]]:
 
 @cache
 def _splitter() -> Any:
-    """spaCy's blank English tokenizer."""
     import spacy  # most of a second, and only models over words ask for it
 
     return spacy.blank("en").tokenizer
@@ -56,7 +51,7 @@ def _splitter() -> Any:
 
 @lru_cache(maxsize=1 << 16)
 def unknown_id(word: str) -> int:
-    """The number of a word outside a vocabulary: negative, and made of the word's SHA-256."""
+    """The number of a word outside a vocabulary: negative, made of its SHA-256."""
     return -1 - (int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big") >> 2)
 
 
@@ -78,12 +73,12 @@ class WordEncoder:
 
     @classmethod
     def load(cls, folder: str | Path, max_length: int | None = None) -> "WordEncoder":
-        """The encoder saved in a folder.  max_length: instead of the one it was saved with."""
+        """The encoder saved in a folder, with its own length or another."""
         content = json.loads((Path(folder) / FILE).read_text(encoding="utf-8"))
         return cls(content["words"], content["unit"], max_length or content["max_length"])
 
     def fingerprint(self, pairs: "Dataset") -> str:
-        """The SHA-256 of all that decides the items: the pairs, the vocabulary, unit and length, and our version."""
+        """The SHA-256 of all that decides the items."""
         from as2lib.data import pairs as pair_table
 
         vocabulary = hashlib.sha256("\n".join(self.number).encode()).hexdigest()
@@ -100,30 +95,26 @@ class WordEncoder:
 
         from as2lib.data.pairs import arrow_file
 
-        def tables() -> Iterator[pa.Table]:
-            lists = {
-                "question": pa.list_(pa.int64()),
-                "candidates": pa.list_(pa.int64()),
-                "sizes": pa.list_(pa.int32()),
-            }
-            schema = pa.schema(lists | {"pairs": pa.int32(), "length": pa.int32()})
+        def table() -> pa.Table:
+            words, sizes, count = pa.list_(pa.int64()), pa.list_(pa.int32()), pa.int32()
+            fields = {"question": words, "candidates": words, "sizes": sizes, "pairs": count, "length": count}
             items = self.items(pairs["question"][:], pairs["answer"][:], pairs["question_id"][:])
-            yield pa.Table.from_pylist(items, schema)
+            return pa.Table.from_pylist(items, pa.schema(fields))
 
-        return arrow_file(f"encoded/{self.fingerprint(pairs)}", tables)
+        return arrow_file(f"encoded/{self.fingerprint(pairs)}", lambda: [table()])
 
     def lengths(self, questions: Sequence[str], candidates: Sequence[str]) -> np.ndarray:
-        """(b,) words of the longer text of each pair, when none is cut."""
+        """(b,) words of the longer text of each pair when none is cut."""
         distinct = list(dict.fromkeys((*questions, *candidates)))
         length = {text: len(line) for text, line in zip(distinct, words_of(distinct), strict=True)}
         pairs = zip(questions, candidates, strict=True)
         return np.array([max(length[question], length[answer]) for question, answer in pairs], dtype=np.int64)
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
-        """A batch without padding: the texts of all items, one after the other.
+        """A batch without padding, the texts of all items one after the other, int64.
 
-        Returns int64 tensors `question_words` (Q,), `question_lengths` (q,), `candidate_words` (N,),
-        `candidate_lengths` (b,), `candidates` (q,: pairs of a question).
+        `question_words` (Q,), `question_lengths` (q,), `candidate_words` (N,), `candidate_lengths` (b,),
+        `candidates` (q,: pairs of a question).
         """
         batch = {
             "question_words": np.concatenate([item["question"] for item in items]),

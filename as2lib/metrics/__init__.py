@@ -9,5 +9,5 @@ _names = {
     ".significance": "compare holm over_questions_and_seeds verdict",
     ".threshold": "gsb pair_pr_auc pair_recall_at_precision question_recall_at_precision",
 }
-_rooms = "agreement cost measures probability pruning questions ranking replay significance threshold".split()
+_rooms = "agreement cost probability pruning questions ranking replay significance threshold".split()
 __getattr__, __dir__, __all__ = lazy.names(__name__, _names, _rooms)

@@ -39,8 +39,7 @@ def agreement(head_scores: Values, teacher_scores: Values, label: Values, questi
 
     `shared` is CERBERUS Figure 3: a strong teacher gets large values with every head.  The kappas are corrected for
     what two rankers of the same habits agree on by chance: the places that each chooses, or how often each is correct.
-    They are nan where a habit leaves no doubt.  `correlation` compares whole lists; a question where one of the two
-    scores all candidates alike is left out.
+    `correlation` compares whole lists; questions where one of the two scores all candidates alike are left out.
 
     head_scores: (n, k), teacher_scores: (n, t) numbers, not nan.  label: (n,) 0 or 1.  question_id: (n,) any ids.
     Questions without a correct candidate are left out.  Top candidates under ties are those of `ranking.top`.
@@ -82,9 +81,9 @@ def majority(student_scores: Values, teacher_scores: Values, label: Values, ques
     """How the student's choices stand to the teachers': every question falls in exactly one case.
 
     "all right": the student and every teacher are correct; "follows": the student and more than half of them, not all;
-    "overrides": the student, and half of them or fewer; "rest": the student is not.  A choice is `ranking.top`.
+    "overrides": the student, and half of them or fewer; "rest": the student is not.
 
-    student_scores: (n,), teacher_scores: (n, t) numbers, not nan.  label, question_id, errors: as in `agreement`.
+    student_scores: (n,), teacher_scores: (n, t).  The rest as in `agreement`.
     Source: CERBERUS section 5.3, which gives three counts and no definition; this reading is ours.
     """
     students, teachers, label, question_id = _answered(student_scores, teacher_scores, label, question_id)
@@ -104,7 +103,7 @@ def majority(student_scores: Values, teacher_scores: Values, label: Values, ques
 
 def _answered(*columns: Values) -> tuple[np.ndarray, ...]:
     """Scores as (n, …) float64, labels and ids, of the questions that have a correct candidate."""
-    first, second, label, question_id = (np.asarray(column) for column in columns)
+    first, second, label, question_id = map(np.asarray, columns)
     first, second = (np.atleast_2d(scores.T).T.astype(np.float64) for scores in (first, second))
     for scores in (*first.T, *second.T):  # each is checked
         rows = ranking.read(question_id, label, scores)

@@ -1,10 +1,6 @@
-"""What a model costs to run: parameters, operations and time; knows no data set and no metric of quality.
-
-torch is imported where a model is measured: a formula needs none.
-"""
+"""What a model costs to run: parameters, operations and time; knows no data set and no metric of quality."""
 
 import math
-import statistics
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -22,10 +18,9 @@ DECIMALS = 12  # the last bits of a mean must not decide what dominates what
 
 
 class Latency(NamedTuple):
-    """Seconds a batch, mean and sample standard deviation over the passes, and where they were measured."""
+    """Seconds a batch, the mean of its passes, and where they were measured."""
 
     mean: float
-    deviation: float
     batch: int
     tokens: int
     device: str
@@ -38,12 +33,10 @@ def parameters(model: "nn.Module") -> int:
 
 
 def forward_flops(model: "nn.Module", batch: "Mapping[str, Tensor]") -> int:
-    """Multiply-adds of one forward pass over the batch, without gradients: a multiplication with its addition is one.
+    """Multiply-adds of one forward pass over the batch: a multiplication with its addition is one.
 
-    Matrix products and convolutions count, those of recurrent layers too; everything else, lookups and normalisations,
-    is left out.
+    Matrix products and convolutions count, those of recurrent layers too; look-ups and normalisations are left out.
     batch: the forward's arguments, where the model is; on the device "meta" neither needs memory nor time.
-    The model is left in the mode, train or eval, it came in.
     Source: torch.utils.flop_counter, halved, with attention and recurrent layers as plain matrix products (it
     undercounts fused attention, and does not see a fused LSTM).
     """
@@ -65,13 +58,11 @@ def forward_flops(model: "nn.Module", batch: "Mapping[str, Tensor]") -> int:
     return counter.get_total_flops() // 2
 
 
-def latency(
-    models: "nn.Module | Sequence[nn.Module]", batch: "Mapping[str, Tensor]", repeats: int, warmup: int = 1
-) -> Latency:
+def latency(models: "nn.Module | Sequence[nn.Module]", batch: "Mapping[str, Tensor]", repeats: int) -> Latency:
     """Wall-clock time of one forward pass over a batch that is on the device already; nothing is tokenised.
 
     models: one, or the members of an ensemble, which run one after another.  batch: tensors of shape (b, n), for each.
-    repeats: timed passes, two or more; `warmup` passes before them are not.  The device is synchronised around each.
+    repeats: timed passes, after one that is not.  The device is synchronised around each.
     Source: CERBERUS section 5.5, which times batches of 128 on one GPU.
     """
     import torch
@@ -87,7 +78,7 @@ def latency(
     for member in members:
         member.eval()
     with torch.inference_mode():
-        for _ in range(warmup + repeats):
+        for _ in range(1 + repeats):
             start = now()
             for member in members:
                 member(**batch)
@@ -95,9 +86,7 @@ def latency(
     for member, training in zip(members, modes, strict=True):
         member.train(training)
     device = torch.cuda.get_device_name(first.device) if first.is_cuda else first.device.type
-    passes = passes[warmup:]
-    mean, deviation = statistics.mean(passes), statistics.stdev(passes)
-    return Latency(mean, deviation, *first.shape[:2], device, torch.get_num_threads())
+    return Latency(math.fsum(passes[1:]) / repeats, *first.shape[:2], device, torch.get_num_threads())
 
 
 def front(cost: Sequence[float], values: numpy.ndarray) -> numpy.ndarray:
@@ -115,7 +104,7 @@ def front(cost: Sequence[float], values: numpy.ndarray) -> numpy.ndarray:
     return ((cases > cheaper[group].T) & (cases == best[group].T)).reshape(values.shape)
 
 
-# --- pruning: e exits or models in sequence, of which each but the last drops a share alpha of the candidates
+# ---------------------------------------------------------------- pruning
 
 
 def cascade_cost(
@@ -136,10 +125,7 @@ def cascade_cost(
 def sequential_cost(
     depth: int, exits: Sequence[int], alpha: Ratios, candidates: int | Sequence[int] | None = None
 ) -> float:
-    """The same for independent models of `exits` layers in sequence, each starting anew: Σ_i exits_i · s_i / depth.
-
-    Arguments and errors as in `cascade_cost`.  Source: Cascade Transformer, Table 3.
-    """
+    """The same for independent models of `exits` layers in sequence, each starting anew: Σ_i exits_i · s_i / depth."""
     return _cost(depth, exits, exits, alpha, candidates)
 
 

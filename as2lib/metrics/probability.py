@@ -1,7 +1,4 @@
-"""P(correct) and its log odds, for arrays.
-
-They are numpy's: torch gives equal logits another last digit at the end of a tensor than before it.
-"""
+"""P(correct) and its log odds, by numpy: torch gives equal logits another last digit at the end of a tensor."""
 
 from collections.abc import Sequence
 

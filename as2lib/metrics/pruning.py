@@ -1,8 +1,7 @@
 """The rule by which a cascade drops candidates, stage by stage; knows neither what scores them nor what that costs.
 
 Each stage but the last scores the m candidates of a question that are left and drops floor(alpha · m) of them, the
-lowest; among equal scores the later rows fall first.  So a ranker in service keeps the order of its candidates; an
-evaluation hands in each question's incorrect ones first (`replay`).
+lowest; among equal scores the later rows fall first.
 Source: Cascade Transformer, sections 3.2 and 4.3.2.
 """
 
@@ -77,12 +76,7 @@ def dropped(candidates: int | numpy.ndarray, ratio: float) -> numpy.ndarray:
 
 def drop_ratios(alpha: Ratios, exits: int) -> list[float]:
     """One ratio for each exit but the last.  Raises ValueError for more or fewer, or one outside [0, 1)."""
-    if isinstance(alpha, int | float):
-        ratios = [float(alpha)] * (exits - 1)
-        valid = 0 <= alpha < 1
-    else:
-        ratios = [float(ratio) for ratio in alpha]
-        valid = len(ratios) == exits - 1 and all(0 <= ratio < 1 for ratio in ratios)
-    if not valid:
+    ratios = [float(alpha)] * (exits - 1) if isinstance(alpha, int | float) else [float(ratio) for ratio in alpha]
+    if len(ratios) != exits - 1 or not all(0 <= ratio < 1 for ratio in ratios):
         raise ValueError(f"alpha: expected a share in [0, 1), or {exits - 1}, one an exit but the last; got {alpha}")
     return ratios

@@ -19,10 +19,7 @@ class Questions(NamedTuple):
 
     @classmethod
     def together(cls, question_id: Sequence[Any]) -> "Questions":
-        """Of rows whose questions stand together: one begins wherever the id is another.
-
-        question_id: (n,) ids of any kind, or numbers.
-        """
+        """Of rows whose questions stand together: one begins wherever the id, (n,) of any kind, is another."""
         ids = np.asarray(question_id)
         return cls.beginning(np.append(True, ids[1:] != ids[:-1])[: len(ids)])
 
@@ -35,7 +32,7 @@ class Questions(NamedTuple):
 
     @classmethod
     def anywhere(cls, question_id: Sequence[Any]) -> "Questions":
-        """Of rows whose questions stand anywhere.  question_id: (n,) ids of one kind, or numbers."""
+        """Of rows whose questions stand anywhere."""
         _, first, code = np.unique(np.asarray(question_id), return_index=True, return_inverse=True)
         code = np.argsort(np.argsort(first))[code]
         order = np.argsort(code, kind="stable")

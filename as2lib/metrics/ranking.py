@@ -8,13 +8,14 @@ A score is any number, infinite ones too: an order is all that is read of it. Lo
 """
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import ir_measures
 import numpy as np
 import pandas as pd
 
-from as2lib.metrics import measures as by_name
 from as2lib.metrics.questions import Questions
 
 # n rows (question and candidate) · q questions, coded from 0 in first-seen order · m correct candidates
@@ -50,8 +51,7 @@ def per_question(
     first;  nDCG@10 = sum over the correct ones in the first ten of 1 / log2(1 + rank), over its highest possible value
 
     question_id: (n,) any ids.  label: (n,) 0 or 1.  score: (n,) numbers, not nan, higher is better.
-    measures: of these four, or any that ir_measures has ("R@100", "RR@10", "Success@5"), which then computes it from
-        the order that the tie rule gives.
+    measures: of these four, or any that ir_measures has ("R@100", "RR@10", "Success@5"), from our order.
     Returns a table with index `question_id`, first seen first, and a column a measure; it has no rows where the policy
     keeps no question.
     Raises ValueError on empty input, lengths that differ, labels other than 0 and 1, a score that is nan or no number,
@@ -94,19 +94,19 @@ def top(question_id: Values, label: Values, score: Values) -> pd.Series:
     Returns (q,) row numbers from 0, index `question_id`, first seen first, for every question.
     """
     rows = read(question_id, label, score)
-    order = against_the_system(rows.question, rows.correct, rows.score)
+    order = against_the_system(rows)
     return pd.Series(order[np.cumsum(rows.sizes) - rows.sizes], index=rows.names, name="row")
 
 
-def against_the_system(question: np.ndarray, correct: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """The rows by question, in each the highest score first and, among equal scores, what is incorrect: (n,) rows."""
-    return np.lexsort((correct, -score, question))
+def against_the_system(rows: Rows) -> np.ndarray:
+    """(n,) rows by question, in each the highest score first and, among equal scores, what is incorrect."""
+    return np.lexsort((rows.correct, -rows.score, rows.question))
 
 
 def kept(candidates: np.ndarray, correct: np.ndarray, questions: str) -> np.ndarray:
     """Which questions a policy keeps, (q,) bool, from the (q,) numbers of candidates and of correct ones."""
     if questions not in POLICIES:
-        raise ValueError(f"questions must be one of {', '.join(POLICIES)}; got {questions!r}")
+        raise ValueError(f"questions must be one of {', '.join(POLICIES)}; got {questions!r:.60}")
     return (questions == "all") | (correct > 0) & ((questions != "mixed") | (correct < candidates))
 
 
@@ -124,9 +124,12 @@ def paired(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
 
 
+# ---------------------------------------------------------------- measures
+
+
 def _measure(rows: Rows) -> np.ndarray:
     """The four measures, (4, q); the gains are added best first, as in `ideal`, so that a perfect nDCG is exactly 1."""
-    order = against_the_system(rows.question, rows.correct, rows.score)
+    order = against_the_system(rows)
     correct = rows.correct[order]
     owner = rows.question[order][correct]  # (m,) of the correct candidates, the best one first
     rank = Questions.together(rows.question[order]).place[correct] + 1
@@ -141,14 +144,48 @@ def _measure(rows: Rows) -> np.ndarray:
     return np.stack([hit, precise / at_least_one, reciprocal, dcg / ideal[np.minimum(at_least_one, CUTOFF)]])
 
 
-def _by_name(rows: Rows, keep: np.ndarray, measures: Sequence[str]) -> pd.DataFrame:
+def _by_name(rows: Rows, keep: np.ndarray, names: Sequence[str]) -> pd.DataFrame:
     """Measures of ir_measures for the questions that are kept, from scores without ties that keep our order."""
-    order = against_the_system(rows.question, rows.correct, rows.score)
+    order = against_the_system(rows)
     order = order[keep[rows.question[order]]]
-    ids = {"question_id": rows.question[order].astype(str), "candidate_id": order.astype(str)}
-    judgements = pd.DataFrame({**ids, "grade": rows.correct[order].astype(int)})
+    ids = {"query_id": rows.question[order].astype(str), "doc_id": order.astype(str)}
+    qrels = pd.DataFrame({**ids, "relevance": rows.correct[order].astype(int)})
     run = pd.DataFrame({**ids, "score": -np.arange(float(len(order)))})
-    return by_name.calculate(judgements, run, measures)
+    return calculate(qrels, run, names)
+
+
+def calculate(qrels: pd.DataFrame, run: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Measures of each judged question as ir_measures computes them: index question_id, first seen first.
+
+    qrels: columns query_id, doc_id, relevance.  run: query_id, doc_id, score, without ties.  Ids are texts.
+    A judged question that the run lacks has 0.  Raises ValueError as `measure_named`.
+    """
+    measures = {name: measure_named(name) for name in names}
+    questions = pd.Index(qrels["query_id"].unique(), name="question_id")
+    values: dict[ir_measures.Measure, dict[str, float]] = {measure: {} for measure in measures.values()}
+    for metric in ir_measures.iter_calc(list(values), qrels, run) if len(questions) else ():
+        values[metric.measure][metric.query_id] = metric.value
+    columns = {name: pd.Series(values[measure], dtype=float) for name, measure in measures.items()}
+    return pd.DataFrame(
+        {name: column.reindex(questions, fill_value=0.0) for name, column in columns.items()}, questions
+    )
+
+
+def measure_named(name: str) -> ir_measures.Measure:
+    """The measure of a name such as "R@100" or "Success@5"; ValueError for what ir_measures does not compute here."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of the syntax tree that it reads names by
+            measure = ir_measures.parse_measure(name)
+            supported = ir_measures.DefaultPipeline.supports(measure)
+    except (NameError, ValueError, TypeError, KeyError, AttributeError, AssertionError):
+        supported = False
+    if not supported:
+        raise ValueError(f'measures: expected some of ir_measures, such as "R@100" or "RR@10"; got {name!r}')
+    return measure
+
+
+# ---------------------------------------------------------------- what comes in
 
 
 def read(question_id: Values, label: Values, score: Values) -> Rows:
@@ -173,14 +210,13 @@ def _column(values: Values) -> pd.Series:
 
 def encode_ids(question_id: Values) -> tuple[pd.Index, np.ndarray]:
     """Distinct ids (index `question_id`, first seen first) and each row's code; ValueError where one is missing."""
-    code, names = pd.factorize(pd.Series(question_id))
-    if code.min() < 0:
-        raise ValueError(f"question_id must be given for every row; row {int(np.argmin(code))} has none")
+    ids = pd.Series(question_id)
+    _require(ids.notna().to_numpy(), "question_id must be given for every row", ids)
+    code, names = pd.factorize(ids)
     return pd.Index(names, name="question_id"), code
 
 
 def _require(valid: np.ndarray, rule: str, values: pd.Series) -> None:
     if not valid.all():
         row = int(np.argmin(valid))
-        value = values.iloc[row]
-        raise ValueError(f"{rule}; row {row} has {value.item() if isinstance(value, np.generic) else value!r}")
+        raise ValueError(f"{rule}; row {row} has {values.tolist()[row]!r}")

@@ -1,6 +1,6 @@
 """What pruning does to a ranking, replayed from the scores of every exit; knows no model, loss or data set.
 
-An exit's score of a candidate does not depend on the other candidates, so what `rank` does at any drop ratio follows
+An exit's score of a candidate does not depend on the other candidates, so what a cascade does at any drop ratio follows
 from the scores that each exit gives to every candidate. The same holds for independent models in sequence.
 """
 
@@ -27,14 +27,12 @@ class Replay(NamedTuple):
 
 
 def replay(question_id: Values, label: Values, exit_scores: numpy.ndarray, alpha: Ratios) -> Replay:
-    """The order in which `rank` puts each question's candidates, from the scores of every exit, ties against it.
+    """The order in which a cascade puts each question's candidates, from the scores of every exit.
 
     Where an exit gives equal scores, the incorrect candidates stay longer and stand first, as everywhere in `metrics`;
     a ranker in service, which knows no labels, keeps the order of its candidates.
-    question_id: (n,) any ids.  label: (n,) 0 or 1.  exit_scores: (n, e), higher is better.
-    alpha: the drop ratio, a number or one for each exit but the last.
+    question_id: (n,) any ids.  label: (n,) 0 or 1.  exit_scores: (n, e), higher is better.  alpha: see `drop_ratios`.
     Minus `position` is what metrics take as a score: scores of different exits do not compare.
-    Raises ValueError for an alpha that is no ratio.
     """
     scores, question, order = _read(question_id, label, exit_scores)
     ordered = scores[order]

@@ -17,8 +17,6 @@ from as2lib.metrics.ranking import Values, paired, read, top
 
 
 class Gsb(NamedTuple):
-    """What `gsb` returns."""
-
     good: int  # questions that the new system answers better
     same: int
     bad: int
@@ -33,8 +31,7 @@ def question_recall_at_precision(question_id: Values, label: Values, score: Valu
     reaches it, FN where it does not and the question has a correct candidate.  recall = TP / (TP + FN)
 
     question_id: (n,) any ids.  label: (n,) 0 or 1.  score: (n,) numbers, not nan, higher is better.
-    Raises ValueError as `ranking.per_question` does.
-    Source: GOVERN, section 4.3, "q R@P=90%".  Over all pairs: `pair_recall_at_precision`.
+    Raises ValueError as `ranking.per_question` does.  Source: GOVERN, section 4.3, "q R@P=90%".
     """
     once = np.ones((1, len(top(question_id, label, score))))
     return float(resampled(question_id, label, score, once, "q R@P", precision)[0])
@@ -44,29 +41,25 @@ def pair_recall_at_precision(label: Values, score: Values, precision: float = 0.
     """The largest recall of correct pairs among the thresholds that reach a precision; 0 where none does.
 
     label: (n,) 0 or 1.  score: (n,) numbers, not nan, higher is better.
-    Raises ValueError where lengths differ, a label is not 0 or 1, a score is nan, or no pair is correct.
-    Source: GOVERN, section 4.3, "qp R@P=90%".  Of each question's top candidate: `question_recall_at_precision`.
+    Raises ValueError as `ranking.per_question` does, and where no pair is correct.
+    Source: GOVERN, section 4.3, "qp R@P=90%".
     """
     precise, recall, _ = precision_recall_curve(*_read(label, score))
     return float(np.max(recall, where=precise >= precision, initial=0.0))
 
 
 def pair_pr_auc(label: Values, score: Values) -> float:
-    """The area under the precision-recall curve of all pairs, as average precision.
-
-    Arguments and errors as in `pair_recall_at_precision`.  Source: scikit-learn; GOVERN, section 4.6, "qp prAUC".
-    """
+    """The average precision of all pairs (GOVERN, section 4.6, "qp prAUC").  Errors: as `pair_recall_at_precision`."""
     return float(average_precision_score(*_read(label, score)))
 
 
 def resampled(
     question_id: Values, label: Values, score: Values, counts: np.ndarray, measure: str, precision: float = 0.9
 ) -> np.ndarray:
-    """One of the three measures above on r samples of the questions at once, for a bootstrap.
+    """One of the three measures above on r samples of the questions at once, for a bootstrap: (r,) float64.
 
     counts: (r, q) how often each question, first seen first, is in each sample.
     measure: "q R@P", "qp R@P" or "qp prAUC".  precision: of the first two.
-    Returns (r,) float64; on a sample that has no correct candidate 0.  Counts of 1 give the functions above.
     """
     question = Questions.anywhere(question_id).code
     label, score = np.asarray(label, dtype=float), np.asarray(score, dtype=float)
@@ -96,8 +89,7 @@ def gsb(base: Values, new: Values) -> Gsb:
     Same: the same top candidate, or two of one label.  gain = (good - bad) / (good + same + bad)
 
     base, new: (q,) the label of each question's top candidate: the P@1 column of `ranking.per_question` under
-        questions="all".  Two Series are paired by their index, anything else by position.
-    Raises ValueError where the questions differ, or a value is not 0 or 1.
+        questions="all".  Raises ValueError where the questions differ, or a value is not 0 or 1.
     Source: GOVERN, sections 4.3 and 4.5 (27 : 364 : 9 is a gain of 4.5 %).
     """
     base, new = paired(base, new)

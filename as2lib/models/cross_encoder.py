@@ -21,7 +21,7 @@ from transformers import (
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
-from as2lib.data.classes import correct_class
+from as2lib.data.columns import correct_class
 from as2lib.data.pretrained import open_pretrained
 from as2lib.data.sets import loadable, note
 from as2lib.models import first_token

@@ -15,7 +15,7 @@ from transformers import set_seed
 
 from as2lib import models, plugins
 from as2lib.data.encode import PairEncoder, load_encoder, word_tokenizer
-from as2lib.data.pairs import leave_out, load_parts, load_unlabelled_parts
+from as2lib.data.pairs import leave_out, load_parts
 from as2lib.data.pretrained import require_at_hand
 from as2lib.data.vectors import embeddings
 from as2lib.data.words import WordEncoder, words_of
@@ -117,7 +117,7 @@ def fit(job: Job) -> dict[str, Any]:
 def training_pairs(run: Run) -> "Dataset":
     """A pool without labels where its spec says so; all folds of the questions but one; or the answered questions."""
     if run.spec.get("unlabelled"):
-        return load_unlabelled_parts(run.data["train"])
+        return load_parts(run.data["train"], None)
     pairs = load_parts(run.data["train"], "answered")
     return leave_out(pairs, *run.spec["leave_out"]) if "leave_out" in run.spec else pairs
 

@@ -1,5 +1,6 @@
 """The pair table: policies, splits, leaks, the order of candidates, and what the real sets hold."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from datasets import Dataset
@@ -11,12 +12,11 @@ from as2lib.data.pairs import (
     fingerprint,
     leave_out,
     load_parts,
-    load_unlabelled_parts,
-    order_map,
     order_warning,
     split_own,
 )
 from as2lib.data.sets import Only, identity
+from as2lib.metrics.ranking import summary
 from tests.data.conftest import COLUMNS, ROWS, dicts, rows_of, write
 
 
@@ -73,7 +73,7 @@ def test_parts_are_one_after_the_other_and_follow_their_files(tmp_path):
     parts = (f"{tmp_path}:train", f"{tmp_path}:dev")
     assert list(dict.fromkeys(load_parts(parts)["question_id"])) == ["a0", "a1", "b0", "b1"]
     assert load_parts(parts) is load_parts(parts)
-    assert load_unlabelled_parts(parts).column_names == list(COLUMNS[:3])
+    assert load_parts(parts, None).column_names == list(COLUMNS[:3])
     write(tmp_path / "dev.tsv", questions(1, prefix="b"))
     assert list(dict.fromkeys(load_parts(parts)["question_id"])) == ["a0", "a1", "b0"]
     write(tmp_path / "dev.tsv", questions(1, prefix="a"))
@@ -138,9 +138,8 @@ def test_saved_pairs_are_the_same_when_loaded_whatever_is_in_them(tmp_path, name
 def test_leaks_are_found_under_other_case_blanks_and_forms_of_characters():
     train = load_pairs(dicts([("a", "Who  WROTE it?", "\ufb01ve Stra\u00dfen", 1), ("b", "When?", "now", 1)]))
     test = load_pairs(dicts([("c", "who wrote it?", "FIVE strassen ", 1), ("d", "When?", "later", 1)]))
-    assert leaks(train, test).questions == ["Who  WROTE it?", "When?"]
-    assert leaks(train, test).pairs == [("Who  WROTE it?", "\ufb01ve Stra\u00dfen")]
-    assert leaks(train, load_pairs(dicts([("c", "Where?", "now", 1)]))) == ([], [])
+    assert leaks(train, test) == ["Who  WROTE it?", "When?"]
+    assert leaks(train, load_pairs(dicts([("c", "Where?", "now", 1)]))) == []
 
 
 def test_questions_whose_answer_or_whole_list_is_known_are_left_out_and_the_identity_says_so(tmp_path):
@@ -233,7 +232,11 @@ def test_real_sets_hold_what_was_published(part, counts):
 
 @pytest.mark.usefixtures("reference")
 def test_the_order_of_trecqa_gives_no_label_away_and_wikiqas_is_the_documents():
-    maps = {name: 100 * order_map(load_pairs(name, "test")) for name in ("wikiqa", "trecqa", "selqa")}
+    maps = {}
+    for name in ("wikiqa", "trecqa", "selqa"):
+        table = load_pairs(name, "test")
+        order = -np.arange(len(table))
+        maps[name] = 100 * summary(table["question_id"][:], table["label"][:], order, "mixed")["MAP"]
     assert maps["wikiqa"] == pytest.approx(63.3, abs=0.05)  # of the 237 mixed questions
     assert maps["trecqa"] < 50
     assert maps["selqa"] < 50

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from as2lib.data import load_pairs, sets
-from as2lib.data.sets import NoSplit, NotHere, identity, known, resolve
+from as2lib.data.sets import NoSplit, identity, known, resolve
 
 TSV = "question_id\tquestion\tanswer\tlabel\nq1\tWho?\tAnn\t1\n"
 
@@ -80,7 +80,7 @@ def test_official_wikiqa_files_and_hub_snapshots_are_found_in_a_folder(tmp_path)
         ("{folder}/notes.txt", None, ValueError),
         ("{folder}/none.tsv", None, FileNotFoundError),
         ("someone/pairs", "dev", FileNotFoundError),
-        ("ias2", "dev", NotHere),
+        ("ias2", "dev", FileNotFoundError),
     ],
 )
 def test_a_wrong_source_is_refused_in_one_line(folder, source, split, error):

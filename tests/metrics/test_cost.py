@@ -86,9 +86,9 @@ def test_a_recurrent_layer_pays_its_products_at_each_step(gates, device):
     assert forward_flops(layer, {"input": torch.zeros(1, 5, 10, device=device)}) == 5 * gates * (10 * 6 + 6 * 6)
 
 
-def test_latency_is_the_mean_and_spread_of_the_passes_after_the_warm_up_in_eval_mode(clock):
-    timing = latency(Sleeper(clock, 9, 1, 2, 3), {"input_ids": torch.zeros(4, 6)}, repeats=3, warmup=1)
-    assert (timing.mean, timing.deviation) == (2, 1)
+def test_latency_is_the_mean_of_the_passes_after_the_warm_up_in_eval_mode(clock):
+    timing = latency(Sleeper(clock, 9, 1, 2, 3), {"input_ids": torch.zeros(4, 6)}, repeats=3)
+    assert timing.mean == 2
     assert (timing.batch, timing.tokens, timing.device) == (4, 6, "cpu")
     assert timing.threads == torch.get_num_threads()
     model = Sleeper(clock, 1, 1, 1).train()

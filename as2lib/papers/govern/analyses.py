@@ -22,12 +22,12 @@ ARCHITECTURE = {"layers": "layers", "hidden": "hidden units", "heads": "attentio
 
 def counts(study: "Study") -> pandas.DataFrame:
     """Table 1: questions and pairs of the pool and of each split; where texts are not here, the pairs a run learnt."""
-    from as2lib.data.pairs import load_unlabelled_parts
+    from as2lib.data.pairs import load_parts
     from as2lib.papers import pair_sets
 
     rows: dict[str, dict[str, Any]] = {}
     try:
-        pool = load_unlabelled_parts(tuple(study.govern.unlabelled))
+        pool = load_parts(study.govern.unlabelled, None)
         rows["unlabelled"] = {"questions": len(set(pool["question_id"])), "pairs": len(pool)}
     except FileNotFoundError:
         rows["unlabelled"] = {"pairs": study.runs("govern/mean")[0].facts.get("pairs")}
