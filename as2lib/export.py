@@ -57,9 +57,8 @@ def export(
     to: "onnx", "openvino", or "sentence-transformers" (the same classifier with one label).
     calibration: training pairs, for OpenVINO's static int8; None: float32.
     max_length: tokens of a pair; default: what the tokenizer was saved with.
-    Returns `out`.
-    Raises ValueError for another runtime, a package that is not installed, a model of words, a folder that holds
-    something, and a model with heads or exits that is to have one label.
+    Raises ValueError for a package that is not installed, a model of words, a folder that holds something, and a model
+    with heads or exits that is to have one label.
     """
     from as2lib import models
     from as2lib.models.cross_encoder import one_label
@@ -89,7 +88,6 @@ def export(
 
 
 def require(what: Any, *packages: str) -> None:
-    """Raises ValueError for a package that is not installed."""
     if missing := [package for package in packages if find_spec(package) is None]:
         raise ValueError(f"{what} needs {', '.join(missing)}, not installed: {INSTALL}")
 
@@ -101,10 +99,9 @@ def read_facts(folder: Path) -> dict[str, Any] | None:
 
 
 def find(name: str | Path, backend: str | None = None) -> Path:
-    """The exported folder that ranks for a model.
+    """An exported folder itself; or where a model was exported to in float32, once for its files as they are.
 
     backend: "onnx" or "openvino"; None: that which an exported folder was made for.
-    Any other model is exported in float32, to `work/exports/`, once for its files as they are.
     Raises ValueError for another backend than a folder was exported for, and as `export`.
     """
     origin = Path(loadable(name)[0])
@@ -124,15 +121,12 @@ def find(name: str | Path, backend: str | None = None) -> Path:
 class Exported:
     """A model of another runtime, called as a model of torch is: a batch of tokens in, logits out.
 
-    exits: of a cascade, the layers behind which there is one.
-    probabilities: whether its score is P(correct), as of the model that it was made from.
+    precision: "float32", or "bf16" for what is not int8 (OpenVINO, on processors that multiply it).
     """
 
     device = torch.device("cpu")
 
-    def __init__(self, folder: str | Path, precision: str = "float32", device: str | None = None):
-        """precision: "float32", or "bf16" for what is not int8 (OpenVINO, on processors that multiply it)."""
-        folder = Path(folder)
+    def __init__(self, folder: Path, precision: str = "float32", device: str | None = None):
         self.facts = read_facts(folder)
         backend = self.facts["to"]
         require(folder, PACKAGES[backend][0])
@@ -143,13 +137,12 @@ class Exported:
         if precision not in known:
             raise ValueError(f"precision: expected one of {', '.join(known)} or auto, got {precision!r}")
         self.precision = "int8" if self.facts["precision"] == "int8" else precision
-        self.exits: list[int] = self.facts["exits"]
+        self.exits: list[int] = self.facts["exits"]  # of a cascade
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         self.probabilities: bool = config.get("probabilities", True)
         self.graphs = [OPEN[backend](folder / graph, precision) for graph in self.facts["graphs"]]
 
     def __call__(self, **batch: Tensor) -> dict[str, Tensor]:
-        """What the model that it was made from returns, as a dictionary."""
         inputs = {name: batch[name].numpy() for name in self.facts["inputs"]}
         if not self.exits:
             outputs = self.graphs[0](inputs)
@@ -246,7 +239,7 @@ class Stage(nn.Module):
 def write_graphs(
     model: nn.Module, encoder: PairEncoder, out: Path, to: str, calibration: "Dataset | None"
 ) -> dict[str, Any]:
-    """A graph of a model, or one for each stage of a cascade; returns what `Exported` needs to know of them."""
+    """A graph of a model, or one for each stage of a cascade; returns what `Exported` reads of them."""
     for layer in model.modules():  # exported graphs know no autocast
         if isinstance(layer, Float32Linear):
             layer.__class__ = nn.Linear

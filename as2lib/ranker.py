@@ -31,17 +31,22 @@ STATES_HELD = 1024  # pairs of a cascade whose hidden states are held at once
 Candidate = str | Mapping[str, Any]
 
 
+def is_lexical(name: str | Path) -> bool:
+    """Whether a name is that of a ranker that counts words; who asks looks for a folder of that name first."""
+    return str(name).removeprefix("lexical/") in LEXICAL
+
+
 class Ranked(NamedTuple):
     """A candidate and its score, which falls from the first of a ranking to the last.
 
-    candidate: its text.  position: its place in the list that was given, from 0.
     score: P(correct).  Of a model that learnt from whole lists, it orders the candidates of one question and is no
     probability; of a lexical ranker it is what that counts.  Candidates that a cascade dropped have scores below those
     that it kept.
     log_odds: of the score, where that is a sigmoid: it still falls where probabilities round to 1.  None of a count.
+    position: its place in the list that was given, from 0.
     parts: what the score is made of: P(correct) of each head (`head_0`) or exit (`exit_4`: behind four layers) that
     read the candidate.
-    id: as it was given, None without one.  row: the candidate as it was given, where that was a row with fields.
+    id, row: as they were given, where the candidate was a row with fields.
     """
 
     candidate: str
@@ -75,8 +80,8 @@ class Ranker:
     alpha: of a cascade: the share of candidates that each exit but the last drops; None: all exits score all.
     Its `is_probability` says whether its scores are P(correct): those of a model that learnt from whole lists are not,
     nor are a lexical ranker's.
-    Any number of threads may call a ranker at once: nothing that they share changes in a call.  A process that is
-    forked from one that has ranked needs a ranker of its own: torch's threads are not there.
+    Any number of threads may call a ranker at once.  A process that is forked from one that has ranked needs a ranker
+    of its own: torch's threads are not there.
     Raises ValueError for a precision that is not known, a device that is not there, and alpha without a cascade.
     """
 
@@ -100,6 +105,7 @@ class Ranker:
             if not self._exits:
                 raise ValueError(f"alpha: expected a cascade to drop candidates, got {type(model).__name__}")
             drop_ratios(alpha, len(self._exits))
+        self._pairs_held = TOKENS_HELD if alpha is None else STATES_HELD
         self.model, self.encoder, self.alpha = model, encoder, alpha
         self.is_probability = getattr(getattr(model, "config", model), "probabilities", True)
         if not exported:
@@ -121,13 +127,11 @@ class Ranker:
     ) -> "Ranker":
         """A ranker from a model's folder, its name on the hub, or `lexical/word_overlap`; or from what was exported.
 
-        name: a folder is looked for first.  backend: "torch", "onnx" or "openvino"; None: what an exported folder was
-        exported for, torch for any other.  With onnx or openvino a model computes on the processor, by an export
-        that is made now and kept.
-        max_length: tokens of question and candidate together; default: what the tokenizer was saved with, and at most
-        what the model has positions for.
-        Raises FileNotFoundError where there is no such folder and no such model to be had; ValueError as the class, and
-        for a model of more than two labels.
+        name: a folder is looked for first.  backend: "torch", "onnx" or "openvino", for which a model is exported now
+        and kept; None: what an exported folder was exported for, torch for any other.
+        max_length: tokens of question and candidate together; default: what the tokenizer was saved with, at most what
+        the model has positions for.
+        Raises FileNotFoundError where there is no such model, ValueError as the class, and for more than two labels.
         """
         if is_lexical(name) and not Path(name).is_dir():
             if alpha is not None:
@@ -156,31 +160,27 @@ class Ranker:
         self, question: Iterable[str], candidates: Iterable[Iterable[Candidate]], top: int | None = None, **options: Any
     ) -> list[list[Ranked]]: ...
 
-    def rank(self, question, candidates, top=None, *, ids=None, batch_size=None, progress=False):
+    def rank(self, question, candidates, top=None, *, batch_size=None, progress=False):
         """The candidates, best first; equal scores keep the order that was given.
 
         question: one, with its candidates; or several, with candidates for each of them: the result is then a list for
         each.  candidates: any iterable of texts (a list, a Series, an array, a generator, an Arrow column), or of rows
         with a text and perhaps an id (`columns.TEXTS`, `IDS`), which come back with the ranking.
-        top: how many are returned; default: all.  ids: of the candidates, in the same shape.
+        top: how many are returned; default: all.
         batch_size: pairs in a batch; default: as many as fit a number of tokens.  progress: whether a bar is shown.
-        An empty list gives an empty ranking; an empty text is scored as empty; half characters are replaced.
         Raises ValueError, naming the candidate, for what is no text, for one text or a set or a mapping in place of
         candidates, where lists do not fit, and for a model whose score is no number.
         """
-        _check_count("top", top)
         if isinstance(question, str):
-            ids = None if ids is None else [ids]
-            return self.rank([question], [candidates], top, ids=ids, batch_size=batch_size, progress=progress)[0]
-        questions = _listed(question, "questions")
-        lists = _listed(candidates, "candidates, a list for each question")
-        names = [None] * len(lists) if ids is None else _listed(ids, "ids, a list for each question")
-        if len(questions) != len(lists) or len(names) != len(lists):
-            raise ValueError(f"expected candidates (and ids) for each of {len(questions)} questions, got {len(lists)}")
-        question_texts = [_text(value, f"question {number}") for number, value in enumerate(questions, start=1)]
-        candidate_lists = [_candidates(values, beside) for values, beside in zip(lists, names, strict=True)]
-        scored = self._score(question_texts, [each.texts for each in candidate_lists], batch_size, progress)
-        return [_ranking(each, result, top) for each, result in zip(candidate_lists, scored, strict=True)]
+            return self.rank([question], [candidates], top, batch_size=batch_size, progress=progress)[0]
+        questions = [_text(text, f"question {place}") for place, text in enumerate(_listed(question, "questions"), 1)]
+        lists = [_listed(rows, "candidates") for rows in _listed(candidates, "candidates, a list for each question")]
+        if len(questions) != len(lists):
+            raise ValueError(f"expected candidates for each of {len(questions)} questions, got {len(lists)}")
+        read = [[candidate_of(row, f"candidate {place}") for place, row in enumerate(rows, 1)] for rows in lists]
+        texts = [[whole_text(candidate["answer"]) for candidate in candidates] for candidates in read]
+        scored = self._score(questions, texts, batch_size, progress)
+        return [_ranking(*one, top) for one in zip(lists, read, scored, strict=True)]
 
     def predict(
         self, pairs: Iterable[tuple[str, str]], *, batch_size: int | None = None, progress: bool = False
@@ -207,7 +207,6 @@ class Ranker:
         self, questions: list[str], lists: list[list[str]], batch_size: int | None, progress: bool
     ) -> list[Scored]:
         """What is said of each question's list, in parts of whole questions; of an empty one nothing."""
-        _check_count("batch_size", batch_size)
         number = numpy.repeat(numpy.arange(len(lists)), [len(texts) for texts in lists])  # of each pair's question
         answers = [text for texts in lists for text in texts]
         scored = [Scored(numpy.empty(0, int), numpy.empty(0), None, {})] * len(lists)
@@ -224,7 +223,7 @@ class Ranker:
         self, questions: list[str], answers: list[str], part: Questions, batch_size: int | None, progress: bool
     ) -> Iterator[Scored]:
         """Of m pairs of whole questions, (m,) texts each, what the model says of each question's."""
-        from as2lib.score import log_odds, outputs, probability, require_numbers
+        from as2lib.score import log_odds, outputs, parts_of, require_numbers
 
         items = self.encoder.items(questions, answers, part.code)
         if self.alpha is not None:
@@ -242,11 +241,7 @@ class Ranker:
         )
         odds = log_odds(values["logits"])  # (m,)
         require_numbers(odds, questions, answers)
-        parts = {}
-        if "head_logits" in values:
-            parts |= {f"head_{i}": column for i, column in enumerate(probability(values["head_logits"]).T)}
-        if "exit_logits" in values:
-            parts |= dict(zip(self._exit_names, probability(values["exit_logits"]).T, strict=True))
+        parts = parts_of(values.get("head_logits"), values.get("exit_logits"), self._exits)
         for rows in part.slices():
             order = numpy.argsort(-odds[rows], kind="stable")
             yield Scored(order, sigmoid(odds[rows]), odds[rows], {name: column[rows] for name, column in parts.items()})
@@ -265,26 +260,17 @@ class Ranker:
         for ranking in rankings:
             stages, stage_scores = ranking.stages.numpy(), ranking.stage_scores.numpy()
             parts = {}
-            for stage, name in enumerate(self._exit_names):
-                parts[name] = numpy.where(stages == stage, stage_scores, numpy.nan)
+            for stage, layers in enumerate(self._exits):
+                parts[f"exit_{layers}"] = numpy.where(stages == stage, stage_scores, numpy.nan)
             yield Scored(ranking.order.numpy(), ranking.scores.numpy(), ranking.log_odds.numpy(), parts)
-
-    @property
-    def _pairs_held(self) -> int:
-        return TOKENS_HELD if self.alpha is None else STATES_HELD
-
-    @property
-    def _exit_names(self) -> list[str]:
-        return [f"exit_{layers}" for layers in self._exits]
 
 
 class WordCounter(Ranker):
     """Ranks by a function of `models.lexical`, which needs no model.  name: one of `LEXICAL`."""
 
-    _pairs_held = 1 << 62  # BM25 counts over all
-
     def __init__(self, name: str):
         self.name, self.model, self.encoder, self.alpha = name, None, None, None
+        self._pairs_held = 1 << 62  # BM25 counts over all
         self.device, self.precision, self.is_probability = "cpu", "float32", False
 
     def _score_part(self, questions: list[str], answers: list[str], part: Questions, *_: Any) -> Iterator[Scored]:
@@ -297,9 +283,6 @@ class WordCounter(Ranker):
         counts = getattr(lexical, self.name)(pairs)
         for rows in part.slices():
             yield Scored(numpy.argsort(-counts[rows], kind="stable"), counts[rows], None, {})
-
-
-# ---------------------------------------------------------------- what is given, and what is returned
 
 
 def _listed(values: Any, what: str) -> list[Any]:
@@ -319,43 +302,12 @@ def _text(value: Any, where: str) -> str:
     return whole_text(value)
 
 
-class Candidates(NamedTuple):
-    """A question's, in the order that was given."""
-
-    texts: list[str]
-    rows: list[Candidate]
-    ids: list[Any]
-
-
-def _candidates(values: Iterable[Candidate], ids: Iterable[Any] | None) -> Candidates:
-    """Raises ValueError that names the first candidate, from 1, that is no text and has none; and for too few ids."""
-    rows = _listed(values, "candidates")
-    fields = [candidate_of(row, f"candidate {place}") for place, row in enumerate(rows, start=1)]
-    names = [each.get("candidate_id") for each in fields] if ids is None else _listed(ids, "ids")
-    if len(names) != len(rows):
-        raise ValueError(f"ids: expected one for each of {len(rows)} candidates, got {len(names)}")
-    return Candidates([whole_text(each["answer"]) for each in fields], rows, names)
-
-
-def _ranking(candidates: Candidates, scored: Scored, top: int | None) -> list[Ranked]:
+def _ranking(rows: list[Candidate], candidates: list[dict[str, Any]], scored: Scored, top: int | None) -> list[Ranked]:
     ranking = []
     for i in scored.order[:top].tolist():
         parts = {name: float(values[i]) for name, values in scored.parts.items() if values[i] == values[i]}
-        row = candidates.rows[i] if isinstance(candidates.rows[i], Mapping) else None
         odds = None if scored.log_odds is None else float(scored.log_odds[i])
-        score = float(scored.scores[i])
-        ranking.append(Ranked(candidates.texts[i], score, odds, i, parts, candidates.ids[i], row))
+        row = rows[i] if isinstance(rows[i], Mapping) else None
+        text, name = whole_text(candidates[i]["answer"]), candidates[i].get("candidate_id")
+        ranking.append(Ranked(text, float(scored.scores[i]), odds, i, parts, name, row))
     return ranking
-
-
-# ---------------------------------------------------------------- names and settings
-
-
-def is_lexical(name: str | Path) -> bool:
-    """Whether a name is that of a ranker that counts words; who asks looks for a folder of that name first."""
-    return str(name).removeprefix("lexical/") in LEXICAL
-
-
-def _check_count(name: str, value: int | None) -> None:
-    if value is not None and (value != int(value) or value < 1):
-        raise ValueError(f"{name}: expected a whole number from 1, got {value}")

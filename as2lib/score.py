@@ -35,7 +35,7 @@ class Scores(NamedTuple):
     """One row a pair, in the caller's order.
 
     score: (m,) float64, P(correct).  logits: (m, c) float32.  head_logits, exit_logits: (m, k, c) float32, None for a
-    model without heads or exits.  Ranks are by the difference of the logits: probabilities tie at 1.0 from 37 on.
+    model without heads or exits.
     """
 
     score: numpy.ndarray
@@ -50,12 +50,10 @@ def score(
     encoder: "PairEncoder | WordEncoder",
     precision: str = "float32",
     batch_tokens: int | None = None,
-    progress: bool = False,
 ) -> Scores:
     """P(correct) of every pair.
 
     model: as `models.load` gives it, where it is to compute; a ranker of one label has the logits (0, z).
-    encoder: what turns pairs into items and items into a batch (`unit`, `encode`, `collate`).
     precision: "float32", or "bf16" for the encoder (the final classifier always computes in float32).
     batch_tokens: of a batch, padding included; default: `BATCH_TOKENS` of the device.
     Memory is that of a batch and of what is returned, however many the pairs: their tokens are mapped from a file.
@@ -70,7 +68,7 @@ def score(
     training = model.training
     model.eval()
     try:
-        values = outputs(model, encoder, take, columns["length"][:], sizes, precision, batch_tokens, progress)
+        values = outputs(model, encoder, take, columns["length"][:], sizes, precision, batch_tokens)
     finally:
         model.train(training)
     odds = log_odds(values["logits"])
@@ -98,10 +96,10 @@ def outputs(
     progress: bool = False,
     batch_size: int | None = None,
 ) -> dict[str, numpy.ndarray]:
-    """What a model returns for items, by the name in `OUTPUTS`: a row a pair, (m, …) float32, in order.
+    """What a model in evaluation mode returns for items, by the name in `OUTPUTS`: a row a pair, (m, …) float32.
 
-    model: in evaluation mode.  take: the items of some rows.  length: tokens of each.
-    sizes: pairs in each, None where an item is a pair.  batch_size: items of a batch, instead of `batch_tokens`.
+    take: the items of some rows.  length: tokens of each.  sizes: pairs in each, None where an item is a pair.
+    batch_size: items of a batch, instead of `batch_tokens`.
     """
     device = model.device if hasattr(model, "device") else next(model.parameters()).device
     length = numpy.asarray(length)
@@ -127,13 +125,23 @@ def outputs(
 
 
 def default_tokens(device: torch.device) -> int:
-    """Tokens of a batch on a device."""
     return BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
 
 
 def on_gpu(model: nn.Module) -> nn.Module:
     """The model, moved to the GPU where there is one: `score` computes where a model is."""
     return model.to("cuda") if torch.cuda.is_available() else model
+
+
+def parts_of(
+    head_logits: numpy.ndarray | None, exit_logits: numpy.ndarray | None, exits: Sequence[int]
+) -> dict[str, numpy.ndarray]:
+    """P(correct) of each head, `head_0`, or exit, `exit_4` behind four layers, by its name, (m,) each; {} without."""
+    if head_logits is not None:
+        return {f"head_{i}": column for i, column in enumerate(probability(head_logits).T)}
+    if exit_logits is not None:
+        return {f"exit_{layers}": column for layers, column in zip(exits, probability(exit_logits).T, strict=True)}
+    return {}
 
 
 def probability(logits: numpy.ndarray) -> numpy.ndarray:

@@ -204,8 +204,6 @@ def test_ids_and_rows_come_back_with_the_ranking(ranker):
         assert [one.position for one in ranked] == [one.position for one in expected]
         assert all(one.id == f"d{one.position}" and one.row["url"] == one.position for one in ranked)
         assert [one.candidate for one in ranked] == [one.candidate for one in expected]
-    ranked = ranker.rank(QUESTIONS, LISTS, ids=[[1, 2, 3, 4], "ab".split() * 2])
-    assert [one.id for one in ranked[0]] == [one.position + 1 for one in expected]
 
 
 def test_no_candidate_is_an_empty_ranking_and_an_empty_text_is_scored(ranker):

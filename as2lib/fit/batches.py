@@ -17,11 +17,9 @@ NEIGHBOURS = 32  # batches' worth of items that are sorted by length together
 
 
 class Examples:
-    """Encoded items, pairs or whole questions, with their labels, where they have any, and each teacher's logits.
+    """Encoded items, pairs or whole questions, with their labels and each teacher's logits, where there are any.
 
-    pairs: the pair table.  encoder: what turns it into items, and items into a batch.
-    teachers: (m, k, c) float32, or None.  question: (m,) the number of each pair's question, where batches
-        hold whole ones.
+    teachers: (m, k, c) float32.  question: (m,) the number of each pair's question, where batches hold whole ones.
     """
 
     def __init__(
@@ -61,9 +59,8 @@ class Examples:
 
 
 class Batches:
-    """Batches of items of similar length in a random order, every item once an epoch.
+    """Batches of items of similar length in a random order, every item once an epoch; a function of seed and epoch.
 
-    They are a pure function of the items, the seed and the epoch.
     length: (m,) tokens of each item.  size: items in a batch.
     tokens: instead, tokens in a batch at most, padding included (or one longer item).
     """
@@ -85,12 +82,11 @@ class Batches:
             yield from batches[batch:]
             batch, epoch = max(0, batch - len(batches)), epoch + 1
 
-    def _cut(self, items: numpy.ndarray) -> list[list[int]]:
-        """Items from the shortest to the longest, in batches within the bound."""
+    def _cut(self, items: list[int]) -> list[list[int]]:
         if self.size is not None:
-            return [items[i : i + self.size].tolist() for i in range(0, len(items), self.size)]
+            return [items[i : i + self.size] for i in range(0, len(items), self.size)]
         batches: list[list[int]] = [[]]
-        for item in items.tolist():
+        for item in items:
             if batches[-1] and (len(batches[-1]) + 1) * self.length[item] > self.tokens:
                 batches.append([])
             batches[-1].append(item)
@@ -101,8 +97,8 @@ class QuestionBatches(Batches):
     """Batches of whole questions with about `size` pairs, every question once an epoch, its candidates in their order.
 
     question: (m,) the number of each pair's question.  label: (m,), None without labels.  length: (m,) tokens.
-    candidates: of a question at most; all correct ones are among them, the others are drawn anew each epoch.
-    A batch ends where the next question would take it farther from `size` than it is; one has a question at least.
+    candidates: of a question at most: all correct ones, and others drawn anew each epoch.
+    A batch ends where the next question would take it farther from `size` than it is.
     """
 
     def __init__(
@@ -126,13 +122,13 @@ class QuestionBatches(Batches):
         longest = numpy.array([self.length[rows].max() for rows in questions])
         typical = max(1, round(self.size / numpy.mean([len(rows) for rows in questions])))
 
-        def cut(numbers: numpy.ndarray) -> list[list[int]]:
+        def cut(numbers: list[int]) -> list[list[int]]:
             batches: list[list[int]] = [[]]
-            for rows in (questions[number].tolist() for number in numbers):
-                beyond, missing = len(batches[-1]) + len(rows) - self.size, self.size - len(batches[-1])
-                if batches[-1] and beyond > missing:
+            for number in numbers:
+                missing = self.size - len(batches[-1])
+                if batches[-1] and len(questions[number]) - missing > missing:
                     batches.append([])
-                batches[-1] += rows
+                batches[-1] += questions[number].tolist()
             return batches
 
         return cut_in_windows(longest, typical, cut, generator)
@@ -148,7 +144,7 @@ class QuestionBatches(Batches):
 def cut_in_windows(
     length: numpy.ndarray,
     typical: int,
-    cut: Callable[[numpy.ndarray], list[list[int]]],
+    cut: Callable[[list[int]], list[list[int]]],
     generator: numpy.random.Generator,
 ) -> list[list[int]]:
     """Batches in a random order, each cut from some random items that were sorted by length.
@@ -159,5 +155,5 @@ def cut_in_windows(
     batches = []
     for start in range(0, len(shuffled), typical * NEIGHBOURS):
         window = shuffled[start : start + typical * NEIGHBOURS]
-        batches += cut(window[numpy.argsort(length[window], kind="stable")])
+        batches += cut(window[numpy.argsort(length[window], kind="stable")].tolist())
     return [batches[i] for i in generator.permutation(len(batches))]

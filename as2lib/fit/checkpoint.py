@@ -68,9 +68,6 @@ def copied(model: nn.Module) -> dict[str, torch.Tensor]:
     return {name: value.clone() for name, value in model.state_dict().items()}
 
 
-# ---------------------------------------------------------------- which fit a checkpoint is of
-
-
 def start_of(model: nn.Module) -> str:
     """The SHA-256 of the model that a fit starts from: its class, its configuration, and its tensors."""
     config = getattr(model, "config", None)
@@ -96,9 +93,6 @@ def source_of(loss: str | Callable[..., Any]) -> str:
     return f"{getattr(loss, '__qualname__', type(loss).__name__)} {sha256(text.encode()).hexdigest()}"
 
 
-# ---------------------------------------------------------------- files
-
-
 def write_log(path: Path, log: list[Entry]) -> None:
     with whole_file(path) as temporary:
         temporary.write_text("".join(f"{json.dumps(entry)}\n" for entry in log), encoding="utf-8")
@@ -119,7 +113,7 @@ def write(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any
 
 
 def read(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any) -> Progress:
-    """Where a fit goes on: at its checkpoint, which model, optimizer and torch's generators are set to; or at step 0.
+    """Where a fit goes on: at its checkpoint, to which model, optimizer and torch's generators are set; or at step 0.
 
     identity: what the fit was asked for, by its content.  Raises ValueError where the checkpoint is of another fit.
     """
@@ -143,7 +137,7 @@ def read(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any)
 
 @contextmanager
 def terminable() -> Iterator[Callable[[], bool]]:
-    """Inside, SIGTERM is but noted: the function says whether it came, as where a scheduler's time is up.
+    """Inside, SIGTERM is but noted, and the function says whether it came: a scheduler's time is up.
 
     Signals are the main thread's: in another one they end the process as ever.
     """

@@ -30,6 +30,7 @@ from as2lib.metrics import cost
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
+from as2lib.precision import computing_on
 from as2lib.score import autocast, score
 
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
@@ -41,12 +42,11 @@ TERMINATED = 128 + 15  # exit status of a process that SIGTERM ended
 
 @dataclass
 class Fit:
-    """A fitted model.
+    """A fitted model, with what encodes its pairs.
 
-    encoder: what encodes pairs for it.  log: an entry for each evaluation: step, the loss's parts since the one before,
-    dev_MAP, dev_P@1, seconds.
     facts: parameters, pairs, steps, best_step, dev_MAP, precision, threads, device, seconds.
-    last: the weights after the last step, where others are kept: those of the best dev MAP.
+    log: an entry for each evaluation: step, the loss's parts since the one before, dev_MAP, dev_P@1, seconds.
+    last: the weights after the last step, where those of the best dev MAP, which are kept, are others.
     """
 
     model: nn.Module
@@ -58,8 +58,7 @@ class Fit:
     def save(self, folder: str | Path) -> None:
         """Leave a model folder, which `Ranker.load` and plain transformers open.
 
-        Of a module that is none of transformers' its tensors, in `model.safetensors`, which
-        `safetensors.torch.load_model` reads into a module of the same class.
+        Of a module that is none of transformers' the tensors alone, for `safetensors.torch.load_model`.
         """
         if hasattr(self.model, "save_pretrained"):
             self.model.save_pretrained(folder)
@@ -108,15 +107,15 @@ def train(
         anew from `seed` where it has none.
     loss: a name in `LOSSES`; or one's own, a function or "package.module:function", called as
         `loss(output, targets, **settings)` (see `objectives.objective`).
-    teachers: folders, hub names, models with their encoders, or logits over the pairs (see `teachers.teacher_logits`).
+    teachers: folders, hub names, models with their encoders, or logits over the pairs (see `teacher_logits`).
     epochs: passes over the pairs (default: 3).  steps: instead, batches.
     batch_size: pairs in a batch (default: 32); of an encoder whose items are questions: questions.
     batch_tokens: instead, tokens in a batch of pairs at most.
-    unit: "question" keeps the candidates of a question, 30 at most, in one batch; default: as the loss needs.
     warmup: share of the steps in which the rate rises.  ratio: see `schedules.rate`.
     evaluate_every: steps between entries of the log; default: a tenth of all.
     patience: evaluations without a better dev MAP after which the fit ends; default: it never does.
     alpha, tau: of distillation: the weight of the labels, and the temperature.
+    unit: "question" keeps the candidates of a question, 30 at most, in one batch; default: as the loss needs.
     schedule: which exit of a cascade learns in a step (see `schedules.drawn_exit`).
     max_length: tokens of a pair at most, where the model is a name; default: the tokenizer's, 512 at most.
     precision: "float32", or "bf16" for the encoder; the classifier and the loss compute in float32.
@@ -137,7 +136,7 @@ def train(
     if dev is not None and not allow_shared_questions:
         require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")
     objectives.check(loss, len(teachers), pairs["label"][:] if "label" in pairs.column_names else None)
-    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device = torch.device(computing_on(device))
     with reproducible(), checkpoint.terminable() as terminated:
         set_seed(seed)  # before the model is built: new weights, dropout and batches all come from it
         if not isinstance(model, nn.Module):
@@ -147,27 +146,20 @@ def train(
             raise ValueError("encoder: expected what encodes pairs for the model; load_encoder(folder) gives it")
         model = cross_encoder.for_ranking(model).to(device)
         encoder = paired(model, encoder)
+        config, learns = getattr(model, "config", None), objectives.named(loss).unit
+        if config is not None and (learns == "question" or hasattr(config, "probabilities")):
+            config.probabilities = learns == "pair"  # else a score only orders the candidates of a question
+        unit = unit or learns
         objective = objectives.objective(loss, alpha, tau, settings)
-        unit = unit or objectives.named(loss).unit
-        config = getattr(model, "config", None)
-        learns = objectives.named(loss).unit == "pair"  # else a score only orders the candidates of a question
-        if config is not None and (not learns or hasattr(config, "probabilities")):
-            config.probabilities = learns
         logits = None  # (m, k, c)
         if len(teachers):
             logits = numpy.stack([teacher_logits(each, pairs, precision, device) for each in teachers], axis=1)
         question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
         examples = Examples(pairs, encoder, logits, question)
-        size = batch_size or (None if batch_tokens else BATCH_SIZE)
-        if unit == "pair" or encoder.unit == "question":  # whose items are whole questions
-            batches = Batches(examples.length, size, seed, batch_tokens)
-        elif batch_tokens:
-            raise ValueError(f"batch_tokens: expected batch_size with batches of whole questions, got {batch_tokens}")
-        else:
-            batches = QuestionBatches(question, examples.labels, examples.length, size, seed)
+        batches = _batches(examples, batch_size, batch_tokens, seed)
         steps = steps or sum(len(batches.epoch(epoch)) for epoch in range(epochs or EPOCHS))
         every = evaluate_every or max(1, steps // 10)
-        exits = len(getattr(getattr(model, "config", None), "exits", ()))
+        exits = len(getattr(config, "exits", ()))
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
         state, path = Progress(), None
         if folder is not None:
@@ -218,10 +210,8 @@ def train(
             if state.step % every == 0 or state.step == steps:
                 entry = {"step": state.step, **state.means()}
                 if dev is not None:
-                    scores = score(model, dev, encoder, precision).score
-                    metrics = summary(dev["question_id"][:], dev["label"][:], scores, "mixed")
-                    entry |= {"dev_MAP": metrics["MAP"], "dev_P@1": metrics["P@1"]}
-                    state.keep_best(metrics["MAP"], model)
+                    entry |= _dev_metrics(model, dev, encoder, precision)
+                    state.keep_best(entry["dev_MAP"], model)
                     state.over = patience is not None and state.waited >= patience
                 entry["seconds"] = round(time.perf_counter() - started, 2)
                 state.log.append(entry)
@@ -259,9 +249,6 @@ def train(
     return Fit(model.eval(), encoder, facts, state.log, last)
 
 
-# ---------------------------------------------------------------- before the first step
-
-
 def _pairs(pairs: Source) -> Dataset:
     """A pair table as it is, or read from what `load_pairs` takes.  Raises ValueError where it has no row."""
     if not isinstance(pairs, Dataset):
@@ -269,6 +256,22 @@ def _pairs(pairs: Source) -> Dataset:
     if len(pairs) == 0:
         raise ValueError("pairs: expected at least one, got none")
     return pairs
+
+
+def _batches(examples: Examples, size: int | None, tokens: int | None, seed: int) -> Batches:
+    """Batches of pairs, or of whole questions, whether these are items of the encoder or several of them."""
+    size = size or (None if tokens else BATCH_SIZE)
+    if examples.question is None or examples.encoder.unit == "question":
+        return Batches(examples.length, size, seed, tokens)
+    if tokens:
+        raise ValueError(f"batch_tokens: expected batch_size with batches of whole questions, got {tokens}")
+    return QuestionBatches(examples.question, examples.labels, examples.length, size, seed)
+
+
+def _dev_metrics(model: nn.Module, dev: Dataset, encoder: Encoder, precision: str) -> Entry:
+    scores = score(model, dev, encoder, precision).score
+    metrics = summary(dev["question_id"][:], dev["label"][:], scores, "mixed")
+    return {"dev_MAP": metrics["MAP"], "dev_P@1": metrics["P@1"]}
 
 
 @contextmanager

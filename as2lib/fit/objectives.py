@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -46,12 +45,16 @@ class Batch:
         return self.targets["teacher_logits"]
 
     @property
-    def mask(self) -> Tensor:  # (q, n), true at candidates
-        return by_question(self.labels, self.targets["candidates"])[1]
+    def probabilities(self) -> tuple[Tensor, Tensor]:
+        """P(correct) of the student, (b,), and of its teachers, (b, k)."""
+        return probability(self.logits), probability(self.teachers)
 
-    def lists(self, values: Tensor) -> Tensor:
-        """(b,) → (q, n), a row a question."""
-        return by_question(values, self.targets["candidates"])[0]
+    @property
+    def lists(self) -> dict[str, Tensor]:
+        """The student's `scores`, the `labels` and the `mask` of candidates, (q, n) each, a row a question."""
+        candidates = self.targets["candidates"]
+        labels, mask = by_question(self.labels, candidates)
+        return {"scores": by_question(margin(self.logits), candidates)[0], "labels": labels, "mask": mask}
 
 
 @dataclass(frozen=True)
@@ -85,31 +88,27 @@ def objective(
     targets: `labels` (b,), `teacher_logits` (b, k, c) where there are teachers, `candidates` (q,): how many pairs of
         each question are in the batch, one after the other.  step: counted from 0.
     """
-    known = named(loss)
+    function = named(loss).function
     balance = {"alpha": alpha, "tau": tau} if loss in names.BALANCED else {}
-    return lambda output, targets, step: known.function(Batch(output, targets, step), **balance, **(settings or {}))
+    return lambda output, targets, step: function(Batch(output, targets, step), **balance, **(settings or {}))
 
 
 def named(loss: str | Callable[..., Any]) -> Loss:
     """The loss of a name, or of one's own.  ValueError for torch's but cross-entropy; names: see `check`."""
-    if callable(loss) or plugins.is_path(loss):
-        return Loss(of_batch(loss if callable(loss) else plugins.load(loss)), labels=False)
-    return LOSSES[loss]
-
-
-def of_batch(function: Callable[..., Any]) -> Callable[..., NamedTuple]:
-    """One's own loss as a function of a batch; of torch's the cross-entropy alone, which reads logits and labels."""
+    if not (callable(loss) or plugins.is_path(loss)):
+        return LOSSES[loss]
+    function = loss if callable(loss) else plugins.load(loss)
     if isinstance(function, nn.CrossEntropyLoss):
-        return lambda batch: Total(function(batch.logits, batch.labels))
+        return Loss(lambda batch: Total(function(batch.logits, batch.labels)), labels=False)
     if (getattr(function, "__module__", None) or "").startswith("torch."):
         expected = "expected a function of a model's output and the targets, or torch.nn.CrossEntropyLoss()"
         raise ValueError(f"loss: {expected}, got torch's {function}; call it in a function of your own")
 
-    def total(batch: Batch, **settings: Any) -> NamedTuple:
-        loss = function(batch.output, batch.targets, **settings)
-        return Total(loss) if isinstance(loss, Tensor) else loss
+    def own(batch: Batch, **settings: Any) -> NamedTuple:
+        result = function(batch.output, batch.targets, **settings)
+        return Total(result) if isinstance(result, Tensor) else result
 
-    return total
+    return Loss(own, labels=False)
 
 
 def check(loss: str | Callable[..., Any], teachers: int, labels: Sequence[int] | None) -> None:
@@ -137,42 +136,15 @@ def probability(logits: Tensor) -> Tensor:
     return torch.sigmoid(margin(logits))
 
 
-def by_list(loss: Callable[..., NamedTuple]) -> Callable[[Batch], NamedTuple]:
-    """A loss of scores, labels and mask, (q, n) each."""
-    return lambda batch: loss(batch.lists(margin(batch.logits)), batch.lists(batch.labels), batch.mask)
-
-
-def by_vote(loss: Callable[..., NamedTuple]) -> Callable[[Batch], NamedTuple]:
-    """A loss of the student's probabilities (b,) and the teachers' (b, k)."""
-    return lambda batch: loss(probability(batch.logits), probability(batch.teachers))
-
-
-def by_labelled_vote(loss: Callable[..., NamedTuple]) -> Callable[[Batch], NamedTuple]:
-    """The same with labels (b,)."""
-    return lambda batch: loss(probability(batch.logits), probability(batch.teachers), batch.labels)
-
-
-def kd(batch: Batch, **balance: float) -> NamedTuple:
-    return distillation.kd(batch.logits, batch.teachers[:, 0], batch.labels, **balance)
-
-
-def kd_sum(batch: Batch, **balance: float) -> NamedTuple:
-    return multi_teacher.kd_sum(batch.logits, batch.teachers, batch.labels, **balance)
-
-
 def kd_round_robin(batch: Batch, **balance: float) -> NamedTuple:
     teacher = multi_teacher.round_robin(batch.step, batch.teachers)
     return distillation.kd(batch.logits, teacher, batch.labels, **balance)
 
 
-def per_head(batch: Batch, **balance: float) -> NamedTuple:
-    return distillation.per_head(batch.heads, batch.teachers, batch.labels, **balance)
-
-
 def margin_mse(batch: Batch) -> NamedTuple:
     """Of several teachers their mean log odds."""
-    teacher = batch.lists(margin(batch.teachers).mean(dim=1))
-    return pairwise.margin_mse(batch.lists(margin(batch.logits)), teacher, batch.lists(batch.labels), batch.mask)
+    teacher = margin(batch.teachers).mean(dim=1)
+    return pairwise.margin_mse(teacher_scores=by_question(teacher, batch.targets["candidates"])[0], **batch.lists)
 
 
 def teacher_a_head(batch: Batch) -> NamedTuple:
@@ -198,18 +170,20 @@ LOSSES: dict[str, Loss] = {
     "ce": Loss(lambda batch: distillation.cross_entropy(batch.logits, batch.labels)),
     "ce_per_head": Loss(lambda batch: distillation.cross_entropy_per_head(batch.heads, batch.labels)),
     "bce": Loss(lambda batch: listwise.bce(margin(batch.logits), batch.labels)),
-    "listwise_kl": Loss(by_list(listwise.listwise_kl), unit="question"),
-    "ranknet": Loss(by_list(pairwise.ranknet), unit="question"),
-    "kd": Loss(kd),
-    "kd_sum": Loss(kd_sum),
+    "listwise_kl": Loss(lambda batch: listwise.listwise_kl(**batch.lists), unit="question"),
+    "ranknet": Loss(lambda batch: pairwise.ranknet(**batch.lists), unit="question"),
+    "kd": Loss(lambda batch, **by: distillation.kd(batch.logits, batch.teachers[:, 0], batch.labels, **by)),
+    "kd_sum": Loss(lambda batch, **by: multi_teacher.kd_sum(batch.logits, batch.teachers, batch.labels, **by)),
     "kd_round_robin": Loss(kd_round_robin),
-    "per_head": Loss(per_head, heads=True),
+    "per_head": Loss(
+        lambda batch, **by: distillation.per_head(batch.heads, batch.teachers, batch.labels, **by), heads=True
+    ),
     "margin_mse": Loss(margin_mse, unit="question"),
-    "mean_ensemble": Loss(by_vote(govern.mean_ensemble), labels=False),
-    "govern": Loss(by_vote(govern.govern), labels=False),
-    "govern_ca": Loss(by_labelled_vote(govern.govern_ca)),
-    "ca_mkd": Loss(by_labelled_vote(govern.ca_mkd)),
-    "ca_mkd_without_ce": Loss(by_labelled_vote(partial(govern.ca_mkd, weight=0.0))),
+    "mean_ensemble": Loss(lambda batch: govern.mean_ensemble(*batch.probabilities), labels=False),
+    "govern": Loss(lambda batch: govern.govern(*batch.probabilities), labels=False),
+    "govern_ca": Loss(lambda batch: govern.govern_ca(*batch.probabilities, batch.labels)),
+    "ca_mkd": Loss(lambda batch: govern.ca_mkd(*batch.probabilities, batch.labels)),
+    "ca_mkd_without_ce": Loss(lambda batch: govern.ca_mkd(*batch.probabilities, batch.labels, weight=0.0)),
     "teacher_a_head": Loss(teacher_a_head, labels=False, heads=True),
     "govern_a_head": Loss(govern_a_head, labels=False, heads=True),
 }

@@ -1,6 +1,6 @@
 """What a teacher says of a set of pairs: its logits; knows no loss.
 
-m pairs · k teachers · c = 2 classes
+m pairs · c = 2 classes
 """
 
 from pathlib import Path
@@ -13,6 +13,7 @@ from torch import nn
 from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.models.cross_encoder import for_ranking
+from as2lib.precision import computing_on
 from as2lib.score import score
 
 if TYPE_CHECKING:
@@ -30,16 +31,12 @@ Teacher = str | Path | numpy.ndarray | Encoded
 
 
 def teacher_logits(
-    teacher: Teacher,
-    pairs: "Dataset",
-    precision: str = "float32",
-    device: str | torch.device | None = None,
+    teacher: Teacher, pairs: "Dataset", precision: str = "float32", device: str | torch.device | None = None
 ) -> numpy.ndarray:
-    """A teacher's logits over a set of pairs, (m, c = 2) float32.  A reranker with one label says (0, z).
+    """A teacher's logits over a set of pairs, (m, c) float32.  A reranker with one label says (0, z).
 
     teacher: a model's folder or hub name; what has a `model` and its own `encoder` (a `Fit`, a `Ranker`); or its logits
         already, (m, 2), (m, 1) or (m,).
-    precision, device: what it computes in, and where.
     Raises ValueError for a module without an encoder (another's tokens are noise to it), and where there is not a row
     of logits a pair, or they hold nan.
     """
@@ -53,8 +50,7 @@ def teacher_logits(
     if encoder is None:
         logits = numpy.asarray(teacher)
     else:
-        place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        logits = score(for_ranking(model).to(place), pairs, encoder, precision).logits
+        logits = score(for_ranking(model).to(computing_on(device)), pairs, encoder, precision).logits
     if logits.ndim == 1:
         logits = logits[:, None]
     if logits.ndim != 2 or len(logits) != len(pairs) or logits.shape[1] not in (1, 2):

@@ -31,7 +31,7 @@ class CascadeConfig(BackboneConfig):
     """exits: the layers behind which there is a classifier; layers after the last exit are left out.
 
     pooling: what a classifier reads, the "mean" of all real tokens or the "first" token.
-    stop_gradient: a classifier's loss reaches down to the previous exit only.
+    stop_gradient: whether a classifier's loss reaches down to the previous exit only.
     """
 
     model_type, family = "cascade", "roberta"
@@ -43,7 +43,6 @@ class CascadeConfig(BackboneConfig):
         super().__init__(backbone, **kwargs)
 
     def check(self) -> None:
-        """Raises ValueError where no such cascade can be built."""
         family, depth = self.backbone["model_type"], self.backbone.get("num_hidden_layers", 0)
         if family not in BACKBONES:
             raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {family}")
@@ -62,10 +61,7 @@ class CascadeConfig(BackboneConfig):
 
 @dataclass
 class CascadeOutput(ModelOutput):
-    """loss: a scalar, where labels are given.  logits: (b, c), of the last exit, or of the one asked for.
-
-    exit_logits: (b, e, c), None for one exit alone.
-    """
+    """logits: (b, c), of the last exit, or of the one asked for.  exit_logits: (b, e, c), None for one exit alone."""
 
     loss: Tensor | None = None
     logits: Tensor | None = None
@@ -130,8 +126,7 @@ class CascadeTransformer(PreTrainedModel):
     ) -> "CascadeTransformer":
         """A cascade over a copy of a model's encoder; its classifiers are new, from torch's global generator.
 
-        model_or_name: an encoder or sequence classifier, or what `cross_encoder.build` takes.  fields: of the
-        configuration.
+        model_or_name: an encoder or sequence classifier, or what `cross_encoder.build` takes.
         Raises ValueError for an unsupported family, or exits that are not increasing or exceed the depth.
         """
         backbone = model_or_name if isinstance(model_or_name, PreTrainedModel) else build(model_or_name)
@@ -178,10 +173,10 @@ class CascadeTransformer(PreTrainedModel):
         batch: the tensors (b, n) that `forward` takes, a row a candidate.  alpha: the share that each exit but the last
         drops, a number or one for each of them.  question_index: (b,) which question a row belongs to.
         batch_tokens: compute rows of like length together, at most so many tokens with their padding, which is on the
-        right; default: all rows at once, as long as they are.
-        Returns a `Ranking`, or with `question_index` a list of them, a question each in first-seen order. A survivor's
-        score is P(correct); those of dropped candidates are below, their logits shifted as `falling_scores` says.
-        Raises ValueError as `rank_by_stages`.  Source: Cascade Transformer, section 4.3.2.
+        right; default: all rows at once.
+        Returns and raises what `rank_by_stages` does.  A survivor's score is P(correct); those of dropped candidates
+        are below: see `falling_scores`.
+        Source: Cascade Transformer, section 4.3.2.
         """
         real = batch["attention_mask"] if "attention_mask" in batch else torch.ones_like(batch["input_ids"])
         types, length = batch.get("token_type_ids"), real.sum(dim=1).cpu().numpy()
@@ -198,7 +193,7 @@ class CascadeTransformer(PreTrainedModel):
             self.train(training)
 
     def _advance(self, number: int, inputs: Mapping[str, Tensor]) -> tuple[numpy.ndarray, dict[str, Tensor]]:
-        """Log odds at an exit, (m,) float64, of rows with `hidden` (m, n, d) and `attention_mask`; what goes on."""
+        """Log odds at an exit, (m,) float64, of rows with `hidden` (m, n, d) and `attention_mask`, and what goes on."""
         mask = inputs["attention_mask"]
         hidden = self._layers_up_to(number, inputs["hidden"], self._attention_mask(inputs["hidden"], mask))
         logits = self.exits[number](hidden, mask).double().cpu().numpy()  # (m, c)

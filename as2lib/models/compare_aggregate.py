@@ -84,11 +84,10 @@ def unit_variance(vectors: Tensor) -> Tensor:
 
 
 def attend(question: Tensor, question_mask: Tensor, candidate: Tensor, candidate_mask: Tensor) -> tuple[Tensor, Tensor]:
-    """For each word, the mean of the other text's words under the softmax of its dot products with them.
+    """For each word of the question, (b, m, f), and of the candidate, (b, n, f): what it attends to in the other text.
 
-    question: (b, m, f).  candidate: (b, n, f).  Masks: (b, m) and (b, n), true at words.
-    Returns what the words of the question attend to in the candidate, and the other way round, in their shapes.
-    Source: Wang and Jiang 2016, equation 2, without its parameters.
+    That is the mean of the other text's words under the softmax of its dot products with them.
+    Masks: (b, m) and (b, n), true at words.  Source: Wang and Jiang 2016, equation 2, without its parameters.
     """
     products = question @ candidate.transpose(1, 2)  # (b, m, n)
     lowest = torch.finfo(products.dtype).min

@@ -22,11 +22,11 @@ from as2lib.models.word_convolution import WordConvolution
 class CosinetConfig(PretrainedConfig):
     """words, dimensions: of the static vectors.  hidden: filters.  kernel: words of a window.
 
-    rank_rnn: None, "rnn" or "lstm".  bidirectional: of the rank RNN.
+    rank_rnn: None, "rnn" or "lstm", which may be bidirectional.
     dropout: on the pair vectors; the paper names none, and the 0.2 of the study is ours.
     related: False leaves the relatedness out (an ablation).
-    probabilities: whether a score is P(correct); False for a model that learns list-wise, whose scores only order the
-    candidates of one question.  Default: True without a rank RNN.
+    probabilities: whether a score is P(correct), or only orders the candidates of one question.  Default: the first
+    without a rank RNN.
     """
 
     model_type = "cosinet"
@@ -54,8 +54,7 @@ class CosinetConfig(PretrainedConfig):
 class WordPairModel(PreTrainedModel):
     """What Cosinet and Compare-Aggregate share: frozen vectors below, and what happens to a pair's two vectors.
 
-    embeddings: the static vectors, (words, dimensions), or a configuration, which `from_pretrained` gives.
-    fields: the other fields of the configuration.
+    embeddings: the static vectors, (words, dimensions), and `fields` of the configuration; or a whole configuration.
     """
 
     def __init__(self, embeddings: Any, **fields: Any):
@@ -82,8 +81,7 @@ class WordPairModel(PreTrainedModel):
     def lookup(self, words: Tensor) -> Tensor:
         """The vectors of word numbers, (m,) → (m, d) float32.
 
-        A word that no vector is known of has a negative number, and a random vector seeded with it: the paper says
-        nothing of such words.
+        A word without a known vector has a negative number, and a random vector seeded with it; the paper is silent.
         """
         vectors = functional.embedding(words.clamp(min=0), self.vectors).float()
         for row in (words < 0).nonzero().flatten().tolist():
@@ -94,10 +92,10 @@ class WordPairModel(PreTrainedModel):
     def score_pairs(
         self, question: Tensor, candidate: Tensor, candidates: Tensor, labels: Tensor | None = None
     ) -> SequenceClassifierOutput:
-        """question, candidate: (b, w), a pair's two vectors.  candidates: (q,).  labels: (b,) int64, 0 or 1.
+        """question, candidate: (b, w), a pair's two vectors.  candidates: (q,).
 
         Returns logits (b, 2), of which the first is 0, and a loss where labels are given: the point-wise binary
-        cross-entropy, mean over the pairs.  Source: Cosinet, section 4.1.2 and 4.2.
+        cross-entropy.  Source: Cosinet, section 4.1.2 and 4.2.
         """
         pairs = self.dropout(torch.cat([question * candidate, question - candidate], dim=1))  # (b, 2 w)
         if self.rank is not None:

@@ -37,8 +37,7 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
     or a configuration (an object, or its fields with `model_type`) to start from nothing; of any family that
     `AutoModelForSequenceClassification` knows.  layers: keep only the first layers of the pretrained encoder.
     The last layer of a model with one label starts anew with two, which a line says.
-    Raises ValueError, in one line, where more layers are asked for than there are, where a model has more than two
-    labels, and as `load`.
+    Raises ValueError where more layers are asked for than there are, and as `load`.
     """
     if isinstance(name_or_config, dict):
         name_or_config = AutoConfig.for_model(**name_or_config)
@@ -64,8 +63,8 @@ def load(name: str | Path) -> PreTrainedModel:
     """A classifier of one or two labels, or a model that transformers was told of (`models.load`), in float32.
 
     name: a folder that `save_pretrained` left, or a hub name.
-    Raises ValueError, in one line, that names the folder and the first tensor that is missing, of another shape or not
-    finite; and where a model has more than two labels.
+    Raises ValueError that names the folder and the first tensor that is missing, of another shape or not finite; and
+    where a model has more than two labels.
     """
     origin, _ = loadable(name)
     model, report = _from_pretrained(name)
@@ -80,9 +79,8 @@ def load(name: str | Path) -> PreTrainedModel:
 def one_label(model: PreTrainedModel) -> PreTrainedModel:
     """A copy of a two-label classifier with one label, z = logit 1 − logit 0, which sentence-transformers opens.
 
-    P(correct) is sigmoid(z), so it ranks the same.  The final layer has to be linear, the last one of the model, as
-    those of the classifiers of transformers are.
-    Raises ValueError where the model has not two labels, or no such layer.
+    P(correct) is sigmoid(z), so it ranks the same.
+    Raises ValueError where the model has not two labels, or not one linear layer that gives them.
     """
     if model.config.num_labels != CLASSES:
         raise ValueError(f"expected a model of {CLASSES} labels, got one of {model.config.num_labels}")
@@ -105,8 +103,7 @@ def for_ranking(model: nn.Module) -> nn.Module:
     """The same model, whose last layer computes the first token alone, and whose classifier computes in float32.
 
     Where the names of its labels say that label 0 is the correct one, the two change places, names and rows.
-    Tensors and their names stay. To be called once, before scoring or training, for a model that neither `build` nor
-    `load` gave; a second call changes nothing.
+    Tensors and their names stay.  A second call changes nothing.
     """
     _let_class_one_answer(model)
     in_float32(part for _, part in outside(model))
@@ -133,7 +130,7 @@ def _let_class_one_answer(model: nn.Module) -> None:
 
 
 def _final_layer(model: nn.Module) -> str:
-    """The name of the linear layer that gives a classifier's two logits.  Raises ValueError where there is no one."""
+    """The name of the linear layer that gives a classifier's two logits.  Raises ValueError where there is not one."""
     outputs = [name for name, part in outside(model) if isinstance(part, nn.Linear) and part.out_features == CLASSES]
     if len(outputs) != 1:
         expected = f"expected one final linear layer of {CLASSES} labels"

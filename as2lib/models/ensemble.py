@@ -1,6 +1,6 @@
-"""Several scorers made one: functions of their scores or logits; knows no model.
+"""Several scorers made one, and scores that only order candidates made probabilities; knows no model.
 
-m pairs · e members · c = 2 classes.
+m pairs · e members · c = 2 classes
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy
 
+from as2lib.metrics import probability
+from as2lib.metrics.questions import Questions
+
+LARGEST = 1e30  # stands for a logit that is infinite
+
 
 def mean(scores: Sequence[Sequence[float]], weights: Sequence[float] | None = None) -> numpy.ndarray:
     """The members' mean score, (m,) float64.
 
-    scores: one (m,) array a member, over the same pairs in the same order.  weights: (e,), not negative, not all 0;
-    equal ones where left out.
-    Raises ValueError where there is no member, or lengths differ.
+    scores: (e, m), over the same pairs in the same order.  weights: (e,), not negative, not all 0; default: equal.
     """
     members = numpy.stack([numpy.asarray(member, dtype=numpy.float64) for member in scores])  # (e, m)
     return members.mean(axis=0) if weights is None else numpy.average(members, axis=0, weights=weights)
 
 
 def mean_logits(logits: Sequence[numpy.ndarray], weights: Sequence[float] | None = None) -> numpy.ndarray:
-    """Logits of the members' mean probability, (m, c) float32: softmax of them is the mean of the softmaxes.
-
-    logits: one (m, c) array a member, unnormalised.  weights: as in `mean`.
-    """
+    """Logits whose softmax is the members' mean softmax, (m, c) float32.  logits: (e, m, c).  weights: as in `mean`."""
     wide = [numpy.asarray(member, dtype=numpy.float64) for member in logits]
     log_softmax = [member - numpy.logaddexp.reduce(member, axis=-1, keepdims=True) for member in wide]
     return numpy.log(mean(numpy.exp(log_softmax), weights).clip(numpy.finfo("float32").tiny)).astype(numpy.float32)
@@ -59,7 +59,7 @@ def tuned_weights(
 def fit_logistic(scores: Sequence[Sequence[float]], label: Sequence[int]) -> dict[str, Any]:
     """A logistic regression over the members' scores: `weights`, one a member, and `intercept`.
 
-    scores: as in `mean`.  label: (m,) 0 or 1, both present.  Deterministic; scikit-learn's defaults.
+    scores: (e, m).  label: (m,) 0 or 1, both present.  Deterministic; scikit-learn's defaults.
     Source: GOVERN, section 4.4 (fitted on dev).
     """
     from sklearn.linear_model import LogisticRegression
@@ -69,6 +69,51 @@ def fit_logistic(scores: Sequence[Sequence[float]], label: Sequence[int]) -> dic
 
 
 def weigh(fitted: Mapping[str, Any], scores: Sequence[Sequence[float]]) -> numpy.ndarray:
-    """The log odds (m,) that a fitted logistic regression gives; their logistic function is the ensemble's score."""
+    """The log odds, (m,), that a fitted logistic regression gives for scores (e, m)."""
     columns = numpy.stack(scores, axis=1).astype(numpy.float64)  # (m, e)
     return columns @ numpy.asarray(fitted["weights"]) + fitted["intercept"]
+
+
+# ---------------------------------------------------------------- calibration
+
+
+def log_shares(scores: Sequence[float], question_id: Sequence[Any]) -> numpy.ndarray:
+    """The log of each candidate's share of its question, (m,) float64: of the softmax over the question's candidates.
+
+    That is what a list-wise or pair-wise loss teaches, which reads differences within a question: what its model calls
+    P(correct) is far from it.  scores: (m,) log odds.
+    """
+    wide = numpy.asarray(scores, dtype=numpy.float64).clip(-LARGEST, LARGEST)
+    question = Questions.anywhere(question_id).code
+    top = numpy.full(question.max() + 1, -numpy.inf)
+    numpy.maximum.at(top, question, wide)
+    below = wide - top[question]
+    return below - numpy.log(numpy.bincount(question, numpy.exp(below)))[question]
+
+
+def fit_platt(question_id: Sequence[Any], label: Sequence[int], score: Sequence[float]) -> dict[str, Any]:
+    """Platt scaling of a teacher: the logistic regression of the label on the log share; returns as `fit_logistic`.
+
+    question_id, label, score: (m,) of dev; score is P(correct) as the model has it.  Questions without a correct
+    candidate are left out, as they are of what students learn from.
+    Source: Platt 1999, section 2.
+    """
+    ids, labels = numpy.asarray(question_id), numpy.asarray(label)
+    answered = numpy.isin(ids, ids[labels == 1])
+    odds = probability.log_odds(numpy.asarray(score)[answered])
+    return fit_logistic([log_shares(odds, ids[answered])], labels[answered])
+
+
+def calibrated(platt: Mapping[str, Any], logits: numpy.ndarray, question_id: Sequence[Any]) -> numpy.ndarray:
+    """Logits, (m, c) float32, whose softmax is the calibrated P(correct).
+
+    platt: from `fit_platt`.  logits: (m, c), the teacher's own, all candidates of each question.
+    """
+    wide = numpy.asarray(logits, dtype=numpy.float64).clip(-LARGEST, LARGEST)
+    log_odds = weigh(platt, [log_shares(wide[:, 1] - wide[:, 0], question_id)])
+    return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
+
+
+def calibrated_scores(platt: Mapping[str, Any], score: Sequence[float], question_id: Sequence[Any]) -> numpy.ndarray:
+    """The calibrated P(correct), (m,) float64, of scores that a model called P(correct)."""
+    return probability.sigmoid(weigh(platt, [log_shares(probability.log_odds(score), question_id)]))

@@ -23,8 +23,8 @@ FAMILIES = {
 def reading(model: nn.Module) -> nn.Module:
     """The same model, whose last layer computes one token from now on, in scoring and in training.
 
-    Logits and gradients are those of the plain model but for rounding; dropout draws fewer numbers. The last hidden
-    state is (b, 1, d).  A classifier of another kind, and one that is changed already, is left as it is.
+    Logits and gradients are those of the plain model but for rounding; dropout draws fewer numbers.
+    A classifier of another kind, and one that is changed already, is left as it is.
     """
     family = getattr(getattr(model, "config", None), "model_type", None)
     plain = type(model).__module__.startswith("transformers.")
@@ -84,7 +84,6 @@ def attend(hidden: Tensor, attention_mask: Tensor | None, attention: nn.Module, 
 
     No key or value is computed. With q = W_q h_0, the score q (W_k h_j) is (q W_k) h_j, and the sum over tokens of
     p_j (W_v h_j) is W_v times the sum of p_j h_j: two products with d x d weights a pair instead of two a token.
-    attention: its `query`, `key` and `value`, linear layers, and `num_attention_heads`.
     attention_mask: as transformers makes it, (b, 1, 1 or n, n), boolean or added to the attention scores; or (b, n),
     1 at real tokens, which flash attention takes.
     """

@@ -1,8 +1,7 @@
 """Rankers that learn nothing, the floor under every table: shared words, first sentences, BM25, and chance.
 
-Each takes the pair table (`question_id`, `question`, `answer`, and where it says so `label`) and gives one float64
-score a row, which `metrics.ranking` takes as it would a model's. Knows no loss and loads no data.
-Letters: q questions · n candidates of a question · m correct ones · r a rank from 1.
+Each takes the pair table (`question_id`, `question`, `answer`, and where it says so `label`), n rows, and gives one
+float64 score a row, (n,).  Knows no loss and loads no data.
 """
 
 from collections import Counter
@@ -19,8 +18,6 @@ def word_overlap(pairs: Dataset) -> np.ndarray:
     """The number of distinct lower-cased words that question and answer share.
 
     Words are the tokens of spaCy's blank English tokenizer, punctuation included, nothing removed but white space.
-
-    pairs: n rows with columns `question` and `answer`.  Returns (n,) float64.
     Source: the WO baseline of the Cosinet paper, after Yang et al. 2015.
     """
     words = {text: frozenset(line) for text, line in _words(pairs).items()}
@@ -31,7 +28,6 @@ def word_overlap(pairs: Dataset) -> np.ndarray:
 def reciprocal_rank(pairs: Dataset) -> np.ndarray:
     """1 / the position of the candidate among those of its question, from 1: the first sentence is the best.
 
-    pairs: n rows with column `question_id`, the rows of a question contiguous.  Returns (n,) float64.
     Raises ValueError where the rows of a question do not stand together.
     Source: the RR baseline of the Cosinet paper.
     """
@@ -43,7 +39,6 @@ def overlap_then_rank(pairs: Dataset) -> np.ndarray:
 
     score = overlap + 1 / (1 + position), of which the second part is at most 1/2
 
-    pairs: n rows with columns `question_id`, `question` and `answer`.  Returns (n,) float64.
     Raises ValueError as `reciprocal_rank`.
     Source: the WO+RR baseline of the Cosinet paper.
     """
@@ -57,7 +52,6 @@ def bm25(pairs: Dataset, k1: float = 1.2, b: float = 0.75) -> np.ndarray:
     idf(w) = ln(1 + (N - df + 1/2) / (df + 1/2)),  tf: how often w stands in the answer,  df: in how many of N texts
 
     The N texts are the distinct answers.  Words are those of `word_overlap`.
-    pairs: n rows with columns `question` and `answer`.  Returns (n,) float64, at least 0.
     Source: Robertson and Zaragoza 2009.
     """
     words = _words(pairs)
@@ -80,14 +74,14 @@ def bm25(pairs: Dataset, k1: float = 1.2, b: float = 0.75) -> np.ndarray:
 
 
 def expected_random(pairs: Dataset) -> dict[str, float | int]:
-    """The exact expectation of each measure when every order of a question's candidates is equally likely.
+    """The exact expectation of each measure when every order of a question's n candidates is equally likely.
 
+    With m correct ones, over the ranks r:
     P@1 = m / n;  nDCG@10 = m / n * sum over r <= min(10, n) of 1 / log2(1 + r), over its highest possible value
     AP = (H(n) + (m - 1) / (n - 1) * (n - H(n))) / n,  H(n) = 1 + 1/2 + ... + 1/n
     RR = sum over r of P(the first correct one stands at r) / r, hypergeometric
 
-    pairs: rows with columns `question_id` and `label`; questions without a correct candidate are left out.
-    Returns the dictionary of `metrics.ranking.summary`: P@1, MAP, MRR, nDCG@10, questions.
+    Returns P@1, MAP, MRR, nDCG@10, and how many `questions` have a correct candidate; no others count.
     """
     groups = pairs.select_columns(["question_id", "label"]).to_pandas().groupby("question_id")["label"]
     counts = np.stack([groups.size(), groups.sum()])

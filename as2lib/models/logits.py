@@ -24,10 +24,7 @@ def logits_of(output: Any) -> Tensor:
 
 
 def two_class_logits(logits: Tensor) -> Tensor:
-    """(…, c = 2) logits of any ranker: those of one label, (…, 1), are z, and become (0, z).
-
-    So P(correct) = softmax(0, z)_1 = sigmoid(z), and a one-label teacher is distilled as any other.
-    """
+    """(…, c) logits of a ranker: those of one label, (…, 1), are z, and become (0, z), whose softmax is sigmoid(z)."""
     return torch.cat([torch.zeros_like(logits), logits], dim=-1) if logits.shape[-1] == 1 else logits
 
 

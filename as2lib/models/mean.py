@@ -36,8 +36,7 @@ class MeanConfig(BackboneConfig):
 class MeanForSequenceClassification(PreTrainedModel):
     """A classifier of transformers, with its own dense layer, activation and output, that reads the mean of tokens.
 
-    The first token is one of them, padding is none.  The model has a type of its own, so that nobody opens its folder
-    as one that reads the first token.
+    The model has a type of its own, so that nobody opens its folder as one that reads the first token.
     """
 
     config_class = MeanConfig

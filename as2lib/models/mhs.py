@@ -31,27 +31,18 @@ class MHSConfig(BackboneConfig):
 
     body: layers shared by the heads.  heads: how many; each has the backbone's other layers and a classifier. ALBERT's
         layers are one layer's weights again and again: here the body has them once, and each head once.
-    combine: "probability" averages the heads' softmaxes, "logit" their logits: see `combine`.
+    combine: of the heads' scores, "probability" or "logit": see `combine`.
     reads: what a head's classifier reads, the "first" token as in the paper, or the "mean" of all real tokens.
     """
 
     model_type = "mhs"
 
-    def __init__(
-        self,
-        backbone=None,
-        body: int = 11,
-        heads: int = 3,
-        combine: str = "probability",
-        reads: str = "first",
-        **kwargs,
-    ):
+    def __init__(self, backbone=None, body: int = 11, heads: int = 3, combine="probability", reads="first", **kwargs):
         self.body, self.heads, self.combine, self.reads = body, heads, combine, reads
         super().__init__(backbone, **kwargs)
         self.num_hidden_layers = self.backbone.get("num_hidden_layers")
 
     def check(self) -> None:
-        """Raises ValueError where no such student can be built."""
         family, depth = self.backbone.get("model_type"), self.num_hidden_layers
         if family not in BACKBONES:
             raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {family}")
@@ -77,7 +68,7 @@ class MHSConfig(BackboneConfig):
 
 @dataclass
 class MHSOutput(ModelOutput):
-    """loss: a scalar, where labels are given.  logits: (b, c), the heads combined.  head_logits: (b, k, c)."""
+    """logits: (b, c), the heads combined.  head_logits: (b, k, c)."""
 
     loss: Tensor | None = None
     logits: Tensor | None = None
@@ -96,7 +87,7 @@ class FirstTokenPooler(nn.Module):
 
 
 class RankingHead(nn.Module):
-    """The backbone's last layers and its classifier; where that reads the first token, they end in that token alone."""
+    """The backbone's last layers, which end in the one token that its classifier reads, and that classifier."""
 
     def __init__(self, config: PretrainedConfig, reads: str):
         super().__init__()
@@ -129,12 +120,13 @@ class MHSForSequenceClassification(PreTrainedModel):
     _supports_sdpa = True
     _supports_flash_attn = True
     _supports_attention_backend = True
-    model_tags = ["answer-sentence-selection", "cerberus"]  # noqa: RUF012  (of the card that push_to_hub writes)
 
     def __init__(self, config: MHSConfig):
         super().__init__(config)
         config.check()
-        self.body = _encoder(config.part(range(config.body)))
+        body = config.part(range(config.body))
+        without_pooler = {"add_pooling_layer": False} if body.model_type in WITH_POOLER else {}
+        self.body = AutoModel.from_config(body, **without_pooler)
         head = config.part(range(config.body, config.num_hidden_layers))
         self.heads = nn.ModuleList(RankingHead(head, config.reads) for _ in range(config.heads))
         self.post_init()
@@ -151,8 +143,8 @@ class MHSForSequenceClassification(PreTrainedModel):
     ) -> "MHSForSequenceClassification":
         """A student whose heads each start as a copy of the last layers and of the classifier of a cross-encoder.
 
-        model_or_name: a sequence classifier, one that reads the mean of its tokens, as the student's heads then do, or
-            what `cross_encoder.build` takes.
+        model_or_name: a sequence classifier, whose heads read the mean of its tokens where it does, or what
+            `cross_encoder.build` takes.
         perturb: noise on each head's weights, in standard deviations of the tensor it is put on: heads that start equal
             and see one loss, without dropout, would stay equal.  seed: of that noise.
         Raises ValueError for an unsupported family, and for a body that leaves no layer to the heads.
@@ -162,13 +154,10 @@ class MHSForSequenceClassification(PreTrainedModel):
         if isinstance(backbone, mean.MeanForSequenceClassification):
             reads, backbone = "mean", backbone.model
         student = cls(MHSConfig(backbone.config, body, heads, combine, reads))
-        parts = {
-            "encoder": backbone.base_model.encoder,
-            "classifier": backbone.classifier,
-            "pooler": _pooler(backbone),
-        }
         student.body.load_state_dict(_layers(backbone.base_model, range(body), HEAD_ONLY))
-        whole_head = nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
+        whole_head = nn.Module()
+        whole_head.encoder, whole_head.classifier = backbone.base_model.encoder, backbone.classifier
+        whole_head.pooler = _pooler(backbone)
         weights = _layers(whole_head, range(body, student.config.num_hidden_layers), BODY_ONLY)
         for head in student.heads:
             head.load_state_dict(weights)
@@ -187,17 +176,19 @@ class MHSForSequenceClassification(PreTrainedModel):
         """The student of a state dict as published with the CERBERUS paper, ready to score.
 
         backbone_config: of the encoder it was made from, such as google/electra-base-discriminator.
-        body, heads: the student's shape; None: as the file has it.  It averages its heads' probabilities.
+        body, heads: the student's shape; None: as the file has it.
         Raises ValueError that names the file, and the first tensor that is missing, unexpected or of another shape.
         """
         weights = cerberus.read(state_dict_file)
         file_body, file_heads = cerberus.shape(weights)
-        config = MHSConfig(backbone_config, file_body if body is None else body, file_heads if heads is None else heads)
-        student = cls(config)
-        try:
-            student.load_state_dict(cerberus.student_weights(weights, student.state_dict()))
-        except ValueError as error:
-            raise ValueError(f"{state_dict_file}: {error}") from None
+        student = cls(MHSConfig(backbone_config, body or file_body, heads or file_heads))
+        expected = {name: tuple(value.shape) for name, value in student.state_dict().items()}
+        shapes = {name: tuple(value.shape) for name, value in weights.items()}
+        if different := sorted(expected.items() ^ shapes.items()):
+            name = different[0][0]
+            shape = f"expected the shape {expected.get(name)}, got {shapes.get(name)}"
+            raise ValueError(f"{state_dict_file}: {name}: {shape}")
+        student.load_state_dict(weights)
         return student.eval()
 
     def forward(
@@ -209,8 +200,7 @@ class MHSForSequenceClassification(PreTrainedModel):
     ) -> MHSOutput:
         """input_ids, attention_mask (1 at real tokens), token_type_ids: (b, n).  labels: (b,) int64, 0 or 1.
 
-        Returns logits (b, c) and head_logits (b, k, c); with labels a loss, the heads' cross-entropies: mean over the
-        batch, sum over heads.
+        With labels a loss, the heads' cross-entropies: mean over the batch, sum over heads.
         """
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
         shared = self.body(input_ids, attention_mask=attention_mask, **types).last_hidden_state  # (b, n, d)
@@ -238,11 +228,6 @@ def combine(head_logits: Tensor, how: str) -> Tensor:
     return torch.logsumexp(head_logits.log_softmax(dim=-1), dim=1) - math.log(k)
 
 
-def _encoder(config: PretrainedConfig) -> PreTrainedModel:
-    without_pooler = {"add_pooling_layer": False} if config.model_type in WITH_POOLER else {}
-    return AutoModel.from_config(config, **without_pooler)
-
-
 def _pooler(classifier: PreTrainedModel) -> nn.Module | None:
     """What makes one vector of the tokens before a linear classifier; None where the classifier does so itself."""
     owner = classifier if hasattr(classifier, "pooler") else classifier.base_model
@@ -266,7 +251,7 @@ def _layers(module: nn.Module, layers: range, without: tuple[str, ...]) -> dict[
 
 @torch.no_grad()
 def _perturb(heads: nn.ModuleList, scale: float, seed: int) -> None:
-    """Add seeded noise to each tensor, `scale` times its standard deviation; a head's does not depend on the others."""
+    """Add noise to each tensor, `scale` times its standard deviation; a head's does not depend on the heads behind."""
     generator = torch.Generator().manual_seed(seed)
     for head in heads:
         for weights in head.parameters():

@@ -9,10 +9,9 @@ KINDS = {"rnn": nn.RNN, "lstm": nn.LSTM}
 
 
 def by_question(rows: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows of pairs as padded lists of a question each.
+    """Rows (b, …) of pairs as padded lists, (q, n, …), and a mask (q, n), true at candidates.
 
-    rows: (b, …).  candidates: (q,), how many rows each question has.  Returns (q, n, …), zero behind a list's end, and
-    a mask (q, n), true at candidates.
+    candidates: (q,), how many rows each question has.
     """
     mask = torch.arange(int(candidates.max()), device=rows.device) < candidates[:, None]  # (q, n)
     padded = rows.new_zeros(*mask.shape, *rows.shape[1:])

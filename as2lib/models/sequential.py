@@ -20,10 +20,10 @@ GAP = 1e-6  # between the lowest score that was kept and the highest that was dr
 
 
 class Ranking(NamedTuple):
-    """One question's candidates, ranked.
+    """One question's candidates, ranked; but for `order` in input order.
 
-    order: (n,) int64, the candidates' positions: survivors first, then the dropped, those dropped later before those
-    dropped earlier.  scores: (n,) float64 in input order, which fall along `order`: see `falling_scores`.
+    order: (n,) int64, the candidates' positions: survivors first, then the dropped, those dropped later first.
+    scores: (n,) float64, which fall along `order`: see `falling_scores`.
     survivors: how many candidates each stage scored.
     stages: (n,) int64, the last stage that scored each candidate.  stage_scores: (n,) float64, what that stage said,
     not comparable across stages.
@@ -45,7 +45,7 @@ class Ranking(NamedTuple):
 
 
 def rank_by_stages(
-    score: Callable[[int, Tensor], Tensor],
+    score: Callable[[int, numpy.ndarray], Any],
     stages: int,
     candidates: int,
     alpha: Ratios,
@@ -53,8 +53,8 @@ def rank_by_stages(
 ) -> Ranking | list[Ranking]:
     """Rank by stages that each see only what those before have left.
 
-    score: called as `score(stage, rows)` for each stage in turn, with the rows that are left (m,) int64, ascending;
-    returns their scores (m,).  alpha: share that is dropped, a number or one for each stage but the last.
+    score: called as `score(stage, rows)` for each stage in turn, with the rows that are left (m,), ascending; returns
+    their scores (m,).  alpha: share that is dropped, a number or one for each stage but the last.
     question_index: (n,) which question a candidate belongs to; each question is pruned on its own.
     Returns a `Ranking`; with `question_index` a list of them, a question each in first-seen order, whose positions
     count the question's own candidates.
@@ -65,10 +65,12 @@ def rank_by_stages(
     index = numpy.zeros(candidates) if question_index is None else numpy.asarray(torch.as_tensor(question_index).cpu())
 
     def checked(stage: int, rows: numpy.ndarray) -> numpy.ndarray:
-        scores = score(stage, torch.from_numpy(rows))
-        if len(broken := rows[~scores.isfinite().cpu().numpy()]):
+        scores = score(stage, rows)
+        scores = scores.cpu().numpy() if isinstance(scores, Tensor) else scores
+        scores = numpy.asarray(scores, dtype=numpy.float64)
+        if len(broken := rows[~numpy.isfinite(scores)]):
             raise ValueError(f"stage {stage}, candidate {broken[0] + 1}: expected a number for its score")
-        return scores.double().cpu().numpy()
+        return scores
 
     question = questions.Questions.anywhere(index).code
     pruned = prune(checked, stages, question, alpha)
@@ -95,15 +97,15 @@ def rank_by_exits(
     groups: rows that are computed together, (m,) int64, with what the first exit reads of them, name → (m, …).
     advance: called as `advance(exit, inputs)` with the rows of a group that are left; returns the log odds of
     P(correct), (m,), and what the next exit reads.
-    Scores are probabilities.  The rest, results and errors, is as in `rank_by_stages`.
+    Scores are probabilities.  All else is as in `rank_by_stages`.
     """
     count = sum(len(rows) for rows, _ in groups)
 
-    def score(stage: int, left: Tensor) -> Tensor:
+    def score(stage: int, left: numpy.ndarray) -> numpy.ndarray:
         """The log odds of the rows that are left, which an exit gives; `groups` keeps no others."""
         nonlocal groups
         stays = numpy.zeros(count, dtype=bool)
-        stays[left.numpy()] = True
+        stays[left] = True
         odds, survivors = numpy.empty(count), []
         for rows, inputs in groups:
             staying = stays[rows]
@@ -113,7 +115,7 @@ def rank_by_exits(
                 odds[rows], following = advance(stage, inputs)
                 survivors.append((rows, following))
         groups = survivors
-        return torch.from_numpy(odds[left.numpy()])
+        return odds[left]
 
     rankings = rank_by_stages(score, exits, count, alpha, question_index)
     if isinstance(rankings, Ranking):
@@ -125,12 +127,11 @@ def falling_scores(scores: numpy.ndarray, stages: numpy.ndarray, question: numpy
     """One score a candidate, by which a cascade's candidates stand in its order: (n,) float64.
 
     Survivors keep the last stage's score. The candidates that a stage dropped keep their order and their distances,
-    and are shifted together, as far as it takes, below the lowest score of those that it kept.  Where scores are
-    probabilities, pass their logits and take the sigmoid of the result, which stay between 0 and 1.
+    and are shifted together, as far as it takes, below the lowest score of those that it kept.  Probabilities are
+    shifted as log odds, so that they stay between 0 and 1.
     scores: (n,) of the last stage that saw a candidate.  stages: (n,) the number of that stage.
     question: (n,) codes from 0 to q − 1.
     """
-    scores, question = numpy.asarray(scores, dtype=numpy.float64), numpy.asarray(question)
     shifted = scores.copy()
     lowest = numpy.full(question.max() + 1, numpy.inf)  # (q,), of the stages behind
     for stage in numpy.unique(stages)[::-1]:
@@ -158,22 +159,21 @@ class SequentialReranker:
         """Rank candidates; each scorer is called once, with what those before it have left.
 
         batch: a mapping of columns (tensors, arrays or lists), a `datasets.Dataset`, or a list of candidates; the
-        scorers get the same kind of thing.  The rest, results and errors, is as in `rank_by_stages`.
+        scorers get the same kind of thing.  All else is as in `rank_by_stages`.
         """
-
-        def score(stage: int, rows: Tensor) -> Tensor:
-            scores = self.scorers[stage](_select(batch, rows))
-            return scores if isinstance(scores, Tensor) else torch.from_numpy(numpy.asarray(scores))
-
         count = len(next(iter(batch.values()), ())) if isinstance(batch, Mapping) else len(batch)
-        return rank_by_stages(score, len(self.scorers), count, alpha, question_index)
+        return rank_by_stages(
+            lambda stage, rows: self.scorers[stage](_select(batch, rows)),
+            len(self.scorers),
+            count,
+            alpha,
+            question_index,
+        )
 
 
-def _select(batch: Any, rows: Tensor) -> Any:
+def _select(batch: Any, rows: numpy.ndarray) -> Any:
     if isinstance(batch, Mapping):
         return {name: _select(values, rows) for name, values in batch.items()}
-    if isinstance(batch, Tensor):
-        return batch[rows.to(batch.device)]
-    if hasattr(batch, "select"):
-        return batch.select(rows.tolist())
-    return batch[rows.numpy()] if hasattr(batch, "dtype") else [batch[row] for row in rows.tolist()]
+    if hasattr(batch, "dtype"):
+        return batch[rows]
+    return batch.select(rows) if hasattr(batch, "select") else [batch[row] for row in rows]

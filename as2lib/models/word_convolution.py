@@ -17,8 +17,7 @@ from as2lib.models.rank_rnn import by_question
 class WordConvolution(nn.Conv1d):
     """A one-layer convolution with global max pooling and ReLU over texts of numbered words: (U, d) → (b, f).
 
-    channels: d.  filters: f.  size: k, of whose words (k − 1) // 2 stand before a window's own; beyond a text's ends
-    there are zeros.  pair_channel: one more channel, a number for each word that depends on the pair.
+    channels: d.  filters: f.  size: k.  pair_channel: one more channel, a number a word that depends on the pair.
     """
 
     def __init__(self, channels: int, filters: int, size: int, pair_channel: bool = False):

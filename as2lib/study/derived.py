@@ -20,7 +20,7 @@ def lexical(job: Job) -> dict[str, Any]:
 
 def calibration(spec: dict[str, Any], teachers: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:
     """Name → Platt scaling on dev, of those runs whose scores only order candidates, where a spec asks for it."""
-    from as2lib.models.calibration import fit_platt
+    from as2lib.models.ensemble import fit_platt
 
     if spec.get("calibration") != "platt":
         return {}
@@ -33,7 +33,7 @@ def _probabilities(run: StoredRun, split: str, platt: dict[str, dict[str, Any]],
 
     column: "last" of scores by the last weights, where it has them.
     """
-    from as2lib.models.calibration import calibrated_scores
+    from as2lib.models.ensemble import calibrated_scores
 
     table = run.scores(split)
     scores = table[column if column in table else "score"].to_numpy()

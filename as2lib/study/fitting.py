@@ -23,14 +23,13 @@ from as2lib.fit import teacher_logits, train
 from as2lib.locks import lock
 from as2lib.metrics.questions import Questions
 from as2lib.models import cross_encoder, ensemble
-from as2lib.models.calibration import calibrated
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.compare_aggregate import CompareAggregate
 from as2lib.models.cosinet import Cosinet
 from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.precision import machine
-from as2lib.score import on_gpu, on_threads, probability, score
+from as2lib.score import on_gpu, on_threads, parts_of, probability, score
 from as2lib.study.derived import calibration
 from as2lib.study.run import Run
 from as2lib.study.store import Job, StoredRun, require_known_tensors, write_parquet, write_scores
@@ -144,7 +143,9 @@ def logits_of(job: Job, teacher: StoredRun, pairs: "Dataset", platt: dict[str, d
                 logits = teacher_logits(teacher.model_folder, pairs, store.study.precision)
                 write_parquet(path, pandas.DataFrame({f"logit_{i}": column for i, column in enumerate(logits.T)}))
     logits = numpy.ascontiguousarray(pandas.read_parquet(path).to_numpy(dtype=numpy.float32))
-    return calibrated(platt[teacher.name], logits, pairs["question_id"][:]) if teacher.name in platt else logits
+    if teacher.name not in platt:
+        return logits
+    return ensemble.calibrated(platt[teacher.name], logits, pairs["question_id"][:])
 
 
 # ---------------------------------------------------------------- what a run starts from
@@ -232,13 +233,8 @@ def score_table(
         scores = score(model, pairs.select(order), encoder, precision)
         return pairs, {"score": scores.score[numpy.argsort(order)]}
     scores = score(model, pairs, encoder, precision)
-    columns = {"score": scores.score}
-    if scores.head_logits is not None:
-        columns |= {f"head_{i}": values for i, values in enumerate(probability(scores.head_logits).T)}
-    if scores.exit_logits is not None:
-        names = [f"exit_{layer}" for layer in model.config.exits]
-        columns |= dict(zip(names, probability(scores.exit_logits).T, strict=True))
-    return pairs, columns
+    exits = getattr(getattr(model, "config", None), "exits", ())
+    return pairs, {"score": scores.score, **parts_of(scores.head_logits, scores.exit_logits, exits)}
 
 
 def score_shuffled(job: Job) -> dict[str, Any]:

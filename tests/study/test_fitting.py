@@ -10,7 +10,7 @@ from scipy.special import logit
 
 from as2lib import models
 from as2lib.data.pairs import load_parts
-from as2lib.models.calibration import calibrated_scores, log_shares
+from as2lib.models.ensemble import calibrated_scores, log_shares
 from as2lib.papers import row
 from as2lib.papers.row import Row
 from as2lib.study import Study
