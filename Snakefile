@@ -2,6 +2,7 @@
 # What is to be made is told by content (as2lib/study/graph.py), and bundled into jobs (bundles.py): no file's time decides.
 import atexit
 import sys
+import threading
 from pathlib import Path
 
 from as2lib.locks import lock
@@ -27,8 +28,9 @@ if workflow.is_main_process:
     LOCK = lock(f"study-{study.name}", f"study {study.name}")  # until this process ends
     JOBS = graph.refresh(study, [*MARKERS.values()])
     end_jobs_on_interrupt(lambda: workflow.local_exec)
-    progress.watch(study, JOBS, [MARKERS[name] for name in PAGES])
-    atexit.register(progress.say_what_is_left, study, JOBS, TARGETS)
+    pages = [MARKERS[name] for name in PAGES]
+    threading.Thread(target=progress.watch, args=(study, JOBS, pages), daemon=True).start()
+    atexit.register(lambda: sys.stderr.write(progress.left(study, JOBS, TARGETS)))  # quiet Snakemake says nothing
 else:
     JOBS = graph.jobs(study)
 
@@ -39,7 +41,7 @@ rule all:
     input: [graph.job_marker(study, job) for job in JOBS], *TARGETS.values()
 
 rule fit:
-    input: lambda w: graph.job_parents(study, JOBS[w.job])
+    input: lambda w: [graph.job_marker(study, parent) for parent in JOBS[w.job].parents]
     output: touch(graph.job_marker(study, "{job}"))
     threads: max(1, min(study.threads, CORES // config.get("gpus", 1)))
     priority: lambda w: JOBS[w.job].path  # what most waits for comes first

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 import time
 from collections import Counter
@@ -15,9 +16,7 @@ from as2lib.commands.errors import first_line
 from as2lib.paths import find_root, model_origin, whole_file, work_folder
 from as2lib.study import catalogue, estimate, graph, progress
 from as2lib.study.bundles import bundles
-from as2lib.study.estimate import Estimate
-from as2lib.study.gpus import gpus
-from as2lib.study.processes import hear_signals
+from as2lib.study.processes import gpus
 from as2lib.study.study import Study, params_file
 
 if TYPE_CHECKING:
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def loadable(study: Study) -> str:
-    """What every process of a study loads: its name, or the file of one that is not as `params/<name>.yaml` says."""
+    """What other processes load: a study's name, or the file of one that is not as `params/<name>.yaml` says."""
     if study.variant == study.study and params_file(f"{study.study}.yaml").exists():
         return study.study
     path = work_folder() / "studies" / study.variant / f"{study.study}.yaml"
     content = study.model_dump(mode="json", exclude_unset=True)
-    with whole_file(path) as temporary:  # other processes read it
+    with whole_file(path) as temporary:
         temporary.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
     return str(path)
 
@@ -39,10 +38,8 @@ def make(study: Study, only: list[str], cores: int, profile: str | None, dry_run
     """Become the Snakemake that makes a study, or what some notebooks, tables or runs of it need."""
     root = find_root()
     if not (root / "Snakefile").exists():
-        raise FileNotFoundError(
-            f"{root}: expected the repository's Snakefile and notebooks, got none: pages are made in a clone (cd "
-            f"there, or AS2_ROOT=CLONE); `as2 fit {study.name}` makes the runs alone, anywhere"
-        )
+        where = f"pages are made in a clone (AS2_ROOT=CLONE); `as2 fit {study.name}` makes the runs alone, anywhere"
+        raise FileNotFoundError(f"{root}: expected the repository's Snakefile and notebooks, got none: {where}")
     study, notebooks = catalogue.part(study, only)
     graph.markers(study)  # a notebook that is missing is known here
     if dry_run:
@@ -65,30 +62,27 @@ def make(study: Study, only: list[str], cores: int, profile: str | None, dry_run
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     os.chdir(root)
     sys.stdout.flush()
-    hear_signals()
+    for number in (signal.SIGINT, signal.SIGTERM):  # which a shell's background job would ignore, and its children
+        signal.signal(number, signal.SIG_DFL)
     command = [sys.executable, "-m", "snakemake", "--config", *config, *arguments, *options]
     os.execve(sys.executable, command, environment)
 
 
 def rehearse(study: Study, notebooks: "list[Notebook]") -> None:
     """Print what `as2 study` would make, and why."""
-    jobs = bundles(study.store)
+    jobs, markers = bundles(study.store), graph.markers(study)
     runs = Counter(study.plan[name].system for job in jobs.values() for name in job.runs)
     for system, count in runs.items():
         print(f"  {system}: " + ("not made yet" if count == 1 else f"{count} runs not made yet"))
-    markers = {name: find_root() / marker for name, marker in graph.markers(study).items()}
-    reasons = {notebook.name: graph.why(study, notebook, markers[notebook.name], jobs) for notebook in notebooks}
+    reasons = {page.name: graph.why(study, page, find_root() / markers[page.name], jobs) for page in notebooks}
     for name, reason in reasons.items():
-        print(f"  {name}: {reason}" if reason else f"  {name}: as it should be")
-    again = sum(map(bool, reasons.values()))
-    seconds = sum(job.seconds for job in jobs.values())
-    print(
-        f"{study.name}: {sum(runs.values())} runs in {len(jobs)} jobs, about {progress.clock(seconds)}; {again} pages"
-    )
+        print(f"  {name}: {reason or 'as it should be'}")
+    time, pages = progress.clock(sum(job.seconds for job in jobs.values())), sum(map(bool, reasons.values()))
+    print(f"{study.name}: {runs.total()} runs in {len(jobs)} jobs, about {time}; {pages} pages")
 
 
 def run_notebook(study: Study, name: str, marker: str | None) -> None:
-    """Run a notebook and make its page.  marker: the file by which the study's graph knows that it was."""
+    """Run a notebook and make its page."""
     from as2lib.report import pages
 
     notebooks = {notebook.name: notebook for notebook in catalogue.notebooks(study)}
@@ -106,7 +100,7 @@ def run_notebook(study: Study, name: str, marker: str | None) -> None:
 def fetch(study: Study, only: list[str]) -> list[str]:
     """Bring a study's encoders and data to this machine, check them, and make the tokens that its fits share.
 
-    Prints each with its size; returns a line for each that can't be had.  Compute nodes need no network then.
+    Prints each with its size; returns a line for each that can't be had.
     """
     from as2lib.data.encode import PairEncoder
     from as2lib.data.pairs import load_parts
@@ -162,18 +156,17 @@ def plan(study: Study, only: list[str]) -> None:
     jobs = graph.jobs(study)
     logs = {run: graph.job_log(study, name) for name, job in jobs.items() for run in job.runs}
     for state in states:
-        detail = f"from {', '.join(run.name for run in study.plan[state.name].parent_runs()) or '–'}"
-        if state.state == "running":
-            detail = f"step {state.step:,}, {state.rate:.1f} a second"
-        if state.state == "failed":
-            detail = state.error + (f"   ({logs[state.name]})" if state.name in logs else "")
+        parents = ", ".join(run.name for run in study.plan[state.name].parent_runs())
+        detail = state.detail or f"from {parents or '–'}"
+        if state.state == "failed" and state.name in logs:
+            detail += f"   ({logs[state.name]})"
         print(f"{state.state:<9}  {state.name:<36} {detail}")
     left = [study.plan[state.name] for state in states if state.state in ("to do", "running", "failed")]
     counts = Counter(state.state for state in states)
     print(f"\n{study.name}: {len(states)} runs: {', '.join(f'{count} {state}' for state, count in counts.items())}")
     if not left:
         return
-    seconds = sum(map(Estimate(study.store).seconds, left))
+    seconds = sum(map(estimate.seconds_of(study.store), left))
     steps = sum(map(estimate.steps, left))
     gigabytes = sum(map(estimate.disk, left)) / 1e9
     hours = {gpu: sum(estimate.gpu_hours(run, gpu, study.precision) for run in left) for gpu in estimate.PEAK}
@@ -189,11 +182,8 @@ def show(study: Study, name: str) -> None:
     from as2lib.commands.scoring import print_metrics
 
     run, stored = study.store.planned(name), study.store.find(name)
-    readers = [
-        notebook.name
-        for notebook in catalogue.notebooks(study)
-        if run.system in {system.run for system in notebook.systems}
-    ]
+    pages = catalogue.notebooks(study)
+    readers = [page.name for page in pages if run.system in {system.run for system in page.systems}]
     lines = {
         "identity": study.store.identity(name),
         "spec": json.dumps(run.spec),

@@ -58,7 +58,7 @@ def write_expected(study: "Study") -> Path:
     Counts must be the same, other numbers within `NEAR`.  Raises ValueError for a study without published scores: what
     is trained anew elsewhere needs a tolerance of its own for each number, set by hand.
     """
-    if not study.store.published:
+    if not study.store.index:
         raise ValueError(f"{study.study}: expected a study whose scores are published, got one that is trained anew")
     rows: dict[str, dict[str, dict[str, float]]] = {}
     for number, numbers in measured(study).items():

@@ -191,7 +191,7 @@ class Report:
             "<p>Each command prints a run of the row: what it was made from, its folder and its scores. "
             '<a href="../../docs/scores.md">docs/scores.md</a> has what published runs score'
         )
-        index = ', <a href="runs/index.json">runs/index.json</a> their files' * bool(self.study.store.published)
+        index = ', <a href="runs/index.json">runs/index.json</a> their files' * bool(self.study.store.index)
         return f'<details class="made">{head}{index}.</p><dl>{"".join(lines)}</dl></details>'
 
     def _folder(self, name: str) -> Path:

@@ -1,19 +1,18 @@
 """Jobs of a study: each a bundle of missing runs that share a process, as parallel as their parents allow."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from as2lib.study.estimate import Estimate, parameters
-from as2lib.study.store import read_json, write_json
+from as2lib.study.estimate import parameters, seconds_of
 
 if TYPE_CHECKING:
     from as2lib.study.run import Run
     from as2lib.study.store import Store
 
 IMPORTS = 10  # times that a small study pays a process's imports, about
-SHORTEST, LONGEST = 20.0, 900.0  # seconds of a bundle; a longer run is a job of its own
+SHORTEST, LONGEST = 20.0, 900.0  # seconds of a job; a longer run is one of its own
+LIBRARIES = 4_000  # megabytes of memory
 DAY = 24 * 60  # minutes that a job asks for at most: one that needs more is put back in the queue, and goes on
 
 
@@ -21,8 +20,8 @@ DAY = 24 * 60  # minutes that a job asks for at most: one that needs more is put
 class Bundle:
     """A job: runs that are made one after the other, none of which waits for another of them.
 
-    runs: name → whether its weights are needed.  parents: the bundles whose runs these are made from.
-    seconds: of all its runs.  path: seconds from its start to the end of the longest chain of bundles behind it.
+    runs: name → whether its weights are needed.  parents: the jobs whose runs these are made from.
+    seconds: of all its runs.  path: seconds from its start to the end of the longest chain of jobs behind it.
     """
 
     name: str
@@ -38,10 +37,9 @@ def bundles(store: "Store", seconds: "Callable[[Run], float] | None" = None) -> 
     """Name → job, parents first, of all that the study misses.
 
     Runs are taken level by level (those without missing parents, those made from these, and so on), those of the same
-    parents one after another, until a bundle is long enough.
-    seconds: of a run; default: the `Estimate` of it.
+    parents one after another, until a job is long enough.  seconds: of a run; default: as estimated.
     """
-    seconds = seconds or Estimate(store).seconds
+    seconds = seconds or seconds_of(store)
     needed = store.needed(list(store.plan))
     time = {name: seconds(store.plan[name]) for name in needed}
     longest = min(max(sum(time.values()) / IMPORTS, SHORTEST), LONGEST)
@@ -51,8 +49,8 @@ def bundles(store: "Store", seconds: "Callable[[Run], float] | None" = None) -> 
         level[name] = 1 + max((level[parent] for parent in parents[name]), default=-1)
 
     jobs: dict[str, Bundle] = {}
-    home: dict[str, str] = {}  # run → its bundle
-    waits = {}  # run → the bundles that it waits for
+    home: dict[str, str] = {}  # run → its job
+    waits = {}  # run → the jobs that it waits for
     for depth in range(1 + max(level.values(), default=-1)):
         runs = [name for name in needed if level[name] == depth]
         for name in runs:
@@ -71,21 +69,9 @@ def bundles(store: "Store", seconds: "Callable[[Run], float] | None" = None) -> 
         job.path += job.seconds
         for parent in job.parents:
             jobs[parent].path = max(jobs[parent].path, job.path)
-        job.megabytes = _megabytes([store.plan[name] for name in job.runs])
+        fits = [run for run in map(store.plan.get, job.runs) if run.kind == "fit" and "words" not in run.spec]
+        weights = max(map(parameters, fits), default=0.0)
+        # weights, gradients, Adam's two moments, the best weights and a checkpoint
+        job.megabytes = round(LIBRARIES + 6 * 4 * weights / 1e6)
         job.minutes = min(30 + round(2 * job.seconds / 60), DAY)
     return jobs
-
-
-def _megabytes(runs: "list[Run]") -> int:
-    """Of memory: weights, gradients, Adam's two moments, the best weights and a checkpoint, and the libraries."""
-    weights = max((parameters(run) for run in runs if run.kind == "fit" and "words" not in run.spec), default=0.0)
-    return round(4_000 + 6 * 4 * weights / 1e6)
-
-
-def write(path: Path, jobs: dict[str, Bundle]) -> None:
-    write_json(path, {name: asdict(job) for name, job in jobs.items()})
-
-
-def read(path: Path) -> dict[str, Bundle]:
-    """The jobs of the study that is being made; none where none is."""
-    return {name: Bundle(**job) for name, job in read_json(path).items()} if path.exists() else {}

@@ -22,10 +22,7 @@ PAPERS = (
 
 
 def systems(study: "Study") -> list[System]:
-    """Every system of the study, in the order of the papers' tables.
-
-    Raises ValueError where `rows` names a system that the study has not.
-    """
+    """Every system of the study, in the order of the papers' tables."""
     systems = {system.run: system for paper in _papers("systems") for system in paper.systems(study)}
     if unknown := [name for name in study.rows if name not in systems]:
         raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; `as2 plan {study.name}` lists them")
@@ -45,7 +42,6 @@ def part(study: "Study", names: list[str]) -> tuple["Study", list[Notebook]]:
     """A study with no other rows than some notebooks, tables, systems or runs need, and the notebooks that show them.
 
     names: "03_distillation" or "03", "cerberus.table2", "mhs/3h1", "mhs/3h1/seed-0"; none: all of it.
-    Raises ValueError for any other name.
     """
     if not names:
         return study, notebooks(study)

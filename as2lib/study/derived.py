@@ -3,18 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from as2lib.study.store import Job, StoredRun, write_parquet, write_scores
+from as2lib.study.store import StoredRun, Task, write_parquet, write_scores
 
 
-def lexical(job: Job) -> dict[str, Any]:
-    """A ranker that is not trained."""
+def lexical(task: Task) -> dict[str, Any]:
     from as2lib.data.pairs import load_parts
     from as2lib.models import lexical as rankers
 
-    scorer = getattr(rankers, job.run.spec["scorer"])
-    for split, parts in job.run.data.items():
+    scorer = getattr(rankers, task.run.spec["scorer"])
+    for split, parts in task.run.data.items():
         pairs = load_parts(tuple(parts), "all")
-        write_scores(job.folder / "scores" / f"{split}.parquet", pairs, scorer(pairs))
+        write_scores(task.folder / "scores" / f"{split}.parquet", pairs, scorer(pairs))
     return {"parameters": 0}
 
 
@@ -29,10 +28,7 @@ def calibration(spec: dict[str, Any], teachers: Sequence[StoredRun]) -> dict[str
 
 
 def _probabilities(run: StoredRun, split: str, platt: dict[str, dict[str, Any]], column: str = "score") -> Any:
-    """A member's P(correct) over a split, (m,): its scores, calibrated where `platt` says.
-
-    column: "last" of scores by the last weights, where it has them.
-    """
+    """A member's P(correct) over a split, (m,), calibrated where `platt` says.  column: "last", where it has that."""
     from as2lib.models.ensemble import calibrated_scores
 
     table = run.scores(split)
@@ -40,17 +36,17 @@ def _probabilities(run: StoredRun, split: str, platt: dict[str, dict[str, Any]],
     return calibrated_scores(platt[run.name], scores, table["question_id"]) if run.name in platt else scores
 
 
-def ensemble(job: Job) -> dict[str, Any]:
+def ensemble(task: Task) -> dict[str, Any]:
     """The members' scores combined: their mean, a mean with weights tuned on dev, or a logistic regression on dev."""
     from as2lib.metrics.probability import sigmoid
     from as2lib.metrics.ranking import summary
     from as2lib.models import ensemble as ensembles
 
-    members, combine = job.parents["members"], job.run.spec["combine"]
-    tables = {split: [member.scores(split) for member in members] for split in job.run.data}
-    platt = calibration(job.run.spec, members)
-    scores = {split: [_probabilities(member, split, platt) for member in members] for split in job.run.data}
-    last = {split: [_probabilities(member, split, platt, "last") for member in members] for split in job.run.data}
+    members, combine = task.parents["members"], task.run.spec["combine"]
+    tables = {split: [member.scores(split) for member in members] for split in task.run.data}
+    platt = calibration(task.run.spec, members)
+    scores = {split: [_probabilities(member, split, platt) for member in members] for split in task.run.data}
+    last = {split: [_probabilities(member, split, platt, "last") for member in members] for split in task.run.data}
     facts: dict[str, Any] = {"parameters": sum(member.facts["parameters"] for member in members)}
     if platt:
         facts["calibration"] = platt
@@ -62,7 +58,7 @@ def ensemble(job: Job) -> dict[str, Any]:
         def dev_map(score: Any) -> float:
             return summary(dev["question_id"], dev["label"], score)["MAP"]
 
-        weights = ensembles.tuned_weights(scores["dev"], dev_map, job.run.spec["trials"], job.run.seed)
+        weights = ensembles.tuned_weights(scores["dev"], dev_map, task.run.spec["trials"], task.run.seed)
         facts |= {"weights": weights, "dev_MAP": dev_map(ensembles.mean(scores["dev"], weights))}
 
     def combined(of_members: list[Any]) -> Any:
@@ -73,5 +69,5 @@ def ensemble(job: Job) -> dict[str, Any]:
     for split, (first, *_) in tables.items():
         table = first[["question_id", "position", "label"]]
         table = table.assign(score=combined(scores[split]), last=combined(last[split]))
-        write_parquet(job.folder / "scores" / f"{split}.parquet", table)
+        write_parquet(task.folder / "scores" / f"{split}.parquet", table)
     return facts

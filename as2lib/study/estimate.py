@@ -1,13 +1,12 @@
 """What a run takes before it is made: operations, seconds and bytes, by its spec and by what runs took here.
 
-Operations are floating point, two a multiply-add: those of matrix products alone, of pairs as long as `max_length`:
-rather too many. They are counted by a formula, since a plan imports no torch.
+Operations are those of matrix products, two a multiply-add, of pairs as long as `max_length`: rather too many.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -29,16 +28,13 @@ OVERHEAD = 0.004  # seconds of a step that a tiny model takes all the same
 DERIVED = 1.0  # seconds of a run that trains nothing
 WORDS = 2e9  # operations of a step of a model without a transformer, roughly
 SIZES = {  # layers, hidden units and units between, of encoders whose config.json is not here
-    "google/electra-base-discriminator": (12, 768, 3072),
     "google/electra-large-discriminator": (24, 1024, 4096),
-    "FacebookAI/roberta-base": (12, 768, 3072),
     "FacebookAI/roberta-large": (24, 1024, 4096),
-    "albert/albert-base-v2": (12, 768, 3072),
     "albert/albert-xxlarge-v2": (12, 4096, 16384),
     "microsoft/deberta-v2-xxlarge": (48, 1536, 6144),
     "facebook/xlm-roberta-xl": (36, 2560, 10240),
 }
-UNKNOWN = (12, 768, 3072)
+UNKNOWN = (12, 768, 3072)  # a BASE model's
 VOCABULARY = 30_000  # tokens
 PAIRS = {  # in the splits of known sets
     "wikiqa:train": 8_672,
@@ -52,33 +48,27 @@ PAIRS_OF_OTHERS = 10_000  # in any other source that is no file
 BYTES_A_PAIR = 150  # of a file of pairs
 
 
-class Estimate:
+def seconds_of(store: "Store") -> "Callable[[Run], float]":
     """The seconds of a study's runs: by what fits of such a model took here, else fits of any; else by the device."""
+    ratios = defaultdict(list)  # shape → seconds an operation; None → of all fits
+    for run in store.plan.values():
+        stored = store.find(run.name) if run.kind == "fit" else None
+        if stored is None or stored.scores_only or not stored.facts.get("seconds"):
+            continue
+        share = stored.facts.get("steps", steps(run)) / steps(run)  # it may have ended early
+        for key in (_shape(run), None):
+            ratios[key].append(stored.facts["seconds"] / (share * operations(run)))
+    measured = {shape: median(values) for shape, values in ratios.items()}
+    peak = PEAK["A100"][store.study.precision] if store.study.gpu else CORE * store.study.threads
 
-    def __init__(self, store: "Store"):
-        self.store = store
-
-    def seconds(self, run: "Run") -> float:
+    def seconds(run: "Run") -> float:
         if run.kind != "fit":
             return DERIVED
-        if ratio := self._measured.get(_shape(run)) or self._measured.get(None):
+        if ratio := measured.get(_shape(run)) or measured.get(None):
             return operations(run) * ratio
-        study = self.store.study
-        peak = PEAK["A100"][study.precision] if study.gpu else CORE * study.threads
         return operations(run) / (REACHED * peak) + OVERHEAD * steps(run)
 
-    @cached_property
-    def _measured(self) -> dict[object, float]:
-        """Shape → seconds an operation, the median of the fits that were made here; None → of all of them."""
-        ratios = defaultdict(list)
-        for run in self.store.plan.values():
-            stored = self.store.find(run.name) if run.kind == "fit" else None
-            if stored is None or stored.published or not stored.facts.get("seconds"):
-                continue
-            share = stored.facts.get("steps", steps(run)) / steps(run)  # it may have ended early
-            for key in (_shape(run), None):
-                ratios[key].append(stored.facts["seconds"] / (share * operations(run)))
-        return {shape: median(values) for shape, values in ratios.items()}
+    return seconds
 
 
 def _shape(run: "Run") -> tuple[bool, tuple[int, int, int]]:
@@ -86,11 +76,9 @@ def _shape(run: "Run") -> tuple[bool, tuple[int, int, int]]:
 
 
 def steps(run: "Run") -> int:
-    """Optimizer steps at most; 0 of a run that trains nothing."""
-    if run.kind != "fit":
-        return 0
-    training = run.spec["training"]
-    if training.get("steps"):
+    """Optimizer steps at most."""
+    training = run.spec.get("training", {"steps": 0})
+    if "steps" in training:
         return training["steps"]
     batch = training["batch_size"] * (30 if "words" in run.spec and run.spec.get("unit") == "question" else 1)
     return max(1, training["epochs"] * pairs(run.data["train"]) // batch)
@@ -98,21 +86,18 @@ def steps(run: "Run") -> int:
 
 def operations(run: "Run") -> float:
     """Of a fit's steps, of three passes each, its evaluations on dev and its scores."""
-    if run.kind != "fit":
-        return 0.0
-    if "words" in run.spec:
+    if run.kind != "fit" or "words" in run.spec:
         return WORDS * steps(run)
     training, length = run.spec["training"], run.spec.get("max_length", 128)
     tokens = training.get("batch_tokens") or training["batch_size"] * length
     dev, test = (length * pairs(run.data.get(split, ())) for split in ("dev", "test"))
     evaluations = steps(run) // training["evaluate_every"] if training.get("evaluate_every") else 0
     layers, hidden, between = computed_layers(run)
-    per_token = layers * (2 * _layer_weights(hidden, between) + 4 * length * hidden)
+    per_token = layers * (2 * (4 * hidden**2 + 2 * hidden * between) + 4 * length * hidden)
     return per_token * (3 * steps(run) * tokens + (evaluations + 1) * dev + test)
 
 
 def gpu_hours(run: "Run", gpu: str, precision: str) -> float:
-    """On one GPU, "A100" or "H100", at 40 % of its peak."""
     return operations(run) / (REACHED * PEAK[gpu][precision]) / 3600
 
 
@@ -125,11 +110,7 @@ def disk(run: "Run") -> float:
 def parameters(run: "Run") -> float:
     """Weights of a fit's model, roughly: of layers that share theirs too, each counts."""
     layers, hidden, between = computed_layers(run)
-    return layers * _layer_weights(hidden, between) + VOCABULARY * hidden
-
-
-def _layer_weights(hidden: int, between: int) -> int:
-    return 4 * hidden**2 + 2 * hidden * between
+    return layers * (4 * hidden**2 + 2 * hidden * between) + VOCABULARY * hidden
 
 
 def computed_layers(run: "Run") -> tuple[int, int, int]:
@@ -155,7 +136,6 @@ def sizes(run: "Run") -> tuple[int, int, int]:
 
 @lru_cache(maxsize=64)
 def _of_name(name: str) -> tuple[int, int, int]:
-    """Of a pretrained encoder, by its configuration where its folder or the hub's cache has that."""
     origin, revision = model_origin(name)
     file = origin / "config.json" if isinstance(origin, Path) else hub.cached_config(origin, revision)
     if file and file.is_file():

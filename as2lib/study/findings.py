@@ -14,9 +14,8 @@ params/findings/<study>.yaml has `names` (a short name → a run's name) and, by
 """
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from as2lib.paths import find_root
 from as2lib.study.params import did_you_mean
@@ -30,11 +29,8 @@ NAMES = "names"  # the key of a findings file that is no notebook
 FUNCTIONS = {"abs": abs, "min": min, "max": max}
 
 
-@dataclass(frozen=True)
-class Finding:
-    """text: what it says, numbers filled in.  holds: whether the condition on them is true."""
-
-    text: str
+class Finding(NamedTuple):
+    text: str  # with its numbers
     holds: bool
 
 
@@ -46,13 +42,10 @@ class Number(float):
 
 
 class Numbers(dict):
-    """Recorded numbers by name, as an attribute or a key: `row.MAP`, `d["mhs − base"]["p Holm"]`.
-
-    A key may have quotes around it, as `str.format` passes them on.  Raises ValueError that names the nearest.
-    """
+    """Recorded numbers by name, as an attribute or a key: `row.MAP`, `d["mhs − base"]["p Holm"]`."""
 
     def __missing__(self, key: str) -> Any:
-        name = key.strip("\"'").replace(" - ", " − ")
+        name = key.strip("\"'").replace(" - ", " − ")  # `str.format` passes quotes on
         if name in self:
             return self[name]
         raise ValueError(f"{name!r} is not among the numbers that the notebook recorded{did_you_mean(name, self)}")
@@ -66,8 +59,8 @@ class Numbers(dict):
 def of_notebook(study: "Study", notebook: str) -> list[Finding]:
     """The findings of a notebook, in the order in which they were written; none where nobody wrote any.
 
-    Raises FileNotFoundError where the notebook has recorded no numbers, and ValueError that names the file and the
-    finding that can't be read, or whose numbers are not recorded.
+    Raises FileNotFoundError where the notebook has recorded no numbers, and ValueError that names a finding which
+    can't be read, or whose numbers are not recorded.
     """
     authored = read(study)
     if not authored.get(notebook):
@@ -89,7 +82,7 @@ def of_notebook(study: "Study", notebook: str) -> list[Finding]:
 
 
 def broken(study: "Study") -> list[str]:
-    """A line for each finding, of the notebooks that have recorded numbers, that no longer follows from them."""
+    """A line for each finding that no longer follows from the numbers, of the notebooks that have recorded any."""
     recorded = [name for name in read(study) if name != NAMES and _metrics(study, name).exists()]
     return [
         f"{notebook}: no longer follows from the numbers: {finding.text}"
@@ -108,10 +101,7 @@ def read(study: "Study") -> dict[str, Any]:
 
 
 def named(numbers: dict[str, Any], short_names: dict[str, str]) -> Numbers:
-    """Recorded numbers under their names, and under short names: `mhs`, `mhs − base`, `pooled: mhs − base`; and `d`.
-
-    short_names: short name → a run's name.
-    """
+    """Recorded numbers under their names, and under short ones: `mhs`, `mhs − base`, `pooled: mhs − base`; and `d`."""
     short = {run: name for name, run in short_names.items()}
     space = Numbers()
     for name, content in numbers.items():
@@ -123,10 +113,7 @@ def named(numbers: dict[str, Any], short_names: dict[str, str]) -> Numbers:
 
 
 def condition(expression: str, space: Numbers) -> bool:
-    """Whether a condition over recorded numbers holds.
-
-    Raises ValueError for a name that is not recorded, and for what is no condition.
-    """
+    """Whether a condition over recorded numbers holds.  Raises ValueError for what is none, and for unknown names."""
     from simpleeval import InvalidExpression, SimpleEval
 
     try:

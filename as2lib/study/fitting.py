@@ -32,7 +32,7 @@ from as2lib.precision import machine
 from as2lib.score import on_gpu, on_threads, parts_of, probability, score
 from as2lib.study.derived import calibration
 from as2lib.study.run import Run
-from as2lib.study.store import Job, StoredRun, require_known_tensors, write_parquet, write_scores
+from as2lib.study.store import StoredRun, Task, require_known_tensors, write_parquet, write_scores
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -48,12 +48,9 @@ SIZES = (  # of an encoder's configuration: what its costs are counted by
 ).split()
 
 
-def fit(job: Job) -> dict[str, Any]:
-    """Train a run into its folder: model/, scores/, log.jsonl; returns its facts.
-
-    It goes on from the folder's checkpoint, and ends with the weights of an uninterrupted fit.
-    """
-    run, study = job.run, job.store.study
+def fit(task: Task) -> dict[str, Any]:
+    """Train a run into its folder: model/, scores/, log.jsonl; returns its facts.  Goes on from its checkpoint."""
+    run, study = task.run, task.store.study
     precision, training = study.precision, run.spec["training"]
     for name in run.encoders():
         require_at_hand(name)
@@ -67,10 +64,10 @@ def fit(job: Job) -> dict[str, Any]:
         pairs = pairs.select(shuffled_rows(pairs["question_id"][:], shuffle))
         dev = dev and dev.select(shuffled_rows(dev["question_id"][:], shuffle))
     with on_threads(study.threads):
-        platt = calibration(job.run.spec, job.parents.get("teachers", ()))
-        teachers = [logits_of(job, teacher, pairs, platt) for teacher in job.parents.get("teachers", ())]
+        platt = calibration(task.run.spec, task.parents.get("teachers", ()))
+        teachers = [logits_of(task, teacher, pairs, platt) for teacher in task.parents.get("teachers", ())]
         set_seed(run.seed)  # before the model is built: new weights come from it
-        model, encoder = start(job)
+        model, encoder = start(task)
         if "attention" in run.spec:
             cross_encoder.set_attention(model, run.spec["attention"])
         if "dropout" in run.spec:
@@ -84,21 +81,21 @@ def fit(job: Job) -> dict[str, Any]:
             encoder=encoder,
             seed=run.seed,
             precision=precision,
-            folder=job.folder,
-            progress=job.progress,
+            folder=task.folder,
+            progress=task.progress,
             allow_shared_questions=True,  # a study's file says
             **{name: run.spec[name] for name in OF_LOSS if name in run.spec and "words" not in run.spec},
             **training,
         )
-        result.save(job.folder / "model")
-        splits = [split for split in ("dev", "test") if split in run.data]
-        tables = {split: score_table(result.model, encoder, run.data[split], precision, shuffle) for split in splits}
+        result.save(task.folder / "model")
+        parts = {split: run.data[split] for split in ("dev", "test") if split in run.data}
+        tables = {split: score_table(result.model, encoder, parts[split], precision, shuffle) for split in parts}
         last = tables
         if result.last is not None:
             result.model.load_state_dict(result.last)
-            last = {split: score_table(result.model, encoder, run.data[split], precision, shuffle) for split in splits}
+            last = {split: score_table(result.model, encoder, parts[split], precision, shuffle) for split in parts}
         for split, (pairs, columns) in tables.items():
-            write_scores(job.folder / f"scores/{split}.parquet", pairs, **columns, last=last[split][1]["score"])
+            write_scores(task.folder / f"scores/{split}.parquet", pairs, **columns, last=last[split][1]["score"])
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
     facts = {**result.facts, "machine": gpu or machine()}
     if platt:
@@ -114,29 +111,28 @@ def fit(job: Job) -> dict[str, Any]:
 
 
 def training_pairs(run: Run) -> "Dataset":
-    """A pool without labels where its spec says so; all folds of the questions but one; or the answered questions."""
+    """A pool without labels; all folds of the questions but one; or the answered questions."""
     if run.spec.get("unlabelled"):
         return load_parts(run.data["train"], None)
     pairs = load_parts(run.data["train"], "answered")
     return leave_out(pairs, *run.spec["leave_out"]) if "leave_out" in run.spec else pairs
 
 
-def logits_of(job: Job, teacher: StoredRun, pairs: "Dataset", platt: dict[str, dict[str, Any]]) -> numpy.ndarray:
+def logits_of(task: Task, teacher: StoredRun, pairs: "Dataset", platt: dict[str, dict[str, Any]]) -> numpy.ndarray:
     """What a student is told by a teacher: its logits over its pairs, (m, c) float32, calibrated where `platt` says.
 
-    Those of an ensemble come from its members': their weighted mean probability, or a logistic regression's log odds.
-    Those of a model are computed once, and kept in its folder.
+    Those of an ensemble come from its members'; those of a model are computed once, and kept in its folder.
     """
-    store = job.store
+    store = task.store
     if teacher.run.kind == "ensemble":
         members = [store.find(run.name) for run in teacher.run.parents["members"]]
         platt_of_members = calibration(teacher.run.spec, members)
-        of_members = [logits_of(job, member, pairs, platt_of_members) for member in members]
+        of_members = [logits_of(task, member, pairs, platt_of_members) for member in members]
         if teacher.run.spec["combine"] == "logistic":
             log_odds = ensemble.weigh(teacher.facts, [probability(logits) for logits in of_members])
             return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
         return ensemble.mean_logits(of_members, teacher.facts.get("weights"))
-    path = teacher.folder / "logits" / f"{store.learnt_from(job.run)}.parquet"
+    path = teacher.folder / "logits" / f"{store.learnt_from(task.run)}.parquet"
     if not path.exists():
         with lock(f"{teacher.identity[:24]}-{path.stem}", f"what {teacher.name} says of {len(pairs):,} pairs"):
             if not path.exists():  # another student may have made them meanwhile
@@ -152,19 +148,19 @@ def logits_of(job: Job, teacher: StoredRun, pairs: "Dataset", platt: dict[str, d
 
 
 def first_encoder(run: Run) -> str | None:
-    """The pretrained encoder that a fit starts from, itself or by the run whose weights it continues; else None."""
+    """The pretrained encoder that a fit starts from, itself or by the run whose weights it continues."""
     while "start" in run.parents:
         [run] = run.parents["start"]
     return run.spec.get("backbone", {}).get("name")
 
 
-def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
+def start(task: Task) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
     """The model before its first step, and what encodes its pairs."""
-    run = job.run
+    run = task.run
     if "words" in run.spec:
-        return _on_words(job)
+        return _on_words(task)
     if "start" in run.parents:
-        folder, layers = job.parents["start"][0].model_folder, run.spec.get("layers")
+        folder, layers = task.parents["start"][0].model_folder, run.spec.get("layers")
         model = cross_encoder.build(folder, layers) if layers else models.load(folder)
         tokenizer = cross_encoder.tokenizer(folder)
     elif name := run.spec["backbone"].get("name"):
@@ -189,24 +185,24 @@ def start(job: Job) -> tuple[torch.nn.Module, PairEncoder | WordEncoder]:
 
 @lru_cache(maxsize=4)
 def _vocabulary(parts: tuple[str, ...], max_length: int) -> Any:
-    """The tokenizer of an encoder that starts from nothing; kept, since the fits of a group share it."""
+    """The tokenizer of an encoder that starts from nothing, which the fits of a job share."""
     return word_tokenizer(_texts(parts, each=True), max_length)
 
 
-def _on_words(job: Job) -> tuple[torch.nn.Module, WordEncoder]:
-    """A model over static vectors of the words of the run's pairs, learnt here from its vocabulary, or pretrained."""
-    run = job.run
+def _on_words(task: Task) -> tuple[torch.nn.Module, WordEncoder]:
+    """A model over static vectors, learnt from the run's vocabulary, or pretrained."""
+    run = task.run
     shape = dict(run.spec["words"])
     source, model = shape.pop("vectors"), WORD_MODELS[shape.pop("type")]
     words = set().union(*(_words(tuple(parts)) for parts in run.data.values()))
     texts = _texts(run.data["vocabulary"]) if "vocabulary" in run.data else []
-    vectors = embeddings(source, job.store.ingredients(run.name)["vectors"], words, texts)
+    vectors = embeddings(source, task.store.ingredients(run.name)["vectors"], words, texts)
     return model(vectors, **shape), WordEncoder(vectors.words, run.spec["unit"])
 
 
 @lru_cache(maxsize=8)
 def _words(parts: tuple[str, ...]) -> frozenset[str]:
-    """Every word of some parts; kept, since the fits of a group share them and splitting takes longer than a fit."""
+    """Every word of some parts; the fits of a job share them, and splitting takes longer than a fit."""
     return frozenset(word for words in words_of(dict.fromkeys(_texts(parts))) for word in words)
 
 
@@ -223,7 +219,7 @@ def _texts(parts: Sequence[str], each: bool = False) -> list[str]:
 def score_table(
     model: torch.nn.Module, encoder: Any, parts: Sequence[str], precision: str, shuffle: int | None = None
 ) -> tuple["Dataset", dict[str, numpy.ndarray]]:
-    """Every question of a split, and its pairs' `score`, beside it that of each head (`head_0`) or exit (`exit_4`).
+    """Every pair of a split, and its `score`, beside it that of each head (`head_0`) or exit (`exit_4`).
 
     shuffle: a seed: the model reads each question's candidates in a random order; rows stay in the original one.
     """
@@ -237,18 +233,18 @@ def score_table(
     return pairs, {"score": scores.score, **parts_of(scores.head_logits, scores.exit_logits, exits)}
 
 
-def score_shuffled(job: Job) -> dict[str, Any]:
-    """A model's scores where each question's candidates come in a random order, in the rows of the original order."""
-    parent = job.parents["model"][0]
+def score_shuffled(task: Task) -> dict[str, Any]:
+    """A model's scores where each question's candidates come in a random order; rows stay in the original one."""
+    parent = task.parents["model"][0]
     model, encoder = on_gpu(models.load(parent.model_folder)), load_encoder(parent.model_folder)
-    with on_threads(job.store.study.threads):
-        precision = job.store.study.precision
-        pairs, columns = score_table(model, encoder, job.run.data["test"], precision, job.run.seed)
-        write_scores(job.folder / "scores" / "test.parquet", pairs, **columns)
+    with on_threads(task.store.study.threads):
+        precision = task.store.study.precision
+        pairs, columns = score_table(model, encoder, task.run.data["test"], precision, task.run.seed)
+        write_scores(task.folder / "scores" / "test.parquet", pairs, **columns)
     return {"parameters": parent.facts["parameters"]}
 
 
 def shuffled_rows(question_id: list[str], seed: int) -> numpy.ndarray:
-    """The rows of a pair set with those of each question in a random order; questions stay where they are."""
+    """The rows of each question in a random order; questions stay where they are."""
     question = Questions.together(question_id).code
     return numpy.lexsort((numpy.random.default_rng(seed).random(len(question)), question))

@@ -1,10 +1,10 @@
 """What decides the pages of a study, compared by content: the Snakefile's markers; runs nothing.
 
-A marker's name ends in the hash of all that went into what it stands for, and it holds the SHA-256 of what came out:
-neither the times of files nor what lies there from before says that a page is as it should be.
+A marker's name ends in the hash of all that went into what it stands for, and it holds the SHA-256 of what came out.
 """
 
 import shutil
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,58 +19,33 @@ if TYPE_CHECKING:
     from as2lib.study.study import Study
 
 LIBRARY = ("**/*.py", "papers/*/published/*.csv", "report/template/*")  # what pages are made with, from the package
-RUNS_ONLY = (  # what makes runs, which count by their identities
-    "cli.py",
-    "commands/",
-    "fit/",
-    "losses/",
-    "study/bundles.py",
-    "study/derived.py",
-    "study/estimate.py",
-    "study/fitting.py",
-    "study/gpus.py",
-    "study/make.py",
-    "study/progress.py",
-    "study/publishing.py",
+RUNS_ONLY = tuple(  # what makes runs, which count by their identities
+    "cli.py commands/ fit/ losses/ study/bundles.py study/derived.py study/estimate.py study/fitting.py study/make.py "
+    "study/processes.py study/progress.py study/publishing.py".split()
 )
 
 
-def jobs_file(study: "Study") -> Path:
-    """The file that has the jobs of a study that is being made."""
-    return find_root() / _folder(study) / "jobs.json"
-
-
 def job_marker(study: "Study", job: str) -> str:
-    """The file that says that the runs of a job are made, from the project's root."""
+    """The file, from the project's root, that says that the runs of a job are made."""
     return (_folder(study) / "fit" / job).as_posix()
 
 
 def job_log(study: "Study", job: str) -> str:
-    """The file that has what a job printed, from the project's root."""
+    """The file, from the project's root, that has what a job printed."""
     return (_folder(study) / "logs" / f"{job}.log").as_posix()
-
-
-def job_parents(study: "Study", job: Bundle) -> list[str]:
-    """The markers of the jobs whose runs a job's are made from."""
-    return [job_marker(study, parent) for parent in job.parents]
 
 
 def markers(study: "Study") -> dict[str, str]:
     """Each notebook, and "check" → the file that says that it was done with what there is now.
 
     The first notebook and the check stand on all the others, and on what a person expects and found.
-    Raises FileNotFoundError where a notebook is missing, and KeyError where one reads a run that is not planned: to be
-    called before Snakemake, which says nothing of either where it is quiet.
     """
-    names = [notebook.name for notebook in catalogue.notebooks(study)]
-    markers = {
-        notebook.name: _marker(study, notebook.name, notebook_content(study, notebook))
-        for notebook in catalogue.notebooks(study)
-    }
+    notebooks = catalogue.notebooks(study)
+    markers = {page.name: _marker(study, page.name, notebook_content(study, page)) for page in notebooks}
     root = find_root()
     files = [root / "params" / "expected" / f"{study.study}.json", root / "params" / "findings" / f"{study.study}.yaml"]
     authored = [file_sha256(file) for file in files if file.exists()]
-    for name in (names[0], "check"):
+    for name in (notebooks[0].name, "check"):
         markers[name] = _marker(study, name, [list(markers.values()), authored])
     return markers
 
@@ -92,10 +67,7 @@ def notebook_content(study: "Study", notebook: Notebook) -> dict[str, Any]:
 
 
 def why(study: "Study", notebook: Notebook, marker: Path, jobs: dict[str, Bundle]) -> str:
-    """Why a notebook has to be run, in a few words; "" where its page is as it should be.
-
-    marker: its own, as `markers` has it.  jobs: of the runs that are missing.
-    """
+    """Why a notebook has to be run, in a few words; "" where its page is as it should be."""
     if marker.exists():
         if not as_it_came_out(marker):
             return "its page, or what it saved, was changed or removed"
@@ -114,7 +86,7 @@ def why(study: "Study", notebook: Notebook, marker: Path, jobs: dict[str, Bundle
 
 
 def notebook_parents(study: "Study", notebook: Notebook, jobs: dict[str, Bundle]) -> list[str]:
-    """The markers of the jobs that make runs which a notebook reads."""
+    """The markers of the jobs that make what a notebook reads."""
     home = {run: name for name, job in jobs.items() for run in job.runs}
     runs = [run.name for system in notebook.systems for run in system.runs()]
     return [job_marker(study, job) for job in dict.fromkeys(home[run] for run in runs if run in home)]
@@ -129,24 +101,24 @@ def mark(marker: str, outputs: list[Path], content: dict[str, Any] | None = None
 
 def jobs(study: "Study") -> dict[str, Bundle]:
     """The jobs of the study as `refresh` left them: the same on every machine that runs one."""
-    return bundles.read(jobs_file(study))
+    path = find_root() / _folder(study) / "jobs.json"
+    return {name: Bundle(**job) for name, job in read_json(path).items()} if path.exists() else {}
 
 
 def refresh(study: "Study", markers: list[str]) -> dict[str, Bundle]:
     """Before the graph is walked: bundle what is missing into jobs, and forget what no longer lies as it came out."""
     root = find_root()
     folder = root / _folder(study)
-    missing = bundles.bundles(study.store)
-    bundles.write(jobs_file(study), missing)
+    jobs = bundles.bundles(study.store)
+    write_json(folder / "jobs.json", {name: asdict(job) for name, job in jobs.items()})
     shutil.rmtree(folder / "fit", ignore_errors=True)
     for marker in markers:
         if (root / marker).exists() and not as_it_came_out(root / marker):
             (root / marker).unlink()
-    return missing
+    return jobs
 
 
 def as_it_came_out(marker: Path) -> bool:
-    """Whether all that a marker stands for lies there as it was made."""
     digests = read_json(marker).get("outputs")
     files = {find_root() / name: digest for name, digest in (digests or {}).items()}
     return digests is not None and all(path.exists() and file_sha256(path) == files[path] for path in files)
@@ -171,7 +143,7 @@ def outputs(study: "Study", notebook: str) -> list[Path]:
 
 @cache
 def library() -> dict[str, str]:
-    """The SHA-256 of each file of the library that pages are made with, by its path; none of those that make runs."""
+    """The SHA-256 of each file of the library that pages are made with, by its path."""
     paths = sorted(path for pattern in LIBRARY for path in PACKAGE.glob(pattern))
     names = {path.relative_to(PACKAGE).as_posix(): path for path in paths}
     return {name: file_sha256(path) for name, path in names.items() if not name.startswith(RUNS_ONLY)}

@@ -9,14 +9,14 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from as2lib.locks import lock
 from as2lib.study import derived
 from as2lib.study.bundles import Bundle
-from as2lib.study.gpus import take_gpu
-from as2lib.study.processes import put_back
-from as2lib.study.store import Job, Store, git_commit, write_json
+from as2lib.study.processes import put_back, take_gpu
+from as2lib.study.store import Store, Task, git_commit, write_json
 
 MAKE_NOTHING = "AS2_MAKE_NOTHING"  # set in the notebooks of a study's graph, whose runs its groups make
 ERROR = "error.txt"  # in the folder of a run that failed: the error's last line
@@ -29,9 +29,8 @@ def make_all(
     """Make the runs that are missing for the scores of some runs, or for their models; returns the names of those made.
 
     say: called with a line for each run that was made; None: bars on a terminal and in a notebook.
-    Raises FileNotFoundError, in one line, where inputs are missing, or where runs are in a notebook of the graph.
     """
-    missing = store.missing(names, model)
+    missing = list(store.needed(names, model))
     if missing and os.environ.get(MAKE_NOTHING):
         raise FileNotFoundError(f"not made yet: {missing[0]}; `as2 fit {store.study.study} {missing[0]}` makes it")
     from tqdm.auto import tqdm
@@ -42,7 +41,10 @@ def make_all(
         if make(store, name, bars):
             made.append(name)
             if say:
-                say(_line(store, name, time.perf_counter() - started, f"{place:>4} of {len(missing)}"))
+                facts, seconds = store.find(name).facts, time.perf_counter() - started
+                dev = f"   dev MAP {100 * facts['dev_MAP']:5.1f}" if facts.get("dev_MAP") is not None else ""
+                how = f"{seconds:7.1f} s   {facts.get('precision', ''):<7}{dev}"
+                say(f"{place:>4} of {len(missing)}  {name:<36}{how}".rstrip())
     return made
 
 
@@ -54,17 +56,15 @@ def make_job(store: Store, job: Bundle, say: Callable[[str], None]) -> list[str]
     """
     failures: dict[str, str] = {}
     began = time.time()
-    for place, (name, weights) in enumerate(job.runs.items(), 1):
+    for name, weights in job.runs.items():
         broken = [run.name for run in store.planned(name).ancestors() if run.name in failures]
         if broken:
             failures[name] = f"{name}: {broken[0]} failed"
             continue
-        started = time.perf_counter()
         try:
-            if make_all(store, [name], model=weights, say=lambda line: None):
-                say(_line(store, name, time.perf_counter() - started, f"{place:>4} of {len(job.runs)}"))
+            make_all(store, [name], weights, say)
         except SystemExit:
-            paths = [store.folder(run).with_name(f"{store.folder(run).name}.partial") / CHECKPOINT for run in job.runs]
+            paths = [partial_folder(store, run) / CHECKPOINT for run in job.runs]
             paths += [store.folder(run) / "done.json" for run in job.runs]
             if any(path.exists() and path.stat().st_mtime >= began for path in paths):
                 put_back()
@@ -75,19 +75,9 @@ def make_job(store: Store, job: Bundle, say: Callable[[str], None]) -> list[str]
     return list(failures.values())
 
 
-def _line(store: Store, name: str, seconds: float, place: str) -> str:
-    facts = store.find(name).facts
-    dev = f"   dev MAP {100 * facts['dev_MAP']:5.1f}" if facts.get("dev_MAP") is not None else ""
-    return f"{place}  {name:<36}{seconds:7.1f} s   {facts.get('precision', ''):<7}{dev}".rstrip()
-
-
 def make(store: Store, name: str, progress: bool = False) -> bool:
-    """Make one run whose parents are made; False where another process made it meanwhile.
-
-    progress: whether a fit shows its bar and how it comes on.
-    """
-    run, folder = store.planned(name), store.folder(name)
-    partial = folder.with_name(f"{folder.name}.partial")
+    """Make one run whose parents are made; False where another process made it meanwhile."""
+    run, folder, partial = store.planned(name), store.folder(name), partial_folder(store, name)
     with lock(folder.name, name):
         if store.find(name, model=run.kind == "fit"):
             return False
@@ -95,7 +85,7 @@ def make(store: Store, name: str, progress: bool = False) -> bool:
         write_json(partial / "spec.json", {"name": name, "identity": store.identity(name), **store.ingredients(name)})
         parents = {role: [store.find(parent.name) for parent in runs] for role, runs in run.parents.items()}
         try:
-            facts = MAKERS[run.kind](Job(store, run, parents, partial, progress))
+            facts = MAKERS[run.kind](Task(store, run, parents, partial, progress))
         except Exception as error:
             (partial / ERROR).write_text(_last_line(error) + "\n", encoding="utf-8")
             raise
@@ -106,21 +96,21 @@ def make(store: Store, name: str, progress: bool = False) -> bool:
     return True
 
 
+def partial_folder(store: Store, name: str) -> Path:
+    """Where a run is written until it is whole."""
+    return store.folder(name).with_suffix(".partial")
+
+
 def _last_line(error: Exception) -> str:
     return traceback.format_exception_only(error)[-1].strip().splitlines()[-1]
 
 
-def _with_torch(job: Job) -> dict[str, Any]:
+def _with_torch(task: Task) -> dict[str, Any]:
     """A fit, or a model's scores over shuffled lists, on a GPU of its own where there is one."""
     take_gpu()
     from as2lib.study import fitting
 
-    return fitting.fit(job) if job.run.kind == "fit" else fitting.score_shuffled(job)
+    return fitting.fit(task) if task.run.kind == "fit" else fitting.score_shuffled(task)
 
 
-MAKERS = {
-    "lexical": derived.lexical,
-    "ensemble": derived.ensemble,
-    "fit": _with_torch,
-    "shuffled": _with_torch,
-}
+MAKERS = {"lexical": derived.lexical, "ensemble": derived.ensemble, "fit": _with_torch, "shuffled": _with_torch}

@@ -1,7 +1,4 @@
-"""What a study's file may say, read from top to bottom: its keys, their types, and how they fit together.
-
-Unknown keys are refused, with the nearest known one.  Knows no run and no paper.
-"""
+"""What a study's file may say, read from top to bottom: its keys, their types, and how they fit together."""
 
 import re
 from collections.abc import Iterable
@@ -17,14 +14,12 @@ from as2lib.data.sets import apart_from
 
 NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of a study: it names files and folders, and stands in commands
 
-Precision = Literal["float32", "bf16"]  # a run's name has it: no machine decides
-
 
 # ---------------------------------------------------------------- values
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """The nearest names behind a message, "; did you mean …?"; "" where none is near."""
+    """ "; did you mean …?" with the nearest names; "" where none is near."""
     near = get_close_matches(name, names, n=3, cutoff=0.4)
     return f"; did you mean {', '.join(near)}?" if near else ""
 
@@ -61,11 +56,11 @@ class Strict(BaseModel):
         for key in content if isinstance(content, dict) else ():
             if key not in cls.model_fields:
                 hint = did_you_mean(str(key), cls.model_fields) or f"; expected some of {', '.join(cls.model_fields)}"
-                raise PydanticCustomError("unknown", "unknown key{hint}", {"key": str(key), "hint": hint})
+                raise PydanticCustomError("unknown", "{key}: unknown key{hint}", {"key": str(key), "hint": hint})
         return content
 
 
-# ---------------------------------------------------------------- data
+# ---------------------------------------------------------------- data, fits, encoders
 
 
 class Pairs(Strict):
@@ -87,21 +82,15 @@ class Data(Strict):
     max_length: int = Field(gt=4, le=2**15, description="tokens of question and candidate together")
     describe: list[str] = Field([], description="further known sets whose statistics stand in 01_data")
     allow_shared_questions: bool = Field(False, description="whether train, dev and test may have questions in common")
-    leave_out: Literal["shared_answers"] | None = Field(
-        None, description="dev and test questions whose answer train has"
-    )
+    leave_out: Literal["shared_answers"] | None = Field(None, description="dev, test questions whose answer train has")
 
     @model_validator(mode="after")
     def _without_what_is_left_out(self) -> Self:
-        if self.leave_out is None:
-            return self
-        dev = [apart_from(part, self.target.train) for part in self.target.dev]
-        test = [apart_from(part, self.target.train) for part in self.target.test]
-        object.__setattr__(self, "target", self.target.model_copy(update={"dev": dev, "test": test}))
+        if self.leave_out:
+            parts = {split: getattr(self.target, split) for split in ("dev", "test")}
+            kept = {split: [apart_from(part, self.target.train) for part in parts[split]] for split in parts}
+            object.__setattr__(self, "target", self.target.model_copy(update=kept))
         return self
-
-
-# ---------------------------------------------------------------- fits
 
 
 class Training(Strict):
@@ -153,20 +142,8 @@ class Ensemble(Strict):
     trials: int = Field(100, gt=0, description="weights that Optuna tries on dev")
 
 
-class Section(Strict):
-    """What the fits of one paper's section may have otherwise than its study."""
-
-    seeds: Seeds | None = Field(None, min_length=1, description="of its headline rows; default: the study's")
-
-
-# ---------------------------------------------------------------- encoders
-
-
 class Configuration(Strict):
-    """The fields of an encoder's configuration that a study may set; its vocabulary and its classes are the study's.
-
-    Families share them: a field that one doesn't read stays unused.
-    """
+    """What a study may set of an encoder's configuration, whatever its family; the vocabulary is the study's."""
 
     model_type: Literal["electra", "roberta", "albert", "bert"]
     hidden_size: Width
@@ -204,9 +181,8 @@ class Backbone(Strict):
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
         if (self.name is None) == (self.config is None):
-            way_out = "; where a name takes the place of the file's config, set config to null" if self.name else ""
             expected = "expected either name (a hub name or a folder) or config (to start from nothing)"
-            raise ValueError(f"{expected}{way_out}")
+            raise ValueError(f"{expected}; set the other one to null")
         return self
 
     @property
@@ -220,13 +196,11 @@ class Teacher(Backbone):
 
     label: str = Field(description="what tables call it: point-wise, ELECTRA")
     objective: Literal["pointwise", "listwise", "pairwise"] = Field("pointwise", description="loss of its adapt step")
-    stands_for: Literal["electra", "roberta", "albert"] | None = Field(
-        None, description="the one of CERBERUS beside it"
-    )
+    stands_for: Literal["electra", "roberta", "albert"] | None = Field(None, description="CERBERUS's one beside it")
     base: Backbone | None = Field(None, description="the base model of its kind; default: the student's encoder")
 
 
-# ---------------------------------------------------------------- what is measured
+# ---------------------------------------------------------------- sections of the papers, and of one's own
 
 
 class Latency(Strict):
@@ -238,16 +212,13 @@ class Latency(Strict):
     rows: list[str] = Field(description="which rows are timed, by the names of their runs; the others: not run")
 
 
-# ---------------------------------------------------------------- the Cascade Transformer
-
-
 class CascadeFit(Strict):
     transfer: Training = Field(description="on the wide set")
     adapt: Training = Field(description="on the targets")
 
 
-class Cascade(Section):
-    """The Cascade Transformer, its monolithic and sequential rivals, and what is tried of them."""
+class Cascade(Strict):
+    """The Cascade Transformer, and its monolithic and sequential rivals."""
 
     encoder: str = Field(description="what it starts from, a key of `Params.encoders`, such as teacher/pointwise")
     exits: list[int] = Field(min_length=2, description="layers behind which there is a classifier")
@@ -255,13 +226,9 @@ class Cascade(Section):
     grid: Points[Drop] = Field([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], min_length=1, description="those combined in the figure")
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
     targets: dict[str, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
-    fit: CascadeFit | None = Field(
-        None, description="from the wide set on; default: the study's, from data.transfer on"
-    )
+    fit: CascadeFit | None = Field(None, description="from the wide set on; default: the study's")
     ablations: bool = Field(True, description="whether other ways of training are tried")
-
-
-# ---------------------------------------------------------------- Cosinet
+    seeds: Seeds | None = Field(None, min_length=1, description="of its headline rows; default: the study's")
 
 
 class Vectors(Strict):
@@ -272,7 +239,7 @@ class Vectors(Strict):
     dimensions: Width = 300
 
 
-class Cosinet(Section):
+class Cosinet(Strict):
     """The Cosinet paper's models; list-wise batches count questions, point-wise ones pairs."""
 
     vectors: Vectors
@@ -282,9 +249,6 @@ class Cosinet(Section):
     listwise: Training
     seeds: Seeds = Field(min_length=1)
     ca_seeds: Seeds | None = Field(None, min_length=1, description="of Compare-Aggregate; default: seeds")
-
-
-# ---------------------------------------------------------------- GOVERN
 
 
 class Encoder(Strict):
@@ -302,11 +266,10 @@ class Encoder(Strict):
             backbone = study.encoder(self.of)
         if self.layers is None:
             return backbone
-        size = f"{self.layers} layers"
+        changes: dict[str, Any] = {"layers": self.layers}
         if backbone.config:
-            config = {**backbone.config, "num_hidden_layers": self.layers}
-            return backbone.model_copy(update={"config": config, "size": size})
-        return backbone.model_copy(update={"layers": self.layers, "size": size})
+            changes = {"config": {**backbone.config, "num_hidden_layers": self.layers}}
+        return backbone.model_copy(update={**changes, "size": f"{self.layers} layers"})
 
 
 class Ablation(Strict):
@@ -315,13 +278,11 @@ class Ablation(Strict):
     teacher: Encoder
     student: Encoder
     worse: Encoder | None = Field(None, description="the much worse teacher of Table 4; default: one like the student")
-    teachers: Annotated[list[Annotated[int, Field(ge=1, le=10)]], AfterValidator(lambda n: sorted({*n}))] = Field(
-        min_length=1, description="the points of Figure 2: numbers of teachers, 1 to 10"
-    )
+    teachers: Points[Annotated[int, Field(ge=1, le=10)]] = Field(min_length=1, description="how many, in Figure 2")
     fit: Training | None = Field(None, description="of the students; default: fit.adapt")
 
 
-class Govern(Section):
+class Govern(Strict):
     """GOVERN: distillation without labels, then with them."""
 
     unlabelled: Parts = Field(min_length=1, description="pair sets whose labels are not read")
@@ -335,13 +296,11 @@ class Govern(Section):
     labelled_fit: Training | None = Field(None, description="of a student that goes on with labels")
     ablation: Ablation | None = Field(None, description="Figure 2, Table 4 and heads; none: not run")
     precisions: list[Rate] = Field([0.9], min_length=1, description="R@P is given at each")
-
-
-# ---------------------------------------------------------------- systems of one's own
+    seeds: Seeds | None = Field(None, min_length=1, description="of its headline rows; default: the study's")
 
 
 class Own(Strict):
-    """A system of one's own: what is passed stands in a module of one's own, by its import path."""
+    """A system of one's own."""
 
     loss: str = Field("ce", description="a loss by its name, or package.module:function")
     model: str | None = Field(None, description="package.module:function that makes the model from the encoder's")
@@ -368,7 +327,7 @@ class Params(Strict):
     seeds: Seeds = Field(min_length=1, description="of the headline rows")
     grid_seeds: Seeds = Field(min_length=1, description="of ablations; default: the first of seeds")
     threads: int = Field(1, gt=0, le=512, description="of a fit; results differ between counts")
-    precision: Precision = Field("float32", description="of an encoder in a fit; its classifier has float32")
+    precision: Literal["float32", "bf16"] = Field("float32", description="of an encoder; its classifier has float32")
     gpu: bool = Field(False, description="whether each of its fits wants a GPU, which a cluster's jobs then ask for")
     latency: Latency | None = Field(None, description="none: no Table 5 of CERBERUS")
     cascade: Cascade | None = Field(None, description="none: no Cascade Transformer, and no notebook of it")
@@ -389,11 +348,6 @@ class Params(Strict):
     def own_teacher(self) -> str:
         """The name of the student's own teacher, the first; `base/<own teacher>` is the untaught base."""
         return next(iter(self.teachers))
-
-    @property
-    def last_teacher(self) -> str:
-        """The name of the teacher that the file has last."""
-        return [*self.teachers][-1]
 
     @property
     def encoders(self) -> dict[str, Backbone]:
@@ -429,15 +383,9 @@ class Params(Strict):
             raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
         if self.cascade and not (self.wide and self.wide.dev and self.wide.test):
             raise ValueError("cascade.transfer: expected train, dev and test")
-        return self
-
-    @model_validator(mode="after")
-    def _splits_differ(self) -> Self:
-        target = self.data.target
-        twice = {*target.train} & {*target.dev, *target.test} or {*target.dev} & {*target.test}
-        if twice and not self.data.allow_shared_questions:
-            expected = "expected splits with questions of their own, or data.allow_shared_questions: true"
-            raise ValueError(f"data.target: {expected}; got {twice.pop()} twice")
+        train, dev, test = map(set, (self.data.target.train, self.data.target.dev, self.data.target.test))
+        if (train & dev or train & test or dev & test) and not self.data.allow_shared_questions:
+            raise ValueError("data.target: expected other pairs in each split, or data.allow_shared_questions: true")
         return self
 
 
@@ -446,10 +394,8 @@ def problems(error: ValidationError) -> str:
     lines = []
     for detail in error.errors():
         key = ".".join(map(str, detail["loc"]))
-        if detail["type"] == "unknown":
-            key = f"{key}.{detail['ctx']['key']}".lstrip(".")
-        problem = detail["msg"].removeprefix("Value error, ")
-        lines.append(f"{key}: {problem}" if key else problem)
+        separator = "." if detail["type"] == "unknown" else ": "  # the message begins with the key
+        lines.append(f"{key}{separator * bool(key)}{detail['msg'].removeprefix('Value error, ')}")
     return " ".join("; ".join(lines).split())  # a key, too, may hold a line break
 
 
@@ -459,7 +405,7 @@ def problems(error: ValidationError) -> str:
 def read(path: Path) -> dict[str, Any]:
     """The keys of a YAML file.  Raises ValueError, in one line that names the file, where it has none."""
     try:
-        content = yaml.load(path.read_bytes(), Loader=_Loader)
+        content = with_numbers(yaml.load(path.read_bytes(), Loader=_Loader))
     except (yaml.YAMLError, ValueError) as error:
         raise ValueError(f"{path.name}: expected YAML, got {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
@@ -467,11 +413,8 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
-NUMBER = re.compile(r"^[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d+$")
-
-
 class _Loader(yaml.SafeLoader):
-    """Safe YAML that refuses a key given twice; and 1e-3, which is text in YAML 1.1, is a number."""
+    """Safe YAML that refuses a key given twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -482,16 +425,16 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", NUMBER, list("-+0123456789."))
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
 
 
 def with_numbers(value: Any) -> Any:
-    """What `read` would have read, of what another loader of YAML 1.1 did: 1e-3 is a number."""
+    """What YAML has, with numbers such as 1e-3, which are text in YAML 1.1."""
     if isinstance(value, dict):
         return {key: with_numbers(item) for key, item in value.items()}
     if isinstance(value, list):
         return [with_numbers(item) for item in value]
-    return float(value) if isinstance(value, str) and NUMBER.match(value) else value
+    return float(value) if isinstance(value, str) and NUMBER.fullmatch(value) else value
 
 
 def merged(content: Any, key: str, value: Any) -> Any:

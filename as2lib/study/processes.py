@@ -1,20 +1,44 @@
-"""How a study's processes hear signals: they are reset where one starts, and an interrupt ends this machine's jobs."""
+"""A study's processes on one machine: a GPU for each fit, and how they hear signals."""
 
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
+
+from as2lib.locks import take
 
 PATIENCE = 10.0  # seconds that a job has to save what it has
 
 
-def hear_signals() -> None:
-    """Undo what a shell's background job passes on: it ignores SIGINT, and so would its children."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+def gpus() -> list[str]:
+    """The GPUs that this process may use: those that CUDA_VISIBLE_DEVICES names, else all that the driver lists."""
+    listed = range(len(list(Path("/proc/driver/nvidia/gpus").glob("*"))))
+    names = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, listed)))
+    return [name.strip() for name in names.split(",") if name.strip() not in ("", "-1")]
+
+
+@cache
+def take_gpu() -> FileLock | None:
+    """Leaves this process, until it ends, one of its GPUs that no other fit has; waits while all are taken.
+
+    To be called before CUDA starts.  Nothing happens where there is at most one, as in a job of a cluster.
+    """
+    names = gpus()
+    while len(names) > 1:
+        for name in names:
+            if lock := take(f"as2lib-gpu-{name}", Path(tempfile.gettempdir())):
+                os.environ["CUDA_VISIBLE_DEVICES"] = name
+                return lock
+        time.sleep(5)
+    return None
 
 
 def put_back() -> None:
@@ -38,7 +62,7 @@ def end_jobs_on_interrupt(are_children: Callable[[], bool]) -> None:
 
 
 def _end_children() -> None:
-    """SIGTERM to every process below this one, and to those that start meanwhile, until this one ends; then SIGKILL."""
+    """SIGTERM to every process below this one, and to those that start meanwhile; after `PATIENCE` SIGKILL."""
     import psutil
 
     started, children = time.monotonic(), set()

@@ -2,17 +2,14 @@
 
 import json
 import sys
-import threading
 import time
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from as2lib.locks import is_held
 from as2lib.paths import find_root
 from as2lib.study import graph
-from as2lib.study.estimate import Estimate
-from as2lib.study.make import ERROR
+from as2lib.study.estimate import seconds_of
+from as2lib.study.make import ERROR, partial_folder
 
 if TYPE_CHECKING:
     from as2lib.study.bundles import Bundle
@@ -23,18 +20,15 @@ EVERY = 30.0  # seconds between lines, without a terminal
 NOTEBOOK = 15.0  # seconds of a notebook, about
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """What a run is at: "done", "published", "running", "failed", "to do" or "no scores" (made only for its weights).
 
-    step: that its log came to.  rate: steps a second.  error: the last line of what went wrong.
+    detail: the step and pace of one that is running, the last line of what went wrong with one that failed.
     """
 
     name: str
     state: str
-    step: int = 0
-    rate: float = 0.0
-    error: str = ""
+    detail: str = ""
 
 
 def states(store: "Store") -> list[State]:
@@ -46,38 +40,22 @@ def states(store: "Store") -> list[State]:
 def _state(store: "Store", name: str, missing: bool) -> State:
     if not missing:
         stored = store.find(name)
-        return State(name, "no scores" if stored is None else "published" if stored.published else "done")
-    folder = store.folder(name)
-    partial = folder.with_name(f"{folder.name}.partial")
-    if not partial.exists():
-        return State(name, "to do")
-    step, rate = _pace(partial / "log.jsonl")
-    if is_held(folder.name):
-        return State(name, "running", step, rate)
-    error = partial / ERROR
-    if error.exists():
-        return State(name, "failed", step, error=error.read_text(encoding="utf-8").strip())
-    return State(name, "to do", step)
-
-
-def _pace(log: Path) -> tuple[int, float]:
-    """The last step of a log, and steps a second since the fit began."""
-    if not log.exists() or not (lines := log.read_text(encoding="utf-8").splitlines()):
-        return 0, 0.0
-    entry = json.loads(lines[-1])
-    return entry["step"], entry["step"] / entry["seconds"] if entry.get("seconds") else 0.0
+        return State(name, "no scores" if stored is None else "published" if stored.scores_only else "done")
+    partial = partial_folder(store, name)
+    if partial.exists() and is_held(store.folder(name).name):
+        log = partial / "log.jsonl"
+        lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+        entry = json.loads(lines[-1]) if lines else {"step": 0}
+        pace = entry["step"] / entry["seconds"] if entry.get("seconds") else 0.0
+        return State(name, "running", f"step {entry['step']:,}, {pace:.1f} a second")
+    if (error := partial / ERROR).exists():
+        return State(name, "failed", error.read_text(encoding="utf-8").strip())
+    return State(name, "to do")
 
 
 def watch(study: "Study", jobs: "dict[str, Bundle]", pages: list[str]) -> None:
-    """Say where a study stands until this process ends: a line each half minute, one that changes on a terminal.
-
-    pages: the markers of its notebooks.
-    """
-    threading.Thread(target=_watch, args=(study, jobs, pages), daemon=True).start()
-
-
-def _watch(study: "Study", jobs: "dict[str, Bundle]", pages: list[str]) -> None:
-    seconds = Estimate(study.store).seconds
+    """Say where a study stands until all is made: a line each half minute, one that changes on a terminal."""
+    seconds = seconds_of(study.store)
     runs = {name: seconds(study.plan[name]) for job in jobs.values() for name in job.runs}
     markers = [find_root() / graph.job_marker(study, name) for name in jobs]
     notebooks = [marker for marker in (find_root() / page for page in pages) if not marker.exists()]
@@ -104,7 +82,7 @@ def _watch(study: "Study", jobs: "dict[str, Bundle]", pages: list[str]) -> None:
 def left(study: "Study", jobs: "dict[str, Bundle]", markers: dict[str, str]) -> str:
     """What of a study is not made, and what failed, on one line; "" where all is there.
 
-    markers: as `graph.markers` has them, of those notebooks that are to be made, and of the check.
+    markers: of the notebooks that are to be made, and of the check.
     """
     root = find_root()
     parts = [name for name in jobs if not (root / graph.job_marker(study, name)).exists()]
@@ -112,16 +90,10 @@ def left(study: "Study", jobs: "dict[str, Bundle]", markers: dict[str, str]) -> 
     parts += [name for name, marker in markers.items() if not (root / marker).exists()]
     if not parts:
         return ""
-    failures = [f"{state.name} ({state.error})" for state in states(study.store) if state.state == "failed"]
+    failures = [f"{state.name} ({state.detail})" for state in states(study.store) if state.state == "failed"]
     failed = f"; failed: {failures[0]}{f' and {len(failures) - 1} more' if failures[1:] else ''}" if failures else ""
     more = f"`as2 plan {study.name}` lists the runs, `as2 study {study.name} --quiet rules` what Snakemake does"
-    return f"study {study.name}: not all is made, left: {', '.join(parts)}{failed}; {more}"
-
-
-def say_what_is_left(study: "Study", jobs: "dict[str, Bundle]", markers: dict[str, str]) -> None:
-    """Print `left` where it is not empty: quiet Snakemake says nothing of how a study ends."""
-    if line := left(study, jobs, markers):
-        print(line, file=sys.stderr, flush=True)
+    return f"study {study.name}: not all is made, left: {', '.join(parts)}{failed}; {more}\n"
 
 
 def clock(seconds: float) -> str:

@@ -2,40 +2,46 @@
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from as2lib.paths import file_sha256
 from as2lib.study.make import make_all
 from as2lib.study.run import VERSIONS
 from as2lib.study.store import Store, StoredRun, write_json, write_parquet
 
+if TYPE_CHECKING:
+    from as2lib.study.study import Study
 
-def publish(store: Store, names: list[str] | None = None) -> list[str]:
+
+def publish(study: "Study", names: list[str] | None = None) -> list[str]:
     """Add the scores, facts and logs of runs that were made here to `reports/<study>/runs/`; returns their names.
 
     names: default: every run of the study that was made here and is not published as it is.  They hold no text.
-    Raises ValueError, and changes nothing, where index.json can't be read.
+    Raises ValueError, and changes nothing, where index.json can't be read, or the study is not as its file says.
     """
-    store = Store(store.study, store.plan)  # which reads anew what is published
-    index, sources = dict(store.published), dict(store.published_sources)
+    if study.variant != study.study:
+        raise ValueError(f"{study.study}: expected the study as its file says, got other parameters; publish that one")
+    store = Store(study, study.plan)  # which reads anew what is published
+    index, sources = dict(store.index), dict(store.index_sources)
     if names is None:
         stored = [store.find(name) for name in store.plan]
-        here = [run for run in stored if run and not run.published]
+        here = [run for run in stored if run and not run.scores_only]
         names = [run.name for run in here if run.identity != index.get(run.name, {}).get("identity")]
     make_all(store, names)
-    runs = [run for run in map(store.find, names) if not run.published]
+    runs = [run for run in map(store.find, names) if not run.scores_only]
     for run in runs:
-        files = {path.name: file_sha256(path) for path in _write_published(run, store.published_folder / run.name)}
+        files = {path.name: file_sha256(path) for path in _write(run, store.index_folder / run.name)}
         made_by = {"commit": run.commit, "version": VERSIONS[run.run.kind]}
         index[run.name] = {"identity": run.identity, "facts": run.facts, **made_by, "files": files}
         sources |= store.sources(run.name)
     if runs:
-        write_json(store.published_folder / "sources.json", dict(sorted(sources.items())))
+        write_json(store.index_folder / "sources.json", dict(sorted(sources.items())))
         planned = {name: index[name] for name in sorted(index) if name in store.plan}
-        write_json(store.published_folder / "index.json", planned)
+        write_json(store.index_folder / "index.json", planned)
     return [run.name for run in runs]
 
 
-def _write_published(run: StoredRun, path: Path) -> list[Path]:
+def _write(run: StoredRun, path: Path) -> list[Path]:
     """A run's scores over all its splits, and its log: the files, named after `path`."""
     import pandas
 

@@ -5,6 +5,7 @@ SCORES, the frame that every table starts from: one row a system, seed and quest
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ COLUMNS = ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
 HEADLINE_DRAWS = 100_000  # of the comparisons that were named before their fits
 OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
 UNTRAINED = "lexical/"  # runs of rankers that no seed changes
+SET_AND_MEASURE = re.compile(r"(.+) ((?:P@1|MAP|MRR|nDCG@10)(?: ±)?)")  # of a column such as "WikiQA MAP ±"
 
 
 def load(
@@ -35,12 +37,11 @@ def load(
     measures: Sequence[str] = (),
     weights: str = "best",
 ) -> pandas.DataFrame:
-    """SCORES of the runs of some systems; runs that are missing are made first.
+    """SCORES of the runs of some systems, in their order; runs that are missing are made first.
 
-    systems: of `System`.  questions: the policy, as in `metrics.ranking`.
-    measures: further columns, of any measures that `ranking.per_question` takes ("R@5", "RR@10").
+    questions: the policy, as in `metrics.ranking`.  measures: further columns, of `ranking.per_question` ("R@5").
     weights: those of a fit that are "best" on dev, or its "last"; a run that knows no last ones counts as it is.
-    Returns a DataFrame, systems in the order given; `attrs["parameters"]` has those of each system's models.
+    `attrs["parameters"]` has those of each system's models.
     """
     if weights not in ("best", "last"):
         raise ValueError(f'weights: expected "best" or "last", got {weights!r}')
@@ -92,19 +93,11 @@ def published(paper: str, name: str) -> pandas.DataFrame:
     table = printed(paper, name)
     if "run" in table:
         table = table.set_index("run")
-    columns = [_set_and_measure(column) for column in table.columns]
-    if any(measure for _, measure in columns):
+    matches = [SET_AND_MEASURE.fullmatch(column) for column in table.columns]
+    if any(matches):
+        columns = [match.groups() if match else (name, "") for match, name in zip(matches, table.columns, strict=True)]
         table.columns = pandas.MultiIndex.from_tuples(columns)
     return table
-
-
-def _set_and_measure(column: str) -> tuple[str, str]:
-    """("WikiQA", "MAP ±") of "WikiQA MAP ±"; ("parameters_M", "") of what is no measure on a set."""
-    for measure in MEASURES:
-        for suffix in ("", " ±"):
-            if column.endswith(f" {measure}{suffix}"):
-                return column.removesuffix(f" {measure}{suffix}"), measure + suffix
-    return column, ""
 
 
 def table(
@@ -114,7 +107,7 @@ def table(
     measures: Sequence[str] = METRICS,
 ) -> pandas.DataFrame:
     """One row a system, index `run`: P@1, MAP, MRR in percent, mean over seeds, each with " ±" (sample standard
-    deviation), `seeds`, `parameters`, and "published P@1", "published MAP", "published MRR" where there are any.
+    deviation), `seeds`, `parameters`, and "published P@1", … where there are any.
 
     scores: SCORES.  A system without scores has a row of NaN.  published: indexed by run, columns P@1, MAP, MRR.
     measures: in place of the three; any that the scores were loaded with.
@@ -142,9 +135,7 @@ def table(
 
 
 def by_seed(scores: pandas.DataFrame) -> pandas.DataFrame:
-    """One row a system and seed, index the system: the seed, and P@1, MAP, MRR, nDCG@10 in percent (and what else the
-    scores have).
-    """
+    """One row a system and seed, index the system: `seed`, and P@1, MAP, MRR, nDCG@10 and others in percent."""
     others = [column for column in scores.select_dtypes("number") if column not in COLUMNS]
     groups = scores.groupby(["system", "seed"], sort=False)[[*MEASURES.values(), *others]]
     # fsum: the mean does not depend on the order of the questions, to the last bit
@@ -169,7 +160,6 @@ def differences(scores: pandas.DataFrame, a: str, b: str, measure: str = "MAP") 
 
     Seed i of a student had seed i of its teachers, so seeds are paired.  A ranker without training stands beside every
     seed of the other; systems without a common seed are compared by their means over seeds, in one column.
-    Raises KeyError where a system has no scores, ValueError where the two have not the same questions in every seed.
     """
     of_a, of_b = (_by_question(scores, system, measure) for system in (a, b))
     if str(a).startswith(UNTRAINED):
@@ -213,10 +203,8 @@ def pooled(
     measure: str = "MAP",
     resamples: int = 10_000,
 ) -> pandas.DataFrame:
-    """`compare` over several targets, stratified: the questions and seeds of each are drawn by themselves, and each
-    counts by its questions.  seeds: of the target that has fewer.
-
-    scores_by_target: target → SCORES.  Raises KeyError where a target has no scores of a system.
+    """`compare` over several targets (target → SCORES), stratified: the questions and seeds of each are drawn by
+    themselves, and each counts by its questions.  seeds: of the target that has fewer.
     """
     gaps = [[differences(scores, a, b, measure) for scores in scores_by_target.values()] for a, b in pairs]
     # Two rankers without training would differ as much with another seed.

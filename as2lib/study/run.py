@@ -4,21 +4,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-VERSIONS = {  # raised when what a kind means changes
-    "lexical": 1,
-    "fit": 2,
-    "ensemble": 2,
-    "shuffled": 1,
-}
+VERSIONS = {"lexical": 1, "fit": 2, "ensemble": 2, "shuffled": 1}  # raised when what a kind means changes
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """One trained or derived scorer: all that makes it, as plain JSON values, and the runs it is made from.
 
-    name: of its system and seed, such as "mhs/3h1/seed-0".
+    name: such as "mhs/3h1/seed-0".
     kind: "lexical", "fit", "ensemble" or "shuffled" (another run's model over lists in a random order).
-    spec: what is asked of it.  data: role ("train", "dev", "test", "vocabulary") → `source:split` parts.
+    data: role ("train", "dev", "test", "vocabulary") → `source:split` parts.
     parents: role ("start", whose weights it continues; "teachers"; "members"; "model") → runs.
     """
 
@@ -34,7 +29,7 @@ class Run:
 
     @property
     def system(self) -> str:
-        """The name of its system: "mhs/3h1"."""
+        """Such as "mhs/3h1"."""
         return self.name.rsplit("/seed-", 1)[0]
 
     def encoders(self) -> list[str]:
@@ -44,7 +39,7 @@ class Run:
         return [name for name in names if name]
 
     def parent_runs(self) -> list["Run"]:
-        """The runs that it is made from directly, in the order of their roles."""
+        """The runs that it is made from directly."""
         return [parent for runs in self.parents.values() for parent in runs]
 
     def ancestors(self) -> Iterator["Run"]:
@@ -85,8 +80,7 @@ class Notebook:
     """One question, and the systems that answer it.
 
     name: such as "03_distillation".  timed: it measures time, so nothing may run beside it.
-    files: what it reads beside runs, from the project's root ("reports/bench.json", or a pattern); it is run again
-        where their content changes.
+    files: patterns from the project's root of what it reads beside runs, and is run again for.
     """
 
     name: str
@@ -97,10 +91,7 @@ class Notebook:
 
 
 def plan(systems: Iterable[System]) -> dict[str, Run]:
-    """Name → run, of these systems and of all that they are made from, parents before children.
-
-    Raises ValueError where two runs of one name differ.
-    """
+    """Name → run, of these systems and of all that they are made from, parents before children."""
     runs: dict[str, Run] = {}
 
     def add(run: Run) -> None:

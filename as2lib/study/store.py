@@ -1,8 +1,8 @@
-"""Where a run lives: its identity, its folder, its published scores; knows how runs are found, not how they are made.
+"""Where a run lives: its identity, its folder, its scores in the repository; knows nothing of how runs are made.
 
 A run's folder, `work/runs/<identity>`: spec.json, model/, scores/<split>.parquet, log.jsonl, and done.json, the last.
-A run's published files, in `reports/<study>/runs/`: <name>.parquet with its scores, <name>.jsonl with its log, both by
-their SHA-256 in index.json; sources.json has the identities of the data and encoders that they were made from.
+`reports/<study>/runs/` has what `as2 publish` adds: <name>.parquet with a run's scores, <name>.jsonl with its log, both
+by their SHA-256 in index.json; sources.json has the identities of the data and encoders that they were made from.
 """
 
 import json
@@ -30,28 +30,24 @@ TENSORS = {
 ENCODER_FILES = ("config.json", "*.bin", "tokenizer*", "vocab*", "merges.txt", "*.model")
 
 
-# ---------------------------------------------------------------- a run that was made
-
-
 @dataclass(frozen=True)
 class StoredRun:
     """A run that was made: its facts, its scores, its log, and its weights where they are here.
 
     facts: what making it measured (parameters, best step, dev MAP, seconds, precision).
-    folder: its own, or that of the published scores.  published: whether only its scores are here.
-    files: the SHA-256 of its published files by name.
+    scores_only: whether it is one of those in `reports/`, whose `files` have a SHA-256 each; else `folder` is its own.
     """
 
     run: Run
     identity: str
     facts: dict[str, Any]
     folder: Path
-    published: bool = False
-    files: dict[str, str] = field(default_factory=dict)
     commit: str | None = None
+    scores_only: bool = False
+    files: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:  # its parents and theirs would fill a screen
-        return f"StoredRun({self.run.name!r}, identity={self.identity[:8]!r}, published={self.published})"
+        return f"StoredRun({self.run.name!r}, identity={self.identity[:8]!r}, scores_only={self.scores_only})"
 
     @property
     def name(self) -> str:
@@ -61,59 +57,50 @@ class StoredRun:
     def model_folder(self) -> Path | None:
         """What `from_pretrained` reads; None where only its scores are here, or where it has no weights."""
         folder = self.folder / "model"
-        return folder if not self.published and folder.exists() else None
+        return folder if not self.scores_only and folder.exists() else None
 
     def scores(self, split: str = "test") -> "pandas.DataFrame":
         """Columns question_id, position, label, score, and one a head or exit; every question, in the pairs' order.
 
         Raises ValueError where the run was not scored on that split, or the file is not as it was published.
         """
-        if self.published:
-            table = self._table(f"{self._stem}.parquet")
-            if table is not None:
+        name = f"{self._stem}.parquet" if self.scores_only else f"scores/{split}.parquet"
+        if (self.folder / name).exists():
+            table = _read_parquet(self.folder / name, self.files.get(name))
+            if self.scores_only:
                 table = table[table["split"] == split].drop(columns="split").reset_index(drop=True)
-        else:
-            table = self._table(f"scores/{split}.parquet")
-        if table is None or table.empty:
-            raise ValueError(f"{self.name}: expected a split that it was scored on, got {split!r}")
-        return table.copy()
+            if not table.empty:
+                return table.copy()
+        raise ValueError(f"{self.name}: expected a split that it was scored on, got {split!r}")
 
     def log(self) -> list[dict[str, Any]]:
         """What training logged: loss parts, dev MAP, seconds, by step; empty where nothing was trained."""
-        path = self.folder / (f"{self._stem}.jsonl" if self.published else "log.jsonl")
+        path = self.folder / (f"{self._stem}.jsonl" if self.scores_only else "log.jsonl")
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
     @property
     def _stem(self) -> str:
         return Path(self.name).name
 
-    def _table(self, name: str) -> "pandas.DataFrame | None":
-        path = self.folder / name
-        return _read_parquet(path, self.files[name] if self.published else None) if path.exists() else None
+
+@lru_cache(maxsize=128)  # systems of several runs read each of them many times
+def _read_parquet(path: Path, digest: str | None) -> "pandas.DataFrame":
+    import pandas
+
+    if digest and file_sha256(path) != digest:
+        raise ValueError(f"{path}: not as its index.json says; restore it, or publish its run again")
+    return pandas.read_parquet(path)
 
 
 @dataclass(frozen=True)
-class Job:
-    """A run to make, and what making it needs.
-
-    parents: role → stored runs, with weights where they are here.
-    folder: where everything is written.  progress: whether a fit shows its bar.
-    """
+class Task:
+    """A run to make, its parents by their role, and the folder to write to.  progress: whether a fit shows its bar."""
 
     store: "Store"
     run: Run
     parents: dict[str, list[StoredRun]]
     folder: Path
     progress: bool = False
-
-
-@lru_cache(maxsize=128)  # systems of several runs read each of them many times
-def _read_parquet(path: Path, digest: str | None) -> "pandas.DataFrame":
-    """A table; of a published one its SHA-256 is checked."""
-    import pandas
-
-    require_sha256(path, digest)
-    return pandas.read_parquet(path)
 
 
 # ---------------------------------------------------------------- the runs of a study
@@ -132,14 +119,6 @@ class Store:
         if name not in self.plan:
             raise KeyError(f"no run {name!r}{did_you_mean(name, self.plan)}; `as2 plan {self.study.study}` lists them")
         return self.plan[name]
-
-    def of_system(self, system: str) -> list[str]:
-        """The names of a system's runs, in the plan's order (one a seed).  Raises KeyError with the nearest systems."""
-        names = [name for name, run in self.plan.items() if run.system == system]
-        if not names:
-            systems = dict.fromkeys(run.system for run in self.plan.values())
-            raise KeyError(f"no system {system!r}{did_you_mean(system, systems)}")
-        return names
 
     # ------------------------------------------------------------ identities
 
@@ -170,46 +149,40 @@ class Store:
         if encoder := run.spec.get("backbone", {}).get("name"):
             content["weights"] = self._encoder(encoder)
         if vectors := run.spec.get("words", {}).get("vectors"):
-            content["vectors"] = self._vectors_identity(vectors)
+            content["vectors"] = {"version": VECTORS_VERSION}
+            if vectors["source"] == "encoder":
+                content["vectors"]["weights"] = self._encoder(vectors["name"])
+            elif "name" in vectors:
+                content["vectors"]["sha256"] = file_sha256(find_root() / vectors["name"])
         paths = [run.spec[key] for key in ("loss", "model") if plugins.is_path(run.spec.get(key))]
         if paths:
             content["own"] = {path: plugins.source(path) for path in paths}
         return content
 
     def sources(self, name: str) -> dict[str, Any]:
-        """The identities of the data and encoders that a run names, for who has them not (`sources.json`)."""
+        """The identities of the data and encoders that a run names, as `sources.json` has them."""
         run = self.planned(name)
         identities = {part: self._data(part) for parts in run.data.values() for part in parts}
         return identities | {encoder: self._encoder(encoder) for encoder in run.encoders()}
 
     def learnt_from(self, run: Run) -> str:
-        """The name of the pairs that a run learns from, found without loading them: a teacher's logits have it."""
+        """A name of the pairs that a run learns from, found without loading them."""
         content = {"data": [self._data(part) for part in run.data["train"]]}
         content |= {key: run.spec[key] for key in ("unlabelled", "leave_out") if key in run.spec}
         return json_sha256(content)[:24]
 
     def _data_identity(self, part: str) -> Any:
-        """Of one `source:split` part; where it is not here, what is published with its scores."""
+        """Of a `source:split` part; where it is not here, the one that published scores were made from."""
         try:
             return sets.identity(*sets.split_part(part))
         except (FileNotFoundError, ValueError):
-            if part in self.published_sources:
-                return self.published_sources[part]
+            if part in self.index_sources:
+                return self.index_sources[part]
             raise
 
     def _encoder_identity(self, name: str) -> Any:
-        """Of a pretrained encoder; where it is not to be had, what is published with its scores."""
         identity = encoder_identity(name)
-        return self.published_sources.get(name, identity) if "revision" in identity else identity
-
-    def _vectors_identity(self, vectors: dict[str, Any]) -> Any:
-        """Of a source of word vectors: the encoder's, the file's SHA-256, or the method's version."""
-        identity: dict[str, Any] = {"version": VECTORS_VERSION}
-        if vectors["source"] == "encoder":
-            identity["weights"] = self._encoder(vectors["name"])
-        elif "name" in vectors:
-            identity["sha256"] = file_sha256(find_root() / vectors["name"])
-        return identity
+        return self.index_sources.get(name, identity) if "revision" in identity else identity
 
     # ------------------------------------------------------------ what is here
 
@@ -224,29 +197,20 @@ class Store:
         run, identity = self.planned(name), self.identity(name)
         done = _done(self.folder(name))
         if done and not (model and self._weights_missing(run)):
-            return StoredRun(run, identity, done["facts"], self.folder(name), commit=done.get("commit"))
-        return None if model else self._published_run(run, identity)
-
-    def _published_run(self, run: Run, identity: str) -> StoredRun | None:
-        name = self._published_names.get(identity)
-        if name is None:
+            return StoredRun(run, identity, done["facts"], self.folder(name), done.get("commit"))
+        published = None if model else self._names_in_index.get(identity)  # perhaps that of a run of equal content
+        if published is None:
             return None
-        entry = self.published[name]
-        folder = (self.published_folder / name).parent
+        entry, folder = self.index[published], (self.index_folder / published).parent
         if not all((folder / file).exists() for file in entry["files"]):
             return None
-        named = replace(run, name=name)  # of equal content, perhaps published under another name
-        return StoredRun(named, identity, entry["facts"], folder, True, entry["files"], entry.get("commit"))
+        named = replace(run, name=published)
+        return StoredRun(named, identity, entry["facts"], folder, entry.get("commit"), True, entry["files"])
 
     def _weights_missing(self, run: Run) -> bool:
-        """Whether the weights behind a run are not all here: its own, or those of an ensemble's members."""
         if run.kind == "ensemble":
             return any(self._weights_missing(member) for member in run.parents["members"])
         return run.kind == "fit" and not (self.folder(run.name) / "model").exists()
-
-    def missing(self, names: list[str], model: bool = False) -> list[str]:
-        """What has to be made for these scores, or models, parents first; parents only where a child needs them."""
-        return list(self.needed(names, model))
 
     def needed(self, names: list[str], model: bool = False) -> dict[str, bool]:
         """The runs that are missing for these scores, or models, parents first → whether their weights are needed."""
@@ -268,23 +232,23 @@ class Store:
     # ------------------------------------------------------------ what is published
 
     @property
-    def published_folder(self) -> Path:
+    def index_folder(self) -> Path:
         return find_root() / "reports" / self.study.study / "runs"
 
     @cached_property
-    def published(self) -> dict[str, dict[str, Any]]:
-        """Name → identity, facts and files of the runs whose scores are published.  Raises what `read_json` raises."""
-        path = self.published_folder / "index.json"
+    def index(self) -> dict[str, dict[str, Any]]:
+        """Name → identity, facts and files of the runs whose scores are published."""
+        path = self.index_folder / "index.json"
         return read_json(path) if path.exists() else {}
 
     @cached_property
-    def _published_names(self) -> dict[str, str]:
-        return {entry["identity"]: name for name, entry in self.published.items()}
+    def _names_in_index(self) -> dict[str, str]:
+        return {entry["identity"]: name for name, entry in self.index.items()}
 
     @cached_property
-    def published_sources(self) -> dict[str, Any]:
+    def index_sources(self) -> dict[str, Any]:
         """Part or encoder → the identity that it had when scores were published."""
-        path = self.published_folder / "sources.json"
+        path = self.index_folder / "sources.json"
         return read_json(path) if path.exists() else {}
 
 
@@ -301,7 +265,7 @@ def _done(folder: Path) -> dict[str, Any] | None:
 
 
 def encoder_identity(name: str) -> dict[str, Any]:
-    """Of a pretrained encoder: a known one's name and fingerprint of tensors; a hub name at its commit; or a folder's.
+    """A known encoder's name and fingerprint, a hub name at its commit, or what is in a folder.
 
     {"hub", "revision"} where it is neither here nor to be asked for at the hub.
     """
@@ -361,12 +325,6 @@ def json_sha256(content: Any) -> str:
     return sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def require_sha256(path: Path, digest: str | None) -> None:
-    """Raises ValueError that names a file which is not as it was published."""
-    if digest is not None and file_sha256(path) != digest:
-        raise ValueError(f"{shown(path)}: not as its index.json says; restore it, or publish its run again")
-
-
 def read_json(path: Path) -> dict[str, Any]:
     """The object that a JSON file holds.  Raises ValueError, that names the file, where it holds anything else."""
     try:
@@ -374,22 +332,18 @@ def read_json(path: Path) -> dict[str, Any]:
     except ValueError:  # also of bytes that are no text
         content = None
     if not isinstance(content, dict):
-        raise ValueError(f"{shown(path)}: expected a JSON object, got something else; restore or remove it")
+        raise ValueError(f"{path}: expected a JSON object, got something else; restore or remove it")
     return content
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Written whole or not at all: a temporary name, then a rename."""
     with whole_file(path) as temporary:
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def write_scores(path: Path, pairs: Any, score: Any, **columns: Any) -> None:
-    """One row a pair: question_id, position in the question, label, score, and more columns; no text.
-
-    columns: of a fit `last`, the score by the weights after its last step; of a model with heads or exits, theirs.
-    """
+    """A row a pair: question_id, position, label, score, no text; and `last` (of the last weights), heads, exits."""
     import numpy
     import pandas
 
@@ -403,10 +357,7 @@ def write_scores(path: Path, pairs: Any, score: Any, **columns: Any) -> None:
 
 
 def write_parquet(path: Path, table: "pandas.DataFrame", small: bool = False) -> None:
-    """Written whole or not at all.
-
-    small: for a repository, at the price of time: scores to ten digits, those of each head, exit and class to seven.
-    """
+    """small: for a repository, at the price of time: scores to ten digits, those of heads and exits to seven."""
     numbers = [column for column in table if table[column].dtype.kind == "f"]
     options: dict[str, Any] = {"compression": "snappy"}
     if small:
@@ -420,17 +371,11 @@ def write_parquet(path: Path, table: "pandas.DataFrame", small: bool = False) ->
 
 
 def _rounded(numbers: "pandas.Series", bits: int) -> Any:
-    """Rounded to so many bits of their mantissa: the bytes behind are 0, which a file packs to nothing."""
+    """To so many bits of their mantissa: the bytes behind are 0, which a file packs to nothing."""
     import numpy
 
     mantissa, exponent = numpy.frexp(numbers.to_numpy())
     return numpy.ldexp(numpy.rint(numpy.ldexp(mantissa, bits)), exponent - bits)
-
-
-def shown(path: Path) -> str:
-    """A path as messages say it: from the project's root on, where it is there."""
-    root = find_root()
-    return str(path.relative_to(root) if path.is_relative_to(root) else path)
 
 
 @cache
@@ -439,5 +384,4 @@ def git_commit() -> str | None:
     if not (PACKAGE.parent / ".git").exists():  # installed, perhaps inside a clone of something else
         return None
     command = ["git", "-C", str(PACKAGE.parent), "rev-parse", "HEAD"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or None
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or None

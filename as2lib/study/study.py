@@ -22,10 +22,7 @@ STUDY_FILES = {".yaml", ".yml"}  # suffixes: anything else is a study's name
 
 
 class Study(params.Params):
-    """A study: `Study.load("sample")`; its fields are the keys of its file (`params.Params`).
-
-    Raises ValueError, in one line a key, where the file has an unknown key or a wrong value.
-    """
+    """A study: `Study.load("sample")`; its fields are the keys of its file (`params.Params`)."""
 
     @property
     def name(self) -> str:
@@ -36,6 +33,7 @@ class Study(params.Params):
         """The study of that name (`params/<name>.yaml`, the root found upwards) or file, with some keys replaced.
 
         overrides: nested as the file is, or with dotted keys, `{"fit.adapt.steps": 10}`; also over a study at hand.
+        Raises ValueError, in one line, for an unknown key or a wrong value.
         """
         if isinstance(study, Study):
             return cls._checked(study.study, study.model_dump(exclude_unset=True), overrides) if overrides else study
@@ -45,7 +43,8 @@ class Study(params.Params):
         if path.suffix not in STUDY_FILES:
             path = params_file(f"{study}.yaml")
         if not path.exists():
-            known = known_studies()
+            files = [file for root in (find_root(), PACKAGE) for file in (root / "params").glob("*.yaml")]
+            known = sorted({file.stem for file in files} - {"local"})
             hint = f"{did_you_mean(path.stem, known)}; known: {', '.join(known)}"
             raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there{hint}")
         content = params.read(path)
@@ -57,12 +56,10 @@ class Study(params.Params):
     def of_notebook(
         cls, parameters: "str | Path | Study | dict[str, Any]", overrides: dict[str, Any] | None = None
     ) -> Self:
-        """The study that a notebook's parameters say, with some keys replaced as `load` replaces them.
+        """The study that a notebook's parameters say, with some keys replaced; its errors are those of `load`.
 
         parameters: a study's name or file; or the keys of a study's file; or a notebook's `globals()`, in which
-        papermill has set `study` alone, or with it every key of a file (`-f FILE`): then the study is what they say,
-        wherever that file lies.
-        Raises ValueError that names a parameter which is no key of a study, and as `load`.
+        papermill has set `study` alone, or with it every key of a file (`-f FILE`).
         """
         if not isinstance(parameters, dict):
             return cls.load(parameters, overrides)
@@ -98,10 +95,7 @@ class Study(params.Params):
 
     @cached_property
     def systems(self) -> dict[str, System]:
-        """Every system of the study by the name of its runs, in the order of the papers' tables.
-
-        A KeyError of it names the nearest.
-        """
+        """Every system of the study by the name of its runs, in the order of the papers' tables."""
         return Systems((system.run, system) for system in catalogue.systems(self))
 
     @cached_property
@@ -111,7 +105,6 @@ class Study(params.Params):
 
     @cached_property
     def store(self) -> "Store":
-        """Where the runs are found."""
         from as2lib.study.store import Store
 
         return Store(self, self.plan)
@@ -122,40 +115,31 @@ class Study(params.Params):
             self.plan.setdefault(name, planned)
 
     def run(self, name: str, model: bool = False) -> "StoredRun":
-        """The run of that name; made first where it is missing.
+        """The run of that name; made first where it is missing.  Raises KeyError that names the nearest.
 
-        model: with its weights, also where its published scores are here.  Raises KeyError that names the nearest.
+        model: with its weights, also where its published scores are here.
         """
-        stored = self.store.find(name, model)
-        if stored is None:
+        if self.store.find(name, model) is None:
             from as2lib.study.make import make_all
 
             make_all(self.store, [name], model=model)
-            stored = self.store.find(name, model)
-        return stored
+        return self.store.find(name, model)
 
     def runs(self, system: str) -> "list[StoredRun]":
-        """The runs of a system, one a seed; those that are missing are made first."""
-        return [self.run(name) for name in self.store.of_system(system)]
+        """The runs of a system, one a seed, in the plan's order; those that are missing are made first."""
+        names = [name for name, planned in self.plan.items() if planned.system == system]
+        if not names:
+            raise KeyError(f"no system {system!r}{did_you_mean(system, {run.system for run in self.plan.values()})}")
+        return [self.run(name) for name in names]
 
     def publish(self, names: list[str] | None = None) -> list[str]:
-        """Add runs that were made here to `reports/<study>/runs/`: `publishing.publish`.
-
-        Raises ValueError where the study is not as its file says.
-        """
+        """Add runs that were made here to `reports/<study>/runs/`: `publishing.publish`."""
         from as2lib.study.publishing import publish
 
-        if self.variant != self.study:
-            raise ValueError(
-                f"{self.study}: expected the study as its file says, got other parameters; publish that one"
-            )
-        return publish(self.store, names)
+        return publish(self, names)
 
     def model(self, name: str) -> "str | Path":
-        """What `Ranker.load` loads for a run, which is made first where it is missing: its folder, or lexical/….
-
-        Raises ValueError for a run that is made of other runs' scores.
-        """
+        """What `Ranker.load` loads for a run, which is made first where it is missing: its folder, or lexical/…."""
         planned = self.store.planned(name)
         if planned.kind == "lexical":
             return f"lexical/{planned.spec['scorer']}"
@@ -171,7 +155,7 @@ class Study(params.Params):
 
 
 class Systems(dict[str, System]):
-    def __missing__(self, name: str) -> System:
+    def __missing__(self, name: str) -> System:  # as of `study.systems["teacher"]`
         raise KeyError(f"no system {name!r}{did_you_mean(name, self)}")
 
 
@@ -185,12 +169,3 @@ def params_file(name: str) -> Path:
     """A file of `params/` by its name: the root's, or else the one that comes with the library."""
     path = find_root() / "params" / name
     return path if path.exists() else PACKAGE / "params" / name
-
-
-def known_studies() -> list[str]:
-    """The names of the studies in the root's `params/`; where it has none, of those that come with the library."""
-    for folder in (find_root() / "params", PACKAGE / "params"):
-        names = sorted({path.stem for path in folder.glob("*.yaml")} - {"local"})
-        if names:
-            return names
-    return []

@@ -12,7 +12,7 @@ import torch
 
 from as2lib.cli import main
 from as2lib.fit import loop
-from as2lib.study import Study, bundles, graph
+from as2lib.study import Study, graph
 from tests.study.conftest import STEP, write_study
 
 RUN = "base/electra/seed-0"  # four steps of its own, and four of what it starts from
@@ -81,8 +81,7 @@ def test_a_job_whose_time_is_up_saves_a_checkpoint_and_is_put_back_in_the_queue(
     long = {**STEP, "steps": 1_000_000}
     root = write_study(tmp_path, fit={"transfer": long, "adapt": STEP})
     study = Study.load("tiny")
-    jobs = bundles.bundles(study.store)
-    bundles.write(graph.jobs_file(study), jobs)
+    jobs = graph.refresh(study, [])
     [job] = [name for name, job in jobs.items() if "transfer/student/seed-0" in job.runs]
     (root / "bin").mkdir()
     (root / "bin" / "scontrol").write_text(f"#!/bin/sh\necho $* >> {root}/scontrol.txt\n")

@@ -47,7 +47,7 @@ READ: set[str] = set()  # the runs whose scores, logs or facts were read since a
 class InventedRun:
     """A stored run whose scores are better than chance, and other ones for each head and each seed."""
 
-    published = False
+    scores_only = False
     model_folder = None
     identity = "invented"
 

@@ -7,7 +7,7 @@ from as2lib.report import check
 
 def test_what_check_writes_is_what_it_expects(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    monkeypatch.setattr("as2lib.study.store.Store.published", {"lexical/word_overlap": {}})
+    monkeypatch.setattr("as2lib.study.store.Store.index", {"lexical/word_overlap": {}})
     metrics = tmp_path / "reports" / "selqa" / "metrics" / "03.json"
     metrics.parent.mkdir(parents=True)
     metrics.write_text(json.dumps({"mhs/3h1": {"MAP": 76.77123, "seeds": 3}}))

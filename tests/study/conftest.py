@@ -120,22 +120,22 @@ def graph_notebooks(study) -> list[Notebook]:
     return [Notebook(name, "?", systems) for name, systems in read.items()]
 
 
-def stub_fit(job) -> dict:
+def stub_fit(task) -> dict:
     """Stands in for a fit: scores that are better than chance, a model file and a log."""
     import pandas
 
     from as2lib.study.store import write_scores
 
-    (job.folder / "model").mkdir(exist_ok=True)
-    (job.folder / "model" / "model.safetensors").write_bytes(b"weights")
-    (job.folder / "log.jsonl").write_text('{"step": 2, "loss": 0.5}\n')
-    for split in {"dev", "test"} & set(job.run.data):
-        [part] = job.run.data[split]
+    (task.folder / "model").mkdir(exist_ok=True)
+    (task.folder / "model" / "model.safetensors").write_bytes(b"weights")
+    (task.folder / "log.jsonl").write_text('{"step": 2, "loss": 0.5}\n')
+    for split in {"dev", "test"} & set(task.run.data):
+        [part] = task.run.data[split]
         pairs = pandas.read_csv(part, sep="\t")
-        noise = random.Random(job.run.name)
+        noise = random.Random(task.run.name)
         scores = [0.6 * label + noise.random() for label in pairs["label"]]
-        write_scores(job.folder / "scores" / f"{split}.parquet", pairs, scores)
-    return {"parameters": 100, "dev_MAP": 0.5, "precision": job.store.study.precision}
+        write_scores(task.folder / "scores" / f"{split}.parquet", pairs, scores)
+    return {"parameters": 100, "dev_MAP": 0.5, "precision": task.store.study.precision}
 
 
 @pytest.fixture
@@ -154,9 +154,9 @@ def fits(monkeypatch) -> list[str]:
 
     names: list[str] = []
 
-    def fit(job):
-        names.append(job.run.name)
-        return stub_fit(job)
+    def fit(task):
+        names.append(task.run.name)
+        return stub_fit(task)
 
     monkeypatch.setitem(make.MAKERS, "fit", fit)
     return names

@@ -26,10 +26,10 @@ from pathlib import Path
 from as2lib.study import catalogue, make
 from tests.study.conftest import graph_notebooks, graph_systems, stub_fit
 
-def fit(job):
+def fit(task):
     root = Path(os.environ["AS2_ROOT"])
     with open(root / "started.txt", "a") as file:
-        print(job.run.name, file=file)
+        print(task.run.name, file=file)
     if "STUB_GPU" in os.environ:
         make.take_gpu()
         if job_id := os.environ.get("SLURM_JOB_ID"):  # which names the device where it is a real one
@@ -40,18 +40,18 @@ def fit(job):
         gpu.touch()
         with open(root / "gpus.txt", "a") as file:
             print(gpu.name, shared, len(list(root.glob("gpu-*"))), file=file)
-        until = time.monotonic() + 240 * job.run.name.startswith("teacher")
+        until = time.monotonic() + 240 * task.run.name.startswith("teacher")
         while not (root / "four").exists() and time.monotonic() < until:  # until four compute at once
             if len(list(root.glob("gpu-*"))) == 4:
                 (root / "four").touch()
             time.sleep(0.2)
-    if job.run.name.startswith("teacher"):
+    if task.run.name.startswith("teacher"):
         time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
     if "STUB_GPU" in os.environ:
         gpu.unlink()
-    facts = stub_fit(job)
+    facts = stub_fit(task)
     with open(os.environ["AS2_ROOT"] + "/fits.txt", "a") as file:
-        file.write(job.run.name + "\\n")
+        file.write(task.run.name + "\\n")
     return facts
 
 catalogue.systems, catalogue.notebooks = graph_systems, graph_notebooks

@@ -27,7 +27,7 @@ def test_what_is_made_is_not_made_again_and_parents_come_first(study):
 def test_a_run_whose_done_json_says_no_facts_is_not_made(study, content):
     make_all(study.store, ["lexical/word_overlap"])
     (study.store.folder("lexical/word_overlap") / "done.json").write_text(content)
-    assert Study.load("tiny").store.missing(["lexical/word_overlap"]) == ["lexical/word_overlap"]
+    assert list(Study.load("tiny").store.needed(["lexical/word_overlap"])) == ["lexical/word_overlap"]
     assert make_all(Study.load("tiny").store, ["lexical/word_overlap"]) == ["lexical/word_overlap"]
 
 
@@ -48,12 +48,12 @@ def test_runs_of_equal_content_are_made_once_under_whatever_names(study):
 def test_a_fit_that_fails_leaves_no_run_and_the_next_one_goes_on_from_its_checkpoint(study, root, monkeypatch):
     seen = []
 
-    def fit(job):
-        seen.append((job.folder / make.CHECKPOINT).exists())
+    def fit(task):
+        seen.append((task.folder / make.CHECKPOINT).exists())
         if len(seen) == 1:
-            (job.folder / make.CHECKPOINT).write_bytes(b"step 3")
+            (task.folder / make.CHECKPOINT).write_bytes(b"step 3")
             raise KeyboardInterrupt
-        return stub_fit(job)
+        return stub_fit(task)
 
     monkeypatch.setitem(make.MAKERS, "fit", fit)
     with pytest.raises(KeyboardInterrupt):
@@ -82,13 +82,13 @@ def test_published_scores_stand_for_a_run_and_weights_are_made_only_where_they_a
     (root / "work" / "runs").rename(root / "work" / "elsewhere")
     clone = Study.load("tiny")
     stored = clone.run("student/electra/seed-0")
-    assert stored.published
+    assert stored.scores_only
     assert stored.model_folder is None
     assert stored.log() == [{"step": 2, "loss": 0.5}]
     assert (stored.scores()["score"] - ours["score"]).abs().max() < 1e-9
     others = ["teacher/electra/seed-1", "student/electra/seed-1"]
     weights = "transfer/electra/seed-0"  # for the other seed's teacher
-    assert clone.store.missing(list(clone.plan), model=False) == ["ensemble/tuned/seed-1", weights, *others]
+    assert list(clone.store.needed(list(clone.plan))) == ["ensemble/tuned/seed-1", weights, *others]
 
 
 def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_asked_for(study, root, fits):

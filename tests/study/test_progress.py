@@ -1,5 +1,6 @@
 """What `as2 plan` says of each run, and what is said of a study that ends before all is made."""
 
+import threading
 import time
 
 import pytest
@@ -28,8 +29,7 @@ def study(root, fits):
 
 
 def test_plan_says_what_each_run_is_at_and_what_is_left(study, capsys):
-    jobs = bundles.bundles(study.store)
-    bundles.write(graph.jobs_file(study), jobs)
+    jobs = graph.refresh(study, [])
     [job] = [name for name, job in jobs.items() if FAILED in job.runs]
     assert main(["plan", "tiny"]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
@@ -45,7 +45,7 @@ def test_plan_says_what_each_run_is_at_and_what_is_left(study, capsys):
 def test_a_line_says_where_a_study_stands_while_it_is_made(study, capfd, monkeypatch):
     monkeypatch.setattr(progress, "EVERY", 0.01)
     [job] = [job for job in bundles.bundles(study.store).values() if "lexical/reciprocal_rank" in job.runs]
-    progress.watch(study, {job.name: job}, [])
+    threading.Thread(target=progress.watch, args=(study, {job.name: job}, []), daemon=True).start()
     make_all(study.store, list(job.runs))
     text, until = "", time.monotonic() + 30
     while "1 of 1 runs, 0 of 0 pages" not in text and time.monotonic() < until:

@@ -30,7 +30,7 @@ def clone(tmp_path, monkeypatch):
 def published(name):
     """A study whose published runs were made by this code; one that has none yet is skipped."""
     study = Study.load(name)
-    if not any("version" in entry for entry in study.store.published.values()):
+    if not any("version" in entry for entry in study.store.index.values()):
         pytest.skip(f"{name}: no run was published by this version of a fit yet")
     return study
 
@@ -38,10 +38,10 @@ def published(name):
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_published_run_has_its_commit_and_the_version_of_its_kind_and_is_found(clone, name):
     study = published(name)
-    for run, entry in study.store.published.items():
+    for run, entry in study.store.index.items():
         assert entry["commit"], run
         assert entry["version"] == VERSIONS[study.plan[run].kind], run
-        assert study.store.find(run).published, run
+        assert study.store.find(run).scores_only, run
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -54,15 +54,15 @@ def test_a_notebook_reads_only_runs_that_its_study_plans(clone, name):
 @pytest.mark.parametrize("name", STUDIES)
 def test_published_files_are_as_their_index_says(clone, name):
     store = Study.load(name).store
-    for run, entry in store.published.items():
+    for run, entry in store.index.items():
         for file, digest in entry["files"].items():
-            assert file_sha256((store.published_folder / run).parent / file) == digest, file
+            assert file_sha256((store.index_folder / run).parent / file) == digest, file
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_systems_of_one_set_scored_the_same_pairs(clone, name):
     study, labels = published(name), {}
-    for run in map(study.plan.get, study.store.published):
+    for run in map(study.plan.get, study.store.index):
         if "test" in run.data:
             table = study.store.find(run.name).scores()[["question_id", "position", "label"]]
             assert labels.setdefault(run.data["test"], table).equals(table), run.name

@@ -51,7 +51,7 @@ def roles(study: "Study") -> Roles:
         mhs=f"mhs/{heads}h1",
         base=f"base/{own_teacher}",
         student=f"student/{own_teacher}",
-        last_student=f"student/{study.last_teacher}",
+        last_student=f"student/{[*study.teachers][-1]}",
         hydra=f"hydra/{heads}h1",
         ensemble="ensemble/students",
         teacher=f"teacher/{own_teacher}",
@@ -220,7 +220,7 @@ def kinds(study: "Study") -> list[System]:
     Of the student's own kind and of the last one; the paper's Table 3 has one teacher of the student's own kind.
     Rows of several seeds' teachers only where the study has as many seeds as heads.
     """
-    heads, own_teacher, last = len(study.teachers), study.own_teacher, study.last_teacher
+    heads, own_teacher, last = len(study.teachers), study.own_teacher, [*study.teachers][-1]
     many, labels = number(heads), {name: teacher.label for name, teacher in study.teachers.items()}
     rows = []
     for name in (own_teacher, last):
