@@ -24,12 +24,8 @@ from as2lib.precision import computed_in
 if TYPE_CHECKING:
     from as2lib.study.study import Study
 
-app = typer.Typer(
-    help="Efficient answer sentence selection: run and read a study; train, rank and score with models of your own.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+HELP = "Efficient answer sentence selection: run and read a study; train, rank and score with models of your own."
+app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 StudyName = Annotated[str, typer.Argument(help="a study's name, or its file")]
 OfStudy = Annotated[str, typer.Option("--study", help="whose runs are meant: a name, or a file")]
@@ -39,9 +35,7 @@ Model = Annotated[str, typer.Argument(help="a folder, a hub name, a run of a stu
 Pairs = Annotated[str, typer.Argument(help="a file, a folder of train, dev and test files, or a known set")]
 Split = Annotated[str | None, typer.Option(help="of a folder or a known set (default: test)")]
 Precision = Annotated[Literal["float32", "bf16", "auto"], typer.Option(help="auto: bf16 where the machine has it")]
-Backend = Annotated[
-    Literal["torch", "openvino", "onnx"] | None, typer.Option(help="default: an export's own, or torch")
-]
+Backend = Annotated[Literal["torch", "openvino", "onnx"] | None, typer.Option(help="default: an export's, or torch")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, … (default: the GPU where there is one)")]
 BatchSize = Annotated[int | None, typer.Option(min=1, max=2**16, help="pairs in a batch (default: by the machine)")]
 MaxLength = Annotated[int | None, typer.Option(min=5, max=2**15, help="tokens of a pair (default: the model's)")]
@@ -131,6 +125,12 @@ def _change(text: str) -> tuple[str, Any]:
     return key, value
 
 
+def _exit(problems: list[str], prefix: str = "") -> None:
+    for line in problems:
+        print(f"{prefix}{line}", file=sys.stderr)
+    raise typer.Exit(int(bool(problems)))
+
+
 # ---------------------------------------------------------------- a study
 
 
@@ -143,9 +143,7 @@ def plan(study: StudyName, only: Only = None, changes: Changes = None) -> None:
 
 
 @app.command()
-def show(
-    run: Annotated[str, typer.Argument(help="its name, as `as2 plan` lists it")], study: OfStudy = "sample"
-) -> None:
+def show(run: Annotated[str, typer.Argument(help="as `as2 plan` lists it")], study: OfStudy = "sample") -> None:
     """A run: its spec, parents, scores and where it is used."""
     from as2lib.commands import studying
 
@@ -164,16 +162,11 @@ def fit(
     from as2lib.study import graph
     from as2lib.study.make import make_all, make_job
 
-    loaded = _load(study, changes)
-
-    say = partial(print, flush=True)
+    loaded, say = _load(study, changes), partial(print, flush=True)
     if job is None:
         make_all(loaded.store, list(runs or loaded.plan), model=bool(runs) or weights, say=say)
-        return
-    failures = make_job(loaded.store, graph.jobs(loaded)[job], say)
-    for line in failures:
-        print(f"failed: {line}", file=sys.stderr)
-    raise typer.Exit(int(bool(failures)))
+    else:
+        _exit(make_job(loaded.store, graph.jobs(loaded)[job], say), "failed: ")
 
 
 @app.command()
@@ -181,10 +174,7 @@ def fetch(study: StudyName, only: Only = None, changes: Changes = None) -> None:
     """Bring what a study needs to this machine.  Its data and encoders, checked, and the tokens that its fits share."""
     from as2lib.commands import studying
 
-    problems = studying.fetch(_load(study, changes), only or [])
-    for line in problems:
-        print(f"missing: {line}", file=sys.stderr)
-    raise typer.Exit(int(bool(problems)))
+    _exit(studying.fetch(_load(study, changes), only or []), "missing: ")
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -221,8 +211,7 @@ def publish(
     runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that are made")] = None,
 ) -> None:
     """Add the scores of runs to reports/<study>/runs/."""
-    written = _load(study).publish(runs or None)
-    print(f"{len(written)} runs published")
+    print(f"{len(_load(study).publish(runs or None))} runs published")
 
 
 @app.command()
@@ -240,11 +229,9 @@ def check(
         print(f"wrote {check.write_expected(loaded).relative_to(find_root())}")
     lines = [f"moved: {line}" for line in check.moved(loaded)] + findings.broken(loaded)
     check.write_manifest(loaded)
-    for line in lines:
-        print(line, file=sys.stderr)
     if marker and not lines:
         graph.mark(marker, [])
-    raise typer.Exit(int(bool(lines)))
+    _exit(lines)
 
 
 # ---------------------------------------------------------------- one's own pairs
@@ -282,21 +269,10 @@ def train(
     """One model of your own pairs.  Its dev MAP is what `as2 score` gives, in float32."""
     from as2lib.commands import training
 
-    training.train(
-        pairs,
-        out,
-        partial(_load, study),
-        model=model,
-        teachers=teacher or [],
-        loss=loss,
-        learning_rate=learning_rate,
-        max_length=max_length,
-        allow_shared_questions=allow_shared_questions,
-        epochs=epochs,
-        batch_size=batch_size,
-        seed=seed,
-        precision=computed_in(precision),
-    )
+    settings = {"epochs": epochs, "batch_size": batch_size, "seed": seed, "precision": computed_in(precision)}
+    settings |= {"loss": loss, "learning_rate": learning_rate, "max_length": max_length}
+    settings |= {"model": model, "teachers": teacher or [], "allow_shared_questions": allow_shared_questions}
+    training.train(pairs, out, partial(_load, study), **settings)
 
 
 @app.command()
@@ -335,7 +311,7 @@ def rank(
     if not candidates and sys.stdin.isatty():
         print(f"as2: no file is named {question!r:.60}: a question; its candidates, a line each:", file=sys.stderr)
     texts = candidates
-    if not candidates:  # a byte-order mark before the first line is none of its text
+    if not texts:  # a byte-order mark before the first line is none of its text
         texts = [line.strip() for line in sys.stdin.read().removeprefix("\ufeff").split("\n") if line.strip()]
     if not texts:
         raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither")
@@ -368,12 +344,9 @@ def score(
     from as2lib.commands.named import load_ranker
 
     load_study = partial(_load, study)
-    if pairs is None:
-        scoring.score_of_run(load_study, model, split or "test", out, trec, questions, measures.split())
-        return
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
     load = partial(load_ranker, model, load_study, **settings)
-    scoring.score(pairs, load, split, out, trec, questions, measures.split(), model, batch_size)
+    scoring.score(model, pairs, load, load_study, split, out, trec, questions, measures.split(), batch_size)
 
 
 @app.command()

@@ -1,8 +1,5 @@
 """What the hub has for us: what its cache holds, and whether it answers; knows no data set and no model."""
 
-import ssl
-import urllib.error
-import urllib.request
 from functools import cache
 from pathlib import Path
 
@@ -10,13 +7,13 @@ from huggingface_hub import constants
 
 
 def cached_config(name: str, revision: str = "main") -> Path | None:
-    """The config.json of a model in the hub's cache, which has the others too; None where it is not there."""
+    """The config.json of a model in the hub's cache, beside its other files; None where it is not there."""
     path = _folder(name) / "snapshots" / (cached_commit(name, revision) or revision) / "config.json"
     return path if path.exists() else None
 
 
 def cached_commit(name: str, revision: str = "main") -> str | None:
-    """The commit that the cache has for a model's branch or tag."""
+    """What the cache has for a model's branch or tag."""
     reference = _folder(name) / "refs" / revision
     return reference.read_text(encoding="utf-8").strip() if reference.exists() else None
 
@@ -40,30 +37,23 @@ def commit(name: str, revision: str) -> str | None:
 
 @cache
 def answers() -> bool:
-    """Whether the hub answers within five seconds; or need not, since the user reads what was fetched before."""
+    """Whether the hub answers within five seconds, or need not, offline."""
     if constants.HF_HUB_OFFLINE:
         return True
+    from huggingface_hub import get_session
+
     try:
-        urllib.request.urlopen(urllib.request.Request(constants.ENDPOINT, method="HEAD"), timeout=5).close()
-    except urllib.error.HTTPError:
-        return True
-    except urllib.error.URLError as error:  # of certificates that Python has not, and the hub's own client has
-        return isinstance(error.reason, ssl.SSLError)
-    except OSError:
+        get_session().head(constants.ENDPOINT, timeout=5)
+    except Exception:  # no network: each client has errors of its own
         return False
     return True
 
 
 def why_not(name: str, revision: str = "main") -> str:
     """Why a model can't be had, in a few words; "" where the cache has it, or the hub answers."""
-    if cached_config(name, revision):
+    if cached_config(name, revision) or (answers() and not constants.HF_HUB_OFFLINE):
         return ""
-    if constants.HF_HUB_OFFLINE:
-        state = "is not asked (HF_HUB_OFFLINE)"
-    elif answers():
-        return ""
-    else:
-        state = "does not answer"
+    state = "is not asked (HF_HUB_OFFLINE)" if constants.HF_HUB_OFFLINE else "does not answer"
     return f"not in the hub's cache, and the hub {state}; params/local.yaml can map a name to a folder"
 
 

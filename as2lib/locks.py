@@ -29,7 +29,6 @@ def take(name: str, folder: Path | None = None) -> FileLock | None:
 
 
 def is_held(name: str) -> bool:
-    """Whether anybody holds a lock."""
     file_lock = take(name)
     if file_lock:
         file_lock.release()

@@ -12,14 +12,11 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent
 
 
-def find_root(start: str | Path | None = None) -> Path:
-    """The root of a project: the nearest folder, upwards from `start`, that holds `params/*.yaml`; else `start` itself.
-
-    start: the working directory, where it is None.  The environment's AS2_ROOT overrides all.
-    """
+def find_root() -> Path:
+    """The root of a project: AS2_ROOT, or the nearest folder upwards that holds `params/*.yaml`, or else this one."""
     if "AS2_ROOT" in os.environ:
         return Path(os.environ["AS2_ROOT"]).resolve()
-    here = Path(start or Path.cwd()).resolve()
+    here = Path.cwd()
     for folder in (here, *here.parents):
         if folder != PACKAGE and any((folder / "params").glob("*.yaml")):
             return folder
@@ -27,11 +24,7 @@ def find_root(start: str | Path | None = None) -> Path:
 
 
 def settle_notebook() -> None:
-    """Let a notebook that runs outside a project belong to the clone that this library is of: AS2_ROOT is set to it.
-
-    papermill runs a notebook in the folder that it is called from.
-    Raises FileNotFoundError, in one line that says how to name a project, where the library is of no clone.
-    """
+    """Let a notebook that papermill runs outside a project belong to the clone that this library is of, by AS2_ROOT."""
     if any((find_root() / "params").glob("*.yaml")):
         return
     clone = PACKAGE.parent
@@ -52,7 +45,7 @@ def model_origin(name: str | Path) -> tuple[Path | str, str]:
     """Where an encoder's files are: (its folder, or its hub name; its revision).
 
     name: a folder, absolute, from the project's root or from here; or a hub name, `name@revision`, which local.yaml may
-    map to a folder.  Raises what `local_folder` raises.
+    map to a folder.
     """
     for folder in (find_root() / name, Path(name).expanduser().resolve()):
         if folder.is_dir():
@@ -126,7 +119,6 @@ def _local_map(path: Path, modified: int) -> dict[str, str]:
         raise ValueError(f"{path.name}: expected YAML, got {' '.join(str(error).split())}") from None
     content = content or {}
     mapping = content.get("local") or {} if isinstance(content, dict) else None
-    texts = isinstance(mapping, dict) and all(isinstance(text, str) for pair in mapping.items() for text in pair)
-    if not texts or set(content) - {"local"}:
+    if not isinstance(mapping, dict) or set(content) - {"local"} or {*map(type, mapping.values())} - {str}:
         raise ValueError(f'{path.name}: expected one key "local" that maps hub names to folders, got {content!r:.60}')
     return mapping

@@ -14,15 +14,12 @@ _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 def is_path(text: object) -> bool:
-    """Whether a text is written as an import path: a module, a colon, a name."""
+    """Whether a text is written as `module:name`."""
     return isinstance(text, str) and _PATH.fullmatch(text) is not None
 
 
 def source(path: str) -> str:
-    """The SHA-256 of the source that defines an object: of its module's file, or of a package's, all of them.
-
-    So the same file is the same source wherever it lies.  Raises ValueError for a module without a source.
-    """
+    """The SHA-256 of the source that defines an object: of its module's file, or of all of a package's."""
     file = Path(_module(path).__file__ or "")
     if file.suffix != ".py":
         raise ValueError(f"{path}: expected a module of Python source, got {file}")
@@ -43,7 +40,7 @@ def load(path: str) -> Any:
 
 
 def _module(path: str) -> ModuleType:
-    """A module, which is looked for where Python does, and in the study's root."""
+    """A module, also of the study's root."""
     if (root := str(find_root())) not in sys.path:
         sys.path.append(root)
     return import_module(path.partition(":")[0])

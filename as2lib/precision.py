@@ -11,10 +11,7 @@ DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def computing_on(device: str | None = None) -> str:
-    """The device that is asked for; None: the GPU where there is one, else the processor.
-
-    Raises ValueError for a device that is not there.
-    """
+    """The device that is asked for, if it is there; None: the GPU where there is one, else the processor."""
     import torch
 
     has_gpu = torch.cuda.is_available()
@@ -31,7 +28,7 @@ def computing_on(device: str | None = None) -> str:
 
 
 def computed_in(precision: str, device: str | None = None) -> str:
-    """A precision; "auto" stands for bf16 on a device (default: that of `computing_on`) that has it, else float32."""
+    """A precision; "auto" stands for bf16 on a device that has it, else for float32."""
     return ("bf16" if native_bf16(device) else "float32") if precision == "auto" else precision
 
 

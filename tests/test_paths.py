@@ -17,9 +17,11 @@ def project(tmp_path, monkeypatch):
 
 
 def test_the_root_is_the_nearest_folder_upwards_with_params(project, monkeypatch, tmp_path):
-    assert find_root() == find_root(project) == project
+    assert find_root() == project
     assert work_folder() == project / "work"
-    assert find_root(tmp_path) == tmp_path
+    monkeypatch.chdir(tmp_path)
+    assert find_root() == tmp_path
+    monkeypatch.chdir(project)
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
     assert find_root() == tmp_path
 

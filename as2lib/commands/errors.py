@@ -7,7 +7,7 @@ from pathlib import Path
 from as2lib.paths import PACKAGE
 
 ALWAYS = (OSError, ModuleNotFoundError)  # whoever raises them: a file, a network, a package that is not there
-OURS = (ValueError, KeyError)  # where a line of this package raises them, with a text
+OURS = (ValueError, KeyError)  # where a line of this package raises them, and no library or user's module
 MEMORY = ("OutOfMemoryError", "AcceleratorError", "MemoryError")
 
 
@@ -20,7 +20,9 @@ def line_of(error: BaseException) -> str | None:
         return None
     if type(error).__name__ in MEMORY:
         return f"out of memory: {first_line(error)}; a smaller --batch-size or --max-length takes less"
-    if isinstance(error, ALWAYS) or (isinstance(error, OURS) and is_ours(error)):
+    frames = traceback.extract_tb(error.__traceback__)
+    raised_here = bool(frames) and Path(frames[-1].filename).resolve().is_relative_to(PACKAGE)
+    if isinstance(error, ALWAYS) or (isinstance(error, OURS) and raised_here):
         return first_line(error)
     return None
 
@@ -31,9 +33,3 @@ def first_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"{error.filename}: {error.strerror}"
     return " ".join(str(text).split()) or type(error).__name__
-
-
-def is_ours(error: BaseException) -> bool:
-    """Whether a line of this package raised an error, and neither a library that it called nor a user's own module."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return bool(frames) and Path(frames[-1].filename).resolve().is_relative_to(PACKAGE)

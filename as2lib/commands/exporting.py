@@ -20,18 +20,14 @@ def export(
     pairs: str | None = None,
     max_length: int | None = None,
 ) -> None:
-    """Write a model for another runtime, into a folder that appears whole.
-
-    out: default: the format's name in the model's folder, where `Ranker.load` looks for it.
-    pairs: what int8 is calibrated on; default: what a study's run learnt from.
-    """
+    """Write a model for another runtime, into a folder that appears whole."""
     from as2lib.export import export as write
 
     if int8 and to != "openvino":
         raise ValueError(f"--int8: expected --to openvino, got {to}")
     if out is None and not Path(name).expanduser().is_dir():
         raise ValueError(f"{name}: expected the folder to write to as well, since the model is no folder here")
-    out = out or Path(name).expanduser() / to
+    out = out or Path(name).expanduser() / to  # where `Ranker.load` looks for it
     require_free(out)
     calibration = calibration_pairs(name, load_study, pairs) if int8 else None
     folder = model_of(name, load_study)

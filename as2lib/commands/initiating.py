@@ -26,18 +26,21 @@ MADE_BY_STUDY = ("vocab_size", "pad_token_id")  # fields of a configuration
 def init(source: str, name: str | None = None, encoder: str | None = None, quick: bool = False) -> None:
     """Write params/<name>.yaml, and the splits that it reads where there are none; say what was assumed.
 
-    source: a file, a folder of train, dev and test files, or a known set.  encoder: what teachers and students are cut
-    from: a hub name, a folder, or "nothing".  quick: a study that ends in minutes.
     Raises ValueError where a study, or other data, has that name; nothing is written then.
     """
     root = find_root()
-    name = name or study_name(source)
+    if name is None:  # My Data.tsv → my-data
+        path = Path(source.partition("@")[0])
+        stem = path.stem if path.suffix[1:].lower() in sets.SUFFIXES else path.resolve().name
+        name = re.sub(r"^[^a-z]+", "", re.sub(r"[^a-z0-9_]+", "-", stem.lower()))[:64].rstrip("-")
     if not re.fullmatch(NAME, name) or name == "local":
         raise ValueError(f"--name: expected letters, digits, - and _, at most 64, the first one a letter; got {name}")
     file, folder = root / "params" / f"{name}.yaml", root / "data" / name
     check_source(source)
     encoder_name = starting_encoder(encoder, "--encoder")
-    require_new(file)
+    taken = "expected none, since it is written; remove it, or give the study another --name"
+    if file.exists():
+        raise ValueError(f"{file}: {taken}")
 
     from as2lib.data.pairs import draw_questions, filter_questions, load_splits, require_apart, save_pairs
 
@@ -51,7 +54,8 @@ def init(source: str, name: str | None = None, encoder: str | None = None, quick
     parts = parts_of(source)
     if parts is None or any(len(splits[split]) < len(whole[split]) for split in whole):
         parts = None
-        require_new(folder)
+        if folder.exists():
+            raise ValueError(f"{folder}: {taken}")
     values = values_of(filter_questions(splits["train"], "answered"), encoder_name, quick)
     values |= parts or {split: f"data/{name}/{split}.jsonl" for split in splits}
     values |= {"study": name, "title": plain(f"{name}: pairs of one's own")}
@@ -60,17 +64,9 @@ def init(source: str, name: str | None = None, encoder: str | None = None, quick
         runs = len(Study.of_notebook(read(temporary)).plan)  # checked, before it has its name
         for split, part in splits.items() if parts is None else ():
             save_pairs(part, folder / f"{split}.jsonl")
-    place = "" if Path.cwd().resolve() == root else f" (in {root})"
     command = f"make study STUDY={name}" if (root / "Snakefile").exists() else f"as2 fit {name}"
     print(f"budget: {values['steps']} steps a fit; {runs} runs, which `as2 plan {name}` lists")
-    print(f"written: params/{name}.yaml{place}; change what you like, then: {command}")
-
-
-def study_name(source: str) -> str:
-    """A study's name from that of a file, a folder or a known set: `My Data.tsv` → my-data."""
-    path = Path(source.partition("@")[0])
-    stem = path.stem if path.suffix[1:].lower() in sets.SUFFIXES else path.resolve().name
-    return re.sub(r"^[^a-z]+", "", re.sub(r"[^a-z0-9_]+", "-", stem.lower()))[:64].rstrip("-")
+    print(f"written: {file}; change what you like, then: {command}")
 
 
 def parts_of(source: str) -> dict[str, str] | None:
@@ -84,17 +80,11 @@ def parts_of(source: str) -> dict[str, str] | None:
 
 
 def place_of(name: str) -> str:
-    """A folder as the file names it, from the root where it is inside; any other name as it is."""
+    """A folder from the root, where it is inside; any other name as it is."""
     folder, root = Path(name).expanduser().resolve(), find_root()
     if not folder.is_dir():
         return name
     return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
-
-
-def require_new(path: Path) -> None:
-    """Raises ValueError where something would be written over."""
-    if path.exists():
-        raise ValueError(f"{path}: expected none, since it is written; remove it, or give the study another --name")
 
 
 def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any]:
@@ -114,7 +104,10 @@ def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any
     if encoder_name == NOTHING:
         config = {key: value for key, value in config.items() if key not in MADE_BY_STUDY}
         config["max_position_embeddings"] = encoder.max_length + 32
-        teacher, student = fields_of(config, 6), fields_of(config | {"num_hidden_layers": layers}, 4)
+        fields = {key: plain(value) for key, value in config.items()}
+        teacher = "config:" + "".join(f"\n      {key}: {value}" for key, value in fields.items())
+        fields["num_hidden_layers"] = layers
+        student = "config:" + "".join(f"\n    {key}: {value}" for key, value in fields.items())
     else:
         teacher = f"name: {plain(place_of(encoder_name))}"
         student = f"{teacher}\n  layers: {layers}"
@@ -130,11 +123,6 @@ def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any
         "rate": plain(RATES[encoder_name == NOTHING]),
         "seeds": [0] if quick else [0, 1, 2],
     }
-
-
-def fields_of(config: dict[str, Any], indent: int) -> str:
-    """A configuration as the template has it, a field a line."""
-    return "config:" + "".join(f"\n{' ' * indent}{key}: {plain(value)}" for key, value in config.items())
 
 
 def plain(value: Any) -> str:

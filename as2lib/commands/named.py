@@ -10,17 +10,14 @@ from as2lib.ranker import Ranker, is_lexical
 
 if TYPE_CHECKING:
     from as2lib.study import Study
-    from as2lib.study.run import Run
 
-LoadStudy = Callable[[], "Study"]
+LoadStudy = Callable[[], "Study"]  # called only where a name may be that of a run
+ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # what fits start from: the smallest that ranks well
+NOTHING = "nothing"
 
 
 def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> Ranker:
-    """The ranker of a name; a line says where its scores are no probabilities.
-
-    settings: as `Ranker.load` takes them; those that are None are left to it.
-    Raises ValueError or FileNotFoundError, in one line, where nothing of that name ranks.
-    """
+    """The ranker of a name; a line says where its scores are no probabilities.  settings: of `Ranker.load`, or None."""
     settings = {key: value for key, value in settings.items() if value is not None}
     ranker = Ranker.load(model_of(name, load_study), **settings)
     if not ranker.is_probability:
@@ -29,10 +26,7 @@ def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> Ranker:
 
 
 def model_of(name: str, load_study: LoadStudy) -> str | Path:
-    """Where the model of a name is: its folder, that of a study's run, made where it is missing; or itself.
-
-    load_study: gives the study whose runs are meant; called only where the name may be one.
-    """
+    """Where the model of a name is: its folder, that of a study's run, made where it is missing; or itself."""
     folder = Path(name).expanduser()
     if folder.is_file():
         raise ValueError(f"{name}: expected a model's folder, got a file")
@@ -40,27 +34,17 @@ def model_of(name: str, load_study: LoadStudy) -> str | Path:
         return folder
     if is_lexical(name) or not is_run(study := load_study(), name):
         return name
-    return study.model(planned_run(study, name).name)
+    try:
+        study.store.planned(name)
+    except KeyError as error:
+        raise FileNotFoundError(f"{name}: no folder of that name, and {error.args[0]}") from None
+    return study.model(name)
 
 
 def is_run(study: "Study", name: str) -> bool:
     """Whether a name is that of a run, or looks like one: its first part is that of the study's runs."""
     kinds = {planned.partition("/")[0] for planned in study.plan}
     return name in study.plan or name.count("/") != 1 or name.partition("/")[0] in kinds
-
-
-def planned_run(study: "Study", name: str) -> "Run":
-    """The run of that name.  Raises FileNotFoundError where there is none, nor a folder."""
-    try:
-        return study.store.planned(name)
-    except KeyError as error:
-        raise FileNotFoundError(f"{name}: no folder of that name, and {error.args[0]}") from None
-
-
-# ---------------------------------------------------------------- what a fit starts from
-
-ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # the smallest that ranks well, where it can be had
-NOTHING = "nothing"
 
 
 def starting_encoder(name: str | None, option: str = "--model") -> str:

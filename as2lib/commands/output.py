@@ -21,39 +21,29 @@ def terminal(text: object) -> str:
     return str(text).translate(str.maketrans({character: ascii(character)[1:-1] for character in codes}))
 
 
-def require_place(path: str | Path | None, suffixes: tuple[str, ...] = (), *inputs: str | Path) -> None:
-    """Raises FileNotFoundError or ValueError where a file can't be written, before any work is done.
-
-    suffixes: of which its name must have one; (): any.  inputs: what the command reads and doesn't write over.
-    """
+def require_place(path: str | Path | None, suffixes: tuple[str, ...] = (), *inputs: str | None) -> None:
+    """Raises, before any work is done, where a file can't be written, or is one of the command's inputs."""
     if path is None:
         return
     path = Path(path).expanduser()
     if suffixes and path.suffix.lower() not in suffixes:
         raise ValueError(f"{path}: expected a file that ends in {', '.join(suffixes)}, got {path.suffix or 'no end'}")
-    if path.exists() and any(Path(read).exists() and path.samefile(read) for read in inputs):
+    if path.exists() and any(name and Path(name).exists() and path.samefile(name) for name in inputs):
         raise ValueError(f"{path}: expected another file than those that are read; name a new one")
-    if path.is_dir():
-        raise ValueError(f"{path}: expected the name of a file, got a folder")
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"{path}: its folder is not there; make it, or name another file")
 
 
 def require_free(out: Path) -> None:
-    """Raises ValueError or FileNotFoundError where a folder can't be made: there is something of that name."""
-    if out.is_dir() and any(out.iterdir()):
-        raise ValueError(f"--out {out}: expected a new folder, got one with files in it; name another, or remove it")
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out {out}: expected a new folder, got a file")
+    """Raises, before any work is done, where a folder can't be made."""
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise ValueError(f"--out {out}: expected a new folder, got one with files in it, or a file; name another")
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out {out}: its folder is not there; make it, or name another")
 
 
 def write_table(table: "pandas.DataFrame", path: str | Path, **options: Any) -> None:
-    """A table as CSV, TSV, JSONL or Parquet, by the end of its name; whole or not at all.
-
-    options: of `pandas.DataFrame.to_csv`, for a file that is none of these.
-    """
+    """A table as CSV, TSV, JSONL or Parquet, by the end of its name.  options: of `pandas.DataFrame.to_csv`."""
     suffix = Path(path).suffix.lower()
     with whole_file(Path(path).expanduser().resolve()) as temporary:  # a link stays one: what it names is replaced
         if suffix == ".parquet":

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from as2lib.study import Study
 
 PAIRS_AT_ONCE = 16_384  # whose texts are held together: whole questions
-AGAINST = "ties against the system"
 
 
 def rank_file(
@@ -32,9 +31,9 @@ def rank_file(
     tag: str,
     batch_size: int | None = None,
 ) -> None:
-    """Rank every question of a file of pairs, or of questions with lists of candidates, to a table or a TREC run.
+    """Rank every question of a file to a table or a TREC run, or to standard output as CSV.
 
-    load: gives the ranker, once the pairs are known to be good.  out: default: standard output, as CSV.
+    load: gives the ranker, once the pairs are known to be good.
     """
     require_place(out, (*TABLES, *trec.RUNS), source)
     pairs = load_unlabelled(Path(source))
@@ -56,58 +55,54 @@ def rank_file(
 
 
 def score(
-    source: str,
+    model: str,
+    source: str | None,
     load: "Callable[[], Ranker]",
+    load_study: "Callable[[], Study]",
     split: str | None,
     out: str | None,
     run_file: str | None,
     questions: str,
     measures: Sequence[str],
-    tag: str,
     batch_size: int | None = None,
 ) -> None:
     """Score pairs, write the files that are named, print metrics where there are labels, else the scores themselves.
 
-    load: gives the ranker, once pairs, measures and places of files are known to be good.
+    source: default: what a study's run was scored on when it was made.
     """
-    check(out, run_file, measures, source)
-    pairs = read_pairs(source, split)
-    ranker = load()
-    table = score_pairs(ranker, pairs, batch_size)
-    print(f"scored {len(table):,} pairs in {ranker.precision}", file=sys.stderr)
-    write_scores(table, out, run_file, tag)
+    judgements = Path(run_file).with_suffix(".qrels") if run_file else None
+    require_place(out, TABLES, source)
+    require_place(run_file, (), source)
+    require_place(judgements, (), source, run_file)
+    for name in measures:
+        ranking.measure_named(name)
+    if source:
+        pairs = read_pairs(source, split)
+        ranker = load()
+        table, title = score_pairs(ranker, pairs, batch_size), Path(source).name
+        print(f"scored {len(table):,} pairs in {ranker.precision}", file=sys.stderr)
+    elif Path(model).expanduser().is_dir():
+        raise ValueError(f"{model}: expected pairs to score with it, a file, a folder or a known set; got none")
+    else:
+        title = split or "test"
+        table = load_study().run(model).scores(title)
+    if run_file:
+        trec.write_run(trec.best_first(table), run_file, model)
+        if "label" in table:
+            trec.write_judgements(table, judgements)
+    if out:
+        write_table(table, out)
     if "label" in table:
-        print_metrics(Path(source).name, table, questions, measures)
+        print_metrics(title, table, questions, measures)
     elif not (out or run_file):
         table.to_csv(sys.stdout, sep="\t", index=False)
-
-
-def score_of_run(
-    load_study: "Callable[[], Study]",
-    name: str,
-    split: str,
-    out: str | None,
-    run_file: str | None,
-    questions: str,
-    measures: Sequence[str],
-) -> None:
-    """What `score` prints and writes, of a study's run over its own split, as it was scored when it was made."""
-    check(out, run_file, measures)
-    if Path(name).expanduser().is_dir():
-        raise ValueError(f"{name}: expected pairs to score with it, a file, a folder or a known set; got none")
-    table = load_study().run(name).scores(split)
-    write_scores(table, out, run_file, name)
-    print_metrics(split, table, questions, measures)
 
 
 # ---------------------------------------------------------------- pairs and their scores
 
 
 def read_pairs(source: str, split: str | None = None) -> "Dataset":
-    """Every pair of a file, a folder or a known set, with labels where it has some.
-
-    split: of a folder or a known set; default: test.
-    """
+    """Every pair of a file, or of a folder's or known set's split (default: test), with labels where it has some."""
     path = sets.on_disk(source)
     if split is None and not (path and path.is_file()):
         split = "test"
@@ -118,10 +113,7 @@ def read_pairs(source: str, split: str | None = None) -> "Dataset":
 
 
 def score_pairs(ranker: "Ranker", pairs: "Dataset", batch_size: int | None = None) -> pd.DataFrame:
-    """Columns question_id, candidate_id, label, position, score, log_odds: those that the pairs and the ranker have.
-
-    Rows in the order of the pairs.  batch_size: as `Ranker.rank` takes it.
-    """
+    """A row a pair: question_id, candidate_id, label, position, score, log_odds, of which those that there are."""
     texts = pairs.with_format("arrow")[:]
     names = [name for name in ("question_id", "candidate_id", "label") if name in texts.column_names]
     table = texts.select(names).to_pandas()
@@ -140,27 +132,12 @@ def score_pairs(ranker: "Ranker", pairs: "Dataset", batch_size: int | None = Non
     return table.dropna(axis="columns", how="all")
 
 
-def check(out: str | None, run_file: str | None, measures: Sequence[str], *inputs: str) -> None:
-    """Raises where a file can't be written, or a measure is not known."""
-    require_place(out, TABLES, *inputs)
-    require_place(run_file, (), *inputs)
-    if run_file:
-        require_place(trec.judgements_beside(run_file), (), run_file, *inputs)
-    for name in measures:
-        ranking.measure_named(name)
-
-
-def write_scores(table: pd.DataFrame, out: str | None, run_file: str | None, tag: str) -> None:
-    if run_file:
-        trec.write_run(trec.best_first(table), run_file, tag)
-        if "label" in table:
-            trec.write_judgements(table, trec.judgements_beside(run_file))
-    if out:
-        write_table(table, out)
-
-
 def print_metrics(
-    name: str, table: pd.DataFrame, questions: str, measures: Sequence[str] = ranking.MEASURES, ties: str = AGAINST
+    name: str,
+    table: pd.DataFrame,
+    questions: str,
+    measures: Sequence[str] = ranking.MEASURES,
+    ties: str = "ties against the system",
 ) -> None:
     """One line: the mean of each measure over the questions that a policy keeps."""
     means = ranking.summary(table["question_id"], table["label"], trec.ranked_by(table), questions, measures)

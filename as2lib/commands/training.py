@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 from as2lib import plugins
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 RATES = {True: 5e-4, False: 4e-5}  # the highest learning rate, by whether a model starts from nothing
 STEPS = 400  # from nothing at most, unless epochs are asked for: a first model in a minute
 SAMPLE = 20_000  # pairs by which the length of all is told
-BY_ORDER = "ties by order"
 
 
 def train(
@@ -33,19 +33,16 @@ def train(
     load_study: LoadStudy,
     model: str | None = None,
     teachers: Sequence[str] = (),
+    allow_shared_questions: bool = False,
     loss: str | None = None,
     learning_rate: float | None = None,
     max_length: int | None = None,
-    allow_shared_questions: bool = False,
     **settings: Any,
 ) -> None:
     """Train a model, say how well it ranks beside word overlap, and leave its folder with a card.
 
-    source: a file, a folder of train, dev and test files, or a known set; splits that are missing are taken from train.
-    model: what it starts from, as `starting_encoder` has it.  teachers: models of one or two labels, by any name.
-    loss: a name in `fit.LOSSES` or package.module:function; default: ce, kd from one teacher, per_head from several.
-    max_length: tokens of a pair; default: what holds 99 of 100 pairs.
-    settings: epochs, batch_size, seed and precision, as `fit.train` takes them, whose errors it has.
+    loss: default: ce, kd from one teacher, per_head from several.
+    settings: epochs, batch_size, seed and precision, as `fit.train` takes them.
     """
     require_free(out)
     check_source(source)
@@ -61,7 +58,11 @@ def train(
         encoder, start = encoder_of(encoder_name, pairs["train"], max_length)
         settings["learning_rate"] = learning_rate or RATES[encoder_name == NOTHING]
         if encoder_name == NOTHING:
-            spare_first_model(settings, len(pairs["train"]))
+            import torch
+
+            torch.set_num_threads(1)  # a small model gains nothing by more
+            if settings["epochs"] is None and 3 * len(pairs["train"]) > STEPS * (settings["batch_size"] or 32):
+                settings |= {"steps": STEPS, "evaluate_every": STEPS // 4}
         teachers = [str(model_of(name, load_study)) for name in teachers]
         result = fit_model(start, encoder, pairs, out, loss=loss, teachers=teachers, **settings)
         with whole_folder(out) as folder:
@@ -80,7 +81,7 @@ def train(
                 "seed": settings["seed"],
                 "trained in": result.facts["precision"],
             }
-            write_card(folder, out.resolve().name, encoder_name, teachers, facts)
+            write_card(folder, out.resolve().name, [encoder_name, *teachers], facts)
     if problem:
         raise ValueError(f"{out}: the trained weights are there, but their folder does not open: {problem}")
     print(f"written: {out}; now: as2 rank {out} QUESTION CANDIDATE …")
@@ -93,7 +94,7 @@ def check_source(source: str) -> None:
 
 
 def learnable(source: str, seed: int, allow_shared_questions: bool) -> "tuple[dict[str, Dataset], dict[str, Dataset]]":
-    """Train, dev and test of a source: all pairs, and those of questions with a correct candidate."""
+    """Train, dev and test: all pairs, and those of questions with a correct candidate."""
     from as2lib.data.pairs import filter_questions, load_splits, require_apart
 
     splits = load_splits(source, seed)
@@ -108,7 +109,6 @@ def learnable(source: str, seed: int, allow_shared_questions: bool) -> "tuple[di
 
 
 def counts(splits: "dict[str, Dataset]") -> str:
-    """How many pairs and questions the splits have."""
     parts = [f"{name} {len(part.unique('question_id')):,}" for name, part in splits.items()]
     return f"{sum(map(len, splits.values())):,} pairs; questions: {', '.join(parts)}"
 
@@ -142,22 +142,10 @@ def encoder_of(name: str, train: "Dataset", max_length: int | None) -> "tuple[Pa
     return encoder, start
 
 
-def spare_first_model(settings: dict[str, Any], pairs: int) -> None:
-    """A small model from nothing: `STEPS` at most, on one thread: it gains nothing by more."""
-    import torch
-
-    torch.set_num_threads(1)
-    if settings["epochs"] is None and 3 * pairs > STEPS * (settings["batch_size"] or 32):
-        settings |= {"steps": STEPS, "evaluate_every": STEPS // 4}
-
-
 def fit_model(
     start: Any, encoder: "PairEncoder", pairs: "dict[str, Dataset]", out: Path, loss: str, **settings: Any
 ) -> "Fit":
-    """The fit itself, in a folder of its own under `work/`, so that a killed one goes on where it was.
-
-    start: a name, or a configuration.  settings: of `fit.train`.
-    """
+    """The fit itself, in a folder of its own under `work/`, so that a killed one goes on where it was."""
     from transformers import set_seed
 
     from as2lib import fit
@@ -206,16 +194,12 @@ def fit_model(
 
 
 def print_entry(entry: dict[str, Any], model: Any) -> None:
-    """A line of what the fit's log says, where no bar is shown."""
     dev = f", dev MAP {100 * entry['dev_MAP']:.1f}" if "dev_MAP" in entry else ""
     print(f"step {entry['step']}: loss {entry['total']:.4f}{dev}", flush=True)
 
 
 def print_results(folder: Path, splits: "dict[str, Dataset]") -> float:
-    """Print what the model in a folder reaches on dev and test, beside word overlap; returns its dev MAP.
-
-    It is scored as `as2 score` scores it, in float32, whatever it was trained in.
-    """
+    """Print what the model in a folder reaches, beside word overlap, as `as2 score` does; returns its dev MAP."""
     from as2lib.commands.scoring import print_metrics, score_pairs
     from as2lib.metrics.ranking import summary
     from as2lib.models import lexical
@@ -225,34 +209,16 @@ def print_results(folder: Path, splits: "dict[str, Dataset]") -> float:
     tables = {split: score_pairs(ranker, splits[split]) for split in ("dev", "test")}
     for split, table in tables.items():
         trivial = table.assign(log_odds=lexical.overlap_then_rank(splits[split]))
-        print_metrics(f"{split}: word overlap, then order", trivial, "answered", ties=BY_ORDER)
+        print_metrics(f"{split}: word overlap, then order", trivial, "answered", ties="ties by order")
         print_metrics(f"{split}: this model", table, "answered")
     return summary(tables["dev"]["question_id"], tables["dev"]["label"], tables["dev"]["log_odds"])["MAP"]
 
 
-def write_card(folder: Path, title: str, encoder_name: str, teachers: Sequence[str], facts: dict[str, Any]) -> None:
-    """Write the model's card, README.md: what it is, what it learnt from, how to use it; no clock.
-
-    facts: the rows of its table; those without a value are left out.
-    """
-    from huggingface_hub import ModelCard, ModelCardData
-
-    tags = ["answer-sentence-selection"]
-    data = ModelCardData(library_name="transformers", pipeline_tag="text-ranking", tags=tags)
-    if encoder_name != NOTHING and not Path(encoder_name).expanduser().is_dir():
-        data.base_model = encoder_name.partition("@")[0]  # a hub name; a folder of this machine says nothing
-    facts = {"encoder": short_name(encoder_name), "teachers": ", ".join(map(short_name, teachers)), **facts}
-    rows = "\n".join(f"| {name} | {markdown(value)} |" for name, value in facts.items() if value not in (None, ""))
-    template = str(Path(__file__).with_name("card.md"))
-    card = ModelCard.from_template(data, template, title=markdown(title), rows=rows)
-    (folder / "README.md").write_text(f"{card}\n", encoding="utf-8", errors="replace")
-
-
-def short_name(name: str) -> str:
-    """An encoder's name without the folders of this machine."""
-    return Path(name).name if Path(name).expanduser().is_dir() else name
-
-
-def markdown(text: object) -> str:
-    """A text for a line of Markdown, also in a table's cell: no markup, no link, no HTML."""
-    return "".join(f"&#{ord(c)};" if c in r"\`*[]|<>&" else c for c in " ".join(str(text).split()))
+def write_card(folder: Path, title: str, models: Sequence[str], facts: dict[str, Any]) -> None:
+    """Write README.md: what a model is, what it learnt from, how to use it.  models: its encoder, then its teachers."""
+    names = [Path(name).name if Path(name).expanduser().is_dir() else name for name in models]  # no folders from here
+    facts = {"encoder": names[0], "teachers": ", ".join(names[1:]), **facts}
+    rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items() if value not in (None, ""))
+    card = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))
+    text = card.substitute(title=title, rows=rows)
+    (folder / "README.md").write_text(text, encoding="utf-8", errors="replace")

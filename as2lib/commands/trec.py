@@ -34,21 +34,14 @@ def ranked_by(table: pd.DataFrame) -> pd.Series:
 
 
 def write_run(table: pd.DataFrame, path: str | Path, tag: str) -> None:
-    """A TREC run.  table: as `best_first` gives it."""
     columns = {"question": table["question_id"].map(field), "q0": "Q0", "candidate": candidate_names(table)}
     columns |= {"rank": table["rank"], "score": ranked_by(table), "tag": field(tag.replace("/", "-"))}
     write_table(pd.DataFrame(columns), path, **FIELDS)
 
 
 def write_judgements(table: pd.DataFrame, path: str | Path) -> None:
-    """TREC judgements of labelled candidates, which have the names that `write_run` gives them."""
     columns = {"question": table["question_id"].map(field), "zero": 0, "candidate": candidate_names(table)}
     write_table(pd.DataFrame(columns | {"label": table["label"]}), path, **FIELDS)
-
-
-def judgements_beside(run_file: str) -> Path:
-    """Where the judgements of a run go: `my.qrels` beside `my.run`."""
-    return Path(run_file).with_suffix(".qrels")
 
 
 def candidate_names(table: pd.DataFrame) -> pd.Series:
@@ -72,11 +65,10 @@ def field(name: object) -> str:
 def compare(
     run1: str, run2: str, judgements: str, questions: str, measures: Sequence[str], out: str | None = None
 ) -> None:
-    """Two runs on the same judgements, TREC files all three: each measure's difference with its interval and tests.
+    """Each measure's difference between two runs, with its interval and tests, over the judged questions.
 
-    questions: the policy, of the judged candidates.  Judged questions that a run lacks count as 0, as do correct
-    candidates that it leaves out; a candidate without a judgement is incorrect.
-    out: a table of every question's values in both runs and their difference.
+    Judged questions that a run lacks count as 0, as do correct candidates that it leaves out; a candidate without a
+    judgement is incorrect.  out: a table of every question's values in both runs and their difference.
     """
     require_place(out, TABLES, run1, run2, judgements)
     for name in measures:
@@ -120,8 +112,6 @@ def values(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[
 
 def read(path: str, parse: Callable[..., Any], fields: str) -> pd.DataFrame:
     """A TREC file as ir_measures reads it.  Raises ValueError where it has other fields, or none."""
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"{path}: no such file; expected a TREC file ({fields})")
     try:
         rows = pd.DataFrame(parse(path))
     except (ValueError, IndexError, TypeError) as error:
