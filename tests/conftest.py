@@ -10,7 +10,7 @@ settings.register_profile("as2lib", deadline=None)  # a busy machine is no error
 settings.load_profile("as2lib")
 
 # Given out first, so that at the end of the tests no core waits for one of them.
-LONGEST = "package cerberus_notebooks published make graph loop docs cli_training cli".split()
+LONGEST = "notebooks graph cluster kill package families loop docs cli_training fitting".split()
 
 
 def pytest_collection_modifyitems(items):
@@ -29,4 +29,11 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     sets.note.cache_clear()
     write_pairs(tmp_path / "my.tsv")
+    return tmp_path
+
+
+@pytest.fixture
+def own_root(tmp_path, monkeypatch):
+    """An empty project."""
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
     return tmp_path

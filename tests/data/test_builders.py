@@ -1,5 +1,3 @@
-"""Pairs made of other sets: by hand-worked records, in each format that the originals have."""
-
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest

@@ -1,9 +1,4 @@
-"""Tokens are made once, are the same every time, and are padded to the longest pair of a batch."""
-
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -46,36 +41,6 @@ def test_words_are_numbered_by_count_then_alphabet_each_as_often_as_it_stands():
     assert word_tokenizer(["a b", "c", "c", "b c"], 8).convert_ids_to_tokens([5, 6, 7]) == ["c", "b", "a"]
 
 
-def test_pair_is_question_sep_answer_with_two_types_cut_from_the_end_of_the_longer_text(tokenizer, pairs):
-    encoded = tokenizer("Who?", "It rained")
-    assert tokenizer.decode(encoded["input_ids"]) == "[CLS] who ? [SEP] it rained [SEP]"
-    assert encoded["token_type_ids"] == [0, 0, 0, 0, 1, 1, 1]
-    row = PairEncoder(tokenizer, 12).encode(pairs)[0]
-    assert tokenizer.decode(row["input_ids"]) == "[CLS] who wrote it ? [SEP] ann wrote it in the [SEP]"
-
-
-def test_tokenizer_has_the_same_bytes_in_another_process(tokenizer, tmp_path):
-    tokenizer.save_pretrained(tmp_path / "here")
-    code = "import sys; from as2lib.data.encode import word_tokenizer; " + (
-        f"word_tokenizer({TEXTS!r}, 32).save_pretrained(sys.argv[1])"
-    )
-    environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "there")], check=True, env=environment)
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
-
-
-def test_encoding_equals_the_tokenizer_pair_by_pair(tokenizer, pairs):
-    encoded = PairEncoder(tokenizer, 32).encode(pairs)
-    assert encoded.column_names == ["input_ids", "token_type_ids", "length"]
-    assert [encoded.features[name].feature.dtype for name in encoded.column_names[:2]] == ["int32", "int8"]
-    for row, pair in zip(encoded, pairs, strict=True):
-        expected = tokenizer(pair["question"], pair["answer"])
-        assert row["input_ids"] == expected["input_ids"]
-        assert row["token_type_ids"] == expected["token_type_ids"]
-        assert row["length"] == len(expected["input_ids"])
-
-
 def test_tokens_are_kept_by_pairs_length_and_tokenizer(tokenizer, pairs):
     encoder = PairEncoder(tokenizer, 32)
     fingerprints = {
@@ -98,20 +63,13 @@ def test_half_a_character_is_replaced_and_an_empty_text_is_empty(tokenizer, pair
 
 def test_a_saved_encoder_is_loaded_as_it_was_and_takes_another_length(tokenizer, tmp_path, pairs):
     PairEncoder(tokenizer, 12).save(tmp_path / "model")
-    assert tokenizer.model_max_length == 32
     loaded = load_encoder(tmp_path / "model")
     assert loaded.max_length == 12
     assert loaded.encode(pairs).to_dict() == PairEncoder(tokenizer, 12).encode(pairs).to_dict()
     assert load_encoder(tmp_path / "model", 9).max_length == 9
-
-
-def test_a_word_encoder_is_loaded_by_its_vocabulary(tmp_path):
     WordEncoder(["a", "b"], "pair", 7).save(tmp_path)
     encoder = load_encoder(tmp_path)
     assert (list(encoder.number), encoder.unit, encoder.max_length) == (["a", "b"], "pair", 7)
-    (tmp_path / "config.json").write_text('{"words": 3}')
-    with pytest.raises(ValueError):
-        load_encoder(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -142,13 +100,18 @@ def test_the_share_of_pairs_that_are_cut_is_counted_and_a_fitting_length_cuts_fe
     assert cut_share(pairs, WordEncoder([], max_length=5)) == 1 / 3
 
 
-def test_text_without_blanks_has_the_length_that_its_tokens_have():
-    text = "\u8c01\u5199\u4e86\u8fd9\u672c\u4e66"
-    tokenizer = word_tokenizer([text], 32)
-    assert PairEncoder(tokenizer, 32).lengths([text], [text])[0] == 3 + 2 * len(text)
-    assert tokenizer.unk_token_id not in tokenizer(text[::-1])["input_ids"]
-
-
 def test_batches_hold_as_many_rows_as_fit_with_their_padding():
     batches = by_length(np.array([3, 9, 1, 8, 0]), 16)
     assert [batch.tolist() for batch in batches] == [[1], [3, 0], [2, 4]]
+
+
+def test_encoding_equals_the_tokenizer_pair_by_pair_cut_from_the_end_of_the_longer_text(tokenizer, pairs):
+    encoded = PairEncoder(tokenizer, 32).encode(pairs)
+    assert [encoded.features[name].feature.dtype for name in ("input_ids", "token_type_ids")] == ["int32", "int8"]
+    for row, pair in zip(encoded, pairs, strict=True):
+        expected = tokenizer(pair["question"], pair["answer"])
+        assert row["input_ids"] == expected["input_ids"]
+        assert row["token_type_ids"] == expected["token_type_ids"]
+        assert row["length"] == len(expected["input_ids"])
+    row = PairEncoder(tokenizer, 12).encode(pairs)[0]
+    assert tokenizer.decode(row["input_ids"]) == "[CLS] who wrote it ? [SEP] ann wrote it in the [SEP]"

@@ -1,21 +1,10 @@
-"""The pair table: policies, splits, leaks, the order of candidates, and what the real sets hold."""
-
 import numpy as np
-import pandas as pd
 import pytest
 from datasets import Dataset
-from hypothesis import given
-from hypothesis import strategies as st
 
 from as2lib.data import leaks, load_pairs, load_splits, load_unlabelled, pairs, save_pairs, sets
-from as2lib.data.pairs import (
-    fingerprint,
-    leave_out,
-    load_parts,
-    order_warning,
-    split_own,
-)
-from as2lib.data.sets import Only, identity
+from as2lib.data.pairs import fingerprint, leave_out, load_parts, split_own
+from as2lib.data.sets import identity
 from as2lib.metrics.ranking import summary
 from tests.data.conftest import COLUMNS, ROWS, dicts, rows_of, write
 
@@ -47,15 +36,6 @@ def test_a_split_may_ask_for_questions_with_many_candidates_or_without_a_correct
     assert load_pairs(tmp_path, "dev=last33%")["question_id"][:] == ["q3"] * 3
 
 
-@given(size=st.integers(2, 40), percent=st.integers(1, 99))
-def test_the_first_and_the_last_part_of_a_split_are_all_of_it_and_share_nothing(size, percent):
-    table = load_pairs(dicts([(f"q{n}", f"who {n}?", "a", 1) for n in range(size)]))
-    first = pairs._only(table, Only(first=percent))["question_id"][:]
-    last = pairs._only(table, Only(last=100 - percent))["question_id"][:]
-    assert first + last == table["question_id"][:]
-    assert len(first) == size * percent // 100
-
-
 def test_a_large_file_is_mapped_into_memory_with_the_same_pairs(tmp_path, root, monkeypatch):
     path = write(tmp_path / "my.tsv", questions(30))
     small = {policy: load_pairs(path, questions=policy) for policy in ("answered", "mixed", "all")}
@@ -68,14 +48,17 @@ def test_a_large_file_is_mapped_into_memory_with_the_same_pairs(tmp_path, root, 
 
 
 def test_parts_are_one_after_the_other_and_follow_their_files(tmp_path):
+    def of_parts():
+        return list(dict.fromkeys(load_parts(parts)["question_id"]))
+
     for split, prefix in (("train", "a"), ("dev", "b")):
         write(tmp_path / f"{split}.tsv", questions(2, prefix=prefix))
     parts = (f"{tmp_path}:train", f"{tmp_path}:dev")
-    assert list(dict.fromkeys(load_parts(parts)["question_id"])) == ["a0", "a1", "b0", "b1"]
+    assert of_parts() == ["a0", "a1", "b0", "b1"]
     assert load_parts(parts) is load_parts(parts)
     assert load_parts(parts, None).column_names == list(COLUMNS[:3])
     write(tmp_path / "dev.tsv", questions(1, prefix="b"))
-    assert list(dict.fromkeys(load_parts(parts)["question_id"])) == ["a0", "a1", "b0"]
+    assert of_parts() == ["a0", "a1", "b0"]
     write(tmp_path / "dev.tsv", questions(1, prefix="a"))
     with pytest.raises(ValueError):
         load_parts(parts)
@@ -90,14 +73,20 @@ def test_folds_leave_out_each_question_once():
 
 def test_a_fingerprint_follows_content_and_order_and_not_storage():
     table = load_pairs(dicts(ROWS), questions="all")
-    assert fingerprint(table) == fingerprint(Dataset.from_list(table.to_list(), features=table.features))
+    with_ids = load_pairs([{**row, "candidate_id": "x"} for row in dicts(ROWS)], questions="all")
+    stored = Dataset.from_list(table.to_list(), features=table.features)
+    assert fingerprint(table) == fingerprint(stored) == fingerprint(with_ids)
     assert fingerprint(table.select([1, 0, 2, 3])) != fingerprint(table)
-    assert fingerprint(load_pairs([{**row, "candidate_id": "x"} for row in dicts(ROWS)], questions="all")) == (
-        fingerprint(table)
-    )
+    assert fingerprint(load_pairs("sample", "test")) == fingerprint(load_pairs("sample@7", "test"))
+    assert fingerprint(load_pairs("sample", "test")) != fingerprint(load_pairs("sample@8", "test"))
 
 
-# Own data
+def test_own_data_whose_correct_candidates_come_first_is_warned_of_once(capfd):
+    rows = sorted(questions(40), key=lambda row: (int(row[0][1:]), -row[3]))
+    for source in (rows, rows, questions(40), rows[:30]):
+        load_pairs(dicts(source))
+    [line] = capfd.readouterr().err.splitlines()
+    assert "the order of the candidates alone has MAP 100.0" in line
 
 
 def test_own_pairs_are_split_by_the_text_of_a_question_the_same_way_each_time(capfd):
@@ -148,29 +137,12 @@ def test_questions_whose_answer_or_whole_list_is_known_are_left_out_and_the_iden
     rows += [("d", "who was not?", "Bob", 1), ("d", "who was not?", "Ann", 0)]  # a whole list of train
     rows += [("e", "whose?", "Bob", 0), ("e", "whose?", "so", 0), ("e", "whose?", "Eve", 1)]  # sentences, no answer
     write(tmp_path / "test.tsv", rows)
-    train, test = f"{tmp_path}:train", f"{tmp_path}:test"
-    apart = sets.apart_from(test, [train])
+    test = f"{tmp_path}:test"
+    apart = sets.apart_from(test, [f"{tmp_path}:train"])
     assert set(load_parts([apart])["question_id"]) == {"e"}
-    assert sets.apart_from(apart, ["other:train"]) == apart
     assert sets.identity(*sets.split_part(apart)) != sets.identity(*sets.split_part(test))
     known = sets.identity(*sets.split_part(sets.apart_from("selqa:test", ["selqa:dev=first80%"])))
     assert known["apart"] == [sets.identity("selqa", "dev=first80%")]
-
-
-# The order of candidates
-
-
-def test_own_data_whose_correct_candidates_come_first_is_warned_of_once(capfd):
-    rows = sorted(questions(40), key=lambda row: (int(row[0][1:]), -row[3]))
-    load_pairs(dicts(rows))
-    load_pairs(dicts(rows))
-    lines = capfd.readouterr().err.splitlines()
-    assert len(lines) == 1
-    assert "the order of the candidates alone has MAP 100.0" in lines[0]
-    assert order_warning("mine", load_pairs(dicts(rows))) in lines[0].replace("pairs:", "mine:")
-    for harmless in (questions(40), rows[:30]):
-        assert order_warning("mine", load_pairs(dicts(harmless))) == ""
-    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.usefixtures("any_content")
@@ -189,22 +161,12 @@ def test_candidates_of_a_set_whose_order_means_nothing_come_in_one_order_however
     assert rows_of(load_pairs("trecqa", "test", "all")) == rows_of(table)
 
 
-# Known sets
-
-
 @pytest.mark.usefixtures("any_content")
 def test_ids_of_selqa_are_its_runs_of_equal_questions(tmp_path, write_local):
-    texts = ["Who?", "Who?", "When?", "When?", "When?", "Who?"]
-    rows = pd.DataFrame({"question": texts, "candidate": list("abcdef"), "label": 1})
-    rows.to_csv(tmp_path / "test.tsv", sep="\t", index=False)
+    rows = [(text, answer, 1) for text, answer in zip("aabbba", "uvwxyz", strict=True)]
+    write(tmp_path / "test.tsv", rows, ("question", "candidate", "label"))
     write_local(selqa=tmp_path)
     assert load_pairs("selqa", "test")["question_id"][:] == [f"test-{n}" for n in (1, 1, 2, 2, 2, 3)]
-
-
-def test_the_embedded_corpus_is_loaded_by_its_name_with_a_seed():
-    table = load_pairs("sample", "test")
-    assert fingerprint(table) == fingerprint(load_pairs("sample@7", "test"))
-    assert fingerprint(table) != fingerprint(load_pairs("sample@8", "test"))
 
 
 def test_a_known_set_with_other_pairs_is_refused(tmp_path, write_local):

@@ -1,5 +1,3 @@
-"""Static vectors: read in each format, and made, against values worked by hand."""
-
 import gzip
 
 import numpy
@@ -15,17 +13,14 @@ from as2lib.data.words import unknown_id
 GLOVE = "the 0.5 -1\nriver 2 3\nbank 1e-1 4\n"
 
 
-def write(path, text):
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 @pytest.mark.parametrize("header", ["", "3 2\n"])
 def test_glove_and_word2vec_text_are_read_for_the_words_asked_for(tmp_path, header):
-    found = read_vectors(write(tmp_path / "v.txt", header + GLOVE), ["river", "bank", "unheard"])
-    assert found["river"].tolist() == [2, 3]
-    assert found["bank"].tolist() == [pytest.approx(0.1), 4]
-    assert len(found) == 2
+    (tmp_path / "v.txt").write_text(header + GLOVE)
+    vectors = read_vectors(tmp_path / "v.txt", ["river", "bank", "unheard"])
+    assert {word: vector.tolist() for word, vector in vectors.items()} == {
+        "river": [2, 3],
+        "bank": [pytest.approx(0.1), 4],
+    }
 
 
 def test_gzipped_numberbatch_with_its_prefix_and_its_digits(tmp_path):
@@ -65,7 +60,7 @@ def test_a_sentence_encoders_words_are_centred_reduced_and_of_length_one(tmp_pat
 
 
 def test_vectors_are_made_once_kept_in_half_precision_and_memory_mapped(root, monkeypatch):
-    write(root / "v.txt", GLOVE)
+    (root / "v.txt").write_text(GLOVE)
     source = {"source": "file", "name": "v.txt", "dimensions": 2}
     found = embeddings(source, "1", ["river", "unheard", "river"])
     assert found.words == ["river", "unheard"]

@@ -17,13 +17,8 @@ ROOT = Path(__file__).parents[2]
 WORDS = "red blue green north south river hill stone maple cedar lamp boat".split()
 SENTENCE = "where is the ? here it was a".split()
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-SIZES = {
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 24,
-    "max_position_embeddings": 40,
-}
+SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+SIZES |= {"intermediate_size": 24, "max_position_embeddings": 40}
 
 
 def as2(*arguments, folder: Path, check: bool = True) -> subprocess.CompletedProcess:

@@ -23,20 +23,6 @@ def total(loss, output=None, step=0, teachers=3, **settings):
     return objective(loss, **settings)(output, targets(teachers), step).total.item()
 
 
-def test_distillation_with_all_weight_on_labels_is_cross_entropy():
-    expected = torch.nn.functional.cross_entropy(LOGITS, LABELS).item()
-    assert total("ce") == pytest.approx(expected)
-    assert total("kd", teachers=1, alpha=1.0) == pytest.approx(expected)
-    assert total("kd_round_robin", alpha=1.0) == pytest.approx(expected)
-    assert total("kd_sum", alpha=1.0) == pytest.approx(3 * expected)
-
-
-def test_round_robin_follows_the_step():
-    totals = [total("kd_round_robin", step=step) for step in range(6)]
-    assert totals[:3] == totals[3:]
-    assert totals[4] == pytest.approx(kd(LOGITS, TEACHERS[:, 1], LABELS, 0.5, 3).total.item())
-
-
 def test_list_and_pair_losses_read_each_question_by_itself():
     """Worked by hand: log odds z of two questions, of two and of four candidates."""
     z = LOGITS[:, 1] - LOGITS[:, 0]
@@ -57,10 +43,6 @@ def test_one_label_learns_what_two_do():
     assert total("kd", one, teachers=1) == pytest.approx(total("kd", teachers=1), rel=1e-5)
 
 
-def test_the_names_that_are_refused_without_an_import_are_those_of_the_losses():
-    assert list(names.TEACHERS) == list(LOSSES)
-
-
 @pytest.mark.parametrize("loss", sorted(LOSSES))
 def test_infinite_teacher_logits_give_finite_losses_and_gradients(loss):
     teachers = TEACHERS.clone()
@@ -74,16 +56,24 @@ def test_infinite_teacher_logits_give_finite_losses_and_gradients(loss):
         assert values.grad is None or torch.isfinite(values.grad).all()
 
 
-def test_ones_own_loss_is_called_with_its_settings_and_may_return_a_scalar():
+def test_distillation_with_all_weight_on_labels_is_cross_entropy_and_round_robin_follows_the_step():
+    expected = torch.nn.functional.cross_entropy(LOGITS, LABELS).item()
+    assert total("ce") == pytest.approx(expected)
+    assert total("kd", teachers=1, alpha=1.0) == pytest.approx(expected)
+    assert total("kd_round_robin", alpha=1.0) == pytest.approx(expected)
+    assert total("kd_sum", alpha=1.0) == pytest.approx(3 * expected)
+    second = kd(LOGITS, TEACHERS[:, 1], LABELS, 0.5, 3).total.item()
+    assert [total("kd_round_robin", step=step) for step in (1, 4)] == pytest.approx([second] * 2)
+    assert list(names.TEACHERS) == list(LOSSES)  # those that are refused without an import
+
+
+def test_ones_own_loss_is_called_with_its_settings_or_by_its_path_and_may_return_a_scalar(root, monkeypatch):
     def own(output, targets, scale):
         return scale * output.logits.square().mean()
 
     found = objective(own, settings={"scale": 3.0})(SimpleNamespace(logits=LOGITS), targets(), 0)
     assert found.total.item() == pytest.approx(3 * LOGITS.square().mean().item())
     assert named(own).unit == "pair"
-
-
-def test_ones_own_loss_by_its_path(root, monkeypatch):
     (root / "mylosses.py").write_text("def half(output, targets):\n    return output.logits.sum() / 2\n")
     monkeypatch.syspath_prepend(str(root))
     found = objective("mylosses:half")(SimpleNamespace(logits=LOGITS), targets(), 0)

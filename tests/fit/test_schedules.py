@@ -5,15 +5,8 @@ from as2lib.fit.schedules import drawn_exit, rate
 
 
 def test_the_rate_rises_from_nothing_and_falls_to_nothing():
-    rates = [rate(step, 100, 0.1) for step in range(101)]
-    assert rates[0] == 0
-    assert rates[5] == pytest.approx(0.5)
-    assert rates[10] == 1
-    assert rates[55] == pytest.approx(0.5)
-    assert rates[100] == 0
-
-
-def test_without_warmup_the_first_step_has_the_highest_rate():
+    rates = [rate(step, 100, 0.1) for step in (0, 5, 10, 55, 100)]
+    assert rates == pytest.approx([0, 0.5, 1, 0.5, 0])
     assert [rate(step, 4, 0) for step in range(4)] == [1, 0.75, 0.5, 0.25]
 
 

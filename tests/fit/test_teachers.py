@@ -26,14 +26,6 @@ def test_a_model_and_its_folder_say_the_same(folder):
     numpy.testing.assert_allclose(teacher_logits(folder, PAIRS), expected, rtol=1e-6)
 
 
-def test_a_module_reads_by_its_own_encoder_or_is_refused():
-    other = PairEncoder(word_tokenizer(reversed([*tiny.WORDS, *tiny.WORDS[:3]]), 12), 12)
-    expected = score(cross_encoder.for_ranking(tiny.classifier()), PAIRS, other).logits
-    numpy.testing.assert_array_equal(teacher_logits(Ranker(tiny.classifier(), other), PAIRS), expected)
-    with pytest.raises(ValueError):
-        train(PAIRS, tiny.classifier(), "kd", [tiny.classifier()], encoder=ENCODER, steps=1)
-
-
 def test_a_reranker_of_one_label_says_zero_and_its_score():
     z = numpy.linspace(-2, 2, len(PAIRS))
     for form in (z, z[:, None]):
@@ -43,8 +35,12 @@ def test_a_reranker_of_one_label_says_zero_and_its_score():
         numpy.testing.assert_allclose(logits[:, 1], z, rtol=1e-6)
 
 
-def test_logits_of_other_pairs_are_refused():
+def test_a_module_reads_by_its_own_encoder_or_is_refused_and_so_are_logits_of_other_pairs():
+    other = PairEncoder(word_tokenizer(reversed([*tiny.WORDS, *tiny.WORDS[:3]]), 12), 12)
+    expected = score(cross_encoder.for_ranking(tiny.classifier()), PAIRS, other).logits
+    numpy.testing.assert_array_equal(teacher_logits(Ranker(tiny.classifier(), other), PAIRS), expected)
     with pytest.raises(ValueError):
-        teacher_logits(numpy.zeros((3, 2)), PAIRS)
-    with pytest.raises(ValueError):
-        teacher_logits(numpy.full((len(PAIRS), 2), numpy.nan), PAIRS)
+        train(PAIRS, tiny.classifier(), "kd", [tiny.classifier()], encoder=ENCODER, steps=1)
+    for wrong in (numpy.zeros((3, 2)), numpy.full((len(PAIRS), 2), numpy.nan)):
+        with pytest.raises(ValueError):
+            teacher_logits(wrong, PAIRS)

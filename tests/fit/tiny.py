@@ -9,17 +9,9 @@ from as2lib.models import cross_encoder
 from as2lib.models.mhs import MHSForSequenceClassification
 
 WORDS = "who wrote the book what is red blue big small old new one two three".split()
-SIZES = {
-    "model_type": "electra",
-    "hidden_size": 16,
-    "embedding_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 24,
-    "max_position_embeddings": 40,
-    "pad_token_id": 0,
-    "initializer_range": 0.2,
-}
+SIZES = {"model_type": "electra", "hidden_size": 16, "embedding_size": 16, "num_hidden_layers": 2}
+SIZES |= {"num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": 40}
+SIZES |= {"pad_token_id": 0, "initializer_range": 0.2}
 
 
 def pairs(questions=12, most=6, seed=0):

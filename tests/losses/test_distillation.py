@@ -1,12 +1,13 @@
-"""Facts about `as2lib.losses.distillation`, in its limits, by hand, and against a loop over heads and pairs."""
-
 import math
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from as2lib.losses.distillation import cross_entropy, cross_entropy_per_head, kd, per_head
+from as2lib.losses.multi_teacher import kd_sum, round_robin
 
 # b pairs · k heads · c classes
 B, K, C = 6, 3, 2
@@ -34,50 +35,12 @@ def kd_by_loop(student, teacher, labels, alpha, tau):
     return alpha * hard + (1 - alpha) * tau**2 * soft, hard, soft
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("tau", [1, 3, 5])
 def test_kd_equals_the_equations_term_by_term(logits, alpha, tau):
     student, teacher, labels = logits[0][:, 0], logits[1][:, 0], logits[2]
     loss = kd(student, teacher, labels, alpha, tau)
     assert tuple(part.item() for part in loss) == pytest.approx(kd_by_loop(student, teacher, labels, alpha, tau))
-
-
-def test_heads_are_summed_not_averaged(logits):
-    heads, teachers, labels = logits
-    loss = per_head(heads, teachers, labels, 0.1, 5)
-    singles = [kd(heads[:, i], teachers[:, i], labels, 0.1, 5) for i in range(K)]
-    assert_close(loss.total, sum(single.total for single in singles))
-    assert_close(loss.hard, torch.stack([single.hard for single in singles]))
-    assert_close(loss.soft, torch.stack([single.soft for single in singles]))
-    assert loss.hard.shape == loss.soft.shape == (K,)
-    assert loss.total.shape == ()
-
-
-def test_teachers_get_no_gradient(logits):
-    heads, teachers, labels = (value.clone() for value in logits)
-    heads.requires_grad_()
-    teachers.requires_grad_()
-    per_head(heads, teachers, labels, 0.5, 3).total.backward()
-    assert teachers.grad is None
-    assert heads.grad.abs().sum() > 0
-
-
-def test_extreme_logits_stay_finite_in_float32():
-    student = torch.tensor([[1e4, -1e4], [-1e4, 1e4]], requires_grad=True)
-    loss = kd(student, torch.tensor([[-1e4, 1e4], [0.0, 0.0]]), torch.tensor([1, 1]), 0.5, 1)
-    loss.total.backward()
-    assert all(part.isfinite() for part in loss)
-    assert student.grad.isfinite().all()
-    assert loss.soft.item() == pytest.approx((2e4 + 1e4 - math.log(2)) / 2)
-
-
-def test_a_logit_of_minus_infinity_is_a_probability_of_zero_and_its_gradient_is_finite():
-    never = torch.tensor([[0.0, -math.inf], [0.0, -math.inf]])
-    student = torch.tensor([[1.0, -1.0], [0.0, -math.inf]], requires_grad=True)
-    loss = kd(student, never, torch.tensor([0, 0]), 0.5, 2)
-    loss.total.backward()
-    assert loss.soft.item() == pytest.approx(math.log1p(math.exp(-1)) / 2)  # −log softmax((1, −1) / 2)[0], and 0
-    assert student.grad.isfinite().all()
 
 
 def test_a_part_of_weight_zero_counts_nothing_even_where_it_is_infinite():
@@ -86,25 +49,64 @@ def test_a_part_of_weight_zero_counts_nothing_even_where_it_is_infinite():
     assert kd(student, torch.zeros(1, 2), torch.tensor([0]), alpha=1, tau=1).total.item() == 0
 
 
-def test_without_teachers_every_head_has_its_own_hard_loss(logits):
-    heads, _, labels = logits
-    loss = cross_entropy_per_head(heads, labels)
-    each = [cross_entropy(heads[:, i], labels).total for i in range(K)]
-    assert_close(loss.hard, torch.stack(each))
-    assert_close(loss.total, sum(each))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"teacher_logits": torch.zeros(B, 2, C)},
-        {"labels": torch.zeros(B, 1, dtype=torch.long)},
-        {"tau": 0},
-        {"alpha": 1.1},
-    ],
-)
-def test_what_does_not_fit_is_refused(logits, change):
+def test_heads_are_summed_not_averaged_and_without_teachers_each_has_its_hard_loss(logits):
     heads, teachers, labels = logits
-    arguments = {"head_logits": heads, "teacher_logits": teachers, "labels": labels, "alpha": 0.5, "tau": 3} | change
-    with pytest.raises(ValueError):
-        per_head(**arguments)
+    loss, alone = per_head(heads, teachers, labels, 0.1, 5), cross_entropy_per_head(heads, labels)
+    singles = [kd(heads[:, i], teachers[:, i], labels, 0.1, 5) for i in range(K)]
+    assert_close(loss.total, sum(single.total for single in singles))
+    assert_close(loss.hard, torch.stack([single.hard for single in singles]))
+    assert_close(loss.soft, torch.stack([single.soft for single in singles]))
+    assert_close(alone.hard, torch.stack([cross_entropy(heads[:, i], labels).total for i in range(K)]))
+    assert_close(alone.total, alone.hard.sum())
+
+
+def test_extreme_logits_stay_finite_in_float32_and_minus_infinity_is_a_probability_of_zero():
+    student = torch.tensor([[1e4, -1e4], [-1e4, 1e4]], requires_grad=True)
+    loss = kd(student, torch.tensor([[-1e4, 1e4], [0.0, 0.0]]), torch.tensor([1, 1]), 0.5, 1)
+    loss.total.backward()
+    assert all(part.isfinite() for part in loss)
+    assert student.grad.isfinite().all()
+    assert loss.soft.item() == pytest.approx((2e4 + 1e4 - math.log(2)) / 2)
+    never = torch.tensor([[0.0, -math.inf], [0.0, -math.inf]])
+    student = torch.tensor([[1.0, -1.0], [0.0, -math.inf]], requires_grad=True)
+    loss = kd(student, never, torch.tensor([0, 0]), 0.5, 2)
+    loss.total.backward()
+    assert loss.soft.item() == pytest.approx(math.log1p(math.exp(-1)) / 2)  # −log softmax((1, −1) / 2)[0], and 0
+    assert student.grad.isfinite().all()
+
+
+# b pairs · k teachers · c classes
+
+
+def drawn(b=5, k=3, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    student = torch.randn(b, 2, generator=generator, dtype=torch.float64)
+    teachers = torch.randn(b, k, 2, generator=generator, dtype=torch.float64)
+    return student, teachers, torch.randint(0, 2, (b,), generator=generator)
+
+
+@given(b=st.integers(1, 6), k=st.integers(1, 5), seed=st.integers(0, 99), alpha=st.sampled_from([0, 0.1, 0.5, 1]))
+def test_kd_sum_is_the_sum_of_kd_over_the_teachers(b, k, seed, alpha):
+    student, teachers, labels = drawn(b, k, seed)
+    loss = kd_sum(student, teachers, labels, alpha, 3)
+    each = [kd(student, teachers[:, i], labels, alpha, 3) for i in range(k)]
+    for name in ("total", "hard", "soft"):
+        assert_close(getattr(loss, name), sum(getattr(loss, name) for loss in each))
+
+
+def test_teachers_take_turns():
+    _, teachers, _ = drawn()
+    assert [round_robin(step, teachers).equal(teachers[:, step % 3]) for step in range(5)] == [True] * 5
+
+
+def test_teachers_get_no_gradient_and_what_does_not_fit_is_refused(logits):
+    heads, teachers, labels = (value.clone() for value in logits)
+    heads.requires_grad_()
+    teachers.requires_grad_()
+    per_head(heads, teachers, labels, 0.5, 3).total.backward()
+    assert teachers.grad is None
+    assert heads.grad.abs().sum() > 0
+    arguments = {"head_logits": heads, "teacher_logits": teachers, "labels": labels, "alpha": 0.5, "tau": 3}
+    for change in ({"teacher_logits": teachers[:, :2]}, {"labels": labels[:, None]}, {"tau": 0}, {"alpha": 1.1}):
+        with pytest.raises(ValueError):
+            per_head(**arguments | change)

@@ -1,5 +1,3 @@
-"""Facts about `as2lib.metrics.cost`, against counts worked by hand and those of torch on real modules."""
-
 import numpy
 import pytest
 import torch
@@ -30,31 +28,19 @@ def batch():
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
 
-class Clock:
-    def __init__(self):
-        self.now = 0.0
+class Sleeper(nn.Module):
+    """A model whose passes take the seconds it was given, one after the other, on a clock of its own."""
+
+    def __init__(self, *seconds):
+        super().__init__()
+        self.now, self.seconds, self.modes = 0.0, list(seconds), []
 
     def perf_counter(self):
         return self.now
 
-
-class Sleeper(nn.Module):
-    """A model whose passes take the seconds it was given, one after the other, on a clock of our own."""
-
-    def __init__(self, clock, *seconds):
-        super().__init__()
-        self.clock, self.seconds, self.modes = clock, list(seconds), []
-
     def forward(self, input_ids):
         self.modes.append(self.training)
-        self.clock.now += self.seconds.pop(0)
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(cost, "time", clock)
-    return clock
+        self.now += self.seconds.pop(0)
 
 
 def test_parameters_are_the_trainable_ones_and_shared_ones_count_once():
@@ -72,28 +58,14 @@ def test_operations_of_an_encoder_are_those_worked_by_hand_whatever_its_attentio
     assert model.training
 
 
-def test_a_module_that_reads_its_weights_as_tokens_can_be_counted():
-    fields = {"model_type": "deberta-v2", "relative_attention": True, "position_buckets": 4, "share_att_key": True}
-    model = encoder(**fields, pos_att_type=["c2p", "p2c"])
-    assert forward_flops(model, batch()) > LAYERS * LAYER
-    assert all(weight.requires_grad for weight in model.parameters())
-
-
-@pytest.mark.parametrize("gates", [1, 4])
-@pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_a_recurrent_layer_pays_its_products_at_each_step(gates, device):
-    layer = (nn.RNN if gates == 1 else nn.LSTM)(10, 6, batch_first=True, device=device)
-    assert forward_flops(layer, {"input": torch.zeros(1, 5, 10, device=device)}) == 5 * gates * (10 * 6 + 6 * 6)
-
-
-def test_latency_is_the_mean_of_the_passes_after_the_warm_up_in_eval_mode(clock):
-    timing = latency(Sleeper(clock, 9, 1, 2, 3), {"input_ids": torch.zeros(4, 6)}, repeats=3)
+def test_latency_is_the_mean_of_the_passes_after_the_warm_up_in_eval_mode(monkeypatch):
+    model = Sleeper(9, 1, 2, 3).train()
+    monkeypatch.setattr(cost, "time", model)
+    timing = latency(model, {"input_ids": torch.zeros(4, 6)}, repeats=3)
     assert timing.mean == 2
     assert (timing.batch, timing.tokens, timing.device) == (4, 6, "cpu")
     assert timing.threads == torch.get_num_threads()
-    model = Sleeper(clock, 1, 1, 1).train()
-    latency(model, {"input_ids": torch.zeros(1, 1)}, repeats=2)
-    assert model.modes == [False] * 3
+    assert model.modes == [False] * 4
     assert model.training
 
 
@@ -117,12 +89,16 @@ def test_costs_of_the_papers_table_3(alpha, ct, sr):
     assert round(100 * (sequential_cost(12, EXITS, alpha) - 1)) == sr
 
 
-def test_128_candidates_at_0_3_by_the_exact_floors():
+def test_128_candidates_at_0_3_by_the_exact_floors_and_without_dropping_the_monolithic_models_cost():
     assert survivors(5, 0.3, 128) == [128, 90, 63, 45, 32]
     assert cascade_cost(12, EXITS, 0.3, 128) * 128 == pytest.approx(81.0)  # the average batch over the layers
     assert sequential_cost(12, EXITS, 0.3, 128) == pytest.approx((4 * 128 + 6 * 90 + 8 * 63 + 10 * 45 + 12 * 32) / 1536)
-
-
-def test_without_dropping_a_cascade_costs_as_much_as_the_monolithic_model():
     assert cascade_cost(12, EXITS, 0, 17) == 1.0
     assert sequential_cost(12, EXITS, 0) == pytest.approx(40 / 12)
+
+
+def test_a_module_that_reads_its_weights_as_tokens_can_be_counted():
+    fields = {"model_type": "deberta-v2", "relative_attention": True, "position_buckets": 4, "share_att_key": True}
+    model = encoder(**fields, pos_att_type=["c2p", "p2c"])
+    assert forward_flops(model, batch()) > LAYERS * LAYER
+    assert all(weight.requires_grad for weight in model.parameters())

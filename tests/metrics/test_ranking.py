@@ -1,5 +1,3 @@
-"""Facts about `as2lib.metrics.ranking`, against ir_measures and values worked by hand."""
-
 import math
 
 import ir_measures
@@ -40,18 +38,23 @@ def random_ranking(seed, rows=3000, questions=60):
     return question_id, label, 2 * generator.permutation(rows) + np.where(label, 1501, 0)  # odd and even: no ties
 
 
-# --- against oracles ------------------------------------------------------------------------------------------------
-
-
 def test_the_values_of_random_runs_are_those_of_ir_measures_where_no_scores_are_tied():
-    values = 0
     for seed in range(4):
         question_id, label, score = random_ranking(seed)
         table = per_question(question_id, label, score, questions="all", measures=list(ORACLE))
         expected = measure_by_ir_measures(question_id, label, score)
         np.testing.assert_allclose(table, expected.loc[table.index, table.columns], atol=1e-12)
-        values += table.size
-    assert values >= 1908
+        assert table.size > 400
+
+
+def test_constant_scores_get_the_worst_possible_rank_and_a_perfect_ranking_measures_exactly_one():
+    question_id, label, _ = random_ranking(2)
+    constant = per_question(question_id, label, np.zeros(len(label)))
+    worst = per_question(question_id, label, -np.asarray(label))
+    pd.testing.assert_frame_equal(constant, worst)
+    for correct in range(1, 16):
+        label = [1] * correct + [0] * 3
+        assert (per_question(["q"] * len(label), label, -np.arange(len(label))) == 1).all(axis=None)
 
 
 def test_means_go_by_their_names_and_two_names_of_one_measure_agree():
@@ -72,9 +75,6 @@ def test_tied_scores_are_measured_as_if_the_incorrect_ones_stood_first(ranking, 
     np.testing.assert_allclose(table, expected.loc[table.index, table.columns], atol=1e-12)
 
 
-# --- worked by hand -------------------------------------------------------------------------------------------------
-
-
 def test_measures_of_a_small_ranking_worked_by_hand():
     table = per_question(list("bbbbaa"), [0, 1, 0, 1, 1, 0], [0.9, 0.8, 0.7, 0.6, 0.2, 0.1])
     assert list(table.index) == ["b", "a"]
@@ -83,22 +83,6 @@ def test_measures_of_a_small_ranking_worked_by_hand():
     # b: correct at ranks 2 and 4: AP (1/2 + 2/4) / 2, nDCG (1/log2 3 + 1/log2 5) / (1 + 1/log2 3)
     np.testing.assert_allclose(table.loc["b"], [0, 0.5, 0.5, 0.6509209298071326], atol=1e-15)
     np.testing.assert_array_equal(table.loc["a"], [1, 1, 1, 1])
-
-
-@pytest.mark.parametrize("correct", range(1, 16))
-def test_a_perfect_ranking_of_any_size_measures_exactly_one(correct):
-    label = [1] * correct + [0] * 3
-    assert (per_question(["q"] * len(label), label, -np.arange(len(label))) == 1).all(axis=None)
-
-
-# --- ties -----------------------------------------------------------------------------------------------------------
-
-
-def test_constant_scores_get_the_worst_possible_rank():
-    question_id, label, _ = random_ranking(2)
-    constant = per_question(question_id, label, np.zeros(len(label)))
-    worst = per_question(question_id, label, -np.asarray(label))
-    pd.testing.assert_frame_equal(constant, worst)
 
 
 def test_infinite_scores_are_ordered_and_tied_as_any_other():
@@ -114,9 +98,6 @@ def test_the_first_incorrect_one_of_the_leaders_is_the_top():
     assert list(rows.index) == ["b", "a"]
 
 
-# --- properties -----------------------------------------------------------------------------------------------------
-
-
 @given(rankings, st.randoms(use_true_random=False))
 def test_permuting_rows_changes_no_measure(ranking, random):
     shuffled = random.sample(ranking, len(ranking))
@@ -125,17 +106,6 @@ def test_permuting_rows_changes_no_measure(ranking, random):
     pd.testing.assert_frame_equal(before, after.loc[before.index], check_exact=True)
     if any(label for _, label, _ in ranking):
         assert summary(*zip(*ranking, strict=True)) == summary(*zip(*shuffled, strict=True))
-
-
-# --- what comes in --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", [list, np.array, pd.Series, lambda values: Dataset.from_dict({"q": values})["q"]])
-def test_any_kind_of_sequence_gives_the_same_table(kind):
-    score = pd.Series([1, 2, 3, 4], index=[3, 2, 1, 0])  # rows go by their place alone
-    table = per_question(kind(["b", "a", "b", "a"]), kind([0, 1, 1, 0]), score)
-    assert list(table.index) == ["b", "a"]
-    assert table["RR"].tolist() == [1, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -151,6 +121,12 @@ def test_any_kind_of_sequence_gives_the_same_table(kind):
     ],
 )
 def test_wrong_input_is_refused_in_one_line(arguments):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=r"^[^\n]*$"):
         summary(*arguments)
-    assert "\n" not in str(caught.value)
+
+
+def test_any_kind_of_sequence_gives_the_same_table():
+    score = pd.Series([1, 2, 3, 4], index=[3, 2, 1, 0])  # rows go by their place alone
+    for kind in (list, np.array, pd.Series, lambda values: Dataset.from_dict({"q": values})["q"]):
+        table = per_question(kind(["b", "a", "b", "a"]), kind([0, 1, 1, 0]), score)
+        assert table["RR"].to_dict() == {"b": 1, "a": 0.5}

@@ -4,12 +4,15 @@ import numpy
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch.nn import functional
 from transformers import AutoModelForSequenceClassification
 
 from as2lib import models
 from as2lib.data.words import WordEncoder
 from as2lib.models.compare_aggregate import CompareAggregate, unit_variance
 from as2lib.models.cosinet import Cosinet
+from as2lib.models.rank_rnn import RankRNN
+from as2lib.models.word_convolution import WordConvolution
 
 WORDS = "a b c d e f g h".split()
 MODELS = {"cosinet": Cosinet, "ca": CompareAggregate}
@@ -49,58 +52,6 @@ def test_parameters_are_as_many_as_published(name, place, shape):
     assert count / 1e6 == pytest.approx(PUBLISHED[name][place], rel=0.015)
 
 
-@pytest.mark.parametrize("related", [True, False])
-def test_cosinet_by_a_second_straightforward_computation(related):
-    model = build(related=related)
-    vectors, expected = model.vectors.float(), []
-
-    def convolve(layer, own, other):
-        cosine = torch.nn.functional.cosine_similarity(own[:, None], other[None], dim=2).amax(1, keepdim=True)
-        words = torch.cat([own, cosine * related], 1)
-        values = torch.nn.functional.conv1d(words.T[None], layer.weight, layer.bias, padding="same")
-        return values[0].amax(dim=1).relu()
-
-    for text in CANDIDATES:
-        question, candidate = (vectors[[WORDS.index(word) for word in words.split()]] for words in ("a b", text))
-        q, c = convolve(model.question, question, candidate), convolve(model.candidate, candidate, question)
-        expected.append(model.classifier(torch.cat([q * c, q - c])))
-    torch.testing.assert_close(scores(model, ("a b", CANDIDATES)), torch.cat(expected), atol=1e-5, rtol=1e-5)
-
-
-def test_compare_aggregate_by_a_second_straightforward_computation():
-    model = build("ca")
-    vectors, expected = unit_variance(model.vectors.float()), []
-    projected = torch.sigmoid(model.gate(vectors)) * torch.tanh(model.content(vectors))
-
-    def convolve(layers, words):
-        values = [torch.nn.functional.conv1d(words.T[None], p.weight, p.bias, padding="same")[0] for p in layers]
-        return torch.cat([value.amax(dim=1) for value in values]).relu()
-
-    for text in CANDIDATES:
-        question, candidate = (projected[[WORDS.index(word) for word in words.split()]] for words in ("a b", text))
-        q = convolve(model.question, question * ((question @ candidate.T).softmax(1) @ candidate))
-        c = convolve(model.candidate, candidate * ((candidate @ question.T).softmax(1) @ question))
-        expected.append(model.classifier(torch.cat([q * c, q - c])))
-    torch.testing.assert_close(scores(model, ("a b", CANDIDATES)), torch.cat(expected), atol=1e-5, rtol=1e-5)
-
-
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("shape", RNNS)
-def test_other_questions_of_a_batch_change_no_score(name, shape):
-    model = build(name, *shape)
-    together = scores(model, ("a b", CANDIDATES), ("c d e f g", ["d " * 9, "h"]))
-    torch.testing.assert_close(together[:5], scores(model, ("a b", CANDIDATES)), atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("shape", RNNS)
-def test_another_order_permutes_a_point_wise_models_scores_and_changes_a_rank_rnns(name, shape):
-    model, order = build(name, *shape), [3, 0, 4, 2, 1]
-    before = scores(model, ("a b", CANDIDATES))[order]
-    difference = (before - scores(model, ("a b", [CANDIDATES[i] for i in order]))).abs().max()
-    assert difference < 1e-5 if shape[0] is None else difference > 1e-3
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_a_saved_model_scores_as_before_also_words_it_has_never_seen(tmp_path, name):
     model, lists = build(name, "rnn", True), ("a b unheard", [*CANDIDATES, "zebra quagga a"])
@@ -123,3 +74,97 @@ def test_every_parameter_learns_and_the_loss_is_the_binary_cross_entropy(name):
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
     with pytest.raises(TypeError):
         model(**batch(("a b", CANDIDATES)), label=labels)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("shape", RNNS)
+def test_other_questions_of_a_batch_change_no_score_and_another_order_only_a_rank_rnns(name, shape):
+    model, order = build(name, *shape), [3, 0, 4, 2, 1]
+    alone = scores(model, ("a b", CANDIDATES))
+    together = scores(model, ("a b", CANDIDATES), ("c d e f g", ["d " * 9, "h"]))
+    torch.testing.assert_close(together[:5], alone, atol=1e-5, rtol=0)
+    difference = (alone[order] - scores(model, ("a b", [CANDIDATES[i] for i in order]))).abs().max()
+    assert difference < 1e-5 if shape[0] is None else difference > 1e-3
+
+
+@pytest.mark.parametrize("related", [True, False])
+def test_cosinet_and_compare_aggregate_by_a_second_straightforward_computation(related):
+    model, of_ca = build(related=related), build("ca")
+    vectors = model.vectors.float()
+    scaled = unit_variance(vectors)
+    projected = torch.sigmoid(of_ca.gate(scaled)) * torch.tanh(of_ca.content(scaled))
+    expected, expected_ca = [], []
+
+    def convolve(layer, words):
+        return torch.nn.functional.conv1d(words.T[None], layer.weight, layer.bias, padding="same")[0].amax(1)
+
+    def with_cosine(own, other):
+        cosine = torch.nn.functional.cosine_similarity(own[:, None], other[None], dim=2).amax(1, keepdim=True)
+        return torch.cat([own, cosine * related], 1)
+
+    for text in CANDIDATES:
+        places = [[WORDS.index(word) for word in words.split()] for words in ("a b", text)]
+        question, candidate = (vectors[rows] for rows in places)
+        q = convolve(model.question, with_cosine(question, candidate)).relu()
+        c = convolve(model.candidate, with_cosine(candidate, question)).relu()
+        expected.append(model.classifier(torch.cat([q * c, q - c])))
+        question, candidate = (projected[rows] for rows in places)
+        attended_q = question * ((question @ candidate.T).softmax(1) @ candidate)
+        attended_c = candidate * ((candidate @ question.T).softmax(1) @ question)
+        q = torch.cat([convolve(layer, attended_q) for layer in of_ca.question]).relu()
+        c = torch.cat([convolve(layer, attended_c) for layer in of_ca.candidate]).relu()
+        expected_ca.append(of_ca.classifier(torch.cat([q * c, q - c])))
+    for each, values in ((model, expected), (of_ca, expected_ca)):
+        torch.testing.assert_close(scores(each, ("a b", CANDIDATES)), torch.cat(values), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["rnn", "lstm"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_a_rank_rnn_reads_each_list_by_itself_and_as_torch_does(kind, bidirectional):
+    torch.manual_seed(0)
+    layer, rows = RankRNN(3, 4, kind, bidirectional), torch.randn(5, 3)
+    states = layer(rows, torch.tensor([2, 3]))
+    for part in (slice(0, 2), slice(2, 5)):
+        torch.testing.assert_close(states[part], layer.rnn(rows[part][None])[0][0])
+        torch.testing.assert_close(states[part], layer(rows[part], torch.tensor([part.stop - part.start])))
+
+
+LENGTHS = [3, 1, 6]
+
+
+def one_by_one(layer, texts):
+    """(b, f), each text, (n, channels), by itself through `torch.nn.functional.conv1d`."""
+    values = [functional.conv1d(text.T[None], layer.weight, layer.bias, padding="same")[0] for text in texts]
+    return torch.stack([value.amax(dim=1) for value in values]).relu()
+
+
+def assert_same_values_and_gradients(ours, expected, inputs):
+    torch.testing.assert_close(ours, expected)
+    upstream = torch.randn_like(ours)
+    of_ours, of_expected = (torch.autograd.grad(values, inputs, upstream) for values in (ours, expected))
+    torch.testing.assert_close(of_ours, of_expected)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_values_and_gradients_are_those_of_torchs_convolution_of_each_text_alone(size):
+    torch.manual_seed(0)
+    layer, table = WordConvolution(4, 3, size), torch.randn(6, 4, requires_grad=True)
+    rows = torch.randint(0, 6, (10,))
+    expected = one_by_one(layer, table[rows].split(LENGTHS))
+    ours = layer(table, rows, torch.tensor(LENGTHS))
+    assert_same_values_and_gradients(ours, expected, [table, *layer.parameters()])
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_same_with_a_channel_of_the_pair_also_where_pairs_share_a_text(shared):
+    torch.manual_seed(0)
+    layer, table, rows = WordConvolution(4, 3, 5, pair_channel=True), torch.randn(6, 4), torch.randint(0, 6, (10,))
+    text = torch.tensor([0, 2, 2, 1, 0]) if shared else None
+    pairs = text.tolist() if shared else [0, 1, 2]
+    channel = torch.rand(len(pairs), 6)
+    for pair, number in enumerate(pairs):
+        channel[pair, LENGTHS[number] :] = 0
+    words = table[rows].split(LENGTHS)
+    texts = [torch.cat([words[i], channel[pair, : LENGTHS[i], None]], 1) for pair, i in enumerate(pairs)]
+    ours = layer(table, rows, torch.tensor(LENGTHS), text, channel)
+    assert_same_values_and_gradients(ours, one_by_one(layer, texts), list(layer.parameters()))

@@ -2,6 +2,7 @@ import json
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from as2lib import models
@@ -9,15 +10,8 @@ from as2lib.data.sets import note
 from as2lib.models import cross_encoder
 from tests.encoders import FAMILIES, batch, classifier
 
-FIELDS = {
-    "model_type": "bert",
-    "vocab_size": 40,
-    "hidden_size": 16,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 2,
-    "intermediate_size": 24,
-    "max_position_embeddings": 32,
-}
+FIELDS = {"model_type": "bert", "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 3}
+FIELDS |= {"num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": 32}
 DISTILBERT = {"model_type": "distilbert", "vocab_size": 40, "dim": 16, "n_layers": 3, "n_heads": 2, "hidden_dim": 24}
 IDS = torch.arange(5, 25).reshape(2, 10)
 
@@ -36,35 +30,6 @@ def saved(model, folder):
 def logits(model):
     with torch.no_grad():
         return model.eval()(IDS).logits
-
-
-def test_a_saved_model_comes_back_and_can_be_cut_to_its_first_layers(tmp_path):
-    whole = bert()
-    saved(whole, tmp_path)
-    again, cut = cross_encoder.build(tmp_path), cross_encoder.build(tmp_path, layers=2)
-    torch.testing.assert_close(logits(again), logits(whole))
-    assert cut.config.num_hidden_layers == 2
-    hidden = whole(IDS, output_hidden_states=True).hidden_states[2]
-    torch.testing.assert_close(cut.eval().bert(IDS).last_hidden_state[:, 0], hidden[:, 0])
-
-
-@pytest.mark.parametrize("family", ["bert", "albert"])
-@pytest.mark.parametrize("layers", [0, 5])
-def test_more_layers_than_there_are_are_refused(family, layers, tmp_path):
-    classifier(family).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="layers"):
-        cross_encoder.build(tmp_path, layers=layers)
-
-
-def test_as_the_start_of_a_fit_a_reranker_with_one_label_gets_a_new_classifier_and_a_line_says_so(tmp_path, capsys):
-    reranker = bert(labels=1)
-    saved(reranker, tmp_path)
-    model = cross_encoder.build(tmp_path)
-    assert logits(model).shape == (2, 2)
-    assert model.config.num_labels == 2
-    encoder = model.base_model.state_dict()
-    assert all(torch.equal(encoder[name], value) for name, value in reranker.base_model.state_dict().items())
-    assert "classifier.weight" in capsys.readouterr().err
 
 
 NAMES = [  # what labels are called, and which of them means that a candidate answers
@@ -98,50 +63,18 @@ def test_the_label_that_means_yes_is_class_one_wherever_a_model_is_opened(names,
     assert ("label 1 is taken" in capsys.readouterr().err) == ("group B" in names.values())
 
 
-@pytest.mark.parametrize("open_model", [models.load, cross_encoder.build])
-def test_more_than_two_labels_are_refused_in_one_line(tmp_path, open_model):
-    saved(bert(labels=3), tmp_path)
-    with pytest.raises(ValueError) as raised:
-        open_model(tmp_path)
-    assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_weights_load_in_float32(tmp_path, dtype):
-    saved(bert().to(dtype), tmp_path)
-    config = AutoConfig.from_pretrained(tmp_path)
-    for model in (models.load(tmp_path), cross_encoder.build(tmp_path), cross_encoder.build(config)):
-        assert {weights.dtype for weights in model.parameters()} == {torch.float32}
-
-
-def test_a_public_checkpoints_old_buffers_and_pooler_are_passed_over(tmp_path):
-    from safetensors.torch import load_file, save_file
-
-    reranker = bert(labels=1)
-    saved(reranker, tmp_path)
-    weights = load_file(tmp_path / "model.safetensors")
-    more = {"bert.embeddings.position_ids": torch.arange(32)[None], "cls.predictions.bias": torch.zeros(40)}
-    save_file(weights | more, tmp_path / "model.safetensors", {"format": "pt"})
-    torch.testing.assert_close(logits(models.load(tmp_path)), logits(reranker))
-
-
 def test_a_tensor_that_is_missing_of_another_shape_or_not_finite_is_named_in_one_line(tmp_path):
-    from safetensors.torch import load_file, save_file
-
     saved(bert(), tmp_path)
     whole, name = load_file(tmp_path / "model.safetensors"), "bert.encoder.layer.1.output.dense.weight"
-    changes = {
-        "got none": {key: value for key, value in whole.items() if key != name},
-        "expected shape": whole | {name: torch.zeros(16, 23)},
-        "finite": whole | {name: torch.full((16, 24), torch.nan)},
-    }
-    for words, weights in changes.items():
+    for weights in (
+        {key: value for key, value in whole.items() if key != name},
+        whole | {name: torch.zeros(16, 23)},
+        whole | {name: torch.full((16, 24), torch.nan)},
+    ):
         save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
         for open_model in (models.load, cross_encoder.build):
-            with pytest.raises(ValueError, match=words) as raised:
+            with pytest.raises(ValueError, match=rf"^[^\n]*{name}[^\n]*$"):
                 open_model(tmp_path)
-            assert name in str(raised.value)
-            assert "\n" not in str(raised.value)
     unfinished = {key: value for key, value in whole.items() if not key.startswith("classifier")}
     save_file(unfinished, tmp_path / "model.safetensors", {"format": "pt"})
     with pytest.raises(ValueError):
@@ -174,3 +107,36 @@ def test_a_classifier_of_one_label_ranks_as_that_of_two(family, tmp_path):
         torch.testing.assert_close(again(**inputs).logits[:, 0], z, atol=1e-5, rtol=0)
     assert again.config.num_labels == 1
     assert two.config.num_labels == 2
+
+
+def test_a_saved_model_comes_back_is_cut_to_its_first_layers_and_one_label_gets_a_new_classifier(tmp_path, capsys):
+    whole, reranker = bert(), bert(labels=1)
+    saved(whole, tmp_path / "two")
+    again, cut = cross_encoder.build(tmp_path / "two"), cross_encoder.build(tmp_path / "two", layers=2)
+    torch.testing.assert_close(logits(again), logits(whole))
+    assert cut.config.num_hidden_layers == 2
+    hidden = whole(IDS, output_hidden_states=True).hidden_states[2]
+    torch.testing.assert_close(cut.eval().bert(IDS).last_hidden_state[:, 0], hidden[:, 0])
+    model = cross_encoder.build(saved(reranker, tmp_path / "one"))
+    assert logits(model).shape == (2, 2)
+    encoder = model.base_model.state_dict()
+    assert all(torch.equal(encoder[name], value) for name, value in reranker.base_model.state_dict().items())
+    assert "classifier.weight" in capsys.readouterr().err
+
+
+def test_a_public_checkpoints_old_buffers_are_passed_over_halves_are_raised_and_three_labels_refused(tmp_path):
+    reranker = bert(labels=1)
+    saved(reranker, tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    more = {"bert.embeddings.position_ids": torch.arange(32)[None], "cls.predictions.bias": torch.zeros(40)}
+    save_file(weights | more, tmp_path / "model.safetensors", {"format": "pt"})
+    torch.testing.assert_close(logits(models.load(tmp_path)), logits(reranker))
+    for dtype in (torch.float16, torch.bfloat16):
+        saved(bert().to(dtype), tmp_path)
+        config = AutoConfig.from_pretrained(tmp_path)
+        for model in (models.load(tmp_path), cross_encoder.build(tmp_path), cross_encoder.build(config)):
+            assert {weights.dtype for weights in model.parameters()} == {torch.float32}
+    saved(bert(labels=3), tmp_path)
+    for open_model in (models.load, cross_encoder.build):
+        with pytest.raises(ValueError, match=r"^[^\n]*$"):
+            open_model(tmp_path)

@@ -46,9 +46,6 @@ def test_logistic_regression_trusts_the_member_that_knows():
     assert ((weigh(fitted, [knows, guesses]) > 0) == label).mean() > 0.99
 
 
-# ---------------------------------------------------------------- calibration
-
-
 def probability(logits):
     return expit(logits[:, 1].astype(float) - logits[:, 0])
 
@@ -84,18 +81,13 @@ def test_a_candidate_gets_the_rate_at_which_candidates_with_its_share_are_correc
     assert probability(logits)[2] == pytest.approx(1 / (1 + numpy.exp(-platt["intercept"])))  # alone: a share of 1
 
 
-def test_questions_without_a_correct_candidate_say_nothing():
+def test_questions_without_a_correct_candidate_say_nothing_and_certainty_beyond_float64_is_calibrated_too():
     generator = numpy.random.default_rng(0)
-    question = numpy.repeat(numpy.arange(200), 5)
-    score = generator.random(1000)
+    question, score = numpy.repeat(numpy.arange(200), 5), generator.random(1000)
     label = (generator.random(1000) < score**3).astype(int)
     answered = numpy.isin(question, question[label == 1])
     assert not answered.all()
-    platt = fit_platt(question, label, score)
-    assert platt == fit_platt(question[answered], label[answered], score[answered])
-
-
-def test_a_teacher_that_is_sure_beyond_float64_is_calibrated_too():
+    assert fit_platt(question, label, score) == fit_platt(question[answered], label[answered], score[answered])
     platt = fit_platt(**questions(30, 10) | {"score": numpy.tile([1.0, 0.0], 40)})
     logits = numpy.array([[0, -numpy.inf], [0, -numpy.inf], [-numpy.inf, 0]], dtype=numpy.float32)
     assert numpy.isfinite([*platt["weights"], platt["intercept"]]).all()

@@ -5,11 +5,7 @@ import torch
 from tests.encoders import FAMILIES, batch, classifier, plain
 
 FAST = ["electra", "bert", "roberta", "xlm-roberta", "albert"]
-MASKS = {
-    "padded": batch(),
-    "full": batch(padded=False),
-    "none": {"input_ids": batch(padded=False)["input_ids"]},
-}
+MASKS = {"padded": batch(), "full": batch(padded=False), "none": {"input_ids": batch(padded=False)["input_ids"]}}
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "xlm-roberta"])

@@ -1,5 +1,3 @@
-"""Facts about `as2lib.models.lexical`, on pairs written here and, where it is present, on the WikiQA test set."""
-
 import csv
 from itertools import permutations
 from pathlib import Path
@@ -16,16 +14,24 @@ WIKIQA = Path(__file__).parents[2].parent / "shared" / "data" / "wikiqa" / "Wiki
 needs_wikiqa = pytest.mark.skipif(not WIKIQA.exists(), reason="WikiQA is not here")
 
 
-def make_pairs(question_id, question=None, answer=None, label=None):
+def make_pairs(question_id, question="what", answer=None, label=None):
     n = len(question_id)
-    return Dataset.from_dict(
-        {
-            "question_id": list(question_id),
-            "question": question or ["what"] * n,
-            "answer": answer or ["that"] * n,
-            "label": label or [0] * n,
-        }
-    )
+    columns = {"question_id": list(question_id), "question": [question] * n}
+    return Dataset.from_dict(columns | {"answer": answer or ["that"] * n, "label": label or [0] * n})
+
+
+def test_overlap_counts_distinct_lower_cased_tokens_and_positions_within_the_question():
+    answers = ["The tower, the TOWER!", "It isn't known", "", "Who built the tower of the North ?"]
+    pairs = make_pairs("aaaa", "Who built the Tower of the North?", answers)
+    np.testing.assert_array_equal(lexical.word_overlap(pairs), [2, 0, 0, 7])
+    np.testing.assert_array_equal(lexical.reciprocal_rank(make_pairs("bbbaa")), [1, 1 / 2, 1 / 3, 1, 1 / 2])
+    pairs = make_pairs("aaaa", "a red car", ["none", "red", "red", "red car"])
+    scores = lexical.overlap_then_rank(pairs)  # the original order decides between equal overlaps only
+    assert np.argsort(-scores).tolist() == [3, 1, 2, 0]
+    np.testing.assert_array_equal(np.floor(scores), lexical.word_overlap(pairs))
+    for ranker in (lexical.reciprocal_rank, lexical.overlap_then_rank):
+        with pytest.raises(ValueError):
+            ranker(make_pairs("aabab"))
 
 
 @needs_wikiqa
@@ -46,41 +52,14 @@ def test_baselines_get_their_known_figures_on_wikiqa(ranker, figures):
     assert [round(100 * found[name], 2) for name in ("P@1", "MAP", "MRR")] == figures
 
 
-def test_overlap_counts_distinct_lower_cased_tokens():
-    pairs = make_pairs(
-        "aaaa",
-        question=["Who built the Tower of the North?"] * 4,
-        answer=["The tower, the TOWER!", "It isn't known", "", "Who built the tower of the North ?"],
-    )
-    np.testing.assert_array_equal(lexical.word_overlap(pairs), [2, 0, 0, 7])
-
-
 def test_bm25_is_its_formula_worked_by_hand():
-    pairs = make_pairs("aaa", question=["red red boat"] * 3, answer=["red car", "a red red boat now", "green"])
+    pairs = make_pairs("aaa", "red red boat", ["red car", "a red red boat now", "green"])
     # N 3, mean length 8 / 3; df of red 2, of boat 1
     red, boat = np.log(1 + 1.5 / 2.5), np.log(1 + 2.5 / 1.5)
     norm_2, norm_5 = (1.2 * (0.25 + 0.75 * length / (8 / 3)) for length in (2, 5))
     first = 2 * red * 2.2 / (1 + norm_2)
     second = 2 * red * 2 * 2.2 / (2 + norm_5) + boat * 2.2 / (1 + norm_5)
     np.testing.assert_allclose(lexical.bm25(pairs), [first, second, 0], rtol=1e-12)
-
-
-def test_reciprocal_rank_counts_positions_within_the_question():
-    np.testing.assert_array_equal(lexical.reciprocal_rank(make_pairs("bbbaa")), [1, 1 / 2, 1 / 3, 1, 1 / 2])
-
-
-def test_the_original_order_decides_between_equal_overlaps_only():
-    answers = ["none", "red", "red", "red car"]
-    pairs = make_pairs("aaaa", question=["a red car"] * 4, answer=answers)
-    scores = lexical.overlap_then_rank(pairs)
-    assert np.argsort(-scores).tolist() == [3, 1, 2, 0]
-    np.testing.assert_array_equal(np.floor(scores), lexical.word_overlap(pairs))
-
-
-@pytest.mark.parametrize("ranker", [lexical.reciprocal_rank, lexical.overlap_then_rank])
-def test_scattered_rows_are_refused_where_order_means_something(ranker):
-    with pytest.raises(ValueError):
-        ranker(make_pairs("aabab"))
 
 
 @pytest.mark.parametrize("labels", [(1,), (0, 1), (1, 1), (0, 0, 1), (0, 1, 1), (0, 0, 0, 0, 1), (0, 1, 0, 1, 1)])
