@@ -1,17 +1,13 @@
 """The notebooks that ask what no paper does, and which systems they read; `frontier` and `across` answer them."""
 
-from typing import TYPE_CHECKING
-
 from as2lib.papers import row
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.cosinet import rows as cosinet
+from as2lib.study import Study
 from as2lib.study.run import Notebook, System
 
-if TYPE_CHECKING:
-    from as2lib.study import Study
 
-
-def notebooks(study: "Study") -> list[Notebook]:
+def notebooks(study: Study) -> list[Notebook]:
     """Notebooks 11 and 13, each with the systems that it reads; 13 where another target, or a paper's, is at hand."""
     every = (*ranked(study).values(), *controls(study))
     table2 = (*cerberus.trivial(study), *cerberus.table2(study), *cerberus.kinds(study))
@@ -22,18 +18,18 @@ def notebooks(study: "Study") -> list[Notebook]:
     return books
 
 
-def ranked(study: "Study") -> dict[str, System]:
+def ranked(study: Study) -> dict[str, System]:
     """The systems that rank the target's test set, in the order in which its candidates come; those that are run."""
     test = tuple(study.data.target.test)
-    runs = {name: system.make(system.seeds[0]) for name, system in study.systems.items() if system.seeds}
-    others = {system.run for system in controls(study)}
-    return {
-        name: study.systems[name]
-        for name, run in runs.items()
-        if run.data.get("test") == test and run.kind != "shuffled" and name not in others
-    }
+    ranked, random_orders = {}, controls(study)
+    for name, system in study.systems.items():
+        if system.seeds and system not in random_orders:
+            run = system.make(system.seeds[0])
+            if run.data.get("test") == test and run.kind != "shuffled":
+                ranked[name] = system
+    return ranked
 
 
-def controls(study: "Study") -> list[System]:
+def controls(study: Study) -> list[System]:
     """What tells the order from the model: rankers trained on random orders."""
     return [study.systems[f"{run}-shuffled"] for run in cosinet.ORDERLESS] if study.cosinet else []

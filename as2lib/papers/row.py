@@ -3,15 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from as2lib.data import sets
 from as2lib.losses import names
+from as2lib.study import Study
+from as2lib.study.params import Backbone, Pairs, Teacher, Training
 from as2lib.study.run import Run, System
-
-if TYPE_CHECKING:
-    from as2lib.study.params import Backbone, Pairs, Teacher, Training
-    from as2lib.study.study import Study
 
 LOSS_OF = {"pointwise": "ce", "listwise": "listwise_kl", "pairwise": "ranknet"}  # a teacher's objective → its loss
 Parent = "str | Row | tuple[str | Row, int]"
@@ -21,15 +19,12 @@ Parent = "str | Row | tuple[str | Row, int]"
 class Row:
     """A row of a paper's table: what a person calls it, and what makes its runs.
 
-    run, label, group: as a `System` has them.
     kind: "fit"; "lexical" (`spec` names the scorer); "ensemble" of `members`; "shuffled", its `members` one model.
-    start: what a fit starts from: one of the study's encoders by its key, after the transfer step where there is one; a
-        row whose weights it continues; or None, where `spec` says it.
-    loss, teachers: what it learns from, beside or instead of the labels.
+    start: of a fit: one of the study's encoders by its key, after the transfer step where there is one; a row whose
+        weights it continues; or None, where `spec` says it.
     heads: how many, of `layers` each, on a body of the other layers.  perturb: whether they start with a little noise
         between them, as heads that learn the same would stay the same.
     spec: what else is asked of it.  data: default: the target set.  training: default: the study's `fit.adapt`.
-    seeds: default: the study's.
 
     A parent (start, teachers, members) is the name of a system, or a row; with a seed of its own in a tuple, else of
     the row's seed where it has that, or of its first.  Where the row's seed decides, `teachers` is a function of it.
@@ -48,23 +43,20 @@ class Row:
     perturb: bool = False
     spec: Mapping[str, Any] = field(default_factory=dict)
     data: "Mapping[str, tuple[str, ...]] | None" = None
-    training: "Training | None" = None
+    training: Training | None = None
     seeds: tuple[int, ...] | None = None
 
 
-def systems(study: "Study", rows: Iterable[Row]) -> list[System]:
+def systems(study: Study, rows: Iterable[Row]) -> list[System]:
     """Rows as a study runs them: with the seeds that its `rows` gives them; `[]`: not run."""
-    return [
-        System(row.run, row.label, row.group, partial(make_run, study, row), tuple(study.rows.get(row.run, seeds)))
-        for row in rows
-        for seeds in [study.seeds if row.seeds is None else row.seeds]
-    ]
+    systems = []
+    for row in rows:
+        seeds = study.rows.get(row.run, study.seeds if row.seeds is None else row.seeds)
+        systems.append(System(row.run, row.label, row.group, partial(make_run, study, row), tuple(seeds)))
+    return systems
 
 
-# ---------------------------------------------------------------- how a run is made
-
-
-def make_run(study: "Study", row: Row, seed: int) -> Run:
+def make_run(study: Study, row: Row, seed: int) -> Run:
     """The run of a row and a seed, with all that it is made from."""
     if row.kind == "lexical":
         return Run(row.run, row.kind, dict(row.spec), dict(row.data or scored(study)), 0)
@@ -77,8 +69,7 @@ def make_run(study: "Study", row: Row, seed: int) -> Run:
     return Run(f"{row.run}/seed-{seed}", row.kind, spec, dict(row.data or scored(study)), seed, parents)
 
 
-def _fit(study: "Study", row: Row, seed: int) -> Run:
-    """A fit: where it starts, its loss, the shape of its model, its data, and how long it learns."""
+def _fit(study: Study, row: Row, seed: int) -> Run:
     spec, training, pairs = {"loss": row.loss}, row.training or study.fit.adapt, study.data.target
     parents: dict[str, tuple[Run, ...]] = {}
     if row.loss in names.BALANCED:
@@ -106,11 +97,12 @@ def _fit(study: "Study", row: Row, seed: int) -> Run:
         computing = study.fit.model_dump(include={"dropout", "attention"}, exclude_none=True)
         spec |= {"max_length": study.data.max_length, **{name: v for name, v in computing.items() if v != "sdpa"}}
     if "config" in spec.get("backbone", {}) or spec.get("words", {}).get("vectors", {}).get("source") == "ppmi":
-        data["vocabulary"] = vocabulary(study)
+        first = study.data.transfer.train if study.data.transfer else []
+        data["vocabulary"] = tuple(dict.fromkeys([*first, *study.data.target.train]))  # each part once
     return Run(f"{row.run}/seed-{seed}", "fit", spec, data, seed, parents)
 
 
-def _parents(study: "Study", parents: Iterable[Parent], seed: int) -> tuple[Run, ...]:
+def _parents(study: Study, parents: Iterable[Parent], seed: int) -> tuple[Run, ...]:
     runs = []
     for parent in parents:
         parent, of_seed = parent if isinstance(parent, tuple) else (parent, None)
@@ -121,7 +113,7 @@ def _parents(study: "Study", parents: Iterable[Parent], seed: int) -> tuple[Run,
     return tuple(runs)
 
 
-def transfer(study: "Study", encoder: str) -> Row:
+def transfer(study: Study, encoder: str) -> Row:
     """The first step of transfer-then-adapt (TANDA): an encoder fine-tuned on the transfer set, one seed."""
     backbone, data = study.encoder(encoder), splits(study.data.transfer)
     training = with_changes(study.fit.transfer, backbone.transfer_fit)
@@ -129,74 +121,54 @@ def transfer(study: "Study", encoder: str) -> Row:
     return Row(name, name, "transfer", spec=origin(backbone), data=data, training=training, seeds=(0,))
 
 
-# ---------------------------------------------------------------- what a spec says, in plain values
-
-
-def objective(teacher: "Teacher") -> dict[str, Any]:
+def objective(teacher: Teacher) -> dict[str, Any]:
     """How a teacher's adapt step learns: `loss`, and a `spec` where its batches hold whole questions."""
     loss = LOSS_OF[teacher.objective]
     return {"loss": loss} if loss == "ce" else {"loss": loss, "spec": {"unit": "question"}}
 
 
-def distillation(study: "Study") -> dict[str, Any]:
-    """The study's balance of labels and teachers, and its temperature.
-
-    Where a teacher of the study has scores that only order candidates, such teachers are calibrated on dev before they
-    teach, and every student's spec says so.
-    """
+def distillation(study: Study) -> dict[str, Any]:
+    """The balance of labels and teachers, and the temperature; teachers that only order candidates are calibrated."""
     pointwise = all(teacher.objective == "pointwise" for teacher in study.teachers.values())
-    return {**study.distillation.model_dump(), **({} if pointwise else {"calibration": "platt"})}
+    return study.distillation.model_dump() | ({} if pointwise else {"calibration": "platt"})
 
 
-def origin(backbone: "Backbone") -> dict[str, Any]:
+def origin(backbone: Backbone) -> dict[str, Any]:
     """The model before its first step, and what its classifier reads where that is not the first token."""
     fields = backbone.model_dump(include={"name", "layers", "config"}, exclude_none=True)
-    return {"backbone": fields, **({"reads": "mean"} if backbone.reads == "mean" else {})}
+    return {"backbone": fields, **backbone.model_dump(include={"reads"}, exclude_defaults=True)}
 
 
-def with_changes(training: "Training", changes: dict[str, Any]) -> "Training":
-    """A fit's length with some of it replaced."""
+def with_changes(training: Training, changes: dict[str, Any]) -> Training:
     return type(training)(**training.model_dump(exclude_none=True) | changes)
 
 
-# ---------------------------------------------------------------- data
-
-
-def splits(pairs: "Pairs") -> dict[str, tuple[str, ...]]:
+def splits(pairs: Pairs) -> dict[str, tuple[str, ...]]:
     """A pair set as a run's data: role → parts, of the splits that it has."""
     return {role: tuple(parts) for role, parts in pairs.model_dump().items() if parts}
 
 
-def of_own_target(study: "Study") -> bool:
+def of_own_target(study: Study) -> bool:
     """Whether a study's target is a set of one's own, of which no paper says anything."""
     return not any(sets.is_known(sets.split_part(part)[0]) for part in study.data.target.test)
 
 
-def target_of(study: "Study", backbone: "Backbone") -> "Pairs":
+def target_of(study: Study, backbone: Backbone) -> Pairs:
     """The target set, with what this encoder learns it from."""
     return study.data.target.model_copy(update={"train": backbone.train}) if backbone.train else study.data.target
 
 
-def scored(study: "Study") -> dict[str, tuple[str, ...]]:
+def scored(study: Study) -> dict[str, tuple[str, ...]]:
     """What a run that trains nothing is scored on: the target's dev and test."""
     return {"dev": tuple(study.data.target.dev), "test": tuple(study.data.target.test)}
 
 
-def vocabulary(study: "Study") -> tuple[str, ...]:
-    """The parts whose words an encoder that starts from nothing, or vectors made of text, know: each once."""
-    first = study.data.transfer.train if study.data.transfer else []
-    return tuple(dict.fromkeys([*first, *study.data.target.train]))
-
-
-def best_trivial(pairs: "Pairs") -> str:
-    """The scorer of the best ranker that learns nothing: ties of word overlap are broken by the candidates' order.
-
-    Plain word overlap where the order of a set means nothing, or gives the labels away.
-    """
+def best_trivial(pairs: Pairs) -> str:
+    """The scorer of the best ranker that learns nothing: it reads the candidates' order where that means something."""
     parts = [*pairs.dev, *pairs.test]
     return "overlap_then_rank" if all(map(sets.order_means_something, parts)) else "word_overlap"
 
 
-def baseline(study: "Study") -> str:
-    """The system that learns nothing: CERBERUS's trivial baseline."""
+def baseline(study: Study) -> str:
+    """The trivial baseline on the target, by the name of its run."""
     return f"lexical/{best_trivial(study.data.target)}"

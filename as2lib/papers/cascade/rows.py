@@ -1,14 +1,13 @@
 """The systems of the Cascade Transformer paper: a cascade, models of one depth, and how a cascade can be trained."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from as2lib.papers.row import Row, best_trivial, origin, splits, transfer, with_changes
+from as2lib.papers.row import Row, baseline, best_trivial, origin, splits, transfer, with_changes
 from as2lib.papers.row import systems as of_rows
+from as2lib.study import Study
+from as2lib.study.params import Pairs, Training
 from as2lib.study.run import Notebook, System
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
-    from as2lib.study.params import Pairs, Training
 
 PAPER_EXITS = (4, 6, 8, 10, 12)
 SHORT = {"overlap_then_rank": "WO+RR", "word_overlap": "WO"}
@@ -35,7 +34,7 @@ class Scheme(NamedTuple):
             return f"cascade, exit at layer {self.layers}"
         return f"cascade, {self.alpha:.0%} dropped"
 
-    def runs(self, study: "Study", where: str) -> list[str]:
+    def runs(self, study: Study, where: str) -> list[str]:
         """The names of the systems that it is made from, on one of `sets`; of a sequence, the models in a row."""
         if self.method == "CT":
             return [f"cascade/{where}"]
@@ -44,7 +43,7 @@ class Scheme(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """A way to train a cascade: its system's first name, its label, what it changes of the spec and of the cascade."""
+    """A way to train a cascade: the first part of its run's name, what it changes of the spec and of the cascade."""
 
     name: str
     label: str
@@ -61,98 +60,88 @@ RECIPES = (  # sections 4.3 and 4.3.1
 )
 
 
-def systems(study: "Study") -> list[System]:
-    """Every system of this paper; none where the study has no section for it.
-
-    The cascade (CT), trained on the set with many candidates (Table 3), and adapted to the target and to others (Table
-    2); the other recipes, one seed each, on the first set only.  An independent model of each exit's depth, in the same
-    steps: the rows MT, and the members of SR; that of all layers is, without `cascade.fit`, the run of a teacher.
+def systems(study: Study) -> list[System]:
+    """The cascade (CT), trained on the set with many candidates (Table 3), and adapted to the target and to others
+    (Table 2); the other recipes, one seed each, on the first set only; and an independent model of each exit's depth,
+    in the same steps: the rows MT, and the members of SR.
     """
     if study.cascade is None:
         return []
-    rows, depth = trivial(study), study.cascade.exits[-1]
-    for recipe in recipes(study):
-        spec = {"cascade": {"exits": study.cascade.exits, **recipe.shape}, **recipe.spec}
-        if recipe.name == "cascade":
-            rows += on_every_set(study, recipe.name, "cascade", depth, spec)
-        else:
-            label = f"cascade, {recipe.label}, wide set"
-            rows.append(first_step(study, recipe.name, "wide", depth, spec, label, (0,)))
-    for layers in study.cascade.exits:
+    rows, exits = trivial(study), study.cascade.exits
+    rows += on_every_set(study, "cascade", "cascade", exits[-1], {"cascade": {"exits": exits}})
+    for recipe in recipes(study)[1:]:
+        fit = first_step(study, study.wide, exits[-1], {"cascade": {"exits": exits, **recipe.shape}, **recipe.spec})
+        rows.append(Row(f"{recipe.name}/wide", f"cascade, {recipe.label}, wide set", "cascade", **fit, seeds=(0,)))
+    for layers in exits:
         rows += on_every_set(study, f"monolith/{layers}", Scheme("MT", layers).label, layers, {})
     return of_rows(study, rows)
 
 
-def notebooks(study: "Study") -> list[Notebook]:
+def notebooks(study: Study) -> list[Notebook]:
     if study.cascade is None:
         return []
-    read = (study.systems[trivial_on(study, "target")], *systems(study))
+    read = (study.systems[baseline(study)], *systems(study))
     return [Notebook("08_cascade", "Can one encoder prune its own candidates?", read)]
 
 
-def sets(study: "Study") -> dict[str, "Pairs"]:
+def sets(study: Study) -> dict[str, Pairs]:
     """The sets by name: the one with many candidates, the target, and those of `cascade.targets`."""
     return {"wide": study.wide, "target": study.data.target, **study.cascade.targets}
 
 
-def schemes(study: "Study", where: str = "wide") -> list[Scheme]:
+def schemes(study: Study, where: str = "wide") -> list[Scheme]:
     """The rows of Table 3; of Table 2 on a target, where nothing is dropped."""
     exits, alphas = study.cascade.exits, study.cascade.alphas
     models = [Scheme("MT", layers) for layers in exits]
     if where != "wide":
         return models + [Scheme("CT", layers) for layers in exits]
-    ends = [Scheme("CT", layers, 0.0) for layers in exits]
-    sequences = [Scheme("SR", exits[-1], alpha) for alpha in alphas]
-    pruning = [Scheme("CT", exits[-1], alpha) for alpha in alphas]
-    return [*models, *sequences, *ends, *pruning]
+    sequences, pruning = ([Scheme(method, exits[-1], alpha) for alpha in alphas] for method in ("SR", "CT"))
+    return [*models, *sequences, *(Scheme("CT", layers, 0.0) for layers in exits), *pruning]
 
 
-def recipes(study: "Study") -> tuple[Recipe, ...]:
-    """The paper's way first, then those that the study tries beside it."""
+def recipes(study: Study) -> tuple[Recipe, ...]:
+    """The paper's way first, then those that are tried beside it."""
     return RECIPES if study.cascade.ablations else RECIPES[:1]
 
 
-def trivial(study: "Study") -> list[Row]:
+def trivial(study: Study) -> list[Row]:
     """The trivial baseline on the set with many candidates and on each further target."""
     rows = []
-    for where, pairs in sets(study).items():
-        if where != "target":
-            scorer, data = best_trivial(pairs), splits(pairs.model_copy(update={"train": []}))
-            fields = {"kind": "lexical", "spec": {"scorer": scorer}, "data": data, "seeds": (0,)}
-            rows.append(Row(trivial_on(study, where), f"{SHORT[scorer]} on {where}", "trivial", **fields))
+    for where, pairs in {"wide": study.wide, **study.cascade.targets}.items():
+        scorer, data = best_trivial(pairs), splits(pairs.model_copy(update={"train": []}))
+        fields = {"kind": "lexical", "spec": {"scorer": scorer}, "data": data, "seeds": (0,)}
+        rows.append(Row(trivial_on(study, where), f"{SHORT[scorer]} on {where}", "trivial", **fields))
     return rows
 
 
-def trivial_on(study: "Study", where: str) -> str:
-    """The system of the trivial baseline on one of `sets`: plain word overlap where the set's order means nothing."""
+def trivial_on(study: Study, where: str) -> str:
+    """The system of the trivial baseline on one of `sets`."""
     return f"{'lexical' if where == 'target' else where}/{best_trivial(sets(study)[where])}"
 
 
-def on_every_set(study: "Study", name: str, label: str, depth: int, spec: dict[str, Any]) -> list[Row]:
-    """A system on the wide set, on the target, and, one seed, on each further set.
-
-    The last two go on from the wide set, where the section has a `fit` of its own; else from the transfer set.
+def on_every_set(study: Study, name: str, label: str, depth: int, spec: dict[str, Any]) -> list[Row]:
+    """A system on the wide set, on the target, and, one seed, on each further set; these start from the wide set where
+    the section has a `fit` of its own, else from the transfer set.
     """
     seeds = tuple(study.cascade.seeds or study.seeds)
-    rows = [first_step(study, name, "wide", depth, spec, f"{label}, wide set", seeds)]
-    start = first_step(study, name, "wide" if study.cascade.fit else "transfer", depth, spec, "", (0,))
-    training = learning(study, "adapt")
-    for where, pairs in sets(study).items():
-        if where != "wide":
-            title, of = (label, seeds) if where == "target" else (f"{label}, {where}", seeds[:1])
-            fit = {"start": start, "spec": spec, "training": training}
-            data = with_dev(pairs, training.evaluate_every)
-            rows.append(Row(f"{name}/{where}", title, "cascade", **fit, data=data, seeds=of))
+    fit = first_step(study, study.wide, depth, spec, ratios="cascade" in spec)
+    wide = Row(f"{name}/wide", f"{label}, wide set", "cascade", **fit, seeds=seeds)
+    start = replace(wide, seeds=(0,))
+    if not study.cascade.fit:
+        start = Row(
+            f"{name}/transfer", "", "cascade", **first_step(study, study.data.transfer, depth, spec), seeds=(0,)
+        )
+    rows, training = [wide], learning(study, "adapt")
+    for where, pairs in {"target": study.data.target, **study.cascade.targets}.items():
+        title, of = (label, seeds) if where == "target" else (f"{label}, {where}", seeds[:1])
+        data = with_dev(pairs, training.evaluate_every)
+        fit = {"start": start, "spec": spec, "data": data, "training": training, "seeds": of}
+        rows.append(Row(f"{name}/{where}", title, "cascade", **fit))
     return rows
 
 
-def first_step(
-    study: "Study", name: str, where: str, depth: int, spec: dict[str, Any], label: str, seeds: tuple[int, ...]
-) -> Row:
-    """A fit from the first layers of a pretrained encoder, or of the one after the transfer step.
-
-    where: what it learns, the "wide" set or the study's "transfer" set.
-    """
+def first_step(study: Study, pairs: Pairs, depth: int, spec: dict[str, Any], ratios: bool = False) -> dict[str, Any]:
+    """A fit from the first layers of an encoder.  ratios: whether drop ratios are chosen on dev."""
     encoder, start = study.encoder(study.cascade.encoder), None
     if encoder.config is None:
         first = origin(encoder.model_copy(update={"layers": depth}))
@@ -161,14 +150,11 @@ def first_step(
     else:
         first, start = {"layers": depth}, transfer(study, study.cascade.encoder)
     training = learning(study, "transfer")
-    ratios = name == "cascade" and where == "wide"  # they are chosen on dev
-    pairs = study.wide if where == "wide" else study.data.transfer
     data = with_dev(pairs, training.evaluate_every or ratios)
-    fit = {"start": start, "spec": {**first, **spec}, "training": training, "data": data}
-    return Row(f"{name}/{where}", label, "cascade", **fit, seeds=seeds)
+    return {"start": start, "spec": {**first, **spec}, "training": training, "data": data}
 
 
-def learning(study: "Study", step: str) -> "Training":
+def learning(study: Study, step: str) -> Training:
     """How long a step, "transfer" or "adapt", learns: as `cascade.fit` says, else as the encoder's other fits do."""
     if study.cascade.fit:
         return getattr(study.cascade.fit, step)
@@ -176,6 +162,6 @@ def learning(study: "Study", step: str) -> "Training":
     return with_changes(getattr(study.fit, step), changes)
 
 
-def with_dev(pairs: "Pairs", chosen: Any) -> dict[str, tuple[str, ...]]:
+def with_dev(pairs: Pairs, chosen: Any) -> dict[str, tuple[str, ...]]:
     """A pair set as a run's data, with dev only where something is chosen on it."""
     return splits(pairs if chosen else pairs.model_copy(update={"dev": []}))

@@ -3,130 +3,102 @@
 A study's file names its teachers; the first is the student's own.  Seed i of a student has teachers of seed i.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
-from as2lib.papers.row import (
-    Row,
-    best_trivial,
-    distillation,
-    objective,
-    origin,
-    splits,
-    target_of,
-    with_changes,
-)
+from as2lib.papers.row import Row, best_trivial, distillation, objective, origin, splits, target_of, with_changes
 from as2lib.papers.row import systems as of_rows
+from as2lib.study import Study
 from as2lib.study.run import Notebook, System
 
 if TYPE_CHECKING:
     import pandas
-
-    from as2lib.study import Study
 
 PAPER_DEPTH = 12  # layers of ELECTRA-BASE
 HEAD_DEPTHS = (1, 2, 4, 6)  # Table 4: the layers of a head, of those 12
 PAPER_HEADS = 3
 PAPER_TEACHERS = ("albert", "roberta", "electra")  # in the order of Table 2; the last is the student's own
 OF_ALL_KINDS = ("ensemble/bases", "ensemble/taught-bases")  # rows of one encoder of each kind
+PER_HEAD = {"group": "heads", "start": "student", "loss": "per_head"}  # head i learns from teacher i
 
 
-class Roles(NamedTuple):
+def roles(study: Study) -> SimpleNamespace:
     """The systems of the headline comparisons by what they are in any study: the names of their runs."""
-
-    mhs: str
-    base: str  # the untaught base
-    student: str  # of the student's own teacher
-    last_student: str  # of the last teacher
-    hydra: str
-    ensemble: str  # of the students of one teacher each
-    teacher: str  # the student's own
-    one_kind: str  # heads of one kind: every head has a teacher of the student's own kind, of other seeds
-
-
-def roles(study: "Study") -> Roles:
     own_teacher, heads = study.own_teacher, len(study.teachers)
-    return Roles(
+    return SimpleNamespace(
         mhs=f"mhs/{heads}h1",
-        base=f"base/{own_teacher}",
-        student=f"student/{own_teacher}",
+        base=f"base/{own_teacher}",  # the untaught base
+        student=f"student/{own_teacher}",  # of the student's own teacher
         last_student=f"student/{[*study.teachers][-1]}",
         hydra=f"hydra/{heads}h1",
-        ensemble="ensemble/students",
-        teacher=f"teacher/{own_teacher}",
-        one_kind=f"mhs/{number(heads)}-{own_teacher}",
+        ensemble="ensemble/students",  # of one teacher each
+        teacher=f"teacher/{own_teacher}",  # the student's own
+        one_kind=f"mhs/{number(heads)}-{own_teacher}",  # every head's teacher is of that kind, of other seeds
     )
 
 
-# The comparisons named before their fits: permutation tests, Holm over them.  By the fields of `Roles`.
-HEADLINE = (
-    ("mhs", "base"),
-    ("mhs", "student"),
-    ("mhs", "last_student"),
-    ("mhs", "hydra"),
-    ("mhs", "ensemble"),
-    ("mhs", "teacher"),
-    ("last_student", "base"),
-    ("mhs", "one_kind"),
-)
-
-
-def headline(study: "Study") -> list[tuple[str, str]]:
-    """The pairs of `HEADLINE` of which the study runs both systems, each once."""
+def headline(study: Study) -> list[tuple[str, str]]:
+    """The comparisons named before their fits (permutation tests, Holm over them) of which the study runs both."""
     of = roles(study)
-    pairs = [(getattr(of, a), getattr(of, b)) for a, b in HEADLINE]
-    return run_here(study, dict.fromkeys(pairs))
+    pairs = [
+        (of.mhs, of.base),
+        (of.mhs, of.student),
+        (of.mhs, of.last_student),
+        (of.mhs, of.hydra),
+        (of.mhs, of.ensemble),
+        (of.mhs, of.teacher),
+        (of.last_student, of.base),
+        (of.mhs, of.one_kind),
+    ]
+    return run_here(study, dict.fromkeys(pairs))  # two roles may be one system
+
+
+def run_here(study: Study, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs of which the study runs both systems."""
+    return [pair for pair in pairs if all(name in study.systems and study.systems[name].seeds for name in pair)]
 
 
 def number(count: int) -> str:
-    """A small number in words, as names and labels have it."""
     return {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}.get(count, str(count))
 
 
-def systems(study: "Study") -> list[System]:
+def systems(study: Study) -> list[System]:
     """Every system of this paper, each once, in the order of the paper's tables; then those of one's own."""
     rows = [*trivial(study), *table2(study), *table3(study), *kinds(study)]
     rows += [*table4(study), *number_of_heads(study), *direct(study), *own(study)]
     return list({row.run: row for row in rows}.values())
 
 
-def notebooks(study: "Study") -> list[Notebook]:
+def notebooks(study: Study) -> list[Notebook]:
     """Notebooks 01 to 07, each with the systems that it reads."""
-    baselines, timed = trivial(study), study.latency is not None
-    models = [*baselines, *teachers(study), *untaught(study)]
-    uses = [*baselines, *table2(study), *table3(study), *kinds(study), *own(study)]
-    shapes = [*baselines, *untaught(study)[-1:], *table4(study), *number_of_heads(study)]
+    baselines, timed = tuple(trivial(study)), study.latency is not None
+    models = (*baselines, *teachers(study), *untaught(study))
+    uses = (*baselines, *table2(study), *table3(study), *kinds(study), *own(study))
+    shapes = (*baselines, *untaught(study)[-1:], *table4(study), *number_of_heads(study))
     data = "What do the data look like, do the splits leak, and how far do trivial rankers get?"
     transfer = "How good are the teachers, and what does transfer-then-adapt add?"
     latency = [Notebook("05_latency", "What does each model cost to run?", timed=True)] if timed else []
     return [
-        Notebook("01_data", data, tuple(baselines)),
+        Notebook("01_data", data, baselines),
         Notebook("02_teachers", transfer, (*models, *direct(study))),
-        Notebook("03_distillation", "Does one model with k heads match the ensemble?", tuple(uses)),
-        Notebook("04_mhs_configs", "How many layers should a head have?", tuple(shapes), timed=timed),
+        Notebook("03_distillation", "Does one model with k heads match the ensemble?", uses),
+        Notebook("04_mhs_configs", "How many layers should a head have?", shapes, timed=timed),
         *latency,
-        Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, *with_three_heads(study))),
+        Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, mhs(study))),
         Notebook("07_significance", "Which differences are real?", tuple(systems(study))),
     ]
-
-
-def run_here(study: "Study", pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pairs of which the study runs both systems."""
-    return [pair for pair in pairs if all(name in study.systems and study.systems[name].seeds for name in pair)]
 
 
 # ---------------------------------------------------------------- the paper's tables, row by row
 
 
-def trivial(study: "Study") -> list[System]:
-    """What every table shows as a baseline: rankers that learn nothing (Cosinet, section 2.1), the best one last.
-
-    Those that read the order of the candidates are left out where it means nothing.
-    """
-    order = {"reciprocal_rank": "original order (RR)"}
+def trivial(study: Study) -> list[System]:
+    """What every table shows as a baseline: rankers that learn nothing (Cosinet, section 2.1), the best one last."""
     labels = {"word_overlap": "word overlap (WO)"}
-    if best_trivial(study.data.target) != "word_overlap":
+    if best_trivial(study.data.target) != "word_overlap":  # the order of the candidates means something
+        order = {"reciprocal_rank": "original order (RR)"}
         labels = order | labels | {"overlap_then_rank": "word overlap, then order (WO+RR)"}
     rows = []
     for scorer, label in labels.items():
@@ -134,12 +106,12 @@ def trivial(study: "Study") -> list[System]:
     return of_rows(study, rows)
 
 
-def table2(study: "Study") -> list[System]:
+def table2(study: Study) -> list[System]:
     """Rows 1 to 14; before the ensembles the members of row 12 and, beyond the paper, the mean of the teachers."""
     return [*teachers(study), *untaught(study), *students(study)]
 
 
-def teachers(study: "Study") -> list[System]:
+def teachers(study: Study) -> list[System]:
     """Rows 1-3: the large models, adapted to the target set.  They teach; the last row is the student's own."""
     rows = [
         Row(f"teacher/{name}", f"{each.label} teacher", "teacher", start=f"teacher/{name}", **objective(each))
@@ -148,73 +120,75 @@ def teachers(study: "Study") -> list[System]:
     return of_rows(study, rows)
 
 
-def untaught(study: "Study") -> list[System]:
+def untaught(study: Study) -> list[System]:
     """Rows 4-6: the base models, each adapted by its kind's objective without a teacher; the last is the student's."""
     return of_rows(study, [untaught_base(study, name) for name in reversed(study.teachers)])
 
 
-def untaught_base(study: "Study", name: str) -> Row:
+def untaught_base(study: Study, name: str) -> Row:
     each = study.teachers[name]
     label = "untaught base" if name == study.own_teacher else f"untaught base ({each.label})"
     return Row(f"base/{name}", label, "untaught", start=study.base_of(name), **objective(each))
 
 
-def students(study: "Study") -> list[System]:
+def students(study: Study) -> list[System]:
     """Rows 7-14: students of one teacher, the ensembles, Hydra, and MHS, which is the last.
 
     Rows 7, 8 and 11 only where teachers have base models of their own: those, taught by their own teacher.
     """
-    of, heads, many = roles(study), len(study.teachers), number(len(study.teachers))
-    every = every_teacher(study)
-    with_base = [name for name in study.teachers if study.teachers[name].base]
+    heads, many = len(study.teachers), number(len(study.teachers))
+    labels = {name: teacher.label for name, teacher in study.teachers.items()}
+    with_base = [name for name in labels if study.teachers[name].base]
     rows = []
+    taught = {"group": "one teacher", "loss": "kd"}
     for name in reversed(with_base):
-        run, label = f"taught-base/{name}", f"{study.teachers[name].label} base, taught by its teacher"
-        rows.append(Row(run, label, "one teacher", start=f"base/{name}", loss="kd", teachers=(f"teacher/{name}",)))
-    for name in reversed(study.teachers):
-        run, label = f"student/{name}", f"student of the {study.teachers[name].label} teacher"
-        rows.append(Row(run, label, "one teacher", start="student", loss="kd", teachers=(f"teacher/{name}",)))
-    members = {
-        "bases": [f"base/{name}" for name in study.teachers],
-        "taught-bases": [f"{'taught-base' if name in with_base else 'student'}/{name}" for name in study.teachers],
-        "students": [f"student/{name}" for name in study.teachers],
-    }
-    rows += [
-        average("ensemble/teachers", "ensemble of teachers", every, {"combine": "mean"}),
-        average("ensemble/bases", f"ensemble of {many} untaught", members["bases"], tuned(study)),
-        average("ensemble/taught-bases", f"ensemble of {many} taught bases", members["taught-bases"], tuned(study)),
-        average("ensemble/students", f"ensemble of {many}", members["students"], tuned(study)),
-        Row(of.hydra, "Hydra", "heads", start="student", loss="per_head", teachers=alike(study), heads=heads),
-        Row(of.mhs, "MHS", "heads", start="student", loss="per_head", teachers=every, heads=heads),
-    ]
-    return of_rows(study, [row for row in rows if with_base or row.run != "ensemble/taught-bases"])
+        run, label = f"taught-base/{name}", f"{labels[name]} base, taught by its teacher"
+        rows.append(Row(run, label, start=f"base/{name}", teachers=(f"teacher/{name}",), **taught))
+    for name in reversed(labels):
+        run, label = f"student/{name}", f"student of the {labels[name]} teacher"
+        rows.append(Row(run, label, start="student", teachers=(f"teacher/{name}",), **taught))
+    ensemble = {"group": "ensemble", "kind": "ensemble"}
+    tuned = ensemble | {"spec": {"combine": "weighted", "trials": study.ensemble.trials}}
+    bases = tuple(f"base/{name}" for name in labels)
+    taught_bases = tuple(f"{'taught-base' if name in with_base else 'student'}/{name}" for name in labels)
+    of_one_teacher = tuple(f"student/{name}" for name in labels)
+    mean = {"combine": "mean"}
+    rows.append(Row("ensemble/teachers", "ensemble of teachers", members=every_teacher(study), spec=mean, **ensemble))
+    rows.append(Row("ensemble/bases", f"ensemble of {many} untaught", members=bases, **tuned))
+    if with_base:
+        rows.append(Row("ensemble/taught-bases", f"ensemble of {many} taught bases", members=taught_bases, **tuned))
+    rows.append(Row("ensemble/students", f"ensemble of {many}", members=of_one_teacher, **tuned))
+    rows.append(Row(roles(study).hydra, "Hydra", teachers=alike(study), heads=heads, **PER_HEAD))
+    return [*of_rows(study, rows), mhs(study)]
 
 
-def with_three_heads(study: "Study") -> list[System]:
-    """MHS alone, the student with a head for each teacher."""
-    return [system for system in students(study) if system.run == roles(study).mhs]
+def mhs(study: Study) -> System:
+    """The student with a head for each teacher."""
+    row = Row(roles(study).mhs, "MHS", teachers=every_teacher(study), heads=len(study.teachers), **PER_HEAD)
+    return of_rows(study, [row])[0]
 
 
-def table3(study: "Study") -> list[System]:
-    """Table 3: four uses of teachers for one model, and four for the model with heads; some are rows of Table 2.
-
-    Last, the student of the teachers' mean (section 3.2).
-    """
+def table3(study: Study) -> list[System]:
+    """Table 3: four uses of teachers for one model, and four for the one with heads; last, section 3.2's student."""
     of, heads, every = roles(study), len(study.teachers), every_teacher(study)
-    one, label = (of.teacher,) * heads, study.teachers[study.own_teacher].label
+    label, grid = study.teachers[study.own_teacher].label, tuple(study.grid_seeds)
+    one_model = {"group": "one model", "start": "student", "seeds": grid}
+    alone = {"group": "heads", "start": "student", "loss": "ce_per_head"}
+    shape = {"heads": heads, "perturb": True, "seeds": grid}
     rows = [
-        strategy(study, "student/sum", "student of all teachers, summed", loss="kd_sum", teachers=every),
-        strategy(study, "student/robin", "student of all teachers, in turn", loss="kd_round_robin", teachers=every),
-        strategy(study, f"{of.mhs}-no-teacher", "MHS without a teacher", loss="ce_per_head", heads=heads, perturb=True),
-        strategy(study, f"{of.mhs}-one-teacher", f"MHS, one {label} teacher", teachers=one, heads=heads, perturb=True),
-        strategy(study, "student/from-ensemble", "student of the ensemble of teachers", loss="kd", teachers=ENSEMBLE),
+        Row("student/sum", "student of all teachers, summed", loss="kd_sum", teachers=every, **one_model),
+        Row("student/robin", "student of all teachers, in turn", loss="kd_round_robin", teachers=every, **one_model),
+        Row(f"{of.mhs}-no-teacher", "MHS without a teacher", **alone, **shape),
+        Row(f"{of.mhs}-one-teacher", f"MHS, one {label} teacher", teachers=(of.teacher,) * heads, **PER_HEAD, **shape),
     ]
-    systems = {system.run: system for system in (*table2(study), *of_rows(study, rows))}
-    names = [of.base, of.student, "student/sum", "student/robin", f"{of.mhs}-no-teacher", f"{of.mhs}-one-teacher"]
-    return [systems[run] for run in (*names, of.hydra, of.mhs, "student/from-ensemble")]
+    ensemble = {"loss": "kd", "teachers": ("ensemble/teachers",)}
+    last = Row("student/from-ensemble", "student of the ensemble of teachers", **ensemble, **one_model)
+    others = {system.run: system for system in table2(study)}
+    first, with_heads = [others[of.base], others[of.student]], [others[of.hydra], others[of.mhs]]
+    return [*first, *of_rows(study, rows), *with_heads, *of_rows(study, [last])]
 
 
-def kinds(study: "Study") -> list[System]:
+def kinds(study: Study) -> list[System]:
     """Beyond the paper: kind, number and heads apart: as many teachers as heads of one kind, and one for all heads.
 
     Of the student's own kind and of the last one; the paper's Table 3 has one teacher of the student's own kind.
@@ -222,20 +196,18 @@ def kinds(study: "Study") -> list[System]:
     """
     heads, own_teacher, last = len(study.teachers), study.own_teacher, [*study.teachers][-1]
     many, labels = number(heads), {name: teacher.label for name, teacher in study.teachers.items()}
-    rows = []
-    for name in (own_teacher, last):
+    grid, rows = tuple(study.grid_seeds), []
+    for name in dict.fromkeys([own_teacher, last] if len(study.seeds) >= heads else []):
         run, label = f"mhs/{many}-{name}", f"MHS, {many} {labels[name]} teachers"
-        rows.append(strategy(study, run, label, teachers=of_seeds(study, name), heads=heads))
-    one = (f"teacher/{last}",) * heads
-    run, label = f"mhs/one-{last}", f"MHS, one {labels[last]} teacher"
-    rows.append(strategy(study, run, label, teachers=one, heads=heads, perturb=True))
-    rows[0] = replace(rows[0], seeds=tuple(study.seeds))  # it is in a headline comparison
-    if last == own_teacher:
-        rows = rows[:1]
-    return of_rows(study, rows if len(study.seeds) >= heads else rows[2:])
+        seeds = None if name == own_teacher else grid  # that one is in a headline comparison
+        rows.append(Row(run, label, teachers=of_seeds(study, name), heads=heads, seeds=seeds, **PER_HEAD))
+    if last != own_teacher:
+        run, label, one = f"mhs/one-{last}", f"MHS, one {labels[last]} teacher", (f"teacher/{last}",)
+        rows.append(Row(run, label, teachers=one * heads, heads=heads, perturb=True, seeds=grid, **PER_HEAD))
+    return of_rows(study, rows)
 
 
-def of_seeds(study: "Study", name: str) -> Callable[[int], tuple[tuple[str, int], ...]]:
+def of_seeds(study: Study, name: str) -> Callable[[int], tuple[tuple[str, int], ...]]:
     """Seed → as many teachers of one kind as heads, that differ by seed: its own first, then the next ones, in turn."""
     seeds, heads = study.seeds, len(study.teachers)
 
@@ -246,32 +218,28 @@ def of_seeds(study: "Study", name: str) -> Callable[[int], tuple[tuple[str, int]
     return teachers
 
 
-def table4(study: "Study") -> list[System]:
-    """Table 4: heads of more layers, on a body of the others; the leanest, MHS itself, first.
-
-    The layers of a head are the paper's, scaled, and those of `mhs.bodies`.
-    """
-    heads, depth, rows = len(study.teachers), study.mhs.body + 1, []
+def table4(study: Study) -> list[System]:
+    """Table 4: heads of more layers, the paper's scaled and those of `mhs.bodies`; the leanest, MHS itself, first."""
+    every, depth, rows = every_teacher(study), study.mhs.body + 1, []
     depths = {scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies}
     for layers in sorted(depths - {1}):
-        run, label = f"mhs/{heads}h{layers}", f"MHS, heads of {layers} layers"
-        shape = {"heads": heads, "layers": layers}
-        rows.append(Row(run, label, "heads", start="student", loss="per_head", teachers=every_teacher(study), **shape))
-    return [*with_three_heads(study), *of_rows(study, rows)]
+        run, label = f"mhs/{len(every)}h{layers}", f"MHS, heads of {layers} layers"
+        rows.append(Row(run, label, teachers=every, heads=len(every), layers=layers, **PER_HEAD))
+    return [mhs(study), *of_rows(study, rows)]
 
 
-def number_of_heads(study: "Study") -> list[System]:
+def number_of_heads(study: Study) -> list[System]:
     """Beyond the paper: other numbers of heads, each of one layer, that learn from the teachers in turn."""
     every, rows = every_teacher(study), []
     for heads in sorted({*study.mhs.heads} - {len(every)}):
         run, label = f"mhs/{heads}h1", f"MHS, {heads} head{'s' * (heads > 1)}"
         in_turn = tuple(every[i % len(every)] for i in range(heads))
-        shape = {"heads": heads, "perturb": heads > len(every), "seeds": tuple(study.grid_seeds)}
-        rows.append(Row(run, label, "heads", start="student", loss="per_head", teachers=in_turn, **shape))
+        fit = {"heads": heads, "perturb": heads > len(every), "seeds": tuple(study.grid_seeds)}
+        rows.append(Row(run, label, teachers=in_turn, **fit, **PER_HEAD))
     return of_rows(study, rows)
 
 
-def direct(study: "Study") -> list[System]:
+def direct(study: Study) -> list[System]:
     """Rows 1-6 without the transfer step: what it adds is measured against these; none where there is none."""
     if study.fit.direct is None:
         return []
@@ -279,18 +247,14 @@ def direct(study: "Study") -> list[System]:
     for system in (*teachers(study), *untaught(study)):
         role, name = system.run.split("/")
         encoder = study.encoder(system.run if role == "teacher" else study.base_of(name))
-        run, label = f"direct/{system.run}", f"{system.label}, no transfer"
         training, data = with_changes(study.fit.direct, encoder.adapt_fit), splits(target_of(study, encoder))
         fit = {"spec": origin(encoder), "data": data, "training": training, "seeds": tuple(study.grid_seeds)}
-        rows.append(Row(run, label, "no transfer", **fit))
+        rows.append(Row(f"direct/{system.run}", f"{system.label}, no transfer", "no transfer", **fit))
     return of_rows(study, rows)
 
 
-def own(study: "Study") -> list[System]:
-    """Systems of one's own, a study's section `own`: an encoder after the transfer step, with what that says.
-
-    With teachers as the study's students are: by its alpha and tau, teachers that only order candidates calibrated.
-    """
+def own(study: Study) -> list[System]:
+    """Systems of one's own, a study's section `own`; its teachers teach them as they do the study's students."""
     rows = []
     for name, settings in study.own.items():
         spec = settings.model_dump(include={"model", "settings"}, exclude_defaults=True)
@@ -305,35 +269,13 @@ def own(study: "Study") -> list[System]:
 # ---------------------------------------------------------------- what rows have in common
 
 
-ENSEMBLE = ("ensemble/teachers",)
-
-
-def every_teacher(study: "Study") -> tuple[str, ...]:
+def every_teacher(study: Study) -> tuple[str, ...]:
     """The teachers in the file's order: head i learns from teacher i."""
     return tuple(f"teacher/{name}" for name in study.teachers)
 
 
-def strategy(study: "Study", run: str, label: str, loss: str = "per_head", **fields: Any) -> Row:
-    """A further use of teachers for the student, of one model or with heads; by default of the seeds of ablations."""
-    group = "heads" if "heads" in fields else "one model"
-    fields = {"seeds": tuple(study.grid_seeds), **fields}
-    return Row(run, label, group, start="student", loss=loss, **fields)
-
-
-def average(run: str, label: str, members: Sequence[str], spec: dict[str, Any]) -> Row:
-    return Row(run, label, "ensemble", kind="ensemble", members=tuple(members), spec=spec)
-
-
-def tuned(study: "Study") -> dict[str, Any]:
-    """An ensemble whose weights are tuned on dev."""
-    return {"combine": "weighted", "trials": study.ensemble.trials}
-
-
-def alike(study: "Study") -> tuple[tuple[Row, int], ...]:
-    """Hydra's teachers: as many untaught bases as heads, that differ by seed; the same for all its seeds.
-
-    Those of row 6 and, where the study has fewer seeds than heads, more of them.
-    """
+def alike(study: Study) -> tuple[tuple[Row, int], ...]:
+    """Hydra's teachers, the same for all its seeds: row 6 and, where the study has too few seeds, more of them."""
     base, heads = untaught_base(study, study.own_teacher), len(study.teachers)
     more = replace(base, run=f"hydra-teacher/{study.own_teacher}")
     further = range(max(study.seeds) + 1, max(study.seeds) + heads)
@@ -341,17 +283,22 @@ def alike(study: "Study") -> tuple[tuple[Row, int], ...]:
     return tuple(every[:heads])
 
 
-def stands_for(study: "Study") -> dict[str, str]:
+# ---------------------------------------------------------------- what stands beside the paper's rows
+
+
+def scaled(layers: int, depth: int) -> int:
+    """A head of so many of the paper's 12 layers, in a model of `depth` layers."""
+    return max(1, round(layers * depth / PAPER_DEPTH))
+
+
+def stands_for(study: Study) -> dict[str, str]:
     """This study's configurations of Table 4 → the paper's; the leanest where several of those fall on one."""
     depth, heads = study.mhs.body + 1, len(study.teachers)
     return {f"mhs/{heads}h{scaled(layers, depth)}": f"mhs/{PAPER_HEADS}h{layers}" for layers in reversed(HEAD_DEPTHS)}
 
 
-def ours(study: "Study", run: str) -> str:
-    """What stands in a study beside a row of the paper, whose teachers are named albert, roberta and electra.
-
-    run: a name in `published/*.csv`, `student/albert`.  Returns "" where none of our teachers stands for the paper's.
-    """
+def ours(study: Study, run: str) -> str:
+    """What stands beside a row of `published/*.csv`; "" where none of our teachers stands for the paper's."""
     names = {teacher.stands_for: name for name, teacher in study.teachers.items() if teacher.stands_for}
     if run in OF_ALL_KINDS:
         return run if set(PAPER_TEACHERS) <= set(names) else ""
@@ -359,15 +306,10 @@ def ours(study: "Study", run: str) -> str:
     return f"{role}/{names[place]}" if place in names else "" if place in PAPER_TEACHERS else run
 
 
-def published(study: "Study", table: str) -> "pandas.DataFrame":
+def published(study: Study, table: str) -> "pandas.DataFrame":
     """One of the paper's tables, as `results.published`, under our names: the rows beside which one of ours stands."""
     from as2lib.papers import paper_tables  # with pandas, which a plan does without
 
     paper = paper_tables.published(study, "cerberus", table)
     paper = paper.set_axis([ours(study, run) for run in paper.index])
     return paper[paper.index != ""].rename_axis("run")
-
-
-def scaled(layers: int, depth: int) -> int:
-    """A head of so many of the paper's 12 layers, in a model of `depth` layers."""
-    return max(1, round(layers * depth / PAPER_DEPTH))

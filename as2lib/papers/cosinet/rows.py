@@ -1,15 +1,12 @@
 """The systems of the Cosinet paper: two encoders of words, six ways to learn from a list, and what order is worth."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from as2lib.papers.cerberus.rows import roles
 from as2lib.papers.row import Row
 from as2lib.papers.row import systems as of_rows
+from as2lib.study import Study
 from as2lib.study.run import Notebook, System
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
 
 # Row of Table 4 → (its label behind the encoder's, unit of a batch, rank RNN, bidirectional)
 SHAPES = {
@@ -26,11 +23,9 @@ SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca
 ORDERLESS = ("cosinet/birnn", "ca/birnn")  # also trained on lists in a random order
 
 
-def systems(study: "Study") -> list[System]:
-    """Every system of this paper; none where the study has no section for it.
-
-    The models of Table 4; some without relatedness, with the seeds of ablations; trained models where the candidates
-    come in a random order; and models trained on lists in a random order, which the seed decides.
+def systems(study: Study) -> list[System]:
+    """The models of Table 4; some without relatedness; trained models where the candidates come in a random order; and
+    models trained on lists in a random order, which the seed decides.
     """
     if not study.cosinet:
         return []
@@ -38,18 +33,18 @@ def systems(study: "Study") -> list[System]:
     rows = [*every.values()]
     for row in map(every.get, UNRELATED):
         spec = {**row.spec, "words": {**row.spec["words"], "related": False}}
-        changes = {"label": f"{row.label}, no relatedness", "spec": spec, "seeds": tuple(study.grid_seeds)}
-        rows.append(replace(row, run=f"{row.run}-unrelated", **changes))
+        run, label, seeds = f"{row.run}-unrelated", f"{row.label}, no relatedness", tuple(study.grid_seeds)
+        rows.append(replace(row, run=run, label=label, spec=spec, seeds=seeds))
     for row in map(every.get, SHUFFLED):
         fields = {"kind": "shuffled", "members": (row.run,), "data": test, "seeds": row.seeds}
         rows.append(Row(f"shuffled/{row.run}", f"{row.label}, random order", row.group, **fields))
     for row in map(every.get, ORDERLESS):
-        changes = {"label": f"{row.label}, trained on random orders", "spec": {**row.spec, "shuffle": True}}
-        rows.append(replace(row, run=f"{row.run}-shuffled", **changes))
+        run, label = f"{row.run}-shuffled", f"{row.label}, trained on random orders"
+        rows.append(replace(row, run=run, label=label, spec={**row.spec, "shuffle": True}))
     return of_rows(study, rows)
 
 
-def notebooks(study: "Study") -> list[Notebook]:
+def notebooks(study: Study) -> list[Notebook]:
     if not study.cosinet:
         return []
     trivial = [system for name, system in study.systems.items() if name.startswith("lexical/")]
@@ -57,19 +52,19 @@ def notebooks(study: "Study") -> list[Notebook]:
     return [Notebook("09_cosinet", "How far does a million parameters go?", (*trivial, *systems(study), *others))]
 
 
-def fine_tuned(study: "Study") -> list[System]:
+def fine_tuned(study: Study) -> list[System]:
     """The student's encoder after a transfer step and, where that is run, without: what the paper's BERT is."""
     base = roles(study).base
-    names = [base, f"direct/{base}"]
-    return [study.systems[name] for name in names if name in study.systems and study.systems[name].seeds]
+    systems = [study.systems.get(name) for name in (base, f"direct/{base}")]
+    return [system for system in systems if system and system.seeds]
 
 
-def table4(study: "Study") -> list[System]:
+def table4(study: Study) -> list[System]:
     """The twelve models of Table 4."""
     return of_rows(study, models(study).values())
 
 
-def models(study: "Study") -> dict[str, Row]:
+def models(study: Study) -> dict[str, Row]:
     """The rows of Table 4 by their names: `cosinet/birnn`."""
     settings, rows = study.cosinet, {}
     for encoder, (name, model) in ENCODERS.items():
