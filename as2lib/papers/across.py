@@ -1,31 +1,26 @@
 """Studies of several targets side by side: CERBERUS's Table 2 over its data sets, and the headline tests pooled."""
 
-from typing import TYPE_CHECKING
-
 import pandas
 
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.pair_sets import published_set
-from as2lib.study import results
+from as2lib.study import Study, results
 from as2lib.study.run import System
 
-if TYPE_CHECKING:
-    from as2lib.study import Study
 
-
-def studies(study: "Study") -> "dict[str, Study]":
+def studies(study: Study) -> dict[str, Study]:
     """The study, and those of `across` in its file whose runs are here or published, by name."""
     others = {name: type(study).load(name) for name in study.across}
     here = {name: other for name, other in others.items() if any(other.store.find(run) for run in other.plan)}
     return {study.name: study, **here}
 
 
-def rows(study: "Study") -> list[System]:
+def rows(study: Study) -> list[System]:
     """The best ranker that learns nothing, the rows of Table 2, and the heads of one kind that a headline names."""
     return [cerberus.trivial(study)[-1], *cerberus.table2(study), *cerberus.kinds(study)]
 
 
-def present(study: "Study") -> list[System]:
+def present(study: Study) -> list[System]:
     """The rows all of whose runs are here or published."""
     return [row for row in rows(study) if row.seeds and all(study.store.find(run.name) for run in row.runs())]
 
@@ -38,17 +33,13 @@ SHARED_ANSWERS = {
 }
 
 
-def shared_answers(study: "Study") -> frozenset[str]:
-    """The ids of the test questions whose correct sentence, or whole list, the target's train has too.
-
-    None where the study's file leaves them out of its test set; stated of a known set.
-    Raises FileNotFoundError where texts are needed and not here.
-    """
+def shared_answers(study: Study) -> frozenset[str]:
+    """The ids of the test questions whose correct sentence, or whole list, the target's train has too."""
     from as2lib.data import load_parts, pairs
 
     target = study.data.target
     if study.data.leave_out == "shared_answers":
-        return frozenset()
+        return frozenset()  # its test set has none
     if (parts := (*target.train, *target.test)) in SHARED_ANSWERS:
         return SHARED_ANSWERS[parts]
     train, test = (load_parts(tuple(parts), "answered") for parts in (target.train, target.test))
@@ -56,7 +47,7 @@ def shared_answers(study: "Study") -> frozenset[str]:
     return frozenset(questions[pairs.shared_answers(test, train)])
 
 
-def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
+def table(studies: dict[str, Study], scores: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
     """One row a system that any study has, index `run`: each study's MAP and P@1 with " ±", and the paper's.
 
     Groups of rows stand in the order of Table 2; rankers that learn nothing come first.
@@ -74,6 +65,6 @@ def table(studies: "dict[str, Study]", scores: dict[str, pandas.DataFrame]) -> p
     return pandas.concat(columns, axis=1)
 
 
-def published(study: "Study") -> pandas.DataFrame:
+def published(study: Study) -> pandas.DataFrame:
     """The columns of the paper's Table 2 that stand beside a study."""
     return cerberus.published(study, "table2")[published_set(study)]

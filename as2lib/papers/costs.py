@@ -5,13 +5,11 @@ A word counts as a token; look-ups and norms are left out.
 
 import json
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from as2lib.metrics.cost import forward_flops
+from as2lib.study import Study
 from as2lib.study.run import Run
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
 
 SPECIAL = 3  # tokens that an encoder puts around a question and a candidate
 
@@ -23,7 +21,7 @@ class Lengths(NamedTuple):
     candidate: float
 
 
-# The answered questions of known test sets, counted once, so that costs need no texts.
+# Of the answered questions of known test sets, counted once, so that costs need no texts.
 KNOWN = {
     "wikiqa:test": Lengths(6.27, 22.52),
     "trecqa:test": Lengths(8.63, 25.61),
@@ -38,8 +36,8 @@ class Work(NamedTuple):
     question: float = 0.0
 
 
-def lengths(study: "Study") -> Lengths:
-    """Of the target's test set: stated for a known one, else counted in its texts, split at blanks."""
+def lengths(study: Study) -> Lengths:
+    """Of the target's test set; words are split at blanks."""
     parts = study.data.target.test
     if len(parts) == 1 and parts[0] in KNOWN:
         return KNOWN[parts[0]]
@@ -50,15 +48,13 @@ def lengths(study: "Study") -> Lengths:
     return Lengths(words["question"].groupby(pairs["question_id"]).first().mean(), words["answer"].mean())
 
 
-def work(study: "Study", run: Run, words: Lengths) -> Work:
-    """What a run computes to rank; an ensemble as much as its members together, a trivial ranker nothing."""
+def work(study: Study, run: Run, words: Lengths) -> Work:
+    """What a run computes to rank; a trivial ranker nothing."""
     if run.kind == "lexical":
         return Work(0.0)
     if run.kind == "ensemble":
         parts = [work(study, member, words) for member in run.parents["members"]]
         return Work(sum(part.candidate for part in parts), sum(part.question for part in parts))
-    if run.kind == "shuffled":
-        return work(study, run.parents["model"][0], words)
     if "words" in run.spec:
         return on_words(run.spec["words"], words)
     shape = {key: value for key, value in run.spec.get("mhs", {}).items() if key in ("body", "heads")}
@@ -71,8 +67,7 @@ def of_pair(config: dict[str, Any], tokens: float, every_token: bool = False, **
     """Multiply-adds of one pair of so many tokens, padding included.
 
     config: the encoder's, with `model_type`.  every_token: whether the last layer computes every token, as the papers
-    draw it, or the one that the classifier reads, as ours does where the family can.  body, heads: of a
-    multiple-heads student.
+    draw it, or the one that the classifier reads.  body, heads: of a multiple-heads student.
     """
     return _of_pair(json.dumps(config, sort_keys=True), round(tokens), every_token, **heads)
 
@@ -101,47 +96,36 @@ def _of_pair(config: str, tokens: int, every_token: bool, body: int | None = Non
     return flops
 
 
-def encoder(study: "Study", run: Run) -> dict[str, Any]:
-    """The sizes of a run's encoder, as a configuration's fields, with the layers that the run keeps of it.
-
-    They are what its fit recorded, so that they are known wherever its scores are.
-    """
-    first, *later = lineage(run)
-    config = first.spec["backbone"].get("config") or study.run(run.name).facts["encoder"]
-    layers = [step.spec["layers"] for step in (first, *later) if "layers" in step.spec]
-    layers = [first.spec["backbone"].get("layers") or config["num_hidden_layers"], *layers][-1]
+def encoder(study: Study, run: Run) -> dict[str, Any]:
+    """The configuration of a run's encoder, as its fit recorded it, with the layers that the run keeps of it."""
+    steps = lineage(run)
+    backbone = steps[0].spec["backbone"]
+    config = backbone.get("config") or study.run(run.name).facts["encoder"]
+    layers = backbone.get("layers") or config["num_hidden_layers"]
+    for step in steps:
+        layers = step.spec.get("layers", layers)
     return {**config, "num_hidden_layers": layers}
 
 
 def lineage(run: Run) -> list[Run]:
     """The fits that a model went through, the first one first."""
-    steps = [run]
-    while "start" in steps[0].parents:
-        steps.insert(0, steps[0].parents["start"][0])
-    return steps
+    before = lineage(run.parents["start"][0]) if "start" in run.parents else []
+    return [*before, run]
 
 
 def on_words(spec: dict[str, Any], words: Lengths) -> Work:
     """Of a model over static vectors; Cosinet reads a question once for all its candidates.  spec: a run's `words`."""
-    return _on_words(json.dumps(spec), round(words.question), round(words.candidate))
-
-
-@cache
-def _on_words(spec: str, question: int, candidate: int) -> Work:
-    """Of a model over static vectors, from texts of so many words, all different: of one more candidate, and the rest.
-
-    It is counted where it computes, since such a model looks at its input.
-    """
     import torch
 
     from as2lib.models.compare_aggregate import CompareAggregate
     from as2lib.models.cosinet import Cosinet
 
-    shape = json.loads(spec)
-    build = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}[shape.pop("type")]
-    model = build(torch.zeros(question + 2 * candidate, shape.pop("vectors")["dimensions"]), **shape)
+    question, candidate = round(words.question), round(words.candidate)
+    build = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}[spec["type"]]
+    shape = {name: value for name, value in spec.items() if name not in ("type", "vectors")}
+    model = build(torch.zeros(question + 2 * candidate, spec["vectors"]["dimensions"]), **shape)
 
-    def count(candidates: int) -> int:
+    def count(candidates: int) -> int:  # of texts whose words all differ
         batch = {
             "question_words": torch.arange(question),
             "question_lengths": torch.tensor([question]),

@@ -1,13 +1,11 @@
 """The papers' checkable numbers beside what we compute of them: counts of public sets, rankers, costs and sizes.
 
-`published/fidelity.csv` of each paper says a number, where it stands, and by which function of `COMPUTED`, from which
-argument, it is computed.  Where a set's texts are not at hand, published scores say what they can of it; what they
-cannot is "not here".  Nothing is fetched, and nothing is trained.
+`published/fidelity.csv` of each paper has a number, where it stands, and by which function of `COMPUTED` or `OF_PAIRS`,
+from which argument, it is computed.  Where a set's texts are not at hand, published scores say what they can of it.
 """
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy
 import pandas
@@ -18,9 +16,7 @@ from as2lib.metrics.pruning import survivors
 from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.cascade.rows import PAPER_EXITS as EXITS
 from as2lib.papers.cerberus import true_sizes
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
+from as2lib.study import Study
 
 AGREES, DIFFERS, NOT_HERE = STATES = ("agrees", "differs", "not here")
 DEPTH = EXITS[-1]
@@ -29,23 +25,22 @@ TOKENS = 128  # of a pair, in counts of operations
 WORDS, PLACES = 50265, 514  # the vocabulary and positions of RoBERTa, which the teachers of GOVERN are taken to have
 
 
-def table(study: "Study") -> pandas.DataFrame:
-    """One row a number, index `paper`: quantity, published, computed, difference %, state, note, source.
+def table(study: Study) -> pandas.DataFrame:
+    """One row a number, index `paper`, those that differ first.
 
     state: "agrees" within half a unit of the last printed digit, sizes and operations of models also within 1 %, or
-    within the row's own tolerance; "differs"; "not here" where it needs a set that is not.  Those that differ first.
+    within the row's own tolerance; "differs"; "not here" where it needs a set that is not.
     """
     rows = paper_tables.of_every_paper(study, "fidelity").fillna({"note": ""})
     rows["computed"] = [computed(study, row.by, str(row.of)) for row in rows.itertuples()]
     rows["difference %"] = 100 * (rows["computed"] / rows["published"] - 1)
     rows["state"] = [state(row) for row in rows.itertuples()]
     columns = ["quantity", "published", "computed", "difference %", "state", "note", "source"]
-    order = {DIFFERS: 0, AGREES: 1, NOT_HERE: 2}
-    return rows.set_index("paper")[columns].sort_values("state", key=lambda states: states.map(order), kind="stable")
+    order = [DIFFERS, AGREES, NOT_HERE]
+    return rows.set_index("paper")[columns].sort_values("state", key=lambda s: s.map(order.index), kind="stable")
 
 
 def state(row) -> str:
-    """Of a row with published, computed, digits, by and tolerance (percent)."""
     if pandas.isna(row.computed):
         return NOT_HERE
     half = 0.5 * 10.0 ** -int(row.digits) + 1e-9
@@ -55,20 +50,17 @@ def state(row) -> str:
 
 
 def counts(table: pandas.DataFrame) -> pandas.DataFrame:
-    """How many numbers of each paper agree, differ or are not here.  table: from `table`."""
+    """How many numbers of each paper agree, differ or are not here."""
     return paper_tables.by_paper(table, "state", STATES)
 
 
-def computed(study: "Study", by: str, of: str) -> float:
-    """What `COMPUTED[by]` gives for the words of `of`, or `OF_PAIRS[by]` from the study; nan without its pairs."""
+def computed(study: Study, by: str, of: str) -> float:
+    """What `COMPUTED[by]` gives for the words of `of`, or `OF_PAIRS[by]`; nan without its pairs."""
     words = [float(word) if word.replace(".", "", 1).isdigit() else word for word in of.split()]
     try:
         return float(OF_PAIRS[by](study, of) if by in OF_PAIRS else COMPUTED[by](*words))
     except FileNotFoundError:
         return numpy.nan
-
-
-# ---------------------------------------------------------------- sizes and operations
 
 
 @cache
@@ -96,11 +88,8 @@ def operations(row: str) -> float:
 
 
 def encoder_size(layers: float, width: float) -> float:
-    """Millions of parameters of such an encoder with RoBERTa's vocabulary and positions."""
+    """Millions of parameters, with RoBERTa's vocabulary and positions."""
     return (layers * (12 * width**2 + 13 * width) + (WORDS + PLACES + 3) * width) / 1e6
-
-
-# ---------------------------------------------------------------- the cascade
 
 
 def cascade_percent(method: str, number: float) -> float:
@@ -119,10 +108,7 @@ def throughput(candidates: float, alpha: float, largest: float) -> float:
     return 100 * (candidates / largest - 1) if average_batch(candidates, alpha) <= largest else 0.0
 
 
-# ---------------------------------------------------------------- data
-
-
-def of_set(study: "Study", of: str) -> float:
+def of_set(study: Study, of: str) -> float:
     """of: "wikiqa test answered | candidates a question"; nan of what the pairs at hand do not say."""
     where, _, quantity = of.partition(" | ")
     source, split, policy = where.split()
@@ -134,18 +120,16 @@ def of_set(study: "Study", of: str) -> float:
     return {**statistics.loc[policy], "answered %": answered}.get(quantity, numpy.nan)
 
 
-def of_ranker(study: "Study", of: str) -> float:
+def of_ranker(study: Study, of: str) -> float:
     """of: "wikiqa test word_overlap MAP"; without texts from what the ranker's run scored."""
     source, split, ranker, metric = of.split()
     pairs, parts = pair_sets.mapped(source, split), [f"{source}:{split}"]
-    if ranker == "random":
-        pairs = pairs or pair_sets.as_scored(study, parts)
+    if pairs is None and ranker == "random":
+        pairs = pair_sets.as_scored(study, parts)
     if pairs is not None:
         return pair_sets.of_ranker(pairs, ranker)[metric]
     scores = pair_sets.baseline_scores(study, parts, ranker)
-    if scores is None:
-        return numpy.nan
-    return 100 * ranking.summary(scores["question_id"], scores["label"], scores["score"])[metric]
+    return numpy.nan if scores is None else 100 * ranking.summary(**scores[["question_id", "label", "score"]])[metric]
 
 
 SIZES: dict[str, Callable[..., float]] = {
@@ -165,4 +149,4 @@ COMPUTED: dict[str, Callable[..., float]] = SIZES | {
     "throughput %": throughput,
     "gsb": lambda good, same, bad: 100 * (good - bad) / (good + same + bad),  # the gain in percent
 }
-OF_PAIRS: dict[str, Callable[["Study", str], float]] = {"set": of_set, "ranker": of_ranker}
+OF_PAIRS: dict[str, Callable[[Study, str], float]] = {"set": of_set, "ranker": of_ranker}

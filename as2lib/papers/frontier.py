@@ -7,7 +7,6 @@ sequence, or a cascade, whose stages share their layers.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy
 import pandas
@@ -20,23 +19,17 @@ from as2lib.papers.cascade.rows import Scheme, schemes
 from as2lib.papers.costs import Work, lengths, work
 from as2lib.papers.govern import rows as govern
 from as2lib.papers.row import baseline as baseline
-from as2lib.study import results
+from as2lib.study import Study, results
 from as2lib.study.run import Run
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
 
 BUDGETS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in operations of the base model
 COST, SHARE = "M operations", "on the front %"
+RESAMPLES = 2000  # of the questions
 
 
 @dataclass(frozen=True)
 class Ranker:
-    """A point of the frontier.
-
-    systems: those whose runs it is made from.  work: of each of its stages.  scheme: of a cascade, or of models in
-    sequence, whose scores are replayed; none: its one system's scores.
-    """
+    """A point of the frontier: one system, or a scheme whose scores are replayed from several.  work: a stage each."""
 
     label: str
     kind: str
@@ -45,11 +38,8 @@ class Ranker:
     scheme: Scheme | None = None
 
 
-# ---------------------------------------------------------------- the rankers
-
-
-def ablations(study: "Study") -> list[str]:
-    """The labels of GOVERN's ablations, whose many students would hide the other systems in a figure."""
+def ablations(study: Study) -> list[str]:
+    """The labels of GOVERN's ablations, which would hide the other systems in a figure."""
     return [system.label for system in govern.ablation(study)] if study.govern else []
 
 
@@ -64,7 +54,7 @@ def kind(run: Run) -> str:
     return "cascade" if "cascade" in run.spec else "one encoder"
 
 
-def rankers(study: "Study") -> list[Ranker]:
+def rankers(study: Study) -> list[Ranker]:
     """Every system of the papers on the target set, and the cascade's exits and drop ratios; equal ones once."""
     single = of_one_stage(study, ranked(study))
     every = [ranker for ranker in single.values() if ranker.kind != "cascade"]
@@ -77,8 +67,7 @@ def rankers(study: "Study") -> list[Ranker]:
     return list(first.values())
 
 
-def of_one_stage(study: "Study", names: Iterable[str]) -> dict[str, Ranker]:
-    """Systems as rankers, by their names."""
+def of_one_stage(study: Study, names: Iterable[str]) -> dict[str, Ranker]:
     words, rankers = lengths(study), {}
     for name in names:
         run = study.systems[name].runs()[0]
@@ -86,40 +75,34 @@ def of_one_stage(study: "Study", names: Iterable[str]) -> dict[str, Ranker]:
     return rankers
 
 
-def cascades(study: "Study", single: dict[str, Ranker]) -> Iterator[Ranker]:
+def cascades(study: Study, single: dict[str, Ranker]) -> Iterator[Ranker]:
     """The Cascade Transformer's exits and drop ratios, and independent models in sequence."""
     exits = study.cascade.exits
     layer = single["cascade/target"].work[0].candidate / exits[-1]
     for scheme in schemes(study):
         names = tuple(scheme.runs(study, "target"))
+        if scheme.method == "MT":
+            continue  # a system of its own
         if scheme.method == "SR":
             stages = tuple(single[name].work[0] for name in names)
-        elif scheme.alpha:  # each stage computes the layers behind the one before
-            stages = tuple(Work(layer * (end - start)) for start, end in pairwise([0, *exits]))
-        else:
-            stages = (Work(layer * scheme.layers),)
-        if scheme.method != "MT":  # a system of its own
-            yield Ranker(scheme.label, "cascade", names, stages, scheme)
+        else:  # each stage computes the layers behind the one before
+            ends = [0, *exits] if scheme.alpha else [0, scheme.layers]
+            stages = tuple(Work(layer * (end - start)) for start, end in pairwise(ends))
+        yield Ranker(scheme.label, "cascade", names, stages, scheme)
 
 
-def alone(study: "Study", names: Iterable[str]) -> dict[str, float]:
+def alone(study: Study, names: Iterable[str]) -> dict[str, float]:
     """The operations a question of single systems, by their names."""
     candidates = answered_sizes(study.run(baseline(study)).scores())
     return {name: operations(ranker, candidates) for name, ranker in of_one_stage(study, names).items()}
 
 
-# ---------------------------------------------------------------- their cost and their scores
-
-
 def operations(ranker: Ranker, candidates: numpy.ndarray) -> float:
-    """Multiply-adds a question, mean over questions that have so many `candidates`: (q,).
-
-    Each stage but the last drops floor(alpha · m) of the m candidates that reach it.
-    """
-    total = 0.0
+    """Multiply-adds a question, mean over questions that have so many `candidates`: (q,)."""
+    total, alpha = 0.0, ranker.scheme.alpha if ranker.scheme else 0.0
     for stage in ranker.work:
         total += stage.question + stage.candidate * float(candidates.mean())
-        candidates = candidates - dropped(candidates, (ranker.scheme and ranker.scheme.alpha) or 0.0)
+        candidates = candidates - dropped(candidates, alpha)  # which the next stage doesn't see
     return total
 
 
@@ -129,36 +112,32 @@ def answered_sizes(table: pandas.DataFrame) -> numpy.ndarray:
     return groups.size()[groups.sum() > 0].to_numpy()
 
 
-def reads_order(study: "Study", ranker: Ranker) -> bool:
+def reads_order(study: Study, ranker: Ranker) -> bool:
     """Whether it reads the order of the candidates: a rank RNN, or a trivial ranker but for plain word overlap."""
     specs = [study.systems[name].runs()[0].spec for name in ranker.systems]
-    return any(
-        spec.get("words", {}).get("rank_rnn") or spec.get("scorer", "word_overlap") != "word_overlap" for spec in specs
-    )
+    scorers = {spec["scorer"] for spec in specs if "scorer" in spec}
+    return bool(scorers - {"word_overlap"}) or any(spec.get("words", {}).get("rank_rnn") for spec in specs)
 
 
-def scores(study: "Study", ranker: Ranker, split: str = "test") -> list[pandas.DataFrame]:
+def scores(study: Study, ranker: Ranker, split: str = "test") -> list[pandas.DataFrame]:
     """question_id, label and score, a table a seed."""
     if ranker.scheme:
         return scored(study, ranker.scheme, "target", split)
     return [run.scores(split) for run in study.runs(ranker.systems[0])]
 
 
-# ---------------------------------------------------------------- the tables
-
-
-def can_be_chosen(study: "Study", ranker: Ranker) -> bool:
+def can_be_chosen(study: Study, ranker: Ranker) -> bool:
     """Whether dev can choose it: it was scored there, and is no ensemble whose weights were fitted to dev."""
     runs = [study.systems[name].runs()[0] for name in ranker.systems]
     return all("dev" in run.data and run.spec.get("combine", "mean") == "mean" for run in runs)
 
 
-def table(study: "Study", rankers: Sequence[Ranker], resamples: int = 2000) -> pandas.DataFrame:
-    """Every ranker by its label: kind, millions of multiply-adds a question, parameters, MAP and P@1 on the test set.
+def table(study: Study, rankers: Sequence[Ranker]) -> pandas.DataFrame:
+    """Every ranker by its label, in the order of cost: kind, millions of multiply-adds a question, parameters of all
+    its models, MAP and P@1 in percent, mean over seeds, and " ±"; dev MAP of those that can be chosen by it.
 
-    Percent, mean over seeds, and " ±"; dev MAP of those that can be chosen by it.  parameters: of all its models.
     front: whether no other has as much MAP at lower or more at the same cost; `SHARE`: in how many resamples of the
-    questions.  In the order of cost, then of MAP.
+    questions.
     """
     tested = {ranker.label: scores(study, ranker) for ranker in rankers}
     frame = results.frame(tested)
@@ -174,25 +153,19 @@ def table(study: "Study", rankers: Sequence[Ranker], resamples: int = 2000) -> p
     cost = rows[COST].to_numpy()
     values = frame.pivot_table("AP", "question_id", "system", sort=False)[rows.index].to_numpy()  # means over seeds
     rows["front"] = front(cost, values.mean(axis=0))
-    rows[SHARE] = 100 * shares(cost, values, resamples)
+    rows[SHARE] = 100 * shares(cost, values, RESAMPLES)
     return rows.sort_values([COST, "MAP"], kind="stable")
 
 
 def shares(cost: numpy.ndarray, values: numpy.ndarray, resamples: int) -> numpy.ndarray:
-    """In which share of bootstrap samples of the questions each system is on the front.
-
-    cost: (s,).  values: (q, s), of each question.  Returns (s,) in [0, 1]; they sum to the mean size of the front.
-    """
+    """In which share of bootstrap samples of the questions each system is on the front: (s,).  values: (q, s)."""
     questions = len(values)
     drawn = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), resamples)
     return front(cost, drawn @ values / questions).mean(axis=0)
 
 
 def budgets(rows: pandas.DataFrame, unit: float) -> pandas.DataFrame:
-    """For each budget, in `unit` millions of operations: the best system on dev, the cheapest of equals.
-
-    Beside it the best of the test set within the budget, in hindsight, which nobody can choose; lost: what it has more.
-    """
+    """For each budget, in `unit` millions of operations: the best system on dev, and in hindsight on the test set."""
     table = {}
     for budget in BUDGETS:
         within = rows[rows[COST] <= budget * unit * (1 + 1e-9)]

@@ -6,7 +6,6 @@ Where the texts of a set are not at hand, published scores still say which pairs
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import combinations, product
-from typing import TYPE_CHECKING
 
 import numpy
 import pandas
@@ -18,10 +17,7 @@ from as2lib.metrics import ranking
 from as2lib.models import lexical
 from as2lib.papers import paper_tables
 from as2lib.paths import local_folder
-from as2lib.study import results
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
+from as2lib.study import Study, results
 
 PAPERS = {  # our name of a set → the papers'
     "asnq": "ASNQ",
@@ -33,9 +29,10 @@ PAPERS = {  # our name of a set → the papers'
     "nq-la": "NQ-LA",
     "selqa": "SelQA",
 }
-BESIDE = {"asnq": "ASNQ", "ias2": "IAS2", "selqa": "ASNQ"}  # target → the set of CERBERUS whose numbers stand beside
+# Target → the set of CERBERUS whose numbers stand beside.  On SelQA nothing is transferred, as on ASNQ.
+BESIDE = {"asnq": "ASNQ", "ias2": "IAS2", "selqa": "ASNQ"}
 COUNTS = ["questions", "pairs", "correct"]
-PLACES = 12  # of a list, that a figure shows
+PLACES_SHOWN = 12  # of a list
 RATES = ["candidates a question", "correct a question"]
 CASCADE = [f"Cascade {name}" for name in ("questions", *RATES)]
 TEXTS = {"question": "words a question", "answer": "words a candidate"}
@@ -53,31 +50,26 @@ def set_of(part: str) -> str:
     return sets.SHORT.get(source, source)
 
 
-def published_set(study: "Study") -> str:
-    """The set whose published numbers stand beside a study's: that of its target, WikiQA where no paper has that.
-
-    On SelQA nothing is transferred, as on ASNQ.
-    """
+def published_set(study: Study) -> str:
+    """The set whose published numbers stand beside a study's: that of its target, WikiQA where no paper has that."""
     return BESIDE.get(set_of(study.data.target.test[0]), "WikiQA")
 
 
 # ---------------------------------------------------------------- the study's own sets
 
 
-def of_study(study: "Study") -> dict[str, Dataset]:
-    """The pair sets that a study is made of, such as "target dev"; "target test" last, which is compared with all.
-
-    One whose texts are not here has question_id and label alone, or is left out.
-    """
-    parts = {f"target {split}": names for split, names in study.data.target.model_dump().items()}
-    if study.data.transfer:
-        parts |= {f"transfer {split}": names for split, names in study.data.transfer.model_dump().items()}
+def of_study(study: Study) -> dict[str, Dataset]:
+    """The pair sets that a study is made of, as `pairs_of` has them; "target test" last, which is compared with all."""
+    parts = {}
+    for role in ("target", "transfer"):
+        if pairs := getattr(study.data, role):
+            parts |= {f"{role} {split}": names for split, names in pairs.model_dump().items()}
     parts["target test"] = parts.pop("target test")
-    pairs = {name: pairs_of(study, names) for name, names in parts.items() if names}
-    return {name: each for name, each in pairs.items() if each is not None}
+    pair_sets = {name: pairs_of(study, names) for name, names in parts.items() if names}
+    return {name: pairs for name, pairs in pair_sets.items() if pairs is not None}
 
 
-def pairs_of(study: "Study", parts: Sequence[str]) -> Dataset | None:
+def pairs_of(study: Study, parts: Sequence[str]) -> Dataset | None:
     """Every pair of some parts: with texts, or as published scores have them; None where neither is here."""
     try:
         return load_parts(tuple(parts), "all")
@@ -85,17 +77,13 @@ def pairs_of(study: "Study", parts: Sequence[str]) -> Dataset | None:
         return as_scored(study, parts)
 
 
-def as_scored(study: "Study", parts: Sequence[str]) -> Dataset | None:
-    """question_id and label of every pair of some parts, as published scores have them."""
+def as_scored(study: Study, parts: Sequence[str]) -> Dataset | None:
     scores = baseline_scores(study, parts)
     return None if scores is None else Dataset.from_pandas(scores[["question_id", "label"]], preserve_index=False)
 
 
-def baseline_scores(study: "Study", parts: Sequence[str], scorer: str | None = None) -> pandas.DataFrame | None:
-    """What a ranker that learns nothing scored on some parts; None where no run of it is here.
-
-    scorer: which one; any that is here, where it is None.
-    """
+def baseline_scores(study: Study, parts: Sequence[str], scorer: str | None = None) -> pandas.DataFrame | None:
+    """What a ranker that learns nothing (default: any) scored on some parts; None where no run of it is here."""
     for name, run in study.plan.items():
         if run.kind == "lexical" and scorer in (None, run.spec["scorer"]):
             for split in ("dev", "test"):
@@ -104,11 +92,11 @@ def baseline_scores(study: "Study", parts: Sequence[str], scorer: str | None = N
     return None
 
 
-def has_texts(pairs: Dataset | None) -> bool:
-    return pairs is not None and "answer" in pairs.column_names
+def has_texts(pairs: Dataset) -> bool:
+    return "answer" in pairs.column_names
 
 
-def sources(study: "Study") -> pandas.DataFrame:
+def sources(study: Study) -> pandas.DataFrame:
     """What each set of a study is made of, index `set`, a column a split: "SelQA dev + WikiQA test ≥ 15"."""
     roles = {"target": study.data.target, "transfer": study.data.transfer}
     if study.cascade:
@@ -134,11 +122,9 @@ def _sum_of(parts: Sequence[str]) -> str:
 
 
 def statistics(pairs: Dataset) -> pandas.DataFrame:
-    """Counts and mean lengths of a labelled pair set under each question policy.
+    """Counts and mean lengths of a labelled pair set under each question policy, a row each (index `questions kept`).
 
-    Returns one row a policy (index `questions kept`): questions, pairs, correct, candidates a question, correct a
-    question, two or more correct (questions), words a question and words a candidate (means over pairs; words are split
-    at blanks; left out where the pairs have no texts).
+    two or more correct: questions.  words: means over pairs, split at blanks; left out where the pairs have no texts.
     """
     table = pairs.select_columns(["question_id", "label"]).to_pandas()
     texts = TEXTS if has_texts(pairs) else {}
@@ -158,20 +144,23 @@ def statistics(pairs: Dataset) -> pandas.DataFrame:
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("questions kept")
 
 
+def counted(study: Study, parts: Sequence[str], policy: str) -> dict[str, float]:
+    """What `statistics` counts of some parts under a policy, without texts; nothing where no pair of them is here."""
+    pairs = pairs_of(study, parts) if parts else None
+    return {} if pairs is None else statistics(pairs.select_columns(["question_id", "label"])).loc[policy].to_dict()
+
+
 def correct_by_position(pairs: Dataset) -> pandas.DataFrame:
     """Percent of the candidates in each of the first places that are correct: columns position, correct."""
     table = pandas.DataFrame({name: pairs[name] for name in ("question_id", "label")})
     answered = table[table.groupby("question_id")["label"].transform("max") == 1]
     position = answered.groupby("question_id", sort=False).cumcount() + 1
-    correct = 100 * answered["label"].groupby(position.rename("position")).mean().head(PLACES)
+    correct = 100 * answered["label"].groupby(position.rename("position")).mean().head(PLACES_SHOWN)
     return correct.rename("correct").reset_index()
 
 
-def rankers_elsewhere(study: "Study") -> pandas.DataFrame:
-    """The rows of Cosinet's Table 2 on its other corpora, index corpus: ranker, here, and P@1 and MAP in percent.
-
-    here: "not run here" where the original files of a corpus, from which it is built, are mapped to no folder.
-    """
+def rankers_elsewhere(study: Study) -> pandas.DataFrame:
+    """The rows of Cosinet's Table 2 on its other corpora, index corpus: ranker, here, and P@1 and MAP in percent."""
     paper, rows = paper_tables.published(study, "cosinet", "table2"), []
     for corpus in sets.BUILT:
         pairs = mapped(corpus, "test")
@@ -195,17 +184,13 @@ def of_ranker(pairs: Dataset, ranker: str) -> dict[str, float]:
 
 @cache
 def mapped(source: str, split: str) -> Dataset | None:
-    """Every pair of a known set that is mapped to a local folder, or built from one that is; nothing is fetched."""
+    """Every pair of a known set that is mapped to a local folder, or built from one that is."""
     name = sets.BUILT.get(source) or (sets.HUB_SETS[source].name if source in sets.HUB_SETS else source)
     return load_pairs(source, split, "all") if local_folder(name) else None
 
 
 def leakage(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:
-    """Distinct questions, candidates and correct candidates that two pair sets share, letter by letter (64-bit hashes).
-
-    One row a pair of sets, index `of`: `also in`, the three counts, and each as a share of the first's.  A question
-    whose correct sentence is correct in training too may be a paraphrase of one that was learnt.
-    """
+    """Distinct questions, candidates and correct ones that two sets share, and percent of the first's."""
     counts, texts = ["questions", "sentences", "correct sentences"], {}
     for name, pairs in pair_sets.items():
         correct = pairs.select(numpy.flatnonzero(numpy.asarray(pairs["label"][:]) == 1))
@@ -222,7 +207,7 @@ def leakage(pair_sets: Mapping[str, Dataset]) -> pandas.DataFrame:
 
 
 def questions_elsewhere(pair_sets: Mapping[str, Dataset], name: str) -> tuple[int, int]:
-    """How many distinct questions of one set are also in another, and how many it has."""
+    """How many distinct questions of one set are also in others, and how many it has."""
     questions = hashes(pair_sets[name], "question")
     others = [hashes(pairs, "question") for other, pairs in pair_sets.items() if other != name]
     elsewhere = numpy.isin(questions, numpy.concatenate(others)).sum() if others else 0
@@ -238,13 +223,12 @@ def hashes(pairs: Dataset, column: str) -> numpy.ndarray:
 # ---------------------------------------------------------------- the papers' sets
 
 
-def papers_sets(study: "Study") -> pandas.DataFrame:
+def papers_sets(study: Study) -> pandas.DataFrame:
     """Every set of the papers, split by split: what this study has of it under each policy, beside the papers' counts.
 
-    A set is part of the study where its target, its transfer sets or `data.describe` name it; of the others only what
-    is published stands here, so that the table depends on the parameters alone.  Index: set.  Columns: split, in this
-    study ("yes", "no", "not here", "not at hand"), questions kept (the policy), what `statistics` counts, the same as
-    published, by whom, and the Cascade Transformer's counts.  Cosinet counts every question, the others answered ones.
+    A set is part of the study where its target, its transfer set or `data.describe` names it.  in this study: "yes",
+    "no", "not here" (neither texts nor scores), "not at hand" (no such split).  questions kept: the policy; Cosinet
+    counts every question, the other papers answered ones.
     """
     used = [study.data.target, *filter(None, [study.data.transfer])]
     names = [set_of(part) for pairs in used for parts in pairs.model_dump().values() for part in parts]
@@ -252,41 +236,38 @@ def papers_sets(study: "Study") -> pandas.DataFrame:
     here, printed = {source.partition("@")[0]: source for source in sources}, printed_counts(study)
     rows = []
     for name, split in product(dict.fromkeys([*PAPERS, *here]), sets.SPLITS):
-        row, counts = {"set": PAPERS.get(name, name), "split": split, "in this study": "no"}, {}
-        published_counts = printed.get((row["set"], split), {})
+        title, state, counts = PAPERS.get(name, name), "no", {}
         if name in here:
             try:
                 pairs = pairs_of(study, [f"{here[name]}:{split}"])
-                row["in this study"] = "not here" if pairs is None else "yes"
-                counts = statistics(pairs).to_dict("index") if pairs is not None else {}
+                state = "not here" if pairs is None else "yes"
+                counts = {} if pairs is None else statistics(pairs).to_dict("index")
             except sets.NoSplit:
-                row["in this study"] = "not at hand"
-        policies = [policy for policy in reversed(ranking.POLICIES) if policy in counts or policy in published_counts]
+                state = "not at hand"
+        policies = [each for each in reversed(ranking.POLICIES) if each in counts or (title, split, each) in printed]
         for policy in policies or [None] * (name in here):
-            rows.append(row | {"questions kept": policy} | counts.get(policy, {}) | published_counts.get(policy, {}))
+            row = {"set": title, "split": split, "in this study": state, "questions kept": policy}
+            rows.append(row | counts.get(policy, {}) | printed.get((title, split, policy), {}))
     published = [f"published {name}" for name in COUNTS]
     columns = ["split", "in this study", "questions kept", *COUNTS, *RATES, *published, "published by", *CASCADE]
     table = pandas.DataFrame(rows, columns=["set", *columns]).set_index("set")
     return table.astype(dict.fromkeys([*COUNTS, *published, CASCADE[0]], "Int64"))
 
 
-def printed_counts(study: "Study") -> dict[tuple[str, str], dict[str, dict[str, float | str]]]:
-    """(set, split) → the policy that a paper follows → its counts."""
-    counts: dict[tuple[str, str], dict[str, dict[str, float | str]]] = {}
+def printed_counts(study: Study) -> dict[tuple[str, str, str], dict[str, float | str]]:
+    """(set, split, the policy that a paper follows) → its counts."""
+    counts: dict[tuple[str, str, str], dict[str, float | str]] = {}
     for paper, table, policy, author in PUBLISHED:
         for place, row in paper_tables.printed(study, paper, table).set_index(["dataset", "split"]).iterrows():
-            named = {f"published {name}": row[name] for name in COUNTS if name in row} | {"published by": author}
-            beside = dict(zip(CASCADE, row, strict=True)) if author == "Cascade" else {}
-            of_split = counts.setdefault(place, {})
-            of_split[policy] = of_split.get(policy, {}) | named | beside
+            of_place = counts.setdefault((*place, policy), {})
+            of_place |= {f"published {name}": row[name] for name in COUNTS if name in row} | {"published by": author}
+            of_place |= dict(zip(CASCADE, row, strict=True)) if author == "Cascade" else {}
     return counts
 
 
-def totals(study: "Study", papers: pandas.DataFrame) -> pandas.DataFrame:
+def totals(study: Study, papers: pandas.DataFrame) -> pandas.DataFrame:
     """Questions and pairs of whole sets: CERBERUS Table 1 summed, its appendix, and, where `papers_sets` has every
     split of a set, what is here under each policy, and under "answered" in train and "mixed" in dev and test.
-
-    Index: set.  Columns: counted, questions, pairs.
     """
     table1, appendix = (paper_tables.printed(study, "cerberus", name) for name in ("table1", "appendix"))
     rows = []

@@ -1,20 +1,16 @@
 """The papers' own tables as a study may show them: beside a set of one's own stands nothing published."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pandas
 
 from as2lib.papers import row
-from as2lib.study import results
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
+from as2lib.study import Study, results
 
 PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
 
 
-def of_every_paper(study: "Study", table: str) -> pandas.DataFrame:
+def of_every_paper(study: Study, table: str) -> pandas.DataFrame:
     """The rows of a table that each paper has, "claims" or "fidelity", with the paper's name in `paper`."""
     tables = [published(study, paper, table).assign(paper=name) for paper, name in PAPERS.items()]
     return pandas.concat(tables, ignore_index=True)
@@ -27,15 +23,15 @@ def by_paper(table: pandas.DataFrame, column: str, values: Sequence[str]) -> pan
     return counts.reindex(index=papers, columns=values, fill_value=0).rename_axis("paper").rename_axis(None, axis=1)
 
 
-def printed(study: "Study", paper: str, table: str) -> pandas.DataFrame:
-    """`results.printed`; without rows where the study's target is a set of one's own."""
+def printed(study: Study, paper: str, table: str) -> pandas.DataFrame:
+    """`results.printed`; no rows beside a set of one's own."""
     return _beside(study, results.printed(paper, table))
 
 
-def published(study: "Study", paper: str, table: str) -> pandas.DataFrame:
-    """`results.published`; without rows where the study's target is a set of one's own."""
+def published(study: Study, paper: str, table: str) -> pandas.DataFrame:
+    """`results.published`; no rows beside a set of one's own."""
     return _beside(study, results.published(paper, table))
 
 
-def _beside(study: "Study", rows: pandas.DataFrame) -> pandas.DataFrame:
+def _beside(study: Study, rows: pandas.DataFrame) -> pandas.DataFrame:
     return rows.iloc[:0] if row.of_own_target(study) else rows

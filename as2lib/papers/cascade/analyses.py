@@ -3,29 +3,24 @@
 MT is one model, SR models in sequence, CT the cascade (`rows.Scheme`).  Trains nothing, draws nothing.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy
 import pandas
 
 from as2lib.metrics import replay
 from as2lib.metrics.cost import cascade_cost, sequential_cost
-from as2lib.papers import paper_tables
+from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.cascade.rows import SHORT, Scheme, schemes, sets, trivial_on
-from as2lib.study import results
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
+from as2lib.study import Study, results
 
 
-def scores(study: "Study", where: str) -> dict[str, list[pandas.DataFrame]]:
+def scores(study: Study, where: str) -> dict[str, list[pandas.DataFrame]]:
     """What the rows of a set's table scored on it, by their labels, a table a seed; the trivial baseline first."""
     trivial = trivial_on(study, where)
     tables = {SHORT[trivial.split("/")[1]]: [run.scores() for run in study.runs(trivial)]}
     return tables | {scheme.label: scored(study, scheme, where) for scheme in schemes(study, where)}
 
 
-def scored(study: "Study", scheme: Scheme, where: str, split: str = "test") -> list[pandas.DataFrame]:
+def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> list[pandas.DataFrame]:
     """question_id, label and the score by which a scheme ranks a set, a table a seed.
 
     Where it drops candidates, the score is minus the place, and `last` the last exit that saw the candidate, from 0.
@@ -43,28 +38,18 @@ def scored(study: "Study", scheme: Scheme, where: str, split: str = "test") -> l
     return tables
 
 
-def counts(study: "Study") -> pandas.DataFrame:
-    """Table 1: answered questions, candidates and correct answers a question, ours before the published ones.
-
-    Where the texts are not here, dev and test are counted in stored scores, and train is missing.
-    """
-    from as2lib.papers import pair_sets
-
+def counts(study: Study) -> pandas.DataFrame:
+    """Table 1: answered questions, candidates and correct answers a question, ours before the published ones."""
     rows = []
     for name, splits in sets(study).items():
         for split, parts in splits.model_dump().items():
-            pairs = pair_sets.pairs_of(study, parts) if parts else None
-            row = {"set": f"{name} (ours)", "split": split}
-            if pairs is not None:
-                labels = pairs.select_columns(["question_id", "label"])
-                row |= pair_sets.statistics(labels).loc["answered", ["questions", *pair_sets.RATES]]
-            rows.append(row)
+            rows.append({"set": f"{name} (ours)", "split": split, **pair_sets.counted(study, parts, "answered")})
+    ours = pandas.DataFrame(rows, columns=["set", "split", "questions", *pair_sets.RATES])
     printed = paper_tables.printed(study, "cascade", "table1").rename(columns={"dataset": "set"})
-    table = pandas.concat([pandas.DataFrame(rows), printed], ignore_index=True).set_index("set")
-    return table.astype({"questions": "Int64"})
+    return pandas.concat([ours, printed], ignore_index=True).set_index("set").astype({"questions": "Int64"})
 
 
-def published(study: "Study", table: str, rows: list[Scheme]) -> pandas.DataFrame:
+def published(study: Study, table: str, rows: list[Scheme]) -> pandas.DataFrame:
     """The paper's "table2" or "table3" by our labels: at the same ratio, as deep a model, counted from the deepest."""
     paper = paper_tables.printed(study, "cascade", table)
     if table == "table2":
@@ -77,12 +62,8 @@ def published(study: "Study", table: str, rows: list[Scheme]) -> pandas.DataFram
     return sides[0].merge(sides[1], on=["method", "alpha", "deepest"]).set_index("system")
 
 
-def by_depth(study: "Study") -> pandas.DataFrame:
-    """Table 2: each exit with nothing dropped, and a model of its depth; index the label, metrics in percent.
-
-    MAP, P@1 and MRR on the target, MAP and MRR on each further one, each beside what the paper printed.  The paper's
-    other systems come last, with published numbers alone.
-    """
+def by_depth(study: Study) -> pandas.DataFrame:
+    """Table 2: each exit with nothing dropped, and a model of its depth, on each target; last, the paper's others."""
     paper, columns, names = published(study, "table2", schemes(study, "target")), [], {}
     for where in ("target", *study.cascade.targets):
         tables, prefix = scores(study, where), "" if where == "target" else f"{where} "
@@ -102,10 +83,10 @@ def by_depth(study: "Study") -> pandas.DataFrame:
     return pandas.concat([pandas.concat(columns, axis=1), others]).rename_axis("system")
 
 
-def by_ratio(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
+def by_ratio(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
     """Table 3 on the wide set: P@1, MAP, MRR, nDCG@10 of `tables`, beside the cost and the paper's rows.
 
-    cost %: layers computed, in percent more (+) or fewer (−) than by the model of all layers, by the formula.
+    cost %: layers computed, in percent more (+) or fewer (−) than by the model of all layers, by the formula;
     floors %: with floor(alpha · m) dropped of m, over the answered questions.
     """
     labels = next(iter(tables.values()))[0].groupby("question_id", sort=False)["label"]
@@ -119,15 +100,11 @@ def by_ratio(study: "Study", tables: dict[str, list[pandas.DataFrame]]) -> panda
     names = {"cost": "published cost %", **{f"ASNQ {metric}": f"published {metric}" for metric in results.MEASURES}}
     names |= {f"GPD {metric}": f"GPD published {metric}" for metric in results.MEASURES}
     paper = published(study, "table3", schemes(study))[list(names)].rename(columns=names).astype(float)
-    return (
-        results.mean_and_spread(results.frame(tables))[[*results.MEASURES]]
-        .join(costs)
-        .join(paper)
-        .rename_axis("system")
-    )
+    measured = results.mean_and_spread(results.frame(tables))[[*results.MEASURES]]
+    return measured.join(costs).join(paper).rename_axis("system")
 
 
-def grid(study: "Study") -> pandas.DataFrame:
+def grid(study: Study) -> pandas.DataFrame:
     """Figure 2: every combination of drop ratios of CT on the wide dev set; `cost %`, and P@1, mean over seeds."""
     exits, grids = study.cascade.exits, []
     for run in study.runs("cascade/wide"):
@@ -138,10 +115,10 @@ def grid(study: "Study") -> pandas.DataFrame:
     return grids[0].assign(**{"P@1": 100 * accuracy, "cost %": 100 * grids[0]["cost"]})
 
 
-def chosen(study: "Study", points: pandas.DataFrame) -> pandas.DataFrame:
+def chosen(study: Study, points: pandas.DataFrame) -> pandas.DataFrame:
     """For the cost of each uniform ratio: the combination of `grid` within it that is best on dev, and cheapest.
 
-    Columns: budget %, ratios, values, cost %, and P@1 and MAP on dev and test; costs relative to the full model's.
+    P@1 and MAP on dev and test; costs in percent more (+) or fewer (−) than the full model's.
     """
     rows, exits = [], study.cascade.exits
     names = points.filter(like="alpha_").columns

@@ -4,8 +4,8 @@ k heads · k teachers: head i learnt from teacher i, in the order of the study's
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy
 import pandas
@@ -15,18 +15,15 @@ from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, r
 from as2lib.metrics.probability import log_odds
 from as2lib.papers import paper_tables
 from as2lib.papers.cerberus.rows import ours, roles, trivial
-from as2lib.study import results
+from as2lib.study import Study, results
 from as2lib.study.run import System
+from as2lib.study.store import StoredRun
 
-if TYPE_CHECKING:
-    from as2lib.study import Study
-    from as2lib.study.store import StoredRun
-
-MEASURES = {  # of `metrics.agreement` → what a figure calls them
-    "shared": "correct top candidates shared\n(Figure 3)",
-    "kappa": "top candidates:\nCohen's kappa",
-    "kappa_correct": "top candidates correct:\nCohen's kappa",
-    "correlation": "whole lists:\nrank correlation",
+MEASURES = {  # of `metrics.agreement` → what a table calls them
+    "shared": "correct top candidates shared (Figure 3)",
+    "kappa": "top candidates: Cohen's kappa",
+    "kappa_correct": "top candidates correct: Cohen's kappa",
+    "correlation": "whole lists: rank correlation",
 }
 CASES = {  # of `metrics.agreement.majority` → what a table calls them
     "all right": "all teachers and the student right",
@@ -39,18 +36,15 @@ CASES = {  # of `metrics.agreement.majority` → what a table calls them
 # ---------------------------------------------------------------- heads (notebooks 03 and 04)
 
 
-def heads(runs: "Sequence[StoredRun]", labels: Sequence[str]) -> pandas.DataFrame:
-    """P@1, MAP and MRR in percent of each head as a ranker of its own, and of their combined score; means over runs.
-
-    labels: what each head is called, in their order.
-    """
+def heads(runs: Sequence[StoredRun], labels: Sequence[str]) -> pandas.DataFrame:
+    """P@1, MAP and MRR in percent of each head as a ranker, and of their combined score; means over runs."""
     columns = {label: f"head_{i}" for i, label in enumerate(labels)} | {"combined": "score"}
     tables = [run.scores() for run in runs]
     scores = {label: [table.assign(score=table[column]) for table in tables] for label, column in columns.items()}
     return results.mean_and_spread(results.frame(scores))[results.METRICS].rename_axis("head")
 
 
-def combined_heads(runs: "Sequence[StoredRun]") -> pandas.DataFrame:
+def combined_heads(runs: Sequence[StoredRun]) -> pandas.DataFrame:
     """P@1, MAP and MRR in percent of the heads' mean probability (equation 5) and of their mean logit; over runs."""
     scores: dict[str, list[pandas.DataFrame]] = {"probability": [], "logit": []}
     for table in (run.scores() for run in runs):
@@ -60,7 +54,7 @@ def combined_heads(runs: "Sequence[StoredRun]") -> pandas.DataFrame:
     return results.mean_and_spread(results.frame(scores))[results.METRICS].rename_axis("average of")
 
 
-def disagreement(runs: "Sequence[StoredRun]") -> float:
+def disagreement(runs: Sequence[StoredRun]) -> float:
     """Percent of answered questions where two heads have another top candidate; mean over pairs of heads and runs."""
     shares = []
     for table in (run.scores() for run in runs):
@@ -70,16 +64,13 @@ def disagreement(runs: "Sequence[StoredRun]") -> float:
 
 
 def first_choices(table: pandas.DataFrame, column: str = "score") -> numpy.ndarray:
-    """The row of each answered question's top candidate, of scored pairs."""
+    """The row of each answered question's top candidate."""
     table = answered(table)
     return ranking.top(table["question_id"], table["label"], table[column]).to_numpy()
 
 
-def confidence(study: "Study", systems: Sequence[System]) -> pandas.DataFrame:
-    """How sure a teacher is: percent of its scores below 0.05, above 0.95, and either; means over seeds, dev and test.
-
-    Those of the systems that the study runs.  Section 3.2: the ensemble is too confident to teach.
-    """
+def confidence(study: Study, systems: Sequence[System]) -> pandas.DataFrame:
+    """Percent of its scores below 0.05, above 0.95, and either (section 3.2); means over seeds, dev and test."""
     rows = {}
     for system in (system for system in systems if system.seeds):
         scores = [run.scores(split)["score"] for run in study.runs(system.run) for split in ("dev", "test")]
@@ -89,11 +80,10 @@ def confidence(study: "Study", systems: Sequence[System]) -> pandas.DataFrame:
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("run")
 
 
-def curves(study: "Study", systems: Sequence[str], value: str, parts: Sequence[str] = ()) -> pandas.DataFrame:
-    """What training logged under `value`, one row a point: step, system (its label), seed, part and the value.
+def curves(study: Study, systems: Sequence[str], value: str, parts: Sequence[str] = ()) -> pandas.DataFrame:
+    """What training logged under `value`, one row a point; values of dev are in percent.
 
-    systems: run names.  parts: names of the entries of a value that is a list, such as one a head.  Values of dev are
-    in percent.  Empty where the logs are not here.
+    systems: run names.  parts: names of the entries of a value that is a list, such as one a head.
     """
     rows = [
         {"step": entry["step"], "system": study.systems[system].label, "seed": run.run.seed, "part": [*parts] or ""}
@@ -109,7 +99,6 @@ def curves(study: "Study", systems: Sequence[str], value: str, parts: Sequence[s
 
 
 def answered(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Scores of the questions with a correct candidate."""
     return table[table.groupby("question_id")["label"].transform("max") == 1]
 
 
@@ -120,7 +109,7 @@ class Seed(NamedTuple):
     """What was scored with one seed: the answered test questions' pairs in each table, a column a ranker."""
 
     number: int
-    heads: pandas.DataFrame  # those of the student, then the controls
+    heads: pandas.DataFrame  # those of the student, then the controls: the untaught base, a ranker that learns nothing
     teachers: pandas.DataFrame
     rankers: pandas.DataFrame  # the student as a whole, then the controls
     label: pandas.Series
@@ -131,12 +120,8 @@ class Seed(NamedTuple):
         return majority(self.rankers[ranker or self.rankers.columns[0]], self.teachers, self.label, self.question_id)
 
 
-def by_seed(study: "Study") -> list[Seed]:
-    """The test scores of each seed of the student, its teachers and the controls, which may have fewer seeds.
-
-    Controls are rankers that no teacher taught: the untaught base, and one that learns nothing.
-    Columns are run names, and `head_i` for a head.
-    """
+def by_seed(study: Study) -> list[Seed]:
+    """The test scores of each seed of the student, its teachers and the controls, which may have fewer seeds."""
     pair, teachers = ["question_id", "position"], [f"teacher/{name}" for name in study.teachers]
     names, mhs = [f"head_{i}" for i in range(len(teachers))], roles(study).mhs
     controls = [roles(study).base, trivial(study)[-1].run]
@@ -162,34 +147,28 @@ def agreements(seeds: Sequence[Seed]) -> dict[str, pandas.DataFrame]:
     return {measure: pandas.DataFrame(mean, *axes) for measure, mean in zip(Agreement._fields, means, strict=True)}
 
 
-def figure3(study: "Study", shared: pandas.DataFrame) -> pandas.DataFrame:
-    """Percent of its correct choices that a head or control shares with each teacher, and with whom it shares most.
-
-    shared: of `agreements`.  published: the teacher that the paper names for the head of one that stands beside it, as
-    a run's name; it prints no number.
-    """
+def figure3(study: Study, shared: pandas.DataFrame) -> pandas.DataFrame:
+    """Percent of its correct choices that a head or control shares with each teacher, and with whom it shares most."""
     named = paper_tables.printed(study, "cerberus", "figure3").set_index("head")["agrees most with"]
-    agreeing = [named.get(teacher.stands_for) for teacher in study.teachers.values()]
-    heads = [ours(study, f"teacher/{teacher}") or None if teacher else None for teacher in agreeing]
-    published = heads + [None] * (len(shared) - len(heads))
+    published: list[str | None] = [None] * len(shared)  # whom the paper names for that head; it prints no number
+    for head, teacher in enumerate(study.teachers.values()):
+        if teacher.stands_for in named:
+            published[head] = ours(study, f"teacher/{named[teacher.stands_for]}") or None
     table = 100 * shared
     return table.assign(**{"agrees most with": table.idxmax(axis=1), "published": published})
 
 
 def own_teacher(agreements: Mapping[str, pandas.DataFrame]) -> pandas.DataFrame:
-    """A row a measure: what a head has with its own teacher, and what the other heads have with that same teacher.
-
-    first: of the teachers, those whose own head agrees with them most.  Within one teacher its strength cancels.
-    """
+    """A row a measure: what a teacher has with its own head, and with the other heads, so that its strength cancels."""
     k = len(agreements["shared"].columns)
     rows = {}
     for measure, label in MEASURES.items():
         square = agreements[measure].to_numpy()[:k]  # (k heads, k teachers)
         own = numpy.diag(square)
         others = (square.sum(axis=0) - own) / (k - 1)
-        first = int((square.argmax(axis=0) == numpy.arange(k)).sum())
+        first = int((square.argmax(axis=0) == numpy.arange(k)).sum())  # teachers with whom their own head agrees most
         row = {"own": own.mean(), "other heads": others.mean(), "difference": (own - others).mean(), "first": first}
-        rows[label.replace("\n", " ")] = row
+        rows[label] = row
     return pandas.DataFrame.from_dict(rows, orient="index").assign(teachers=k).rename_axis("measure")
 
 
@@ -197,35 +176,28 @@ def own_teacher_test(seeds: Sequence[Seed]) -> pandas.DataFrame:
     """Paired over answered questions: a teacher's rank correlation with its own head, minus that with the others.
 
     Each question's value is the mean over seeds; one where a score is constant for some pair is left out.
-    Returns a row `own teacher`, the mean over teachers, then a row a teacher: difference, low, high, p, questions.
+    Returns a row `own teacher`, the mean over teachers, then a row a teacher.
     """
-    gaps = {teacher: _own_head_minus_others(seeds, place) for place, teacher in enumerate(seeds[0].teachers)}
-    rows = {}
-    for name, gap in ({"own teacher": pandas.DataFrame(gaps).mean(axis=1, skipna=False)} | gaps).items():
-        known = gap.dropna()
-        test = significance.compare(known, 0 * known)
-        row = {field: getattr(test, field) for field in ("difference", "low", "high", "p")}
-        rows[name] = row | {"questions": test.n}
-    return pandas.DataFrame.from_dict(rows, orient="index").astype({"questions": int})
-
-
-def _own_head_minus_others(seeds: Sequence[Seed], place: int) -> pandas.Series:
-    """Of one teacher, a value a question: the mean over seeds."""
-    own, others = [], []
-    for seed in seeds:
-        for head in seed.heads.columns[: len(seed.teachers.columns)]:
-            values = rank_correlation(seed.heads[head], seed.teachers.iloc[:, place], seed.question_id)
-            (own if head == seed.heads.columns[place] else others).append(values)
-    means = [pandas.concat(part, axis=1).mean(axis=1, skipna=False) for part in (own, others)]
-    return means[0] - means[1]
+    gaps, teachers = {}, [*seeds[0].teachers]
+    for place, teacher in enumerate(teachers):
+        own, others = [], []
+        for seed, head in product(seeds, range(len(teachers))):
+            values = rank_correlation(seed.heads.iloc[:, head], seed.teachers[teacher], seed.question_id)
+            (own if head == place else others).append(values)
+        means = [pandas.concat(part, axis=1).mean(axis=1, skipna=False) for part in (own, others)]
+        gaps[teacher] = means[0] - means[1]
+    gaps = {"own teacher": pandas.DataFrame(gaps).mean(axis=1, skipna=False), **gaps}
+    known = [gap.dropna() for gap in gaps.values()]
+    tests = pandas.DataFrame([significance.compare(gap, 0 * gap) for gap in known], index=[*gaps])
+    return tests.rename(columns={"n": "questions"})[["difference", "low", "high", "p", "questions"]]
 
 
 def majorities(seeds: Sequence[Seed], paper: pandas.DataFrame) -> pandas.DataFrame:
     """How many questions fall in each case, mean over seeds: the student's number, and percent of it and the controls.
 
-    paper: the paper's table "majority"; without rows nothing is published beside ours.
-    published: percent of WikiQA's 243 test questions; the last case is what remains of them.  Ours are the questions in
-    which the student is wrong; of the paper's 28 it is right in two, as Table 2 prints P@1 89.3, which are 217 of 243.
+    paper: the paper's table "majority", or none of its rows.  published: percent of WikiQA's 243 test questions; the
+    last case is what remains of them.  Ours are the questions in which the student is wrong; of the paper's 28 it is
+    right in two, as Table 2 prints P@1 89.3, which are 217 of 243.
     """
     cases = [{ranker: seed.majority(ranker).by_question["case"] for ranker in seed.rankers} for seed in seeds]
     every = pandas.concat(map(pandas.DataFrame, cases))
@@ -240,10 +212,7 @@ def majorities(seeds: Sequence[Seed], paper: pandas.DataFrame) -> pandas.DataFra
 
 
 def confidence_by_case(seeds: Sequence[Seed]) -> pandas.DataFrame:
-    """P(correct), in percent, that each teacher gives its own top candidate, by case, and that of the surest teacher.
-
-    questions: of all seeds together.
-    """
+    """P(correct), in percent, that each teacher and the surest one give their top candidate, by case."""
     every, teachers = _with_confidence(seeds)
     table = every.groupby("case")[[*teachers, "surest"]].mean().reindex([*CASES])
     table.insert(0, "questions", every["case"].value_counts().reindex([*CASES], fill_value=0))
@@ -251,10 +220,7 @@ def confidence_by_case(seeds: Sequence[Seed]) -> pandas.DataFrame:
 
 
 def overridden(seeds: Sequence[Seed]) -> pandas.DataFrame:
-    """Every question whose majority the student overrode, index seed, those with the surest teacher first.
-
-    Columns: question, teachers right, the confidence of each teacher in percent, and the surest one's.
-    """
+    """Every question whose majority the student overrode, index seed, those with the surest teacher first."""
     every, teachers = _with_confidence(seeds)
     table = every[every["case"] == "overrides"].rename_axis("question").reset_index().set_index("seed")
     table = table.rename(columns={"teachers": "teachers right"})[["question", "teachers right", *teachers, "surest"]]
@@ -276,9 +242,8 @@ def _with_confidence(seeds: Sequence[Seed]) -> tuple[pandas.DataFrame, list[str]
 def papers_tests(scores: pandas.DataFrame, pairs: Sequence[tuple[str, str]]) -> pandas.DataFrame:
     """The tests named under Table 2, of each question's AP (mean over seeds): one row a pair, index (a, b).
 
-    Wilcoxon p: signed-rank, Pratt, uncorrected as in the paper; Wilcoxon p Holm: corrected for the pairs; effect:
-    matched-pairs rank-biserial correlation; Spearman, Spearman p: of the two systems' values over questions, from which
-    the paper reads equality, uncorrected too.
+    Wilcoxon p: signed-rank, Pratt, uncorrected as in the paper; effect: matched-pairs rank-biserial correlation;
+    Spearman: of the two systems' values over questions, from which the paper reads equality, uncorrected too.
     """
     tests = [significance.compare(results.over_seeds(scores, a), results.over_seeds(scores, b)) for a, b in pairs]
     table = pandas.DataFrame(tests, index=pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]))
@@ -289,10 +254,7 @@ def papers_tests(scores: pandas.DataFrame, pairs: Sequence[tuple[str, str]]) -> 
 
 
 def questions_needed(scores: pandas.DataFrame, tests: pandas.DataFrame) -> pandas.Series:
-    """For each pair of `results.compare`: how many questions it takes to tell zero from the published.
-
-    NaN where the paper has no difference, or one of 0.
-    """
+    """For each pair of `results.compare`: how many questions tell zero from the published; NaN of none, or of 0."""
     needed = {}
     for (a, b), published in tests["published"].items():
         differences = 100 * (results.over_seeds(scores, a) - results.over_seeds(scores, b))

@@ -13,13 +13,11 @@ import pandas
 
 from as2lib.metrics import cost
 from as2lib.papers import costs, paper_tables
-from as2lib.study import results
+from as2lib.study import Study, results
+from as2lib.study.params import Latency
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
-
-    from as2lib.study import Study
-    from as2lib.study.params import Latency
 
 # The fields of the published checkpoints' configurations: ELECTRA discriminators, RoBERTa, ALBERT v2 (large: XXLARGE).
 ENCODERS = {
@@ -49,8 +47,8 @@ Times = dict[str, dict[str, Any]]
 def members(row: str) -> "list[PretrainedConfig]":
     """The models that run, one after another, for a row of the paper's tables, by the name of its runs.
 
-    row: such as `teacher/albert` (large), `base/albert`, `taught-base/albert`, `ensemble/students`, or `mhs/3h2`: three
-    heads of two layers, on the other layers of ELECTRA-BASE.  Raises ValueError where the name says no size.
+    row: such as `teacher/albert` (large), `taught-base/albert`, `ensemble/students`, or `mhs/3h2`: three heads of two
+    layers, on the other layers of ELECTRA-BASE.  Raises ValueError for any other name.
     """
     if row in ENSEMBLES:
         return [encoder(*member) for member in ENSEMBLES[row]]
@@ -68,7 +66,6 @@ def members(row: str) -> "list[PretrainedConfig]":
 
 
 def encoder(family: str, size: str) -> "PretrainedConfig":
-    """A published encoder's configuration, by family and by size, base or large."""
     from transformers import AutoConfig
 
     width = ENCODERS[family, size]["hidden_size"]
@@ -77,10 +74,7 @@ def encoder(family: str, size: str) -> "PretrainedConfig":
 
 
 def build_members(row: str, device: str) -> "list[PreTrainedModel]":
-    """The models of a row; on the device "meta" they have shapes and no weights.
-
-    Every weight takes the same uniform random numbers: an initialisation of its own would take longer than some passes.
-    """
+    """The models of a row; on the device "meta" they have shapes and no weights."""
     import torch
     from transformers.initialization import no_init_weights
 
@@ -89,13 +83,11 @@ def build_members(row: str, device: str) -> "list[PreTrainedModel]":
     with torch.device(device), no_init_weights():
         models = [build(config).eval() for config in members(row)]
     weights = [weight.detach() for model in models for weight in model.parameters()]
+    # An initialisation of each weight's own would take longer than some passes.
     noise = torch.empty(max(weight.numel() for weight in weights), device=device).uniform_(-WEIGHT, WEIGHT)
     for weight in weights:
         weight.copy_(noise[: weight.numel()].view_as(weight))
     return models
-
-
-# ---------------------------------------------------------------- counted
 
 
 @cache
@@ -111,52 +103,42 @@ def operations(row: str, tokens: float, first_token: bool = True) -> float:
     """
     total = 0
     for config in members(row):
-        if hasattr(config, "heads"):
-            shape = {"body": config.body, "heads": config.heads}
-            total += costs.of_pair(config.backbone, tokens, not first_token, **shape)
-        else:
-            total += costs.of_pair(config.to_dict(), tokens, not first_token)
+        heads = {"body": config.body, "heads": config.heads} if hasattr(config, "heads") else {}
+        total += costs.of_pair(config.backbone if heads else config.to_dict(), tokens, not first_token, **heads)
     return total
 
 
-def counted(study: "Study", table: str, tokens: float) -> pandas.DataFrame:
-    """One row a row of "table4" or "table5", index its run: what it costs, beside the published parameters.
+def counted(study: Study, table: str, tokens: float) -> pandas.DataFrame:
+    """What each row of "table4" or "table5" costs, index its run, beside the published parameters.
 
-    more %: our parameters over the published ones.  ×: operations over those of ELECTRA-BASE with the same last layers;
-    of every token: with last layers as the paper draws them.
+    more %: our parameters over the published ones.  ×: over ELECTRA-BASE with the same last layers; of every token:
+    with last layers as the paper draws them.
     """
     runs = results.published("cerberus", table).index
     paper = paper_tables.printed(study, "cerberus", table).set_index("run")["parameters_M"].reindex(runs)
     sizes = pandas.Series({run: parameters(run) for run in runs})
-    first, every = (pandas.Series({run: operations(run, tokens, first) for run in runs}) for first in (True, False))
-    columns = {
-        "model": pandas.Series(model_names()).reindex(runs),
-        "parameters": sizes,
-        "published parameters": 1e6 * paper,
-        "more %": 100 * (sizes / 1e6 / paper - 1),
-        "weights MB": 4 * sizes / 2**20,
-        "G operations a pair": first / 1e9,
-        "operations ×": first / operations(REFERENCE, tokens),
-        "of every token ×": every / operations(REFERENCE, tokens, False),
-    }
-    return pandas.DataFrame(columns, index=runs).rename_axis("run")
+    first, every = (pandas.Series({run: operations(run, tokens, alone) for run in runs}) for alone in (True, False))
+    costed = pandas.DataFrame({"model": pandas.Series(model_names()), "parameters": sizes}, index=runs)
+    costed["published parameters"] = 1e6 * paper
+    costed["more %"] = 100 * (sizes / 1e6 / paper - 1)
+    costed["weights MB"] = 4 * sizes / 2**20
+    costed["G operations a pair"] = first / 1e9
+    costed["operations ×"] = first / operations(REFERENCE, tokens)
+    costed["of every token ×"] = every / operations(REFERENCE, tokens, False)
+    return costed
 
 
 def model_names() -> dict[str, str]:
-    """Row → what the paper calls it: "ELECTRA-BASE", or of Table 4 its shape, "B10 3H2"."""
+    """Row → what the paper calls it: "ELECTRA-BASE", "B10 3H2"."""
     shapes = results.published("cerberus", "table4")
     return {**dict(shapes["configuration"]), **dict(results.published("cerberus", "table5")["model"])}
 
 
-# ---------------------------------------------------------------- measured
-
-
-def measure(settings: "Latency", rows: Sequence[str] = ()) -> Times:
+def measure(settings: Latency, rows: Sequence[str] = ()) -> Times:
     """The time of a forward pass for each of the rows (default: those of the settings), on the GPU if there is one.
 
     Rows take turns, so that a busy minute falls on all of them: each repeat builds every row once, lets it warm up and
-    takes the mean of two passes.  One row at a time is in memory.
-    Weights are random, in float32; token ids are too, from a fixed seed, and are on the device before the clock starts.
+    takes the mean of two passes.  Weights, in float32, and token ids are random.
     """
     import torch
 
@@ -175,16 +157,16 @@ def measure(settings: "Latency", rows: Sequence[str] = ()) -> Times:
     return times
 
 
-def question(settings: "Latency") -> dict[str, Any]:
-    """What decides a measurement, so that one that was made otherwise is made anew."""
+def question(settings: Latency) -> dict[str, Any]:
+    """What decides a measurement."""
     return {**settings.model_dump(), "order": "rows take turns", "last layer": "first token"}
 
 
 def times_table(times: Times, rows: Sequence[str] = ()) -> pandas.DataFrame:
     """Milliseconds a pair, and time and operations as ratios to ELECTRA-BASE, index run.
 
-    rows: default: those that were measured; another has no time.  Medians over the quiet turns, the half of the turns
-    that took least time in all rows; of "time ×" of the ratio within a turn.
+    rows: default: those that were measured.  Medians over the quiet turns, the half that took least time in all rows;
+    "time ×" is the median of the ratios within a turn.
     """
     seconds = pandas.DataFrame({row: time["seconds"] for row, time in times.items()})  # a row a turn
     quiet = seconds[seconds.sum(axis=1) <= seconds.sum(axis=1).median()]

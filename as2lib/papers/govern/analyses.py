@@ -1,30 +1,26 @@
 """What is special to GOVERN: what systems answer when they may stay silent, and what the number of teachers does."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas
 from scipy.stats import binomtest
 
+from as2lib.data.pairs import load_parts
 from as2lib.metrics import ranking, threshold
-from as2lib.papers import paper_tables
+from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.govern.rows import TABLE_4
 from as2lib.papers.row import baseline
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
-    from as2lib.study.run import System
-    from as2lib.study.store import StoredRun
+from as2lib.study import Study
+from as2lib.study.run import System
+from as2lib.study.store import StoredRun
 
 AUC = "qp prAUC"
 ARCHITECTURE = {"layers": "layers", "hidden": "hidden units", "heads": "attention heads"}
 
 
-def counts(study: "Study") -> pandas.DataFrame:
+def counts(study: Study) -> pandas.DataFrame:
     """Table 1: questions and pairs of the pool and of each split; where texts are not here, the pairs a run learnt."""
-    from as2lib.data.pairs import load_parts
-    from as2lib.papers import pair_sets
-
     rows: dict[str, dict[str, Any]] = {}
     try:
         pool = load_parts(study.govern.unlabelled, None)
@@ -32,19 +28,14 @@ def counts(study: "Study") -> pandas.DataFrame:
     except FileNotFoundError:
         rows["unlabelled"] = {"pairs": study.runs("govern/mean")[0].facts.get("pairs")}
     for split, parts in study.data.target.model_dump().items():
-        pairs = pair_sets.pairs_of(study, parts)
-        if pairs is None:
-            rows[split] = {"pairs": study.runs("govern/ca-mkd")[0].facts.get("pairs")}
-        else:
-            labels = pairs.select_columns(["question_id", "label"])
-            policy = "answered" if split == "train" else "all"
-            rows[split] = pair_sets.statistics(labels).loc[policy, ["questions", "pairs"]].to_dict()
+        counts = pair_sets.counted(study, parts, "answered" if split == "train" else "all")
+        rows[split] = counts or {"pairs": study.runs("govern/ca-mkd")[0].facts.get("pairs")}
     table = pandas.DataFrame.from_dict(rows, orient="index", columns=["questions", "pairs"])
     paper = paper_tables.printed(study, "govern", "table1").set_index("dataset")[["questions", "pairs"]]
     return table.join(paper.add_prefix("published ")).astype("Int64").rename_axis("set")
 
 
-def measures(run: "StoredRun", precisions: Sequence[float]) -> dict[str, float]:
+def measures(run: StoredRun, precisions: Sequence[float]) -> dict[str, float]:
     """One run's threshold metrics over all test questions, and P@1 and MAP over the answered ones, in percent."""
     question, label, score = columns(run)
     values = {}
@@ -57,11 +48,10 @@ def measures(run: "StoredRun", precisions: Sequence[float]) -> dict[str, float]:
     return {name: 100 * value for name, value in values.items()}
 
 
-def table(study: "Study", systems: "Iterable[System]", paper: str = "table2") -> pandas.DataFrame:
-    """One row a system (index `run`): mean and " ±" over its seeds, in percent, beside one of the paper's tables.
+def table(study: Study, systems: Iterable[System], paper: str = "table2") -> pandas.DataFrame:
+    """One row a system (index `run`): `measures`, mean and " ±" over its seeds, beside one of the paper's tables.
 
-    Columns: group, seeds, parameters, each of `measures`, "unreached" (seeds in which no threshold reaches the first
-    precision, whose recall is 0), and `published …` for every metric that the paper's table has.
+    unreached: seeds in which no threshold reaches the first precision, whose recall is 0.
     """
     rows, values = {}, []
     for system in systems:
@@ -80,7 +70,7 @@ def table(study: "Study", systems: "Iterable[System]", paper: str = "table2") ->
     return table.join(printed[~printed.index.duplicated()].add_prefix("published "))
 
 
-def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
+def gsb(study: Study, base: str, new: str) -> pandas.DataFrame:
     """Table 3: Good : Same : Bad of one system against another over all questions, a row a seed; gain in percent."""
     rows: dict[str, dict[str, Any]] = {}
     for before, after in zip(study.runs(base), study.runs(new), strict=True):
@@ -94,11 +84,8 @@ def gsb(study: "Study", base: str, new: str) -> pandas.DataFrame:
     return table.astype(dict.fromkeys(("good", "same", "bad"), "Int64")).rename_axis("questions")
 
 
-def single_teacher(study: "Study") -> pandas.DataFrame:
-    """Table 4: five teachers of one size, then one of them replaced; and the three teachers by themselves.
-
-    Without rows where the study has no ablation.
-    """
+def single_teacher(study: Study) -> pandas.DataFrame:
+    """Table 4: five teachers of one size, then one of them replaced; and the three teachers by themselves."""
     if study.govern.ablation is None:
         return pandas.DataFrame(columns=["seeds", "parameters", AUC]).rename_axis("run")
     names = [baseline(study), f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse"]
@@ -107,18 +94,16 @@ def single_teacher(study: "Study") -> pandas.DataFrame:
     return rows[["seeds", "parameters", AUC, f"{AUC} ±", *rows.filter(like=f"published {AUC}")]]
 
 
-def teachers_of(study: "Study", groups: Sequence[str]) -> dict[str, pandas.DataFrame]:
-    """Short name (T1, T2, … of growing size; F1, F2, … that differ by fold) → its scores; one of two names once."""
-    short, tables, seen = {"teacher": "T", "fold": "F"}, {}, set()
+def teachers_of(study: Study, groups: Sequence[str]) -> dict[str, pandas.DataFrame]:
+    """Short name (T1, T2, … of growing size; F1, F2, … that differ by fold) → its scores; a fit of two names once."""
+    short, tables = {"teacher": "T", "fold": "F"}, {}
     for system in study.systems.values():
         if system.run.startswith("govern/") and system.group in groups:
-            run = study.runs(system.run)[0]
-            if run.identity not in seen:
-                seen.add(run.identity)
-                tables[short[system.group] + system.run.rsplit("-", 1)[1]] = run.scores()
-    return tables
+            run, name = study.runs(system.run)[0], short[system.group] + system.run.rsplit("-", 1)[1]
+            tables.setdefault(run.identity, (name, run))
+    return {name: run.scores() for name, run in tables.values()}
 
 
-def columns(run: "StoredRun") -> tuple[pandas.Series, ...]:
+def columns(run: StoredRun) -> tuple[pandas.Series, ...]:
     scores = run.scores()
     return tuple(scores[name] for name in ("question_id", "label", "score"))

@@ -25,7 +25,7 @@ def premise(label: Values, teachers: Sequence[Values], student: Values | float =
     `condorcet` (a majority of n as accurate would be, did they err independently), `vote` (the majority is right; where
     the vote is drawn, the mean decides), `mean`, `vote alone` (the mean is wrong), `mean alone`, `drawn`; and the
     `correlation` of two teachers' being right, mean over pairs of teachers, nan where it is not defined.
-    Source: GOVERN, section 3.1.2.  What the loss does with a vote: `as2lib.losses.govern`.
+    Source: GOVERN, section 3.1.2.
     """
     label, scores = np.asarray(label), np.array([np.asarray(scores, dtype=np.float64) for scores in teachers])
     student = np.asarray(student, dtype=np.float64)
@@ -52,14 +52,13 @@ def condorcet(voters: int, accuracy: float) -> float:
     return float(binom.sf(half, voters, accuracy) + drawn / 2)
 
 
-def groups(teachers: Mapping[str, pd.DataFrame], student: Values | float = 0.5, size: int = 3) -> pd.DataFrame:
-    """`premise` of every three teachers, in percent, seen from a student's scores, or from an undecided one.
+def groups(teachers: Mapping[str, pd.DataFrame], student: Values | float = 0.5) -> pd.DataFrame:
+    """`premise` of every three teachers (short name → scored pairs), in percent but for the correlation.
 
-    teachers: short name → scored pairs.  One row a group; `lead`: that of the vote over the mean, in points; the
-    correlation stays within [-1, 1].
+    lead: of the vote over the mean, in points.
     """
     rows = {}
-    for names in combinations(teachers, min(size, len(teachers))):
+    for names in combinations(teachers, min(3, len(teachers))):
         tables = [teachers[name] for name in names]
         rows[" + ".join(names)] = premise(tables[0]["label"], [table["score"] for table in tables], student)
     table = 100 * pd.DataFrame(rows).T.rename_axis("teachers")
