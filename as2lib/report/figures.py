@@ -33,32 +33,20 @@ NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # of an SVG 
 
 
 def dots(table: pandas.DataFrame, value: str, group: str, title: str, axis: str, baseline: Level) -> Figure:
-    """One row a system: its mean and its spread over seeds, marked by `group`, with a trivial baseline as a line.
-
-    value: a column, its spreads in the one named with " ±".
-    """
+    """One row a system: its mean in the column `value` and its spread over seeds, marked by `group`."""
     if table.empty:
         return nothing(title)
     figure, axes = _rows(table.index)
-    styles = {name: _style(place) for place, name in enumerate(dict.fromkeys(table[group]))}
-    rows = zip(table[group], table[value], table[f"{value} ±"], strict=True)
-    for height, (name, mean, spread) in enumerate(rows):
-        error = spread if spread > 0 else None
-        axes.errorbar(mean, height, xerr=error, capsize=3, markersize=7, linestyle="", **styles[name])
-    ends = [*axes.dataLim.intervalx, baseline[1]]
-    room = 0.06 * (max(ends) - min(ends)) or 1  # so that nothing lies on the frame
-    axes.set_xlim(min(ends) - room, max(ends) + room)
-    axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4)
-    handles = [pyplot.Line2D([], [], linestyle="", label=name, **style) for name, style in styles.items()]
-    handles.append(pyplot.Line2D([], [], linestyle="--", color=MUTED, label=baseline[0]))
-    return _finished(figure, axes, title, axis, handles=handles)
+    groups = table.assign(height=range(len(table))).groupby(group, sort=False)
+    for place, (name, rows) in enumerate(groups):
+        style = {"capsize": 3, "markersize": 7, "linestyle": "", "label": name, **_style(place)}
+        axes.errorbar(rows[value], rows["height"], xerr=rows[f"{value} ±"].where(rows[f"{value} ±"] > 0), **style)
+    axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
+    return _finished(figure, axes, title, axis)
 
 
 def forest(table: pandas.DataFrame, title: str, axis: str, mark: str | None = None) -> Figure:
-    """Differences with their intervals: columns difference, low, high; zero is marked.
-
-    mark: a column of further values, such as the published differences, drawn as diamonds beside ours.
-    """
+    """Differences with their intervals: columns difference, low, high, and as diamonds those of the column `mark`."""
     if table.empty:
         return nothing(title)
     figure, axes = _rows(table.index)
@@ -73,10 +61,7 @@ def forest(table: pandas.DataFrame, title: str, axis: str, mark: str | None = No
 
 
 def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Figure:
-    """Curves, a colour, a marker and a dash for each value of `hue`; where a point repeats, its mean and its range.
-
-    Ranges are bars beside each other, so that none covers another curve.
-    """
+    """Curves, a colour, a marker and a dash for each value of `hue`; where a point repeats, its mean and its range."""
     if table.empty:
         return nothing(labels[0])
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
@@ -84,6 +69,7 @@ def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Fi
     for place, (name, points) in enumerate(curves.items()):
         values = points.groupby(x)[y].agg(["mean", "min", "max"])
         at, errors = values.index, None
+        # Ranges stand beside each other, so that none covers another curve.
         if (values["max"] > values["min"]).any():
             at = values.index + (place - (len(curves) - 1) / 2) * step
             errors = [values["mean"] - values["min"], values["max"] - values["mean"]]
@@ -105,10 +91,9 @@ def front(points: pandas.DataFrame, marked: pandas.DataFrame, x: str, y: str, ba
 
 
 def frontier(points: pandas.DataFrame, baseline: Level, *labels: str) -> Figure:
-    """Systems by cost, on a logarithmic axis, and value: the named ones with a colour and a marker each, the rest grey.
+    """Systems by cost, on a logarithmic axis, and value; front: joined by a line; without a label: grey.
 
-    points: columns cost, value, front (joined by a line), label (empty: grey).  The axis begins where the named are; a
-    baseline below it is told in the legend.
+    The axis begins where the named are; a baseline below it is told in the legend.
     """
     named, others = points[points["label"] != ""].sort_values("cost"), points[points["label"] == ""]
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4.6 + 0.1 * len(named)), layout="constrained")
@@ -142,7 +127,7 @@ def bars(table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_la
     return _finished(figure, axes, title, x_label, y_label)
 
 
-def heatmap(table: pandas.DataFrame, title: str, x_label: str, y_label: str = "") -> Figure:
+def heatmap(table: pandas.DataFrame, title: str, x_label: str) -> Figure:
     """Values from 0 to 1 in the cells, the darker the larger; undefined ones are gaps."""
     size = 2.6 + 0.9 * len(table.columns), 2.2 + 0.45 * len(table)
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
@@ -150,7 +135,7 @@ def heatmap(table: pandas.DataFrame, title: str, x_label: str, y_label: str = ""
     seaborn.heatmap(table, vmin=0, vmax=1, xticklabels=1, yticklabels=1, ax=axes, **style)
     axes.set_yticks(axes.get_yticks(), _wrapped(table.index), rotation=0)
     axes.set_xticks(axes.get_xticks(), _wrapped(table.columns), rotation=35, ha="right")
-    return _finished(figure, axes, title, x_label, y_label)
+    return _finished(figure, axes, title, x_label)
 
 
 def ratios(table: pandas.DataFrame, title: str, axis: str) -> Figure:
@@ -186,14 +171,11 @@ def as_png(figure: Figure) -> bytes:
 
 
 def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
-    """An SVG file, not indented, that says what it is to who cannot see it.
-
-    Its ids begin with `name`, so pages can hold several; those of letters, its most frequent, are short.
-    """
+    """An SVG file, not indented, with a title and a description; its ids begin with `name`: a page holds several."""
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", bbox_inches="tight", metadata=NO_METADATA)
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", re.sub(r"\n +", "\n", drawn.getvalue()))
-    text = text.replace("DejaVuSans-", "")
+    text = text.replace("DejaVuSans-", "")  # of the ids of letters, its most frequent
     labels = f' role="img" aria-labelledby="{name}-title {name}-desc"'
     names = f'<title id="{name}-title">{html(title)}</title>\n <desc id="{name}-desc">{html(description)}</desc>'
     return re.sub(r"(<svg[^>]*)>", lambda tag: f"{tag[1]}{labels}>\n {names}", text, count=1)
@@ -243,17 +225,14 @@ def _logarithmic(axes: Axes) -> None:
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
-def _finished(
-    figure: Figure, axes: Axes, title: str, x_label: str, y_label: str = "", handles=None, small: bool = False
-) -> Figure:
+def _finished(figure: Figure, axes: Axes, title: str, x_label: str, y_label: str = "", small: bool = False) -> Figure:
     """With a title, labels, and below the axes a legend, where there is something to name; small: one of many names."""
     axes.set(xlabel=x_label, ylabel=y_label)
     figure.suptitle(fill(title, 62), fontsize=13)
-    handles = handles or axes.get_legend_handles_labels()[0]
+    handles, names = axes.get_legend_handles_labels()
     if handles:
-        longest = max(len(str(handle.get_label())) for handle in handles)
+        longest = max(map(len, names))
         across = 2 if small else 1 if longest > 30 else 2 if longest > 16 else 3
         style = {"fontsize": 9, "columnspacing": 1, "handletextpad": 0.3} if small else {}
-        place = {"loc": "outside lower center", "ncols": min(across, len(handles)), "frameon": False}
-        figure.legend(handles=handles, **place, **style)
+        figure.legend(handles, names, loc="outside lower center", ncols=min(across, len(names)), frameon=False, **style)
     return figure

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas
 from IPython.display import HTML, Markdown, display
@@ -20,11 +20,8 @@ from as2lib.papers import row
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, tables
-from as2lib.study import catalogue, findings
+from as2lib.study import Study, catalogue, findings
 from as2lib.study.store import write_json
-
-if TYPE_CHECKING:
-    from as2lib.study import Study
 
 NOT_RUN = "Not run in this study."
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
@@ -35,10 +32,10 @@ class Report:
 
     Tables are saved as `tables/NN_table_<k>.csv` and `.tex`, figures as `figures/NN_figure_<k>.png` and `.svg`,
     recorded numbers as `metrics/NN.json`.  With `timing=True` the name ends in `.timing` before its suffix: measured
-    times differ from run to run, all else must not.  What an earlier run left goes first.
+    times differ from run to run, all else must not.
     """
 
-    def __init__(self, study: "Study", notebook: str):
+    def __init__(self, study: Study, notebook: str):
         self.study, self.notebook, self.number = study, notebook, notebook[:2]
         self.folder = find_root() / "reports" / study.variant
         self.labels = {name: system.label for name, system in study.systems.items()}
@@ -47,8 +44,8 @@ class Report:
             for path in self._folder(kind).glob(f"{self.number}_*"):
                 path.unlink()
         if study.variant != study.study:
-            text = "**Parameters differ from those of the study's file.** What follows goes to"
-            display(Markdown(f"{text} `reports/{study.variant}/`."))
+            differ = "**Parameters differ from those of the study's file.**"
+            display(Markdown(f"{differ} What follows goes to `reports/{study.variant}/`."))
 
     def show(
         self,
@@ -85,14 +82,14 @@ class Report:
         return tables.styled(shown, " ".join([*parts, self._commands(item)]), name)
 
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
-        """The table with labels in place of run names, as figures want it."""
+        """With labels in place of run names, as figures want it."""
         return tables.labelled(table, self.labels)
 
     def record(self, *frames: pandas.DataFrame, prefix: str = "", timing: bool = False, **numbers: Any) -> None:
         """Keep numbers under the names that findings, the overview and `params/expected` read.
 
-        frames: tables whose rows are keyed by a run's name (in the index, or a column `run`) or by a pair of names, of
-            which every number is kept: {"mhs/3h1": {"MAP": 75.1}, "mhs/3h1 − base/electra": {"low": −0.4}}.
+        frames: tables keyed by a run's name (in the index, or a column `run`) or by a pair of names, of which every
+            number is kept: {"mhs/3h1": {"MAP": 75.1}, "mhs/3h1 − base/electra": {"low": −0.4}}.
         prefix: before each of these names.  numbers: single ones, by name.
         """
         metrics = self.metrics[timing]
@@ -104,8 +101,7 @@ class Report:
                 values = {column: value for column, value in values.items() if isinstance(value, (int, float, str))}
                 metrics[name] = metrics.get(name, {}) | values
         metrics |= {name: _plain(value) for name, value in numbers.items()}
-        path = self._folder("metrics") / f"{self.number}{'.timing' * timing}.json"
-        write_json(path, metrics)
+        write_json(self._folder("metrics") / f"{self.number}{'.timing' * timing}.json", metrics)
 
     def findings(self) -> HTML:
         """What a person found in this notebook's numbers, filled in; in red where its condition no longer holds."""
@@ -130,7 +126,7 @@ class Report:
         return HTML(f'<ul class="questions">{"".join(lines)}</ul>')
 
     def timed(self, name: str, question: dict[str, Any], measure: Callable[[], Any]) -> tuple[Any, str]:
-        """What `measure` returns, JSON values, and the machine where that was: measured once, then kept.
+        """What `measure` returns, JSON values, and the machine where that was.
 
         It is kept as `runs/times/<name>.json`, published with the scores, and measured anew where that file is not
         there or answers another question.  question: what decides the measurement, as JSON values.
@@ -177,22 +173,18 @@ class Report:
         """Where the rows are systems: the command that prints what is behind each, and where its files are."""
         if table.index.name != "run":
             return ""
-        systems = [self.study.systems[run] for run in table.index if run in self.study.systems]
-        command = "<dt>{}</dt><dd><code>as2 show {} --study {}</code></dd>"
-        lines = [
-            command.format(escape(system.label), system.runs()[0].name, self.study.study)
-            for system in systems
-            if system.seeds
-        ]
-        if not lines:
-            return ""
-        head = (
-            "<summary>commands and files of each row</summary>"
-            "<p>Each command prints a run of the row: what it was made from, its folder and its scores. "
-            '<a href="../../docs/scores.md">docs/scores.md</a> has what published runs score'
-        )
+        lines = ""
+        for system in filter(None, map(self.study.systems.get, table.index)):
+            if system.seeds:
+                command = f"as2 show {system.runs()[0].name} --study {self.study.study}"
+                lines += f"<dt>{escape(system.label)}</dt><dd><code>{command}</code></dd>"
         index = ', <a href="runs/index.json">runs/index.json</a> their files' * bool(self.study.store.index)
-        return f'<details class="made">{head}{index}.</p><dl>{"".join(lines)}</dl></details>'
+        text = (
+            "<p>Each command prints a run of the row: what it was made from, its folder and its scores. "
+            f'<a href="../../docs/scores.md">docs/scores.md</a> has what published runs score{index}.</p>'
+        )
+        summary = "<summary>commands and files of each row</summary>"
+        return f'<details class="made">{summary}{text}<dl>{lines}</dl></details>' if lines else ""
 
     def _folder(self, name: str) -> Path:
         folder = self.folder / name

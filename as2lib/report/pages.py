@@ -18,7 +18,6 @@ from as2lib.paths import find_root
 
 TEMPLATE = Path(__file__).parent / "template"
 INDEX = "00_overview"  # the page that is also index.html
-STYLES = {"light": "friendly", "dark": "github-dark"}  # of code, in pygments
 CONTENTS = "<!-- contents -->"  # where the template wants them
 LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
 HEAD = re.compile(r"^# (.*)")
@@ -37,11 +36,14 @@ def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
 def render(
     executed: Path, page: Path, names: list[str], study: str = "", others: Mapping[str, str] | None = None
 ) -> Path:
-    """Write the HTML of an executed notebook; `names` are all notebooks in reading order.
+    """Write the HTML of an executed notebook; `names` are all notebooks in reading order, to whose pages links lead.
 
-    Links to other notebooks (`02_teachers.ipynb`) become links to their pages, or text where a study has no such one.
     study: what a reader calls it, in the heading and the title.  others: other studies → their same page.
     """
+
+    def to_page(link: re.Match) -> str:
+        return f"[{link[1]}]({page_name(link[2])}.html)" if link[2] in names else link[1]
+
     name = INDEX if page.stem == "index" else page.stem
     notebook = nbformat.read(executed, as_version=4)
     if study:
@@ -53,7 +55,7 @@ def render(
         cell["id"] = str(number)  # papermill gives its own cell another one each time
         if cell.cell_type == "markdown":
             cell.source = cell.source.replace("](../docs/", "](../../docs/")
-            cell.source = LINK.sub(lambda link: _to_page(link[1], link[2], names), cell.source)
+            cell.source = LINK.sub(to_page, cell.source)
         else:
             cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
             for output in cell.outputs:
@@ -71,12 +73,8 @@ def render(
         "others": others or {},
         "index": name == INDEX,
     }
-    exporter = HTMLExporter(
-        template_name="template",
-        extra_template_basedirs=[str(TEMPLATE.parent)],
-        config=Config(),
-        exclude_input_prompt=True,
-    )
+    options = {"template_name": "template", "extra_template_basedirs": [str(TEMPLATE.parent)]}
+    exporter = HTMLExporter(config=Config(), exclude_input_prompt=True, **options)
     body, _ = exporter.from_notebook_node(notebook, resources={"as2": resources})
     contents = "\n".join(f'<li><a href="#{anchor}">{title}</a></li>' for anchor, title in HEADING.findall(body))
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -113,10 +111,6 @@ def _is_progress(output: nbformat.NotebookNode) -> bool:
     return "\r" in output.get("text", "") or output.get("name") == "stderr"
 
 
-def _to_page(text: str, name: str, names: list[str]) -> str:
-    return f"[{text}]({page_name(name)}.html)" if name in names else text
-
-
 def _css() -> str:
-    light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in STYLES.values())
+    light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in ("friendly", "github-dark"))
     return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{(TEMPLATE / 'report.css').read_text()}"

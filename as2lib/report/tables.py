@@ -22,7 +22,6 @@ def formatted(
     labels: run name → label; a pair of runs in the index becomes "A − B".
     columns: those to show, in this order, a paper's where the table has them; default: all but `run`, and those without
         any value.
-    Parameters are given in millions; p values to three places; what is missing or undefined is a dash.
     """
     index = [_name(key, labels) for key in table.index]
     if columns is None:
@@ -33,13 +32,11 @@ def formatted(
     for name in columns:
         if name.endswith(" ±"):
             continue
-        cells = [cell(value, name, digits) for value in table[name]]
+        shown[name] = [cell(value, name, digits) for value in table[name]]
         if f"{name} ±" in table:
             spreads = [cell(value, f"{name} ±", digits) for value in table[f"{name} ±"]]
-            cells = [
-                mean if spread == MISSING else f"{mean} ± {spread}" for mean, spread in zip(cells, spreads, strict=True)
-            ]
-        shown[name] = cells
+            both = zip(shown[name], spreads, strict=True)
+            shown[name] = [mean if spread == MISSING else f"{mean} ± {spread}" for mean, spread in both]
     return pandas.DataFrame(shown)
 
 
@@ -49,7 +46,7 @@ def is_of_a_paper(column: str) -> bool:
 
 
 def labelled(table: pandas.DataFrame, labels: Mapping[str, str]) -> pandas.DataFrame:
-    """The same, its index as a reader knows it, as figures want it."""
+    """The same, its index as a reader knows it."""
     return table.set_axis([_name(key, labels) for key in table.index])
 
 
@@ -60,7 +57,7 @@ def _name(key: Any, labels: Mapping[str, str]) -> str:
 
 def cell(value: Any, column: str, digits: int = 1) -> str:
     """One value as its column wants it."""
-    if value is None or (isinstance(value, Number) and pandas.isna(value)) or value is pandas.NA:
+    if pandas.isna(value):
         return MISSING
     if isinstance(value, bool | numpy.bool_):
         return "yes" if value else "no"
@@ -82,10 +79,7 @@ def number(value: float, digits: int = 1) -> str:
 
 
 def styled(shown: pandas.DataFrame, caption: str, name: str) -> Styler:
-    """A table whose first column is each row's heading, as Jupyter shows it.
-
-    shown: strings.  caption: HTML.  name: of the table's id.
-    """
+    """A table of strings, its first column each row's heading, as Jupyter shows it.  caption: HTML.  name: its id."""
     heads, body = shown.iloc[:, 0], shown.iloc[:, 1:]
     body = body.set_axis(pandas.Index(heads.to_numpy(), name=None), axis=0)
     body = body.rename_axis(columns=escape(str(heads.name)))
