@@ -79,14 +79,9 @@ def is_dev(question_id: str) -> bool:
 
 
 def _records(location: sets.Location) -> Iterator[Record]:
-    if location.files:
-        for path in location.files:
-            for batch in parquet.ParquetFile(path).iter_batches(64):
-                yield from batch.to_pylist()
-        return
-    import datasets
-
-    hub, split = sets.BUILT[location.name], "validation" if location.split == "test" else "train"
-    with sets.hub_reached(hub, split, location.revision):
-        stream = datasets.load_dataset(hub, revision=location.revision, split=split, streaming=True)
-    yield from stream
+    for path in location.files:
+        for batch in parquet.ParquetFile(path).iter_batches(64):
+            yield from batch.to_pylist()
+    if not location.files:
+        split = "validation" if location.split == "test" else "train"
+        yield from sets.from_hub(sets.BUILT[location.name], None, split, location.revision, streaming=True)

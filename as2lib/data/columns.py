@@ -16,8 +16,8 @@ NAMES = {
     "candidate_id": "candidateid sentenceid answerid passageid docid pid",
 }
 LISTS = "candidates answers sentences passages documents contexts ctxs"  # columns that hold a question's candidates
-TEXTS = ("text", "answer", "candidate", "sentence", "passage", "document")  # what a row of such a list calls its text
-IDS = ("id", "candidate_id", "docid", "doc_id", "pid", "_id")  # … and its id
+TEXTS = "text answer candidate sentence passage document"  # what a row of such a list calls its text
+IDS = "id candidateid docid pid"  # … and its id
 SILENT = {"documentid", "documenttitle", "unnamed0", ""}  # WikiQA's, and the row numbers that pandas writes
 YES = "correct relevant entailment positive true yes 1 label_1".split()  # names of the class of correct candidates
 NO = "incorrect irrelevant contradiction negative false no 0 label_0 wrong".split()
@@ -84,9 +84,6 @@ def correct_class(names: Sequence[str]) -> int | None:
     return 1 - no[0] if len(names) == 2 and len(no) == 1 and not yes else None
 
 
-# ---------------------------------------------------------------- a question a row
-
-
 def list_of(row: Mapping[Any, Any], where: str) -> Any:
     """The column of a row that holds its question's candidates; None for a pair.  ValueError where two could."""
     lists = [name for name in called(row, LISTS) if not isinstance(row[name], str)]
@@ -111,13 +108,12 @@ def question_of(row: Mapping[Any, Any], column: Any, where: str, source: str) ->
 
 def candidate_of(value: Any, where: str) -> dict[str, Any]:
     """A candidate, a text or a row with a text, as a dict of answer and, where it has them, candidate_id and label."""
-    fields = value if isinstance(value, Mapping) else {"text": value}
-    text = next((fields[name] for name in TEXTS if name in fields), None)
-    if not isinstance(text, str):
+    if isinstance(value, str):
+        return {"answer": value}
+    fields = value if isinstance(value, Mapping) else {}
+    names = {"answer": TEXTS, "candidate_id": IDS, "label": NAMES["label"]}
+    matches = {column: called(fields, words) for column, words in names.items()}
+    candidate = {column: fields[match[0]] for column, match in matches.items() if match}
+    if not isinstance(candidate.get("answer"), str):
         raise ValueError(f"{where}: expected a text, got {shorten(value)}")
-    candidate = {"answer": text}
-    if ids := [name for name in IDS if name in fields]:
-        candidate["candidate_id"] = fields[ids[0]]
-    if labels := called(fields, NAMES["label"]):
-        candidate["label"] = fields[labels[0]]
     return candidate

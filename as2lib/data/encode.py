@@ -89,7 +89,7 @@ class PairEncoder:
         """Leave beside a model what `load_encoder` reads."""
         tokenizer = copy.deepcopy(self.tokenizer)
         tokenizer.model_max_length = self.max_length
-        tokenizer.backend_tokenizer.no_truncation()  # set by somebody's last call, if any: the same file either way
+        tokenizer.backend_tokenizer.no_truncation()  # of somebody's last call
         tokenizer.backend_tokenizer.no_padding()
         tokenizer.save_pretrained(folder)
 
@@ -165,8 +165,7 @@ def _encoded(backend: Tokenizer, questions: Sequence[str], answers: Sequence[str
     try:
         return [backend.encode(*pair) for pair in pairs] if len(pairs) <= _FEW else backend.encode_batch_fast(pairs)
     except TypeError:  # of half a character
-        whole = [tuple(whole_text(text) for text in pair) for pair in pairs]
-        return backend.encode_batch_fast(whole)
+        return backend.encode_batch_fast([tuple(map(whole_text, pair)) for pair in pairs])
 
 
 def paired(model: Any, encoder: Any) -> Any:
@@ -195,18 +194,19 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
     file = folder / "config.json"
     config = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if "words" in config or (folder / words.FILE).exists():
-        _require_file(folder, words.FILE)
         encoder = WordEncoder.load(folder, max_length)
         _require_fit(folder, encoder.number, config.get("words"))
         return encoder
-    if Path(origin).is_dir():
-        _require_file(folder, "tokenizer_config.json")
-        _require_file(folder, *TOKENIZER_FILES)
+    if Path(origin).is_dir() and not any((folder / name).exists() for name in TOKENIZER_FILES):
+        raise ValueError(f"{folder}: expected a tokenizer ({', '.join(TOKENIZER_FILES)}), got none")
     tokenizer = open_pretrained(AutoTokenizer, name)
     backbone = config.get("backbone") or config
     _require_fit(folder, tokenizer, config.get("vocab_size", backbone.get("vocab_size")), padded=True)
-    limit = max_length or min(tokenizer.model_max_length, MOST)
-    return PairEncoder(tokenizer, clipped(limit, backbone, folder.name)).suited(config)
+    length, limit = max_length or min(tokenizer.model_max_length, MOST), positions(backbone)
+    if limit is not None and length > limit:
+        note(f"{folder.name} has positions for {limit} tokens: pairs are cut there, not at {length}")
+        length = limit
+    return PairEncoder(tokenizer, length).suited(config)
 
 
 def positions(config: Any) -> int | None:
@@ -221,37 +221,19 @@ def positions(config: Any) -> int | None:
     return limit
 
 
-def clipped(max_length: int, config: Any, name: str = "the model") -> int:
-    """A length, or the encoder's positions where they are fewer, which a line says."""
-    limit = positions(config)
-    if limit is None or max_length <= limit:
-        return max_length
-    note(f"{name} has positions for {limit} tokens: pairs are cut there, not at {max_length}")
-    return limit
-
-
-def cut_share(pairs: "Dataset", encoder: PairEncoder | WordEncoder) -> float:
-    """The share of pairs, in [0, 1], that an encoder cuts."""
-    if encoder.max_length is None or not len(pairs):
-        return 0.0
+def cut_share(pairs: "Dataset", encoder: PairEncoder) -> float:
+    """The share of pairs that an encoder cuts."""
     return float(np.mean(encoder.lengths(pairs["question"][:], pairs["answer"][:]) > encoder.max_length))
 
 
-def fitting_length(
-    pairs: "Dataset", tokenizer: PreTrainedTokenizerBase, config: Any = None, share: float = 0.99
-) -> int:
-    """The tokens that hold this share of some pairs whole, up to the next 16: a length for data of one's own.
+def fitting_length(pairs: "Dataset", tokenizer: PreTrainedTokenizerBase, config: Any = None) -> int:
+    """The tokens that hold 99 of 100 pairs whole, up to the next 16: a length for data of one's own.
 
     At most what the tokenizer was made for, the positions of the encoder's configuration, and 512.
     """
     limit = min(tokenizer.model_max_length, MOST, (config is not None and positions(config)) or MOST)
     lengths = PairEncoder(tokenizer, limit).lengths(pairs["question"][:], pairs["answer"][:])
-    return int(min(limit, -(-np.quantile(lengths, share) // 16) * 16))
-
-
-def _require_file(folder: Path, *names: str) -> None:
-    if not any((folder / name).exists() for name in names):
-        raise ValueError(f"{folder}: expected {' or '.join(names)}, which encodes pairs for the model; got none")
+    return int(min(limit, -(-np.quantile(lengths, 0.99) // 16) * 16))
 
 
 def _require_fit(folder: Path, vocabulary: Sized, words: int | None, padded: bool = False) -> None:
@@ -294,8 +276,7 @@ def by_length(
 def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
     """The SHA-256 of what a fast tokenizer does to a text, whatever folder it was loaded from."""
     state = json.loads(tokenizer.backend_tokenizer.to_str())
-    # Both change with each call of the tokenizer, and the encoder sets both in its copy.
-    state["truncation"] = state["padding"] = None
+    state["truncation"] = state["padding"] = None  # of the tokenizer's last call
     special = {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
     return _digest([type(tokenizer).__name__, state, special, tokenizer.truncation_side, tokenizer.model_input_names])
 

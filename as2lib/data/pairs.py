@@ -67,7 +67,7 @@ def load_pairs(source: Source, split: str | None = None, questions: str = "answe
             )
     else:
         every = _dataset(checked([in_memory(source, split, labelled=True)], labelled=True))
-        name, only = "pairs", sets.ALL
+        name, only = "pairs", {}
     if warning := order_warning(name, every):
         note(warning)
     pairs = filter_questions(_only(every, only), questions)
@@ -80,8 +80,8 @@ def load_unlabelled(source: Source, split: str | None = None) -> Dataset:
     """The same table without `label`; no policy applies.  Raises what `load_pairs` raises, except about labels."""
     if not isinstance(source, str | Path):
         return _dataset(checked([in_memory(source, split, labelled=False)], labelled=False))
-    # A known set has the fingerprint of its labelled pairs; unanswered questions are chosen by labels, all 0 then.
-    if sets.known(source, split) or sets.with_only(split)[1].unanswered:
+    # A known set has the fingerprint of its labelled pairs; unanswered questions are chosen by labels.
+    if sets.known(source, split) or "unanswered" in sets.with_only(split)[1]:
         return load_pairs(source, split, "all").remove_columns("label")
     location = sets.resolve(source, split)
     return _only(_load(location, labelled=False), location.only)
@@ -135,8 +135,7 @@ def load_splits(source: Source, seed: int = 0) -> dict[str, Dataset]:
 def split_own(pairs: Dataset, seed: int = 0, shares: Mapping[str, float] = SHARES) -> dict[str, Dataset]:
     """Pairs in train and the splits of `shares`, by the text of a question: no two splits have one in common.
 
-    Questions with a correct and an incorrect candidate are shared out evenly, and so are the others.
-    Raises ValueError for fewer than `LEAST` questions with both.
+    Questions with a correct and an incorrect candidate, `LEAST` or more, are shared out evenly, and so are the others.
     """
     table = pairs.to_pandas()
     text = table["question"].map(plain)
@@ -160,11 +159,11 @@ def split_own(pairs: Dataset, seed: int = 0, shares: Mapping[str, float] = SHARE
     return splits
 
 
-def draw_questions(pairs: Dataset, most: int, seed: int = 0) -> Dataset:
+def draw_questions(pairs: Dataset, most: int) -> Dataset:
     """At most so many questions of labelled pairs, drawn at random, the answered ones first; rows in their order."""
     table = pairs.to_pandas()
     answered = table.groupby("question_id", sort=False)["label"].max()
-    order = random.Random(seed).sample(list(answered.index), len(answered))
+    order = random.Random(0).sample(list(answered.index), len(answered))
     drawn = sorted(order, key=lambda name: not answered[name])[:most]
     return _rows(pairs, table["question_id"].isin(drawn))
 
@@ -230,10 +229,7 @@ def leaks(a: Dataset, b: Dataset) -> list[str]:
 
 
 def shared_answers(a: Dataset, b: Dataset) -> np.ndarray:
-    """(q,) whether a question of `a` has a correct sentence that is one of `b` too, or a whole list of candidates.
-
-    q questions of `a`, as they come; texts are compared by `plain`.  Such a question may be a paraphrase of one of `b`.
-    """
+    """(q,) whether a question of `a` has a correct sentence of `b`, or all candidates of one: a paraphrase, perhaps."""
     candidates = _candidates(b)
     correct = frozenset().union(*(right for _, right in candidates))
     lists = {answers for answers, _ in candidates}
@@ -303,7 +299,7 @@ def _load(location: sets.Location, labelled: bool) -> Dataset:
         parts = builders.tables(location)  # of more pairs than memory may hold
         return (checked([from_arrow(location.name, part, labelled)], labelled) for part in parts)
 
-    every = sets.content(replace(location, only=sets.ALL))
+    every = sets.content(replace(location, only={}))
     name = hashlib.sha256(json.dumps([_VERSION, every, labelled], sort_keys=True).encode()).hexdigest()
     return arrow_file(f"pairs/{name}", tables)
 
@@ -315,29 +311,27 @@ def _read(location: sets.Location, labelled: bool, run_ids: str | None = None) -
         corpora = _pool(location.seed) if location.name == sample.UNLABELLED else _corpora(location.seed)
         table = pa.Table.from_pylist(corpora[location.name][location.split])
     else:
-        which = {"revision": location.revision, "split": location.hub_split}
-        with sets.hub_reached(location.name, **which):
-            table = _arrow(datasets.load_dataset(location.name, location.hub.config, **which))
+        table = _arrow(sets.from_hub(location.name, location.hub.config, location.hub_split, location.revision))
     return checked([from_arrow(location.name, table, labelled)], labelled, run_ids)
 
 
 _corpora, _pool = (lru_cache(maxsize=2)(generate) for generate in (sample.generate, sample.generate_unlabelled))
 
 
-def _only(pairs: Dataset, only: sets.Only) -> Dataset:
-    """The pairs of the questions that a split says it keeps."""
-    if not any(only):
+def _only(pairs: Dataset, only: Mapping[str, Any]) -> Dataset:
+    """The pairs of the questions that meet a split's conditions (`sets.with_only`)."""
+    if not only:
         return pairs
     sizes, correct = _counts(pairs)
-    keep = sizes >= only.candidates
-    if only.unanswered:
+    keep = sizes >= only.get("candidates", 0)
+    if "unanswered" in only:
         keep &= correct == 0
-    if only.first or only.last:
-        bound = len(sizes) * (only.first or 100 - only.last) // 100
-        keep &= (np.arange(len(sizes)) < bound) == bool(only.first)
-    if only.apart:
-        keep &= ~shared_answers(pairs, load_parts(only.apart, "answered"))
-    return _of_questions(pairs, keep, sizes, hashlib.sha256(repr(only.identity()).encode()).hexdigest()[:16])
+    if "first" in only or "last" in only:
+        bound = len(sizes) * (only["first"] if "first" in only else 100 - only["last"]) // 100
+        keep &= (np.arange(len(sizes)) < bound) == ("first" in only)
+    if "apart" in only:
+        keep &= ~shared_answers(pairs, load_parts(only["apart"], "answered"))
+    return _of_questions(pairs, keep, sizes, hashlib.sha256(repr(sets.conditions(only)).encode()).hexdigest()[:16])
 
 
 def _counts(pairs: Dataset) -> tuple[np.ndarray, np.ndarray | None]:

@@ -1,6 +1,7 @@
 """What lies in a model's folder or on the hub, and how it is opened: without ever running code that lies there."""
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +30,11 @@ def open_pretrained(auto: Any, name: str | Path, **options: Any) -> Any:
 
 def require_at_hand(name: str | Path) -> None:
     """Raises FileNotFoundError where a model is no folder here, is in no cache, and can't come from the hub."""
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
-
     origin, revision = model_origin(name)
     if Path(origin).is_dir():
         return
-    try:
-        validate_repo_id(str(origin))
-    except HFValidationError:
-        raise FileNotFoundError(f"{name}: no folder of that name, and no name that the hub could have") from None
+    if not re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", str(origin)):
+        raise FileNotFoundError(f"{name}: no folder of that name, and no name that the hub could have")
     if why := hub.why_not(str(origin), revision):
         raise FileNotFoundError(f"{name}: no folder of that name, {why}")
 

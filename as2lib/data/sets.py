@@ -1,13 +1,12 @@
-"""Says where pairs come from, and identifies them without loading them; must not import a data or tensor library."""
+"""Says where pairs come from, and identifies them without loading them or importing a data library."""
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from as2lib import hub
 from as2lib.data import sample
@@ -41,8 +40,7 @@ HUB_SETS = {
     "gpd": HubSet("gpd", splits=SPLITS, public=False),
 }
 SHORT = {name: short for short, hub in HUB_SETS.items() for name in (short, hub.name)}  # either name → ours
-# Known content: the fingerprint of all pairs of a split as they are loaded (`pairs.fingerprint`), the same on the hub
-# and in mapped files.
+# `pairs.fingerprint` of all pairs of a split, the same on the hub and in mapped files.
 FINGERPRINTS = {
     ("wikiqa", "train"): "31da1ad51f1c3e4e938dc4359c5990667b4e10486a3f12536a9f752811aaea29",
     ("wikiqa", "dev"): "18607f1160ac9b754555a3be3412c7a350274fa98cfc1cfbd0204579a854c88b",
@@ -63,26 +61,6 @@ class NoSplit(ValueError):
     """Raised where a source is there, but not the split that is asked for."""
 
 
-class Only(NamedTuple):
-    """Which questions of a split are kept.
-
-    candidates: those with at least so many.  unanswered: those without a correct one.
-    first, last: so many percent of them, in the set's order.
-    apart: parts, of which no correct sentence is one of theirs, and no whole list of candidates.
-    """
-
-    candidates: int = 0
-    unanswered: bool = False
-    first: int = 0
-    last: int = 0
-    apart: tuple[str, ...] = ()
-
-    def identity(self) -> dict[str, Any]:
-        conditions = {name: value for name, value in self._asdict().items() if value}
-        return conditions | ({"apart": [identity(*split_part(part)) for part in self.apart]} if self.apart else {})
-
-
-ALL = Only()
 APART = "=apart("
 CONDITION = re.compile(
     r">=(?P<candidates>[0-9]+)|=(?P<unanswered>unanswered)|=first(?P<first>[1-9][0-9]?)%|=last(?P<last>[1-9][0-9]?)%"
@@ -100,7 +78,7 @@ class Location:
     revision: str | None = None
     seed: int | None = None  # of a sample
     hub: HubSet = PLAIN  # that it is, or would be
-    only: Only = ALL
+    only: Mapping[str, Any] = field(default_factory=dict)  # which of its questions are kept, as `with_only` has it
 
     @property
     def hub_split(self) -> str:
@@ -136,28 +114,35 @@ def apart_from(part: str, others: Sequence[str]) -> str:
     return part if APART in part else f"{part}{APART}{', '.join(others)})"
 
 
-def with_only(split: str | None) -> tuple[str | None, Only]:
-    """Our name of a split as it may be written ("validation" is dev), and which of its questions that keeps.
+def with_only(split: str | None) -> tuple[str | None, dict[str, Any]]:
+    """Our name of a split ("validation" is dev), and the conditions on its questions that are written behind it.
 
-    `test>=15`: those of 15 candidates or more; `train=unanswered`: those of which no candidate is correct;
-    `train=first80%` and `train=last20%`: two parts that share no question.  `dev=last20%>=15`: those of a part, too.
-    `test=apart(mine:train, other:train)`: what `apart_from` writes.
+    `test>=15`: candidates, at least so many; `train=unanswered`: no correct one; `train=first80%`, `train=last20%`: so
+    many percent, in the set's order; `dev=last20%>=15`: both; `test=apart(mine:train, other:train)`: what `apart_from`
+    writes.
     """
     name, _, others = (split or "").partition(APART)
-    only: dict[str, Any] = {"apart": tuple(others.removesuffix(")").split(", "))} if others else {}
+    only: dict[str, Any] = {}
     for match in CONDITION.finditer(name):
         key = match.lastgroup
         if key in only or {key, *only} >= {"first", "last"}:
             raise NoSplit(f"{split}: expected each condition on a split's questions once")
         only[key] = True if key == "unanswered" else int(match[key])
+    if others:
+        only["apart"] = tuple(others.removesuffix(")").split(", "))
     name = CONDITION.sub("", name)
-    return "dev" if name == "validation" else name or None, Only(**only)
+    return "dev" if name == "validation" else name or None, only
+
+
+def conditions(only: Mapping[str, Any]) -> dict[str, Any]:
+    """Conditions on questions as identities have them."""
+    apart = [identity(*split_part(part)) for part in only.get("apart", ())]
+    return {**only, "apart": apart} if apart else {**only}
 
 
 def order_means_something(part: str) -> bool:
     """Whether a ranker may read the order of a part's candidates: yes, but for known sets that say otherwise."""
-    source = split_part(part)[0]
-    short = SHORT.get(source.partition("@")[0])
+    short = SHORT.get(split_part(part)[0].partition("@")[0])
     return short is None or HUB_SETS[short].ordered
 
 
@@ -170,7 +155,7 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     Raises ValueError for an unknown name or split, FileNotFoundError for a path or a private set that is not there.
     """
     split, only = with_only(split)
-    if any(only):
+    if only:
         return replace(resolve(source, split), only=only)
     if path := on_disk(source):
         return _files(path, split)
@@ -212,12 +197,12 @@ def known(source: str | Path, split: str | None = None) -> dict[str, Any] | None
     pairs = FINGERPRINTS.get((short, split))
     if pairs is None:
         return None
-    return {"kind": "known", "name": short, "split": split, "pairs": pairs, **only.identity()}
+    return {"kind": "known", "name": short, "split": split, "pairs": pairs, **conditions(only)}
 
 
 def content(location: Location) -> dict[str, Any]:
     """What decides the content of a location, as plain JSON values and without a path."""
-    name, split, only = location.name, location.split, location.only.identity()
+    name, split, only = location.name, location.split, conditions(location.only)
     if location.kind == "sample":
         return {"kind": "sample", "name": name, "split": split, "version": sample.VERSION, "seed": location.seed} | only
     if location.kind == "hub":
@@ -232,13 +217,14 @@ def content(location: Location) -> dict[str, Any]:
     return {"kind": "files", "files": files} | order | only
 
 
-@contextmanager
-def hub_reached(name: str, split: str, revision: str) -> Iterator[None]:
-    """Raises FileNotFoundError, which says how to do without the hub, where loading from it fails inside."""
+def from_hub(name: str, config: str | None, split: str, revision: str, **options: Any) -> Any:
+    """`datasets.load_dataset`; FileNotFoundError, where it fails, says how to do without the hub."""
+    import datasets
+
     try:
         if not hub.answers():
             raise ConnectionError("it does not answer (HF_HUB_OFFLINE=1 reads what was fetched before)")
-        yield
+        return datasets.load_dataset(name, config, split=split, revision=revision, **options)
     except (OSError, ValueError, RuntimeError) as error:
         problem = str(error).partition("\n")[0]
         raise FileNotFoundError(

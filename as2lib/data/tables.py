@@ -32,14 +32,13 @@ class Table(NamedTuple):
 # ---------------------------------------------------------------- rules
 
 
-def checked(tables: Iterable[Table], labelled: bool, run_ids: str | None = None) -> pa.Table:
+def checked(tables: Sequence[Table], labelled: bool, run_ids: str | None = None) -> pa.Table:
     """The tables of one set as one with our types, if it keeps every rule; the rows of a question side by side.
 
     run_ids: where ids are missing, each run of equal questions gets `<run_ids>-1`, …; None: equal questions get one id,
     a hash of their text that no file's own ids are.
     Raises ValueError in one line that says where, what was expected and what came.
     """
-    tables = list(tables)
     pairs = pa.concat_tables([table.pairs for table in tables], promote_options="default")
     name = tables[0].name
 
@@ -84,11 +83,10 @@ def _require_one_text(ids: pa.ChunkedArray, texts: pa.ChunkedArray, where: Calla
 
 def _new_ids(texts: pa.ChunkedArray, run_ids: str | None) -> pa.Array:
     runs = Questions.beginning(run_starts(texts))
+    ids = [f"{run_ids}-{number}" for number in range(1, len(runs.starts) + 1)]
     if run_ids is None:
-        hashes = (hashlib.sha256(text.encode()).hexdigest() for text in texts.take(runs.starts).to_pylist())
-        ids = [f"q-{digest[:12]}" for digest in hashes]
-    else:
-        ids = [f"{run_ids}-{number}" for number in range(1, len(runs.starts) + 1)]
+        firsts = texts.take(runs.starts).to_pylist()
+        ids = [f"q-{hashlib.sha256(text.encode()).hexdigest()[:12]}" for text in firsts]
     return pa.array(np.repeat(np.array(ids, object), runs.sizes), pa.string())
 
 
@@ -201,15 +199,12 @@ def _texts(values: Iterable[Any], key: str, name: str, numbers: Iterable[int] | 
     texts = []
     for row, value in zip(numbers or count(1), values, strict=False):
         if isinstance(value, str):
-            texts.append(value)
+            texts.append(whole_text(value))
         elif not pd.api.types.is_scalar(value) or isinstance(value, bytes):
             raise ValueError(f"{name}, row {row}: {key}: expected text, got {shorten(value)}")
         else:
             texts.append(None if pd.isna(value) else str(value))
-    try:
-        return pa.array(texts, pa.string())
-    except UnicodeEncodeError:  # half a character of two
-        return pa.array([text and whole_text(text) for text in texts], pa.string())
+    return pa.array(texts, pa.string())
 
 
 # ---------------------------------------------------------------- files
@@ -237,7 +232,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
         for number, line in enumerate(filter(str.strip, stream), 1):
             try:
                 yield json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f"{path.name}, row {number}: expected a JSON object, got {error}") from None
 
 

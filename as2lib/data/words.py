@@ -103,13 +103,6 @@ class WordEncoder:
 
         return arrow_file(f"encoded/{self.fingerprint(pairs)}", lambda: [table()])
 
-    def lengths(self, questions: Sequence[str], candidates: Sequence[str]) -> np.ndarray:
-        """(b,) words of the longer text of each pair when none is cut."""
-        distinct = list(dict.fromkeys((*questions, *candidates)))
-        length = {text: len(line) for text, line in zip(distinct, words_of(distinct), strict=True)}
-        pairs = zip(questions, candidates, strict=True)
-        return np.array([max(length[question], length[answer]) for question, answer in pairs], dtype=np.int64)
-
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """A batch without padding, the texts of all items one after the other, int64.
 

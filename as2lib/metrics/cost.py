@@ -4,7 +4,7 @@ import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -15,16 +15,6 @@ if TYPE_CHECKING:
 
 # b pairs in a batch · n tokens
 DECIMALS = 12  # the last bits of a mean must not decide what dominates what
-
-
-class Latency(NamedTuple):
-    """Seconds a batch, the mean of its passes, and where they were measured."""
-
-    mean: float
-    batch: int
-    tokens: int
-    device: str
-    threads: int  # of the processor
 
 
 def parameters(model: "nn.Module") -> int:
@@ -58,35 +48,40 @@ def forward_flops(model: "nn.Module", batch: "Mapping[str, Tensor]") -> int:
     return counter.get_total_flops() // 2
 
 
-def latency(models: "nn.Module | Sequence[nn.Module]", batch: "Mapping[str, Tensor]", repeats: int) -> Latency:
+def latency(models: "Sequence[nn.Module]", batch: "Mapping[str, Tensor]", repeats: int) -> dict[str, Any]:
     """Wall-clock time of one forward pass over a batch that is on the device already; nothing is tokenised.
 
     models: one, or the members of an ensemble, which run one after another.  batch: tensors of shape (b, n), for each.
     repeats: timed passes, after one that is not.  The device is synchronised around each.
+    Returns their mean in `seconds`, and where it was measured: `batch`, `tokens`, `device`, `threads` of the processor.
     Source: CERBERUS section 5.5, which times batches of 128 on one GPU.
     """
     import torch
 
-    members = [models] if isinstance(models, torch.nn.Module) else list(models)
-    modes, first, passes = [member.training for member in members], next(iter(batch.values())), []
+    modes, first, passes = [model.training for model in models], next(iter(batch.values())), []
 
     def now() -> float:
         if first.device.type != "cpu":
             torch.accelerator.synchronize()
         return time.perf_counter()
 
-    for member in members:
-        member.eval()
+    for model in models:
+        model.eval()
     with torch.inference_mode():
         for _ in range(1 + repeats):
             start = now()
-            for member in members:
-                member(**batch)
+            for model in models:
+                model(**batch)
             passes.append(now() - start)
-    for member, training in zip(members, modes, strict=True):
-        member.train(training)
-    device = torch.cuda.get_device_name(first.device) if first.is_cuda else first.device.type
-    return Latency(math.fsum(passes[1:]) / repeats, *first.shape[:2], device, torch.get_num_threads())
+    for model, training in zip(models, modes, strict=True):
+        model.train(training)
+    return {
+        "seconds": math.fsum(passes[1:]) / repeats,
+        "batch": first.shape[0],
+        "tokens": first.shape[1],
+        "device": torch.cuda.get_device_name(first.device) if first.is_cuda else first.device.type,
+        "threads": torch.get_num_threads(),
+    }
 
 
 def front(cost: Sequence[float], values: numpy.ndarray) -> numpy.ndarray:
@@ -102,9 +97,6 @@ def front(cost: Sequence[float], values: numpy.ndarray) -> numpy.ndarray:
     numpy.maximum.at(best, group, cases.T)
     cheaper = numpy.vstack([numpy.full((1, len(cases)), -numpy.inf), numpy.maximum.accumulate(best)[:-1]])
     return ((cases > cheaper[group].T) & (cases == best[group].T)).reshape(values.shape)
-
-
-# ---------------------------------------------------------------- pruning
 
 
 def cascade_cost(

@@ -39,11 +39,7 @@ class Rows(NamedTuple):
 
 
 def per_question(
-    question_id: Values,
-    label: Values,
-    score: Values,
-    questions: str = "answered",
-    measures: Sequence[str] = MEASURES,
+    question_id: Values, label: Values, score: Values, questions: str = "answered", measures: Sequence[str] = MEASURES
 ) -> pd.DataFrame:
     """P@1, average precision, reciprocal rank and nDCG@10 of each question, or other measures by name.
 
@@ -68,11 +64,7 @@ def per_question(
 
 
 def summary(
-    question_id: Values,
-    label: Values,
-    score: Values,
-    questions: str = "answered",
-    measures: Sequence[str] = MEASURES,
+    question_id: Values, label: Values, score: Values, questions: str = "answered", measures: Sequence[str] = MEASURES
 ) -> dict[str, float | int]:
     """The mean of each measure over the questions that the policy keeps, and how many these are.
 
@@ -122,9 +114,6 @@ def paired(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
             raise ValueError(f"expected the same questions in both indexes, each once; not so of {different[0]!r}")
         b = b.reindex(a.index)
     return np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-
-
-# ---------------------------------------------------------------- measures
 
 
 def _measure(rows: Rows) -> np.ndarray:
@@ -183,9 +172,6 @@ def measure_named(name: str) -> ir_measures.Measure:
     if not supported:
         raise ValueError(f'measures: expected some of ir_measures, such as "R@100" or "RR@10"; got {name!r}')
     return measure
-
-
-# ---------------------------------------------------------------- what comes in
 
 
 def read(question_id: Values, label: Values, score: Values) -> Rows:

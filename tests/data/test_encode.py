@@ -95,9 +95,8 @@ def test_the_share_of_pairs_that_are_cut_is_counted_and_a_fitting_length_cuts_fe
     lengths = PairEncoder(tokenizer, 32).encode(pairs)["length"][:]
     assert PairEncoder(tokenizer, 9).lengths(QUESTIONS, ANSWERS).tolist() == lengths == [18, 10, 7]
     assert [cut_share(pairs, PairEncoder(tokenizer, length)) for length in (7, 10, 18)] == [2 / 3, 1 / 3, 0]
-    assert fitting_length(pairs, tokenizer, share=0.5) == 16
+    assert fitting_length(pairs, tokenizer) == 32
     assert fitting_length(pairs, tokenizer, {"max_position_embeddings": 20}) == 20
-    assert cut_share(pairs, WordEncoder([], max_length=5)) == 1 / 3
 
 
 def test_batches_hold_as_many_rows_as_fit_with_their_padding():

@@ -87,8 +87,8 @@ def test_the_order_of_some_known_sets_means_nothing_and_no_ranker_reads_it(means
 
 
 def test_conditions_on_a_split_hold_together_and_each_once():
-    assert sets.with_only("dev=last20%>=15") == ("dev", sets.Only(candidates=15, last=20))
-    assert sets.with_only("validation>=15=last20%") == ("dev", sets.Only(candidates=15, last=20))
+    assert sets.with_only("dev=last20%>=15") == ("dev", {"candidates": 15, "last": 20})
+    assert sets.with_only("validation>=15=last20%") == ("dev", {"candidates": 15, "last": 20})
     for split in ("dev>=3>=4", "dev=first20%=last20%"):
         with pytest.raises(sets.NoSplit):
             sets.with_only(split)

@@ -40,7 +40,7 @@ ONE_EACH = [(family, "base") for family in VOCABULARY]
 ENSEMBLES = {"ensemble/bases": ONE_EACH, "ensemble/taught-bases": ONE_EACH, "ensemble/students": [STUDENT] * 3}
 REFERENCE = "base/electra"  # ratios are to this row, the student's own base model
 TWIN = "base/roberta"  # a model of its shape: what sets their times apart is noise
-# Row → `seconds`, a batch in each turn, and where: the other fields of `cost.Latency`.
+# Row → `seconds`, a batch in each turn, and where: what else `cost.latency` says.
 Times = dict[str, dict[str, Any]]
 
 
@@ -150,9 +150,9 @@ def measure(settings: Latency, rows: Sequence[str] = ()) -> Times:
     for _, row in product(range(settings.repeats), times):
         with torch.random.fork_rng():
             models = build_members(row, device)
-        time = cost.latency(models, {"input_ids": ids}, repeats=2)._asdict()
-        times[row]["seconds"].append(time["mean"])
-        times[row] |= {name: time[name] for name in ("batch", "tokens", "device", "threads")}
+        time = cost.latency(models, {"input_ids": ids}, repeats=2)
+        times[row]["seconds"].append(time.pop("seconds"))
+        times[row] |= time
         del models
     return times
 
