@@ -1,6 +1,3 @@
-"""`as2 score` and `as2 compare`, beside ir_measures."""
-
-import json
 import random
 from pathlib import Path
 
@@ -42,48 +39,29 @@ def test_a_run_and_its_judgements_have_the_metrics_that_are_printed(folder, caps
     assert sorted(printed.values()) == sorted(expected.values())
 
 
-def rows():
-    """Pairs with three candidates a question, the second of which is correct."""
-    for number, word in enumerate(WORDS):
-        for place, other in enumerate((WORDS[number - 1], word, WORDS[number - 2])):
-            yield f"Q{number}", f"where is the {word} ?", f"the {other} is here", f"D{number}-{place}", int(place == 1)
-
-
-def wikiqa(path):
-    lines = ["QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel"]
-    lines += [f"{q}\t{text}\tD1\tA title\t{name}\t{answer}\t{label}" for q, text, answer, name, label in rows()]
-    path.write_text("\n".join(lines) + "\n")
-
-
-def jsonl(path):
-    names = ("qid", "query", "passage", "docid", "relevance")
-    path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows()))
-
-
-def selqa(path):
-    table = pandas.DataFrame(rows(), columns=["question_id", "question", "candidate", "id", "label"])
-    table[["question", "candidate", "label"]].to_parquet(path)
-
-
-@pytest.mark.parametrize(
-    ("write", "name"), [(wikiqa, "WikiQA-test.tsv"), (jsonl, "theirs.jsonl"), (selqa, "selqa.parquet")]
-)
-def test_ranked_or_scored_candidates_have_the_names_of_the_judgements(folder, capsys, write, name):
-    write(folder / name)
-    assert main(["score", "lexical/word_overlap", name, "--trec", "my.run"]) == 0
+def test_ranked_or_scored_candidates_have_the_names_of_the_judgements(folder, capsys):
+    table = pandas.read_csv("my.tsv", sep="\t").set_axis(["qid", "query", "passage", "relevance"], axis=1)
+    table.assign(docid=[f"D{row}" for row in table.index]).to_json("theirs.jsonl", orient="records", lines=True)
+    assert main(["score", "lexical/word_overlap", "theirs.jsonl", "--trec", "my.run"]) == 0
     scored = values(capsys.readouterr().out)
-    assert main(["rank", "lexical/word_overlap", name, "--out", "ranked.run"]) == 0
+    assert main(["rank", "lexical/word_overlap", "theirs.jsonl", "--out", "ranked.run"]) == 0
     assert main(["compare", "ranked.run", "my.run", "my.qrels"]) == 0
     output = capsys.readouterr()
     assert f"{scored['MAP']:.2f} − {scored['MAP']:.2f} = +0.00" in output.out
     assert "no judgement" not in output.err
 
 
-def test_pairs_without_labels_are_scored_and_printed(folder, capsys):
-    lines = [line.rsplit("\t", 1)[0] for line in Path("my.tsv").read_text().splitlines()]
-    Path("plain.tsv").write_text("\n".join(lines) + "\n")
+def test_score_and_compare_count_the_same_questions_and_without_labels_scores_are_printed(folder, capsys):
+    rows = Path("my.tsv").read_text().splitlines()
+    Path("plain.tsv").write_text("\n".join(line.rsplit("\t", 1)[0] for line in rows) + "\n")
     assert main(["score", "lexical/bm25", "plain.tsv"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 121
+    rows += [f"none{i}\twhat is it ?\tit is {word}\t0" for i in range(5) for word in WORDS[:3]]
+    Path("some.tsv").write_text("\n".join(rows) + "\n")
+    assert main(["score", "lexical/word_overlap", "some.tsv", "--trec", "my.run"]) == 0
+    assert "(30 questions, policy answered" in capsys.readouterr().out
+    assert main(["compare", "my.run", "my.run", "my.qrels"]) == 0
+    assert "30 questions, policy answered" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("questions", "number"), [("answered", 24), ("all", 40)])
@@ -127,32 +105,19 @@ def test_what_a_run_lacks_counts_as_zero(folder, capsys):
 @pytest.mark.parametrize(
     ("run", "judgements"),
     [
-        ("q1 Q0 a 1 2.0 x\n", "1 0 a 1\n2 0 a 0\n"),  # no question in common
-        ("q1 Q0 a 1 2.0 x\n", "q1 0 b 1\nq2 0 a 0\n"),  # no candidate
-        ("q1 Q0 a 1 2.0 x\nq1 Q0 a 1 2.0 x\n", "q1 0 a 1\n"),
-        ("q1 Q0 a 1 2.0\n", "q1 0 a 1\n"),
-        ("q1 Q0 a 1 nan x\n", "q1 0 a 1\n"),
-        ("", "q1 0 a 1\n"),
-        ("q1 Q0 a 1 2.0 x\n", "question\tanswer\tlabel\nq1\ta\t1\n"),
+        ("q1 Q0 a 1 2.0 x", "1 0 a 1\n2 0 a 0"),  # no question in common
+        ("q1 Q0 a 1 2.0 x", "q1 0 b 1\nq2 0 a 0"),  # no candidate
+        ("q1 Q0 a 1 nan x", "q1 0 a 1"),
+        ("", "q1 0 a 1"),
+        ("q1 Q0 a 1 2.0 x", "question\tanswer\tlabel\nq1\ta\t1"),
     ],
 )
 def test_files_that_do_not_fit_are_refused(folder, capsys, run, judgements):
-    Path("my.run").write_text(run)
-    Path("my.qrels").write_text(judgements)
+    Path("my.run").write_text(run + "\n")
+    Path("my.qrels").write_text(judgements + "\n")
     assert main(["compare", "my.run", "my.run", "my.qrels"]) == 2
     output = capsys.readouterr()
-    assert output.out == ""
-    assert len(output.err.splitlines()) == 1
-
-
-def test_score_and_compare_count_the_same_questions(folder, capsys):
-    rows = Path("my.tsv").read_text().splitlines()
-    rows += [f"none{i}\twhat is it ?\tit is {word}\t0" for i in range(5) for word in WORDS[:3]]
-    Path("some.tsv").write_text("\n".join(rows) + "\n")
-    assert main(["score", "lexical/word_overlap", "some.tsv", "--trec", "my.run"]) == 0
-    assert "(30 questions, policy answered" in capsys.readouterr().out
-    assert main(["compare", "my.run", "my.run", "my.qrels"]) == 0
-    assert "30 questions, policy answered" in capsys.readouterr().out
+    assert (output.out, len(output.err.splitlines())) == ("", 1)
 
 
 def test_a_count_is_no_probability_and_has_no_log_odds(folder, capsys):
@@ -162,9 +127,3 @@ def test_a_count_is_no_probability_and_has_no_log_odds(folder, capsys):
     for name in ("scores.csv", "ranked.csv"):
         assert "log_odds" not in pandas.read_csv(name).columns
     assert {ranked.log_odds for ranked in Ranker.load("lexical/bm25").rank("a b", ["a", "b"])} == {None}
-
-
-def test_scoring_says_where_it_is_without_a_terminal(folder, capsys, monkeypatch):
-    monkeypatch.setattr("as2lib.commands.output.SECONDS", 0)
-    assert main(["score", "lexical/word_overlap", "my.tsv"]) == 0
-    assert "120/120" in capsys.readouterr().err

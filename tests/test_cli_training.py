@@ -1,6 +1,3 @@
-"""`as2 train`: what it prints, writes and refuses, and what its options do."""
-
-import json
 import re
 import sys
 from pathlib import Path
@@ -52,18 +49,15 @@ def test_the_length_fits_the_data_and_the_share_that_is_cut_is_said(folder, caps
 @pytest.mark.parametrize(
     "options",
     [
-        ["--loss", "margin_mse", "--teacher", "reranker"],
-        ["--teacher", "reranker", "--teacher", "reranker"],
-        ["--loss", "ranknet"],
-        ["--model", "nothing"],
-        ["--model", "reranker"],
+        "--loss margin_mse --teacher reranker",
+        "--teacher reranker --teacher reranker",
+        "--loss ranknet --model nothing",
+        "--model reranker",
     ],
-    ids=" ".join,
 )
 def test_what_is_trained_ranks(folder, options):
-    assert train(*options) == 0
+    assert train(*options.split()) == 0
     ranked = Ranker.load("out").rank(QUESTION, CANDIDATES)
-    assert len(ranked) == len(CANDIDATES)
     assert len({candidate.score for candidate in ranked}) > 1
     assert ("head_0" in ranked[0].parts) == (options.count("--teacher") == 2)
 
@@ -79,42 +73,10 @@ def test_a_dev_set_that_tells_nothing_leaves_the_last_weights(folder, capsys):
         assert train(out="other") == 2
 
 
-def test_splits_that_share_a_question_are_refused_unless_that_is_allowed(folder, capsys):
-    shared = Path("mine/train.tsv").read_text().splitlines()[1:5]
-    with open("mine/dev.tsv", "a") as file:
-        file.write("".join(re.sub(r"^q0", "other", line) + "\n" for line in shared))
-    assert train() == 2
-    assert "1 in both" in capsys.readouterr().err
-    assert train("--allow-shared-questions") == 0
-
-
-def test_an_order_that_gives_the_labels_away_is_said(folder, capsys):
-    for path in Path("mine").glob("*.tsv"):
-        header, *lines = path.read_text().splitlines()
-        lines.sort(key=lambda line: (line.split("\t")[0], -int(line[-1])))
-        path.write_text("\n".join([header, *lines]) + "\n")
-    assert train() == 0
-    assert "the order of the candidates alone has MAP 100.0" in capsys.readouterr().err
-
-
-def test_nothing_is_left_beside_a_model(folder):
-    assert train() == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["encoder", "mine", "my.tsv", "out", "reranker", "work"]
-    assert not list(Path("work/trained").iterdir())
-
-
-def test_the_same_command_gives_the_same_weights_and_another_seed_others(folder):
-    weights = []
-    for name, seed in (("a", "0"), ("b", "0"), ("c", "1")):
-        assert train("--seed", seed, out=name) == 0
-        weights.append(Path(name, "model.safetensors").read_bytes())
-    assert weights[0] == weights[1] != weights[2]
-
-
 SETTINGS = {"model": "encoder", "epochs": 2, "batch_size": 32, "seed": 0, "precision": "float32"}
 
 
-def killed(monkeypatch, *options):
+def killed(monkeypatch, options):
     """A training that ends after a checkpoint, as one does that is killed."""
     from as2lib.fit import checkpoint, loop
 
@@ -128,10 +90,10 @@ def killed(monkeypatch, *options):
         patch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
         patch.setattr(checkpoint, "write", write_and_end)
         with pytest.raises(KeyboardInterrupt):
-            training.train("mine", Path("out"), None, **SETTINGS, **dict(options))
+            training.train("mine", Path("out"), None, **SETTINGS, **options)
 
 
-@pytest.mark.parametrize("change", ["nothing", "the loss", "the start", "the encoder", "a teacher"])
+@pytest.mark.parametrize("change", ["nothing", "the loss", "the start", "a teacher"])
 def test_a_killed_training_goes_on_only_with_what_it_was_asked(folder, monkeypatch, change):
     monkeypatch.syspath_prepend(folder)
     module = f"loss_{change.replace(' ', '_')}"
@@ -139,17 +101,13 @@ def test_a_killed_training_goes_on_only_with_what_it_was_asked(folder, monkeypat
     (folder / f"{module}.py").write_text(text)
     taught = change == "a teacher"
     options = {"teachers": ["reranker"]} if taught else {"loss": f"{module}:loss"}
-    killed(monkeypatch, *options.items())
+    killed(monkeypatch, options)
     if change == "the loss":
         (folder / f"{module}.py").write_text(text.replace("mean()", "sum()"))
         sys.modules.pop(module)
-    if change in ("the start", "a teacher"):
-        place = folder / ("reranker" if taught else "encoder")
-        weights = load_file(place / "model.safetensors")
-        save_file({name: 0.5 * value for name, value in weights.items()}, place / "model.safetensors", {"format": "pt"})
-    if change == "the encoder":
-        settings = json.loads((folder / "encoder" / "tokenizer_config.json").read_text())
-        (folder / "encoder" / "tokenizer_config.json").write_text(json.dumps({**settings, "truncation_side": "left"}))
+    elif change != "nothing":
+        place = folder / ("reranker" if taught else "encoder") / "model.safetensors"
+        save_file({name: 0.5 * value for name, value in load_file(place).items()}, place, {"format": "pt"})
     steps = []
     add = Progress.add
     monkeypatch.setattr(Progress, "add", lambda state, losses: [steps.append(state.step), add(state, losses)][0])

@@ -12,8 +12,11 @@ import torch
 import yaml
 from transformers import ElectraConfig
 
+from as2lib import Study
 from as2lib.cli import main
 from as2lib.data import load_pairs
+from as2lib.study import results
+from tests import scores
 from tests.first_hour.hub_like import tokenizer
 from tests.models.test_cerberus import CONFIG, released
 
@@ -108,30 +111,14 @@ def shorten(path: Path, section: dict) -> None:
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 
-def test_a_wheel_has_the_name_that_the_page_says():
-    from as2lib import __version__
-
-    assert f"as2lib-{__version__}-py3-none-any.whl" in (DOCS / "production.md").read_text(encoding="utf-8")
-
-
-def test_every_page_is_in_the_contents():
-    pages = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
-    listed = [file for entry in pages for file in entry.values()]
-    assert sorted(listed) == sorted(path.name for path in DOCS.glob("*.md"))
-
-
 @pytest.mark.parametrize("page", [*PAGES, "docs/scale.md", "docs/numbers.md", "SECURITY.md", "CONTRIBUTING.md"])
-def test_every_link_leads_somewhere(page):
+def test_every_link_leads_somewhere_and_tests_that_are_named_are_there(page):
     path = ROOT / page
-    links = re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#:]+)\)", text)
     made = {"reports/wikiqa/figures/11_figure_1.png"}  # by `make study STUDY=wikiqa`
     assert not [link for link in links if not (path.parent / link).exists() and link not in made]
-
-
-def test_security_names_tests_that_are_there():
-    files = re.findall(r"`(tests/[\w/]+\.py)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
-    assert files
-    assert not [file for file in files if not (ROOT / file).exists()]
+    assert not [file for file in re.findall(r"`(tests/[\w/]+\.py)`", text) if not (ROOT / file).exists()]
 
 
 def test_the_library_has_what_its_page_lists():
@@ -143,47 +130,9 @@ def test_the_library_has_what_its_page_lists():
 
 
 def test_expected_scores_are_those_of_the_published_runs():
-    from tests.scores import are_published, page
-
-    if not are_published():
+    if not scores.are_published():
         pytest.skip("no run was published by this version of a fit yet")
-    assert (DOCS / "scores.md").read_text(encoding="utf-8") == page() + "\n"
-
-
-def test_the_readmes_table_is_the_overviews():
-    path = ROOT / "reports" / "wikiqa" / "tables" / "00_table_1.csv"
-    if not path.exists():
-        pytest.skip("reports/wikiqa was not made yet")
-    table = pandas.read_csv(path).set_index("run")
-    labels, rows = of_readme()
-    for run, label in labels.items():
-        if run not in table.index:  # of pages that were made under other names
-            continue
-        cells, values = rows[label], table.loc[run]
-        assert int(cells[0].replace(",", "")) == values["parameters"], label
-        assert cells[1] == f"{values['cost ×']:.2f}", label
-        for metric, cell in zip(("P@1", "MAP"), cells[2:4], strict=True):
-            spread = values[f"{metric} ±"]
-            assert cell == f"{values[metric]:.1f}" + ("" if pandas.isna(spread) else f" ± {spread:.1f}"), label
-
-
-def of_readme() -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Run → label of the main table's rows, and their cells by label."""
-    from as2lib import Study
-
-    rows = re.findall(r"^\| (.+?) \|(.+)\|$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    cells = {label: [cell.strip() for cell in rest.split("|")] for label, rest in rows}
-    systems = Study.load("wikiqa").systems
-    return {run: system.label for run, system in systems.items() if system.label in cells}, cells
-
-
-def test_the_readmes_differences_are_those_of_the_published_scores():
-    from as2lib import Study
-    from as2lib.study import results
-    from tests.scores import are_published
-
-    if not are_published():
-        pytest.skip("no run was published by this version of a fit yet")
+    assert (DOCS / "scores.md").read_text(encoding="utf-8") == scores.page() + "\n"
     study = Study.load("wikiqa")
     rivals = ("base/pointwise", "student/pointwise", "teacher/pointwise")
     systems = [study.systems[name] for name in ("mhs/3h1", *rivals)]
@@ -192,3 +141,20 @@ def test_the_readmes_differences_are_those_of_the_published_scores():
     for (_, rival), row in tests.iterrows():
         for value in [-row["difference"]] if rival.startswith("teacher") else row[["low", "high"]]:
             assert f"{value:.1f}".replace("-", "−") in text, (rival, value)
+
+
+def test_the_readmes_table_is_the_overviews():
+    path = ROOT / "reports" / "wikiqa" / "tables" / "00_table_1.csv"
+    if not path.exists():
+        pytest.skip("reports/wikiqa was not made yet")
+    table = pandas.read_csv(path).set_index("run")
+    rows = re.findall(r"^\| (.+?) \|(.+)\|$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    cells = {label: [cell.strip() for cell in rest.split("|")] for label, rest in rows}
+    for run, system in Study.load("wikiqa").systems.items():
+        if system.label in cells and run in table.index:
+            parameters, cost, *metrics = cells[system.label][:4]
+            values = table.loc[run]
+            assert (int(parameters.replace(",", "")), cost) == (values["parameters"], f"{values['cost ×']:.2f}"), run
+            for metric, cell in zip(("P@1", "MAP"), metrics, strict=True):
+                spread = values[f"{metric} ±"]
+                assert cell == f"{values[metric]:.1f}" + ("" if pandas.isna(spread) else f" ± {spread:.1f}"), run

@@ -12,15 +12,11 @@ from as2lib.data.pretrained import EXPORTED
 from as2lib.export import export
 from as2lib.ranker import Ranker
 from tests.encoders import classifier
-from tests.test_ranker import LISTS, QUESTIONS, saved, with_one_label
+from tests.test_ranker import LISTS, QUESTIONS, pairs_of, saved
 
 BACKENDS = {"onnx": "onnxruntime", "openvino": "openvino"}
+pytestmark = pytest.mark.usefixtures("own_root")
 LONG = ["the red is here " * 20, "a hill where the boat is red " * 20, "it"]
-
-
-@pytest.fixture(autouse=True)
-def own_root(tmp_path, monkeypatch):
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path / "root"))
 
 
 @pytest.fixture(params=BACKENDS)
@@ -57,7 +53,7 @@ KINDS = [("electra", None), ("one label", None), ("mhs", None), ("cascade", None
 
 @pytest.mark.parametrize(("kind", "alpha"), KINDS)
 def test_an_exported_model_ranks_and_drops_as_its_original(tmp_path, backend, kind, alpha):
-    folder = with_one_label(tmp_path / "model") if kind == "one label" else saved(kind, tmp_path / "model")
+    folder = saved(kind, tmp_path / "model")
     out = export(folder, tmp_path / "out", backend)
     ours, theirs = Ranker.load(folder, alpha=alpha), Ranker.load(out, alpha=alpha)
     questions, lists = [*QUESTIONS, QUESTIONS[0] * 9, ""], [LISTS[0] + LONG, LISTS[1], LONG, ["", "red"]]
@@ -65,32 +61,11 @@ def test_an_exported_model_ranks_and_drops_as_its_original(tmp_path, backend, ki
         assert numbers(ranked) == pytest.approx(numbers(expected), abs=1e-6)
 
 
-def test_an_exported_model_cuts_texts_as_its_tokenizer_does(tmp_path, backend):
-    folder = saved("electra", tmp_path / "model")
-    words = AutoTokenizer.from_pretrained(folder)
-    words.truncation_side = "left"
-    PairEncoder(words, 11).save(folder)
-    ours, theirs = Ranker.load(folder), Ranker.load(export(folder, tmp_path / "out", backend))
-    assert theirs.encoder.max_length == 11
-    expected = numbers(ours.rank(QUESTIONS[0], LONG))
-    assert numbers(theirs.rank(QUESTIONS[0], LONG)) == pytest.approx(expected, abs=1e-6)
-    with pytest.raises(ValueError):
-        Ranker.load(tmp_path / "out", device="cuda")
-
-
-def test_a_model_is_exported_where_its_backend_is_asked_for_once(tmp_path, backend, monkeypatch):
-    folder = saved("electra", tmp_path / "model")
-    exported, plain = (Ranker.load(folder, backend=name).rank(QUESTIONS[0], LISTS[0]) for name in (backend, "torch"))
-    assert numbers(exported) == pytest.approx(numbers(plain), abs=1e-6)
-    monkeypatch.setattr(module, "export", None)
-    Ranker.load(folder, backend=backend)
-    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == []
-
-
 def test_sentence_transformers_opens_an_export_and_ranks_the_same(tmp_path):
     from sentence_transformers import CrossEncoder
 
-    for kind, folder in (("two", saved("electra", tmp_path / "two")), ("one", with_one_label(tmp_path / "one"))):
+    for kind in ("electra", "one label"):
+        folder = saved(kind, tmp_path / kind)
         out = export(folder, tmp_path / f"{kind}-out", "sentence-transformers")
         ranked = Ranker.load(folder).rank(QUESTIONS[0], LISTS[0])
         theirs = CrossEncoder(str(out), device="cpu").rank(QUESTIONS[0], LISTS[0])
@@ -100,9 +75,6 @@ def test_sentence_transformers_opens_an_export_and_ranks_the_same(tmp_path):
         assert numbers(again) == pytest.approx(numbers(ranked), abs=1e-6)
     with pytest.raises(ValueError):
         export(saved("mhs", tmp_path / "mhs"), tmp_path / "no", "sentence-transformers")
-
-
-# ---------------------------------------------------------------- folders
 
 
 @pytest.fixture
@@ -146,5 +118,22 @@ def test_int8_is_calibrated_on_pairs_and_stays_near(tmp_path):
     out = export(folder, tmp_path / "out", "openvino", calibration=pairs)
     ranker = Ranker.load(out)
     assert (ranker.precision, json.loads((out / EXPORTED).read_text())["precision"]) == ("int8", "int8")
-    expected = Ranker.load(folder).predict([(QUESTIONS[0], text) for text in LISTS[0]])
-    assert ranker.predict([(QUESTIONS[0], text) for text in LISTS[0]]) == pytest.approx(expected, abs=0.1)
+    assert ranker.predict(pairs_of()) == pytest.approx(Ranker.load(folder).predict(pairs_of()), abs=0.1)
+
+
+def test_an_exported_model_cuts_texts_as_its_tokenizer_does_and_is_exported_where_it_is_asked_for_once(
+    tmp_path, backend, monkeypatch
+):
+    folder = saved("electra", tmp_path / "model")
+    words = AutoTokenizer.from_pretrained(folder)
+    words.truncation_side = "left"
+    PairEncoder(words, 11).save(folder)
+    expected = numbers(Ranker.load(folder, backend="torch").rank(QUESTIONS[0], LONG))
+    for theirs in (Ranker.load(export(folder, tmp_path / "out", backend)), Ranker.load(folder, backend=backend)):
+        assert theirs.encoder.max_length == 11
+        assert numbers(theirs.rank(QUESTIONS[0], LONG)) == pytest.approx(expected, abs=1e-6)
+    with pytest.raises(ValueError):
+        Ranker.load(tmp_path / "out", device="cuda")
+    monkeypatch.setattr(module, "export", None)
+    Ranker.load(folder, backend=backend)
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == []

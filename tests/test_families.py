@@ -11,79 +11,43 @@ from as2lib.data.pairs import load_pairs
 from as2lib.ranker import Ranker
 from tests.first_hour.hub_like import WORDS
 
-SIZES = {
-    "vocab_size": 40,
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 24,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-}
+SIZES = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "pad_token_id": 0}
+SIZES |= {"intermediate_size": 24, "max_position_embeddings": 64}
+NARROW = {**SIZES, "embedding_size": 16}
 KEYS = {**SIZES, "num_key_value_heads": 2, "head_dim": 8}
+ROOM = {"layers": 2, "attention_heads": 2, "ffn_dim": 24}
 GPT = {"vocab_size": 40, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}  # no pad_token_id, as many are
-BOTH = {
-    "vocab_size": 40,
-    "d_model": 16,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 2,
-    "decoder_attention_heads": 2,
-    "encoder_ffn_dim": 24,
-    "decoder_ffn_dim": 24,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 2,
-    "eos_token_id": 3,
-    "decoder_start_token_id": 3,
-    "forced_eos_token_id": 3,
-}
+BOTH = {f"{part}_{name}": size for part in ("encoder", "decoder") for name, size in ROOM.items()}
+BOTH |= {"vocab_size": 40, "d_model": 16, "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 2}
+BOTH |= dict.fromkeys(("eos_token_id", "decoder_start_token_id", "forced_eos_token_id"), 3)
 T5 = {"vocab_size": 40, "d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 2, "pad_token_id": 0}
 T5 |= {"eos_token_id": 3, "decoder_start_token_id": 0}
 RELATIVE = {"relative_attention": True, "position_biased_input": False, "pos_att_type": ["p2c", "c2p"]}
 FAMILIES = {
-    "albert": {**SIZES, "embedding_size": 16},
+    **dict.fromkeys("bert camembert deberta ernie eurobert fnet mpnet roberta xlm-roberta".split(), SIZES),
+    **dict.fromkeys("albert electra roformer".split(), NARROW),
+    **dict.fromkeys("gemma qwen2 qwen3".split(), KEYS),
+    **dict.fromkeys(("gpt2", "openai-gpt"), GPT),
     "bart": BOTH,
-    "bert": SIZES,
     "bloom": {"vocab_size": 40, "hidden_size": 16, "n_layer": 2, "n_head": 2, "pad_token_id": 0},
-    "camembert": SIZES,
-    "convbert": {**SIZES, "embedding_size": 16, "head_ratio": 1},
-    "deberta": SIZES,
+    "convbert": {**NARROW, "head_ratio": 1},
     "deberta-v2": {**SIZES, **RELATIVE},
     "distilbert": {"vocab_size": 40, "dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "pad_token_id": 0},
-    "electra": {**SIZES, "embedding_size": 16},
-    "ernie": SIZES,
-    "eurobert": SIZES,
-    "fnet": SIZES,
     "funnel": {"vocab_size": 40, "d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 24, "block_sizes": [1, 1]},
-    "gpt2": GPT,
     "gpt_neox": {name: value for name, value in SIZES.items() if name != "pad_token_id"},
-    "gemma": KEYS,
     "llama": {**KEYS, "pad_token_id": -1},  # as some public ones have it
     "longformer": {**SIZES, "attention_window": 8, "bos_token_id": 2, "sep_token_id": 3},
-    "mobilebert": {**SIZES, "embedding_size": 16, "intra_bottleneck_size": 16, "num_feedforward_networks": 1},
+    "mobilebert": {**NARROW, "intra_bottleneck_size": 16, "num_feedforward_networks": 1},
     "modernbert": {**SIZES, "global_attn_every_n_layers": 2, "local_attention": 8},
-    "mpnet": SIZES,
-    "openai-gpt": GPT,
     "opt": {**SIZES, "ffn_dim": 24, "word_embed_proj_dim": 16},
-    "qwen2": KEYS,
-    "qwen3": KEYS,
     "rembert": {**SIZES, "input_embedding_size": 16, "output_embedding_size": 16},
-    "roberta": SIZES,
-    "roformer": {**SIZES, "embedding_size": 16},
     "t5": T5,
     "xlm": {"vocab_size": 40, "emb_dim": 16, "n_layers": 2, "n_heads": 2, "pad_token_id": 0, "pad_index": 0},
-    "xlm-roberta": SIZES,
     "xlnet": {"vocab_size": 40, "d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 24},
 }
 QUESTION = "where is the red ?"
-CANDIDATES = [
-    "red",
-    "the hill is red here",
-    "the boat",
-    "a lamp was here and it was a river of the north",
-    "the boat is",
-]
+LONG = "a lamp was here and it was a river of the north"
+CANDIDATES = ["red", "the hill is red here", "the boat", LONG, "the boat is"]
 ENDS = ["the hill [SEP] is red", "[SEP]", *CANDIDATES]  # a special token of the family in a text
 
 
@@ -126,27 +90,28 @@ def assert_alone_as_in_a_batch(folder):
     numpy.testing.assert_allclose(by_position(ranker.rank(QUESTION, CANDIDATES, batch_size=2)), alone, atol=1e-5)
 
 
-@pytest.mark.parametrize("side", ["right", "left"])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_pair_scores_alone_as_in_any_batch(family, side, tmp_path):
-    assert_alone_as_in_a_batch(saved(family, tmp_path, labels=1 if side == "left" else 2, side=side))
+@pytest.fixture(scope="module", params=FAMILIES)
+def folder(request, tmp_path_factory):
+    return saved(request.param, tmp_path_factory.mktemp(request.param))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_trained_model_comes_back_from_its_folder(family, tmp_path):
+def test_a_pair_scores_alone_as_in_any_batch_padded_right_or_left(folder, tmp_path):
+    assert_alone_as_in_a_batch(folder)
+    family = AutoConfig.from_pretrained(folder).model_type
+    assert_alone_as_in_a_batch(saved(family, tmp_path, labels=1, side="left"))
+
+
+def test_a_trained_model_comes_back_from_its_folder(folder, tmp_path):
     settings = {"steps": 3, "batch_size": 8, "learning_rate": 1e-3}
-    folder = saved(family, tmp_path / "start")
     result = fit.train(pairs(), folder, dev=pairs(), allow_shared_questions=True, **settings)
-    result.save(tmp_path / "trained")
-    again = by_position(Ranker.load(tmp_path / "trained").rank(QUESTION, CANDIDATES))
+    result.save(tmp_path)
+    again = by_position(Ranker.load(tmp_path).rank(QUESTION, CANDIDATES))
     expected = by_position(Ranker(result.model, result.encoder).rank(QUESTION, CANDIDATES))
     numpy.testing.assert_allclose(again, expected, atol=1e-5)
-    assert_alone_as_in_a_batch(tmp_path / "trained")
+    assert_alone_as_in_a_batch(tmp_path)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_special_token_in_a_text_is_scored_as_transformers_does_and_changes_no_other_text(family, tmp_path):
-    folder = saved(family, tmp_path)
+def test_a_special_token_in_a_text_is_scored_as_transformers_does_and_changes_no_other_text(folder):
     ranker = Ranker.load(folder)
     scores = by_position(ranker.rank(QUESTION, ENDS))
     numpy.testing.assert_allclose(scores[2:], by_position(ranker.rank(QUESTION, CANDIDATES)), atol=1e-5, rtol=1e-5)

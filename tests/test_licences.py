@@ -1,5 +1,3 @@
-"""What is installed: from locked files alone, under licences that are listed."""
-
 import re
 
 from tests.licences import ROOT, licence, locked

@@ -116,32 +116,17 @@ def declared(*groups: list[str]) -> set[str]:
     return {canonical(Requirement(text).name) for group in groups for text in group}
 
 
-def undeclared(sources: dict[Path, str], known: set[str]) -> dict[str, list[str]]:
-    """Imported name → the files that import it, where no known package provides it."""
+def test_every_import_is_declared():
+    """Imported name → the files that import it, where no declared package provides it."""
+    known = declared(PROJECT["dependencies"], EXTRAS["study"], EXTRAS["serve"])
     provided, files = packages_distributions(), {}
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "as2lib").rglob("*.py")}
+    sources |= {path: code_of(path) for path in (ROOT / "notebooks").glob("*.ipynb")}
     for path, source in sources.items():
         for name in imports(source) - sys.stdlib_module_names - {"as2lib"}:
             if not known & {canonical(package) for package in provided.get(name, [name])}:
-                files.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
-    return files
-
-
-def test_every_import_is_declared():
-    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "as2lib").rglob("*.py")}
-    sources |= {path: code_of(path) for path in (ROOT / "notebooks").glob("*.ipynb")}
-    assert not undeclared(sources, declared(PROJECT["dependencies"], EXTRAS["study"], EXTRAS["serve"]))
-
-
-def test_what_ranks_and_trains_needs_no_extra():
-    """Below the studies, what a module imports when it is imported is a core dependency."""
-    paths = [ROOT / "as2lib" / f"{module}.py" for module in ("ranker", "score", "export", "precision")]
-    for room in ("data", "fit", "losses", "metrics", "models"):
-        paths += (ROOT / "as2lib" / room).rglob("*.py")
-    sources = {}
-    for path in paths:
-        top = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)]
-        sources[path] = ast.unparse(ast.Module(top, []))
-    assert not undeclared(sources, declared(PROJECT["dependencies"]))
+                files.setdefault(name, []).append(path.name)
+    assert not files
 
 
 def test_the_wheel_has_every_study_and_what_its_pages_need(site):

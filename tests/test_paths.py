@@ -1,5 +1,3 @@
-"""Where a project is, and where its encoders are."""
-
 import pytest
 
 from as2lib.paths import find_root, local_folder, model_origin, whole_file, work_folder
@@ -27,22 +25,18 @@ def test_the_root_is_the_nearest_folder_upwards_with_params(project, monkeypatch
 
 
 def test_an_encoder_is_a_folder_a_mapped_name_or_a_hub_name_at_a_revision(project):
-    (project / "models" / "mine").mkdir(parents=True)
-    (project / "params" / "local.yaml").write_text("local: {org/encoder: models/mine, org/gone: nowhere}")
     mine = project / "models" / "mine"
-    assert model_origin("models/mine") == (mine, "main")
-    assert model_origin(mine) == (mine, "main")
-    assert model_origin("org/encoder") == (mine, "main")
+    mine.mkdir(parents=True)
+    (project / "params" / "local.yaml").write_text("local: {org/encoder: models/mine, org/gone: nowhere}")
+    for name in ("models/mine", mine, "org/encoder"):
+        assert model_origin(name) == (mine, "main")
     assert model_origin("org/other@abc") == ("org/other", "abc")
-    with pytest.raises(FileNotFoundError, match="maps org/gone to nowhere"):
+    with pytest.raises(FileNotFoundError):
         model_origin("org/gone")
-
-
-@pytest.mark.parametrize("content", ["a: b", "local: {a: 1}", "local: {"])
-def test_a_local_file_that_is_no_map_is_refused_in_one_line(project, content):
-    (project / "params" / "local.yaml").write_text(content)
-    with pytest.raises(ValueError, match=r"^local\.yaml: expected [^\n]*$"):
-        local_folder("org/encoder")
+    for content in ("a: b", "local: {a: 1}", "local: {"):
+        (project / "params" / "local.yaml").write_text(content)
+        with pytest.raises(ValueError, match=r"^local\.yaml: expected [^\n]*$"):
+            local_folder("org/encoder")
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path):
@@ -50,6 +44,3 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
     with pytest.raises(ZeroDivisionError), whole_file(path) as temporary:
         temporary.write_text(f"half{1 / 0}")
     assert list(path.parent.iterdir()) == []
-    with whole_file(path) as temporary:
-        temporary.write_text("whole")
-    assert path.read_text() == "whole"

@@ -1,8 +1,6 @@
 import subprocess
 import sys
-import time
 from itertools import pairwise
-from pathlib import Path
 
 import numpy
 import pandas
@@ -14,7 +12,6 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.data.words import WordEncoder
-from as2lib.models import lexical
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.compare_aggregate import CompareAggregate
 from as2lib.models.cosinet import Cosinet
@@ -28,12 +25,8 @@ QUESTIONS = ["where is the red ?", "who sank the boat ?"]
 LISTS = [["the red is here", "the blue is here", "a hill", "the boat is red"], ["ada sank it", "the boat sank"]]
 TEXTS = [*QUESTIONS, *LISTS[0], *LISTS[1]]
 WORDS = sorted({word for text in TEXTS for word in text.split()})
+pytestmark = pytest.mark.usefixtures("own_root")
 KINDS = ["electra", "albert", "mhs", "cascade", "cosinet", "compare_aggregate"]
-
-
-@pytest.fixture(autouse=True)
-def own_root(tmp_path, monkeypatch):
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
 
 
 def model(kind, **changes):
@@ -48,7 +41,16 @@ def model(kind, **changes):
         return MHSForSequenceClassification.from_backbone(classifier(**changes), 3, 2, perturb=0.5), encoder
     if kind == "cascade":
         return CascadeTransformer.from_backbone(classifier("roberta", **changes), [2, 4]), encoder
-    return classifier(kind, **changes), encoder
+    return (one_label(classifier()) if kind == "one label" else classifier(kind, **changes)), encoder
+
+
+def pairs_of(place=0):
+    return [(QUESTIONS[place], text) for text in LISTS[place]]
+
+
+def dataset(pairs, ids):
+    questions, answers = zip(*pairs, strict=True)
+    return Dataset.from_dict({"question_id": ids, "question": questions, "answer": answers})
 
 
 def saved(kind, folder, **changes):
@@ -59,46 +61,33 @@ def saved(kind, folder, **changes):
     return folder
 
 
-def with_one_label(folder):
-    """As public rerankers are: one label, saved by transformers."""
-    built, encoder = model("electra")
-    one_label(built).save_pretrained(folder)
-    encoder.save(folder)
-    return folder
-
-
-# ---------------------------------------------------------------- scores
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_model_ranks_many_questions_a_call_as_score_does(kind, tmp_path):
-    folder = saved(kind, tmp_path)
-    ids, asked = [0] * 4 + [1] * 2, [QUESTIONS[0]] * 4 + [QUESTIONS[1]] * 2
-    texts = LISTS[0] + LISTS[1]
+    folder, pairs = saved(kind, tmp_path), pairs_of(0) + pairs_of(1)
     built, encoder = model(kind)
-    scores = score(built, Dataset.from_dict({"question_id": ids, "question": asked, "answer": texts}), encoder)
+    scores = score(built, dataset(pairs, [0] * 4 + [1] * 2), encoder)
     parts = scores.head_logits if kind == "mhs" else scores.exit_logits
     names = {"mhs": ["head_0", "head_1"], "cascade": ["exit_2", "exit_4"]}.get(kind, [])
     for ranker in (Ranker(*model(kind)), Ranker.load(folder)):
-        first, second = ranker.rank(QUESTIONS, LISTS)
+        first, second = ranker.rank(QUESTIONS, LISTS, batch_size=3)
         assert sorted(ranked.position for ranked in first) == [0, 1, 2, 3]
         by_text = {ranked.candidate: ranked for ranked in (*first, *second)}
-        for row, text in enumerate(texts):
+        for row, (_, text) in enumerate(pairs):
             assert by_text[text].score == pytest.approx(scores.score[row], abs=1e-6)
             expected = dict(zip(names, probability(parts[row]), strict=True)) if names else {}
             assert by_text[text].parts == pytest.approx(expected, abs=1e-6)
-        assert ranker.rank(QUESTIONS[0], LISTS[0], top=1) == [first[0]]
-        pairs = list(zip(asked, texts, strict=True))
+        assert [one.position for one in ranker.rank(QUESTIONS[0], LISTS[0], top=1)] == [first[0].position]
         numpy.testing.assert_allclose(ranker.predict(pairs), scores.score, atol=1e-6)
 
 
-def test_scores_are_those_of_transformers(tmp_path):
-    folder = saved("electra", tmp_path)
+@pytest.mark.parametrize("kind", ["electra", "one label"])
+def test_scores_are_those_of_transformers(tmp_path, kind):
+    folder = saved(kind, tmp_path)
     plain = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     words = AutoTokenizer.from_pretrained(folder)
     with torch.inference_mode():
         logits = plain(**words([QUESTIONS[0]] * 4, LISTS[0], padding=True, return_tensors="pt")).logits.double()
-    expected = logits.softmax(-1)[:, 1].tolist()
+    expected = (logits.softmax(-1)[:, 1] if kind == "electra" else logits[:, 0].sigmoid()).tolist()
     ranked = Ranker.load(folder).rank(QUESTIONS[0], LISTS[0])
     assert [one.score for one in ranked] == pytest.approx(sorted(expected, reverse=True), abs=1e-6)
 
@@ -117,24 +106,13 @@ def certain(kind):
 def test_probabilities_that_round_to_one_keep_the_order_of_their_log_odds():
     built, encoder = certain("electra")
     plain = Ranker(built, encoder)
-    pairs = [(QUESTIONS[0], text) for text in LISTS[0]]
-    logits = built(**encoder.collate(encoder.items(*zip(*pairs, strict=True), [0] * 4))).logits
+    logits = built(**encoder.collate(encoder.items(*zip(*pairs_of(), strict=True), [0] * 4))).logits
     expected = (logits[:, 0] - logits[:, 1]).argsort(stable=True).tolist()
     assert [one.position for one in plain.rank(QUESTIONS[0], LISTS[0])] == expected
     for ranker in (plain, Ranker(*certain("cascade"), alpha=0.3)):
         ranked = ranker.rank(QUESTIONS[0], LISTS[0])
         assert {one.score for one in ranked} == {1.0}
         assert all(first.log_odds > second.log_odds > 1000 for first, second in pairwise(ranked))
-
-
-@pytest.mark.parametrize("alpha", [None, 0.3, 0.5])
-def test_scores_fall_with_rank_whatever_a_cascade_drops(alpha):
-    ranker = Ranker(*model("cascade"), alpha=alpha)
-    for ranked in ranker.rank(QUESTIONS, LISTS):
-        assert all(first.score >= second.score for first, second in pairwise(ranked))
-        assert all(0 <= one.score <= 1 for one in ranked)
-    scores = ranker.predict([(QUESTIONS[0], text) for text in LISTS[0]])
-    assert [scores[one.position] for one in ranker.rank(QUESTIONS[0], LISTS[0])] == sorted(scores, reverse=True)
 
 
 def test_a_cascade_drops_candidates_at_its_exits_and_says_which_one_read_each_last():
@@ -145,33 +123,10 @@ def test_a_cascade_drops_candidates_at_its_exits_and_says_which_one_read_each_la
     ranked = Ranker(built, encoder, alpha=0.5).rank(QUESTIONS, LISTS)[0]
     assert [one.position for one in ranked] == expected.order.tolist()
     assert [next(iter(one.parts)) for one in ranked] == ["exit_4"] * 2 + ["exit_2"] * 2
+    assert all(first.score >= second.score for first, second in pairwise(ranked))
     for one in ranked:
         assert one.log_odds == pytest.approx(numpy.log(one.score / (1 - one.score)), abs=1e-6)
         assert one.parts == {name: pytest.approx(alone[one.position].parts[name], abs=1e-6) for name in one.parts}
-
-
-@pytest.mark.parametrize("name", ["lexical/word_overlap", "bm25"])
-def test_a_lexical_ranker_needs_no_model(name):
-    ranked = Ranker.load(name).rank(QUESTIONS[0], LISTS[0])
-    pairs = Dataset.from_dict({"question_id": ["0"] * 4, "question": [QUESTIONS[0]] * 4, "answer": LISTS[0]})
-    scores = getattr(lexical, name.removeprefix("lexical/"))(pairs)
-    assert [one.score for one in ranked] == sorted(scores, reverse=True)
-    assert all(one.score == scores[one.position] for one in ranked)
-
-
-@pytest.mark.parametrize("size", [1, 3])
-@pytest.mark.parametrize("kind", ["electra", "cascade", "cosinet"])
-def test_batches_of_any_size_give_the_same_scores(kind, size, monkeypatch):
-    from as2lib import ranker as module
-
-    monkeypatch.setattr(module, "TOKENS_HELD", 2)  # and parts of any size
-    ranker = Ranker(*model(kind), alpha=0.5 if kind == "cascade" else None)
-    whole, parts = ranker.rank(QUESTIONS, LISTS), ranker.rank(QUESTIONS, LISTS, batch_size=size)
-    for one, other in zip([*whole[0], *whole[1]], [*parts[0], *parts[1]], strict=True):
-        assert one.score == pytest.approx(other.score, abs=1e-6)
-
-
-# ---------------------------------------------------------------- what is given
 
 
 @pytest.fixture
@@ -179,21 +134,12 @@ def ranker():
     return Ranker(*model("electra"))
 
 
-@pytest.mark.parametrize(
-    "candidates",
-    [
-        tuple(LISTS[0]),
-        pandas.Series(LISTS[0], index=[7, 3, 9, 1]),
-        numpy.array(LISTS[0]),
-        pyarrow.chunked_array([LISTS[0][:1], LISTS[0][1:]]),
-        pyarrow.array(LISTS[0]),
-        iter(LISTS[0]),
-    ],
-)
-def test_any_iterable_of_texts_is_ranked(ranker, candidates):
-    expected = ranker.rank(QUESTIONS[0], LISTS[0])
-    ranked = ranker.rank(QUESTIONS[0], candidates)
-    assert [(one.position, one.score) for one in ranked] == [(one.position, one.score) for one in expected]
+def test_any_iterable_of_texts_is_ranked(ranker):
+    expected = [(one.position, one.score) for one in ranker.rank(QUESTIONS[0], LISTS[0])]
+    series = pandas.Series(LISTS[0], index=[7, 3, 9, 1])
+    chunks = pyarrow.chunked_array([LISTS[0][:1], LISTS[0][1:]])
+    for texts in (tuple(LISTS[0]), series, numpy.array(LISTS[0]), chunks, iter(LISTS[0])):
+        assert [(one.position, one.score) for one in ranker.rank(QUESTIONS[0], texts)] == expected
 
 
 def test_ids_and_rows_come_back_with_the_ranking(ranker):
@@ -201,9 +147,8 @@ def test_ids_and_rows_come_back_with_the_ranking(ranker):
     expected = ranker.rank(QUESTIONS[0], LISTS[0])
     for given in (rows, pandas.DataFrame(rows)):
         ranked = ranker.rank(QUESTIONS[0], given)
-        assert [one.position for one in ranked] == [one.position for one in expected]
-        assert all(one.id == f"d{one.position}" and one.row["url"] == one.position for one in ranked)
         assert [one.candidate for one in ranked] == [one.candidate for one in expected]
+        assert all(one.id == f"d{one.position}" and one.row["url"] == one.position for one in ranked)
 
 
 def test_no_candidate_is_an_empty_ranking_and_an_empty_text_is_scored(ranker):
@@ -213,6 +158,15 @@ def test_no_candidate_is_an_empty_ranking_and_an_empty_text_is_scored(ranker):
         first, second, third = each.rank([QUESTIONS[0], "", QUESTIONS[1]], [[], LISTS[0], ["", "the boat"]])
         assert (len(first), len(second), len(third)) == (0, 4, 2)
     assert len(ranker.predict([])) == 0
+
+
+@pytest.mark.parametrize("kind", ["cosinet", "compare_aggregate"])
+def test_an_empty_text_is_scored_alone_too_and_changes_no_other_question(kind):
+    each = Ranker(*model(kind))
+    assert len(each.rank("", ["the boat", ""])) == 2
+    alone = [one.score for one in each.rank(QUESTIONS[0], LISTS[0])]
+    beside = each.rank(["", QUESTIONS[0]], [["the boat", ""], LISTS[0]])[1]
+    assert [one.score for one in beside] == pytest.approx(alone, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -231,12 +185,6 @@ def test_what_cannot_be_ranked_is_refused(ranker, question, candidates):
         ranker.rank(question, candidates)
 
 
-@pytest.mark.parametrize("pairs", [["ab"], [("q", 3)], ("q", "c"), [{"q", "c"}], [{"question": "q", "answer": "c"}]])
-def test_what_is_no_pair_is_refused(ranker, pairs):
-    with pytest.raises(ValueError):
-        ranker.predict(pairs)
-
-
 def broken(kind, word="hill"):
     """A model that gives nan wherever it reads a word."""
     built, encoder = model(kind)
@@ -248,43 +196,20 @@ def broken(kind, word="hill"):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_score_that_is_no_number_is_refused_by_its_pair(kind):
-    pairs = [(QUESTIONS[0], text) for text in LISTS[0]]
-    table = Dataset.from_dict({"question_id": ["q"] * 4, "question": [QUESTIONS[0]] * 4, "answer": LISTS[0]})
+    table = dataset(pairs_of(), ["q"] * 4)
     ranker = Ranker(*broken(kind))
-    calls = [lambda: ranker.rank(QUESTIONS, LISTS), lambda: ranker.predict(pairs)]
+    calls = [lambda: ranker.rank(QUESTIONS, LISTS), lambda: ranker.predict(pairs_of())]
     calls.append(lambda: score(ranker.model, table, ranker.encoder))
     reads_lists = kind in ("cosinet", "compare_aggregate")  # where one pair spoils its question's
     for call in calls:
-        with pytest.raises(ValueError, match=r"pair \d, " if reads_lists else r"pair 3, .*'a hill'") as raised:
+        with pytest.raises(
+            ValueError, match=r"^[^\n]*pair \d, " if reads_lists else r"^[^\n]*pair 3, .*'a hill'[^\n]*$"
+        ):
             call()
-        assert "\n" not in str(raised.value)
     assert len(ranker.rank(QUESTIONS[1], LISTS[1])) == 2
-
-
-def test_a_cascade_that_drops_refuses_a_score_that_is_no_number():
-    with pytest.raises(ValueError):
-        Ranker(*broken("cascade"), alpha=0.3).rank(QUESTIONS, LISTS)
-
-
-@pytest.mark.parametrize("kind", ["cosinet", "compare_aggregate"])
-def test_an_empty_text_is_scored_alone_too_and_changes_no_other_question(kind):
-    each = Ranker(*model(kind))
-    assert len(each.rank("", ["the boat", ""])) == 2
-    alone = [one.score for one in each.rank(QUESTIONS[0], LISTS[0])]
-    beside = each.rank(["", QUESTIONS[0]], [["the boat", ""], LISTS[0]])[1]
-    assert [one.score for one in beside] == pytest.approx(alone, abs=1e-6)
-
-
-# ---------------------------------------------------------------- loading
-
-
-@pytest.mark.parametrize("name", ["nobody/no-such-model", "./no/such/folder", Path("nope")])
-def test_a_model_that_is_nowhere_is_named_at_once(name, monkeypatch):
-    monkeypatch.setattr("as2lib.hub.answers", lambda: False)
-    start = time.perf_counter()
-    with pytest.raises(FileNotFoundError, match="no folder of that name"):
-        Ranker.load(name)
-    assert time.perf_counter() - start < 5
+    if kind == "cascade":
+        with pytest.raises(ValueError):
+            Ranker(*broken(kind), alpha=0.3).rank(QUESTIONS, LISTS)
 
 
 def test_ranking_writes_nothing_and_imports_neither_datasets_nor_pandas(tmp_path):

@@ -27,15 +27,15 @@ def root(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_a_fit_is_refused_in_one_line(root, capsys):
+def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_fitted_from_the_hubs_cache(
+    root, capsys, monkeypatch
+):
+    from huggingface_hub import constants
+
     assert main(["plan", "my"]) == 0
     assert "base/pointwise/seed-0" in capsys.readouterr().out
     assert main(["fit", "my", "base/pointwise/seed-0"]) == 2
     assert NAME in capsys.readouterr().err.splitlines()[-1]
-
-
-def test_a_study_is_planned_and_fitted_from_the_hubs_cache(root, capsys, monkeypatch):
-    from huggingface_hub import constants
 
     path = root / "params" / "my.yaml"
     path.write_text(path.read_text().replace(NAME, CACHED))
@@ -48,7 +48,6 @@ def test_a_study_is_planned_and_fitted_from_the_hubs_cache(root, capsys, monkeyp
         monkeypatch.setattr(constants, name, str(root / "hub"), raising=False)
     monkeypatch.setattr("transformers.utils.hub.TRANSFORMERS_CACHE", str(root / "hub"), raising=False)
     assert main(["fit", "my", "base/pointwise/seed-0"]) == 0
-    capsys.readouterr()
     assert main(["plan", "my"]) == 0
     assert re.search(r"done +base/pointwise/seed-0", capsys.readouterr().out)
     identity = Study.load("my").store.ingredients("base/pointwise/seed-0")["weights"]

@@ -1,5 +1,3 @@
-"""The same files, scores and models by each command."""
-
 import pytest
 
 from as2lib.cli import main
@@ -17,7 +15,7 @@ def model(tmp_path):
     return public_model(tmp_path / "model", labels=2)
 
 
-@pytest.mark.parametrize("suffix", ["tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["tsv", "parquet"])
 def test_what_as2_train_reads_is_scored_ranked_and_compared_too(model, tmp_path, suffix):
     plain = write_pairs(tmp_path / "plain.tsv")
     path = write_pairs(tmp_path / "theirs.tsv", header=OTHERS, labels=("false", "true"))

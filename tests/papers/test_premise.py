@@ -1,5 +1,3 @@
-"""The premise of GOVERN's proof, on votes worked by hand, and in the limit of independent teachers."""
-
 import numpy
 import pytest
 

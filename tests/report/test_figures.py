@@ -29,24 +29,13 @@ def test_the_same_figure_is_the_same_bytes_without_a_date():
     assert not re.search(r"20\d\d-\d\d-\d\d", svg)
 
 
-def test_a_figure_without_rows_says_so_in_place_of_axes():
-    empty = differences().iloc[:0].assign(step=[], value=[], part=[])
-    drawings = [figures.forest(empty, "Differences", "points of MAP")]
-    drawings.append(figures.lines(empty, "step", "value", "part", "Curves", "step", "value"))
-    for figure in drawings:
-        assert "not run" in figure.axes[0].texts[0].get_text()
-
-
 @pytest.mark.parametrize(("baseline", "visible"), [(68.0, True), (30.0, False)])
 def test_named_systems_of_a_frontier_have_colours_of_their_own_and_its_axis_begins_where_they_are(baseline, visible):
     count = 14
     points = pandas.DataFrame({"cost": range(1, count + 2), "value": [70.0 + i for i in range(count)] + [40.0]})
     points = points.assign(front=True, label=[f"system {i}" for i in range(count)] + [""])
-    figure = figures.frontier(points, ("nothing learnt", baseline), "Title", "cost", "MAP (%)")
-    [axes] = figure.axes
+    [axes] = figures.frontier(points, ("nothing learnt", baseline), "Title", "cost", "MAP (%)").axes
     named = [line for line in axes.lines if line.get_label().startswith("system")]
     assert len({(line.get_color(), line.get_marker()) for line in named}) == count
     assert axes.get_ylim()[0] > 60
     assert (axes.get_ylim()[0] < baseline) == visible
-    legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert any(text.startswith("nothing learnt") and ("below" in text) != visible for text in legend)

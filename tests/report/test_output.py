@@ -35,18 +35,6 @@ def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, files):
     assert "75.0" in (files / "tables" / "03_table_1.tex").read_text()
 
 
-def test_an_example_is_shown_and_not_saved(report, files):
-    assert "75.0" in report.show(systems(), "3.1", "Texts.", keep=False)._repr_html_()
-    assert not list((files / "tables").iterdir())
-
-
-def test_measured_times_go_to_files_of_their_own(report, files):
-    report.show(systems(), "3.1", "Times.", timing=True)
-    report.record(systems(), timing=True)
-    assert {path.name for path in (files / "tables").iterdir()} == {"03_table_1.timing.csv", "03_table_1.timing.tex"}
-    assert [path.name for path in (files / "metrics").iterdir()] == ["03.timing.json"]
-
-
 def test_each_row_of_systems_leads_to_its_command(report):
     html = report.show(systems(), "3.1", "The systems.")._repr_html_()
     assert "as2 show student/electra/seed-0 --study tiny" in html
@@ -62,16 +50,6 @@ def test_a_figure_is_saved_and_shown_as_letters_and_lines(report, files):
     assert {path.name for path in (files / "figures").iterdir()} == {"03_figure_1.png", "03_figure_1.svg"}
 
 
-def test_numbers_are_recorded_by_row_by_pair_and_by_name(report, files):
-    pairs = pandas.MultiIndex.from_tuples([("mhs/3h1", "base/electra")], names=["a", "b"])
-    report.record(systems(), questions=3)
-    report.record(pandas.DataFrame({"low": [-0.5], "high": [float("nan")]}, pairs), prefix="pooled: ")
-    numbers = json.loads((files / "metrics" / "03.json").read_text())
-    assert numbers["student/electra"] == {"MAP": 75.04, "seeds": 2}
-    assert numbers["pooled: mhs/3h1 − base/electra"] == {"low": -0.5}
-    assert numbers["questions"] == 3
-
-
 def test_findings_are_shown_and_a_false_one_in_red(report, root):
     assert "No findings have been written" in report.findings().data
     (root / "params" / "findings").mkdir()
@@ -81,3 +59,17 @@ def test_findings_are_shown_and_a_false_one_in_red(report, root):
     html = report.findings().data
     assert "<li>Three &lt;questions&gt;.</li>" in html
     assert '<li class="broken">Four. <b>(no longer follows' in html
+
+
+def test_numbers_are_recorded_by_row_by_pair_and_by_name_and_measured_times_in_files_of_their_own(report, files):
+    pairs = pandas.MultiIndex.from_tuples([("mhs/3h1", "base/electra")], names=["a", "b"])
+    report.record(systems(), questions=3)
+    report.record(pandas.DataFrame({"low": [-0.5], "high": [float("nan")]}, pairs), prefix="pooled: ")
+    report.show(systems(), "3.1", "Times.", timing=True)
+    report.record(systems(), timing=True)
+    numbers = json.loads((files / "metrics" / "03.json").read_text())
+    assert numbers["student/electra"] == {"MAP": 75.04, "seeds": 2}
+    assert numbers["pooled: mhs/3h1 − base/electra"] == {"low": -0.5}
+    assert numbers["questions"] == 3
+    assert (files / "metrics" / "03.timing.json").exists()
+    assert {path.name for path in (files / "tables").iterdir()} == {"03_table_1.timing.csv", "03_table_1.timing.tex"}

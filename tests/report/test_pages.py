@@ -6,13 +6,24 @@ from as2lib.report.pages import LONG, render
 from as2lib.report.tables import styled
 
 
-def page(tmp_path, *cells, name="01_data", **settings) -> str:
+def page(tmp_path, *cells, **settings) -> str:
     executed = tmp_path / "executed.ipynb"
     head = nbformat.v4.new_markdown_cell("# 01 · The data\n\nSee [teachers](02_teachers.ipynb), [own](12_own.ipynb).")
     nbformat.write(nbformat.v4.new_notebook(cells=[head, *cells]), executed)
-    return render(
-        executed, tmp_path / f"{name}.html", ["00_overview", "01_data", "02_teachers"], **settings
-    ).read_text()
+    names = ["00_overview", "01_data", "02_teachers"]
+    return render(executed, tmp_path / "01_data.html", names, **settings).read_text()
+
+
+def test_heading_and_title_name_the_study_findings_stand_under_the_question_and_links_lead_on(tmp_path):
+    text = nbformat.v4.new_markdown_cell("Trials: [docs/numbers.md](../docs/numbers.md).")
+    found = nbformat.v4.new_markdown_cell("What we found", metadata={"tags": ["findings"]})
+    html = page(tmp_path, text, found, study="WikiQA", others={"selqa": "../selqa/01_data.html"})
+    assert "<title>WikiQA · 01 · The data</title>" in html
+    assert html.index(">WikiQA · 01 · The data<") < html.index("What we found") < html.index("Trials")
+    for link in ('<a href="../selqa/01_data.html">selqa</a>', '<a href="02_teachers.html">teachers</a>'):
+        assert link in html
+    assert 'href="../../docs/numbers.md"' in html
+    assert "12_own" not in html
 
 
 def table(rows: int) -> nbformat.NotebookNode:
@@ -20,15 +31,6 @@ def table(rows: int) -> nbformat.NotebookNode:
     commands = '<b>Table 1.1.</b> All. <details class="made"><summary>commands</summary></details>'
     data = {"text/html": styled(shown, commands, "t").to_html()}
     return nbformat.v4.new_code_cell("table", outputs=[nbformat.v4.new_output("execute_result", data)])
-
-
-def test_heading_and_title_name_the_study_and_the_head_leads_to_the_others(tmp_path):
-    html = page(tmp_path, study="WikiQA", others={"selqa": "../selqa/01_data.html"})
-    assert "<title>WikiQA · 01 · The data</title>" in html
-    assert ">WikiQA · 01 · The data<" in html
-    assert '<a href="../selqa/01_data.html">selqa</a>' in html
-    assert '<a href="02_teachers.html">teachers</a>' in html
-    assert "12_own" not in html
 
 
 @pytest.mark.parametrize("rows", [2, LONG + 1])
@@ -39,11 +41,3 @@ def test_a_table_has_its_caption_above_a_box_that_scrolls_and_is_folded_where_it
     assert "<caption>" not in html
     assert html.count('scope="row"') == rows
     assert (f"<summary>Table 1.1: its {rows} rows" in html) == (rows > LONG)
-
-
-def test_what_was_found_stands_under_the_question_and_links_to_docs_are_links(tmp_path):
-    text = nbformat.v4.new_markdown_cell("Trials: [docs/numbers.md](../docs/numbers.md).")
-    found = nbformat.v4.new_markdown_cell("What we found", metadata={"tags": ["findings"]})
-    html = page(tmp_path, text, found)
-    assert html.index("The data<") < html.index("What we found") < html.index("Trials")
-    assert 'href="../../docs/numbers.md"' in html

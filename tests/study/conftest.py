@@ -33,12 +33,12 @@ def backbone(family: str, width: int, layers: int = 2) -> dict:
     return {"size": f"{layers} layers of {width}", "config": config}
 
 
-def teachers(layers: int = 2, families: tuple = ("electra", "roberta", "albert")) -> dict:
+def teachers(layers: int) -> dict:
     """A teacher a family; all but the first have a base model of their own."""
     each = {}
-    for family in families:
+    for family in ("electra", "roberta", "albert"):
         each[family] = {"label": family.upper(), "stands_for": family, **backbone(family, 32, layers)}
-        if family != families[0]:
+        if family != "electra":
             each[family]["base"] = backbone(family, 16, layers)
     return each
 
@@ -75,34 +75,29 @@ def stub_systems(study) -> list[System]:
     """Two rankers that are not trained, their tuned mean, and a teacher with its student."""
     pairs = {split: tuple(parts) for split, parts in study.data.target.model_dump().items()}
     scored = {split: pairs[split] for split in ("dev", "test")}
+    adapt = study.fit.adapt.model_dump(exclude_none=True)
+    pool = {"train": tuple(study.data.transfer.train)}
+    start = Run("transfer/electra/seed-0", "fit", {"training": STEP}, pool, 0)
 
-    def overlap(seed):
-        return Run("lexical/word_overlap", "lexical", {"scorer": "word_overlap"}, scored, 0)
-
-    def order(seed):
-        return Run("lexical/reciprocal_rank", "lexical", {"scorer": "reciprocal_rank"}, scored, 0)
+    def lexical(scorer):
+        return Run(f"lexical/{scorer}", "lexical", {"scorer": scorer}, scored, 0)
 
     def ensemble(seed):
-        spec, parents = {"combine": "weighted", "trials": 3}, {"members": (overlap(seed), order(seed))}
-        return Run(f"ensemble/tuned/seed-{seed}", "ensemble", spec, scored, seed, parents)
-
-    def transferred(seed):
-        data = {"train": tuple(study.data.transfer.train)}
-        return Run("transfer/electra/seed-0", "fit", {"training": STEP}, data, 0)
+        members = (lexical("word_overlap"), lexical("reciprocal_rank"))
+        spec = {"combine": "weighted", "trials": 3}
+        return Run(f"ensemble/tuned/seed-{seed}", "ensemble", spec, scored, seed, {"members": members})
 
     def teacher(seed):
-        spec = {"training": study.fit.adapt.model_dump(exclude_none=True)}
-        parents = {"start": (transferred(seed),)}
-        return Run(f"teacher/electra/seed-{seed}", "fit", spec, pairs, seed, parents)
+        return Run(f"teacher/electra/seed-{seed}", "fit", {"training": adapt}, pairs, seed, {"start": (start,)})
 
     def student(seed):
-        parents = {"start": (transferred(seed),), "teachers": (teacher(seed),)}
+        parents = {"start": (start,), "teachers": (teacher(seed),)}
         return Run(f"student/electra/seed-{seed}", "fit", {"training": STEP, "loss": "kd"}, pairs, seed, parents)
 
     seeds = tuple(study.seeds)
     return [
-        System("lexical/word_overlap", "word overlap", "trivial", overlap),
-        System("lexical/reciprocal_rank", "order", "trivial", order),
+        System("lexical/word_overlap", "word overlap", "trivial", lambda seed: lexical("word_overlap")),
+        System("lexical/reciprocal_rank", "order", "trivial", lambda seed: lexical("reciprocal_rank")),
         System("ensemble/tuned", "tuned mean", "ensemble", ensemble, seeds),
         System("teacher/electra", "ELECTRA large", "teacher", teacher, seeds),
         System("student/electra", "one teacher", "student", student, seeds),

@@ -20,8 +20,7 @@ SPACE = named(NUMBERS, {"mhs": "mhs/3h1", "base": "base/electra"})
     ("expression", "expected"),
     [
         ('d["mhs − base"].low < 0 < d["mhs − base"].high', True),
-        ('d["mhs/3h1 - base/electra"]["p Holm"] > 0.05', True),
-        ('d["pooled: mhs − base"].low > 0', True),
+        ('d["mhs/3h1 - base/electra"]["p Holm"] > 0.05 and d["pooled: mhs − base"].low > 0', True),
         ('not questions >= 237 or mhs["P@1"] > 1e2', False),
         ("74.9 < (mhs.MAP + base.MAP) / 2 < 75 and abs(-base.MAP) > 74", True),
         ('mhs.verdict == "undecided"', True),
@@ -34,32 +33,17 @@ def test_a_condition_over_recorded_numbers(expression, expected):
 
 
 @pytest.mark.parametrize(
-    "expression", ["__import__('os').getcwd()", "mhs.MAP <", "mhs.MAP", "mhs.__class__ == 1", "mhs.MAP > 'a'"]
+    "expression",
+    ["__import__('os').getcwd()", "mhs.MAP <", "mhs.MAP", "mhs.__class__ == 1", "mhs.MAPP > 1", "questons > 1"],
 )
 def test_what_is_no_condition_is_refused(expression):
-    with pytest.raises(ValueError, match="expected a condition"):
+    with pytest.raises(ValueError):
         condition(expression, SPACE)
 
 
-def test_an_unknown_name_is_an_error_that_names_the_nearest():
-    for text in ('d["mhs − bose"].low > 0', "mhs.MAPP > 1", "questons > 1"):
-        with pytest.raises(ValueError, match=r"(mhs − base|MAP|questions)\b"):
-            condition(text, SPACE)
-    with pytest.raises(ValueError, match="not among the numbers"):
-        "{mhs.MRR:.1f}".format_map(SPACE)
-
-
-@pytest.mark.parametrize(
-    ("text", "filled"),
-    [
-        ('{d["mhs − base"].low:+.1f}', "−1.2"),
-        ('{d["pooled: mhs − base"].low:.1f}', "0.1"),
-        ('{mhs["P@1"]:.0f} and {questions:,d}', "60 and 237"),
-        ("{undefined.MAP:.1f}", "–"),
-    ],
-)
-def test_a_number_in_a_text(text, filled):
-    assert text.format_map(SPACE) == filled
+def test_a_number_in_a_text():
+    text = '{d["mhs − base"].low:+.1f} {mhs["P@1"]:.0f} and {questions:,d}; {undefined.MAP:.1f}'
+    assert text.format_map(SPACE) == "−1.2 60 and 237; –"
 
 
 FINDINGS = """
@@ -76,34 +60,28 @@ names:
 """
 
 
-def write(root, text: str) -> None:
+def write(root, text: str, numbers=None) -> None:
     (root / "params" / "findings").mkdir(exist_ok=True)
     (root / "params" / "findings" / "tiny.yaml").write_text(text)
+    if numbers:
+        metrics = root / "reports" / "tiny" / "metrics" / "03.json"
+        metrics.parent.mkdir(parents=True)
+        metrics.write_text(json.dumps(numbers))
 
 
-def test_findings_of_a_notebook_are_filled_in_and_a_false_one_is_broken(root):
+def test_findings_of_a_notebook_are_filled_in_a_false_one_is_broken_and_what_is_none_is_named_by_its_place(root):
     study = Study.load("tiny")
     assert findings.of_notebook(study, "03_distillation") == []
     write(root, FINDINGS)
     with pytest.raises(FileNotFoundError):
         findings.of_notebook(study, "03_distillation")
     assert findings.broken(study) == []
-    record(root)
+    write(root, FINDINGS, NUMBERS)
     first, second = findings.of_notebook(study, "03_distillation")
     assert (first.text, first.holds) == ("MHS gains +0.3 points.", True)
     assert (second.text, second.holds) == ("It has 75.1.", False)
     assert findings.broken(study) == ["03_distillation: no longer follows from the numbers: It has 75.1."]
-
-
-def record(root) -> None:
-    metrics = root / "reports" / "tiny" / "metrics" / "03.json"
-    metrics.parent.mkdir(parents=True)
-    metrics.write_text(json.dumps(NUMBERS))
-
-
-@pytest.mark.parametrize("item", ["- say: x", "- x", "{say: x, holds: y}", "- {say: '{nothing}', holds: 1 < 2}"])
-def test_what_is_no_finding_is_named_by_file_notebook_and_place(root, item):
-    write(root, f"03_distillation:\n  {item}\n")
-    record(root)
-    with pytest.raises(ValueError, match=r"tiny.yaml: 03_distillation, finding 1: "):
-        findings.of_notebook(Study.load("tiny"), "03_distillation")
+    for item in ("- say: x", "- x", "{say: x, holds: y}", "- {say: '{nothing}', holds: 1 < 2}"):
+        write(root, f"03_distillation:\n  {item}\n")
+        with pytest.raises(ValueError, match=r"tiny.yaml: 03_distillation, finding 1: "):
+            findings.of_notebook(study, "03_distillation")

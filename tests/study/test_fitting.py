@@ -79,38 +79,6 @@ def test_a_run_leaves_a_model_scores_a_log_and_facts(fitted):
     assert not {"question", "answer"} & set(scores.columns)
 
 
-def test_heads_and_exits_have_columns_of_their_own(fitted):
-    assert {"head_0", "head_1"} <= set(fitted.run("mhs/2h1/seed-0").scores().columns)
-    cascade = fitted.run("cascade/target/seed-0").scores()
-    assert {"exit_1", "exit_2"} <= set(cascade.columns)
-    assert numpy.allclose(cascade["exit_2"], cascade["score"])
-
-
-def test_what_reads_the_mean_starts_heads_that_do_and_a_cascades_encoder(fitted):
-    assert models.load(fitted.run("transfer/mean/seed-0").model_folder).config.model_type == "mean"
-    heads = models.load(fitted.run("mhs/mean/seed-0").model_folder).config
-    assert (heads.reads, heads.body, heads.heads) == ("mean", 1, 2)
-    assert models.load(fitted.run("cascade/of-mean/seed-0").model_folder).config.backbone["model_type"] == "roberta"
-
-
-def test_a_fit_without_evaluations_keeps_its_last_weights(fitted):
-    facts = fitted.run("govern/fold/seed-0").facts
-    assert facts["dev_MAP"] is None
-    assert facts["steps"] == STEP["steps"]
-
-
-def test_a_fold_is_left_out_and_a_pool_is_read_whole(fitted):
-    answered = load_parts(fitted.data.target.train, "answered")
-    questions = len(set(answered["question_id"][:]))
-    assert fitted.run("govern/fold/seed-0").facts["pairs"] == len(answered) - 4 * -(-questions // 4)
-    pool = load_parts(fitted.data.transfer.train, "all")
-    assert fitted.run("govern/student/seed-0").facts["pairs"] == len(pool)
-
-
-def test_list_wise_teachers_are_calibrated_on_dev(fitted):
-    assert list(fitted.run("mhs/2h1/seed-0").facts["calibration"]) == ["teacher/listwise/seed-0"]
-
-
 def test_an_ensemble_is_the_mean_of_probabilities_those_of_list_wise_members_calibrated(fitted):
     members = [fitted.run(name) for name in ("teacher/electra/seed-0", "teacher/listwise/seed-0")]
     ensemble = fitted.run("ensemble/teachers/seed-0")
@@ -138,12 +106,6 @@ def test_a_study_s_dropout_and_attention_are_those_of_its_encoders_fits(fitted, 
     assert study.store.identity("mhs/2h1/seed-0") != fitted.store.identity("mhs/2h1/seed-0")
 
 
-def test_shuffled_lists_give_the_scores_of_a_pairwise_order_in_the_original_rows(fitted):
-    ours, theirs = (fitted.run(name).scores() for name in ("shuffled/cosinet/seed-0", "cosinet/birnn/seed-0"))
-    assert ours["question_id"].tolist() == theirs["question_id"].tolist()
-    assert (ours["score"] != theirs["score"]).any()
-
-
 def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_original_rows(fitted):
     birnn = fitted.plan["cosinet/birnn/seed-0"]
     spec = birnn.spec | {"words": birnn.spec["words"] | {"rank_rnn": None, "bidirectional": False}}
@@ -158,11 +120,10 @@ def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_
 
 def test_a_run_s_ranker_gives_the_scores_that_the_run_left(fitted):
     pairs = load_parts(fitted.data.target.test, "all").to_pandas()
-    question, rows = next(iter(pairs.groupby("question", sort=False)))
-    rows = rows[rows["question_id"] == rows["question_id"].iloc[0]]
-    for name in ("student/electra/seed-0", "mhs/2h1/seed-0", "cosinet/birnn/seed-0"):
-        ours = fitted.run(name).scores().set_index("question_id").loc[rows["question_id"].iloc[0], "score"]
-        ranked = fitted.ranker(name).rank(question, rows["answer"].tolist())
+    name, rows = next(iter(pairs.groupby("question_id", sort=False)))
+    for run in ("student/electra/seed-0", "mhs/2h1/seed-0", "cosinet/birnn/seed-0"):
+        ours = fitted.run(run).scores().set_index("question_id").loc[name, "score"]
+        ranked = fitted.ranker(run).rank(rows["question"].iloc[0], rows["answer"].tolist())
         assert [one.score for one in ranked] == pytest.approx(sorted(ours, reverse=True), abs=1e-6)
 
 
@@ -171,3 +132,26 @@ def test_a_fit_in_a_notebook_shows_how_it_comes_on(fitted, monkeypatch, capfd):
     Study.load("tiny", {"fit.adapt.learning_rate": 2e-3}).run("teacher/electra/seed-0")
     shown = capfd.readouterr()
     assert "loss" in shown.out + shown.err
+
+
+def test_a_fold_is_left_out_a_pool_is_read_whole_and_without_evaluations_the_last_weights_are_kept(fitted):
+    answered = load_parts(fitted.data.target.train, "answered")
+    questions = len(set(answered["question_id"][:]))
+    fold = fitted.run("govern/fold/seed-0").facts
+    assert fold["pairs"] == len(answered) - 4 * -(-questions // 4)
+    assert (fold["dev_MAP"], fold["steps"]) == (None, STEP["steps"])
+    pool = load_parts(fitted.data.transfer.train, "all")
+    assert fitted.run("govern/student/seed-0").facts["pairs"] == len(pool)
+
+
+def test_heads_and_exits_have_columns_of_their_own_and_models_read_what_they_start_from(fitted):
+    assert {"head_0", "head_1"} <= set(fitted.run("mhs/2h1/seed-0").scores().columns)
+    cascade = fitted.run("cascade/target/seed-0").scores()
+    assert numpy.allclose(cascade["exit_2"], cascade["score"])
+    mean, heads, exits = (
+        models.load(fitted.run(f"{name}/seed-0").model_folder).config
+        for name in ("transfer/mean", "mhs/mean", "cascade/of-mean")
+    )
+    assert mean.model_type == "mean"
+    assert (heads.reads, heads.body, heads.heads) == ("mean", 1, 2)
+    assert (exits.exits, exits.backbone["model_type"]) == ([1, 2], "roberta")

@@ -1,26 +1,17 @@
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-
 import pytest
 
 from as2lib.cli import main
 from as2lib.study import Study, make
 from as2lib.study.make import make_all
-from as2lib.study.run import System
 from tests.study.conftest import stub_fit
 
-EVERYTHING = ["student/electra/seed-0", "ensemble/tuned/seed-0"]
+TEACHER, STUDENT = "teacher/electra/seed-0", "student/electra/seed-0"
+EVERYTHING = [STUDENT, "ensemble/tuned/seed-0"]
 
 
 @pytest.fixture
 def study(root, fits):
     return Study.load("tiny")
-
-
-def test_what_is_made_is_not_made_again_and_parents_come_first(study):
-    parents = ["transfer/electra/seed-0", "teacher/electra/seed-0"]
-    assert make_all(study.store, ["student/electra/seed-0"]) == [*parents, "student/electra/seed-0"]
-    assert make_all(Study.load("tiny").store, ["student/electra/seed-0"]) == []
 
 
 @pytest.mark.parametrize("content", ["", '{"identity": "of an older library", "dev_MAP": 0.5}'])
@@ -29,20 +20,6 @@ def test_a_run_whose_done_json_says_no_facts_is_not_made(study, content):
     (study.store.folder("lexical/word_overlap") / "done.json").write_text(content)
     assert list(Study.load("tiny").store.needed(["lexical/word_overlap"])) == ["lexical/word_overlap"]
     assert make_all(Study.load("tiny").store, ["lexical/word_overlap"]) == ["lexical/word_overlap"]
-
-
-def test_a_changed_budget_makes_what_depends_on_it_again_and_nothing_else(study):
-    make_all(study.store, EVERYTHING)
-    changed = Study.load("tiny", {"fit.adapt.steps": 5})
-    assert make_all(changed.store, EVERYTHING) == ["teacher/electra/seed-0", "student/electra/seed-0"]
-
-
-def test_runs_of_equal_content_are_made_once_under_whatever_names(study):
-    make_all(study.store, ["ensemble/tuned/seed-0"])
-    same = replace(study.plan["ensemble/tuned/seed-0"], name="mine/seed-0")
-    study.add([System("mine", "mine", "own", lambda seed: same)])
-    assert make_all(study.store, ["mine/seed-0"]) == []
-    assert study.run("mine/seed-0").name == "mine/seed-0"
 
 
 def test_a_fit_that_fails_leaves_no_run_and_the_next_one_goes_on_from_its_checkpoint(study, root, monkeypatch):
@@ -65,32 +42,6 @@ def test_a_fit_that_fails_leaves_no_run_and_the_next_one_goes_on_from_its_checkp
     assert not list((root / "work" / "runs").glob("*.partial"))
 
 
-def test_two_at_once_make_a_run_once(study, fits):
-    make_all(study.store, ["transfer/electra/seed-0"], model=True)
-    fits.clear()
-    stores = [Study.load("tiny").store, Study.load("tiny").store]
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(make_all, stores, [["teacher/electra/seed-0"]] * 2))
-    assert fits == ["teacher/electra/seed-0"]
-
-
-def test_published_scores_stand_for_a_run_and_weights_are_made_only_where_they_are_needed(study, root):
-    make_all(study.store, EVERYTHING)
-    ours = study.run("student/electra/seed-0").scores()
-    assert sorted(study.publish()) == sorted(name for name in study.plan if not name.endswith("seed-1"))
-    assert study.publish() == []
-    (root / "work" / "runs").rename(root / "work" / "elsewhere")
-    clone = Study.load("tiny")
-    stored = clone.run("student/electra/seed-0")
-    assert stored.scores_only
-    assert stored.model_folder is None
-    assert stored.log() == [{"step": 2, "loss": 0.5}]
-    assert (stored.scores()["score"] - ours["score"]).abs().max() < 1e-9
-    others = ["teacher/electra/seed-1", "student/electra/seed-1"]
-    weights = "transfer/electra/seed-0"  # for the other seed's teacher
-    assert list(clone.store.needed(list(clone.plan))) == ["ensemble/tuned/seed-1", weights, *others]
-
-
 def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_asked_for(study, root, fits):
     make_all(study.store, list(study.plan))
     made = sorted(fits)
@@ -103,16 +54,6 @@ def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_
     assert sorted(fits) == made
 
 
-def test_a_clone_without_data_has_the_identities_that_were_published(study, root):
-    make_all(study.store, EVERYTHING)
-    study.publish()
-    before = study.store.identity("student/electra/seed-0")
-    for path in root.glob("*.tsv"):
-        path.unlink()
-    assert Study.load("tiny").store.identity("student/electra/seed-0") == before
-    assert Study.load("tiny").run("student/electra/seed-0").facts["dev_MAP"] == 0.5
-
-
 def test_published_scores_that_were_changed_are_refused_by_name(study, root):
     make_all(study.store, ["lexical/word_overlap"])
     study.publish()
@@ -123,6 +64,30 @@ def test_published_scores_that_were_changed_are_refused_by_name(study, root):
         Study.load("tiny").run("lexical/word_overlap").scores()
 
 
-def test_a_variant_of_a_study_is_not_published(root, fits):
-    with pytest.raises(ValueError, match="as its file says"):
-        Study.load("tiny", {"threads": 2}).publish()
+def test_what_is_made_is_not_made_again_and_parents_come_first_and_a_changed_budget_makes_what_depends_on_it(study):
+    assert make_all(study.store, [STUDENT]) == ["transfer/electra/seed-0", TEACHER, STUDENT]
+    make_all(study.store, EVERYTHING)
+    assert make_all(Study.load("tiny").store, EVERYTHING) == []
+    changed = Study.load("tiny", {"fit.adapt.steps": 5})
+    assert make_all(changed.store, EVERYTHING) == [TEACHER, STUDENT]
+    with pytest.raises(ValueError):  # a variant
+        changed.publish()
+
+
+def test_published_scores_stand_for_a_run_without_data_and_weights_are_made_only_where_they_are_needed(study, root):
+    make_all(study.store, EVERYTHING)
+    ours, identity = study.run(STUDENT).scores(), study.store.identity(STUDENT)
+    assert sorted(study.publish()) == sorted(name for name in study.plan if not name.endswith("seed-1"))
+    assert study.publish() == []
+    (root / "work" / "runs").rename(root / "work" / "elsewhere")
+    for path in root.glob("*.tsv"):
+        path.unlink()
+    clone = Study.load("tiny")
+    assert clone.store.identity(STUDENT) == identity
+    stored = clone.run(STUDENT)
+    assert (stored.scores_only, stored.model_folder, stored.facts["dev_MAP"]) == (True, None, 0.5)
+    assert stored.log() == [{"step": 2, "loss": 0.5}]
+    assert (stored.scores()["score"] - ours["score"]).abs().max() < 1e-9
+    others = ["teacher/electra/seed-1", "student/electra/seed-1"]
+    weights = "transfer/electra/seed-0"  # for the other seed's teacher
+    assert list(clone.store.needed(list(clone.plan))) == ["ensemble/tuned/seed-1", weights, *others]

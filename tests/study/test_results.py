@@ -24,6 +24,33 @@ def system(run: str) -> System:
     return System(run, run, "", lambda seed: None)
 
 
+def test_published_numbers_stand_beside_ours_and_any_measure_that_the_scores_have():
+    table = results.table(TWO, [system("a"), system("b")], published({"P@1": 60.0, "MAP": 70.0}))
+    assert table.loc["a", "published MAP"] == 70.0
+    assert math.isnan(table.loc["b", "published MAP"])
+    assert "published MRR" not in table
+    scores = TWO.assign(**{"R@5": TWO["AP"] / 2, "target": "wikiqa"})  # a text is no measure
+    table = results.table(scores, [system("a")], measures=["AP", "nDCG@10", "R@5"])
+    assert list(table.columns) == ["MAP", "MAP ±", "nDCG@10", "nDCG@10 ±", "R@5", "R@5 ±", "seeds", "parameters"]
+    assert table.loc["a", "R@5"] == pytest.approx(table.loc["a", "MAP"] / 2)
+    with pytest.raises(KeyError, match="RR@10"):
+        results.table(TWO, [system("a")], measures=["RR@10"])
+
+
+def test_a_ranker_without_training_stands_beside_every_seed_and_two_differ_over_questions_alone():
+    scores = noisy({"a": 0.5, "lexical/x": 0.3, "lexical/y": 0.2})
+    scores = scores[(scores["system"] == "a") | (scores["seed"] == 0)]
+    row = results.compare(scores, [("a", "lexical/x")]).loc[("a", "lexical/x")]
+    assert row["seeds"] == 3
+    assert row["p"] < 0.05
+    back = results.compare(scores, [("lexical/x", "a")]).loc[("lexical/x", "a")]
+    assert (back["low"], back["high"], back["p"]) == (-row["high"], -row["low"], row["p"])
+    two = results.compare(scores, [("lexical/x", "lexical/y")]).iloc[0]
+    assert (two["low"], two["high"]) == (two["questions low"], two["questions high"])
+    with pytest.raises(ValueError, match="q1"):  # a question that one seed lacks
+        results.compare(TWO.drop(index=1), [("a", "b")])
+
+
 def published(*rows: dict[str, float]) -> pandas.DataFrame:
     """Published numbers of "a", and of "b" where there are two rows."""
     return pandas.DataFrame(rows, index=pandas.Index(["a", "b"][: len(rows)], name="run"))
@@ -69,25 +96,6 @@ def test_a_table_has_means_over_seeds_in_percent_and_their_sample_deviation():
     assert math.isnan(table.loc["c", "MAP"])
 
 
-def test_published_numbers_stand_beside_ours():
-    table = results.table(TWO, [system("a"), system("b")], published({"P@1": 60.0, "MAP": 70.0}))
-    assert table.loc["a", "published MAP"] == 70.0
-    assert math.isnan(table.loc["b", "published MAP"])
-    assert "published MRR" not in table
-
-
-def test_a_table_has_any_measure_that_the_scores_have():
-    scores = TWO.assign(**{"R@5": TWO["AP"] / 2, "target": "wikiqa"})  # a text is no measure
-    table = results.table(scores, [system("a")], measures=["AP", "nDCG@10", "R@5"])
-    assert list(table.columns) == ["MAP", "MAP ±", "nDCG@10", "nDCG@10 ±", "R@5", "R@5 ±", "seeds", "parameters"]
-    assert table.loc["a", "R@5"] == pytest.approx(table.loc["a", "MAP"] / 2)
-    with pytest.raises(KeyError, match="RR@10"):
-        results.table(TWO, [system("a")], measures=["RR@10"])
-
-
-# ---------------------------------------------------------------- comparisons
-
-
 def noisy(systems: dict[str, float], seeds: int = 3, questions: int = 200, spread: float = 0.0) -> pandas.DataFrame:
     """SCORES of systems with these means; `spread`: standard deviation of what a seed adds to all questions."""
     generator = numpy.random.default_rng(1)
@@ -112,14 +120,6 @@ def test_a_comparison_has_both_intervals_and_one_verdict():
     assert row["published inside"]
 
 
-def test_where_seeds_decide_questions_alone_claim_too_much():
-    row = results.compare(noisy({"a": 0.5, "b": 0.5}, spread=0.05), [("a", "b")]).loc[("a", "b")]
-    assert not row["questions low"] <= 0 <= row["questions high"]
-    assert row["low"] <= 0 <= row["high"]
-    assert row["zero inside"]
-    assert row["p"] > 0.05
-
-
 def test_seeds_are_paired_by_their_numbers_and_those_of_one_system_are_left_out():
     generator = numpy.random.default_rng(0)
     seeds = generator.normal(0.5, 0.2, (3, 50))
@@ -142,45 +142,6 @@ def test_a_row_of_one_seed_has_no_verdict():
     assert row["questions low"] <= row["difference"] <= row["questions high"]
 
 
-def test_a_ranker_without_training_stands_beside_every_seed():
-    scores = noisy({"a": 0.5, "lexical/x": 0.3})
-    scores = scores[(scores["system"] == "a") | (scores["seed"] == 0)]
-    row = results.compare(scores, [("a", "lexical/x")]).loc[("a", "lexical/x")]
-    assert row["seeds"] == 3
-    assert row["p"] < 0.05
-    back = results.compare(scores, [("lexical/x", "a")]).loc[("lexical/x", "a")]
-    assert (back["low"], back["high"], back["p"]) == (-row["high"], -row["low"], row["p"])
-
-
-def test_two_rankers_without_training_differ_over_questions_alone():
-    scores = noisy({"lexical/x": 0.5, "lexical/y": 0.45}, seeds=1)
-    row = results.compare(scores, [("lexical/x", "lexical/y")]).iloc[0]
-    assert (row["low"], row["high"]) == (row["questions low"], row["questions high"])
-    assert row["p"] < 0.05
-
-
-def test_systems_without_a_common_seed_are_compared_by_their_means():
-    scores = noisy({"a": 0.5, "b": 0.45})
-    scores.loc[scores["system"] == "b", "seed"] += 10
-    row = results.compare(scores, [("a", "b")]).iloc[0]
-    means = results.table(scores, [system("a"), system("b")])["MAP"]
-    assert row["difference"] == pytest.approx(means["a"] - means["b"])
-    assert math.isnan(row["low"])
-
-
-def test_a_question_that_one_seed_lacks_is_an_error():
-    with pytest.raises(ValueError, match="q1"):
-        results.compare(TWO.drop(index=1), [("a", "b")])
-
-
-def test_systems_may_be_called_by_anything():
-    table = pandas.DataFrame(
-        {"question_id": ["p", "p", "q", "q"], "label": [1, 0, 1, 0], "score": [2.0, 1.0, 1.0, 2.0]}
-    )
-    scores = results.frame({1: [table] * 2, 3: [table.assign(score=-table["score"])] * 2})
-    assert results.compare(scores, [(1, 3)])["difference"].item() == 0
-
-
 def test_pooling_takes_the_questions_and_seeds_of_each_target_among_its_own():
     noise = 0.1 * numpy.random.default_rng(0).random((2, 2, 2, 40))
     targets = {
@@ -194,9 +155,3 @@ def test_pooling_takes_the_questions_and_seeds_of_each_target_among_its_own():
     assert pooled["questions high"] - pooled["questions low"] < 4
     one_seed = {**targets, "hard": targets["hard"][targets["hard"]["seed"] == 0]}
     assert math.isnan(results.pooled(one_seed, [("a", "b")])["low"].item())
-
-
-def test_no_pair_is_a_comparison_without_rows():
-    empty = results.compare(pandas.DataFrame(columns=results.COLUMNS), [])
-    assert empty.empty
-    assert len(results.holm(empty["p"])) == 0

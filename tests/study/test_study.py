@@ -10,17 +10,14 @@ from tests.study.conftest import tiny_params
     ("key", "content", "message"),
     [
         ("distilation", {}, "distilation: unknown key; did you mean distillation"),
-        ("mhs", {"body": 1, "hed": [3]}, "mhs.hed: unknown key; did you mean heads"),
         ("mhs", {"body": 2}, "mhs.body: expected 1"),
-        ("threads", True, "threads: "),
         ("distillation", {"alpha": 2, "tau": 3}, "distillation.alpha: "),
     ],
 )
 def test_a_wrong_key_or_value_is_named_in_one_line(root, key, content, message):
     (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(tiny_params(root) | {key: content}, sort_keys=False))
-    with pytest.raises(ValueError, match=f"^tiny.yaml: {message}") as error:
+    with pytest.raises(ValueError, match=rf"^tiny.yaml: {message}[^\n]*$"):
         Study.load("tiny")
-    assert "\n" not in str(error.value)
 
 
 def test_1e_3_is_a_number_a_key_comes_once_and_a_tag_is_refused(root):
@@ -28,12 +25,10 @@ def test_1e_3_is_a_number_a_key_comes_once_and_a_tag_is_refused(root):
     text = path.read_text()
     path.write_text(text.replace("learning_rate: 0.001", "learning_rate: 1e-3"))
     assert Study.load("tiny").fit.adapt.learning_rate == 1e-3
-    path.write_text(text + "title: another\n")
-    with pytest.raises(ValueError, match=r"tiny.yaml: expected YAML, got the key 'title' twice .*line \d\d"):
-        Study.load("tiny")
-    path.write_text(text + "threads: !!python/object/apply:os.getcwd []\n")
-    with pytest.raises(ValueError, match=r"tiny.yaml: expected YAML, .*line \d\d"):
-        Study.load("tiny")
+    for line in ("title: another", "threads: !!python/object/apply:os.getcwd []"):
+        path.write_text(text + line + "\n")
+        with pytest.raises(ValueError, match=r"tiny.yaml: expected YAML, .*line \d\d"):
+            Study.load("tiny")
 
 
 def test_overrides_are_dotted_or_nested_and_give_a_variant(root):
@@ -58,12 +53,6 @@ def test_a_notebook_s_parameters_are_a_name_or_every_key_of_a_file(root, tmp_pat
     assert changed.variant != "tiny"
     study = Study.load("tiny")
     assert Study.of_notebook({"study": study, "seeds": study.seeds}) is study  # a cell that is run again
-
-
-def test_the_plan_has_every_parent_before_its_children(root):
-    plan = Study.load("tiny").plan
-    places = {name: place for place, name in enumerate(plan)}
-    assert all(places[parent.name] < places[name] for name, run in plan.items() for parent in run.parent_runs())
 
 
 @pytest.mark.parametrize("name", sorted({path.stem for path in (PACKAGE / "params").glob("*.yaml")} - {"local"}))
