@@ -64,10 +64,8 @@ def export(
     from as2lib.models.cross_encoder import one_label
 
     out, targets = Path(out).expanduser(), (*PACKAGES, ONE_LABEL)
-    if to not in targets:
-        raise ValueError(f"expected one of {', '.join(targets)}; got {to!r}")
-    if calibration is not None and to != INT8:
-        raise ValueError(f"int8: expected {INT8}, got {to}")
+    if to not in targets or (calibration is not None and to != INT8):
+        raise ValueError(f"expected one of {', '.join(targets)}, and {INT8} for int8; got {to!r}")
     require(to, *PACKAGES.get(to, ()), *(["nncf"] if calibration is not None else []))
     if out.exists() and any(out.iterdir()):
         raise ValueError(f"{out}: expected a new folder, got one with files in it; name another, such as {out / to}")
@@ -217,7 +215,7 @@ class Whole(nn.Module):
 
 
 class Stage(nn.Module):
-    """The layers of a cascade from one exit to the next: hidden states for the next stage, and the exit's logits."""
+    """The layers of a cascade from one exit to the next: hidden states for what follows, and the exit's logits."""
 
     def __init__(self, cascade: "CascadeTransformer", number: int, inputs: list[str]):
         super().__init__()
@@ -229,9 +227,8 @@ class Stage(nn.Module):
         inputs = dict(zip(self.inputs, tensors, strict=True))
         real, hidden = inputs["attention_mask"], inputs.get("hidden")
         if hidden is None:
-            hidden = self.cascade._embed(inputs["input_ids"], inputs.get("token_type_ids"))
-        mask = self.cascade._attention_mask(hidden, real)
-        hidden = self.cascade._layers_up_to(self.number, hidden, mask)  # (b, n, d)
+            hidden = self.cascade.embed(inputs["input_ids"], inputs.get("token_type_ids"))
+        hidden = self.cascade.layers_up_to(self.number, hidden, real)  # (b, n, d)
         logits = self.cascade.exits[self.number](hidden, real)
         return (hidden, logits) if len(self.outputs) == 2 else (logits,)
 
@@ -258,7 +255,7 @@ def write_graphs(
             else:
                 _write_openvino(plain, out / names[-1], None if calibration is None else batches)
             if "encoded" in graph.outputs:  # what the next stage reads
-                batches = [{**batch, "hidden": graph(*_tensors(graph, batch))[0]} for batch in batches]
+                batches = [{**batch, "hidden": graph(*(batch[name] for name in graph.inputs))[0]} for batch in batches]
     precision = "float32" if calibration is None else "int8"
     return {"precision": precision, "graphs": names, "inputs": inputs, "outputs": graphs[-1].outputs, "exits": exits}
 
@@ -273,7 +270,7 @@ def _trace(graph: Whole | Stage, batch: Batch, path: Path) -> None:
             warnings.simplefilter("ignore")
             torch.onnx.export(
                 graph,
-                _tensors(graph, batch),
+                tuple(batch[name] for name in graph.inputs),
                 path,
                 input_names=graph.inputs,
                 output_names=graph.outputs,
@@ -287,10 +284,6 @@ def _trace(graph: Whole | Stage, batch: Batch, path: Path) -> None:
         raise ValueError(f"a model of this family can't be exported, torch says: {problem}") from None
     finally:
         logging.disable(before)
-
-
-def _tensors(graph: Whole | Stage, batch: Batch) -> tuple[Tensor, ...]:
-    return tuple(batch[name] for name in graph.inputs)
 
 
 def _example() -> Batch:

@@ -59,16 +59,12 @@ class Ranked(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """One question's candidates.  order: (n,) positions, best first.  scores: (n,), falling along `order`.
+    """One question's candidates."""
 
-    log_odds: (n,) of the scores, where these are sigmoids, else None.
-    parts: name → (n,), NaN where a candidate was not read.
-    """
-
-    order: numpy.ndarray
-    scores: numpy.ndarray
-    log_odds: numpy.ndarray | None
-    parts: dict[str, numpy.ndarray]
+    order: numpy.ndarray  # (n,) positions, best first
+    scores: numpy.ndarray  # (n,), falling along `order`
+    log_odds: numpy.ndarray | None  # (n,) of the scores, where these are sigmoids
+    parts: dict[str, numpy.ndarray]  # name → (n,), NaN where a candidate was not read
 
 
 class Ranker:

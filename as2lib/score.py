@@ -128,11 +128,6 @@ def default_tokens(device: torch.device) -> int:
     return BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
 
 
-def on_gpu(model: nn.Module) -> nn.Module:
-    """The model, moved to the GPU where there is one: `score` computes where a model is."""
-    return model.to("cuda") if torch.cuda.is_available() else model
-
-
 def parts_of(
     head_logits: numpy.ndarray | None, exit_logits: numpy.ndarray | None, exits: Sequence[int]
 ) -> dict[str, numpy.ndarray]:
@@ -145,18 +140,17 @@ def parts_of(
 
 
 def probability(logits: numpy.ndarray) -> numpy.ndarray:
-    """P(correct) of (…, c = 2) logits, in float64."""
+    """P(correct), float64, of (…, c = 2) logits."""
     return sigmoid(log_odds(logits))
 
 
 def log_odds(logits: numpy.ndarray) -> numpy.ndarray:
-    """The difference of (…, c = 2) logits, in float64: what ranks, where probabilities would tie at 1."""
+    """The difference of (…, c = 2) logits, float64: what ranks, where probabilities would tie at 1."""
     wide = logits.astype(numpy.float64)
     return wide[..., 1] - wide[..., 0]
 
 
 def autocast(device: str, precision: str) -> torch.autocast:
-    """The autocast context of a precision.  Raises ValueError as `check_precision`."""
     check_precision(precision, device)
     return torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16")
 

@@ -149,7 +149,7 @@ def cut_in_windows(
 ) -> list[list[int]]:
     """Batches in a random order, each cut from some random items that were sorted by length.
 
-    length: (m,) of each item.  typical: items of a batch, about.  cut: numbers of items, sorted → batches.
+    typical: items of a batch, about.  cut: numbers of items, sorted → batches.
     """
     shuffled = generator.permutation(len(length))
     batches = []

@@ -94,7 +94,7 @@ def objective(
 
 
 def named(loss: str | Callable[..., Any]) -> Loss:
-    """The loss of a name, or of one's own.  ValueError for torch's but cross-entropy; names: see `check`."""
+    """The loss of a name, or of one's own.  Raises ValueError for torch's losses but cross-entropy."""
     if not (callable(loss) or plugins.is_path(loss)):
         return LOSSES[loss]
     function = loss if callable(loss) else plugins.load(loss)

@@ -149,13 +149,12 @@ class CascadeTransformer(PreTrainedModel):
         With labels a loss, the exits' cross-entropies: mean over the batch, sum over exits.
         """
         real = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        hidden = self._embed(input_ids, token_type_ids)  # (b, n, d)
-        mask = self._attention_mask(hidden, real)
+        hidden = self.embed(input_ids, token_type_ids)  # (b, n, d)
         exit_logits = []
         for i in range(len(self.exits) if only_exit is None else only_exit + 1):
             if i and self.config.stop_gradient:
                 hidden = hidden.detach()
-            hidden = self._layers_up_to(i, hidden, mask)
+            hidden = self.layers_up_to(i, hidden, real)
             if only_exit in (None, i):
                 exit_logits.append(self.exits[i](hidden, real))
         loss = None
@@ -186,7 +185,7 @@ class CascadeTransformer(PreTrainedModel):
             groups = []
             for rows in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(real))]:
                 n = int(length[rows].max()) if batch_tokens else real.shape[1]
-                hidden = self._embed(batch["input_ids"][rows, :n], None if types is None else types[rows, :n])
+                hidden = self.embed(batch["input_ids"][rows, :n], None if types is None else types[rows, :n])
                 groups.append((rows, {"hidden": hidden, "attention_mask": real[rows, :n]}))
             return rank_by_exits(groups, self._advance, len(self.exits), alpha, question_index)
         finally:
@@ -194,20 +193,19 @@ class CascadeTransformer(PreTrainedModel):
 
     def _advance(self, number: int, inputs: Mapping[str, Tensor]) -> tuple[numpy.ndarray, dict[str, Tensor]]:
         """Log odds at an exit, (m,) float64, of rows with `hidden` (m, n, d) and `attention_mask`, and what goes on."""
-        mask = inputs["attention_mask"]
-        hidden = self._layers_up_to(number, inputs["hidden"], self._attention_mask(inputs["hidden"], mask))
-        logits = self.exits[number](hidden, mask).double().cpu().numpy()  # (m, c)
-        return logits[:, 1] - logits[:, 0], {"hidden": hidden, "attention_mask": mask}
+        real = inputs["attention_mask"]
+        hidden = self.layers_up_to(number, inputs["hidden"], real)
+        logits = self.exits[number](hidden, real).double().cpu().numpy()  # (m, c)
+        return logits[:, 1] - logits[:, 0], {"hidden": hidden, "attention_mask": real}
 
-    def _embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
+    def embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
+        """(b, n) → (b, n, d), what the first layer reads."""
         embedded = self.encoder.embeddings(input_ids=input_ids, token_type_ids=token_type_ids)
         return self.encoder.embeddings_project(embedded) if hasattr(self.encoder, "embeddings_project") else embedded
 
-    def _attention_mask(self, hidden: Tensor, real: Tensor) -> Tensor | None:
-        return create_bidirectional_mask(self.encoder.config, inputs_embeds=hidden, attention_mask=real)
-
-    def _layers_up_to(self, number: int, hidden: Tensor, mask: Tensor | None) -> Tensor:
-        """The layers after the previous exit, up to exit `number`."""
+    def layers_up_to(self, number: int, hidden: Tensor, real: Tensor) -> Tensor:
+        """The layers after the previous exit, up to exit `number`: (b, n, d) → (b, n, d)."""
+        mask = create_bidirectional_mask(self.encoder.config, inputs_embeds=hidden, attention_mask=real)
         first = self.config.exits[number - 1] if number else 0
         for layer in self.encoder.encoder.layer[first : self.config.exits[number]]:
             hidden = layer(hidden, mask)

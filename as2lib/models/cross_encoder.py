@@ -45,18 +45,13 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
         config = deepcopy(name_or_config)
         config.num_labels, config.dtype = CLASSES, torch.float32
         return for_ranking(AutoModelForSequenceClassification.from_config(config, trust_remote_code=False))
-    origin, _ = loadable(name_or_config)
     config = configuration(name_or_config)
     if layers is not None:
         if not 1 <= layers <= config.num_hidden_layers:
-            raise ValueError(f"layers: expected 1 to {config.num_hidden_layers}, what {origin} has; got {layers}")
+            depth = f"1 to {config.num_hidden_layers}, what {name_or_config} has"
+            raise ValueError(f"layers: expected {depth}; got {layers}")
         config.num_hidden_layers = layers
-    model, report = _from_pretrained(name_or_config, config)
-    _check(origin, model, report, start=True)
-    if report["mismatched_keys"]:
-        names = ", ".join(name for name, *_ in report["mismatched_keys"])
-        note(f"{origin} scores with one label: a new classifier of two classes replaces {names}")
-    return for_ranking(model)
+    return _open(name_or_config, config, start=True)
 
 
 def load(name: str | Path) -> PreTrainedModel:
@@ -66,13 +61,10 @@ def load(name: str | Path) -> PreTrainedModel:
     Raises ValueError that names the folder and the first tensor that is missing, of another shape or not finite; and
     where a model has more than two labels.
     """
-    origin, _ = loadable(name)
-    model, report = _from_pretrained(name)
-    _check(origin, model, report)
-    if report["unexpected_keys"] and type(model).__module__.startswith("as2lib."):
-        tensor = min(report["unexpected_keys"])  # public models have old poolers and buffers, ours none
-        raise ValueError(f"{origin}: {tensor}: got a tensor that the configuration does not ask for")
-    return for_ranking(model)
+    config = _with_labels(name)
+    if config.num_labels > CLASSES:
+        raise ValueError(f"{name}: expected a model of 1 or {CLASSES} labels, got one of {config.num_labels}")
+    return _open(name, config)
 
 
 @torch.no_grad()
@@ -94,9 +86,6 @@ def one_label(model: PreTrainedModel) -> PreTrainedModel:
     converted = type(model)(config)
     converted.load_state_dict(weights)
     return for_ranking(converted).to(model.device).train(model.training)
-
-
-# --- what scoring and training change once, when a model is loaded
 
 
 def for_ranking(model: nn.Module) -> nn.Module:
@@ -161,9 +150,6 @@ def outside(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
                 yield name, part
 
 
-# --- configurations and files
-
-
 class BackboneConfig(PretrainedConfig):
     """Of a model made from an encoder: `backbone` is the configuration of that encoder, all its layers."""
 
@@ -205,15 +191,12 @@ def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:
     return open_pretrained(AutoTokenizer, name)
 
 
-def _from_pretrained(
-    name: str | Path, config: PretrainedConfig | None = None
-) -> tuple[PreTrainedModel, dict[str, Any]]:
-    """The model in float32, and what transformers reports of its tensors.  config: default: the folder's own."""
-    if config is None:
-        config = _with_labels(name)
-        if config.num_labels > CLASSES:
-            expected = f"expected a model of 1 or {CLASSES} labels"
-            raise ValueError(f"{loadable(name)[0]}: {expected}, got one of {config.num_labels}")
+def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> PreTrainedModel:
+    """The model in float32, ready to rank.  start: of a fit, for which a classifier may be new.
+
+    Raises ValueError for the first tensor that does not fit.
+    """
+    origin, _ = loadable(name)
     with _quiet():
         model, report = open_pretrained(
             AutoModelForSequenceClassification,
@@ -224,27 +207,26 @@ def _from_pretrained(
             ignore_mismatched_sizes=True,
         )
     if report["error_msgs"]:
-        raise ValueError(f"{loadable(name)[0]}: can't be loaded: {report['error_msgs'][0].partition(chr(10))[0]}")
-    return model, report
+        raise ValueError(f"{origin}: can't be loaded: {report['error_msgs'][0].partition(chr(10))[0]}")
 
+    def may_be_new(tensor: str) -> bool:  # of the classifier, and a pooler before it, which an encoder need not have
+        part, _, rest = tensor.partition(".")
+        return start and (part != model.base_model_prefix or "pooler" in rest.split("."))
 
-def _is_new(model: PreTrainedModel, name: str) -> bool:
-    """Whether a tensor is part of what a pretrained encoder need not have: its classifier, and a pooler before it."""
-    part, _, rest = name.partition(".")
-    return part != model.base_model_prefix or "pooler" in rest.split(".")
-
-
-def _check(origin: str | Path, model: PreTrainedModel, report: dict[str, Any], start: bool = False) -> None:
-    """Raises ValueError for the first tensor that does not fit.  start: of a fit, for which a classifier may be new."""
-    for name, shape, expected in report["mismatched_keys"]:
-        if not (start and _is_new(model, name) and shape[0] in (1, CLASSES)):
-            raise ValueError(f"{origin}: {name}: expected shape {tuple(expected)}, got {tuple(shape)}")
-    for name, tensor in model.state_dict().items():
-        if name in report["missing_keys"] and not (start and _is_new(model, name)):
-            shape = f"expected a tensor of shape {tuple(tensor.shape)}, got none"
-            raise ValueError(f"{origin}: {name}: {shape}; the model would score at random")
-        if tensor.is_floating_point() and not tensor.isfinite().all():
-            raise ValueError(f"{origin}: {name}: expected finite numbers, got nan or inf")
+    for tensor, shape, expected in report["mismatched_keys"]:
+        if not (may_be_new(tensor) and shape[0] in (1, CLASSES)):
+            raise ValueError(f"{origin}: {tensor}: expected shape {tuple(expected)}, got {tuple(shape)}")
+        note(f"{origin} scores with one label: a new classifier of two classes replaces {tensor}")
+    for tensor, values in model.state_dict().items():
+        if tensor in report["missing_keys"] and not may_be_new(tensor):
+            shape = f"expected a tensor of shape {tuple(values.shape)}, got none"
+            raise ValueError(f"{origin}: {tensor}: {shape}; the model would score at random")
+        if values.is_floating_point() and not values.isfinite().all():
+            raise ValueError(f"{origin}: {tensor}: expected finite numbers, got nan or inf")
+    if report["unexpected_keys"] and not start and type(model).__module__.startswith("as2lib."):
+        tensor = min(report["unexpected_keys"])  # public models have old poolers and buffers, ours none
+        raise ValueError(f"{origin}: {tensor}: got a tensor that the configuration does not ask for")
+    return for_ranking(model)
 
 
 @contextmanager

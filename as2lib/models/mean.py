@@ -11,6 +11,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrai
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from as2lib.models.cross_encoder import BackboneConfig, outside
+from as2lib.models.first_token import FirstTokenLayer
 from as2lib.models.logits import in_float32
 
 BACKBONES = ("bert", "electra", "roberta")
@@ -67,12 +68,8 @@ class MeanForSequenceClassification(PreTrainedModel):
         return self.model(input_ids, **inputs)
 
 
-class MeanTokenLayer(nn.Module):
+class MeanTokenLayer(FirstTokenLayer):
     """The last layer of a BERT, ELECTRA or RoBERTa, and the mean over real tokens: (b, n, d) → (b, 1, d)."""
-
-    def __init__(self, layer: nn.Module):
-        super().__init__()
-        self.attention, self.intermediate, self.output = layer.attention, layer.intermediate, layer.output
 
     def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
         attended = self.attention(hidden, attention_mask)[0]

@@ -20,10 +20,8 @@ from as2lib.models.logits import in_float32
 BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2")
 WITH_POOLER = ("bert", "roberta", "albert")  # whose encoders come with one unless told otherwise
 HEAD_ONLY = ("pooler.",)
-BODY_ONLY = (  # parts of an encoder that stand before or beside its first layer
-    "encoder.embedding_hidden_mapping_in.",  # ALBERT
-    "encoder.conv.",  # DeBERTa-v2
-)
+# Parts of ALBERT's and DeBERTa-v2's encoders that stand before or beside the first layer.
+BODY_ONLY = ("encoder.embedding_hidden_mapping_in.", "encoder.conv.")
 
 
 class MHSConfig(BackboneConfig):
@@ -218,9 +216,9 @@ class MHSForSequenceClassification(PreTrainedModel):
 def combine(head_logits: Tensor, how: str) -> Tensor:
     """One score from the heads: (b, k, c) → (b, c).
 
-    "probability": log of the mean softmax, so that softmax(logits) is that mean.  "logit": the mean logit.
-    CERBERUS equation 5 averages what the heads return, and Figure 2 draws a softmax inside each head, before the
-    average: "probability" is what the paper says, and what the released models are read with.  "logit" is a variant.
+    "probability": log of the mean softmax, so that softmax(logits) is that mean.  "logit": the mean logit, a variant.
+    CERBERUS equation 5 averages what the heads return, and Figure 2 draws a softmax inside each head: "probability" is
+    what the paper says, and what the released models are read with.
     """
     if how == "logit":
         return head_logits.mean(dim=1)

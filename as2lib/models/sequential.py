@@ -94,9 +94,8 @@ def rank_by_exits(
 ) -> Ranking | list[Ranking]:
     """Rank by the exits of one encoder, which goes on with what it has computed of the candidates that are left.
 
-    groups: rows that are computed together, (m,) int64, with what the first exit reads of them, name → (m, …).
-    advance: called as `advance(exit, inputs)` with the rows of a group that are left; returns the log odds of
-    P(correct), (m,), and what the next exit reads.
+    groups: rows that are computed together, (m,), with what the first exit reads of them, name → (m, …).
+    advance: called as `advance(exit, inputs)`; returns the log odds (m,), and what the next exit reads.
     Scores are probabilities.  All else is as in `rank_by_stages`.
     """
     count = sum(len(rows) for rows, _ in groups)
@@ -124,13 +123,12 @@ def rank_by_exits(
 
 
 def falling_scores(scores: numpy.ndarray, stages: numpy.ndarray, question: numpy.ndarray) -> numpy.ndarray:
-    """One score a candidate, by which a cascade's candidates stand in its order: (n,) float64.
+    """One score a candidate, (n,) float64, by which a cascade's candidates stand in its order.
 
     Survivors keep the last stage's score. The candidates that a stage dropped keep their order and their distances,
     and are shifted together, as far as it takes, below the lowest score of those that it kept.  Probabilities are
     shifted as log odds, so that they stay between 0 and 1.
-    scores: (n,) of the last stage that saw a candidate.  stages: (n,) the number of that stage.
-    question: (n,) codes from 0 to q − 1.
+    scores: (n,) of the last stage that saw a candidate.  stages: (n,) its number.  question: (n,) codes from 0.
     """
     shifted = scores.copy()
     lowest = numpy.full(question.max() + 1, numpy.inf)  # (q,), of the stages behind
@@ -148,7 +146,7 @@ def falling_scores(scores: numpy.ndarray, stages: numpy.ndarray, question: numpy
 class SequentialReranker:
     """The same policy over independent scorers, from the cheapest to the dearest: a lexical ranker first, MHS last.
 
-    scorers: functions that take candidates and return a score each (a tensor, an array or a list), higher is better.
+    scorers: functions of candidates that return a score each, higher is better.
     Source: Cascade Transformer, section 3.2.  One encoder that shares its layers: `CascadeTransformer`.
     """
 
@@ -158,8 +156,8 @@ class SequentialReranker:
     def rank(self, batch: Any, alpha: Ratios, question_index: Questions = None) -> Ranking | list[Ranking]:
         """Rank candidates; each scorer is called once, with what those before it have left.
 
-        batch: a mapping of columns (tensors, arrays or lists), a `datasets.Dataset`, or a list of candidates; the
-        scorers get the same kind of thing.  All else is as in `rank_by_stages`.
+        batch: what scorers take: columns by name (tensors, arrays or lists), a `datasets.Dataset`, or a list.  All else
+        is as in `rank_by_stages`.
         """
         count = len(next(iter(batch.values()), ())) if isinstance(batch, Mapping) else len(batch)
         return rank_by_stages(

@@ -28,8 +28,8 @@ from as2lib.models.compare_aggregate import CompareAggregate
 from as2lib.models.cosinet import Cosinet
 from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.precision import machine
-from as2lib.score import on_gpu, on_threads, parts_of, probability, score
+from as2lib.precision import computing_on, machine
+from as2lib.score import on_threads, parts_of, probability, score
 from as2lib.study.derived import calibration
 from as2lib.study.run import Run
 from as2lib.study.store import StoredRun, Task, require_known_tensors, write_parquet, write_scores
@@ -236,7 +236,7 @@ def score_table(
 def score_shuffled(task: Task) -> dict[str, Any]:
     """A model's scores where each question's candidates come in a random order; rows stay in the original one."""
     parent = task.parents["model"][0]
-    model, encoder = on_gpu(models.load(parent.model_folder)), load_encoder(parent.model_folder)
+    model, encoder = models.load(parent.model_folder).to(computing_on()), load_encoder(parent.model_folder)
     with on_threads(task.store.study.threads):
         precision = task.store.study.precision
         pairs, columns = score_table(model, encoder, task.run.data["test"], precision, task.run.seed)
