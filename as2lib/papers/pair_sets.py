@@ -29,8 +29,7 @@ PAPERS = {  # our name of a set → the papers'
     "nq-la": "NQ-LA",
     "selqa": "SelQA",
 }
-# Target → the set of CERBERUS whose numbers stand beside.  On SelQA nothing is transferred, as on ASNQ.
-BESIDE = {"asnq": "ASNQ", "ias2": "IAS2", "selqa": "ASNQ"}
+BESIDE = {"asnq": "ASNQ", "ias2": "IAS2"}  # target → the set of CERBERUS whose numbers stand beside
 COUNTS = ["questions", "pairs", "correct"]
 PLACES_SHOWN = 12  # of a list
 RATES = ["candidates a question", "correct a question"]

@@ -33,16 +33,14 @@ for job in "$@"; do echo $job >> {folder}/cancelled; kill -- -$job; done
 @pytest.fixture
 def cluster(study_root, tmp_path):  # noqa: F811
     """The options of a study whose jobs run on the node, its environment, and the folder of the cluster's files."""
-    _, environment = study_root
     folder = tmp_path / "cluster"
     folder.mkdir()
+    options = ["--executor", "cluster-generic", "--jobs", "2"]
     for name, content in {"submit": SUBMIT, "cancel": CANCEL}.items():
         (folder / name).write_text(content.format(folder=folder))
         (folder / name).chmod(0o755)
-    options = ["--executor", "cluster-generic", "--jobs", "2"]
-    options += ["--cluster-generic-submit-cmd", str(folder / "submit")]
-    options += ["--cluster-generic-cancel-cmd", str(folder / "cancel")]
-    yield options, environment, folder
+        options += [f"--cluster-generic-{name}-cmd", str(folder / name)]
+    yield options, study_root[1], folder
     for job in lines(folder / "jobs") + lines(folder / "waiting"):
         subprocess.run(["kill", "--", f"-{job}"], capture_output=True, check=False)
 
@@ -89,7 +87,7 @@ def has_slurm() -> bool:
 def test_no_two_fits_share_one_of_four_gpus_and_all_four_compute(study_root, title):  # noqa: F811
     root, environment = study_root
     path = root / "params" / "tiny.yaml"
-    content = yaml.safe_load(path.read_text()) | {"seeds": list(range(5)), "gpu": True}
+    content = yaml.safe_load(path.read_text()) | {"seeds": list(range(4)), "gpu": True}
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     environment |= {"STUB_GPU": "1"}
     if title != "A Slurm cluster":

@@ -111,7 +111,7 @@ def graph_systems(study) -> list[System]:
 
 def graph_notebooks(study) -> list[Notebook]:
     overlap, teacher = graph_systems(study)
-    read = {"00_overview": (), "01_data": (overlap,), "02_teachers": (overlap, teacher)}
+    read = {"00_overview": (overlap, teacher), "01_data": (overlap,)}
     return [Notebook(name, "?", systems) for name, systems in read.items()]
 
 

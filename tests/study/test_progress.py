@@ -9,13 +9,15 @@ from as2lib.cli import main
 from as2lib.locks import take
 from as2lib.study import Study, bundles, graph, progress
 from as2lib.study.make import ERROR, make_all
+from tests.study.conftest import graph_notebooks
 
 FAILED, RUNNING = "teacher/electra/seed-0", "teacher/electra/seed-1"
 
 
 @pytest.fixture
-def study(root, fits):
+def study(root, fits, monkeypatch):
     """A study of which one run is done, one failed and one is being made."""
+    monkeypatch.setattr("as2lib.study.catalogue.notebooks", graph_notebooks)
     study = Study.load("tiny")
     make_all(study.store, ["lexical/word_overlap", "transfer/electra/seed-0"], model=True)
     for name in (FAILED, RUNNING):
