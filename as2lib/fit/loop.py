@@ -129,37 +129,21 @@ def train(
     Raises ValueError for an unknown loss, a loss that is not a number, and a folder with the checkpoint of another fit.
     """
     progress = "ipykernel" in sys.modules if progress is None else progress
-    pairs, dev = _pairs(pairs), None if dev is None else _pairs(dev)
-    if dev is not None and not len(filter_questions(dev, "mixed")):
-        note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
-        dev = None
+    pairs, dev = _pairs(pairs), _that_tells(dev)
     if dev is not None and not allow_shared_questions:
         require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")
     objectives.check(loss, len(teachers), pairs["label"][:] if "label" in pairs.column_names else None)
     device = torch.device(computing_on(device))
     with reproducible(), checkpoint.terminable() as terminated:
         set_seed(seed)  # before the model is built: new weights, dropout and batches all come from it
-        if not isinstance(model, nn.Module):
-            encoder = encoder or load_encoder(model, max_length)
-            model = cross_encoder.build(model)
-        elif encoder is None:
-            raise ValueError("encoder: expected what encodes pairs for the model; load_encoder(folder) gives it")
-        model = cross_encoder.for_ranking(model).to(device)
-        encoder = paired(model, encoder)
-        config, learns = getattr(model, "config", None), objectives.named(loss).unit
-        if config is not None and (learns == "question" or hasattr(config, "probabilities")):
-            config.probabilities = learns == "pair"  # else a score only orders the candidates of a question
-        unit = unit or learns
+        model, encoder = _start(model, encoder, max_length, device)
+        unit = unit or _learns(model, loss)
         objective = objectives.objective(loss, alpha, tau, settings)
-        logits = None  # (m, k, c)
-        if len(teachers):
-            logits = numpy.stack([teacher_logits(each, pairs, precision, device) for each in teachers], axis=1)
-        question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
-        examples = Examples(pairs, encoder, logits, question)
+        examples = _examples(pairs, encoder, teachers, unit, precision, device)
         batches = _batches(examples, batch_size, batch_tokens, seed)
         steps = steps or sum(len(batches.epoch(epoch)) for epoch in range(epochs or EPOCHS))
         every = evaluate_every or max(1, steps // 10)
-        exits = len(getattr(config, "exits", ()))
+        exits = len(getattr(getattr(model, "config", None), "exits", ()))
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
         state, path = Progress(), None
         if folder is not None:
@@ -169,7 +153,7 @@ def train(
                 "dev": dev and fingerprint(dev),
                 "start": checkpoint.start_of(model),
                 "loss": checkpoint.source_of(loss),
-                "teachers": None if logits is None else sha256(logits).hexdigest(),
+                "teachers": None if examples.teachers is None else sha256(examples.teachers.numpy()).hexdigest(),
                 "seed": seed,
                 "steps": steps,
                 "learning_rate": learning_rate,
@@ -249,6 +233,9 @@ def train(
     return Fit(model.eval(), encoder, facts, state.log, last)
 
 
+# ---------------------------------------------------------------- before the first step
+
+
 def _pairs(pairs: Source) -> Dataset:
     """A pair table as it is, or read from what `load_pairs` takes.  Raises ValueError where it has no row."""
     if not isinstance(pairs, Dataset):
@@ -256,6 +243,47 @@ def _pairs(pairs: Source) -> Dataset:
     if len(pairs) == 0:
         raise ValueError("pairs: expected at least one, got none")
     return pairs
+
+
+def _that_tells(dev: Source | None) -> Dataset | None:
+    """A dev set with a question that has both a correct and an incorrect candidate; None, and a line, without one."""
+    if dev is None or len(filter_questions(dev := _pairs(dev), "mixed")):
+        return dev
+    note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
+    return None
+
+
+def _start(
+    model: nn.Module | str | Path, encoder: Encoder | None, max_length: int | None, device: torch.device
+) -> tuple[nn.Module, Encoder]:
+    """The model before its first step, where it computes, and what encodes its pairs."""
+    if not isinstance(model, nn.Module):
+        encoder = encoder or load_encoder(model, max_length)
+        model = cross_encoder.build(model)
+    elif encoder is None:
+        raise ValueError("encoder: expected what encodes pairs for the model; load_encoder(folder) gives it")
+    model = cross_encoder.for_ranking(model).to(device)
+    return model, paired(model, encoder)
+
+
+def _learns(model: nn.Module, loss: str | Callable[..., Any]) -> str:
+    """What a loss reads, a pair or a question; the model's configuration says whether its scores are probabilities."""
+    unit, config = objectives.named(loss).unit, getattr(model, "config", None)
+    if config is not None and (unit == "question" or hasattr(config, "probabilities")):
+        config.probabilities = unit == "pair"  # else a score only orders the candidates of a question
+    return unit
+
+
+def _examples(
+    pairs: Dataset, encoder: Encoder, teachers: Sequence[Teacher], unit: str, precision: str, device: torch.device
+) -> Examples:
+    """The pairs, encoded, with what each teacher says of them, (m, k, c), and which question each is of."""
+    logits = question = None
+    if len(teachers):
+        logits = numpy.stack([teacher_logits(each, pairs, precision, device) for each in teachers], axis=1)
+    if unit == "question":
+        question = Questions.together(pairs["question_id"][:]).code
+    return Examples(pairs, encoder, logits, question)
 
 
 def _batches(examples: Examples, size: int | None, tokens: int | None, seed: int) -> Batches:
