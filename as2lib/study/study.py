@@ -133,10 +133,14 @@ class Study(params.Params):
         return [self.run(name) for name in names]
 
     def publish(self, names: list[str] | None = None) -> list[str]:
-        """Add runs that were made here to `reports/<study>/runs/`: `publishing.publish`."""
+        """Add runs that were made here to `reports/<study>/runs/`: `publishing.publish`; as its file says, only."""
         from as2lib.study.publishing import publish
 
-        return publish(self, names)
+        if self.variant != self.study:
+            raise ValueError(
+                f"{self.study}: expected the study as its file says, got other parameters; publish that one"
+            )
+        return publish(self.store, names)
 
     def model(self, name: str) -> "str | Path":
         """What `Ranker.load` loads for a run, which is made first where it is missing: its folder, or lexical/…."""
