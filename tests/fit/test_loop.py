@@ -192,3 +192,14 @@ def test_the_log_has_the_parts_of_the_loss_one_a_head_and_heads_with_equal_teach
     for perturb in (0.0, 0.02):
         heads = fit(tiny.student(2, perturb), "per_head", tiny.logits(PAIRS) * 2, dev=None).model.heads
         assert torch.equal(tiny.weights(heads[0]), tiny.weights(heads[1])) == (perturb == 0)
+
+
+def test_a_callback_sees_each_entry_and_may_end_the_fit():
+    steps = []
+
+    def after_four(entry, model):
+        steps.append(entry["step"])
+        return entry["step"] == 4
+
+    assert fit(callbacks=[after_four]).facts["steps"] == 4
+    assert steps == [2, 4]

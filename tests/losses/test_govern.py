@@ -106,3 +106,19 @@ def test_teachers_get_no_gradient_and_what_does_not_fit_is_refused():
         for loss in (govern_ca, ca_mkd):
             with pytest.raises(ValueError):
                 loss(*tensors(*wrong))
+
+
+def gradient(loss, student, teachers, *labels):
+    student = student.clone().requires_grad_()
+    loss(student, teachers, *labels).total.backward()
+    return student.grad
+
+
+def test_the_vote_pulls_towards_the_mean_of_the_majority_and_the_confident_one_by_its_weights_or_the_label():
+    student, teachers = tensors([0.5, 0.2], [[0.7, 0.9, 0.1], [0.0, 0.3, 0.3]])
+    expected = torch.stack([2 * (0.5 - torch.tensor(0.8)), 2 * (0.2 - torch.tensor(0.3))]).double() / 2
+    torch.testing.assert_close(gradient(govern, student, teachers), expected)
+    student, teachers, labels = tensors([0.5, 0.5], [[0.8, 0.6, 0.2], [0.4, 0.2, 0.1]], [1, 1])
+    pull = 2 * (4 / 7 * (0.5 - 0.8) + 3 / 7 * (0.5 - 0.6))
+    expected = torch.tensor([pull, 2 * (0.5 - 1)], dtype=torch.float64) / 2
+    torch.testing.assert_close(gradient(govern_ca, student, teachers, labels), expected)

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from as2lib.metrics import ranking
 from as2lib.metrics.agreement import agreement, majority, rank_correlation
 
 # four questions of three candidates, whose correct ones are the first, second, third and first
@@ -64,3 +65,20 @@ def test_the_cells_and_confidences_are_those_worked_by_hand():
     assert result.cells.to_dict() == {"right": {3: 1, 2: 1, 1: 1, 0: 0}, "wrong": {3: 0, 2: 0, 1: 0, 0: 1}}
     assert result.by_question["case"].to_dict() == {"p": "all right", "q": "follows", "r": "overrides", "s": "rest"}
     assert result.by_question.loc["r", [f"confidence {j}" for j in range(3)]].tolist() == [1.2, 1.0, 1.2]
+
+
+@settings(max_examples=60)
+@given(rankers(4))
+def test_every_question_falls_in_exactly_one_cell_and_one_case(data):
+    scores, label, question = data
+    result = majority(scores[:, 0], scores[:, 1:], label, question)
+    by_question, cells = result.by_question, result.cells
+    right = [ranking.per_question(question, label, column)["P@1"] for column in scores.T]
+    assert cells.to_numpy().sum() == len(by_question) == question.max() + 1
+    assert cells["right"].sum() == right[0].sum()
+    assert (cells.sum(axis=1) * cells.index).sum() == sum(right[1:]).sum()
+    cases = by_question["case"].value_counts()
+    assert cases.get("all right", 0) == cells.loc[3, "right"]
+    assert cases.get("follows", 0) == cells.loc[2, "right"]
+    assert cases.get("overrides", 0) == cells.loc[[1, 0], "right"].sum()
+    assert cases.get("rest", 0) == cells["wrong"].sum()

@@ -101,3 +101,10 @@ def test_a_module_that_reads_its_weights_as_tokens_can_be_counted():
     model = encoder(**fields, pos_att_type=["c2p", "p2c"])
     assert forward_flops(model, batch()) > LAYERS * LAYER
     assert all(weight.requires_grad for weight in model.parameters())
+
+
+@pytest.mark.parametrize("gates", [1, 4])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_a_recurrent_layer_pays_its_products_at_each_step(gates, device):
+    layer = (nn.RNN if gates == 1 else nn.LSTM)(10, 6, batch_first=True, device=device)
+    assert forward_flops(layer, {"input": torch.zeros(1, 5, 10, device=device)}) == 5 * gates * (10 * 6 + 6 * 6)

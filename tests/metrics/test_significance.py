@@ -237,3 +237,23 @@ def test_series_are_paired_by_index_beside_an_array_by_position_and_a_seed_gives
     assert compare(a, systems[1]) == compare(systems[0], pd.Series(systems[1])) == compare(*systems)
     assert compare(a[::-1], systems[1]) == compare(systems[0][::-1], systems[1]) != compare(*systems)
     assert compare(*systems).low != compare(*systems, seed=1).low
+
+
+def test_interval_is_close_to_the_normal_one(systems):
+    a, b = systems
+    result, error = compare(a, b, resamples=20000), stats.sem(a - b)
+    expected = result.difference + 1.96 * error * np.array([-1, 1])
+    np.testing.assert_allclose([result.low, result.high], expected, atol=0.1 * error)
+
+
+@settings(max_examples=30, deadline=None)
+@given(paired)
+def test_swapping_the_systems_mirrors_the_comparison(pairs):
+    a, b = np.transpose(pairs)
+    there, back = compare(a, b, resamples=20), compare(b, a, resamples=20)
+    assert (there.wins, there.losses) == (back.losses, back.wins)
+    assert (there.p, there.wilcoxon_p) == (back.p, back.wilcoxon_p)
+    for name in ("difference", "effect"):
+        assert getattr(there, name) == pytest.approx(-getattr(back, name), abs=1e-12)
+    assert -1 <= there.effect <= 1
+    assert there.low <= there.high

@@ -1,8 +1,11 @@
 import numpy
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from as2lib.metrics import pruning
+from as2lib.metrics import cost, pruning
+from as2lib.metrics.replay import replay
 from as2lib.models.sequential import SequentialReranker, rank_by_stages
 
 
@@ -39,3 +42,43 @@ def test_equal_logits_are_equal_probabilities_wherever_they_stand_and_none_rises
         near = torch.from_numpy(logit + numpy.spacing(logit) * draw.integers(0, 4, size))
         ranking = rank_by_stages(lambda _, rows, near=near: near[rows], 1, size, 0.0).as_probabilities()
         assert (ranking.scores[ranking.order].diff() <= 0).all()
+
+
+def test_each_scorer_is_called_once_with_what_is_left():
+    seen = []
+
+    def scorer(candidates):
+        seen.append(list(candidates))
+        return [len(text) for text in candidates]
+
+    ranking = SequentialReranker([scorer, scorer]).rank(["a", "bbb", "cc", "dddd"], 0.5)
+    assert seen == [["a", "bbb", "cc", "dddd"], ["bbb", "dddd"]]
+    assert ranking.order.tolist() == [3, 1, 2, 0]
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_order_is_that_of_a_naive_loop_and_the_replay_of_stored_scores_agrees(data):
+    stages = data.draw(st.integers(1, 4))
+    question = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=25))
+    values = st.lists(st.integers(0, 3), min_size=len(question), max_size=len(question))  # many ties
+    columns = {str(i): data.draw(values) for i in range(stages)}
+    alpha = data.draw(st.lists(st.floats(0, 0.99), min_size=stages - 1, max_size=stages - 1))
+    rankings = reading(*columns).rank(columns, alpha, question)
+    found = replay(question, numpy.zeros(len(question)), numpy.array(list(columns.values())).T, alpha)
+    for name, ranking in zip(dict.fromkeys(question), rankings, strict=True):
+        own = [row for row, other in enumerate(question) if other == name]
+        alive, fallen = list(range(len(own))), []
+        for stage in range(stages):
+            alive.sort(key=lambda i, stage=stage, own=own: (-columns[str(stage)][own[i]], i))
+            stay = len(alive) - pruning.dropped(len(alive), alpha[stage]) if stage < stages - 1 else len(alive)
+            alive, fallen = alive[:stay], alive[stay:] + fallen
+        assert ranking.order.tolist() == alive + fallen
+        assert found.position[own][ranking.order.numpy()].tolist() == list(range(len(own)))
+        assert ranking.survivors == tuple(int((found.last[own] >= stage).sum()) for stage in range(stages))
+        assert ranking.survivors == tuple(cost.survivors(stages, alpha, len(own)))
+        falling, by_stage = ranking.scores[ranking.order], ranking.stages[ranking.order]
+        assert (falling.diff() <= 0).all()
+        assert (falling.diff()[by_stage.diff() < 0] < 0).all()  # a dropped candidate is below every kept one
+        last = ranking.stages == stages - 1
+        assert torch.equal(ranking.scores[last], ranking.stage_scores[last])
