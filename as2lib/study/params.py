@@ -19,9 +19,9 @@ NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of a study: it names files and folder
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """ "; did you mean …?" with the nearest names; "" where none is near."""
-    near = get_close_matches(name, names, n=3, cutoff=0.4)
-    return f"; did you mean {', '.join(near)}?" if near else ""
+    """A hint at the end of an error's line: the nearest names; "" where none is near."""
+    nearest = get_close_matches(name, names, n=3, cutoff=0.4)
+    return f"; did you mean {', '.join(nearest)}?" if nearest else ""
 
 
 def _as_list(value: Any) -> Any:
@@ -87,9 +87,9 @@ class Data(Strict):
     @model_validator(mode="after")
     def _without_what_is_left_out(self) -> Self:
         if self.leave_out:
-            parts = {split: getattr(self.target, split) for split in ("dev", "test")}
-            kept = {split: [apart_from(part, self.target.train) for part in parts[split]] for split in parts}
-            object.__setattr__(self, "target", self.target.model_copy(update=kept))
+            dev = [apart_from(part, self.target.train) for part in self.target.dev]
+            test = [apart_from(part, self.target.train) for part in self.target.test]
+            object.__setattr__(self, "target", self.target.model_copy(update={"dev": dev, "test": test}))
         return self
 
 
