@@ -50,36 +50,39 @@ class Report:
     def show(
         self,
         item: pandas.DataFrame | Figure,
-        number: str,
-        caption: str,
+        number: str = "",
+        caption: str = "",
         columns: Sequence[str] | None = None,
         digits: int = 1,
         keep: bool = True,
         timing: bool = False,
+        folded: bool = False,
         empty: str = NOT_RUN,
     ) -> Styler | HTML:
         """Save a table (its numbers as csv, what is shown as LaTeX) or a figure, and return what Jupyter displays.
 
-        number: such as "3.1", the notebook's and the item's.  columns: those on the page, in order; the csv has all.
-        keep: False for an example that shows texts of a corpus, which no file should hold.
-        timing: whether it holds measured times.  empty: why a table without rows has none.
+        number: such as "3.1", the notebook's and the item's; a table without one is an example, and not saved.
+        columns: those on the page, in order; the csv has all.
+        keep: False for one that shows texts of a corpus, which no file should hold.
+        timing: whether it holds measured times.  folded: whether the page shows its rows on a click only.
+        empty: why a table without rows has none.
         """
         if row.of_own_target(self.study):
             caption = re.sub(r"\s*Published.*", "", caption)  # a caption's last sentence
         if isinstance(item, Figure):
             return self._drawn(item, number, caption, timing)
         item = self._beside(item)
-        name = f"{self.number}_table_{number.partition('.')[2]}"
+        name = f"{self.number}_table_{number.partition('.')[2] or re.sub('[^a-z]+', '-', caption.lower())}"
         shown = tables.formatted(item, self.labels, columns, digits)
-        parts = [f"<b>Table {number}.</b> {escape(caption)}"]
+        parts = [f"<b>Table {number}.</b>"] * bool(number) + [escape(caption)]
         if item.empty:
             parts.append(f"<i>{escape(empty)}</i>")
-        if keep:
+        if keep and number:
             file = self._folder("tables") / f"{name}{'.timing' * timing}"
             item.to_csv(f"{file}.csv", float_format="%.10g", lineterminator="\n")
             Path(f"{file}.tex").write_text(tables.as_latex(shown, caption, name), encoding="utf-8")
             parts.append(_links(f"tables/{file.name}", "csv", "tex"))
-        return tables.styled(shown, " ".join([*parts, self._commands(item)]), name)
+        return tables.styled(shown, " ".join([*parts, self._commands(item)]), name, folded)
 
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
         """With labels in place of run names, as figures want it."""

@@ -22,7 +22,7 @@ CONTENTS = "<!-- contents -->"  # where the template wants them
 LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
 HEAD = re.compile(r"^# (.*)")
 CAPTION = re.compile(r"<caption>(.*?)\s*(<details.*</details>)?</caption>", re.DOTALL)
-LONG = 20  # rows, from which on a table is folded
+FOLDED = re.compile(r"<table[^>]*\bfolded\b")
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 
 
@@ -58,6 +58,7 @@ def render(
             cell.source = LINK.sub(to_page, cell.source)
         else:
             cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
+            cell.metadata["peek"] = not any(map(_is_for_reader, cell.outputs))
             for output in cell.outputs:
                 if CAPTION.search(output.get("data", {}).get("text/html", "")):
                     output["data"]["text/html"] = framed(output["data"]["text/html"])
@@ -83,14 +84,14 @@ def render(
 
 
 def framed(table: str) -> str:
-    """A table's HTML with its caption above a box that scrolls, and folded where it is long."""
+    """A table's HTML with its caption above a box that scrolls; folded where `show` says so."""
     caption = CAPTION.search(table)
     text, commands = caption[1], caption[2] or ""
     rows, title = table.count('<th class="row_heading'), re.search(r"<b>(Table [\d.]+)\.</b>", text)
     name = title[1] if title else "Table"
     grid = CAPTION.sub("", table, count=1).replace('<th class="row_heading', '<th scope="row" class="row_heading')
     box = f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">{grid}</div>'
-    if rows > LONG:
+    if FOLDED.search(grid):
         box = f'<details class="long"><summary>{name}: its {rows} rows</summary>{box}</details>'
     return f'<div class="as2-table"><p>{text}</p>{box}{commands}</div>'
 
@@ -109,6 +110,12 @@ def page_name(name: str) -> str:
 def _is_progress(output: nbformat.NotebookNode) -> bool:
     """Whether an output is what a progress bar left: lines written over each other, or anything on stderr."""
     return "\r" in output.get("text", "") or output.get("name") == "stderr"
+
+
+def _is_for_reader(output: nbformat.NotebookNode) -> bool:
+    """Whether an output is more than what Jupyter prints of a plain object: text, or a bare table of pandas."""
+    data = output.get("data", {})
+    return bool(data.keys() - {"text/plain"}) and 'class="dataframe"' not in data.get("text/html", "")
 
 
 def _css() -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 import pandas
+from pandas.api.types import is_integer_dtype
 from pandas.io.formats.style import Styler
 
 MISSING, MINUS = "–", "\u2212"
@@ -27,7 +28,7 @@ def formatted(
     if columns is None:
         columns = [name for name in table if name != "run" and not table[name].isna().all()]
     columns = [name for name in columns if name in table or not (table.empty or is_of_a_paper(name))]
-    rows = "comparison" if table.index.nlevels > 1 else "system"
+    rows = "comparison" if table.index.nlevels > 1 else "" if is_integer_dtype(table.index) else "system"
     shown = {table.index.name if table.index.name not in (None, "run") else rows: index}
     for name in columns:
         if name.endswith(" ±"):
@@ -78,8 +79,11 @@ def number(value: float, digits: int = 1) -> str:
     return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", MINUS)
 
 
-def styled(shown: pandas.DataFrame, caption: str, name: str) -> Styler:
-    """A table of strings, its first column each row's heading, as Jupyter shows it.  caption: HTML.  name: its id."""
+def styled(shown: pandas.DataFrame, caption: str, name: str, folded: bool = False) -> Styler:
+    """A table of strings, its first column each row's heading, as Jupyter shows it.
+
+    caption: HTML.  name: its id.  folded: whether a page shows its rows on a click only.
+    """
     heads, body = shown.iloc[:, 0], shown.iloc[:, 1:]
     body = body.set_axis(pandas.Index(heads.to_numpy(), name=None), axis=0)
     body = body.rename_axis(columns=escape(str(heads.name)))
@@ -89,8 +93,8 @@ def styled(shown: pandas.DataFrame, caption: str, name: str) -> Styler:
     wrapped = {"selector": ", ".join(words), "props": "text-align: left; white-space: normal; min-width: 7rem"}
     styler = Styler(body, uuid=name, cell_ids=False).format(escape="html").set_caption(caption)
     styler = styler.format_index(escape="html").format_index(escape="html", axis="columns")
-    if len(shown.columns) >= WIDE:
-        styler = styler.set_table_attributes('class="wide"')
+    classes = ["wide"] * (len(shown.columns) >= WIDE) + ["folded"] * folded
+    styler = styler.set_table_attributes(f'class="{" ".join(classes)}"')
     return styler.set_table_styles([left, wrapped] if words else [left])
 
 

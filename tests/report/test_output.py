@@ -35,6 +35,15 @@ def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, files):
     assert "75.0" in (files / "tables" / "03_table_1.tex").read_text()
 
 
+def test_a_table_without_a_number_is_an_example_and_not_saved(report, files):
+    html = report.show(pandas.DataFrame({"vote": [2.0]}), caption="Two <pairs>.", digits=2)._repr_html_()
+    assert "Two &lt;pairs&gt;." in html
+    assert "2.00" in html
+    assert "<b>Table" not in html
+    assert "system" not in html
+    assert list((files / "tables").iterdir()) == []
+
+
 def test_each_row_of_systems_leads_to_its_command(report):
     html = report.show(systems(), "3.1", "The systems.")._repr_html_()
     assert "as2 show student/electra/seed-0 --study tiny" in html

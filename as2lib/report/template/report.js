@@ -2,7 +2,7 @@
 const toggle = document.getElementById("show-code");
 toggle.addEventListener("change", () => {
   document.body.classList.toggle("with-code", toggle.checked);
-  for (const cell of document.querySelectorAll(".code-cell details:not(.made, .long)")) cell.open = toggle.checked;
+  for (const cell of document.querySelectorAll("details.code")) cell.open = toggle.checked;
 });
 
 // What a cell is sorted by: "61.2 ± 0.4" is 61.2, "< 0.001" is 0.001, a dash null, words NaN.
@@ -31,6 +31,7 @@ function sort(table, place, heading) {
 
 for (const table of document.querySelectorAll(".as2-table table")) {
   [...table.tHead.rows[0].cells].forEach((heading, place) => {
+    if (!heading.textContent) return;
     const button = document.createElement("button");
     button.append(...heading.childNodes);
     button.title = "sort";
