@@ -5,7 +5,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from as2lib.study.run import Notebook, System
+from as2lib.study.run import Notebook, System, by_name
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -23,7 +23,7 @@ PAPERS = (
 
 def systems(study: "Study") -> list[System]:
     """Every system of the study, in the order of the papers' tables."""
-    systems = {system.run: system for paper in _papers("systems") for system in paper.systems(study)}
+    systems = by_name(system for paper in _papers("systems") for system in paper.systems(study))
     if unknown := [name for name in study.rows if name not in systems]:
         raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; `as2 plan {study.name}` lists them")
     return list(systems.values())

@@ -90,6 +90,17 @@ class Notebook:
     files: tuple[str, ...] = ()
 
 
+def by_name(systems: Iterable[System]) -> dict[str, System]:
+    """Name → system, each once, first seen first.  Raises ValueError where two that differ have one name."""
+    first: dict[str, System] = {}
+    for system in systems:
+        other = first.setdefault(system.run, system)
+        if (other.label, other.group, other.seeds) != (system.label, system.group, system.seeds):
+            expected = "expected one system of that name"
+            raise ValueError(f"{system.run}: {expected}, got {other.label!r} and {system.label!r}; rename one of them")
+    return first
+
+
 def plan(systems: Iterable[System]) -> dict[str, Run]:
     """Name → run, of these systems and of all that they are made from, parents before children."""
     runs: dict[str, Run] = {}

@@ -88,6 +88,14 @@ def test_teachers_are_named_freely_and_are_as_many_as_the_file_has(root, names):
     assert systems.published(study, "table2").index.str.endswith(systems.PAPER_TEACHERS).sum() == 0
 
 
+def test_two_rows_of_one_name_are_an_error_in_one_line(root):
+    content = Study.load("tiny").model_dump(exclude_unset=True)
+    content["teachers"]["robin"] = content["teachers"]["electra"] | {"label": "Robin", "stands_for": None}
+    error = "^student/robin: expected one system of that name, got 'student of the Robin teacher' and .*rename one"
+    with pytest.raises(ValueError, match=rf"{error} of them$"):
+        Study.of_notebook(content).systems  # noqa: B018
+
+
 def test_a_row_of_the_paper_stands_beside_the_teacher_that_stands_for_its_own():
     printed = results.published("cerberus", "table2")
     paper = systems.published(Study.load("wikiqa"), "table2")["WikiQA"]

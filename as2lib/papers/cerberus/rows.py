@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from as2lib.papers.row import Row, best_trivial, distillation, objective, origin, splits, target_of, with_changes
 from as2lib.papers.row import systems as of_rows
 from as2lib.study import Study
-from as2lib.study.run import Notebook, System
+from as2lib.study.run import Notebook, System, by_name
 
 if TYPE_CHECKING:
     import pandas
@@ -68,7 +68,7 @@ def systems(study: Study) -> list[System]:
     """Every system of this paper, each once, in the order of the paper's tables; then those of one's own."""
     rows = [*trivial(study), *table2(study), *table3(study), *kinds(study)]
     rows += [*table4(study), *number_of_heads(study), *direct(study), *own(study)]
-    return list({row.run: row for row in rows}.values())
+    return list(by_name(rows).values())
 
 
 def notebooks(study: Study) -> list[Notebook]:
