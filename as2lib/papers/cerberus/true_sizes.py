@@ -39,6 +39,14 @@ STUDENT = ("electra", "base")
 ONE_EACH = [(family, "base") for family in VOCABULARY]
 ENSEMBLES = {"ensemble/bases": ONE_EACH, "ensemble/taught-bases": ONE_EACH, "ensemble/students": [STUDENT] * 3}
 REFERENCE = "base/electra"  # ratios are to this row, the student's own base model
+MODELS = {  # row → what a reader calls it, where the paper's tables are brief
+    "mhs/3h1": "MHS: 11 shared layers, three heads of one",
+    "mhs/3h2": "MHS: 10 shared layers, three heads of two",
+    "mhs/3h4": "MHS: 8 shared layers, three heads of four",
+    "mhs/3h6": "MHS: 6 shared layers, three heads of six",
+    "ensemble/bases": "ensemble of the three BASE models",
+    "ensemble/students": "ensemble of three ELECTRA-BASE",
+}
 TWIN = "base/roberta"  # a model of its shape: what sets their times apart is noise
 # Row → `seconds`, a batch in each turn, and where: what else `cost.latency` says.
 Times = dict[str, dict[str, Any]]
@@ -129,9 +137,8 @@ def counted(study: Study, table: str, tokens: float) -> pandas.DataFrame:
 
 
 def model_names() -> dict[str, str]:
-    """Row → what the paper calls it: "ELECTRA-BASE", "B10 3H2"."""
-    shapes = results.published("cerberus", "table4")
-    return {**dict(shapes["configuration"]), **dict(results.published("cerberus", "table5")["model"])}
+    """Row → what a reader calls it: "ELECTRA-BASE", "MHS: 10 shared layers, three heads of two"."""
+    return dict(results.published("cerberus", "table5")["model"]) | MODELS
 
 
 def measure(settings: Latency, rows: Sequence[str] = ()) -> Times:
@@ -162,16 +169,16 @@ def question(settings: Latency) -> dict[str, Any]:
     return {**settings.model_dump(), "order": "rows take turns", "last layer": "first token"}
 
 
-def times_table(times: Times, rows: Sequence[str] = ()) -> pandas.DataFrame:
-    """Milliseconds a pair, and time and operations as ratios to ELECTRA-BASE, index run.
+def times_table(times: Times) -> pandas.DataFrame:
+    """Milliseconds a pair of the measured rows, and time and operations as ratios to ELECTRA-BASE, index run.
 
-    rows: default: those that were measured.  Medians over the quiet turns, the half that took least time in all rows;
-    "time ×" is the median of the ratios within a turn.
+    Medians over the quiet turns, the half that took least time in all rows; "time ×" is the median of the ratios
+    within a turn.
     """
     seconds = pandas.DataFrame({row: time["seconds"] for row, time in times.items()})  # a row a turn
     quiet = seconds[seconds.sum(axis=1) <= seconds.sum(axis=1).median()]
     each = 1000 * quiet / [time["batch"] for time in times.values()]
-    table = pandas.DataFrame(index=pandas.Index([*rows] or [*times], name="run"))
+    table = pandas.DataFrame(index=pandas.Index([*times], name="run"))
     table["model"] = [model_names()[row] for row in table.index]
     table["ms a pair"] = each.median()
     table["time ×"] = each.div(each.get(REFERENCE, pandas.Series(numpy.nan, each.index)), axis=0).median()
