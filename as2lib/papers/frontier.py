@@ -16,6 +16,7 @@ from as2lib.metrics.pruning import dropped
 from as2lib.papers.beyond import ranked
 from as2lib.papers.cascade.analyses import scored
 from as2lib.papers.cascade.rows import Scheme, schemes
+from as2lib.papers.cerberus.rows import roles
 from as2lib.papers.costs import Work, lengths, work
 from as2lib.papers.govern import rows as govern
 from as2lib.papers.row import baseline as baseline
@@ -36,11 +37,6 @@ class Ranker:
     systems: tuple[str, ...]
     work: tuple[Work, ...]
     scheme: Scheme | None = None
-
-
-def ablations(study: Study) -> list[str]:
-    """The labels of GOVERN's ablations, which would hide the other systems in a figure."""
-    return [system.label for system in govern.ablation(study)] if study.govern else []
 
 
 def kind(run: Run) -> str:
@@ -162,6 +158,21 @@ def shares(cost: numpy.ndarray, values: numpy.ndarray, resamples: int) -> numpy.
     questions = len(values)
     drawn = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), resamples)
     return front(cost, drawn @ values / questions).mean(axis=0)
+
+
+def points(study: Study, rows: pandas.DataFrame, main: Iterable[str]) -> pandas.DataFrame:
+    """What a figure of the `rows` of `table` shows, by label: cost in operations of the untaught base, value and front.
+
+    main: names of systems; they, those on the front and the baseline, which costs nothing, have a `label`.  Other
+    rankers that cost nothing are left out, and so are GOVERN's ablations, which would hide the other systems.
+    """
+    labels = {name: system.label for name, system in study.systems.items()}
+    drawn = pandas.DataFrame({"cost": rows[COST] / rows.loc[labels[roles(study).base], COST], "value": rows["MAP"]})
+    drawn["front"], drawn["main"] = rows["front"], rows.index.isin([labels[name] for name in main])
+    floor = rows.index == labels[baseline(study)]
+    drawn["label"] = rows.index.where(drawn["front"] | drawn["main"] | floor, "")
+    ablations = [system.label for system in govern.ablation(study)] if study.govern else []
+    return drawn[((drawn["cost"] > 0) | floor) & ~rows.index.isin(ablations)]
 
 
 def budgets(rows: pandas.DataFrame, unit: float) -> pandas.DataFrame:

@@ -17,16 +17,18 @@ import seaborn
 from matplotlib import pyplot, ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from PIL import Image
 
 matplotlib.rcParams["svg.hashsalt"] = "as2lib"
 matplotlib.rcParams["text.parse_math"] = False  # a label is text: "$" is a dollar
 seaborn.set_theme(style="whitegrid", context="notebook", palette="colorblind")
-LINE, MUTED = "#1f4e79", "#767676"
+LINE, LIGHT, MUTED = "#1f4e79", "#8fb0d0", "#767676"
 COLORBLIND = seaborn.color_palette("colorblind", 10)
 PALETTE = COLORBLIND[:7] + COLORBLIND[8:]  # the eighth is grey, as what has no name
 MARKERS, DASHES = "os^DvPX*<>", ("-", "--", "-.", ":")
 WIDTH = 6.0  # inches
+STEPS = [1, 2, 5, 10]  # between ticks
 COLOURS = 256  # of a PNG file
 Level = tuple[str, float]  # a line's name, and where it stands
 NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # of an SVG file
@@ -46,17 +48,28 @@ def dots(table: pandas.DataFrame, value: str, group: str, title: str, axis: str,
 
 
 def forest(table: pandas.DataFrame, title: str, axis: str, mark: str | None = None) -> Figure:
-    """Differences with their intervals: columns difference, low, high, and as diamonds those of the column `mark`."""
+    """Differences with their 95 % intervals, and as diamonds those of the column `mark`.
+
+    An interval is over questions and seeds (columns low, high).  Where a row has none, since one of its systems has one
+    seed, that over questions alone stands for it (questions low, questions high), in a lighter colour.
+    """
     if table.empty:
         return nothing(title)
     figure, axes = _rows(table.index)
-    errors = [table["difference"] - table["low"], table["high"] - table["difference"]]
-    heights = numpy.arange(len(table))
-    style = {"fmt": "o", "color": LINE, "capsize": 3, "markersize": 7}
-    axes.errorbar(table["difference"], heights, xerr=errors, label="ours, 95 % interval", **style)
+    heights, alone = numpy.arange(len(table)), numpy.zeros(len(table), bool)
+    if "questions low" in table:
+        alone = (table["low"].isna() & table["questions low"].notna()).to_numpy()
+    of_both = "ours, 95 % interval over questions and seeds" if alone.any() else "ours, 95 % interval"
+    of_questions = "ours, one seed: 95 % interval over questions alone"
+    for rows, before, name, colour in ((~alone, "", of_both, LINE), (alone, "questions ", of_questions, LIGHT)):
+        if rows.any():
+            difference, low, high = (table.loc[rows, of] for of in ("difference", f"{before}low", f"{before}high"))
+            style = {"fmt": "o", "color": colour, "capsize": 3, "markersize": 7, "label": name}
+            axes.errorbar(difference, heights[rows], xerr=[difference - low, high - difference], **style)
     axes.axvline(0, color="black", linewidth=1)
     if mark is not None and table[mark].notna().any():
         axes.scatter(table[mark], heights + 0.22, marker="D", s=40, color=PALETTE[1], label=mark, zorder=3)
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(4, steps=STEPS))
     return _finished(figure, axes, title, axis)
 
 
@@ -75,6 +88,8 @@ def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Fi
             errors = [values["mean"] - values["min"], values["max"] - values["mean"]]
         style = _style(place) | {"linestyle": DASHES[place % len(DASHES)], "label": name}
         axes.errorbar(at, values["mean"], yerr=errors, capsize=2, elinewidth=1, markersize=5, **style)
+    if (table[x] % 1 == 0).all():
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     return _finished(figure, axes, *labels)
 
 
@@ -90,29 +105,39 @@ def front(points: pandas.DataFrame, marked: pandas.DataFrame, x: str, y: str, ba
     return _finished(figure, axes, *labels)
 
 
-def frontier(points: pandas.DataFrame, baseline: Level, *labels: str) -> Figure:
+def frontier(points: pandas.DataFrame, *labels: str) -> Figure:
     """Systems by cost, on a logarithmic axis, and value; front: joined by a line; without a label: grey.
 
-    The axis begins where the named are; a baseline below it is told in the legend.
+    Those with a label have a number, the legend's; of these the `main` ones have a colour each.  What costs nothing is
+    a dashed line, or named at the edge if it is so far below that the others would have less than half of the height.
     """
-    named, others = points[points["label"] != ""].sort_values("cost"), points[points["label"] == ""]
+    free, points = points[points["cost"] == 0], points[points["cost"] > 0]
+    named, others = points[points["label"] != ""].sort_values("cost", kind="stable"), points[points["label"] == ""]
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4.6 + 0.1 * len(named)), layout="constrained")
     axes.scatter(others["cost"], others["value"], s=16, color=MUTED, alpha=0.35, linewidth=0, label="other systems")
     best = points[points["front"]].sort_values("cost")
     if len(best):  # a ranker that costs nothing may be as good as all others
         steps = [*best["cost"], points["cost"].max() * 1.2], [*best["value"], best["value"].iloc[-1]]
         axes.step(*steps, where="post", color=LINE, linewidth=1.4, label="front", zorder=2)
-    for place, row in enumerate(named.itertuples()):
-        style = _style(place) | {"markersize": 9, "markeredgecolor": "white", "linestyle": ""}
-        axes.plot(row.cost, row.value, label=row.label, zorder=3, **style)
-    low, high = named["value"].min(), max(points["value"].max(), baseline[1])
+    colours = map(_style, range(len(named)))
+    for number, row in enumerate(named.itertuples(), start=1):
+        style = next(colours) if row.main else {"color": "white", "marker": "o"}
+        style |= {"markersize": 8, "markeredgecolor": LINE, "markeredgewidth": 0.8, "linestyle": ""}
+        axes.plot(row.cost, row.value, label=f"{number}  {row.label}", zorder=3, **style)
+    low, high = named["value"].min(), points["value"].max()
+    for row in free.itertuples():
+        if row.value > low - (high - low):
+            axes.axhline(row.value, color=MUTED, linestyle="--", linewidth=1.4, label=row.label)
+            low, high = min(low, row.value), max(high, row.value)
+        else:
+            style = {"xycoords": "axes fraction", "fontsize": 9, "color": MUTED}
+            axes.annotate(f"↓ {row.label}: {row.value:.1f}", (0.01, 0.02), **style)
     room = 0.06 * (high - low) or 1
-    near = baseline[1] > low - 4 * room
-    name = baseline[0] if near else f"{baseline[0]}: {baseline[1]:.1f}, below the axis"
-    axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=name)
-    axes.set_ylim(min(low, baseline[1] if near else low) - room, high + room)
+    axes.set_ylim(low - room, high + room)
     _logarithmic(axes)
-    return _finished(figure, axes, *labels, small=True)
+    _finished(figure, axes, *labels, small=True)
+    _number(axes, named["cost"], named["value"])
+    return figure
 
 
 def bars(table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str, baseline: Level) -> Figure:
@@ -219,10 +244,29 @@ def _style(place: int) -> dict:
 
 
 def _logarithmic(axes: Axes) -> None:
+    """A logarithmic x axis with ticks at 1, 2 and 5, or, where it is too short for two of these, at a linear one's."""
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(
+        ticker.LogLocator(subs=(1, 2, 5)) if high / low > 6 else ticker.MaxNLocator(5, steps=STEPS)
+    )
     axes.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
+
+
+def _number(axes: Axes, x: Iterable[float], y: Iterable[float]) -> None:
+    """Numbers beside points, each as far up as it needs to be off all points and off the numbers of those below."""
+    axes.figure.draw_without_rendering()  # settles where the axes are
+    data = numpy.column_stack([x, y])
+    points = axes.transData.transform(data) * 72 / axes.figure.dpi
+    taken, halo = [*points], [withStroke(linewidth=2, foreground="white")]
+    style = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": 8, "path_effects": halo}
+    for place in numpy.argsort(points[:, 1], kind="stable"):
+        offset = numpy.array([10, 0])
+        while any((abs(points[place] + offset - other) < (10, 8)).all() for other in taken):
+            offset[1] += 1
+        taken.append(points[place] + offset)
+        axes.annotate(str(place + 1), data[place], offset, **style)
 
 
 def _finished(figure: Figure, axes: Axes, title: str, x_label: str, y_label: str = "", small: bool = False) -> Figure:
