@@ -108,9 +108,12 @@ def counts(table: pandas.DataFrame) -> pandas.DataFrame:
 def verdict(claim: str, interval: Interval, published: float) -> str:
     """What our interval says of a claim: `significance.verdict` of the paper's difference.
 
-    A paper that prints no difference, or one against its claim that a is better, leaves the direction alone.
+    A paper that prints no difference, or one against its claim that a is better, leaves the direction alone.  Equality
+    is contradicted where neither zero nor the published difference is inside: a larger difference is no better sign.
     """
     low, high = interval.low, interval.high
+    if claim == "equal" and not low <= 0 <= high and not low <= published <= high:
+        return CONTRADICTED
     if math.isnan(published) or (claim != "equal" and published <= 0):
         return SAME_DIRECTION if low > 0 else CONTRADICTED if high < 0 else UNDECIDED
     return significance.verdict(low, high, published)

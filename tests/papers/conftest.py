@@ -45,7 +45,7 @@ READ: set[str] = set()  # the runs whose scores, logs or facts were read since a
 
 
 class InventedRun:
-    """A stored run whose scores are better than chance, and other ones for each head and each seed."""
+    """A stored run whose scores are better than chance, others for each head, each seed and the last weights."""
 
     scores_only = False
     model_folder = None
@@ -75,7 +75,7 @@ class InventedRun:
             table[f"head_{head}"] = score()
         for layer in self.run.spec.get("cascade", {}).get("exits", ()):
             table[f"exit_{layer}"] = score()
-        return table
+        return table.assign(last=score()) if self.run.kind == "fit" else table  # by the last weights of a fit
 
     def log(self) -> list[dict]:
         READ.add(self.name)

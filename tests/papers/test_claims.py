@@ -17,6 +17,10 @@ from as2lib.study import results
         ("better", 1.0, 3.0, -0.1, claims.SAME_DIRECTION),  # the paper's own numbers are against its claim
         ("equal", -3.9, -0.9, 1.4, "contradicted"),  # as the same difference is on every page
         ("equal", 0.1, 0.9, 0.2, "reproduced"),
+        ("equal", -10.5, -2.7, -0.2, "contradicted"),  # a larger difference in the paper's direction is no equality
+        ("equal", 0.1, 0.9, 1.4, "contradicted"),  # nor is a smaller one
+        ("equal", 0.1, 0.9, float("nan"), "contradicted"),
+        ("equal", -1.0, 1.0, 2.0, "not seen"),
         ("equal", -3.0, 0.5, -0.2, "undecided"),
         ("equal or better", -0.5, 0.5, 2.0, "not seen"),
         ("equal or better", -0.9, 3.0, float("nan"), "undecided"),

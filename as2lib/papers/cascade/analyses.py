@@ -3,6 +3,8 @@
 MT is one model, SR models in sequence, CT the cascade (`rows.Scheme`).  Trains nothing, draws nothing.
 """
 
+from collections.abc import Sequence
+
 import numpy
 import pandas
 
@@ -23,7 +25,8 @@ def scores(study: Study, where: str) -> dict[str, list[pandas.DataFrame]]:
 def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> list[pandas.DataFrame]:
     """question_id, label and the score by which a scheme ranks a set, a table a seed.
 
-    Where it drops candidates, the score is minus the place, and `last` the last exit that saw the candidate, from 0.
+    Where it drops candidates, the score is minus the place, and `last_exit` the place of the last exit that saw the
+    candidate, from 0.  (`last` is the score by a fit's last weights, as everywhere.)
     """
     tables = []
     for runs in zip(*(study.runs(name) for name in scheme.runs(study, where)), strict=True):  # of a seed
@@ -34,7 +37,7 @@ def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> lis
             continue
         exits = table.filter(like="exit_") if scheme.method == "CT" else numpy.transpose([t["score"] for t in of_seed])
         replayed = replay.replay(table["question_id"], table["label"], exits, scheme.alpha)
-        tables.append(table.assign(score=-replayed.position, last=replayed.last))
+        tables.append(table.assign(score=-replayed.position, last_exit=replayed.last))
     return tables
 
 
@@ -102,6 +105,20 @@ def by_ratio(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.
     paper = published(study, "table3", schemes(study))[list(names)].rename(columns=names).astype(float)
     measured = results.mean_and_spread(results.frame(tables))[[*results.MEASURES]]
     return measured.join(costs).join(paper).rename_axis("system")
+
+
+def answers_dropped(tables: dict[str, list[pandas.DataFrame]], exits: Sequence[int]) -> pandas.DataFrame:
+    """Behind which exit a question's last correct candidate was dropped, or "never": percent of the answered questions
+    of all seeds together, a row a system that drops any.  tables: of `scores`.
+    """
+    places = [*(f"behind layer {layer}" for layer in exits[:-1]), "never"]
+    rows = {}
+    for label, seeds in tables.items():
+        if "last_exit" in seeds[0]:
+            correct = [table[table["label"] == 1].groupby("question_id") for table in seeds]
+            fell = pandas.concat(of_seed["last_exit"].max() for of_seed in correct)
+            rows[label] = [100 * (fell == place).mean() for place in range(len(exits))]
+    return pandas.DataFrame.from_dict(rows, orient="index", columns=places).rename_axis("system")
 
 
 def grid(study: Study) -> pandas.DataFrame:
