@@ -105,7 +105,7 @@ def over_questions_and_seeds(
         questions, both, difference = np.zeros(resamples), np.zeros(resamples), 0.0
         for place, (gaps, means) in enumerate(zip(targets, of_questions, strict=True)):
             share, mean = len(gaps) / sum(map(len, targets)), gaps.mean()
-            of_seeds = _drawn_seeds(gaps, resamples, [seed, place, 1])
+            of_seeds = drawn_seeds(gaps, resamples, [seed, place, 1])
             difference += share * mean
             questions += share * means
             both += share * (mean + _questions_share(gaps) * (means - mean) + of_seeds)
@@ -197,8 +197,8 @@ def _questions_share(gaps: np.ndarray) -> float:
     return math.sqrt(1 - left / of_questions) if left < of_questions else 0.0
 
 
-def _drawn_seeds(gaps: np.ndarray, resamples: int, seed: list[int]) -> np.ndarray:
-    """What other seeds would add to the mean, (r,); nan of one seed."""
+def drawn_seeds(gaps: np.ndarray, resamples: int, seed: list[int]) -> np.ndarray:
+    """What other seeds would add to the mean of differences (n, s), a column a seed: (r,); nan of one seed."""
     s = gaps.shape[1]
     if s == 1:
         return np.full(resamples, np.nan)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest
-from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import Values, paired, read, top
@@ -44,13 +43,12 @@ def pair_recall_at_precision(label: Values, score: Values, precision: float = 0.
     Raises ValueError as `ranking.per_question` does, and where no pair is correct.
     Source: GOVERN, section 4.3, "qp R@P=90%".
     """
-    precise, recall, _ = precision_recall_curve(*_read(label, score))
-    return float(np.max(recall, where=precise >= precision, initial=0.0))
+    return _of_pairs(label, score, "qp R@P", precision)
 
 
 def pair_pr_auc(label: Values, score: Values) -> float:
     """The average precision of all pairs (GOVERN, section 4.6, "qp prAUC").  Errors: as `pair_recall_at_precision`."""
-    return float(average_precision_score(*_read(label, score)))
+    return _of_pairs(label, score, "qp prAUC")
 
 
 def resampled(
@@ -100,9 +98,9 @@ def gsb(base: Values, new: Values) -> Gsb:
     return Gsb(good, len(base) - good - bad, bad, (good - bad) / len(base), p)
 
 
-def _read(label: Values, score: Values) -> tuple[np.ndarray, np.ndarray]:
-    """Labels, and scores by their rank, which is all that these measures read of them and always finite."""
+def _of_pairs(label: Values, score: Values, measure: str, precision: float = 0.9) -> float:
+    """One of the two measures to which all pairs are as those of one question."""
     rows = read(np.zeros(len(label), dtype=int), label, score)
     if not rows.correct.any():
         raise ValueError(f"label: expected at least one correct pair, got none among {len(label)}")
-    return rows.correct.astype(int), np.unique(rows.score, return_inverse=True)[1]
+    return float(resampled(rows.question, rows.correct, rows.score, np.ones((1, 1)), measure, precision)[0])

@@ -9,15 +9,14 @@ import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-import numpy
 import pandas
-from scipy.special import stdtrit
 
-from as2lib.metrics import significance, threshold
+from as2lib.metrics import significance
 from as2lib.papers import paper_tables
 from as2lib.papers.cascade import analyses as cascade
 from as2lib.papers.cascade.rows import PAPER_EXITS, RECIPES, Scheme
 from as2lib.papers.cerberus import rows as cerberus
+from as2lib.papers.govern import analyses as govern
 from as2lib.papers.pair_sets import published_set
 from as2lib.study import Study, results
 
@@ -37,7 +36,6 @@ VERDICTS = (
 )
 COLUMNS = "claim set metric published difference low high seeds verdict reason test source a b".split()
 TARGET = "target"  # the set of a claim whose difference Table 2 of CERBERUS has for each of its sets
-SAMPLES = 1000  # bootstrap samples of the questions, for measures that are no mean over questions
 SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target|TREC-QA)")  # the paper's layers, and alpha
 OF_THE_SIZE = "teacher of the student's size"  # which of GOVERN's that is depends on the study
 NO_TEACHER = "no teacher of this study stands beside the paper's"
@@ -198,39 +196,12 @@ class Scores:
         claims, intervals = list(claims), {}
         for metric in dict.fromkeys(metric for *_, metric in claims):
             pairs = {(a, b): (self.name(a), self.name(b)) for a, b, of in claims if of == metric}
-            if metric not in results.MEASURES:
-                intervals |= {(*pair, metric): self.over_thresholds(*runs, metric) for pair, runs in pairs.items()}
-                continue
-            names = dict.fromkeys(name for runs in pairs.values() for name in runs)
-            frame = results.frame({name: self.tables(name) for name in names})
-            tests = results.compare(frame, [*pairs.values()], measure=metric)[[*Interval._fields]]
-            for pair, test in zip(pairs, tests.itertuples(index=False), strict=True):
+            if metric in results.MEASURES:
+                names = dict.fromkeys(name for runs in pairs.values() for name in runs)
+                frame = results.frame({name: self.tables(name) for name in names})
+                tests = results.compare(frame, [*pairs.values()], measure=metric)
+            else:
+                tests = govern.compare(self.study, [*pairs.values()], metric)
+            for pair, test in zip(pairs, tests[[*Interval._fields]].itertuples(index=False), strict=True):
                 intervals[*pair, metric] = Interval(*test)
         return intervals
-
-    def over_thresholds(self, a: str, b: str, metric: str) -> Interval:
-        """Of "q R@P", "qp R@P" (at the study's last precision) and "qp prAUC", which are no means over questions.
-
-        As `results.compare`: questions are drawn with replacement, and Student's t of the seeds' means is added.
-        """
-        precision = self.study.govern.precisions[-1]
-        questions = self.tables(a)[0]["question_id"].nunique()
-        random = numpy.random.default_rng(0)
-        drawn = random.multinomial(questions, numpy.full(questions, 1 / questions), size=SAMPLES)
-        counts = numpy.vstack([numpy.ones(questions, dtype=drawn.dtype), drawn])  # first the questions themselves
-
-        def resampled(table: pandas.DataFrame) -> numpy.ndarray:
-            pairs = (table["question_id"], table["label"], table["score"])
-            return threshold.resampled(*pairs, counts, metric, precision)
-
-        of_a, of_b = ([resampled(table) for table in self.tables(name)] for name in (a, b))
-        seeds = min(len(of_a), len(of_b))
-        means = (numpy.array(of) if len(of) == seeds else numpy.mean(of, axis=0)[None] for of in (of_a, of_b))
-        gaps = 100 * numpy.subtract(*means)  # (seeds, 1 + SAMPLES)
-        difference, seeds = float(gaps[:, 0].mean()), len(gaps)
-        if seeds == 1:
-            return Interval(difference, math.nan, math.nan, seeds)
-        t = random.permutation(stdtrit(seeds - 1, (numpy.arange(SAMPLES) + 0.5) / SAMPLES))
-        draws = gaps[:, 1:].mean(axis=0) + t * gaps[:, 0].std(ddof=1) / math.sqrt(seeds)
-        low, high = numpy.percentile(draws, [2.5, 97.5])
-        return Interval(difference, float(low), float(high), seeds)

@@ -74,7 +74,7 @@ def by_notebook(study: Study) -> pandas.DataFrame:
     lines, rows = moved(study), {}
     for number, names in expected(study).items():
         of_notebook = [line for line in lines if line.startswith(f"{number}: ")]
-        rows[number] = {"expected": len(names), "moved": len(of_notebook), "which": "; ".join(of_notebook)}
+        rows[number] = {"expected": len(names), "moved": len(of_notebook), "which": "; ".join(of_notebook) or None}
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("notebook")
 
 

@@ -2,8 +2,10 @@ import pandas
 import pytest
 
 from as2lib import Study
+from as2lib.metrics.threshold import pair_pr_auc
 from as2lib.papers import claims
 from as2lib.papers.claims import Interval
+from as2lib.papers.govern import analyses as govern
 from as2lib.study import results
 
 
@@ -82,3 +84,12 @@ def test_a_measure_over_all_pairs_is_judged_over_questions_and_seeds_and_a_recal
     area = table.loc[("govern/govern-of-5", "govern/govern-of-3", "qp prAUC")]
     assert area["low"] < area["difference"] < area["high"]
     assert area["seeds"] == len(study.seeds)
+
+
+def test_a_measure_over_all_pairs_has_of_one_seed_the_interval_over_questions_alone(invented, sections):
+    one = Study.load("tiny", {**sections, "seeds": [0]})
+    test = govern.compare(one, [("govern/govern", "govern/mean")]).loc[("govern/govern", "govern/mean")]
+    areas = [pair_pr_auc(*govern.columns(one.runs(name)[0])[1:]) for name in ("govern/govern", "govern/mean")]
+    assert test["difference"] == pytest.approx(100 * (areas[0] - areas[1]))
+    assert pandas.isna(test["low"])
+    assert test["questions low"] < test["difference"] < test["questions high"]

@@ -122,20 +122,22 @@ def answers_dropped(tables: dict[str, list[pandas.DataFrame]], exits: Sequence[i
 
 
 def grid(study: Study) -> pandas.DataFrame:
-    """Figure 2: every combination of drop ratios of CT on the wide dev set; `cost %`, and P@1, mean over seeds."""
+    """Figure 2: every combination of drop ratios of CT on the wide dev set; P@1, mean over seeds, and `cost %`, in
+    percent more (+) or fewer (−) than the full model's.
+    """
     exits, grids = study.cascade.exits, []
     for run in study.runs("cascade/wide"):
         table = run.scores("dev")
         by_exit = table.filter(like="exit_").to_numpy()
         grids.append(replay.grid(table["question_id"], table["label"], by_exit, exits[-1], exits, study.cascade.grid))
     accuracy = numpy.mean([points["P@1"] for points in grids], axis=0)
-    return grids[0].assign(**{"P@1": 100 * accuracy, "cost %": 100 * grids[0]["cost"]})
+    return grids[0].assign(**{"P@1": 100 * accuracy, "cost %": 100 * (grids[0]["cost"] - 1)})
 
 
 def chosen(study: Study, points: pandas.DataFrame) -> pandas.DataFrame:
     """For the cost of each uniform ratio: the combination of `grid` within it that is best on dev, and cheapest.
 
-    P@1 and MAP on dev and test; costs in percent more (+) or fewer (−) than the full model's.
+    Index ratios; P@1 and MAP on dev and test; `cost %` as in `grid`.
     """
     rows, exits = [], study.cascade.exits
     names = points.filter(like="alpha_").columns
@@ -143,12 +145,13 @@ def chosen(study: Study, points: pandas.DataFrame) -> pandas.DataFrame:
     for alpha in study.cascade.alphas:
         budget = cascade_cost(exits[-1], exits, alpha)
         best = ranked[ranked["cost"] <= budget + 1e-12].iloc[0][names].tolist()
-        for label, ratios in (("the same at each exit", [alpha] * len(names)), ("chosen on dev", best)):
-            row = {"budget %": 100 * (budget - 1), "ratios": label, "values": ", ".join(f"{r:g}" for r in ratios)}
+        same = [alpha] * len(names)
+        for label, ratios in ((f"{alpha:.0%} at each exit", same), (f"chosen within the cost of {alpha:.0%}", best)):
+            row = {"ratios": label, "values": ", ".join(f"{ratio:g}" for ratio in ratios)}
             row["cost %"] = 100 * (cascade_cost(exits[-1], exits, ratios) - 1)
             for split in ("dev", "test"):
                 tables = scored(study, Scheme("CT", exits[-1], ratios), "wide", split)
                 values = results.mean_and_spread(results.frame({"ratios": tables})).loc["ratios"]
                 row |= {f"{split} {metric}": values[metric] for metric in ("P@1", "MAP")}
             rows.append(row)
-    return pandas.DataFrame(rows)
+    return pandas.DataFrame(rows).set_index("ratios")

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy
 import pandas
 from scipy.stats import binomtest
 
 from as2lib.data.pairs import load_parts
-from as2lib.metrics import ranking, threshold
+from as2lib.metrics import ranking, significance, threshold
 from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.govern.rows import TABLE_4
 from as2lib.papers.row import baseline
@@ -16,6 +17,7 @@ from as2lib.study.run import System
 from as2lib.study.store import StoredRun
 
 AUC = "qp prAUC"
+SAMPLES = 1000  # of the questions, with replacement
 ARCHITECTURE = {"layers": "layers", "hidden": "hidden units", "heads": "attention heads"}
 
 
@@ -68,6 +70,36 @@ def table(study: Study, systems: Iterable[System], paper: str = "table2") -> pan
     names = {name: name for name in printed if name in means} | ARCHITECTURE
     printed = printed.filter(names).rename(columns=names)
     return table.join(printed[~printed.index.duplicated()].add_prefix("published "))
+
+
+def compare(study: Study, pairs: Sequence[tuple[str, str]], measure: str = AUC) -> pandas.DataFrame:
+    """`results.compare` of a measure that is no mean over questions: `AUC`, or "q R@P" or "qp R@P" at the study's last
+    precision.  Whole questions are drawn, with all their pairs, and Student's t of the seeds is added.
+
+    Index (a, b); in points `difference`, `low`, `high`, `questions low`, `questions high`; `seeds`, paired as there.
+    """
+    values: dict[str, pandas.DataFrame] = {}  # system → a column a seed: of the questions, then of each sample
+    for name in dict.fromkeys(name for pair in pairs for name in pair):
+        of_seeds = {}
+        for run in study.runs(name):
+            rows = columns(run)
+            questions = rows[0].nunique()
+            drawn = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), SAMPLES)
+            counts = numpy.vstack([numpy.ones((1, questions), dtype=drawn.dtype), drawn])
+            of_seeds[run.run.seed] = threshold.resampled(*rows, counts, measure, study.govern.precisions[-1])
+        values[name] = 100 * pandas.DataFrame(of_seeds)
+    rows = []
+    for a, b in pairs:
+        of_a, of_b = values[a], values[b]
+        if not set(of_a) & set(of_b):
+            of_a, of_b = (of.mean(axis=1).to_frame() for of in (of_a, of_b))
+        gaps = (of_a - of_b).dropna(axis=1).to_numpy()  # of the seeds that both have
+        over_questions = gaps[1:].mean(axis=1)
+        over_both = over_questions + significance.drawn_seeds(gaps[:1], SAMPLES, [0])
+        ends = [end for draws in (over_both, over_questions) for end in numpy.percentile(draws, [2.5, 97.5])]
+        rows.append([gaps[0].mean(), *ends, gaps.shape[1]])
+    names = ["difference", "low", "high", "questions low", "questions high", "seeds"]
+    return pandas.DataFrame(rows, pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]), names)
 
 
 def gsb(study: Study, base: str, new: str) -> pandas.DataFrame:
