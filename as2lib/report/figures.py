@@ -69,7 +69,7 @@ def forest(table: pandas.DataFrame, title: str, axis: str, mark: str | None = No
     axes.axvline(0, color="black", linewidth=1)
     if mark is not None and table[mark].notna().any():
         axes.scatter(table[mark], heights + 0.22, marker="D", s=40, color=PALETTE[1], label=mark, zorder=3)
-    axes.xaxis.set_major_locator(ticker.MaxNLocator(4, steps=STEPS))
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(5, steps=STEPS))
     return _finished(figure, axes, title, axis)
 
 
@@ -122,7 +122,7 @@ def frontier(points: pandas.DataFrame, *labels: str) -> Figure:
     colours = map(_style, range(len(named)))
     for number, row in enumerate(named.itertuples(), start=1):
         style = next(colours) if row.main else {"color": "white", "marker": "o"}
-        style |= {"markersize": 8, "markeredgecolor": LINE, "markeredgewidth": 0.8, "linestyle": ""}
+        style |= {"markersize": 8, "markeredgecolor": LINE, "markeredgewidth": 0.6, "linestyle": ""}
         axes.plot(row.cost, row.value, label=f"{number}  {row.label}", zorder=3, **style)
     low, high = named["value"].min(), points["value"].max()
     for row in free.itertuples():

@@ -147,7 +147,7 @@ class Report:
         versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
         return Markdown(
             f"Study `{self.study.study}` · precision {self.study.precision} · "
-            f"{self.study.threads} thread(s) a fit · Python {platform.python_version()}, {versions}. "
+            f"threads a fit: {self.study.threads} · Python {platform.python_version()}, {versions}. "
             "`manifest.json` lists the runs with their identities."
         )
 
@@ -173,11 +173,11 @@ class Report:
         return table.drop(columns=[name for name in table if own_target and tables.is_of_a_paper(name)])
 
     def _commands(self, table: pandas.DataFrame) -> str:
-        """Where the rows are systems: the command that prints what is behind each, and where its files are."""
-        if table.index.name != "run":
-            return ""
+        """Where rows are systems, by name or label: the command that prints what is behind each, and its files."""
+        names = table.index if table.index.name in ("run", "system") else table.get("run", table.get("system", []))
+        systems = {system.label: system for system in self.study.systems.values()} | self.study.systems
         lines = ""
-        for system in filter(None, map(self.study.systems.get, table.index)):
+        for system in filter(None, map(systems.get, dict.fromkeys(names))):
             if system.seeds:
                 command = f"as2 show {system.runs()[0].name} --study {self.study.study}"
                 lines += f"<dt>{escape(system.label)}</dt><dd><code>{command}</code></dd>"

@@ -1,6 +1,7 @@
 """A table as a reader sees it: labels, one decimal, spreads beside their means; writes no file."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from numbers import Integral, Number
 from typing import Any
@@ -12,6 +13,9 @@ from pandas.io.formats.style import Styler
 
 MISSING, MINUS = "–", "\u2212"
 WIDE = 8  # columns, from which on a table is set in smaller letters
+SHORT = 14  # letters, up to which a column of words needs no room to wrap
+WORDS = {True: "text-align: left", False: "text-align: left; white-space: normal; min-width: var(--words, 7rem)"}
+NUMBER = re.compile(rf"{MISSING}||(< |[{MINUS}+])?[\d,.]+( ± [\d,.]+)?( [kM%])?")  # as `cell` has it, or none
 COUNTED = ("seeds", "questions", "pairs", "correct", "layers", "heads", "units", "wins", "losses", "ties", "row")
 
 
@@ -21,13 +25,18 @@ def formatted(
     """Strings, the index as the first column: run names as `labels` has them, "MAP" and "MAP ±" as "61.2 ± 0.4".
 
     labels: run name → label; a pair of runs in the index becomes "A − B".
-    columns: those to show, in this order, a paper's where the table has them; default: all but `run`, and those without
-        any value.
+    columns: those to show, in this order, a paper's where the table has them; default: all but `run`.  Those without
+        any value are left out; where no row has an interval over questions and seeds, that over questions is shown.
     """
     index = [_name(key, labels) for key in table.index]
+    without = list(table.columns[(table.isna() | table.eq("")).all()])
     if columns is None:
-        columns = [name for name in table if name != "run" and not table[name].isna().all()]
+        columns = [name for name in table if name not in [*without, "run"]]
     columns = [name for name in columns if name in table or not (table.empty or is_of_a_paper(name))]
+    if not table.empty:
+        instead = {name: f"questions {name}" for name in without if f"questions {name}" in table}
+        columns = list(dict.fromkeys(instead.get(name, name) for name in columns))
+        columns = [name for name in columns if name not in without] or columns
     rows = "comparison" if table.index.nlevels > 1 else "" if is_integer_dtype(table.index) else "system"
     shown = {table.index.name if table.index.name not in (None, "run") else rows: index}
     for name in columns:
@@ -65,7 +74,7 @@ def cell(value: Any, column: str, digits: int = 1) -> str:
     if not isinstance(value, Number):
         return str(value)
     if column.endswith("parameters"):
-        return number(value / 1e6, 1 if value else 0) + (" M" if value else "")
+        return f"{number(value / 1e6)} M" if value >= 1e6 else f"{number(value / 1e3, 0)} k" if value else "0"
     if "p" in column.split():  # "p Holm", "Wilcoxon p"
         return "< 0.001" if value < 0.001 else number(value, 3)
     digits = 2 if column.endswith("×") else digits
@@ -87,24 +96,27 @@ def styled(shown: pandas.DataFrame, caption: str, name: str, folded: bool = Fals
     heads, body = shown.iloc[:, 0], shown.iloc[:, 1:]
     body = body.set_axis(pandas.Index(heads.to_numpy(), name=None), axis=0)
     body = body.rename_axis(columns=escape(str(heads.name)))
-    places = [place for place, column in enumerate(body) if not body[column].map(_is_number).all()]
-    words = [f"{cell}.col{place}" for place in places for cell in ("td", "th")]
+    words = {place: body[column] for place, column in enumerate(body) if not _are_numbers(body[column])}
     left = {"selector": "th.row_heading", "props": "text-align: left"}
-    wrapped = {"selector": ", ".join(words), "props": "text-align: left; white-space: normal; min-width: 7rem"}
+    styles = [left, *({"selector": f".col{place}", "props": WORDS[_are_short(words[place])]} for place in words)]
     styler = Styler(body, uuid=name, cell_ids=False).format(escape="html").set_caption(caption)
     styler = styler.format_index(escape="html").format_index(escape="html", axis="columns")
-    classes = ["wide"] * (len(shown.columns) >= WIDE) + ["folded"] * folded
-    styler = styler.set_table_attributes(f'class="{" ".join(classes)}"')
-    return styler.set_table_styles([left, wrapped] if words else [left])
+    classes = {"wide": len(shown.columns) >= WIDE, "short": _are_short(heads), "folded": folded}
+    styler = styler.set_table_attributes(f'class="{" ".join(name for name in classes if classes[name])}"')
+    return styler.set_table_styles(styles)
 
 
-def _is_number(text: str) -> bool:
-    return text == MISSING or text[:1].isdigit() or text[:1] in MINUS + "+<"
+def _are_numbers(texts: Iterable[str]) -> bool:
+    return all(NUMBER.fullmatch(text) for text in texts)
+
+
+def _are_short(texts: Iterable[str]) -> bool:
+    return all(len(text) <= SHORT for text in texts)
 
 
 def as_latex(shown: pandas.DataFrame, caption: str, name: str) -> str:
     """A table environment with its caption and label, for `booktabs`."""
-    kinds = "".join("l" if not shown[column].map(_is_number).all() else "r" for column in shown)
+    kinds = "".join("r" if _are_numbers(shown[column]) else "l" for column in shown)
     plain = shown.map(lambda text: text.replace(MINUS, "-").replace(MISSING, "--"))
     latex = plain.to_latex(index=False, escape=True, column_format=kinds, caption="CAPTION", label=f"tab:{name}")
     escaped = "".join(f"\\{c}" if c in "%&#_$" else c for c in caption.replace(MINUS, "-"))

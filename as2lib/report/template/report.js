@@ -5,10 +5,10 @@ toggle.addEventListener("change", () => {
   for (const cell of document.querySelectorAll("details.code")) cell.open = toggle.checked;
 });
 
-// What a cell is sorted by: "61.2 ± 0.4" is 61.2, "< 0.001" is 0.001, a dash null, words NaN.
+// What a cell is sorted by: "61.2 ± 0.4" is 61.2, "< 0.001" is 0.001, "61 k" is 0.061, a dash null, words NaN.
 function value(text) {
   if (text === "–" || text === "") return null;
-  const number = text.replace(/ ±.*| [%M]$/, "").replace(/^< /, "").replaceAll(",", "").replace("\u2212", "-");
+  const number = text.replace(/ ±.*| [%M]$/, "").replace(/^< /, "").replace(/ k$/, "e-3").replaceAll(",", "").replace("\u2212", "-");
   return number.trim() === "" ? NaN : Number(number);
 }
 
@@ -39,6 +39,9 @@ for (const table of document.querySelectorAll(".as2-table table")) {
     heading.append(button);
   });
 }
+
+// On a phone the contents wait for a click.
+if (matchMedia("(max-width: 63.99rem)").matches) document.getElementById("contents").open = false;
 
 for (const command of document.querySelectorAll(".made code")) {
   const button = document.createElement("button");
