@@ -7,6 +7,9 @@ import json
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy
+import pandas
+
 from as2lib.metrics.cost import forward_flops
 from as2lib.study import Study
 from as2lib.study.run import Run
@@ -46,6 +49,12 @@ def lengths(study: Study) -> Lengths:
     pairs = load_parts(tuple(parts), "answered").to_pandas()
     words = {column: pairs[column].str.split().str.len() for column in ("question", "answer")}
     return Lengths(words["question"].groupby(pairs["question_id"]).first().mean(), words["answer"].mean())
+
+
+def answered_sizes(table: pandas.DataFrame) -> numpy.ndarray:
+    """How many candidates each question with a correct one has."""
+    groups = table.groupby("question_id", sort=False)["label"]
+    return groups.size()[groups.sum() > 0].to_numpy()
 
 
 def work(study: Study, run: Run, words: Lengths) -> Work:

@@ -17,7 +17,7 @@ from as2lib.papers.beyond import ranked
 from as2lib.papers.cascade.analyses import scored
 from as2lib.papers.cascade.rows import Scheme, schemes
 from as2lib.papers.cerberus.rows import roles
-from as2lib.papers.costs import Work, lengths, work
+from as2lib.papers.costs import Work, answered_sizes, lengths, work
 from as2lib.papers.govern import rows as govern
 from as2lib.papers.row import baseline as baseline
 from as2lib.study import Study, results
@@ -100,12 +100,6 @@ def operations(ranker: Ranker, candidates: numpy.ndarray) -> float:
         total += stage.question + stage.candidate * float(candidates.mean())
         candidates = candidates - dropped(candidates, alpha)  # which the next stage doesn't see
     return total
-
-
-def answered_sizes(table: pandas.DataFrame) -> numpy.ndarray:
-    """How many candidates each question with a correct one has."""
-    groups = table.groupby("question_id", sort=False)["label"]
-    return groups.size()[groups.sum() > 0].to_numpy()
 
 
 def reads_order(study: Study, ranker: Ranker) -> bool:

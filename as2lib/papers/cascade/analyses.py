@@ -12,6 +12,7 @@ from as2lib.metrics import replay
 from as2lib.metrics.cost import cascade_cost, sequential_cost
 from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.cascade.rows import SHORT, Scheme, schemes, sets, trivial_on
+from as2lib.papers.costs import answered_sizes
 from as2lib.study import Study, results
 
 
@@ -92,8 +93,7 @@ def by_ratio(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.
     cost %: layers computed, in percent more (+) or fewer (−) than by the model of all layers, by the formula;
     floors %: with floor(alpha · m) dropped of m, over the answered questions.
     """
-    labels = next(iter(tables.values()))[0].groupby("question_id", sort=False)["label"]
-    candidates = labels.size()[labels.max() > 0].to_numpy()
+    candidates = answered_sizes(next(iter(tables.values()))[0])
     costs, depth = {}, study.cascade.exits[-1]
     for scheme in schemes(study):
         cost = sequential_cost if scheme.method == "SR" else cascade_cost
