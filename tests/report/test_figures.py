@@ -68,3 +68,10 @@ def test_a_logarithmic_axis_has_ticks_to_read_below_a_decade_too(largest, ticks)
     [axes] = figure.axes
     low, high = axes.get_xlim()
     assert sum(low <= tick <= high for tick in axes.get_xticks()) >= ticks
+
+
+def test_counts_have_whole_ticks():
+    curve = pandas.DataFrame({"teachers": [1, 2, 3, 4], "MAP": [1.0, 2.0, 3.0, 4.0], "system": "vote"})
+    [axes] = figures.lines(curve, "teachers", "MAP", "system", "Title", "teachers", "MAP (%)").axes
+    assert {float(tick) for tick in axes.get_xticks()} >= {1.0, 2.0, 3.0, 4.0}
+    assert all(float(tick).is_integer() for tick in axes.get_xticks())
