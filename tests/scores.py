@@ -18,14 +18,14 @@ compare it with the ± of its row in the reports, where there are several seeds.
 """
 
 
-def are_published() -> bool:
-    """Whether every study has scores that this version of a fit made."""
+def published() -> list[Study]:
+    """The studies that have scores which this version of a fit made."""
     studies = map(Study.load, STUDIES)
-    return all(any("version" in entry for entry in study.store.index.values()) for study in studies)
+    return [study for study in studies if any("version" in entry for entry in study.store.index.values())]
 
 
 def page() -> str:
-    return "\n".join([HEAD, *(line for name in STUDIES for line in of_study(Study.load(name)))])
+    return "\n".join([HEAD, *(line for study in published() for line in of_study(study))])
 
 
 def of_study(study: Study) -> Iterator[str]:

@@ -114,7 +114,8 @@ def frontier(points: pandas.DataFrame, *labels: str) -> Figure:
     free, points = points[points["cost"] == 0], points[points["cost"] > 0]
     named, others = points[points["label"] != ""].sort_values("cost", kind="stable"), points[points["label"] == ""]
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4.6 + 0.1 * len(named)), layout="constrained")
-    axes.scatter(others["cost"], others["value"], s=16, color=MUTED, alpha=0.35, linewidth=0, label="other systems")
+    if len(others):
+        axes.scatter(others["cost"], others["value"], s=16, color=MUTED, alpha=0.35, linewidth=0, label="other systems")
     best = points[points["front"]].sort_values("cost")
     if len(best):  # a ranker that costs nothing may be as good as all others
         steps = [*best["cost"], points["cost"].max() * 1.2], [*best["value"], best["value"].iloc[-1]]
@@ -132,6 +133,7 @@ def frontier(points: pandas.DataFrame, *labels: str) -> Figure:
         else:
             style = {"xycoords": "axes fraction", "fontsize": 9, "color": MUTED}
             axes.annotate(f"↓ {row.label}: {row.value:.1f}", (0.01, 0.02), **style)
+            low -= 0.08 * (high - low)  # its line
     room = 0.06 * (high - low) or 1
     axes.set_ylim(low - room, high + room)
     _logarithmic(axes)
