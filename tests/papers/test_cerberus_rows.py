@@ -46,6 +46,12 @@ def test_kind_and_number_of_teachers_and_heads_are_varied_apart(study):
     assert "mhs/three-electra" not in study.systems  # of two seeds no three teachers come
 
 
+def test_seeds_that_a_study_adds_leave_the_runs_before_them_what_they_were():
+    three, five = Study.load("sample"), Study.load("sample", {"seeds": [0, 1, 2, 3, 4]})
+    assert [name for name, run in three.plan.items() if five.plan[name].content() != run.content()] == []
+    assert parents(five, "mhs/three-electra/seed-4") == [f"teacher/electra/seed-{seed}" for seed in (4, 0, 1)]
+
+
 def test_hydra_learns_from_base_models_that_differ_by_seed_more_of_them_where_the_study_has_few(study):
     alike = ["base/electra/seed-0", "base/electra/seed-1", "hydra-teacher/electra/seed-2"]
     assert parents(study, "hydra/3h1/seed-0") == parents(study, "hydra/3h1/seed-1") == alike

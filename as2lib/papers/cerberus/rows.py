@@ -208,12 +208,16 @@ def kinds(study: Study) -> list[System]:
 
 
 def of_seeds(study: Study, name: str) -> Callable[[int], tuple[tuple[str, int], ...]]:
-    """Seed → as many teachers of one kind as heads, that differ by seed: its own first, then the next ones, in turn."""
-    seeds, heads = study.seeds, len(study.teachers)
+    """Seed → as many teachers of one kind as heads: its own first, then others in turn, of the study's first seeds.
+
+    Seeds that a study adds leave those before them what they were.
+    """
+    few = study.seeds[: len(study.teachers)]
 
     def teachers(seed: int) -> tuple[tuple[str, int], ...]:
-        first = seeds.index(seed)
-        return tuple((f"teacher/{name}", seeds[(first + i) % len(seeds)]) for i in range(heads))
+        seeds = few if seed in few else [*few[:-1], seed]
+        own = seeds.index(seed)
+        return tuple((f"teacher/{name}", each) for each in [*seeds[own:], *seeds[:own]])
 
     return teachers
 
