@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pandas
 import pytest
 
 from as2lib import Study
@@ -36,7 +35,7 @@ def test_a_quick_study_has_few_questions_runs_and_steps(folder):
 def test_a_folder_of_splits_is_read_where_it_is(folder):
     Path("theirs").mkdir()
     for split, questions in {"train": 30, "dev": 20, "test": 25}.items():
-        path = write_pairs(folder / "theirs" / f"{split}.tsv", questions, header="query sentence is_correct")
+        path = write_pairs(folder / "theirs" / f"{split}.tsv", questions)
         path.write_text(path.read_text().replace("where is", f"{split} : where is"))
     assert init("--encoder", "encoder", pairs="theirs") == 0
     target = Study.load("theirs").data.target
@@ -70,24 +69,6 @@ def test_a_system_of_ones_own_is_planned_fitted_and_shown(folder, capsys):
     assert main(["score", "own/mine/seed-0", "--study", "my"]) == 0
     assert "(6 questions" in capsys.readouterr().out
     assert main(["rank", "own/mine/seed-0", "where is the red ?", "the red is here", "it is", "--study", "my"]) == 0
-
-
-def test_beside_a_study_of_ones_own_stands_nothing_of_the_papers(folder):
-    from as2lib.papers import cerberus, claims
-    from as2lib.study import results
-
-    assert init("--quick", "--encoder", "encoder") == 0
-    path = Path("params/my.yaml")
-    kinds = zip(("pointwise", "listwise", "pairwise"), ("electra", "roberta", "albert"), strict=True)
-    for name, kind in kinds:  # also where its teachers stand for the papers'
-        path.write_text(path.read_text().replace(f"  {name}:\n", f"  {name}:\n    stands_for: {kind}\n"))
-    study = Study.load("my")
-    published = cerberus.rows.published(study, "table2")["WikiQA"]
-    scores = pandas.DataFrame({"system": ["mhs/3h1"] * 2, "seed": 0, "question_id": ["a", "b"], "AP": [1.0, 0.5]})
-    scores = scores.assign(**{"P@1": 1.0, "RR": 1.0, "nDCG@10": 1.0})
-    assert not any("published" in name for name in results.table(scores, [study.systems["mhs/3h1"]], published))
-    assert claims.table(study).empty
-    assert not cerberus.rows.published(Study.load("sample"), "table2").empty
 
 
 def test_an_encoder_is_found_from_another_folder_too_and_a_study_is_planned_at_once(folder, monkeypatch, capsys):

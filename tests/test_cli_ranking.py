@@ -29,14 +29,6 @@ def test_what_exists_is_a_file_and_all_else_a_question(folder, capsys, monkeypat
         assert arguments[0] in output.err
 
 
-@pytest.mark.parametrize("name", ["x.run.gz", "x.json", "x.txt", "x"])
-def test_an_end_of_a_name_is_honoured_or_refused(folder, capsys, name):
-    for command in ("rank", "score"):
-        assert main([command, "lexical/bm25", "my.tsv", "--out", name]) == 2
-        assert name in capsys.readouterr().err
-    assert not Path(name).exists()
-
-
 READERS = {
     "csv": pandas.read_csv,
     "tsv": partial(pandas.read_csv, sep="\t"),

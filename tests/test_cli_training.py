@@ -29,48 +29,37 @@ def train(*options: str, out: str = "out") -> int:
     return main(["train", "mine", "--model", "encoder", "--epochs", "1", *options, "--out", out])
 
 
-def test_the_dev_map_is_one_number_wherever_it_stands(folder, capsys):
+def test_the_dev_map_is_one_number_wherever_it_stands_and_the_length_fits_the_data(folder, capsys):
     assert train() == 0
-    printed = re.search(r"dev: this model.*?MAP ([\d.]+)", capsys.readouterr().out)[1]
+    output = capsys.readouterr().out
+    assert "16 tokens a pair, which cuts 0.0%" in output
+    printed = re.search(r"dev: this model.*?MAP ([\d.]+)", output)[1]
     in_card = re.search(r"dev MAP \| ([\d.]+)", Path("out/README.md").read_text())[1]
     assert main(["score", "out", "mine/dev.tsv"]) == 0
     scored = re.search(r"MAP ([\d.]+)", capsys.readouterr().out)[1]
     assert printed == in_card == scored
 
 
-def test_the_length_fits_the_data_and_the_share_that_is_cut_is_said(folder, capsys):
-    assert train() == 0
-    assert "16 tokens a pair, which cuts 0.0%" in capsys.readouterr().out
-    assert train("--max-length", "8", out="short") == 0
-    assert "8 tokens a pair, which cuts 100.0%" in capsys.readouterr().out
-    assert Ranker.load("short").encoder.max_length == 8
-
-
 @pytest.mark.parametrize(
-    "options",
+    ("options", "probable"),
     [
-        "--loss margin_mse --teacher reranker",
-        "--teacher reranker --teacher reranker",
-        "--loss ranknet --model nothing",
-        "--model reranker",
+        ("--loss margin_mse --teacher reranker", False),
+        ("--teacher reranker --teacher reranker", True),
+        ("--loss ranknet --model nothing", False),
+        ("--loss listwise_kl", False),
+        ("--model reranker --max-length 8", True),
     ],
 )
-def test_what_is_trained_ranks(folder, options):
+def test_what_is_trained_ranks_and_says_whether_its_score_is_a_probability(folder, capsys, options, probable):
     assert train(*options.split()) == 0
-    ranked = Ranker.load("out").rank(QUESTION, CANDIDATES)
+    ranker = Ranker.load("out")
+    ranked = ranker.rank(QUESTION, CANDIDATES)
     assert len({candidate.score for candidate in ranked}) > 1
     assert ("head_0" in ranked[0].parts) == (options.count("--teacher") == 2)
-
-
-def test_a_dev_set_that_tells_nothing_leaves_the_last_weights(folder, capsys):
-    lines = Path("mine/dev.tsv").read_text().splitlines()
-    Path("mine/dev.tsv").write_text("\n".join([lines[0], *(line for line in lines if line.endswith("1"))]) + "\n")
-    assert train() == 0
-    assert "the last weights are kept" in capsys.readouterr().err
-    train_file = Path("mine/train.tsv")
-    for label in "01":
-        train_file.write_text(re.sub(r"\t[01]$", f"\t{label}", train_file.read_text(), flags=re.MULTILINE))
-        assert train(out="other") == 2
+    assert ranker.is_probability is probable
+    if "--max-length" in options:
+        assert "8 tokens a pair, which cuts 100.0%" in capsys.readouterr().out
+        assert ranker.encoder.max_length == 8
 
 
 SETTINGS = {"model": "encoder", "epochs": 2, "batch_size": 32, "seed": 0, "precision": "float32"}

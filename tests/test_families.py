@@ -9,7 +9,7 @@ from as2lib import fit
 from as2lib.data.encode import load_encoder, word_tokenizer
 from as2lib.data.pairs import load_pairs
 from as2lib.ranker import Ranker
-from tests.first_hour.hub_like import WORDS
+from tests.first_hour.hub_like import WORDS, write_pairs
 
 SIZES = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "pad_token_id": 0}
 SIZES |= {"intermediate_size": 24, "max_position_embeddings": 64}
@@ -67,16 +67,6 @@ def saved(family, folder, labels=2, side="right"):
     return folder
 
 
-def pairs():
-    rows = []
-    for number, word in enumerate(WORDS):
-        for place in range(3):
-            answer = f"the {WORDS[(number + place) % len(WORDS)]} is here" + " and there" * place
-            row = {"question_id": str(number), "question": f"where is the {word} ?", "answer": answer}
-            rows.append({**row, "label": int(place == 0)})
-    return load_pairs(rows)
-
-
 def by_position(ranked):
     return [one.log_odds for one in sorted(ranked, key=lambda one: one.position)]
 
@@ -103,7 +93,8 @@ def test_a_pair_scores_alone_as_in_any_batch_padded_right_or_left(folder, tmp_pa
 
 def test_a_trained_model_comes_back_from_its_folder(folder, tmp_path):
     settings = {"steps": 3, "batch_size": 8, "learning_rate": 1e-3}
-    result = fit.train(pairs(), folder, dev=pairs(), allow_shared_questions=True, **settings)
+    pairs = load_pairs(write_pairs(tmp_path / "my.tsv", questions=12))
+    result = fit.train(pairs, folder, dev=pairs, allow_shared_questions=True, **settings)
     result.save(tmp_path)
     again = by_position(Ranker.load(tmp_path).rank(QUESTION, CANDIDATES))
     expected = by_position(Ranker(result.model, result.encoder).rank(QUESTION, CANDIDATES))

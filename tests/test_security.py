@@ -12,8 +12,9 @@ import nbformat
 import pytest
 
 from as2lib import Study
+from as2lib.cli import main
 from as2lib.commands.output import terminal
-from tests.first_hour.hub_like import as2, public_model
+from tests.first_hour.hub_like import public_model
 
 PACKAGE = Path(__file__).parents[1] / "as2lib"
 
@@ -57,7 +58,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("auto", BROUGHT)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_python_in_a_models_folder_is_refused_in_one_line_and_nobody_is_asked(auto, command, folder, monkeypatch):
+def test_python_in_a_models_folder_is_refused_in_one_line_unasked(auto, command, folder, monkeypatch, capfd):
     model = public_model(folder / "model", labels=2)
     (model / "mine.py").write_text(f"open({str(folder / 'mark')!r}, 'w')\nclass Mine: pass\n")
     classes = ["mine.Mine", "mine.Mine"] if auto == "AutoTokenizer" else "mine.Mine"
@@ -66,14 +67,14 @@ def test_python_in_a_models_folder_is_refused_in_one_line_and_nobody_is_asked(au
         (model / file).write_text(json.dumps(content))
     answers = io.StringIO("y\n" * 20)
     monkeypatch.setattr("sys.stdin", answers)
-    result = as2(*COMMANDS[command], folder=folder, check=False)
+    code, printed = main(COMMANDS[command]), capfd.readouterr()
     assert not (folder / "mark").exists()
     assert answers.tell() == 0
-    assert "[y/N]" not in result.stdout + result.stderr
+    assert "[y/N]" not in printed.out + printed.err
     if auto != "AutoTokenizer":  # instead of which transformers takes its own
-        assert result.returncode == 2, result.stderr
-        assert "never run" in result.stderr.splitlines()[-1]
-        assert "Traceback" not in result.stderr
+        assert code == 2, printed.err
+        assert "never run" in printed.err.splitlines()[-1]
+        assert "Traceback" not in printed.err
 
 
 def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):

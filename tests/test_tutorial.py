@@ -11,22 +11,17 @@ NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "tutorial.ipynb"
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    return tmp_path_factory.mktemp("tutorial")
-
-
-@pytest.fixture(scope="module")
-def ran(root):
-    """What the cells leave behind, and their code by the object that it makes."""
-    write_study(root / "study")
+def ran(tmp_path_factory):
+    """What the cells leave behind, and their code; the root of their study stays."""
+    root = write_study(tmp_path_factory.mktemp("tutorial") / "study")
     cells = [cell for cell in nbformat.read(NOTEBOOK, 4).cells if cell.cell_type == "code"]
     space: dict = {"study": "tiny", "overrides": {}}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AS2_ROOT", str(root / "study"))
+        patch.setenv("AS2_ROOT", str(root))
         for cell in cells:
             if "parameters" not in cell.metadata.get("tags", []):
                 exec(compile(cell.source, cell.id, "exec"), space)
-    return space, [cell.source for cell in cells]
+        yield space, [cell.source for cell in cells]
 
 
 def test_data_model_scores_comparison_and_figure_are_in_view(ran):
@@ -48,9 +43,8 @@ def test_data_model_scores_comparison_and_figure_are_in_view(ran):
     ],
     ids=["loss, seed and measure", "rival and encoder", "own loss"],
 )
-def test_encoder_loss_seed_rival_and_measure_of_an_experiment_may_be_changed(ran, root, monkeypatch, changes):
+def test_encoder_loss_seed_rival_and_measure_of_an_experiment_may_be_changed(ran, changes):
     space, cells = ran
-    monkeypatch.setenv("AS2_ROOT", str(root / "study"))
     place = next(place for place, source in enumerate(cells) if source.startswith("start = "))
     settings, fit, comparison = cells[place : place + 3]
     for before, after in changes.items():

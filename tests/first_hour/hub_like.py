@@ -1,17 +1,10 @@
 """What a user has in the first hour: a file of pairs, a public encoder or reranker, and the commands."""
 
-import io
-import os
 import random
-import subprocess
-from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from unittest.mock import patch
 
 import torch
 from transformers import BertConfig, BertForSequenceClassification, BertModel, BertTokenizerFast
-
-from as2lib.cli import main
 
 ROOT = Path(__file__).parents[2]
 WORDS = "red blue green north south river hill stone maple cedar lamp boat".split()
@@ -21,35 +14,17 @@ SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
 SIZES |= {"intermediate_size": 24, "max_position_embeddings": 40}
 
 
-def as2(*arguments, folder: Path, check: bool = True) -> subprocess.CompletedProcess:
-    """What the command `as2` does and prints in a folder, in this process."""
-    streams = {name: io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for name in ("stdout", "stderr")}
-    environment = {"AS2_ROOT": str(folder), "HF_HUB_OFFLINE": "1"}
-    with ExitStack() as stack:
-        stack.enter_context(patch.dict(os.environ, environment))
-        stack.enter_context(chdir(folder))
-        stack.enter_context(redirect_stdout(streams["stdout"]))
-        stack.enter_context(redirect_stderr(streams["stderr"]))
-        code = main(list(map(str, arguments)))
-        for stream in streams.values():
-            stream.flush()
-    printed = {name: stream.buffer.getvalue().decode() for name, stream in streams.items()}
-    if check:
-        assert code == 0, printed["stderr"]
-    return subprocess.CompletedProcess(arguments, code, **printed)
-
-
-def write_pairs(path: Path, questions: int = 30, header="question_id question answer label", labels="01") -> Path:
+def write_pairs(path: Path, questions: int = 30) -> Path:
     """Questions about a word; one of four candidates repeats it, and is correct."""
     generator = random.Random(questions)
-    lines = ["\t".join(header.split())]
+    lines = ["question_id\tquestion\tanswer\tlabel"]
     for number in range(questions):
         words = generator.sample(WORDS, 5)
         correct = generator.randrange(4)
         for place in range(4):
             word = words[0] if place == correct else words[place + 1]
-            fields = [f"q{number}", f"where is the {words[0]} {number} ?", f"the {word} is here"]
-            lines.append("\t".join([*fields, labels[place == correct]][-len(header.split()) :]))
+            question = f"q{number}\twhere is the {words[0]} {number} ?"
+            lines.append(f"{question}\tthe {word} is here\t{int(place == correct)}")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

@@ -3,50 +3,37 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from as2lib import Study
 from as2lib.cli import main
-from tests.first_hour.hub_like import public_model, write_pairs
+from tests.first_hour.hub_like import public_model
 
 NAME, CACHED = "nobody/listed-this", "nobody/listed-that"  # the commit of a name is asked for once in a process
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-@pytest.fixture
-def root(tmp_path, monkeypatch):
-    """A root with a study of one's own, whose every encoder is that of the hub."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    public_model(tmp_path / "encoder", labels=None)
-    write_pairs(tmp_path / "my.tsv")
-    assert main(["init", "my.tsv", "--quick", "--encoder", "encoder"]) == 0
-    path = tmp_path / "params" / "my.yaml"
-    path.write_text(path.read_text().replace("name: encoder\n", f"name: {NAME}\n"))
-    return tmp_path
-
-
 def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_fitted_from_the_hubs_cache(
-    root, capsys, monkeypatch
+    folder, capsys, monkeypatch
 ):
     from huggingface_hub import constants
 
+    public_model(folder / "encoder", labels=None)
+    assert main(["init", "my.tsv", "--quick", "--encoder", "encoder"]) == 0
+    path = Path("params/my.yaml")
+    path.write_text(path.read_text().replace("name: encoder\n", f"name: {NAME}\n"))
     assert main(["plan", "my"]) == 0
     assert "base/pointwise/seed-0" in capsys.readouterr().out
     assert main(["fit", "my", "base/pointwise/seed-0"]) == 2
     assert NAME in capsys.readouterr().err.splitlines()[-1]
 
-    path = root / "params" / "my.yaml"
     path.write_text(path.read_text().replace(NAME, CACHED))
-    folder = root / "hub" / f"models--{CACHED.replace('/', '--')}"
-    (folder / "snapshots").mkdir(parents=True)
-    (folder / "refs").mkdir()
-    (folder / "refs" / "main").write_text(COMMIT)
-    Path("encoder").rename(folder / "snapshots" / COMMIT)
+    cached = folder / "hub" / f"models--{CACHED.replace('/', '--')}"
+    (cached / "snapshots").mkdir(parents=True)
+    (cached / "refs").mkdir()
+    (cached / "refs" / "main").write_text(COMMIT)
+    Path("encoder").rename(cached / "snapshots" / COMMIT)
     for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
-        monkeypatch.setattr(constants, name, str(root / "hub"), raising=False)
-    monkeypatch.setattr("transformers.utils.hub.TRANSFORMERS_CACHE", str(root / "hub"), raising=False)
+        monkeypatch.setattr(constants, name, str(folder / "hub"), raising=False)
+    monkeypatch.setattr("transformers.utils.hub.TRANSFORMERS_CACHE", str(folder / "hub"), raising=False)
     assert main(["fit", "my", "base/pointwise/seed-0"]) == 0
     assert main(["plan", "my"]) == 0
     assert re.search(r"done +base/pointwise/seed-0", capsys.readouterr().out)

@@ -41,12 +41,6 @@ sys.exit(main(["fit", "tiny", "--job", "{job}"]))
 
 
 @pytest.fixture
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    return write_study(tmp_path)
-
-
-@pytest.fixture
 def steps(monkeypatch):
     """An item for each step of an optimizer."""
     made, step = [], torch.optim.AdamW.step
@@ -59,7 +53,9 @@ def steps(monkeypatch):
     return made
 
 
-def test_a_fit_killed_before_its_folder_has_its_name_goes_on_from_its_checkpoint(root, steps, monkeypatch):
+def test_a_fit_killed_before_its_folder_has_its_name_goes_on_from_its_checkpoint(tmp_path, steps, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+    root = write_study(tmp_path)
     assert main(["fit", "tiny", RUN]) == 0
     whole = len(steps)
     [scores] = (root / "work" / "runs").glob("*/scores/test.parquet")  # what it starts from is not scored

@@ -27,12 +27,6 @@ def warnings_are_errors():
         yield
 
 
-def differing(wins, losses, n):
-    """Systems that differ by one whole point on so many of n questions."""
-    a = np.repeat([1.0, 0.0, 0.5], [wins, losses, n - wins - losses])
-    return a, np.where(a == 0.5, a, 1 - a)
-
-
 def permutation_p(gap):
     """Every sign of every difference, one by one."""
     signs = np.array(list(itertools.product([-1, 1], repeat=len(gap))))
@@ -92,12 +86,15 @@ def test_systems_that_cannot_be_paired_are_refused():
             compare(a, b)
 
 
-def test_of_several_seeds_each_questions_mean_is_compared_and_their_numbers_may_differ(systems):
+def test_seeds_count_by_each_questions_mean_and_series_are_paired_by_index_beside_an_array_by_position(systems):
     a, b = systems
     seeds = np.stack([a - 0.1, a, a + 0.1], axis=1)
     assert compare(seeds, b[:, None]) == compare(a, b) == compare(seeds, b)
     frame = pd.DataFrame(seeds, index=[f"q{i}" for i in range(len(a))])
-    assert compare(frame, pd.Series(b, index=frame.index).to_frame().iloc[::-1]) == compare(a, b)
+    reversed_b = pd.Series(b, index=frame.index).iloc[::-1]
+    assert compare(frame, reversed_b.to_frame()) == compare(frame.mean(axis=1), reversed_b) == compare(a, b)
+    assert compare(frame[::-1], b) == compare(a[::-1], b) != compare(a, b)
+    assert compare(a, b).low != compare(a, b, seed=1).low
 
 
 def differences(generator, questions, seeds, of_questions=0.0, of_seeds=0.0, rest=0.0):
@@ -229,14 +226,6 @@ def test_hand_worked_values_with_a_zero_difference_and_of_equal_systems():
     equal = compare([0.1, 0.5, 1.0], [0.1, 0.5, 1.0])
     assert (equal.p, equal.wilcoxon_p, equal.effect, equal.ties) == (1, 1, 0, 3)
     assert (equal.difference, equal.low, equal.high) == (0, 0, 0)
-
-
-def test_series_are_paired_by_index_beside_an_array_by_position_and_a_seed_gives_its_interval_again(systems):
-    a, b = (pd.Series(values, index=[f"q{i}" for i in range(len(values))]) for values in systems)
-    assert compare(a, b.iloc[::-1]) == compare(a, b) == compare(*systems)
-    assert compare(a, systems[1]) == compare(systems[0], pd.Series(systems[1])) == compare(*systems)
-    assert compare(a[::-1], systems[1]) == compare(systems[0][::-1], systems[1]) != compare(*systems)
-    assert compare(*systems).low != compare(*systems, seed=1).low
 
 
 def test_interval_is_close_to_the_normal_one(systems):

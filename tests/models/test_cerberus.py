@@ -136,13 +136,6 @@ class Opens:
         return (open, ("run.txt", "w"))
 
 
-def write(content, path):
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        torch.save(content, path)
-
-
 @pytest.mark.parametrize(
     ("change", "shape"),
     [
@@ -173,7 +166,10 @@ def test_a_file_that_is_no_released_model_is_one_line_that_names_it_and_nothing_
     tmp_path, monkeypatch, content, recwarn
 ):
     monkeypatch.chdir(tmp_path)
-    write(content, tmp_path / "odd.pt")
+    if isinstance(content, bytes):
+        (tmp_path / "odd.pt").write_bytes(content)
+    else:
+        torch.save(content, tmp_path / "odd.pt")
     with pytest.raises(ValueError, match=r"^odd\.pt: expected [^\n]*$"):
         cerberus.read("odd.pt")
     assert not recwarn

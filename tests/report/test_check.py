@@ -19,6 +19,10 @@ def test_what_check_writes_is_what_it_expects(tmp_path, monkeypatch, capsys):
     main(["check", "selqa", "--write"])
     assert "params/expected/selqa.json" in capsys.readouterr().out
     assert check.moved(study) == []
+    metrics.write_text("<<<<<<< HEAD\n{}\n")
+    assert main(["check", "selqa"]) != 0
+    assert "reports/selqa/metrics/03.json" in capsys.readouterr().err
+    assert metrics.read_text() == "<<<<<<< HEAD\n{}\n"
 
 
 def test_expected_numbers_of_a_study_that_is_trained_anew_are_left_to_a_person(capsys):

@@ -54,14 +54,16 @@ def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_
     assert sorted(fits) == made
 
 
-def test_published_scores_that_were_changed_are_refused_by_name(study, root):
-    make_all(study.store, ["lexical/word_overlap"])
-    study.publish()
-    (root / "work" / "runs").rename(root / "work" / "elsewhere")
-    path = root / "reports" / "tiny" / "runs" / "lexical" / "word_overlap.parquet"
-    path.write_bytes(path.read_bytes() + b"\n")
-    with pytest.raises(ValueError, match=r"lexical/word_overlap.parquet: not as its index.json says"):
-        Study.load("tiny").run("lexical/word_overlap").scores()
+@pytest.mark.parametrize("name", ["index.json", "sources.json"])
+def test_publishing_refuses_a_file_with_a_merge_conflict_and_changes_nothing(study, root, name):
+    make_all(study.store, ["lexical/word_overlap", "lexical/reciprocal_rank"])
+    study.publish(["lexical/word_overlap"])
+    path = root / "reports" / "tiny" / "runs" / name
+    path.write_text(f"<<<<<<< HEAD\n{path.read_text()}>>>>>>> theirs\n")
+    before = {path: path.read_bytes() for path in (root / "reports").rglob("*.*")}
+    with pytest.raises(ValueError, match=f"reports/tiny/runs/{name}"):
+        Study.load("tiny").publish(["lexical/reciprocal_rank"])
+    assert {path: path.read_bytes() for path in (root / "reports").rglob("*.*")} == before
 
 
 def test_what_is_made_is_not_made_again_and_parents_come_first_and_a_changed_budget_makes_what_depends_on_it(study):
@@ -91,3 +93,7 @@ def test_published_scores_stand_for_a_run_without_data_and_weights_are_made_only
     others = ["teacher/electra/seed-1", "student/electra/seed-1"]
     weights = "transfer/electra/seed-0"  # for the other seed's teacher
     assert list(clone.store.needed(list(clone.plan))) == ["ensemble/tuned/seed-1", weights, *others]
+    path = root / "reports" / "tiny" / "runs" / "lexical" / "word_overlap.parquet"
+    path.write_bytes(path.read_bytes() + b"\n")
+    with pytest.raises(ValueError, match=r"lexical/word_overlap.parquet: not as its index.json says"):
+        Study.load("tiny").run("lexical/word_overlap").scores()

@@ -12,6 +12,7 @@ from as2lib.paths import PACKAGE
 from as2lib.study import Study, store
 from as2lib.study.run import Run, System
 from as2lib.study.store import encoder_identity, require_known_tensors, tensors_fingerprint
+from tests.first_hour.hub_like import public_model
 from tests.study.conftest import STEP
 
 
@@ -88,9 +89,10 @@ def test_any_other_encoder_is_its_commit_as_the_hubs_cache_has_it_or_its_tensors
     assert encoder_identity(str(one)) != encoder_identity(str(encoder_folder(tmp_path / "other", 1.0)))
 
 
-def test_what_is_planned_or_refused_needs_neither_torch_nor_other_large_packages(folder):
+def test_what_is_planned_or_refused_needs_no_large_package_and_ranking_neither_datasets_nor_pandas(folder):
+    public_model(folder / "model", labels=2)
     code = """
-import sys
+import os, sys
 import as2lib
 import as2lib.study.graph
 from as2lib.cli import main
@@ -105,8 +107,12 @@ print(sorted(heavy & set(sys.modules)))
 for option in ("--loss rank-net", "--teacher model --loss ce", "--seed -1", "--model no/such"):
     assert main(f"train my.tsv --out x {option}".split()) == 2
 print("torch" in sys.modules)
+before = os.listdir()
+as2lib.Ranker.load("model").rank("where is the red ?", ["the red is here", "a hill"])
+assert os.listdir() == before
+print(sorted({"datasets", "pandas", "pyarrow", "spacy", "sklearn"} & set(sys.modules)))
 """
     environment = {**os.environ, "AS2_ROOT": str(PACKAGE.parent), "PYTHONPATH": str(PACKAGE.parent)}
     command = [sys.executable, "-c", code]
     shown = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=True)
-    assert [line for line in shown.stdout.splitlines() if line in ("[]", "False")] == ["[]", "False"]
+    assert [line for line in shown.stdout.splitlines() if line in ("[]", "False")] == ["[]", "False", "[]"]
