@@ -1,8 +1,10 @@
 """`as2 init`: a study of one's own pairs, in a file that reads from top to bottom, on which every command works."""
 
+import re
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
 from as2lib import Study
 from as2lib.cli import main
@@ -80,3 +82,34 @@ def test_an_encoder_is_found_from_another_folder_too_and_a_study_is_planned_at_o
     capsys.readouterr()
     assert main(["plan", "my"]) == 0
     assert "mhs/3h1/seed-2" in capsys.readouterr().out
+
+
+NAME, CACHED = "nobody/listed-this", "nobody/listed-that"  # the commit of a name is asked for once in a process
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_fitted_from_the_hubs_cache(
+    folder, capsys, monkeypatch
+):
+    assert init("--quick", "--encoder", "encoder") == 0
+    path = Path("params/my.yaml")
+    path.write_text(path.read_text().replace("name: encoder\n", f"name: {NAME}\n"))
+    assert main(["plan", "my"]) == 0
+    assert "base/pointwise/seed-0" in capsys.readouterr().out
+    assert main(["fit", "my", "base/pointwise/seed-0"]) == 2
+    assert NAME in capsys.readouterr().err.splitlines()[-1]
+
+    path.write_text(path.read_text().replace(NAME, CACHED))
+    cached = folder / "hub" / f"models--{CACHED.replace('/', '--')}"
+    (cached / "snapshots").mkdir(parents=True)
+    (cached / "refs").mkdir()
+    (cached / "refs" / "main").write_text(COMMIT)
+    Path("encoder").rename(cached / "snapshots" / COMMIT)
+    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.setattr(constants, name, str(folder / "hub"), raising=False)
+    monkeypatch.setattr("transformers.utils.hub.TRANSFORMERS_CACHE", str(folder / "hub"), raising=False)
+    assert main(["fit", "my", "base/pointwise/seed-0"]) == 0
+    assert main(["plan", "my"]) == 0
+    assert re.search(r"done +base/pointwise/seed-0", capsys.readouterr().out)
+    identity = Study.load("my").store.ingredients("base/pointwise/seed-0")["weights"]
+    assert identity == {"hub": CACHED, "commit": COMMIT}
