@@ -11,7 +11,7 @@ import numpy
 import pandas
 
 from as2lib.metrics.cost import forward_flops
-from as2lib.study import Study
+from as2lib.study import Study, results
 from as2lib.study.run import Run
 
 SPECIAL = 3  # tokens that an encoder puts around a question and a candidate
@@ -53,8 +53,7 @@ def lengths(study: Study) -> Lengths:
 
 def answered_sizes(table: pandas.DataFrame) -> numpy.ndarray:
     """How many candidates each question with a correct one has."""
-    groups = table.groupby("question_id", sort=False)["label"]
-    return groups.size()[groups.sum() > 0].to_numpy()
+    return results.answered(table).groupby("question_id", sort=False).size().to_numpy()
 
 
 def work(study: Study, run: Run, words: Lengths) -> Work:

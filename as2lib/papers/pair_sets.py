@@ -151,8 +151,7 @@ def counted(study: Study, parts: Sequence[str], policy: str) -> dict[str, float]
 
 def correct_by_position(pairs: Dataset) -> pandas.DataFrame:
     """Percent of the candidates in each of the first places that are correct: columns position, correct."""
-    table = pandas.DataFrame({name: pairs[name] for name in ("question_id", "label")})
-    answered = table[table.groupby("question_id")["label"].transform("max") == 1]
+    answered = results.answered(pandas.DataFrame({name: pairs[name] for name in ("question_id", "label")}))
     position = answered.groupby("question_id", sort=False).cumcount() + 1
     correct = 100 * answered["label"].groupby(position.rename("position")).mean().head(PLACES_SHOWN)
     return correct.rename("correct").reset_index()

@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import numpy
 import pandas
@@ -16,9 +15,7 @@ import pandas
 from as2lib.metrics import ranking, significance
 from as2lib.metrics.significance import holm as holm  # beside `compare`, whose p values it corrects
 from as2lib.study.run import System
-
-if TYPE_CHECKING:
-    from as2lib.study.study import Study
+from as2lib.study.study import Study
 
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean → what it is the mean of
 METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
@@ -30,8 +27,8 @@ SET_AND_MEASURE = re.compile(r"(.+) ((?:P@1|MAP|MRR|nDCG@10)(?: ±)?)")  # of a 
 
 
 def load(
-    study: "Study",
-    systems: "Iterable[System] | Mapping[str, System]",
+    study: Study,
+    systems: Iterable[System],
     split: str = "test",
     questions: str = "answered",
     measures: Sequence[str] = (),
@@ -45,7 +42,6 @@ def load(
     """
     if weights not in ("best", "last"):
         raise ValueError(f'weights: expected "best" or "last", got {weights!r}')
-    systems = list(systems.values()) if isinstance(systems, Mapping) else list(systems)
     systems = [study.systems.get(system.run, system) for system in systems]  # with the seeds that the study gives it
     study.add(systems)
     frames, parameters = [], {}
@@ -64,11 +60,11 @@ def load(
     return scores
 
 
-def frame(tables: Mapping[str, Sequence[pandas.DataFrame]], questions: str = "answered") -> pandas.DataFrame:
+def frame(tables: Mapping[str, Sequence[pandas.DataFrame]]) -> pandas.DataFrame:
     """SCORES of scored pairs that no run holds, such as rankers in a row: system → a table a seed, numbered from 0."""
     frames = []
     for system, seeds in tables.items():
-        frames += [of_questions(table, questions).assign(system=system, seed=seed) for seed, table in enumerate(seeds)]
+        frames += [of_questions(table).assign(system=system, seed=seed) for seed, table in enumerate(seeds)]
     return pandas.concat(frames, ignore_index=True)[COLUMNS]
 
 
@@ -78,6 +74,11 @@ def of_questions(
     """One row a question, of scored pairs: question_id, P@1, AP, RR, nDCG@10 (or other measures) in [0, 1]."""
     values = ranking.per_question(table["question_id"], table["label"], table["score"], questions, measures)
     return values.reset_index()
+
+
+def answered(table: pandas.DataFrame) -> pandas.DataFrame:
+    """The scored pairs of the questions that have a correct candidate."""
+    return table[table.groupby("question_id")["label"].transform("max") == 1]
 
 
 def printed(paper: str, name: str) -> pandas.DataFrame:
@@ -102,7 +103,7 @@ def published(paper: str, name: str) -> pandas.DataFrame:
 
 def table(
     scores: pandas.DataFrame,
-    systems: "Iterable[System] | Mapping[str, System]",
+    systems: Iterable[System],
     published: pandas.DataFrame | None = None,
     measures: Sequence[str] = METRICS,
 ) -> pandas.DataFrame:
@@ -112,17 +113,13 @@ def table(
     scores: SCORES.  A system without scores has a row of NaN.  published: indexed by run, columns P@1, MAP, MRR.
     measures: in place of the three; any that the scores were loaded with.
     """
-    systems = systems.values() if isinstance(systems, Mapping) else systems
     runs = pandas.Index([system.run for system in systems], name="run")
     measures = [ranking.MEANS.get(measure, measure) for measure in measures]
     means = by_seed(scores)
     if unknown := [measure for measure in measures if measure not in means]:
         hint = f"load them with the scores: results.load(study, systems, measures={unknown})"
         raise KeyError(f"measures: expected some of {', '.join(means.columns[1:])}; {hint}")
-    seeds = means[measures].groupby(level="system", sort=False)
-    spreads = seeds.agg(lambda values: values.std(ddof=1)).add_suffix(" ±")
-    columns = [name for metric in measures for name in (metric, f"{metric} ±")]
-    result = seeds.agg(lambda values: values.mean()).join(spreads)[columns].reindex(runs)
+    result = mean_and_spread(scores, measures).reindex(runs)
     result["seeds"] = means.index.value_counts().reindex(runs, fill_value=0)
     parameters = scores.attrs.get("parameters", {})
     result["parameters"] = pandas.array([parameters.get(run) for run in runs], dtype="Int64")
@@ -143,16 +140,21 @@ def by_seed(scores: pandas.DataFrame) -> pandas.DataFrame:
     return means.reset_index("seed")
 
 
-def mean_and_spread(scores: pandas.DataFrame) -> pandas.DataFrame:
+def mean_and_spread(scores: pandas.DataFrame, measures: Iterable[str] = MEASURES) -> pandas.DataFrame:
     """One row a system: each metric in percent, mean over its seeds, and " ±", the sample standard deviation."""
-    groups = by_seed(scores).drop(columns="seed").groupby(level="system", sort=False)
+    return with_spread(by_seed(scores)[[*measures]])
+
+
+def with_spread(values: pandas.DataFrame) -> pandas.DataFrame:
+    """The mean of each column over the rows of one index, first seen first, and beside it " ±", their deviation."""
+    groups = values.groupby(level=0, sort=False)
     means, spreads = groups.mean(), groups.std(ddof=1).add_suffix(" ±")
-    return means.join(spreads)[[name for metric in MEASURES for name in (metric, f"{metric} ±")]]
+    return means.join(spreads)[[name for column in values for name in (column, f"{column} ±")]]
 
 
-def over_seeds(scores: pandas.DataFrame, system: str, measure: str = "MAP") -> pandas.Series:
-    """Each question's mean over the seeds of a system, in [0, 1], index question_id, first seen first."""
-    return _by_question(scores, system, measure).mean(axis=1).rename(system)
+def over_seeds(scores: pandas.DataFrame, system: str) -> pandas.Series:
+    """Each question's AP, mean over the seeds of a system, in [0, 1], index question_id, first seen first."""
+    return _by_question(scores, system, "AP").mean(axis=1).rename(system)
 
 
 def differences(scores: pandas.DataFrame, a: str, b: str, measure: str = "MAP") -> pandas.DataFrame:

@@ -65,7 +65,7 @@ def disagreement(runs: Sequence[StoredRun]) -> float:
 
 def first_choices(table: pandas.DataFrame, column: str = "score") -> numpy.ndarray:
     """The row of each answered question's top candidate."""
-    table = answered(table)
+    table = results.answered(table)
     return ranking.top(table["question_id"], table["label"], table[column]).to_numpy()
 
 
@@ -98,10 +98,6 @@ def curves(study: Study, systems: Sequence[str], value: str, parts: Sequence[str
     return table.assign(**{value: 100 * table[value]}) if value.startswith("dev_") else table
 
 
-def answered(table: pandas.DataFrame) -> pandas.DataFrame:
-    return table[table.groupby("question_id")["label"].transform("max") == 1]
-
-
 # ---------------------------------------------------------------- heads and teachers (notebook 06)
 
 
@@ -128,7 +124,7 @@ def by_seed(study: Study) -> list[Seed]:
     others = {system: study.runs(system) for system in (*teachers, *controls)}
     seeds = []
     for i, run in enumerate(study.runs(mhs)):
-        student = answered(run.scores("test")).set_index(pair)
+        student = results.answered(run.scores("test")).set_index(pair)
         columns = {"label": student["label"], mhs: student["score"]}
         columns |= {head: student[head] for head in names}
         for system, runs in others.items():

@@ -12,7 +12,7 @@ from as2lib.metrics import ranking, significance, threshold
 from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.govern.rows import TABLE_4
 from as2lib.papers.row import baseline
-from as2lib.study import Study
+from as2lib.study import Study, results
 from as2lib.study.run import System
 from as2lib.study.store import StoredRun
 
@@ -61,13 +61,10 @@ def table(study: Study, systems: Iterable[System], paper: str = "table2") -> pan
         rows[system.run] = {"group": system.group, "seeds": len(runs), "parameters": runs[0].facts["parameters"]}
         values += [{"run": system.run, **measures(run, study.govern.precisions)} for run in runs]
     measured = pandas.DataFrame(values).set_index("run")
-    by_run = measured.groupby(level="run", sort=False)
-    means, spreads = by_run.mean(), by_run.std(ddof=1).add_suffix(" ±")
-    table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("run")
-    table = table.join(means.join(spreads)[[name for metric in means for name in (metric, f"{metric} ±")]])
+    table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("run").join(results.with_spread(measured))
     table["unreached"] = (measured.iloc[:, :2] == 0).any(axis=1).groupby(level="run").sum()
     printed = paper_tables.printed(study, "govern", paper).set_index("run")
-    names = {name: name for name in printed if name in means} | ARCHITECTURE
+    names = {name: name for name in printed if name in measured} | ARCHITECTURE
     printed = printed.filter(names).rename(columns=names)
     return table.join(printed[~printed.index.duplicated()].add_prefix("published "))
 
