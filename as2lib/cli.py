@@ -310,12 +310,11 @@ def rank(
         raise ValueError(f"{question!r:.60}: expected a file of questions, got none of that name")
     if not candidates and sys.stdin.isatty():
         print(f"as2: no file is named {question!r:.60}: a question; its candidates, a line each:", file=sys.stderr)
-    texts = candidates
-    if not texts:  # a byte-order mark before the first line is none of its text
-        texts = [line.strip() for line in sys.stdin.read().removeprefix("\ufeff").split("\n") if line.strip()]
-    if not texts:
+    if not candidates:  # a byte-order mark before the first line is none of its text
+        candidates = [line.strip() for line in sys.stdin.read().removeprefix("\ufeff").split("\n") if line.strip()]
+    if not candidates:
         raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither")
-    for place, ranked in enumerate(load().rank(question, texts, top, batch_size=batch_size), start=1):
+    for place, ranked in enumerate(load().rank(question, candidates, top, batch_size=batch_size), start=1):
         print(f"{place:>3}  {ranked.score:.4f}  {terminal(ranked.candidate)}")
 
 
@@ -367,17 +366,24 @@ def compare(
 @app.command()
 def export(
     model: Model,
-    out: Annotated[Path | None, typer.Argument(help="a folder (default: in the model's own)")] = None,
+    out: Annotated[Path, typer.Argument(help="a new folder")],
     to: Annotated[Literal["openvino", "onnx", "sentence-transformers"], typer.Option()] = "openvino",
     int8: Annotated[bool, typer.Option("--int8", help="static int8 (default: float32)")] = False,
-    pairs: Annotated[str | None, typer.Option(help="what int8 is calibrated on (default: a run's own)")] = None,
+    pairs: Annotated[str | None, typer.Option(help="training pairs that int8 is calibrated on")] = None,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
 ) -> None:
     """Write a model for another runtime.  ONNX Runtime or OpenVINO, or with one label for sentence-transformers."""
-    from as2lib.commands import exporting
+    from as2lib.commands.named import model_of
+    from as2lib.commands.scoring import read_pairs
+    from as2lib.export import export as write
 
-    exporting.export(model, partial(_load, study), out, to, int8, pairs, max_length)
+    if int8 and pairs is None:
+        raise ValueError("--int8: expected --pairs, training pairs to calibrate with; got none")
+    calibration = read_pairs(pairs, None if Path(pairs).is_file() else "train") if int8 else None
+    write(model_of(model, partial(_load, study)), out, to, calibration, max_length)
+    opened = "sentence_transformers.CrossEncoder" if to == "sentence-transformers" else "Ranker.load"
+    print(f"written: {out}; open it: {opened}({str(out)!r})")
 
 
 if __name__ == "__main__":

@@ -25,8 +25,7 @@ from as2lib.data.sets import loadable
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.logits import Float32Linear, two_class_logits
 from as2lib.models.sequential import Questions, Ranking, rank_by_exits
-from as2lib.paths import work_folder
-from as2lib.precision import computed_in
+from as2lib.paths import whole_folder, work_folder
 from as2lib.score import log_odds
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ PACKAGES = {"onnx": ("onnxruntime", "onnx", "onnxscript"), "openvino": ("openvin
 INSTALL = 'pip install ".[serve]" in a clone of the repository'
 ONE_LABEL = "sentence-transformers"
 INT8 = "openvino"  # whose int8 is the fastest that we measured
-PRECISIONS = {"openvino": ("float32", "bf16"), "onnx": ("float32",)}
 CALIBRATION_PAIRS, CALIBRATION_BATCH = 320, 16
 Batch = dict[str, Tensor]
 Graph = Callable[[Mapping[str, numpy.ndarray]], list[numpy.ndarray]]
@@ -53,7 +51,7 @@ def export(
 ) -> Path:
     """Write a model for another runtime: `Ranker.load(out)`, or `sentence_transformers.CrossEncoder(out)`, opens it.
 
-    name: a model's folder or hub name.  out: a new folder.
+    name: a model's folder or hub name.  out: a new folder, which appears whole.
     to: "onnx", "openvino", or "sentence-transformers" (the same classifier with one label).
     calibration: training pairs, for OpenVINO's static int8; None: float32.
     max_length: tokens of a pair; default: what the tokenizer was saved with.
@@ -74,14 +72,14 @@ def export(
     if not isinstance(encoder, PairEncoder):
         family = model.config.model_type
         raise ValueError(f"{name}: expected a model that reads tokens, got a {family}, which reads words")
-    out.mkdir(parents=True, exist_ok=True)
-    if to == ONE_LABEL:
-        (one_label(model) if model.config.num_labels == 2 else model).save_pretrained(out)
-    else:
-        facts = {"to": to} | write_graphs(model, encoder, out, to, calibration)
-        model.config.save_pretrained(out)
-        (out / EXPORTED).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    encoder.save(out)
+    with whole_folder(out) as folder:
+        if to == ONE_LABEL:
+            (one_label(model) if model.config.num_labels == 2 else model).save_pretrained(folder)
+        else:
+            facts = {"to": to} | write_graphs(model, encoder, folder, to, calibration)
+            model.config.save_pretrained(folder)
+            (folder / EXPORTED).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        encoder.save(folder)
     return out
 
 
@@ -117,10 +115,7 @@ def find(name: str | Path, backend: str | None = None) -> Path:
 
 
 class Exported:
-    """A model of another runtime, called as a model of torch is: a batch of tokens in, logits out.
-
-    precision: "float32", or "bf16" for what is not int8 (OpenVINO, on processors that multiply it).
-    """
+    """A model of another runtime, called as a model of torch is: a batch of tokens in, logits out."""
 
     device = torch.device("cpu")
 
@@ -130,15 +125,13 @@ class Exported:
         require(folder, PACKAGES[backend][0])
         if device not in (None, "cpu"):
             raise ValueError(f"device: expected cpu, where exported models compute, got {device!r}")
-        known = PRECISIONS[backend]
-        precision = computed_in(precision, "cpu") if "bf16" in known or precision != "auto" else "float32"
-        if precision not in known:
-            raise ValueError(f"precision: expected one of {', '.join(known)} or auto, got {precision!r}")
-        self.precision = "int8" if self.facts["precision"] == "int8" else precision
+        if precision not in ("float32", "auto"):
+            raise ValueError(f"precision: expected float32, in which an exported model computes, got {precision!r}")
+        self.precision: str = self.facts["precision"]  # float32 or int8
         self.exits: list[int] = self.facts["exits"]  # of a cascade
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         self.probabilities: bool = config.get("probabilities", True)
-        self.graphs = [OPEN[backend](folder / graph, precision) for graph in self.facts["graphs"]]
+        self.graphs = [OPEN[backend](folder / graph) for graph in self.facts["graphs"]]
 
     def __call__(self, **batch: Tensor) -> dict[str, Tensor]:
         inputs = {name: batch[name].numpy() for name in self.facts["inputs"]}
@@ -170,11 +163,10 @@ class Exported:
         return rank_by_exits(groups, advance, len(self.graphs), alpha, question_index)
 
 
-def _open_openvino(path: Path, precision: str) -> Graph:
+def _open_openvino(path: Path) -> Graph:
     import openvino
 
-    hint = {"float32": "f32", "bf16": "bf16"}[precision]
-    settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": hint}
+    settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
     compiled = openvino.Core().compile_model(path, "CPU", settings)
 
     def graph(inputs: Mapping[str, numpy.ndarray]) -> list[numpy.ndarray]:
@@ -184,7 +176,7 @@ def _open_openvino(path: Path, precision: str) -> Graph:
     return graph
 
 
-def _open_onnx(path: Path, precision: str) -> Graph:
+def _open_onnx(path: Path) -> Graph:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -194,7 +186,7 @@ def _open_onnx(path: Path, precision: str) -> Graph:
     return lambda inputs: session.run(None, dict(inputs))
 
 
-OPEN: dict[str, Callable[[Path, str], Graph]] = {"openvino": _open_openvino, "onnx": _open_onnx}
+OPEN: dict[str, Callable[[Path], Graph]] = {"openvino": _open_openvino, "onnx": _open_onnx}
 
 
 # ---------------------------------------------------------------- writing
