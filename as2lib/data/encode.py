@@ -21,7 +21,7 @@ from transformers.utils import cached_file
 
 from as2lib.data import words
 from as2lib.data.pretrained import open_pretrained
-from as2lib.data.sets import loadable, note, whole_text
+from as2lib.data.sets import loadable, note
 from as2lib.data.words import WordEncoder
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
@@ -152,7 +152,7 @@ class PairEncoder:
             end = self.tokenizer.eos_token
             for i, pair in enumerate(zip(questions, answers, strict=True)):
                 if any(end in text for text in pair):
-                    encoded[i] = self._splitting.encode(*map(whole_text, pair))
+                    encoded[i] = self._splitting.encode(*pair)
         columns: dict[str, list[Any]] = {"input_ids": [pair.ids for pair in encoded]}
         if self.has_token_types:
             columns["token_type_ids"] = [pair.type_ids for pair in encoded]
@@ -162,10 +162,7 @@ class PairEncoder:
 def _encoded(backend: Tokenizer, questions: Sequence[str], answers: Sequence[str]) -> list[Any]:
     """Pairs as the backend itself encodes them: two thirds of the time of the Python around it."""
     pairs = list(zip(questions, answers, strict=True))
-    try:
-        return [backend.encode(*pair) for pair in pairs] if len(pairs) <= _FEW else backend.encode_batch_fast(pairs)
-    except TypeError:  # of half a character
-        return backend.encode_batch_fast([tuple(map(whole_text, pair)) for pair in pairs])
+    return [backend.encode(*pair) for pair in pairs] if len(pairs) <= _FEW else backend.encode_batch_fast(pairs)
 
 
 def paired(model: Any, encoder: Any) -> Any:

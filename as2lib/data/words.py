@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from as2lib.data.sets import note, whole_text
+from as2lib.data.sets import note
 from as2lib.metrics.questions import Questions
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
@@ -31,8 +31,7 @@ _PARTS = re.compile(f"[{_HAN}]|[^{_HAN}]+")
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
     """The lower-cased words of each text, by spaCy (Cosinet, section 5.1); each character of Chinese and Japanese."""
-    texts = [whole_text(text) for text in texts]
-    lines = []
+    texts, lines = list(texts), []
     for text, document in zip(texts, _splitter().pipe(texts), strict=True):
         words = [token.lower_ for token in document if not token.is_space]
         if not text.isascii() and 2 * len(HAN.findall(text)) > sum(map(str.isalnum, text)):
