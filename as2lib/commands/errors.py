@@ -1,6 +1,5 @@
 """Which errors a user can mend, and the line that says how; all others show their traceback."""
 
-import os
 import traceback
 from pathlib import Path
 
@@ -12,12 +11,7 @@ MEMORY = ("OutOfMemoryError", "AcceleratorError", "MemoryError")
 
 
 def line_of(error: BaseException) -> str | None:
-    """What the user can mend, on one line; None for an error of the user's own code, or of ours.
-
-    AS2_TRACEBACK=1 in the environment shows every traceback.
-    """
-    if os.environ.get("AS2_TRACEBACK"):
-        return None
+    """What the user can mend, on one line; None for an error of the user's own code, or of ours."""
     if type(error).__name__ in MEMORY:
         return f"out of memory: {first_line(error)}; a smaller --batch-size or --max-length takes less"
     frames = traceback.extract_tb(error.__traceback__)

@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
+from datasets import Dataset
 
 from as2lib.commands import trec
 from as2lib.commands.output import TABLES, progress, require_place, terminal, write_table
@@ -13,19 +13,15 @@ from as2lib.data import load_pairs, load_unlabelled, sets
 from as2lib.data.columns import NoLabels
 from as2lib.data.tables import questions_of
 from as2lib.metrics import ranking
-
-if TYPE_CHECKING:
-    from datasets import Dataset
-
-    from as2lib.ranker import Ranker
-    from as2lib.study import Study
+from as2lib.ranker import Ranker
+from as2lib.study import Study
 
 PAIRS_AT_ONCE = 16_384  # whose texts are held together: whole questions
 
 
 def rank_file(
     source: str,
-    load: "Callable[[], Ranker]",
+    load: Callable[[], Ranker],
     out: str | None,
     top: int | None,
     tag: str,
@@ -57,8 +53,8 @@ def rank_file(
 def score(
     model: str,
     source: str | None,
-    load: "Callable[[], Ranker]",
-    load_study: "Callable[[], Study]",
+    load: Callable[[], Ranker],
+    load_study: Callable[[], Study],
     split: str | None,
     out: str | None,
     run_file: str | None,
@@ -101,7 +97,7 @@ def score(
 # ---------------------------------------------------------------- pairs and their scores
 
 
-def read_pairs(source: str, split: str | None = None) -> "Dataset":
+def read_pairs(source: str, split: str | None = None) -> Dataset:
     """Every pair of a file, or of a folder's or known set's split (default: test), with labels where it has some."""
     path = sets.on_disk(source)
     if split is None and not (path and path.is_file()):
@@ -112,7 +108,7 @@ def read_pairs(source: str, split: str | None = None) -> "Dataset":
         return load_unlabelled(source, split)
 
 
-def score_pairs(ranker: "Ranker", pairs: "Dataset", batch_size: int | None = None) -> pd.DataFrame:
+def score_pairs(ranker: Ranker, pairs: Dataset, batch_size: int | None = None) -> pd.DataFrame:
     """A row a pair: question_id, candidate_id, label, position, score, log_odds, of which those that there are."""
     texts = pairs.with_format("arrow")[:]
     names = [name for name in ("question_id", "candidate_id", "label") if name in texts.column_names]

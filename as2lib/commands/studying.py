@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
@@ -17,10 +16,8 @@ from as2lib.paths import find_root, model_origin, whole_file, work_folder
 from as2lib.study import catalogue, estimate, graph, progress
 from as2lib.study.bundles import bundles
 from as2lib.study.processes import gpus
+from as2lib.study.run import Notebook
 from as2lib.study.study import Study, params_file
-
-if TYPE_CHECKING:
-    from as2lib.study.run import Notebook
 
 
 def loadable(study: Study) -> str:
@@ -68,7 +65,7 @@ def make(study: Study, only: list[str], cores: int, profile: str | None, dry_run
     os.execve(sys.executable, command, environment)
 
 
-def rehearse(study: Study, notebooks: "list[Notebook]") -> None:
+def rehearse(study: Study, notebooks: list[Notebook]) -> None:
     """Print what `as2 study` would make, and why."""
     jobs, markers = bundles(study.store), graph.markers(study)
     runs = Counter(study.plan[name].system for job in jobs.values() for name in job.runs)

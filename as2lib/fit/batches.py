@@ -1,16 +1,14 @@
 """What a training batch holds, and in which order batches come: the same for the same seed; knows no model, no loss."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 import torch
+from datasets import Dataset
 
 from as2lib.data.encode import rows_of
 from as2lib.metrics.questions import Questions
-
-if TYPE_CHECKING:
-    from datasets import Dataset
 
 # m pairs · b pairs in a batch · q questions in a batch · k teachers · c = 2 classes
 NEIGHBOURS = 32  # batches' worth of items that are sorted by length together
@@ -24,7 +22,7 @@ class Examples:
 
     def __init__(
         self,
-        pairs: "Dataset",
+        pairs: Dataset,
         encoder: Any,
         teachers: numpy.ndarray | None = None,
         question: numpy.ndarray | None = None,

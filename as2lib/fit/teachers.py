@@ -4,10 +4,11 @@ m pairs · c = 2 classes
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy
 import torch
+from datasets import Dataset
 from torch import nn
 
 from as2lib import models
@@ -15,9 +16,6 @@ from as2lib.data.encode import load_encoder
 from as2lib.models.cross_encoder import for_ranking
 from as2lib.precision import computing_on
 from as2lib.score import score
-
-if TYPE_CHECKING:
-    from datasets import Dataset
 
 
 class Encoded(Protocol):
@@ -31,7 +29,7 @@ Teacher = str | Path | numpy.ndarray | Encoded
 
 
 def teacher_logits(
-    teacher: Teacher, pairs: "Dataset", precision: str = "float32", device: str | torch.device | None = None
+    teacher: Teacher, pairs: Dataset, precision: str = "float32", device: str | torch.device | None = None
 ) -> numpy.ndarray:
     """A teacher's logits over a set of pairs, (m, c) float32.  A reranker with one label says (0, z).
 

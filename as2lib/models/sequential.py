@@ -160,13 +160,11 @@ class SequentialReranker:
         is as in `rank_by_stages`.
         """
         count = len(next(iter(batch.values()), ())) if isinstance(batch, Mapping) else len(batch)
-        return rank_by_stages(
-            lambda stage, rows: self.scorers[stage](_select(batch, rows)),
-            len(self.scorers),
-            count,
-            alpha,
-            question_index,
-        )
+
+        def score(stage: int, rows: numpy.ndarray) -> Any:
+            return self.scorers[stage](_select(batch, rows))
+
+        return rank_by_stages(score, len(self.scorers), count, alpha, question_index)
 
 
 def _select(batch: Any, rows: numpy.ndarray) -> Any:

@@ -83,7 +83,7 @@ def _fit(study: Study, row: Row, seed: int) -> Run:
         parents["start"] = _parents(study, [row.start], seed)
     elif row.start is not None:
         encoder = study.encoder(row.start)
-        pairs, training = target_of(study, encoder), row.training or with_changes(training, encoder.adapt_fit)
+        pairs = target_of(study, encoder)
         if study.data.transfer is None:
             spec |= origin(encoder)
         else:

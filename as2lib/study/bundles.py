@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from as2lib.study.estimate import parameters, seconds_of
-
-if TYPE_CHECKING:
-    from as2lib.study.run import Run
-    from as2lib.study.store import Store
+from as2lib.study.run import Run
+from as2lib.study.store import Store
 
 IMPORTS = 10  # times that a small study pays a process's imports, about
 SHORTEST, LONGEST = 20.0, 900.0  # seconds of a job; a longer run is one of its own
@@ -33,7 +30,7 @@ class Bundle:
     minutes: int
 
 
-def bundles(store: "Store", seconds: "Callable[[Run], float] | None" = None) -> dict[str, Bundle]:
+def bundles(store: Store, seconds: Callable[[Run], float] | None = None) -> dict[str, Bundle]:
     """Name → job, parents first, of all that the study misses.
 
     Runs are taken level by level (those without missing parents, those made from these, and so on), those of the same

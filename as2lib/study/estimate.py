@@ -9,14 +9,11 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 from as2lib import hub
 from as2lib.paths import find_root, model_origin
-
-if TYPE_CHECKING:
-    from as2lib.study.run import Run
-    from as2lib.study.store import Store
+from as2lib.study.run import Run
+from as2lib.study.store import Store
 
 REACHED = 0.4  # of a device's peak, where nothing was measured
 PEAK = {  # floating point operations a second, of dense products, as NVIDIA's data sheets have them
@@ -48,7 +45,7 @@ PAIRS_OF_OTHERS = 10_000  # in any other source that is no file
 BYTES_A_PAIR = 150  # of a file of pairs
 
 
-def seconds_of(store: "Store") -> "Callable[[Run], float]":
+def seconds_of(store: Store) -> Callable[[Run], float]:
     """The seconds of a study's runs: by what fits of such a model took here, else fits of any; else by the device."""
     ratios = defaultdict(list)  # shape → seconds an operation; None → of all fits
     for run in store.plan.values():
@@ -61,7 +58,7 @@ def seconds_of(store: "Store") -> "Callable[[Run], float]":
     measured = {shape: median(values) for shape, values in ratios.items()}
     peak = PEAK["A100"][store.study.precision] if store.study.gpu else CORE * store.study.threads
 
-    def seconds(run: "Run") -> float:
+    def seconds(run: Run) -> float:
         if run.kind != "fit":
             return DERIVED
         if ratio := measured.get(_shape(run)) or measured.get(None):
@@ -71,11 +68,11 @@ def seconds_of(store: "Store") -> "Callable[[Run], float]":
     return seconds
 
 
-def _shape(run: "Run") -> tuple[bool, tuple[int, int, int]]:
+def _shape(run: Run) -> tuple[bool, tuple[int, int, int]]:
     return "words" in run.spec, sizes(run)
 
 
-def steps(run: "Run") -> int:
+def steps(run: Run) -> int:
     """Optimizer steps at most."""
     training = run.spec.get("training", {"steps": 0})
     if "steps" in training:
@@ -84,7 +81,7 @@ def steps(run: "Run") -> int:
     return max(1, training["epochs"] * pairs(run.data["train"]) // batch)
 
 
-def operations(run: "Run") -> float:
+def operations(run: Run) -> float:
     """Of a fit's steps, of three passes each, its evaluations on dev and its scores."""
     if run.kind != "fit" or "words" in run.spec:
         return WORDS * steps(run)
@@ -97,23 +94,23 @@ def operations(run: "Run") -> float:
     return per_token * (3 * steps(run) * tokens + (evaluations + 1) * dev + test)
 
 
-def gpu_hours(run: "Run", gpu: str, precision: str) -> float:
+def gpu_hours(run: Run, gpu: str, precision: str) -> float:
     return operations(run) / (REACHED * PEAK[gpu][precision]) / 3600
 
 
-def disk(run: "Run") -> float:
+def disk(run: Run) -> float:
     """Bytes of a run's weights and its scores."""
     weights = 4 * parameters(run) if run.kind == "fit" and "words" not in run.spec else 0
     return weights + 30 * sum(pairs(run.data.get(split, ())) for split in ("dev", "test"))
 
 
-def parameters(run: "Run") -> float:
+def parameters(run: Run) -> float:
     """Weights of a fit's model, roughly: of layers that share theirs too, each counts."""
     layers, hidden, between = computed_layers(run)
     return layers * (4 * hidden**2 + 2 * hidden * between) + VOCABULARY * hidden
 
 
-def computed_layers(run: "Run") -> tuple[int, int, int]:
+def computed_layers(run: Run) -> tuple[int, int, int]:
     """The `sizes` of a fit's model, in which the layers of each head count."""
     layers, hidden, between = sizes(run)
     if heads := run.spec.get("mhs"):
@@ -121,7 +118,7 @@ def computed_layers(run: "Run") -> tuple[int, int, int]:
     return layers, hidden, between
 
 
-def sizes(run: "Run") -> tuple[int, int, int]:
+def sizes(run: Run) -> tuple[int, int, int]:
     """Layers, hidden units and units between of a fit's encoder."""
     layers = run.spec.get("layers")
     while "backbone" not in run.spec:

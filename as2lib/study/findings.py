@@ -15,15 +15,13 @@ params/findings/<study>.yaml has `names` (a short name → a run's name) and, by
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from as2lib.paths import find_root
 from as2lib.study.params import did_you_mean
 from as2lib.study.params import read as read_yaml
 from as2lib.study.store import read_json
-
-if TYPE_CHECKING:
-    from as2lib.study.study import Study
+from as2lib.study.study import Study, params_file
 
 NAMES = "names"  # the key of a findings file that is no notebook
 FUNCTIONS = {"abs": abs, "min": min, "max": max}
@@ -56,7 +54,7 @@ class Numbers(dict):
         return self[name]
 
 
-def of_notebook(study: "Study", notebook: str) -> list[Finding]:
+def of_notebook(study: Study, notebook: str) -> list[Finding]:
     """The findings of a notebook, in the order in which they were written; none where nobody wrote any.
 
     Raises FileNotFoundError where the notebook has recorded no numbers, and ValueError that names a finding which
@@ -81,7 +79,7 @@ def of_notebook(study: "Study", notebook: str) -> list[Finding]:
     return findings
 
 
-def broken(study: "Study") -> list[str]:
+def broken(study: Study) -> list[str]:
     """A line for each finding that no longer follows from the numbers, of the notebooks that have recorded any."""
     recorded = [name for name in read(study) if name != NAMES and _metrics(study, name).exists()]
     return [
@@ -92,10 +90,8 @@ def broken(study: "Study") -> list[str]:
     ]
 
 
-def read(study: "Study") -> dict[str, Any]:
+def read(study: Study) -> dict[str, Any]:
     """Notebook → its findings as they were written, and `names`; empty where the study has no such file."""
-    from as2lib.study.study import params_file
-
     path = params_file(f"findings/{study.study}.yaml")
     return read_yaml(path) if path.exists() else {}
 
@@ -135,5 +131,5 @@ def _value(content: Any) -> Any:
     return Number(content) if isinstance(content, float) else content
 
 
-def _metrics(study: "Study", notebook: str) -> Path:
+def _metrics(study: Study, notebook: str) -> Path:
     return find_root() / "reports" / study.variant / "metrics" / f"{notebook[:2]}.json"

@@ -5,12 +5,13 @@ m pairs · k teachers · c = 2 classes
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 import pandas
 import torch
 import transformers
+from datasets import Dataset
 from transformers import set_seed
 
 from as2lib import models, plugins
@@ -33,9 +34,6 @@ from as2lib.score import on_threads, parts_of, probability, score
 from as2lib.study.derived import calibration
 from as2lib.study.run import Run
 from as2lib.study.store import StoredRun, Task, require_known_tensors, write_parquet, write_scores
-
-if TYPE_CHECKING:
-    from datasets import Dataset
 
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()  # of a model's one file, written in no time
@@ -110,7 +108,7 @@ def fit(task: Task) -> dict[str, Any]:
 # ---------------------------------------------------------------- what a run learns from
 
 
-def training_pairs(run: Run) -> "Dataset":
+def training_pairs(run: Run) -> Dataset:
     """A pool without labels; all folds of the questions but one; or the answered questions."""
     if run.spec.get("unlabelled"):
         return load_parts(run.data["train"], None)
@@ -118,7 +116,7 @@ def training_pairs(run: Run) -> "Dataset":
     return leave_out(pairs, *run.spec["leave_out"]) if "leave_out" in run.spec else pairs
 
 
-def logits_of(task: Task, teacher: StoredRun, pairs: "Dataset", platt: dict[str, dict[str, Any]]) -> numpy.ndarray:
+def logits_of(task: Task, teacher: StoredRun, pairs: Dataset, platt: dict[str, dict[str, Any]]) -> numpy.ndarray:
     """What a student is told by a teacher: its logits over its pairs, (m, c) float32, calibrated where `platt` says.
 
     Those of an ensemble come from its members'; those of a model are computed once, and kept in its folder.
@@ -218,7 +216,7 @@ def _texts(parts: Sequence[str], each: bool = False) -> list[str]:
 
 def score_table(
     model: torch.nn.Module, encoder: Any, parts: Sequence[str], precision: str, shuffle: int | None = None
-) -> tuple["Dataset", dict[str, numpy.ndarray]]:
+) -> tuple[Dataset, dict[str, numpy.ndarray]]:
     """Every pair of a split, and its `score`, beside it that of each head (`head_0`) or exit (`exit_4`).
 
     shuffle: a seed: the model reads each question's candidates in a random order; rows stay in the original one.

@@ -7,16 +7,14 @@ import shutil
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from as2lib.paths import PACKAGE, file_sha256, find_root, work_folder
 from as2lib.study import bundles, catalogue
 from as2lib.study.bundles import Bundle
 from as2lib.study.run import Notebook
 from as2lib.study.store import json_sha256, read_json, write_json
-
-if TYPE_CHECKING:
-    from as2lib.study.study import Study
+from as2lib.study.study import Study
 
 LIBRARY = ("**/*.py", "papers/*/published/*.csv", "report/template/*")  # what pages are made with, from the package
 RUNS_ONLY = tuple(  # what makes runs, which count by their identities
@@ -25,17 +23,17 @@ RUNS_ONLY = tuple(  # what makes runs, which count by their identities
 )
 
 
-def job_marker(study: "Study", job: str) -> str:
+def job_marker(study: Study, job: str) -> str:
     """The file, from the project's root, that says that the runs of a job are made."""
     return (_folder(study) / "fit" / job).as_posix()
 
 
-def job_log(study: "Study", job: str) -> str:
+def job_log(study: Study, job: str) -> str:
     """The file, from the project's root, that has what a job printed."""
     return (_folder(study) / "logs" / f"{job}.log").as_posix()
 
 
-def markers(study: "Study") -> dict[str, str]:
+def markers(study: Study) -> dict[str, str]:
     """Each notebook, and "check" → the file that says that it was done with what there is now.
 
     The first notebook and the check stand on all the others, and on what a person expects and found.
@@ -50,7 +48,7 @@ def markers(study: "Study") -> dict[str, str]:
     return markers
 
 
-def notebook_content(study: "Study", notebook: Notebook) -> dict[str, Any]:
+def notebook_content(study: Study, notebook: Notebook) -> dict[str, Any]:
     """All that decides a notebook's page, by what a reader calls it."""
     root = find_root()
     names = [f"params/findings/{study.study}.yaml", "params/local.yaml", *notebook.files]
@@ -66,7 +64,7 @@ def notebook_content(study: "Study", notebook: Notebook) -> dict[str, Any]:
     }
 
 
-def why(study: "Study", notebook: Notebook, marker: Path, jobs: dict[str, Bundle]) -> str:
+def why(study: Study, notebook: Notebook, marker: Path, jobs: dict[str, Bundle]) -> str:
     """Why a notebook has to be run, in a few words; "" where its page is as it should be."""
     if marker.exists():
         if not as_it_came_out(marker):
@@ -85,7 +83,7 @@ def why(study: "Study", notebook: Notebook, marker: Path, jobs: dict[str, Bundle
     return "another notebook changed"
 
 
-def notebook_parents(study: "Study", notebook: Notebook, jobs: dict[str, Bundle]) -> list[str]:
+def notebook_parents(study: Study, notebook: Notebook, jobs: dict[str, Bundle]) -> list[str]:
     """The markers of the jobs that make what a notebook reads."""
     home = {run: name for name, job in jobs.items() for run in job.runs}
     runs = [run.name for system in notebook.systems for run in system.runs()]
@@ -99,13 +97,13 @@ def mark(marker: str, outputs: list[Path], content: dict[str, Any] | None = None
     write_json(root / marker, {"outputs": digests, "content": content or {}})
 
 
-def jobs(study: "Study") -> dict[str, Bundle]:
+def jobs(study: Study) -> dict[str, Bundle]:
     """The jobs of the study as `refresh` left them: the same on every machine that runs one."""
     path = find_root() / _folder(study) / "jobs.json"
     return {name: Bundle(**job) for name, job in read_json(path).items()} if path.exists() else {}
 
 
-def refresh(study: "Study", markers: list[str]) -> dict[str, Bundle]:
+def refresh(study: Study, markers: list[str]) -> dict[str, Bundle]:
     """Before the graph is walked: bundle what is missing into jobs, and forget what no longer lies as it came out."""
     root = find_root()
     folder = root / _folder(study)
@@ -124,15 +122,15 @@ def as_it_came_out(marker: Path) -> bool:
     return digests is not None and all(path.exists() and file_sha256(path) == files[path] for path in files)
 
 
-def _marker(study: "Study", name: str, content: Any) -> str:
+def _marker(study: Study, name: str, content: Any) -> str:
     return (_folder(study) / f"{name}.{json_sha256(content)[:16]}").as_posix()
 
 
-def _folder(study: "Study") -> Path:
+def _folder(study: Study) -> Path:
     return work_folder().relative_to(find_root()) / "graph" / study.variant
 
 
-def outputs(study: "Study", notebook: str) -> list[Path]:
+def outputs(study: Study, notebook: str) -> list[Path]:
     """The files of a notebook that are there: its page, metrics, tables and figures, but for measured times."""
     folder, number = find_root() / "reports" / study.variant, notebook[:2]
     page = folder / ("index.html" if number == "00" else f"{notebook}.html")

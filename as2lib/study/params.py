@@ -176,7 +176,6 @@ class Backbone(Strict):
     size: str = Field("", description="what tables say of it beside a name, such as 6 layers")
     train: Parts | None = Field(None, min_length=1, description="what it adapts to; default: data.target's")
     transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
-    adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt and fit.direct")
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:

@@ -3,18 +3,16 @@
 import json
 import sys
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from as2lib.locks import is_held
 from as2lib.paths import find_root
 from as2lib.study import graph
+from as2lib.study.bundles import Bundle
 from as2lib.study.estimate import seconds_of
 from as2lib.study.make import ERROR, partial_folder
-
-if TYPE_CHECKING:
-    from as2lib.study.bundles import Bundle
-    from as2lib.study.store import Store
-    from as2lib.study.study import Study
+from as2lib.study.store import Store
+from as2lib.study.study import Study
 
 EVERY = 30.0  # seconds between lines, without a terminal
 NOTEBOOK = 15.0  # seconds of a notebook, about
@@ -31,13 +29,13 @@ class State(NamedTuple):
     detail: str = ""
 
 
-def states(store: "Store") -> list[State]:
+def states(store: Store) -> list[State]:
     """The state of each run of a study, in the plan's order."""
     needed = store.needed(list(store.plan))
     return [_state(store, name, name in needed) for name in store.plan]
 
 
-def _state(store: "Store", name: str, missing: bool) -> State:
+def _state(store: Store, name: str, missing: bool) -> State:
     if not missing:
         stored = store.find(name)
         return State(name, "no scores" if stored is None else "published" if stored.scores_only else "done")
@@ -53,7 +51,7 @@ def _state(store: "Store", name: str, missing: bool) -> State:
     return State(name, "to do")
 
 
-def watch(study: "Study", jobs: "dict[str, Bundle]", pages: list[str]) -> None:
+def watch(study: Study, jobs: dict[str, Bundle], pages: list[str]) -> None:
     """Say where a study stands until all is made: a line each half minute, one that changes on a terminal."""
     seconds = seconds_of(study.store)
     runs = {name: seconds(study.plan[name]) for job in jobs.values() for name in job.runs}
@@ -79,7 +77,7 @@ def watch(study: "Study", jobs: "dict[str, Bundle]", pages: list[str]) -> None:
         print(f"{start}{line}", end=end, file=sys.stderr, flush=True)
 
 
-def left(study: "Study", jobs: "dict[str, Bundle]", markers: dict[str, str]) -> str:
+def left(study: Study, jobs: dict[str, Bundle], markers: dict[str, str]) -> str:
     """What of a study is not made, and what failed, on one line; "" where all is there.
 
     markers: of the notebooks that are to be made, and of the check.

@@ -7,15 +7,18 @@ from as2lib.paths import file_sha256
 from as2lib.study.make import make_all
 from as2lib.study.run import VERSIONS
 from as2lib.study.store import Store, StoredRun, write_json, write_parquet
+from as2lib.study.study import Study
 
 
-def publish(store: Store, names: list[str] | None = None) -> list[str]:
+def publish(study: Study, names: list[str] | None = None) -> list[str]:
     """Add the scores, facts and logs of runs that were made here to `reports/<study>/runs/`; returns their names.
 
     names: default: every run of the study that was made here and is not published as it is.  They hold no text.
-    Raises ValueError, and changes nothing, where index.json can't be read.
+    Raises ValueError, and changes nothing, where index.json can't be read, or the study is not as its file says.
     """
-    store = Store(store.study, store.plan)  # which reads anew what is published
+    if study.variant != study.study:
+        raise ValueError(f"{study.study}: expected the study as its file says, got other parameters; publish that one")
+    store = Store(study, study.plan)  # which reads anew what is published
     index, sources = dict(store.index), dict(store.index_sources)
     if names is None:
         stored = [store.find(name) for name in store.plan]

@@ -13,10 +13,10 @@ from as2lib.paths import PACKAGE, find_root, settle_notebook
 from as2lib.study import catalogue, params, run
 from as2lib.study.params import did_you_mean
 from as2lib.study.run import Run, System
+from as2lib.study.store import Store, StoredRun
 
 if TYPE_CHECKING:
     from as2lib.ranker import Ranker
-    from as2lib.study.store import Store, StoredRun
 
 STUDY_FILES = {".yaml", ".yml"}  # suffixes: anything else is a study's name
 
@@ -104,9 +104,7 @@ class Study(params.Params):
         return run.plan(self.systems.values())
 
     @cached_property
-    def store(self) -> "Store":
-        from as2lib.study.store import Store
-
+    def store(self) -> Store:
         return Store(self, self.plan)
 
     def add(self, systems: Iterable[System]) -> None:
@@ -114,7 +112,7 @@ class Study(params.Params):
         for name, planned in run.plan(systems).items():
             self.plan.setdefault(name, planned)
 
-    def run(self, name: str, model: bool = False) -> "StoredRun":
+    def run(self, name: str, model: bool = False) -> StoredRun:
         """The run of that name; made first where it is missing.  Raises KeyError that names the nearest.
 
         model: with its weights, also where its published scores are here.
@@ -125,7 +123,7 @@ class Study(params.Params):
             make_all(self.store, [name], model=model)
         return self.store.find(name, model)
 
-    def runs(self, system: str) -> "list[StoredRun]":
+    def runs(self, system: str) -> list[StoredRun]:
         """The runs of a system, one a seed, in the plan's order; those that are missing are made first."""
         names = [name for name, planned in self.plan.items() if planned.system == system]
         if not names:
@@ -133,14 +131,10 @@ class Study(params.Params):
         return [self.run(name) for name in names]
 
     def publish(self, names: list[str] | None = None) -> list[str]:
-        """Add runs that were made here to `reports/<study>/runs/`: `publishing.publish`; as its file says, only."""
+        """Add runs that were made here to `reports/<study>/runs/`: `publishing.publish`."""
         from as2lib.study.publishing import publish
 
-        if self.variant != self.study:
-            raise ValueError(
-                f"{self.study}: expected the study as its file says, got other parameters; publish that one"
-            )
-        return publish(self.store, names)
+        return publish(self, names)
 
     def model(self, name: str) -> "str | Path":
         """What `Ranker.load` loads for a run, which is made first where it is missing: its folder, or lexical/…."""
@@ -153,7 +147,7 @@ class Study(params.Params):
 
     def ranker(self, name: str, **settings: Any) -> "Ranker":
         """A ranker with the model of a run, which is made first where it is missing.  settings: of `Ranker.load`."""
-        from as2lib.ranker import Ranker
+        from as2lib.ranker import Ranker  # with numpy, which a plan does without
 
         return Ranker.load(self.model(name), **settings)
 

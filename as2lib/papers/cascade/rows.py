@@ -158,8 +158,9 @@ def learning(study: Study, step: str) -> Training:
     """How long a step, "transfer" or "adapt", learns: as `cascade.fit` says, else as the encoder's other fits do."""
     if study.cascade.fit:
         return getattr(study.cascade.fit, step)
-    changes = getattr(study.encoder(study.cascade.encoder), f"{step}_fit")
-    return with_changes(getattr(study.fit, step), changes)
+    if step == "adapt":
+        return study.fit.adapt
+    return with_changes(study.fit.transfer, study.encoder(study.cascade.encoder).transfer_fit)
 
 
 def with_dev(pairs: Pairs, chosen: Any) -> dict[str, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from as2lib.papers.row import Row, best_trivial, distillation, objective, origin, splits, target_of, with_changes
+from as2lib.papers.row import Row, best_trivial, distillation, objective, origin, splits, target_of
 from as2lib.papers.row import systems as of_rows
 from as2lib.study import Study
 from as2lib.study.run import Notebook, System, by_name
@@ -251,8 +251,8 @@ def direct(study: Study) -> list[System]:
     for system in (*teachers(study), *untaught(study)):
         role, name = system.run.split("/")
         encoder = study.encoder(system.run if role == "teacher" else study.base_of(name))
-        training, data = with_changes(study.fit.direct, encoder.adapt_fit), splits(target_of(study, encoder))
-        fit = {"spec": origin(encoder), "data": data, "training": training, "seeds": tuple(study.grid_seeds)}
+        fit = {"spec": origin(encoder), "data": splits(target_of(study, encoder)), "training": study.fit.direct}
+        fit["seeds"] = tuple(study.grid_seeds)
         rows.append(Row(f"direct/{system.run}", f"{system.label}, no transfer", "no transfer", **fit))
     return of_rows(study, rows)
 
