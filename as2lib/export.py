@@ -64,9 +64,9 @@ def export(
     out, targets = Path(out).expanduser(), (*PACKAGES, ONE_LABEL)
     if to not in targets or (calibration is not None and to != INT8):
         raise ValueError(f"expected one of {', '.join(targets)}, and {INT8} for int8; got {to!r}")
-    require(to, *PACKAGES.get(to, ()), *(["nncf"] if calibration is not None else []))
     if out.exists() and any(out.iterdir()):
         raise ValueError(f"{out}: expected a new folder, got one with files in it; name another, such as {out / to}")
+    require(to, *PACKAGES.get(to, ()), *(["nncf"] if calibration is not None else []))
     model = models.load(name).eval()
     encoder = paired(model, load_encoder(name, max_length))
     if not isinstance(encoder, PairEncoder):
