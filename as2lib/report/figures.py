@@ -26,7 +26,7 @@ seaborn.set_theme(style="whitegrid", context="notebook", palette="colorblind")
 LINE, LIGHT, MUTED = "#1f4e79", "#8fb0d0", "#767676"
 COLORBLIND = seaborn.color_palette("colorblind", 10)
 PALETTE = COLORBLIND[:7] + COLORBLIND[8:]  # the eighth is grey, as what has no name
-MARKERS, DASHES = "os^DvPX*<>", ("-", "--", "-.", ":")
+MARKERS, DASHES = "os^DvP*<>X", ("-", "--", "-.", ":")
 WIDTH = 6.0  # inches
 STEPS = [1, 2, 3, 5, 6, 10]  # between ticks
 COLOURS = 256  # of a PNG file

@@ -44,10 +44,16 @@ def formatted(
             continue
         shown[name] = [cell(value, name, digits) for value in table[name]]
         if f"{name} ±" in table:
-            spreads = [cell(value, f"{name} ±", digits) for value in table[f"{name} ±"]]
+            spreads = [_spread(value, digits) for value in table[f"{name} ±"]]
             both = zip(shown[name], spreads, strict=True)
             shown[name] = [mean if spread == MISSING else f"{mean} ± {spread}" for mean, spread in both]
     return pandas.DataFrame(shown)
+
+
+def _spread(value: float, digits: int) -> str:
+    """As its mean has it, and one decimal more where a spread that is not zero would look like it."""
+    text = cell(value, "±", digits)
+    return cell(value, "±", digits + 1) if value > 0 and not text.strip("0.") else text
 
 
 def is_of_a_paper(column: str) -> bool:

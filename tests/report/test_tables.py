@@ -8,7 +8,14 @@ LABELS = {"mhs/3h1": "MHS", "base/electra": "untaught base"}
 
 
 def results() -> pandas.DataFrame:
-    columns = {"MAP": [75.04, 70.0], "MAP ±": [0.4, numpy.nan], "seeds": [3, 1], "published MAP": [91.5, numpy.nan]}
+    columns = {
+        "MAP": [75.04, 70.0],
+        "MAP ±": [0.4, numpy.nan],
+        "P@1": [75.04, 70.0],
+        "P@1 ±": [0.04, 0.0],
+        "seeds": [3, 1],
+        "published MAP": [91.5, numpy.nan],
+    }
     return pandas.DataFrame(columns, index=pandas.Index(["mhs/3h1", "base/electra"], name="run"))
 
 
@@ -16,6 +23,7 @@ def test_a_run_is_shown_by_its_label_and_a_mean_with_its_spread():
     shown = formatted(results(), LABELS)
     assert shown["system"].tolist() == ["MHS", "untaught base"]
     assert shown["MAP"].tolist() == ["75.0 ± 0.4", "70.0"]
+    assert shown["P@1"].tolist() == ["75.0 ± 0.04", "70.0 ± 0.0"]  # a small spread is none that is zero
     assert "MAP ±" not in shown
 
 
