@@ -29,7 +29,11 @@ HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
     """Run a notebook in its folder with some parameters; where a cell fails, `executed` holds what was run."""
     executed.parent.mkdir(parents=True, exist_ok=True)
-    execute_notebook(str(notebook), str(executed), parameters, progress_bar=False, cwd=str(notebook.parent))
+    quiet = {
+        "progress_bar": False,
+        "extra_arguments": ["--log-level=ERROR"],
+    }  # nor how a kernel talks to its own process
+    execute_notebook(str(notebook), str(executed), parameters, cwd=str(notebook.parent), **quiet)
     return executed
 
 
