@@ -34,25 +34,41 @@ def test_data_model_scores_comparison_and_figure_are_in_view(ran):
     assert len(space["shared"].columns) == 3
 
 
+LABELS_ALONE = {"len(study.teachers)": "0", '[f"teacher/{name}" for name in study.teachers]': "[]"}
+
+
 @pytest.mark.parametrize(
     "changes",
     [
-        {'loss = "ranknet"': 'loss = "ce"', "seed = 1": "seed = 2", 'measure = "MAP"': 'measure = "P@1"'},
-        {'rival = "base/electra"': 'rival = "mhs/3h1"', '"transfer/student/seed-0"': '"base/electra/seed-0"'},
-        {'loss = "ranknet"': "loss = lambda output, targets: -(output.logits[:, 1] * targets['labels']).mean()"},
+        {"alpha = 0.1": "alpha = 0.9", "study.seeds[0]": "study.seeds[-1]", 'measure = "MAP"': 'measure = "P@1"'},
+        {'rival = "mhs/3h1"': 'rival = "base/electra"', '"transfer/student/seed-0"': '"base/electra/seed-0"'},
+        LABELS_ALONE | {'loss = "per_head"': 'loss = "ranknet"'},
+        LABELS_ALONE
+        | {'loss = "per_head"': "loss = lambda output, targets: -(output.logits[:, 1] * targets['labels']).mean()"},
     ],
-    ids=["loss, seed and measure", "rival and encoder", "own loss"],
+    ids=["alpha, seed and measure", "rival and encoder", "no heads and no teachers", "own loss"],
 )
-def test_encoder_loss_seed_rival_and_measure_of_an_experiment_may_be_changed(ran, changes):
+def test_what_an_experiment_says_may_be_changed(ran, changes):
+    own = rerun(ran, changes)
+    assert len(own["my_table"]) == len(own["test"])
+    assert set(own["experiment"]["system"]) == {"mine", own["rival"]}
+
+
+def test_an_experiment_that_changes_nothing_is_the_studys_row(ran):
+    own = rerun(ran, {"alpha = 0.1": "alpha = study.distillation.alpha"})
+    assert own["my_difference"].iloc[0][["difference", "wins", "losses"]].tolist() == [0, 0, 0]
+    assert own["my_difference"].iloc[0]["questions high"] == 0
+
+
+def rerun(ran, changes):
+    """What the experiment's cells leave behind once its settings are changed."""
     space, cells = ran
     place = next(place for place, source in enumerate(cells) if source.startswith("start = "))
-    settings, fit, comparison = cells[place : place + 3]
+    settings, *others = cells[place : place + 4]
     for before, after in changes.items():
         assert before in settings
         settings = settings.replace(before, after)
     own = dict(space)
-    exec(settings, own)
-    exec(fit.replace("steps=60", "steps=3"), own)
-    exec(comparison, own)
-    assert len(own["my_table"]) == len(own["test"])
-    assert set(own["experiment"]["system"]) == {"mine", own["rival"]}
+    for source in (settings, *others):
+        exec(source, own)
+    return own

@@ -25,7 +25,8 @@ def systems(study: "Study") -> list[System]:
     """Every system of the study, in the order of the papers' tables."""
     systems = by_name(system for paper in _papers("systems") for system in paper.systems(study))
     if unknown := [name for name in study.rows if name not in systems]:
-        raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; `as2 plan {study.name}` lists them")
+        way_out = f'`as2 plan {study.name}` lists them; overrides take it out by {{"rows": {{{unknown[0]!r}: None}}}}'
+        raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; {way_out}")
     return list(systems.values())
 
 

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from as2lib.data.sets import apart_from
@@ -335,6 +344,12 @@ class Params(Strict):
     rows: dict[str, Seeds] = Field({}, description="seeds of single systems that have other ones; []: not run")
     across: Points[str] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
     own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
+
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _without_none(cls, rows: Any) -> Any:
+        """None in place of a row's seeds takes the row out, of systems that changed settings no longer have."""
+        return {name: seeds for name, seeds in rows.items() if seeds is not None} if isinstance(rows, dict) else rows
 
     @model_validator(mode="before")
     @classmethod

@@ -39,6 +39,13 @@ def test_overrides_are_dotted_or_nested_and_give_a_variant(root):
     assert Study.load(Study.load("tiny"), {"seeds": [1]}).seeds == [1]
 
 
+def test_rows_of_systems_that_changed_settings_no_longer_have_are_taken_out_by_none():
+    shallow = {"student": {"config": {"num_hidden_layers": 2}}, "mhs": {"body": 1}}
+    with pytest.raises(ValueError, match="None"):
+        Study.load("sample", shallow).systems  # noqa: B018
+    assert "mhs/3h2" not in Study.load("sample", shallow | {"rows": {"mhs/3h2": None, "mhs/3h3": None}}).systems
+
+
 def test_a_notebook_s_parameters_are_a_name_or_every_key_of_a_file(root, tmp_path):
     assert Study.of_notebook("tiny") == Study.load("tiny")
     assert Study.of_notebook({"study": "tiny"}, {"threads": 2}) == Study.load("tiny", {"threads": 2})

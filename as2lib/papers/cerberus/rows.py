@@ -3,6 +3,7 @@
 A study's file names its teachers; the first is the student's own.  Seed i of a student has teachers of seed i.
 """
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -56,7 +57,10 @@ def headline(study: Study) -> list[tuple[str, str]]:
 
 
 def run_here(study: Study, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pairs of which the study runs both systems."""
+    """The pairs of which the study runs both systems; names that it does not have are printed to stderr."""
+    pairs = [*pairs]
+    if unknown := dict.fromkeys(name for pair in pairs for name in pair if name not in study.systems):
+        print("not a system of this study:", ", ".join(unknown), file=sys.stderr)
     return [pair for pair in pairs if all(name in study.systems and study.systems[name].seeds for name in pair)]
 
 
