@@ -9,8 +9,17 @@ SIZES |= {"intermediate_size": 48, "max_position_embeddings": 40}
 EXTRA = {
     "electra": {"embedding_size": 16},
     "albert": {"embedding_size": 16, "inner_group_num": 2},
+    "deberta-v2": {  # as microsoft/deberta-v2-xlarge and deberta-v3-base have them
+        "relative_attention": True,
+        "pos_att_type": ["p2c", "c2p"],
+        "position_buckets": 8,
+        "norm_rel_ebd": "layer_norm",
+        "share_att_key": True,
+        "conv_kernel_size": 3,
+        "position_biased_input": False,
+    },
 }
-FAMILIES = ["electra", "bert", "roberta", "albert"]
+FAMILIES = ["electra", "bert", "roberta", "albert", "deberta-v2"]
 
 
 def classifier(family="electra", **changes):

@@ -17,10 +17,11 @@ from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.logits import in_float32
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
-BACKBONES = ("electra", "bert", "roberta", "albert")
+BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2")
 WITH_POOLER = ("bert", "roberta", "albert")  # whose encoders come with one unless told otherwise
-HEAD_ONLY = "pooler."
-BODY_ONLY = "encoder.embedding_hidden_mapping_in."  # of ALBERT, before the first layer
+HEAD_ONLY = ("pooler.",)
+# Parts of ALBERT's and DeBERTa-v2's encoders that stand before or beside the first layer.
+BODY_ONLY = ("encoder.embedding_hidden_mapping_in.", "encoder.conv.")
 
 
 class MHSConfig(BackboneConfig):
@@ -55,8 +56,11 @@ class MHSConfig(BackboneConfig):
     def part(self, layers: range) -> PretrainedConfig:
         """The backbone's configuration with some of its layers, counted from 0."""
         fields = {**self.backbone, "num_hidden_layers": len(layers), "num_labels": CLASSES}
+        if layers.start > 0 and "conv_kernel_size" in fields:
+            fields["conv_kernel_size"] = 0  # DeBERTa-v2's convolution stands beside its first layer alone
         config = AutoConfig.for_model(**fields)
-        config._attn_implementation = self._attn_implementation
+        if config.model_type != "deberta-v2":  # which has one kind of attention, its own
+            config._attn_implementation = self._attn_implementation
         return config
 
 
@@ -198,7 +202,10 @@ class MHSForSequenceClassification(PreTrainedModel):
         """
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
         shared = self.body(input_ids, attention_mask=attention_mask, **types).last_hidden_state  # (b, n, d)
-        mask = create_bidirectional_mask(self.body.config, inputs_embeds=shared, attention_mask=attention_mask)
+        if self.body.config.model_type == "deberta-v2":  # its encoder makes of (b, n) what it needs
+            mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        else:
+            mask = create_bidirectional_mask(self.body.config, inputs_embeds=shared, attention_mask=attention_mask)
         head_logits = torch.stack([head(shared, mask) for head in self.heads], dim=1)  # (b, k, c)
         loss = None
         if labels is not None:
@@ -226,7 +233,7 @@ def _pooler(classifier: PreTrainedModel) -> nn.Module | None:
     return FirstTokenPooler(pooler) if isinstance(pooler, nn.Linear) else pooler
 
 
-def _layers(module: nn.Module, layers: range, without: str) -> dict[str, Tensor]:
+def _layers(module: nn.Module, layers: range, without: tuple[str, ...]) -> dict[str, Tensor]:
     """A module's weights, of whose encoder's layers only `layers` are kept and counted from 0."""
     weights, prefix = {}, "encoder.layer."
     for name, value in module.state_dict().items():

