@@ -29,11 +29,9 @@ HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
     """Run a notebook in its folder with some parameters; where a cell fails, `executed` holds what was run."""
     executed.parent.mkdir(parents=True, exist_ok=True)
-    quiet = {
-        "progress_bar": False,
-        "extra_arguments": ["--log-level=ERROR"],
-    }  # nor how a kernel talks to its own process
-    execute_notebook(str(notebook), str(executed), parameters, cwd=str(notebook.parent), **quiet)
+    quiet = ["--log-level=ERROR"]  # a kernel would warn that it talks to its own process unencrypted
+    options = {"progress_bar": False, "extra_arguments": quiet}
+    execute_notebook(str(notebook), str(executed), parameters, cwd=str(notebook.parent), **options)
     return executed
 
 
