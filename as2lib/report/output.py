@@ -36,6 +36,8 @@ class Report:
     """
 
     def __init__(self, study: Study, notebook: str):
+        if notebook not in [page.name for page in catalogue.notebooks(study)]:
+            raise ValueError(f"{notebook}: left out of {study.study}, whose file has no such section, or no seeds")
         self.study, self.notebook, self.number = study, notebook, notebook[:2]
         self.folder = find_root() / "reports" / study.variant
         self.labels = {name: system.label for name, system in study.systems.items()}

@@ -236,7 +236,7 @@ class Cascade(Strict):
     targets: dict[str, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
     fit: CascadeFit | None = Field(None, description="from the wide set on; default: the study's")
     ablations: bool = Field(True, description="whether other ways of training are tried")
-    seeds: Seeds | None = Field(None, min_length=1, description="of its headline rows; default: the study's")
+    seeds: Seeds | None = Field(None, description="of its headline rows; default: the study's; []: not run")
 
 
 class Vectors(Strict):
@@ -255,7 +255,7 @@ class Cosinet(Strict):
     dropout: Drop = Field(0.0, description="on the pair vectors, before the rank RNN")
     pointwise: Training
     listwise: Training
-    seeds: Seeds = Field(min_length=1)
+    seeds: Seeds = Field(description="[]: not run")
     ca_seeds: Seeds | None = Field(None, min_length=1, description="of Compare-Aggregate; default: seeds")
 
 
@@ -304,7 +304,7 @@ class Govern(Strict):
     labelled_fit: Training | None = Field(None, description="of a student that goes on with labels")
     ablation: Ablation | None = Field(None, description="Figure 2, Table 4 and heads; none: not run")
     precisions: list[Rate] = Field([0.9], min_length=1, description="R@P is given at each")
-    seeds: Seeds | None = Field(None, min_length=1, description="of its headline rows; default: the study's")
+    seeds: Seeds | None = Field(None, description="of its headline rows; default: the study's; []: not run")
 
 
 class Own(Strict):
@@ -344,6 +344,12 @@ class Params(Strict):
     rows: dict[str, Seeds] = Field({}, description="seeds of single systems that have other ones; []: not run")
     across: Points[str] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
     own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
+
+    @field_validator("cascade", "cosinet", "govern")
+    @classmethod
+    def _with_seeds(cls, section: Any) -> Any:
+        """A section whose seeds are [] is read and not run: the study has neither its rows nor its notebook."""
+        return None if section and section.seeds == [] else section
 
     @field_validator("rows", mode="before")
     @classmethod

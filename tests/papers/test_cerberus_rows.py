@@ -2,7 +2,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.papers.cerberus import rows as systems
-from as2lib.study import results
+from as2lib.study import catalogue, results
 
 
 @pytest.fixture
@@ -55,9 +55,9 @@ def test_seeds_that_a_study_adds_leave_the_runs_before_them_what_they_were():
 def test_hydra_learns_from_base_models_that_differ_by_seed_more_of_them_where_the_study_has_few(study):
     alike = ["base/electra/seed-0", "base/electra/seed-1", "hydra-teacher/electra/seed-2"]
     assert parents(study, "hydra/3h1/seed-0") == parents(study, "hydra/3h1/seed-1") == alike
-    every = {"rows": {row: [0, 1, 2] for row in Study.load("selqa").rows}}  # some are not run yet
-    for name, changes in {"sample": {}, "wikiqa": {}, "selqa": every, "paper": {}}.items():
-        assert len(systems.headline(Study.load(name, changes))) == 8
+    for name in ("sample", "wikiqa", "selqa", "paper"):
+        every = {"rows": dict.fromkeys(Study.load(name).rows)}  # some are not run yet
+        assert len(systems.headline(Study.load(name, every))) == 8
 
 
 def test_heads_that_would_stay_equal_are_perturbed_and_no_others(study):
@@ -110,6 +110,16 @@ def test_a_row_of_the_paper_stands_beside_the_teacher_that_stands_for_its_own():
     assert not {"base/listwise", "student/pairwise", "ensemble/bases"} & set(paper.index)
     assert {"ensemble/students", "hydra/3h1", "mhs/3h1"} <= set(paper.index)
     assert [*systems.published(Study.load("sample"), "table2").index] == [*printed.index]
+
+
+@pytest.mark.parametrize(("section", "page"), [("cascade", "08"), ("cosinet", "09"), ("govern", "10")])
+def test_a_section_without_seeds_has_no_row_and_no_page(section, page):
+    every, left_out = Study.load("sample"), Study.load("sample", {f"{section}.seeds": []})
+    pages = [notebook.name[:2] for notebook in catalogue.notebooks(every)]
+    assert [notebook.name[:2] for notebook in catalogue.notebooks(left_out)] == [name for name in pages if name != page]
+    assert set(left_out.systems) < set(every.systems)
+    with pytest.raises(ValueError, match="nonsense"):
+        Study.load("sample", {f"{section}.seeds": [], f"{section}.nonsense": 1})
 
 
 def test_rows_say_which_seeds_a_system_has_and_which_are_not_run(root):

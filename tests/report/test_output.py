@@ -35,6 +35,15 @@ def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, files):
     assert "75.0" in (files / "tables" / "03_table_1.tex").read_text()
 
 
+def test_a_notebook_that_the_study_leaves_out_is_refused_before_anything_of_it_is_removed(root, files):
+    kept = files / "tables" / "08_table_1.csv"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    with pytest.raises(ValueError, match="08_cascade: left out of tiny"):
+        begin(Study.load("tiny"), "08_cascade")
+    assert kept.exists()
+
+
 def test_a_table_without_a_number_is_an_example_and_not_saved(report, files):
     html = report.show(pandas.DataFrame({"vote": [2.0]}), caption="Two <pairs>.", digits=2)._repr_html_()
     assert "Two &lt;pairs&gt;." in html

@@ -41,7 +41,7 @@ def roles(study: Study) -> SimpleNamespace:
 
 
 def headline(study: Study) -> list[tuple[str, str]]:
-    """The comparisons named before their fits (permutation tests, Holm over them) of which the study runs both."""
+    """The comparisons named before their fits (Holm over them) of which the study runs both."""
     of = roles(study)
     pairs = [
         (of.mhs, of.base),

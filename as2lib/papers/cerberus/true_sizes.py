@@ -129,7 +129,7 @@ def counted(study: Study, table: str, tokens: float) -> pandas.DataFrame:
     costed = pandas.DataFrame({"model": pandas.Series(model_names()), "parameters": sizes}, index=runs)
     costed["published parameters"] = 1e6 * paper
     costed["more %"] = 100 * (sizes / 1e6 / paper - 1)
-    costed["weights MB"] = 4 * sizes / 2**20
+    costed["weights MiB"] = 4 * sizes / 2**20
     costed["G operations a pair"] = first / 1e9
     costed["operations ×"] = first / operations(REFERENCE, tokens)
     costed["of every token ×"] = every / operations(REFERENCE, tokens, False)

@@ -19,8 +19,10 @@ def systems(study: Study) -> list[System]:
 
 
 def notebooks(study: Study) -> list[Notebook]:
+    if not study.govern:
+        return []
     read = (study.systems[baseline(study)], *systems(study))
-    return [Notebook("10_govern", "Can teachers vote on each sample?", read)] if study.govern else []
+    return [Notebook("10_govern", "Can teachers vote on each sample?", read)]
 
 
 def table2(study: Study) -> list[System]:
