@@ -24,17 +24,10 @@ def clone(tmp_path, monkeypatch):
     return tmp_path
 
 
-def published(name):
-    """A study whose published runs were made by this code; one that has none yet is skipped."""
-    study = Study.load(name)
-    if not any("version" in entry for entry in study.store.index.values()):
-        pytest.skip(f"{name}: no run was published by this version of a fit yet")
-    return study
-
-
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_published_run_has_its_commit_and_version_is_found_and_scored_the_same_pairs(clone, name):
-    study, labels = published(name), {}
+    study, labels = Study.load(name), {}
+    assert study.store.index
     for run, entry in study.store.index.items():
         assert entry["commit"], run
         assert entry["version"] == VERSIONS[study.plan[run].kind], run
