@@ -87,6 +87,11 @@ def run_notebook(study: Study, name: str, marker: str | None) -> None:
         raise ValueError(f"expected one of {', '.join(notebooks)}; got {name!r}")
     folder, page = find_root() / "reports" / study.variant, pages.page_name(name)
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb"
+    if (overrides := pages.parameter(source, "overrides")) != "{}":
+        raise ValueError(
+            f"{source.name}: expected overrides = {{}}, as a study's page is of its file, got {overrides}; "
+            f"`papermill notebooks/{source.name} out.ipynb` runs it with them"
+        )
     pages.execute(source, executed, {"study": loadable(study), "overrides": {}})
     others = pages.other_studies(study.study, page)
     pages.render(executed, folder / f"{page}.html", list(notebooks), study.title.partition(":")[0], others)

@@ -109,8 +109,16 @@ class Report:
         write_json(self._folder("metrics") / f"{self.number}{'.timing' * timing}.json", metrics)
 
     def findings(self) -> HTML:
-        """What a person found in this notebook's numbers, filled in; in red where its condition no longer holds."""
-        items = findings.of_notebook(self.study, self.notebook)
+        """What a person found in this notebook's numbers, filled in; in red where its condition no longer holds.
+
+        In a notebook that was changed one may name a number that is gone: said here, and an error of `as2 check`.
+        """
+        if self.study.variant != self.study.study:
+            return HTML('<p class="findings">What was found is of the study\'s own parameters; these differ.</p>')
+        try:
+            items = findings.of_notebook(self.study, self.notebook)
+        except ValueError as error:
+            return HTML(f'<p class="findings broken">Not shown: {escape(str(error))}</p>')
         if not items:
             return HTML('<p class="findings">No findings have been written for this study.</p>')
         lines = [
@@ -124,8 +132,10 @@ class Report:
     def questions(self) -> HTML:
         """Every other notebook of the study: a link to its page, its question, and the first of its findings."""
         lines = []
+        of_file = self.study.variant == self.study.study
         for notebook in catalogue.notebooks(self.study)[1:]:
-            first = [f"<em>{escape(item.text)}</em>" for item in findings.of_notebook(self.study, notebook.name)[:1]]
+            found = findings.of_notebook(self.study, notebook.name)[:1] if of_file else []
+            first = [f"<em>{escape(item.text)}</em>" for item in found]
             link = f'<a href="{notebook.name}.html">{notebook.name}</a>'
             lines.append(f"<li>{link} {escape(notebook.question)} {''.join(first)}</li>")
         return HTML(f'<ul class="questions">{"".join(lines)}</ul>')

@@ -10,7 +10,7 @@ from typing import Any
 
 import nbformat
 from nbconvert import HTMLExporter
-from papermill import execute_notebook
+from papermill import execute_notebook, inspect_notebook
 from pygments.formatters import HtmlFormatter
 from traitlets.config import Config
 
@@ -33,6 +33,11 @@ def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
     options = {"progress_bar": False, "extra_arguments": quiet}
     execute_notebook(str(notebook), str(executed), parameters, cwd=str(notebook.parent), **options)
     return executed
+
+
+def parameter(notebook: Path, name: str) -> str:
+    """The Python text of a parameter's value in a notebook's first cell."""
+    return inspect_notebook(str(notebook))[name]["default"]
 
 
 def render(

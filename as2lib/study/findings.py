@@ -75,7 +75,7 @@ def of_notebook(study: Study, notebook: str) -> list[Finding]:
             text = " ".join(item["say"].format_map(numbers).split())
             findings.append(Finding(text, condition(item["holds"], numbers)))
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{study.study}.yaml: {notebook}, finding {place}: {error}") from None
+            raise ValueError(f"params/findings/{study.study}.yaml: {notebook}, finding {place}: {error}") from None
     return findings
 
 

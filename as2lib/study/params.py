@@ -401,6 +401,9 @@ class Params(Strict):
         depth = self.student.depth
         if depth is not None and self.mhs.body != depth - 1:
             raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
+        for name, own in self.own.items():
+            if unknown := [teacher for teacher in own.teachers if teacher not in self.teachers]:
+                raise ValueError(f"own.{name}.teachers: expected some of {', '.join(self.teachers)}; got {unknown[0]}")
         if self.cascade and not (self.wide and self.wide.dev and self.wide.test):
             raise ValueError("cascade.transfer: expected train, dev and test")
         train, dev, test = map(set, (self.data.target.train, self.data.target.dev, self.data.target.test))

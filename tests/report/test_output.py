@@ -7,6 +7,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.report import begin, figures
+from as2lib.study import findings
 
 
 @pytest.fixture
@@ -80,6 +81,20 @@ def test_findings_are_shown_and_a_false_one_in_red(report, root):
     html = report.findings().data
     assert "<li>Three &lt;questions&gt;.</li>" in html
     assert '<li class="broken">Four. <b>(no longer follows' in html
+
+
+def test_findings_stop_no_notebook_that_was_changed(report, root):
+    (root / "params" / "findings").mkdir()
+    items = [{"say": "MHS has {mhs.low:.1f}.", "holds": "mhs.low > 0"}]
+    content = {"names": {"mhs": "mhs/3h1"}, "03_distillation": items}
+    (root / "params" / "findings" / "tiny.yaml").write_text(json.dumps(content))
+    report.record(pandas.DataFrame({"MAP": [75.0]}, index=["mhs/3h1"]))  # its interval is not recorded any more
+    assert "params/findings/tiny.yaml: 03_distillation, finding 1: " in report.findings().data
+    with pytest.raises(ValueError, match="finding 1"):
+        findings.broken(report.study)
+    of_others = begin(Study.load("tiny", {"seeds": [0]}), "03_distillation")
+    of_others.record(pandas.DataFrame({"MAP": [75.0], "low": [1.0]}, index=["mhs/3h1"]))
+    assert "these differ" in of_others.findings().data
 
 
 def test_numbers_are_recorded_by_row_by_pair_and_by_name_and_measured_times_in_files_of_their_own(report, files):

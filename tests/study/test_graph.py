@@ -183,6 +183,14 @@ def test_an_interrupted_study_ends_its_jobs_and_keeps_what_is_finished_and_two_a
     assert lines(root / "fits.txt") == FITS
 
 
+def test_a_page_is_of_the_study_s_file_and_a_changed_first_cell_is_no_part_of_it(study_root, monkeypatch, capsys):
+    monkeypatch.setenv("AS2_ROOT", str(study_root[0]))
+    path = study_root[0] / "notebooks" / "01_data.ipynb"
+    path.write_text(path.read_text().replace("overrides = {}", "overrides = {'seeds': [0]}"))
+    assert main(["notebook", "tiny", "01_data"]) == 1
+    assert "expected overrides = {}" in capsys.readouterr().err
+
+
 def test_pages_are_made_with_the_library_but_for_what_makes_runs():
     files = graph.library()
     assert {"study/results.py", "papers/cerberus/published/table2.csv", "models/mhs.py"} <= set(files)
