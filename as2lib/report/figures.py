@@ -115,7 +115,7 @@ def frontier(points: pandas.DataFrame, *labels: str) -> Figure:
     named, others = points[points["label"] != ""].sort_values("cost", kind="stable"), points[points["label"] == ""]
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4.6 + 0.1 * len(named)), layout="constrained")
     if len(others):
-        axes.scatter(others["cost"], others["value"], s=16, color=MUTED, alpha=0.35, linewidth=0, label="other systems")
+        axes.scatter(others["cost"], others["value"], s=22, color=MUTED, alpha=0.6, linewidth=0, label="other systems")
     best = points[points["front"]].sort_values("cost")
     if len(best):  # a ranker that costs nothing may be as good as all others
         steps = [*best["cost"], points["cost"].max() * 1.2], [*best["value"], best["value"].iloc[-1]]
@@ -264,7 +264,7 @@ def _number(axes: Axes, x: Iterable[float], y: Iterable[float]) -> None:
     taken, halo = [*points], [withStroke(linewidth=2, foreground="white")]
     style = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": 8, "path_effects": halo}
     for place in numpy.argsort(points[:, 1], kind="stable"):
-        offset = numpy.array([10, 0])
+        offset = numpy.array([10, 6])  # off a line that goes on from the point
         while any((abs(points[place] + offset - other) < (10, 8)).all() for other in taken):
             offset[1] += 1
         taken.append(points[place] + offset)

@@ -22,8 +22,9 @@ SUBMIT = r"""#!/bin/bash
 job="bash $1" list=jobs
 if grep -q 'fit/0002\|notebook_' $1; then job="sleep 600" list=waiting; fi
 setsid $job < /dev/null > {folder}/job.log 2>&1 &
-echo $! >> {folder}/$list
-echo $!
+number=$!
+(sleep 1; echo $number >> {folder}/$list) < /dev/null > /dev/null 2>&1 &  # once Snakemake has been told of it
+echo $number
 """
 CANCEL = """#!/bin/bash
 for job in "$@"; do echo $job >> {folder}/cancelled; kill -- -$job; done
