@@ -39,13 +39,14 @@ class Report:
         if notebook not in [page.name for page in catalogue.notebooks(study)]:
             raise ValueError(f"{notebook}: left out of {study.study}, whose file has no such section, or no seeds")
         self.study, self.notebook, self.number = study, notebook, notebook[:2]
+        self.changed = study.variant != study.study  # parameters that are not those of the study's file
         self.folder = find_root() / "reports" / study.variant
         self.labels = {name: system.label for name, system in study.systems.items()}
         self.metrics: dict[bool, dict[str, Any]] = {False: {}, True: {}}  # by `timing`
         for kind in ("tables", "figures"):  # of an earlier run, which may have had more of them
             for path in self._folder(kind).glob(f"{self.number}_*"):
                 path.unlink()
-        if study.variant != study.study:
+        if self.changed:
             differ = "**Parameters differ from those of the study's file.**"
             display(Markdown(f"{differ} What follows goes to `reports/{study.variant}/`."))
 
@@ -113,7 +114,7 @@ class Report:
 
         In a notebook that was changed one may name a number that is gone: said here, and an error of `as2 check`.
         """
-        if self.study.variant != self.study.study:
+        if self.changed:
             return HTML('<p class="findings">What was found is of the study\'s own parameters; these differ.</p>')
         try:
             items = findings.of_notebook(self.study, self.notebook)
@@ -132,9 +133,8 @@ class Report:
     def questions(self) -> HTML:
         """Every other notebook of the study: a link to its page, its question, and the first of its findings."""
         lines = []
-        of_file = self.study.variant == self.study.study
         for notebook in catalogue.notebooks(self.study)[1:]:
-            found = findings.of_notebook(self.study, notebook.name)[:1] if of_file else []
+            found = [] if self.changed else findings.of_notebook(self.study, notebook.name)[:1]
             first = [f"<em>{escape(item.text)}</em>" for item in found]
             link = f'<a href="{notebook.name}.html">{notebook.name}</a>'
             lines.append(f"<li>{link} {escape(notebook.question)} {''.join(first)}</li>")

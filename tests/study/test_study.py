@@ -11,6 +11,7 @@ from tests.study.conftest import tiny_params
     [
         ("distilation", {}, "distilation: unknown key; did you mean distillation"),
         ("mhs", {"body": 2}, "mhs.body: expected 1"),
+        ("own", {"mine": {"teachers": ["teacher/electra"]}}, "own.mine.teachers: expected some of electra"),
         ("distillation", {"alpha": 2, "tau": 3}, "distillation.alpha: "),
     ],
 )
