@@ -33,10 +33,11 @@ class Finding(NamedTuple):
 
 
 class Number(float):
-    """A number that a text shows with a typographic minus, or as a dash where it is undefined."""
+    """A number that a text shows with a typographic minus, as a dash where it is undefined, and zero without a sign."""
 
     def __format__(self, spec: str) -> str:
-        return "–" if math.isnan(self) else super().__format__(spec).replace("-", "−")
+        text = super().__format__(spec)
+        return "–" if math.isnan(self) else text.replace("-", "−") if text.strip("+-0.%") else text.lstrip("+-")
 
 
 class Numbers(dict):
