@@ -48,7 +48,13 @@ def test_a_number_in_a_text():
 
 @pytest.mark.parametrize(
     ("value", "spec", "shown"),
-    [(-0.04, "+.1f", "0.0"), (0.04, "+.1f", "0.0"), (-0.0004, ".1%", "0.0%"), (-0.06, "+.1f", "−0.1"), (0.06, "+.1f", "+0.1")],
+    [
+        (-0.04, "+.1f", "0.0"),
+        (0.04, "+.1f", "0.0"),
+        (-0.0004, ".1%", "0.0%"),
+        (-0.06, "+.1f", "−0.1"),
+        (0.06, "+.1f", "+0.1"),
+    ],
 )
 def test_what_rounds_to_zero_has_no_sign(value, spec, shown):
     assert f"{findings.Number(value):{spec}}" == shown
