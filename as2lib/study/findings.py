@@ -10,6 +10,7 @@ params/findings/<study>.yaml has `names` (a short name → a run's name) and, by
         holds: d["mhs − base"].low < 0 < d["mhs − base"].high and mhs["p Holm"] > 0.05
 
 `d` has everything that the notebook recorded, by its name; short names and recorded names without blanks stand alone.
+A finding over what only texts tell (`d["texts: …"]`) is left out where they are not at hand.
 `say` is filled in by `str.format`, `holds` is Python's grammar as simpleeval reads it, with `abs`, `min` and `max`.
 """
 
@@ -24,12 +25,17 @@ from as2lib.study.store import read_json
 from as2lib.study.study import Study, params_file
 
 NAMES = "names"  # the key of a findings file that is no notebook
+TEXTS = "texts: "  # begins the name of what is recorded only where the texts of the pair sets are at hand
 FUNCTIONS = {"abs": abs, "min": min, "max": max}
 
 
 class Finding(NamedTuple):
     text: str  # with its numbers
     holds: bool
+
+
+class NoTexts(ValueError):
+    """A number that needs texts which are not at hand."""
 
 
 class Number(float):
@@ -47,7 +53,8 @@ class Numbers(dict):
         name = key.strip("\"'").replace(" - ", " − ")  # `str.format` passes quotes on
         if name in self:
             return self[name]
-        raise ValueError(f"{name!r} is not among the numbers that the notebook recorded{did_you_mean(name, self)}")
+        error = NoTexts if name.startswith(TEXTS) else ValueError
+        raise error(f"{name!r} is not among the numbers that the notebook recorded{did_you_mean(name, self)}")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -75,6 +82,8 @@ def of_notebook(study: Study, notebook: str) -> list[Finding]:
                 raise ValueError(f"expected say and holds, got {item!r:.60}")
             text = " ".join(item["say"].format_map(numbers).split())
             findings.append(Finding(text, condition(item["holds"], numbers)))
+        except NoTexts:
+            continue
         except (ValueError, TypeError) as error:
             raise ValueError(f"params/findings/{study.study}.yaml: {notebook}, finding {place}: {error}") from None
     return findings

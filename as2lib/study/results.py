@@ -20,7 +20,7 @@ from as2lib.study.study import Study
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean → what it is the mean of
 METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
 COLUMNS = ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
-HEADLINE_DRAWS = 100_000  # of the comparisons that were named before their fits
+DRAWS = 100_000  # of questions and seeds, in every comparison
 OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
 UNTRAINED = "lexical/"  # runs of rankers that no seed changes
 SET_AND_MEASURE = re.compile(r"(.+) ((?:P@1|MAP|MRR|nDCG@10)(?: ±)?)")  # of a column such as "WikiQA MAP ±"
@@ -182,7 +182,6 @@ def compare(
     pairs: Sequence[tuple[str, str]],
     published: pandas.DataFrame | None = None,
     measure: str = "MAP",
-    resamples: int = 10_000,
 ) -> pandas.DataFrame:
     """One row a pair of run names (a, b), difference a − b in points, over questions and the seeds that both have:
 
@@ -192,10 +191,9 @@ def compare(
     `losses`, `ties`; `zero inside`; with `published` the paper's difference `published`, `published inside` and
     `verdict` (`significance.verdict`, of `low` and `high`).  Without an interval these are None, and the verdict empty.
 
-    resamples: draws; `HEADLINE_DRAWS` for what was named in advance.  Many tests: `holm(table["p"])`.
-    Seeds are paired as `differences` has it, with its errors.
+    Many tests: `holm(table["p"])`.  Seeds are paired as `differences` has it, with its errors.
     """
-    return pooled({"": scores}, pairs, published, measure, resamples)
+    return pooled({"": scores}, pairs, published, measure)
 
 
 def pooled(
@@ -203,16 +201,16 @@ def pooled(
     pairs: Sequence[tuple[str, str]],
     published: pandas.DataFrame | None = None,
     measure: str = "MAP",
-    resamples: int = 10_000,
 ) -> pandas.DataFrame:
     """`compare` over several targets (target → SCORES), stratified: the questions and seeds of each are drawn by
     themselves, and each counts by its questions.  seeds: of the target that has fewer.
     """
-    gaps = [[differences(scores, a, b, measure) for scores in scores_by_target.values()] for a, b in pairs]
+    targets = [scores_by_target[name] for name in sorted(scores_by_target)]  # the same draws, whichever comes first
+    gaps = [[differences(scores, a, b, measure) for scores in targets] for a, b in pairs]
     # Two rankers without training would differ as much with another seed.
     times = [2 if all(str(name).startswith(UNTRAINED) for name in pair) else 1 for pair in pairs]
     arrays = [[gap.to_numpy().repeat(n, axis=1) for gap in targets] for n, targets in zip(times, gaps, strict=True)]
-    estimates = significance.over_questions_and_seeds(arrays, resamples)
+    estimates = significance.over_questions_and_seeds(arrays, DRAWS)
     rows = []
     for (a, b), targets, estimate in zip(pairs, gaps, estimates, strict=True):
         means = numpy.concatenate([target.mean(axis=1) for target in targets]).round(significance.DECIMALS)

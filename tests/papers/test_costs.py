@@ -10,7 +10,7 @@ from as2lib.models import cross_encoder, first_token
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.papers import costs
+from as2lib.papers import across, costs
 from as2lib.papers.costs import Lengths, of_pair, on_words
 from tests.papers.conftest import tiny
 
@@ -91,3 +91,14 @@ def test_a_system_costs_what_its_model_computes(own_study, prefix, reads):
     operations = forward_flops(model, {"input_ids": torch.zeros(1, TOKENS, dtype=torch.long)})  # of one pair
     rel = 0.01 if reads == "mean" or prefix.startswith("cascade") else 1e-6  # a classifier more, or less
     assert costs.work(study, run, WORDS).candidate == pytest.approx(operations, rel=rel)
+
+
+@pytest.mark.parametrize("name", ["wikiqa", "selqa"])
+def test_what_a_published_study_costs_and_which_answers_it_shares_are_known_without_texts(name, monkeypatch):
+    def no_texts(*parts):
+        raise FileNotFoundError(f"{parts} are not at hand")
+
+    monkeypatch.setattr("as2lib.data.load_parts", no_texts)
+    study = Study.load(name)
+    assert costs.lengths(study).candidate > costs.lengths(study).question > 5
+    assert len(across.shared_answers(study)) == {"wikiqa": 12, "selqa": 0}[name]

@@ -98,4 +98,4 @@ def quick(monkeypatch):
         return {row: {"seconds": [1.0, 1.2], **where} for row in rows or settings.rows}
 
     monkeypatch.setattr("as2lib.papers.cerberus.true_sizes.measure", times)
-    monkeypatch.setattr(results, "HEADLINE_DRAWS", 1000)
+    monkeypatch.setattr(results, "DRAWS", 1000)

@@ -19,6 +19,12 @@ def test_what_check_writes_is_what_it_expects(tmp_path, monkeypatch, capsys):
     main(["check", "selqa", "--write"])
     assert "params/expected/selqa.json" in capsys.readouterr().out
     assert check.moved(study) == []
+    metrics.write_text(json.dumps({"mhs/3h1": {"MAP": 76.9, "seeds": 2}, "texts: in train: dev": {"questions": 0}}))
+    check.write_expected(study)
+    metrics.write_text(json.dumps({"mhs/3h1": {"MAP": 76.9, "seeds": 2}}))  # where the texts are not at hand
+    assert check.moved(study) == []
+    metrics.write_text(json.dumps({"mhs/3h1": {"MAP": 76.9, "seeds": 2}, "texts: in train: dev": {"questions": 1}}))
+    assert len(check.moved(study)) == 1
     metrics.write_text("<<<<<<< HEAD\n{}\n")
     assert main(["check", "selqa"]) != 0
     assert "reports/selqa/metrics/03.json" in capsys.readouterr().err

@@ -99,3 +99,21 @@ def test_findings_of_a_notebook_are_filled_in_a_false_one_is_broken_and_what_is_
         write(root, f"03_distillation:\n  {item}\n")
         with pytest.raises(ValueError, match=r"tiny.yaml: 03_distillation, finding 1: "):
             findings.of_notebook(study, "03_distillation")
+
+
+def test_a_finding_over_texts_is_left_out_where_they_are_not_at_hand(root):
+    study = Study.load("tiny")
+    item = """
+    03_distillation:
+      - say: >-
+          It shares {d["texts: in train: test"].questions:.0f} questions.
+        holds: >-
+          d["texts: in train: test"].questions == 0
+      - {say: All is well., holds: 1 < 2}
+    """
+    write(root, item, {"mhs/3h1": {"MAP": 75.1}})
+    assert [finding.text for finding in findings.of_notebook(study, "03_distillation")] == ["All is well."]
+    numbers = root / "reports" / "tiny" / "metrics" / "03.json"
+    numbers.write_text(json.dumps({"texts: in train: test": {"questions": 2}}))
+    first, _ = findings.of_notebook(study, "03_distillation")
+    assert (first.text, first.holds) == ("It shares 2 questions.", False)

@@ -153,5 +153,7 @@ def test_pooling_takes_the_questions_and_seeds_of_each_target_among_its_own():
     assert pooled["difference"] == pytest.approx((40 * one_by_one[0] + 20 * one_by_one[1]) / 60)
     # Between targets of such different difficulty unstratified draws would move the mean of a by dozens of points.
     assert pooled["questions high"] - pooled["questions low"] < 4
+    backwards = dict(reversed(targets.items()))  # another study's page, on which it comes first
+    pandas.testing.assert_series_equal(results.pooled(backwards, [("a", "b")]).loc[("a", "b")], pooled)
     one_seed = {**targets, "hard": targets["hard"][targets["hard"]["seed"] == 0]}
     assert math.isnan(results.pooled(one_seed, [("a", "b")])["low"].item())

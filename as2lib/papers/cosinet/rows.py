@@ -53,7 +53,7 @@ def notebooks(study: Study) -> list[Notebook]:
 
 
 def fine_tuned(study: Study) -> list[System]:
-    """The student's encoder after a transfer step and, where that is run, without: what the paper's BERT is."""
+    """The student's encoder after a transfer step and, where that is run, without, beside the paper's rows of BERT."""
     base = roles(study).base
     systems = [study.systems.get(name) for name in (base, f"direct/{base}")]
     return [system for system in systems if system and system.seeds]
