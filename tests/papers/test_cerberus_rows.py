@@ -74,6 +74,17 @@ def test_a_study_that_transfers_nothing_starts_from_the_encoders_and_has_no_rows
     assert not [name for name in study.plan if name.startswith("transfer/")]
 
 
+@pytest.mark.parametrize("study", ["sample", "wikiqa", "selqa", "paper"])
+def test_rows_that_differ_in_one_thing_differ_in_nothing_else_that_they_learn_by(study):
+    made = {system.run: system.make(0).spec for system in systems.systems(Study.load(study))}
+    learns_by = {run: {key: spec.get(key) for key in ("loss", "unit", "tau", "alpha")} for run, spec in made.items()}
+    for run in made:
+        if run.startswith("direct/"):  # without the transfer step, by the same objective
+            assert learns_by[run] == learns_by[run.removeprefix("direct/")], run
+        if run.startswith("base/"):  # of the teacher's kind
+            assert learns_by[run] == learns_by[run.replace("base/", "teacher/")], run
+
+
 def test_teachers_without_a_base_of_their_own_teach_the_student_alone(root):
     names = ("electra", "roberta", "albert")
     study = Study.load("tiny", {f"teachers.{name}.base": None for name in names})

@@ -248,15 +248,16 @@ def number_of_heads(study: Study) -> list[System]:
 
 
 def direct(study: Study) -> list[System]:
-    """Rows 1-6 without the transfer step: what it adds is measured against these; none where there is none."""
+    """Rows 1-6 by the same objectives without the transfer step, to measure what it adds; none where there is none."""
     if study.fit.direct is None:
         return []
     rows = []
     for system in (*teachers(study), *untaught(study)):
         role, name = system.run.split("/")
         encoder = study.encoder(system.run if role == "teacher" else study.base_of(name))
-        fit = {"spec": origin(encoder), "data": splits(target_of(study, encoder)), "training": study.fit.direct}
-        fit["seeds"] = tuple(study.grid_seeds)
+        learns = objective(study.teachers[name])
+        fit = learns | {"spec": origin(encoder) | learns.get("spec", {}), "seeds": tuple(study.grid_seeds)}
+        fit |= {"data": splits(target_of(study, encoder)), "training": study.fit.direct}
         rows.append(Row(f"direct/{system.run}", f"{system.label}, no transfer", "no transfer", **fit))
     return of_rows(study, rows)
 
