@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy
 import pandas
 
-from as2lib.metrics.cost import cascade_cost, front
+from as2lib.metrics.cost import cascade_cost
 from as2lib.metrics.pruning import Ratios, prune, staying
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import Values, encode_ids
@@ -54,8 +54,8 @@ def grid(
     """P@1 and cost of every combination of drop ratios, over the questions with a correct candidate.
 
     With v ratios and e exits these are v^(e−1) combinations, a tree: what the first exits leave is shared.
-    Returns columns `alpha_1` …, `P@1` in [0, 1], `cost` (of `cascade_cost`), and `front` (`cost.front`), in the order
-    of `itertools.product`.  Ties and errors as in `replay`.
+    Returns columns `alpha_1` …, `P@1` in [0, 1] and `cost` (of `cascade_cost`), in the order of `itertools.product`.
+    Ties and errors as in `replay`.
     Source: Cascade Transformer, section 5.5 and Figure 2.
     """
     scores, question, order = _read(question_id, label, exit_scores)
@@ -80,7 +80,7 @@ def grid(
     table = pandas.DataFrame(points, columns=[f"alpha_{i}" for i in range(1, len(exits))])
     table["P@1"] = first
     table["cost"] = [cascade_cost(depth, exits, point) for point in points]
-    return table.assign(front=front(table["cost"], table["P@1"]))
+    return table
 
 
 def _read(

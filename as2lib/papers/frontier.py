@@ -18,7 +18,6 @@ from as2lib.papers.cascade.analyses import scored
 from as2lib.papers.cascade.rows import Scheme, schemes
 from as2lib.papers.cerberus.rows import roles
 from as2lib.papers.costs import Work, answered_sizes, lengths, work
-from as2lib.papers.govern import rows as govern
 from as2lib.papers.row import baseline as baseline
 from as2lib.study import Study, results
 from as2lib.study.run import Run
@@ -117,8 +116,13 @@ def scores(study: Study, ranker: Ranker, split: str = "test") -> list[pandas.Dat
 
 
 def can_be_chosen(study: Study, ranker: Ranker) -> bool:
-    """Whether dev can choose it: it was scored there, and is no ensemble whose weights were fitted to dev."""
-    runs = [study.systems[name].runs()[0] for name in ranker.systems]
+    """Whether dev can choose it: it was scored there, is no ensemble whose weights were fitted to dev, and is not made
+    of one seed where the study has several: of many such, dev would choose the luckiest.
+    """
+    systems = [study.systems[name] for name in ranker.systems]
+    if ranker.kind != "trivial" and len(study.seeds) > min(len(system.seeds) for system in systems) == 1:
+        return False
+    runs = [system.runs()[0] for system in systems]
     return all("dev" in run.data and run.spec.get("combine", "mean") == "mean" for run in runs)
 
 
@@ -158,15 +162,14 @@ def points(study: Study, rows: pandas.DataFrame, main: Iterable[str]) -> pandas.
     """What a figure of the `rows` of `table` shows, by label: cost in operations of the untaught base, value and front.
 
     main: names of systems; they, those on the front and the baseline, which costs nothing, have a `label`.  Other
-    rankers that cost nothing are left out, and so are GOVERN's ablations, which would hide the other systems.
+    rankers that cost nothing are left out.
     """
     labels = {name: system.label for name, system in study.systems.items()}
     drawn = pandas.DataFrame({"cost": rows[COST] / rows.loc[labels[roles(study).base], COST], "value": rows["MAP"]})
     drawn["front"], drawn["main"] = rows["front"], rows.index.isin([labels[name] for name in main])
     floor = rows.index == labels[baseline(study)]
     drawn["label"] = rows.index.where(drawn["front"] | drawn["main"] | floor, "")
-    ablations = [system.label for system in govern.ablation(study)] if study.govern else []
-    return drawn[((drawn["cost"] > 0) | floor) & ~rows.index.isin(ablations)]
+    return drawn[(drawn["cost"] > 0) | floor]
 
 
 def budgets(rows: pandas.DataFrame, unit: float) -> pandas.DataFrame:
@@ -176,6 +179,7 @@ def budgets(rows: pandas.DataFrame, unit: float) -> pandas.DataFrame:
         within = rows[rows[COST] <= budget * unit * (1 + 1e-9)]
         name = within["dev MAP"].idxmax()  # the first, which is the cheapest
         choice, best = within.loc[name], within["MAP"].idxmax()
-        row = {"system": name, "cost ×": choice[COST] / unit, **choice[["parameters", "dev MAP", "MAP", "P@1"]]}
+        row = {"system": name, "cost ×": choice[COST] / unit}
+        row |= choice[["parameters", "seeds", "dev MAP", "MAP", "P@1"]].to_dict()
         table[f"{budget:g}"] = row | {"in hindsight": best, "lost": within.loc[best, "MAP"] - choice["MAP"]}
     return pandas.DataFrame.from_dict(table, orient="index").rename_axis("budget ×")

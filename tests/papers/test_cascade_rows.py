@@ -34,6 +34,13 @@ def test_an_answer_is_dropped_behind_one_exit_or_never_and_only_where_something_
     assert (dropped["never"] > 0).all()
 
 
+def test_the_front_over_drop_ratios_is_that_of_their_means_over_seeds(invented, sections):
+    points = analyses.grid(Study.load("tiny", sections | {"seeds": [0, 1, 2]}))
+    assert points["front"].any()
+    for _, point in points[points["front"]].iterrows():
+        assert points.loc[points["cost"] <= point["cost"], "P@1"].max() <= point["P@1"] + 1e-9
+
+
 def test_models_for_the_target_follow_on_the_wide_set_or_on_the_transfer_set_by_the_studys_own_steps(root):
     section = {"encoder": "student", "exits": [1, 2], "fit": None}
     small = Study.load("tiny", {"cascade": section})

@@ -2,8 +2,9 @@ import numpy
 import pandas
 import pytest
 
+from as2lib import Study
 from as2lib.metrics.cost import cascade_cost
-from as2lib.papers import frontier
+from as2lib.papers import beyond, frontier
 from as2lib.papers.cascade.rows import Scheme
 from as2lib.papers.costs import Lengths, Work
 from as2lib.papers.frontier import Ranker, operations
@@ -13,6 +14,15 @@ WORDS = Lengths(4.0, 10.0)  # of a question, of a candidate
 
 def staged(works, alpha=None):
     return Ranker("", "", (), tuple(works), alpha and Scheme("SR", len(works), alpha))
+
+
+def test_what_only_tells_one_thing_from_another_is_no_system_that_dev_can_choose():
+    study = Study.load("wikiqa")
+    ranked = beyond.ranked(study)
+    assert {"mhs/3h1", "cosinet/birnn", "cascade/target", "govern/teacher-1", "govern/govern"} <= set(ranked)
+    beside = ["cosinet/birnn-shuffled", "shuffled/cosinet/birnn", "govern/fold-1", "govern/worse-teacher"]
+    assert set(beside) <= set(study.systems)
+    assert not set(beside) & set(ranked)
 
 
 def test_a_ranker_pays_each_stage_for_what_is_left_with_floors():
@@ -39,7 +49,7 @@ def test_shares_of_bootstrap_samples_sum_to_the_mean_size_of_the_front_and_do_no
 
 
 def test_a_budget_buys_the_best_of_dev_and_says_what_hindsight_had():
-    columns = {"M operations": [0.0, 5.0, 5.0, 20.0], "parameters": [0, 1, 2, 3]}
+    columns = {"M operations": [0.0, 5.0, 5.0, 20.0], "parameters": [0, 1, 2, 3], "seeds": [1, 2, 3, 3]}
     columns |= {"MAP": [50.0, 60.0, 65.0, 64.0], "P@1": [40.0, 50.0, 55.0, 54.0]}
     columns["dev MAP"] = [51.0, 62.0, numpy.nan, 62.0]
     rows = pandas.DataFrame(columns, index=["free", "first", "unseen", "dear"])

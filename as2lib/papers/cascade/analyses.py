@@ -9,7 +9,7 @@ import numpy
 import pandas
 
 from as2lib.metrics import replay
-from as2lib.metrics.cost import cascade_cost, sequential_cost
+from as2lib.metrics.cost import cascade_cost, front, sequential_cost
 from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.cascade.rows import SHORT, Scheme, schemes, sets, trivial_on
 from as2lib.papers.costs import answered_sizes
@@ -72,11 +72,8 @@ def by_depth(study: Study) -> pandas.DataFrame:
     for where in ("target", *study.cascade.targets):
         tables, prefix = scores(study, where), "" if where == "target" else f"{where} "
         measured = results.mean_and_spread(results.frame(tables))
-        if where == "target":
-            measured = measured[["MAP", "MAP ±", "P@1", "P@1 ±", "MRR", "MRR ±"]]
-            measured.insert(0, "seeds", [len(seeds) for seeds in tables.values()])
-        else:
-            measured = measured[["MAP", "MRR"]].add_prefix(prefix)
+        spread = ["MAP", "MAP ±", "P@1", "P@1 ±", "MRR", "MRR ±"] if where == "target" else ["MAP", "MRR"]
+        measured = measured[spread].assign(seeds=[len(seeds) for seeds in tables.values()]).add_prefix(prefix)
         of_paper = "WikiQA" if where == "target" else where
         if f"{of_paper} MAP" in paper and len(paper):
             here = {f"{of_paper} {metric}": f"{prefix}published {metric}" for metric in ("MAP", "MRR")}
@@ -84,11 +81,12 @@ def by_depth(study: Study) -> pandas.DataFrame:
         columns.append(measured)
     printed = paper_tables.printed(study, "cascade", "table2")
     others = printed[printed["kind"] == "other"].set_index("model")[list(names)].rename(columns=names)
-    return pandas.concat([pandas.concat(columns, axis=1), others]).rename_axis("system")
+    table = pandas.concat([pandas.concat(columns, axis=1), others]).rename_axis("system")
+    return table.astype({name: "Int64" for name in table if name.endswith("seeds")})
 
 
 def by_ratio(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
-    """Table 3 on the wide set: P@1, MAP, MRR, nDCG@10 of `tables`, beside the cost and the paper's rows.
+    """Table 3 on the wide set: P@1, MAP, MRR, nDCG@10 of `tables` and " ±", beside the cost and the paper's rows.
 
     cost %: layers computed, in percent more (+) or fewer (−) than by the model of all layers, by the formula;
     floors %: with floor(alpha · m) dropped of m, over the answered questions.
@@ -103,8 +101,10 @@ def by_ratio(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.
     names = {"cost": "published cost %", **{f"ASNQ {metric}": f"published {metric}" for metric in results.MEASURES}}
     names |= {f"GPD {metric}": f"GPD published {metric}" for metric in results.MEASURES}
     paper = published(study, "table3", schemes(study))[list(names)].rename(columns=names).astype(float)
-    measured = results.mean_and_spread(results.frame(tables))[[*results.MEASURES]]
-    return measured.join(costs).join(paper).rename_axis("system")
+    measured = results.mean_and_spread(results.frame(tables))
+    return (
+        measured.assign(seeds=[len(seeds) for seeds in tables.values()]).join(costs).join(paper).rename_axis("system")
+    )
 
 
 def answers_dropped(tables: dict[str, list[pandas.DataFrame]], exits: Sequence[int]) -> pandas.DataFrame:
@@ -122,16 +122,16 @@ def answers_dropped(tables: dict[str, list[pandas.DataFrame]], exits: Sequence[i
 
 
 def grid(study: Study) -> pandas.DataFrame:
-    """Figure 2: every combination of drop ratios of CT on the wide dev set; P@1, mean over seeds, and `cost %`, in
-    percent more (+) or fewer (−) than the full model's.
+    """Figure 2: every combination of drop ratios of CT on the wide dev set; P@1, mean over seeds, `cost %`, in percent
+    more (+) or fewer (−) than the full model's, and `front`, of these means.
     """
     exits, grids = study.cascade.exits, []
     for run in study.runs("cascade/wide"):
         table = run.scores("dev")
         by_exit = table.filter(like="exit_").to_numpy()
         grids.append(replay.grid(table["question_id"], table["label"], by_exit, exits[-1], exits, study.cascade.grid))
-    accuracy = numpy.mean([points["P@1"] for points in grids], axis=0)
-    return grids[0].assign(**{"P@1": 100 * accuracy, "cost %": 100 * (grids[0]["cost"] - 1)})
+    cost, accuracy = grids[0]["cost"], 100 * numpy.mean([points["P@1"] for points in grids], axis=0)
+    return grids[0].assign(**{"P@1": accuracy, "cost %": 100 * (cost - 1), "front": front(cost, accuracy)})
 
 
 def chosen(study: Study, points: pandas.DataFrame) -> pandas.DataFrame:

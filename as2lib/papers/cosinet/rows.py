@@ -75,7 +75,7 @@ def models(study: Study) -> dict[str, Row]:
             rows[f"{encoder}/{shape}"] = Row(
                 f"{encoder}/{shape}",
                 name + text,
-                encoder,
+                name,
                 loss="bce" if unit == "pair" else "listwise_kl",
                 spec={"unit": unit, "words": words},
                 training=settings.pointwise if unit == "pair" else settings.listwise,

@@ -28,16 +28,16 @@ def notebooks(study: Study) -> list[Notebook]:
 def table2(study: Study) -> list[System]:
     """Table 2, and beyond it CA-MKD without its cross entropy, which GOVERN-CA has not either."""
     settings, every, lr = study.govern, teachers_of(study), ("govern/lr-ensemble",)
-    encoders = enumerate(settings.teachers, 1)
+    sizes = [(n, encoder, encoder.backbone(study).size) for n, encoder in enumerate(settings.teachers, 1)]
     ensemble = {"group": "ensemble", "kind": "ensemble", "members": every, "seeds": (0,)}
     alone = {"group": "no labels", **of_pool(study, settings)}
     vote = Row("govern/govern", "student of the vote (GOVERN)", loss="govern", teachers=every, **alone)
     then = {"group": "labels", "start": vote, "teachers": every, "data": splits(study.data.target)}
     then |= {"training": settings.labelled_fit, "seeds": settings.seeds}
     rows = [
-        *(teacher(study, f"teacher-{n}", f"teacher {n}: {each.backbone(study).size}", each, n) for n, each in encoders),
-        Row("govern/mean-ensemble", "mean of the teachers", spec={"combine": "mean"}, **ensemble),
-        Row("govern/lr-ensemble", "logistic regression of the teachers", spec={"combine": "logistic"}, **ensemble),
+        *(teacher(study, f"teacher-{n}", f"GOVERN's teacher {n}: {size}", encoder, n) for n, encoder, size in sizes),
+        Row("govern/mean-ensemble", "mean of GOVERN's teachers", spec={"combine": "mean"}, **ensemble),
+        Row("govern/lr-ensemble", "logistic regression of GOVERN's teachers", spec={"combine": "logistic"}, **ensemble),
         Row("govern/mean", "student of the mean", loss="mean_ensemble", teachers=every, **alone),
         Row("govern/lr", "student of the logistic regression", loss="mean_ensemble", teachers=lr, **alone),
         vote,
