@@ -1,4 +1,5 @@
 import shutil
+import subprocess
 
 import pytest
 
@@ -36,6 +37,16 @@ def test_every_published_run_has_its_commit_and_version_is_found_and_scored_the_
         if "test" in study.plan[run].data:
             table = stored.scores()[["question_id", "position", "label"]]
             assert labels.setdefault(study.plan[run].data["test"], table).equals(table), run
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_commit_that_a_published_run_says_is_in_the_history(clone, name):
+    def git(*words):
+        return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=False).stdout.split()
+
+    if git("rev-parse", "--is-shallow-repository") != ["false"]:
+        pytest.skip("the history is not here")
+    assert {entry["commit"] for entry in Study.load(name).store.index.values()} <= set(git("rev-list", "HEAD"))
 
 
 @pytest.mark.parametrize("name", STUDIES)
