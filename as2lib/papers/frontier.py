@@ -120,10 +120,10 @@ def can_be_chosen(study: Study, ranker: Ranker) -> bool:
     of one seed where the study has several: of many such, dev would choose the luckiest.
     """
     systems = [study.systems[name] for name in ranker.systems]
-    if ranker.kind != "trivial" and len(study.seeds) > min(len(system.seeds) for system in systems) == 1:
-        return False
+    one_seed = ranker.kind != "trivial" and any(len(system.seeds) == 1 for system in systems)
     runs = [system.runs()[0] for system in systems]
-    return all("dev" in run.data and run.spec.get("combine", "mean") == "mean" for run in runs)
+    scored = all("dev" in run.data and run.spec.get("combine", "mean") == "mean" for run in runs)
+    return scored and not (one_seed and len(study.seeds) > 1)
 
 
 def table(study: Study, rankers: Sequence[Ranker]) -> pandas.DataFrame:

@@ -16,13 +16,29 @@ def staged(works, alpha=None):
     return Ranker("", "", (), tuple(works), alpha and Scheme("SR", len(works), alpha))
 
 
-def test_what_only_tells_one_thing_from_another_is_no_system_that_dev_can_choose():
+def test_what_only_tells_one_thing_from_another_is_no_system_to_choose():
     study = Study.load("wikiqa")
     ranked = beyond.ranked(study)
     assert {"mhs/3h1", "cosinet/birnn", "cascade/target", "govern/teacher-1", "govern/govern"} <= set(ranked)
     beside = ["cosinet/birnn-shuffled", "shuffled/cosinet/birnn", "govern/fold-1", "govern/worse-teacher"]
     assert set(beside) <= set(study.systems)
     assert not set(beside) & set(ranked)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "several", "one"),  # whether dev can choose it where the study has several seeds, and one
+    [
+        ("mhs/3h1", "heads", True, True),
+        ("mhs/5h1", "heads", False, True),  # of one seed
+        ("govern/mean-ensemble", "ensemble", False, True),  # of teachers of one seed
+        ("ensemble/students", "ensemble", False, False),  # its weights were fitted to dev
+        ("lexical/word_overlap", "trivial", True, True),  # has no seed that could be lucky
+    ],
+)
+def test_dev_chooses_no_system_of_one_seed_where_others_have_several(name, kind, several, one):
+    ranker = Ranker("", kind, (name,), ())
+    assert frontier.can_be_chosen(Study.load("wikiqa"), ranker) == several
+    assert frontier.can_be_chosen(Study.load("wikiqa", {"seeds": [0], "grid_seeds": [0]}), ranker) == one
 
 
 def test_a_ranker_pays_each_stage_for_what_is_left_with_floors():

@@ -42,6 +42,11 @@ def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> lis
     return tables
 
 
+def means(tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
+    """Each metric of `tables`, mean over seeds in percent, and " ±"; `seeds`."""
+    return results.mean_and_spread(results.frame(tables)).assign(seeds=[len(seeds) for seeds in tables.values()])
+
+
 def counts(study: Study) -> pandas.DataFrame:
     """Table 1: answered questions, candidates and correct answers a question, ours before the published ones."""
     rows = []
@@ -71,9 +76,8 @@ def by_depth(study: Study) -> pandas.DataFrame:
     paper, columns, names = published(study, "table2", schemes(study, "target")), [], {}
     for where in ("target", *study.cascade.targets):
         tables, prefix = scores(study, where), "" if where == "target" else f"{where} "
-        measured = results.mean_and_spread(results.frame(tables))
-        spread = ["MAP", "MAP ±", "P@1", "P@1 ±", "MRR", "MRR ±"] if where == "target" else ["MAP", "MRR"]
-        measured = measured[spread].assign(seeds=[len(seeds) for seeds in tables.values()]).add_prefix(prefix)
+        shown = ["MAP", "MAP ±", "P@1", "P@1 ±", "MRR", "MRR ±"] if where == "target" else ["MAP", "MRR"]
+        measured = means(tables)[[*shown, "seeds"]].add_prefix(prefix)
         of_paper = "WikiQA" if where == "target" else where
         if f"{of_paper} MAP" in paper and len(paper):
             here = {f"{of_paper} {metric}": f"{prefix}published {metric}" for metric in ("MAP", "MRR")}
@@ -101,10 +105,7 @@ def by_ratio(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.
     names = {"cost": "published cost %", **{f"ASNQ {metric}": f"published {metric}" for metric in results.MEASURES}}
     names |= {f"GPD {metric}": f"GPD published {metric}" for metric in results.MEASURES}
     paper = published(study, "table3", schemes(study))[list(names)].rename(columns=names).astype(float)
-    measured = results.mean_and_spread(results.frame(tables))
-    return (
-        measured.assign(seeds=[len(seeds) for seeds in tables.values()]).join(costs).join(paper).rename_axis("system")
-    )
+    return means(tables).join(costs).join(paper).rename_axis("system")
 
 
 def answers_dropped(tables: dict[str, list[pandas.DataFrame]], exits: Sequence[int]) -> pandas.DataFrame:
