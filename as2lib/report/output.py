@@ -19,7 +19,7 @@ from pandas.io.formats.style import Styler
 from as2lib.papers import row
 from as2lib.paths import find_root
 from as2lib.precision import machine
-from as2lib.report import figures, tables
+from as2lib.report import figures, references, tables
 from as2lib.study import Study, catalogue, findings
 from as2lib.study.store import write_json
 
@@ -153,6 +153,10 @@ class Report:
             if content["times"] is not None:
                 write_json(path, content)
         return content["times"], content["machine"]
+
+    def references(self, **places: str) -> Markdown:
+        """Each entry of `docs/references.bib` by its key, and what of it is meant: `matsubara2022="section 3.1"`."""
+        return Markdown("\n".join(f"- {references.cited(key, place)}" for key, place in places.items()))
 
     def provenance(self) -> Markdown:
         """The study, its parameters that matter for a reader, and what computed the numbers, in one line."""

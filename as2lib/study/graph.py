@@ -51,7 +51,7 @@ def markers(study: Study) -> dict[str, str]:
 def notebook_content(study: Study, notebook: Notebook) -> dict[str, Any]:
     """All that decides a notebook's page, by what a reader calls it."""
     root = find_root()
-    names = [f"params/findings/{study.study}.yaml", "params/local.yaml", *notebook.files]
+    names = [f"params/findings/{study.study}.yaml", "params/local.yaml", "docs/references.bib", *notebook.files]
     files = [file for name in names for file in sorted(root.glob(name))]
     systems = [(system.run, system.label, system.group) for system in notebook.systems]
     return {

@@ -1,0 +1,38 @@
+import json
+import re
+
+import pytest
+
+from as2lib.paths import find_root
+from as2lib.report import references
+
+
+def keys_of_notebooks() -> set[str]:
+    keys = set()
+    for path in (find_root() / "notebooks").glob("[0-9]*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            for arguments in re.findall(r"report\.references\((.*)\)", "".join(cell["source"]), re.DOTALL):
+                keys |= set(re.findall(r"(\w+)=\"", arguments))
+    return keys
+
+
+def test_notebooks_cite_entries_that_exist():
+    keys = keys_of_notebooks()
+    assert "matsubara2022" in keys
+    assert keys <= references.entries().keys()
+
+
+@pytest.mark.parametrize("key", references.entries())
+def test_an_entry_has_authors_a_year_a_title_a_link_and_where_it_appeared(key):
+    text = references.cited(key, "section 1")
+    assert re.fullmatch(r"\D+ \d{4}\. \[.+\]\(https://[^ )]+\)\. .+: section 1\.", text)
+
+
+def test_many_authors_are_the_first_and_others():
+    assert references.cited("matsubara2022").startswith("Matsubara, Soldaini, Lind and Moschitti 2022. [")
+    assert references.cited("zhou2024").startswith("Zhou and others 2024. [")
+
+
+def test_an_unknown_key_is_an_error():
+    with pytest.raises(KeyError):
+        references.cited("nobody1999")
