@@ -111,7 +111,16 @@ def shorten(path: Path, section: dict) -> None:
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 
-OTHERS = ("README.md", "docs/scale.md", "docs/numbers.md", "docs/trials.md", "SECURITY.md", "CONTRIBUTING.md")
+OTHERS = (
+    "README.md",
+    "docs/scale.md",
+    "docs/numbers.md",
+    "docs/trials.md",
+    "docs/reproducibility.md",
+    "docs/reproduced.md",
+    "SECURITY.md",
+    "CONTRIBUTING.md",
+)
 
 
 @pytest.mark.parametrize("page", [*PAGES, *OTHERS])
