@@ -8,12 +8,11 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from as2lib import plugins
 from as2lib.commands.named import NOTHING, LoadStudy, model_of, starting_encoder
 from as2lib.commands.output import require_free
 from as2lib.data import sets
+from as2lib.fit import objectives
 from as2lib.locks import lock
-from as2lib.losses import names
 from as2lib.paths import PACKAGE, whole_folder, work_folder
 
 if TYPE_CHECKING:
@@ -48,10 +47,7 @@ def train(
     check_source(source)
     encoder_name = starting_encoder(model)
     loss = loss or {0: "ce", 1: "kd"}.get(len(teachers), "per_head")
-    if plugins.is_path(loss):
-        plugins.load(loss)
-    else:
-        names.check(loss, len(teachers))
+    objectives.check(loss, len(teachers))
     with lock(f"train-{sha256(str(out.resolve()).encode()).hexdigest()[:24]}", str(out)):
         require_free(out)  # another command may have made it meanwhile
         splits, pairs = learnable(source, settings["seed"], allow_shared_questions)

@@ -36,6 +36,9 @@ from as2lib.score import autocast, score
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
 EPOCHS, BATCH_SIZE = 3, 32
 CLIP = 1.0  # the gradient's norm at most
+# Arguments of `train`: those that a checkpoint knows by their content, and those that change no weight.
+BY_CONTENT = {"pairs", "dev", "model", "encoder", "loss", "teachers"}
+NO_MATTER = {"device", "folder", "callbacks", "progress", "allow_shared_questions"}
 Encoder = PairEncoder | WordEncoder
 TERMINATED = 128 + 15  # exit status of a process that SIGTERM ended
 
@@ -128,11 +131,13 @@ def train(
     The same seed, machine and number of torch's threads give the same weights, bit for bit.
     Raises ValueError for an unknown loss, a loss that is not a number, and a folder with the checkpoint of another fit.
     """
+    asked = {name: str(value) for name, value in locals().items() if name not in BY_CONTENT | NO_MATTER}
     progress = "ipykernel" in sys.modules if progress is None else progress
     pairs, dev = _pairs(pairs), _that_tells(dev)
     if dev is not None and not allow_shared_questions:
         require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")
-    objectives.check(loss, len(teachers), pairs["label"][:] if "label" in pairs.column_names else None)
+    objectives.check(loss, len(teachers))
+    objectives.check_labels(loss, pairs["label"][:] if "label" in pairs.column_names else None)
     device = torch.device(computing_on(device))
     with reproducible(), checkpoint.terminable() as terminated:
         set_seed(seed)  # before the model is built: new weights, dropout and batches all come from it
@@ -148,26 +153,12 @@ def train(
         state, path = Progress(), None
         if folder is not None:
             path = Path(folder) / CHECKPOINT
-            identity = {
+            identity = asked | {
                 "pairs": examples.fingerprint,  # and how they are encoded
                 "dev": dev and fingerprint(dev),
                 "start": checkpoint.start_of(model),
                 "loss": checkpoint.source_of(loss),
                 "teachers": None if examples.teachers is None else sha256(examples.teachers.numpy()).hexdigest(),
-                "seed": seed,
-                "steps": steps,
-                "learning_rate": learning_rate,
-                "batch_size": batch_size,
-                "batch_tokens": batch_tokens,
-                "warmup": warmup,
-                "ratio": ratio,
-                "evaluate_every": every,
-                "alpha": alpha,
-                "tau": tau,
-                "settings": str(settings),
-                "unit": unit,
-                "schedule": schedule,
-                "precision": precision,
             }
             state = checkpoint.read(path, identity, model, optimizer)
 

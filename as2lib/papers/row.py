@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from as2lib.data import sets
-from as2lib.losses import names
+from as2lib.fit import objectives
 from as2lib.study import Study
 from as2lib.study.params import Backbone, Pairs, Teacher, Training
 from as2lib.study.run import Run, System
@@ -72,7 +72,7 @@ def make_run(study: Study, row: Row, seed: int) -> Run:
 def _fit(study: Study, row: Row, seed: int) -> Run:
     spec, training, pairs = {"loss": row.loss}, row.training or study.fit.adapt, study.data.target
     parents: dict[str, tuple[Run, ...]] = {}
-    if row.loss in names.BALANCED:
+    if objectives.is_balanced(row.loss):
         spec |= distillation(study)
     if row.heads:
         body = study.mhs.body + 1 - row.layers

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from as2lib.fit.objectives import LOSSES, named, objective
-from as2lib.losses import names
 from as2lib.losses.distillation import kd
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -64,7 +63,6 @@ def test_distillation_with_all_weight_on_labels_is_cross_entropy_and_round_robin
     assert total("kd_sum", alpha=1.0) == pytest.approx(3 * expected)
     second = kd(LOGITS, TEACHERS[:, 1], LABELS, 0.5, 3).total.item()
     assert [total("kd_round_robin", step=step) for step in (1, 4)] == pytest.approx([second] * 2)
-    assert list(names.TEACHERS) == list(LOSSES)  # those that are refused without an import
 
 
 def test_ones_own_loss_is_called_with_its_settings_or_by_its_path_and_may_return_a_scalar(root, monkeypatch):
