@@ -10,7 +10,7 @@ from as2lib.study import graph, progress
 from as2lib.study.catalogue import notebooks
 from as2lib.study.make import MAKE_NOTHING
 from as2lib.study.processes import end_jobs_on_interrupt
-from as2lib.study.study import Study
+from as2lib import Study
 
 GIVEN = str(config.get("study", "sample"))  # a name, or a file: Snakemake reads a study's name "nan" as a number
 study = Study.load(GIVEN)

@@ -16,6 +16,6 @@ __all__ = ["Ranker", "Study", "data", "fit", "load_pairs", "losses", "metrics", 
 __version__ = "0.1.0"
 
 warnings.filterwarnings("ignore", "IProgress not found")  # in a notebook tqdm then writes its bars as text
-_names = {".ranker": "Ranker", ".fit": "train", ".data.pairs": "load_pairs", ".study.study": "Study"}
+_names = {".ranker": "Ranker", ".fit": "train", ".data.pairs": "load_pairs", ".papers": "Study"}
 _rooms = "data fit losses metrics models papers report study".split()
 __getattr__, __dir__, _ = lazy.names(__name__, _names, _rooms)

@@ -111,7 +111,7 @@ def _as2(
 
 def _load(study: str, changes: list[str] | None = None) -> "Study":
     """The study that a command names, with what `--set` replaces."""
-    from as2lib.study.study import Study  # with pydantic, which `--help` does without
+    from as2lib.papers import Study  # with pydantic, which `--help` does without
 
     return Study.load(study, dict(map(_change, changes or [])))
 

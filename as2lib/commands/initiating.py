@@ -10,8 +10,8 @@ import yaml
 from as2lib.commands.named import NOTHING, starting_encoder
 from as2lib.commands.training import RATES, check_source, counts, encoder_of
 from as2lib.data import sets
+from as2lib.papers import Study
 from as2lib.paths import find_root, whole_file
-from as2lib.study import Study
 from as2lib.study.params import NAME, read
 
 if TYPE_CHECKING:

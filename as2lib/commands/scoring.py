@@ -13,8 +13,8 @@ from as2lib.data import load_pairs, load_unlabelled, sets
 from as2lib.data.columns import NoLabels
 from as2lib.data.tables import questions_of
 from as2lib.metrics import ranking
+from as2lib.papers import Study
 from as2lib.ranker import Ranker
-from as2lib.study import Study
 
 PAIRS_AT_ONCE = 16_384  # whose texts are held together: whole questions
 

@@ -12,12 +12,13 @@ from pathlib import Path
 import yaml
 
 from as2lib.commands.errors import first_line
+from as2lib.papers import Study
 from as2lib.paths import find_root, model_origin, whole_file, work_folder
 from as2lib.study import catalogue, estimate, graph, progress
 from as2lib.study.bundles import bundles
 from as2lib.study.processes import gpus
 from as2lib.study.run import Notebook
-from as2lib.study.study import Study, params_file
+from as2lib.study.study import params_file
 
 
 def loadable(study: Study) -> str:

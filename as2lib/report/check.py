@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas
 
+from as2lib.papers import Study
 from as2lib.paths import find_root
-from as2lib.study import Study
 from as2lib.study.findings import TEXTS
 from as2lib.study.store import read_json, write_json
 

@@ -16,11 +16,11 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from pandas.io.formats.style import Styler
 
-from as2lib.papers import row
+from as2lib.papers import Study, row
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, references, tables
-from as2lib.study import Study, catalogue, findings
+from as2lib.study import catalogue, findings
 from as2lib.study.store import write_json
 
 NOT_RUN = "Not run in this study."

@@ -1,7 +1,6 @@
 """What a study compares and asks: the systems and the notebooks of every paper, each of which is named here once."""
 
 from dataclasses import replace
-from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -10,15 +9,9 @@ from as2lib.study.run import Notebook, System, by_name
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-# In reading order.  They stand above this room, so they are named and not imported; each has `systems(study)`,
-# `notebooks(study)` or both, and gives none where the study lacks the paper's section.
-PAPERS = (
-    "as2lib.papers.cerberus.rows",
-    "as2lib.papers.cascade.rows",
-    "as2lib.papers.cosinet.rows",
-    "as2lib.papers.govern.rows",
-    "as2lib.papers.beyond",
-)
+# Name → module, in reading order, as `as2lib.papers` registers them.  Each has `systems(study)`, `notebooks(study)` or
+# both, which give none where the study lacks the paper's section; and, for a table of its own, `table2(study)`.
+PAPERS: dict[str, ModuleType] = {}
 
 
 def systems(study: "Study") -> list[System]:
@@ -67,9 +60,8 @@ def _meant(study: "Study", name: str) -> tuple[Notebook | None, list[System]]:
         if name in (page.name, page.name[:2]):
             return page, list(page.systems)
     paper, _, table = name.partition(".")
-    module = f"as2lib.papers.{paper}.rows"
-    if table.startswith("table") and module in PAPERS and hasattr(import_module(module), table):
-        systems = [system for system in getattr(import_module(module), table)(study) if system.run in study.systems]
+    if table.startswith("table") and hasattr(PAPERS.get(paper), table):
+        systems = [system for system in getattr(PAPERS[paper], table)(study) if system.run in study.systems]
         runs = {system.run for system in systems}
         return next((page for page in pages if runs <= {system.run for system in page.systems}), None), systems
     for system in (name, name.rpartition("/seed-")[0]):
@@ -80,4 +72,6 @@ def _meant(study: "Study", name: str) -> tuple[Notebook | None, list[System]]:
 
 
 def _papers(function: str) -> list[ModuleType]:
-    return [paper for paper in map(import_module, PAPERS) if hasattr(paper, function)]
+    if not PAPERS:
+        raise RuntimeError("no paper is registered: take Study from as2lib, or import as2lib.papers before")
+    return [paper for paper in PAPERS.values() if hasattr(paper, function)]

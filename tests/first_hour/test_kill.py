@@ -10,9 +10,10 @@ import time
 import pytest
 import torch
 
+from as2lib import Study
 from as2lib.cli import main
 from as2lib.fit import loop
-from as2lib.study import Study, graph
+from as2lib.study import graph
 from tests.study.conftest import STEP, write_study
 
 RUN = "base/electra/seed-0"  # four steps of its own, and four of what it starts from

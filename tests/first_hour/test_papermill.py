@@ -13,9 +13,8 @@ from papermill.cli import papermill
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
-from as2lib import paths
+from as2lib import Study, paths
 from as2lib.paths import find_root
-from as2lib.study import Study
 from tests.first_hour.hub_like import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

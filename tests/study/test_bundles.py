@@ -4,7 +4,7 @@ import heapq
 
 import pytest
 
-from as2lib.study import Study
+from as2lib import Study
 from as2lib.study.bundles import bundles
 from tests.first_hour.hub_like import ROOT
 

@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from as2lib.study import Study, findings
+from as2lib import Study
+from as2lib.study import findings
 from as2lib.study.findings import condition, named
 
 NUMBERS = {

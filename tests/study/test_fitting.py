@@ -8,12 +8,11 @@ import pytest
 import torch
 from scipy.special import logit
 
-from as2lib import models
+from as2lib import Study, models
 from as2lib.data.pairs import load_parts
 from as2lib.models.ensemble import calibrated_scores, log_shares
 from as2lib.papers import row
 from as2lib.papers.row import Row
-from as2lib.study import Study
 from as2lib.study.make import make_all
 from as2lib.study.params import Training
 from as2lib.study.run import System

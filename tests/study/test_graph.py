@@ -13,8 +13,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from as2lib import Study
 from as2lib.cli import main
-from as2lib.study import Study, graph
+from as2lib.study import graph
 from as2lib.study.run import Notebook
 from tests.study.conftest import graph_notebooks, graph_systems, stub_systems, write_study
 

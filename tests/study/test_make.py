@@ -1,7 +1,8 @@
 import pytest
 
+from as2lib import Study
 from as2lib.cli import main
-from as2lib.study import Study, make
+from as2lib.study import make
 from as2lib.study.make import make_all
 from tests.study.conftest import stub_fit
 

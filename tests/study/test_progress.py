@@ -5,9 +5,10 @@ import time
 
 import pytest
 
+from as2lib import Study
 from as2lib.cli import main
 from as2lib.locks import take
-from as2lib.study import Study, bundles, graph, progress
+from as2lib.study import bundles, graph, progress
 from as2lib.study.make import ERROR, make_all
 from tests.study.conftest import graph_notebooks
 

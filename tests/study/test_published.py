@@ -3,8 +3,8 @@ import subprocess
 
 import pytest
 
+from as2lib import Study
 from as2lib.paths import file_sha256
-from as2lib.study import Study
 from as2lib.study.run import VERSIONS
 from tests.papers.conftest import ROOT
 

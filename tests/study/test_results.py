@@ -5,7 +5,8 @@ import numpy
 import pandas
 import pytest
 
-from as2lib.study import Study, results
+from as2lib import Study
+from as2lib.study import results
 from as2lib.study.run import System
 
 

@@ -7,9 +7,9 @@ import numpy
 import pytest
 from safetensors.numpy import save_file
 
-from as2lib import hub
+from as2lib import Study, hub
 from as2lib.paths import PACKAGE
-from as2lib.study import Study, store
+from as2lib.study import store
 from as2lib.study.run import Run, System
 from as2lib.study.store import encoder_identity, require_known_tensors, tensors_fingerprint
 from tests.first_hour.hub_like import public_model

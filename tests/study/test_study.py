@@ -1,8 +1,8 @@
 import pytest
 import yaml
 
+from as2lib import Study
 from as2lib.paths import PACKAGE
-from as2lib.study import Study
 from tests.study.conftest import tiny_params
 
 
