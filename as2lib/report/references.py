@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from as2lib.paths import find_root
+from as2lib.paths import PACKAGE, find_root
 
 ENTRY = re.compile(r"@\w+\{(\w+),\n(.*?)\n\}", re.DOTALL)
 FIELD = re.compile(r"^ +(\w+) = \{(.*)\},$", re.MULTILINE)
@@ -12,7 +12,8 @@ FIELD = re.compile(r"^ +(\w+) = \{(.*)\},$", re.MULTILINE)
 @cache
 def entries() -> dict[str, dict[str, str]]:
     """Key → field → its text, of a file that has one field a line."""
-    text = (find_root() / "docs" / "references.bib").read_text(encoding="utf-8")
+    files = [root / "docs" / "references.bib" for root in (find_root(), PACKAGE.parent)]  # or the clone's
+    text = next(file for file in files if file.exists()).read_text(encoding="utf-8")
     return {key: dict(FIELD.findall(fields)) for key, fields in ENTRY.findall(text)}
 
 
