@@ -1,60 +1,70 @@
-"""Operations that are counted on models without weights, against closed formulas of their sizes."""
+"""Formulas of operations, against what models without weights compute."""
 
 import pytest
 import torch
 import yaml
+from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from as2lib import Study
 from as2lib.metrics.cost import forward_flops
 from as2lib.models import cross_encoder, first_token
 from as2lib.models.cascade import CascadeTransformer
+from as2lib.models.compare_aggregate import CompareAggregate
+from as2lib.models.cosinet import Cosinet
 from as2lib.models.mean import MeanForSequenceClassification
-from as2lib.models.mhs import MHSForSequenceClassification
+from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
 from as2lib.papers import across, costs
 from as2lib.papers.costs import Lengths, of_pair, on_words
 from tests.papers.conftest import tiny
 
-# n tokens · d hidden units · f feed-forward units · a attention heads · e units of an embedding · c = 2 classes
-N, D, F, A, LAYERS, C = 20, 16, 32, 2, 3, 2
-SIZES = {"hidden_size": D, "intermediate_size": F, "num_hidden_layers": LAYERS, "num_attention_heads": A}
-ENCODERS = [("electra", D), ("electra", 12), ("bert", D), ("roberta", D), ("albert", D), ("albert", 8)]
-
-
-def formula(family, width, every_token=False, body=LAYERS - 1, heads=1):
-    """4 d² + 2 d f a token and 2 n d more in attention; of a last layer perhaps for the first token alone.
-
-    ALBERT projects its embeddings whatever their width, ELECTRA those of another width.
-    """
-    layer = N * (4 * D**2 + 2 * D * F) + 2 * N**2 * D
-    last = layer if every_token else 4 * D**2 + 2 * D * F + 2 * A * N * D
-    projection = N * width * D if width != D or family == "albert" else 0
-    head = (LAYERS - body - 1) * layer + last + D**2 + D * C
-    return projection + body * layer + heads * head
+N = 20  # tokens
+SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2}
+ENCODERS = [("electra", 16), ("electra", 12), ("bert", 16), ("roberta", 16), ("albert", 16), ("albert", 8)]
 
 
 @pytest.mark.parametrize(("family", "width"), ENCODERS)
 @pytest.mark.parametrize("shape", [{}, {"every_token": True}, {"body": 2, "heads": 3}, {"body": 1, "heads": 2}])
-def test_a_pair_costs_what_the_formula_says_its_body_once_and_one_token_of_each_heads_last_layer(family, width, shape):
-    changes = {"model_type": family} | ({"embedding_size": width} if family in ("electra", "albert") else {})
-    assert of_pair(SIZES | changes, N, **shape) == formula(family, width, **shape)
+def test_the_formula_of_a_pair_is_what_a_model_of_its_sizes_computes(family, width, shape):
+    fields = SIZES | {"model_type": family} | ({"embedding_size": width} if family in ("electra", "albert") else {})
+    with torch.device("meta"):
+        if "heads" in shape:
+            model = cross_encoder.build(MHSConfig(fields, **shape))
+        else:
+            model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(**fields))
+        model = model if shape else first_token.reading(model)
+        counted = forward_flops(model, {"input_ids": torch.zeros(1, N, dtype=torch.long)})
+    assert of_pair(fields, N, **shape) == counted
 
 
-def test_cosinet_reads_a_question_once_and_compare_aggregate_with_each_candidate():
-    f, d, question, candidate = 4, 7, 4, 10
-    words = Lengths(question, candidate)
-    spec = {"type": "cosinet", "hidden": f, "vectors": {"dimensions": d}, "rank_rnn": None, "bidirectional": False}
-    work, score = on_words(spec, words), 2 * f
-    # five words of a window, of d dimensions and the relatedness, which a pair has; once a row of zeros for each text
-    pair = 5 * f * (candidate + question)
-    assert work.candidate == 5 * d * f * candidate + d * question * candidate + pair + score
-    assert work.question == 5 * d * f * (question + 1 + 1)
-    birnn = on_words({**spec, "rank_rnn": "rnn", "bidirectional": True}, words)
-    assert birnn.candidate == work.candidate - score + f + 2 * (f // 2) * (2 * f + f // 2)  # two directions of f / 2
-    work = on_words({**spec, "type": "compare_aggregate", "rank_rnn": "lstm"}, words)
-    attention, windows = 3 * f * question * candidate, 15 * f**2 * (question + candidate)
-    rank = 4 * 2 * f * (10 * f + 2 * f) + 2 * f
-    assert work.candidate == 2 * d * f * candidate + attention + windows + rank
-    assert work.question == 2 * d * f * question + 2 * 15 * f**2
+@pytest.mark.parametrize("family", ["distilbert", "modernbert"])
+def test_a_family_without_a_formula_is_counted_on_a_model(family):
+    layers = [
+        of_pair({"model_type": family, **SIZES, "n_layers": depth, "num_hidden_layers": depth}, N)
+        for depth in (2, 3, 4)
+    ]
+    assert layers[1] - layers[0] == layers[2] - layers[1] > 0
+
+
+@pytest.mark.parametrize("rank", [{}, {"rank_rnn": "rnn"}, {"rank_rnn": "lstm", "bidirectional": True}])
+@pytest.mark.parametrize("shape", [{"type": "cosinet", "kernel": 3}, {"type": "compare_aggregate", "windows": (1, 2)}])
+def test_the_formula_of_a_model_over_words_is_what_it_computes(shape, rank):
+    question, candidate, dimensions = 4, 10, 7
+    fields = {"hidden": 6, **{name: value for name, value in shape.items() if name != "type"}, **rank}
+    model = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}[shape["type"]]
+    model = model(torch.zeros(question + 2 * candidate, dimensions), **fields)
+
+    def count(candidates):  # of texts whose words all differ
+        batch = {
+            "question_words": torch.arange(question),
+            "question_lengths": torch.tensor([question]),
+            "candidate_words": torch.arange(question, question + candidates * candidate),
+            "candidate_lengths": torch.full((candidates,), candidate),
+            "candidates": torch.tensor([candidates]),
+        }
+        return forward_flops(model, batch)
+
+    work = on_words({**shape, **fields, "vectors": {"dimensions": dimensions}}, Lengths(question, candidate))
+    assert work == (count(2) - count(1), 2 * count(1) - count(2))
 
 
 WORDS = costs.Lengths(5.0, 12.0)
