@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from as2lib.data.sets import note
 from as2lib.metrics.questions import Questions
 
-if TYPE_CHECKING:  # a second of imports, which ranking does without
+if TYPE_CHECKING:  # seconds of imports, which ranking by words does without
+    import torch
     from datasets import Dataset
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
@@ -102,7 +102,7 @@ class WordEncoder:
 
         return arrow_file(f"encoded/{self.fingerprint(pairs)}", lambda: [table()])
 
-    def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
+    def collate(self, items: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         """A batch without padding, the texts of all items one after the other, int64.
 
         `question_words` (Q,), `question_lengths` (q,), `candidate_words` (N,), `candidate_lengths` (b,),
@@ -115,6 +115,8 @@ class WordEncoder:
             "candidate_lengths": np.concatenate([item["sizes"] for item in items]),
             "candidates": np.array([item["pairs"] for item in items]),
         }
+        import torch  # which words alone do without
+
         return {name: torch.from_numpy(values.astype(np.int64)) for name, values in batch.items()}
 
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ A word counts as a token; look-ups and norms are left out.
 
 import json
 from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy
@@ -33,6 +34,19 @@ KNOWN = {
     "selqa:test": Lengths(11.08, 25.04),
     "selqa:test=apart(selqa:dev=first80%)": Lengths(11.07, 25.05),
 }
+
+
+@cache
+def _sizes() -> dict[str, int]:
+    return pandas.read_csv(files("as2lib.papers") / "sizes.csv", index_col="run")["parameters"].to_dict()
+
+
+def parameters(run: str) -> int:
+    """Trainable parameters of a row of CERBERUS's or Cosinet's tables at its true size, counted once: `sizes.csv`.
+
+    Raises KeyError for a row that is not among them.
+    """
+    return _sizes()[run]
 
 
 class Work(NamedTuple):

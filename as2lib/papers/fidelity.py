@@ -5,7 +5,6 @@ from which argument, it is computed.  Where a set's texts are not at hand, publi
 """
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy
 import pandas
@@ -13,7 +12,7 @@ import pandas
 from as2lib.metrics import ranking
 from as2lib.metrics.cost import cascade_cost, sequential_cost
 from as2lib.metrics.pruning import survivors
-from as2lib.papers import pair_sets, paper_tables
+from as2lib.papers import costs, pair_sets, paper_tables
 from as2lib.papers.cascade.rows import PAPER_EXITS as EXITS
 from as2lib.papers.cerberus import true_sizes
 from as2lib.study import Study
@@ -63,25 +62,13 @@ def computed(study: Study, by: str, of: str) -> float:
         return numpy.nan
 
 
-@cache
 def size(name: str) -> int:
     """Trainable parameters of a row of CERBERUS's or Cosinet's tables at its true size; "bert": ELECTRA-BASE, alike."""
-    encoder, _, shape = name.partition("/")
-    if encoder not in ("cosinet", "ca"):
-        return true_sizes.parameters("base/electra" if name == "bert" else name)
-    import torch
-
-    from as2lib.metrics.cost import parameters
-    from as2lib.models.compare_aggregate import CompareAggregate
-    from as2lib.models.cosinet import Cosinet
-    from as2lib.papers.cosinet.rows import SHAPES
-
-    _, _, rank_rnn, bidirectional = SHAPES[shape]
-    model = {"cosinet": Cosinet, "ca": CompareAggregate}[encoder]
-    return parameters(model(torch.zeros(1, 300).numpy(), rank_rnn=rank_rnn, bidirectional=bidirectional))
+    if name.partition("/")[0] in ("cosinet", "ca"):
+        return costs.parameters(name)
+    return true_sizes.parameters("base/electra" if name == "bert" else name)
 
 
-@cache
 def operations(row: str) -> float:
     """Of a pair, with last layers that compute every token, as the papers draw and time them."""
     return true_sizes.operations(row, TOKENS, first_token=False)

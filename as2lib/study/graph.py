@@ -16,7 +16,7 @@ from as2lib.study.run import Notebook
 from as2lib.study.store import json_sha256, read_json, write_json
 from as2lib.study.study import Study
 
-LIBRARY = ("**/*.py", "papers/*/published/*.csv", "report/template/*")  # what pages are made with, from the package
+LIBRARY = ("**/*.py", "papers/**/*.csv", "report/template/*")  # what pages are made with, from the package
 RUNS_ONLY = tuple(  # what makes runs, which count by their identities
     "cli.py commands/ fit/ losses/ study/bundles.py study/derived.py study/estimate.py study/fitting.py study/make.py "
     "study/processes.py study/progress.py study/publishing.py".split()

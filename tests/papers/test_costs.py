@@ -1,5 +1,9 @@
 """Formulas of operations, against what models without weights compute."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 import torch
 import yaml
@@ -15,7 +19,11 @@ from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
 from as2lib.papers import across, costs
 from as2lib.papers.costs import Lengths, of_pair, on_words
+from as2lib.paths import find_root
 from tests.papers.conftest import tiny
+from tests.papers.sizes import counted
+
+ROOT = find_root()
 
 N = 20  # tokens
 SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2}
@@ -112,3 +120,28 @@ def test_what_a_published_study_costs_and_which_answers_it_shares_are_known_with
     study = Study.load(name)
     assert costs.lengths(study).candidate > costs.lengths(study).question > 5
     assert len(across.shared_answers(study)) == {"wikiqa": 12, "selqa": 0}[name]
+
+
+def test_sizes_csv_has_the_parameters_of_the_models():
+    assert {run: costs.parameters(run) for run in counted()} == counted()
+
+
+PAGES = [path for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")) if not path.name.startswith("05")]
+
+
+def test_what_pages_import_and_what_their_costs_take_is_done_without_torch():
+    cells = [cell for path in PAGES for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+    lines = [line for cell in cells if cell["cell_type"] == "code" for line in "".join(cell["source"]).splitlines()]
+    imports = dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
+    program = [
+        "import sys",
+        *imports,
+        "from as2lib import Study, report",
+        "from as2lib.papers import costs, fidelity, frontier",
+        "from as2lib.report.output import Report",
+        "study = Study.load('wikiqa')",
+        "assert all(frontier.operations(ranker, costs.numpy.ones(2)) >= 0 for ranker in frontier.rankers(study))",
+        "assert fidelity.size('mhs/3h1') > fidelity.operations('base/electra') / 1e3",
+        "assert 'torch' not in sys.modules",
+    ]
+    subprocess.run([sys.executable, "-c", "\n".join(program)], check=True)

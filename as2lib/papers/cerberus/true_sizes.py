@@ -4,7 +4,6 @@ measured time.  Knows no data, no scores and no run.
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from as2lib.study import Study, results
 from as2lib.study.params import Latency
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig, PreTrainedModel
+    from transformers import PreTrainedModel
 
 # The fields of the published checkpoints' configurations: ELECTRA discriminators, RoBERTa, ALBERT v2 (large: XXLARGE).
 ENCODERS = {
@@ -52,33 +51,30 @@ TWIN = "base/roberta"  # a model of its shape: what sets their times apart is no
 Times = dict[str, dict[str, Any]]
 
 
-def members(row: str) -> "list[PretrainedConfig]":
+def members(row: str) -> list[tuple[dict[str, Any], dict[str, int]]]:
     """The models that run, one after another, for a row of the paper's tables, by the name of its runs.
 
     row: such as `teacher/albert` (large), `taught-base/albert`, `ensemble/students`, or `mhs/3h2`: three heads of two
-    layers, on the other layers of ELECTRA-BASE.  Raises ValueError for any other name.
+    layers, on the other layers of ELECTRA-BASE.  Returns, for each, the fields of its encoder's configuration, and the
+    `body` and `heads` of one with heads.  Raises ValueError for any other name.
     """
     if row in ENSEMBLES:
-        return [encoder(*member) for member in ENSEMBLES[row]]
+        return [(encoder(*member), {}) for member in ENSEMBLES[row]]
     if shape := re.fullmatch(r"(?:mhs|hydra)/(\d+)h(\d+)", row):
-        from as2lib.models.mhs import MHSConfig
-
         heads, depth = map(int, shape.groups())
         backbone = encoder(*STUDENT)
-        return [MHSConfig(backbone, backbone.num_hidden_layers - depth, heads)]
+        return [(backbone, {"body": backbone["num_hidden_layers"] - depth, "heads": heads})]
     role, _, family = row.partition("/")
     size = {"teacher": "large", "base": "base", "taught-base": "base", "student": "base"}.get(role)
     if (family, size) not in ENCODERS:
         raise ValueError(f"expected a row of the tables of the paper, such as teacher/electra or mhs/3h1, got {row!r}")
-    return [encoder(family, size)]
+    return [(encoder(family, size), {})]
 
 
-def encoder(family: str, size: str) -> "PretrainedConfig":
-    from transformers import AutoConfig
-
+def encoder(family: str, size: str) -> dict[str, Any]:
     width = ENCODERS[family, size]["hidden_size"]
-    fields = {"intermediate_size": 4 * width, "num_attention_heads": width // HEAD_UNITS}
-    return AutoConfig.for_model(family, **VOCABULARY[family], **ENCODERS[family, size], **fields)
+    fields = {"model_type": family, "intermediate_size": 4 * width, "num_attention_heads": width // HEAD_UNITS}
+    return {**fields, **VOCABULARY[family], **ENCODERS[family, size]}
 
 
 def build_members(row: str, device: str) -> "list[PreTrainedModel]":
@@ -87,9 +83,11 @@ def build_members(row: str, device: str) -> "list[PreTrainedModel]":
     from transformers.initialization import no_init_weights
 
     from as2lib.models.cross_encoder import build
+    from as2lib.models.mhs import MHSConfig
 
+    configs = [MHSConfig(fields, **shape) if shape else fields for fields, shape in members(row)]
     with torch.device(device), no_init_weights():
-        models = [build(config).eval() for config in members(row)]
+        models = [build(config).eval() for config in configs]
     weights = [weight.detach() for model in models for weight in model.parameters()]
     # An initialisation of each weight's own would take longer than some passes.
     noise = torch.empty(max(weight.numel() for weight in weights), device=device).uniform_(-WEIGHT, WEIGHT)
@@ -98,10 +96,11 @@ def build_members(row: str, device: str) -> "list[PreTrainedModel]":
     return models
 
 
-@cache
 def parameters(row: str) -> int:
     """Of all the models of a row."""
-    return sum(map(cost.parameters, build_members(row, "meta")))
+    if row in ENSEMBLES:
+        return sum(costs.parameters(f"base/{family}") for family, _ in ENSEMBLES[row])
+    return costs.parameters(row)
 
 
 def operations(row: str, tokens: float, first_token: bool = True) -> float:
@@ -109,11 +108,8 @@ def operations(row: str, tokens: float, first_token: bool = True) -> float:
 
     first_token: whether last layers compute the first token alone, as ours do, or every token, as the paper draws them.
     """
-    total = 0
-    for config in members(row):
-        heads = {"body": config.body, "heads": config.heads} if hasattr(config, "heads") else {}
-        total += costs.of_pair(config.backbone if heads else config.to_dict(), tokens, not first_token, **heads)
-    return total
+    pairs = [costs.of_pair(fields, tokens, not first_token, **shape) for fields, shape in members(row)]
+    return sum(pairs)
 
 
 def counted(study: Study, table: str, tokens: float) -> pandas.DataFrame:
