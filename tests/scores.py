@@ -32,7 +32,7 @@ def of_study(study: Study) -> Iterator[str]:
     """A table for each test set of a study, in the order of its systems."""
     tables: dict[str, list[str]] = {}
     for system in study.systems.values():
-        run = system.runs()[0] if system.seeds else None
+        run = system.runs(study)[0] if system.seeds else None
         stored = study.store.find(run.name) if run and "test" in run.data else None
         if stored is None:
             continue

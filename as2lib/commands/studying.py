@@ -113,7 +113,7 @@ def fetch(study: Study, only: list[str]) -> list[str]:
     study, _ = catalogue.part(study, only)
     fits = [run for run in study.plan.values() if run.kind == "fit"]
     problems = []
-    for name in sorted({name for run in fits for name in run.encoders()}):
+    for name in sorted({name for run in fits for name in run.recipe.encoders}):
         try:
             print(f"{fetch_encoder(name) / 1e6:>10,.1f} MB  {name}", flush=True)
         except (OSError, ValueError) as error:
@@ -127,8 +127,8 @@ def fetch(study: Study, only: list[str]) -> list[str]:
         return problems
     lessons = {}  # what is encoded alike, for all the fits that read it
     for run in fits:
-        if encoder := fitting.first_encoder(run):
-            lessons[encoder, run.spec.get("max_length"), study.store.learnt_from(run)] = run
+        if encoder := run.lineage()[0].recipe.pretrained:
+            lessons[encoder, run.recipe.max_length, study.store.learnt_from(run)] = run
     for (encoder, length, _), run in lessons.items():
         tokens = PairEncoder(cross_encoder.tokenizer(encoder), length).encode(fitting.training_pairs(run))
         print(f"{len(tokens):>10,} pairs  {', '.join(run.data['train'])} as tokens of {encoder}", flush=True)

@@ -5,7 +5,7 @@ import pandas
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.pair_sets import published_set
 from as2lib.study import Study, results
-from as2lib.study.run import System
+from as2lib.study.run import Row
 
 
 def studies(study: Study) -> dict[str, Study]:
@@ -15,14 +15,14 @@ def studies(study: Study) -> dict[str, Study]:
     return {study.name: study, **here}
 
 
-def rows(study: Study) -> list[System]:
+def rows(study: Study) -> list[Row]:
     """The best ranker that learns nothing, the rows of Table 2, and the heads of one kind that a headline names."""
     return [cerberus.trivial(study)[-1], *cerberus.table2(study), *cerberus.kinds(study)]
 
 
-def present(study: Study) -> list[System]:
+def present(study: Study) -> list[Row]:
     """The rows all of whose runs are here or published."""
-    return [row for row in rows(study) if row.seeds and all(study.store.find(run.name) for run in row.runs())]
+    return [row for row in rows(study) if row.seeds and all(study.store.find(run.name) for run in row.runs(study))]
 
 
 # WikiQA's official test set keeps them; counted once, so that no texts are needed.

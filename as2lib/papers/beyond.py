@@ -5,7 +5,7 @@ from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.cosinet import rows as cosinet
 from as2lib.papers.govern import rows as govern
 from as2lib.study import Study
-from as2lib.study.run import Notebook, System
+from as2lib.study.run import Notebook, Row
 
 
 def notebooks(study: Study) -> list[Notebook]:
@@ -19,7 +19,7 @@ def notebooks(study: Study) -> list[Notebook]:
     return books
 
 
-def ranked(study: Study) -> dict[str, System]:
+def ranked(study: Study) -> dict[str, Row]:
     """The systems that rank the target's test set, in the order in which its candidates come; those that are run.
 
     Without GOVERN's ablations: of ten teachers that differ in a fold, dev would choose the luckiest.
@@ -29,12 +29,12 @@ def ranked(study: Study) -> dict[str, System]:
     ranked = {}
     for name, system in study.systems.items():
         if system.seeds and name not in left_out:
-            run = system.make(system.seeds[0])
-            if run.data.get("test") == test and run.kind != "shuffled":
+            recipe = system.recipe
+            if recipe.data.get("test") == test and recipe.kind != "shuffled":
                 ranked[name] = system
     return ranked
 
 
-def controls(study: Study) -> list[System]:
+def controls(study: Study) -> list[Row]:
     """What tells the order from the model: rankers trained on random orders."""
     return [study.systems[f"{run}-shuffled"] for run in cosinet.ORDERLESS] if study.cosinet else []

@@ -14,7 +14,7 @@ import pandas
 from as2lib.metrics import significance
 from as2lib.papers import paper_tables
 from as2lib.papers.cascade import analyses as cascade
-from as2lib.papers.cascade.rows import PAPER_EXITS, RECIPES, Scheme
+from as2lib.papers.cascade.rows import PAPER_EXITS, WAYS, Scheme
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.govern import analyses as govern
 from as2lib.papers.pair_sets import published_set
@@ -128,7 +128,7 @@ class Scores:
             run = f"mhs/{cerberus.PAPER_HEADS}h{layers}"
             self._runs[run] = f"heads of {layers} of {cerberus.PAPER_DEPTH} layers"
         self._runs |= {published: run for run, published in cerberus.stands_for(study).items()}
-        self._labels = {f"{recipe.name}/wide": f"cascade, {recipe.label}" for recipe in RECIPES[1:]}
+        self._labels = {f"{way.name}/wide": f"cascade, {way.label}" for way in WAYS[1:]}
         if study.govern:
             places = [n for n, teacher in enumerate(study.govern.teachers, 1) if teacher == study.govern.student]
             self._runs[OF_THE_SIZE] = f"govern/teacher-{places[0]}" if places else OF_THE_SIZE
@@ -177,7 +177,7 @@ class Scores:
             system = self.study.systems.get(run)
             if system is None or not system.seeds:
                 return "not run in this study"
-            if not all(self.study.store.find(run.name) for run in system.runs()):
+            if not all(self.study.store.find(run.name) for run in system.runs(self.study)):
                 return f"{system.label} is not run yet"
         return ""
 

@@ -17,10 +17,10 @@ from as2lib.papers.beyond import ranked
 from as2lib.papers.cascade.analyses import scored
 from as2lib.papers.cascade.rows import Scheme, schemes
 from as2lib.papers.cerberus.rows import roles
-from as2lib.papers.costs import Work, answered_sizes, lengths, work
+from as2lib.papers.costs import answered_sizes, lengths
 from as2lib.papers.row import baseline as baseline
 from as2lib.study import Study, results
-from as2lib.study.run import Run
+from as2lib.study.operations import Work
 
 BUDGETS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in operations of the base model
 COST, SHARE = "M operations", "on the front %"
@@ -38,17 +38,6 @@ class Ranker:
     scheme: Scheme | None = None
 
 
-def kind(run: Run) -> str:
-    """What a system is, by one of its runs."""
-    if run.kind != "fit":
-        return {"lexical": "trivial", "ensemble": "ensemble"}[run.kind]
-    if "words" in run.spec:
-        return "no transformer"
-    if "mhs" in run.spec:
-        return "heads"
-    return "cascade" if "cascade" in run.spec else "one encoder"
-
-
 def rankers(study: Study) -> list[Ranker]:
     """Every system of the papers on the target set, and the cascade's exits and drop ratios; equal ones once."""
     single = of_one_stage(study, ranked(study))
@@ -57,7 +46,7 @@ def rankers(study: Study) -> list[Ranker]:
         every += cascades(study, single)
     first: dict[str, Ranker] = {}
     for ranker in every:
-        identities = [study.store.identity(run) for name in ranker.systems for run in study.systems[name].runs()]
+        identities = [study.store.identity(run) for name in ranker.systems for run in study.systems[name].runs(study)]
         first.setdefault(str((identities, ranker.scheme)), ranker)
     return list(first.values())
 
@@ -65,8 +54,9 @@ def rankers(study: Study) -> list[Ranker]:
 def of_one_stage(study: Study, names: Iterable[str]) -> dict[str, Ranker]:
     words, rankers = lengths(study), {}
     for name in names:
-        run = study.systems[name].runs()[0]
-        rankers[name] = Ranker(study.systems[name].label, kind(run), (name,), (work(study, run, words),))
+        row = study.systems[name]
+        work = row.recipe.work(study, row.runs(study)[0], words)
+        rankers[name] = Ranker(row.label, row.recipe.family, (name,), (work,))
     return rankers
 
 
@@ -103,9 +93,7 @@ def operations(ranker: Ranker, candidates: numpy.ndarray) -> float:
 
 def reads_order(study: Study, ranker: Ranker) -> bool:
     """Whether it reads the order of the candidates: a rank RNN, or a trivial ranker but for plain word overlap."""
-    specs = [study.systems[name].runs()[0].spec for name in ranker.systems]
-    scorers = {spec["scorer"] for spec in specs if "scorer" in spec}
-    return bool(scorers - {"word_overlap"}) or any(spec.get("words", {}).get("rank_rnn") for spec in specs)
+    return any(study.systems[name].recipe.reads_order for name in ranker.systems)
 
 
 def scores(study: Study, ranker: Ranker, split: str = "test") -> list[pandas.DataFrame]:
@@ -121,8 +109,7 @@ def can_be_chosen(study: Study, ranker: Ranker) -> bool:
     """
     systems = [study.systems[name] for name in ranker.systems]
     one_seed = ranker.kind != "trivial" and any(len(system.seeds) == 1 for system in systems)
-    runs = [system.runs()[0] for system in systems]
-    scored = all("dev" in run.data and run.spec.get("combine", "mean") == "mean" for run in runs)
+    scored = all("dev" in system.recipe.data and not system.recipe.fitted_to_dev for system in systems)
     return scored and not (one_seed and len(study.seeds) > 1)
 
 

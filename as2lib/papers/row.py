@@ -1,130 +1,89 @@
-"""What a row of a paper's table is, and the one way in which its runs are made: `make_run(study, row, seed)`."""
+"""What rows of the papers' tables have in common: `fit`, and what it is given."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from as2lib.data import sets
 from as2lib.fit import objectives
-from as2lib.study import Study
+from as2lib.study import Study, recipes
 from as2lib.study.params import Backbone, Pairs, Teacher, Training
-from as2lib.study.run import Run, System
+from as2lib.study.recipes import Encoder, Heads
+from as2lib.study.run import Row
 
 LOSS_OF = {"pointwise": "ce", "listwise": "listwise_kl", "pairwise": "ranknet"}  # a teacher's objective → its loss
-Parent = "str | Row | tuple[str | Row, int]"
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of a paper's table: what a person calls it, and what makes its runs.
+def planned(study: Study, rows: Iterable[Row]) -> list[Row]:
+    """Rows as a study runs them, with the seeds that it gives them."""
+    return [row.of(study) for row in rows]
 
-    kind: "fit"; "lexical" (`spec` names the scorer); "ensemble" of `members`; "shuffled", its `members` one model.
-    start: of a fit: one of the study's encoders by its key, after the transfer step where there is one; a row whose
-        weights it continues; or None, where `spec` says it.
-    heads: how many, of `layers` each, on a body of the other layers.  perturb: whether they start with a little noise
-        between them, as heads that learn the same would stay the same.
-    spec: what else is asked of it.  data: default: the target set.  training: default: the study's `fit.adapt`.
 
-    A parent (start, teachers, members) is the name of a system, or a row; with a seed of its own in a tuple, else of
-    the row's seed where it has that, or of its first.  Where the row's seed decides, `teachers` is a function of it.
+def fit(
+    study: Study,
+    start: str | Row | None = None,
+    loss: str = "ce",
+    teachers: Any = (),
+    data: dict[str, tuple[str, ...]] | None = None,
+    training: Training | None = None,
+    kind: type[recipes.Fit] = Encoder,
+    **fields: Any,
+) -> recipes.Fit:
+    """A fit as a study makes it.
+
+    start: one of the study's encoders by its key, after the transfer step where there is one; a row whose weights it
+        continues; or None, where `fields` say it.
+    teachers: `recipes.Parent`s, or a function of the seed.  A system's run has the row's seed, or that system's first.
+    data: default: the target set.  training: default: the study's `fit.adapt`.  fields: of the kind.
     """
-
-    run: str
-    label: str
-    group: str
-    kind: str = "fit"
-    start: "str | Row | None" = None
-    loss: str = "ce"
-    teachers: "tuple[Parent, ...] | Callable[[int], tuple[Parent, ...]]" = ()
-    members: tuple[Parent, ...] = ()
-    heads: int = 0
-    layers: int = 1
-    perturb: bool = False
-    spec: Mapping[str, Any] = field(default_factory=dict)
-    data: "Mapping[str, tuple[str, ...]] | None" = None
-    training: Training | None = None
-    seeds: tuple[int, ...] | None = None
-
-
-def systems(study: Study, rows: Iterable[Row]) -> list[System]:
-    """Rows as a study runs them: with the seeds that its `rows` gives them; `[]`: not run."""
-    systems = []
-    for row in rows:
-        seeds = study.rows.get(row.run, study.seeds if row.seeds is None else row.seeds)
-        systems.append(System(row.run, row.label, row.group, partial(make_run, study, row), tuple(seeds)))
-    return systems
-
-
-def make_run(study: Study, row: Row, seed: int) -> Run:
-    """The run of a row and a seed, with all that it is made from."""
-    if row.kind == "lexical":
-        return Run(row.run, row.kind, dict(row.spec), dict(row.data or scored(study)), 0)
-    if row.kind == "fit":
-        return _fit(study, row, seed)
-    members, spec = _parents(study, row.members, seed), dict(row.spec)
-    if row.kind == "ensemble" and any(member.spec.get("unit") == "question" for member in members):
-        spec["calibration"] = "platt"  # of members whose scores only order candidates
-    parents = {"members" if row.kind == "ensemble" else "model": members}
-    return Run(f"{row.run}/seed-{seed}", row.kind, spec, dict(row.data or scored(study)), seed, parents)
-
-
-def _fit(study: Study, row: Row, seed: int) -> Run:
-    spec, training, pairs = {"loss": row.loss}, row.training or study.fit.adapt, study.data.target
-    parents: dict[str, tuple[Run, ...]] = {}
-    if objectives.is_balanced(row.loss):
-        spec |= distillation(study)
-    if row.heads:
-        body = study.mhs.body + 1 - row.layers
-        spec["mhs"] = {"body": body, "heads": row.heads, "combine": study.mhs.combine}
-        if row.perturb:
-            spec["mhs"]["perturb"] = study.mhs.perturb
-    if isinstance(row.start, Row):
-        parents["start"] = _parents(study, [row.start], seed)
-    elif row.start is not None:
-        encoder = study.encoder(row.start)
+    pairs, parents, training = study.data.target, {}, training or study.fit.adapt
+    if objectives.is_balanced(loss):
+        fields = distillation(study) | fields
+    if isinstance(start, Row):
+        parents["start"] = (start,)
+    elif start is not None:
+        encoder = study.encoder(start)
         pairs = target_of(study, encoder)
         if study.data.transfer is None:
-            spec |= origin(encoder)
+            fields = origin(encoder) | fields
         else:
-            parents["start"] = (make_run(study, transfer(study, row.start), 0),)
-    if row.teachers:
-        teachers = row.teachers(seed) if callable(row.teachers) else row.teachers
-        parents["teachers"] = _parents(study, teachers, seed)
-    spec = {**spec, **row.spec, "training": training.model_dump(exclude_none=True)}
-    data = dict(row.data or splits(pairs))
-    if "words" not in spec:
-        computing = study.fit.model_dump(include={"dropout", "attention"}, exclude_none=True)
-        spec |= {"max_length": study.data.max_length, **{name: v for name, v in computing.items() if v != "sdpa"}}
-    if "config" in spec.get("backbone", {}) or spec.get("words", {}).get("vectors", {}).get("source") == "ppmi":
-        first = study.data.transfer.train if study.data.transfer else []
-        data["vocabulary"] = tuple(dict.fromkeys([*first, *study.data.target.train]))  # each part once
-    return Run(f"{row.run}/seed-{seed}", "fit", spec, data, seed, parents)
+            parents["start"] = (transfer(study, start),)
+    if teachers:
+        parents["teachers"] = teachers
+    if issubclass(kind, Encoder):
+        computing = study.fit.model_dump(include={"dropout", "attention"}, exclude_defaults=True)
+        fields |= {"max_length": study.data.max_length, **computing}
+    budget = training.model_dump(exclude_none=True)
+    recipe = kind(loss=loss, training=budget, data=data or splits(pairs), parents=parents, **fields)
+    if not recipe.needs_vocabulary:
+        return recipe
+    first = study.data.transfer.train if study.data.transfer else []
+    vocabulary = tuple(dict.fromkeys([*first, *study.data.target.train]))  # each part once
+    return replace(recipe, data={**recipe.data, "vocabulary": vocabulary})
 
 
-def _parents(study: Study, parents: Iterable[Parent], seed: int) -> tuple[Run, ...]:
-    runs = []
-    for parent in parents:
-        parent, of_seed = parent if isinstance(parent, tuple) else (parent, None)
-        [system] = systems(study, [parent]) if isinstance(parent, Row) else [study.systems[parent]]
-        if of_seed is None:
-            of_seed = seed if seed in system.seeds or not system.seeds else system.seeds[0]
-        runs.append(system.make(of_seed))
-    return tuple(runs)
+def with_heads(study: Study, heads: int, depth: int = 1, perturb: bool = False, **settings: Any) -> recipes.Fit:
+    """A student with heads, each `depth` layers deep, on a body of the others.
+
+    perturb: whether they start with a little noise between them, as heads that learn the same would stay the same.
+    """
+    shape = {"body": study.mhs.body + 1 - depth, "heads": heads, "combine": study.mhs.combine}
+    shape |= {"perturb": study.mhs.perturb} if perturb else {}
+    return fit(study, kind=Heads, **shape, **settings)
 
 
 def transfer(study: Study, encoder: str) -> Row:
     """The first step of transfer-then-adapt (TANDA): an encoder fine-tuned on the transfer set, one seed."""
-    backbone, data = study.encoder(encoder), splits(study.data.transfer)
+    backbone = study.encoder(encoder)
     training = with_changes(study.fit.transfer, backbone.transfer_fit)
-    name = f"transfer/{encoder}"
-    return Row(name, name, "transfer", spec=origin(backbone), data=data, training=training, seeds=(0,))
+    recipe = fit(study, data=splits(study.data.transfer), training=training, **origin(backbone))
+    return Row(f"transfer/{encoder}", f"transfer/{encoder}", "transfer", recipe, (0,))
 
 
 def objective(teacher: Teacher) -> dict[str, Any]:
-    """How a teacher's adapt step learns: `loss`, and a `spec` where its batches hold whole questions."""
+    """How a teacher's adapt step learns: `loss`, and a `unit` where its batches hold whole questions."""
     loss = LOSS_OF[teacher.objective]
-    return {"loss": loss} if loss == "ce" else {"loss": loss, "spec": {"unit": "question"}}
+    return {"loss": loss} if loss == "ce" else {"loss": loss, "unit": "question"}
 
 
 def distillation(study: Study) -> dict[str, Any]:

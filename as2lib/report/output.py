@@ -195,7 +195,7 @@ class Report:
         lines = ""
         for system in filter(None, map(systems.get, dict.fromkeys(names))):
             if system.seeds:
-                command = f"as2 show {system.runs()[0].name} --study {self.study.study}"
+                command = f"as2 show {system.runs(self.study)[0].name} --study {self.study.study}"
                 lines += f"<dt>{escape(system.label)}</dt><dd><code>{command}</code></dd>"
         index = ', <a href="runs/index.json">runs/index.json</a> their files' * bool(self.study.store.index)
         text = (

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from as2lib.study.estimate import parameters, seconds_of
+from as2lib.study.estimate import is_encoder, parameters, seconds_of
 from as2lib.study.run import Run
 from as2lib.study.store import Store
 
@@ -66,7 +66,7 @@ def bundles(store: Store, seconds: Callable[[Run], float] | None = None) -> dict
         job.path += job.seconds
         for parent in job.parents:
             jobs[parent].path = max(jobs[parent].path, job.path)
-        fits = [run for run in map(store.plan.get, job.runs) if run.kind == "fit" and "words" not in run.spec]
+        fits = [run for run in map(store.plan.get, job.runs) if is_encoder(run)]
         weights = max(map(parameters, fits), default=0.0)
         # weights, gradients, Adam's two moments, the best weights and a checkpoint
         job.megabytes = round(LIBRARIES + 6 * 4 * weights / 1e6)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from as2lib.study.run import Notebook, System, by_name
+from as2lib.study.run import Notebook, Row, by_name
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PAPERS: dict[str, ModuleType] = {}
 
 
-def systems(study: "Study") -> list[System]:
+def systems(study: "Study") -> list[Row]:
     """Every system of the study, in the order of the papers' tables."""
     systems = by_name(system for paper in _papers("systems") for system in paper.systems(study))
     if unknown := [name for name in study.rows if name not in systems]:
@@ -47,13 +47,13 @@ def part(study: "Study", names: list[str]) -> tuple["Study", list[Notebook]]:
             pages.add(page.name)
             systems = [*(system for system in page.systems if system.group == "trivial"), *systems]  # of every table
         for system in systems:
-            seeds = [run.seed for run in system.runs() if page or name in (run.name, system.run)]
+            seeds = [run.seed for run in system.runs(study) if page or name in (run.name, system.run)]
             rows[system.run] = list(dict.fromkeys([*rows[system.run], *seeds]))
     restricted = study.load(study, {"rows": rows})
     return restricted, [page for page in notebooks(restricted) if page.name in pages]
 
 
-def _meant(study: "Study", name: str) -> tuple[Notebook | None, list[System]]:
+def _meant(study: "Study", name: str) -> tuple[Notebook | None, list[Row]]:
     """The systems that a name means, and the notebook that shows them, None of single systems and runs."""
     pages = notebooks(study)
     for page in pages:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from as2lib.study.run import Run
 from as2lib.study.store import StoredRun, Task, write_parquet, write_scores
 
 
@@ -10,20 +11,20 @@ def lexical(task: Task) -> dict[str, Any]:
     from as2lib.data.pairs import load_parts
     from as2lib.models import lexical as rankers
 
-    scorer = getattr(rankers, task.run.spec["scorer"])
+    scorer = getattr(rankers, task.run.recipe.scorer)
     for split, parts in task.run.data.items():
         pairs = load_parts(tuple(parts), "all")
         write_scores(task.folder / "scores" / f"{split}.parquet", pairs, scorer(pairs))
     return {"parameters": 0}
 
 
-def calibration(spec: dict[str, Any], teachers: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:
-    """Name → Platt scaling on dev, of those runs whose scores only order candidates, where a spec asks for it."""
+def calibration(child: Run, parents: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:
+    """Name → Platt scaling on dev, of those parents whose scores only order candidates, where a run asks for it."""
     from as2lib.models.ensemble import fit_platt
 
-    if spec.get("calibration") != "platt":
+    if child.recipe.calibration != "platt":
         return {}
-    dev = {run.name: run.scores("dev") for run in teachers if run.run.spec.get("unit") == "question"}
+    dev = {run.name: run.scores("dev") for run in parents if run.run.recipe.orders_only}
     return {name: fit_platt(table["question_id"], table["label"], table["score"]) for name, table in dev.items()}
 
 
@@ -42,27 +43,27 @@ def ensemble(task: Task) -> dict[str, Any]:
     from as2lib.metrics.ranking import summary
     from as2lib.models import ensemble as ensembles
 
-    members, combine = task.parents["members"], task.run.spec["combine"]
+    members, recipe = task.parents["members"], task.run.recipe
     tables = {split: [member.scores(split) for member in members] for split in task.run.data}
-    platt = calibration(task.run.spec, members)
+    platt = calibration(task.run, members)
     scores = {split: [_probabilities(member, split, platt) for member in members] for split in task.run.data}
     last = {split: [_probabilities(member, split, platt, "last") for member in members] for split in task.run.data}
     facts: dict[str, Any] = {"parameters": sum(member.facts["parameters"] for member in members)}
     if platt:
         facts["calibration"] = platt
-    if combine == "logistic":
+    if recipe.combine == "logistic":
         facts |= ensembles.fit_logistic(scores["dev"], tables["dev"][0]["label"])
-    elif combine == "weighted":
+    elif recipe.combine == "weighted":
         dev = tables["dev"][0]
 
         def dev_map(score: Any) -> float:
             return summary(dev["question_id"], dev["label"], score)["MAP"]
 
-        weights = ensembles.tuned_weights(scores["dev"], dev_map, task.run.spec["trials"], task.run.seed)
+        weights = ensembles.tuned_weights(scores["dev"], dev_map, recipe.trials, task.run.seed)
         facts |= {"weights": weights, "dev_MAP": dev_map(ensembles.mean(scores["dev"], weights))}
 
     def combined(of_members: list[Any]) -> Any:
-        if combine == "logistic":
+        if recipe.combine == "logistic":
             return sigmoid(ensembles.weigh(facts, of_members))
         return ensembles.mean(of_members, facts.get("weights"))
 

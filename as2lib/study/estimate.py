@@ -12,6 +12,7 @@ from statistics import median
 
 from as2lib import hub
 from as2lib.paths import find_root, model_origin
+from as2lib.study.recipes import Encoder
 from as2lib.study.run import Run
 from as2lib.study.store import Store
 
@@ -69,23 +70,30 @@ def seconds_of(store: Store) -> Callable[[Run], float]:
 
 
 def _shape(run: Run) -> tuple[bool, tuple[int, int, int]]:
-    return "words" in run.spec, sizes(run)
+    return is_encoder(run), sizes(run)
+
+
+def is_encoder(run: Run) -> bool:
+    """Whether a run is a fit of a transformer."""
+    return isinstance(run.recipe, Encoder)
 
 
 def steps(run: Run) -> int:
     """Optimizer steps at most."""
-    training = run.spec.get("training", {"steps": 0})
+    if run.kind != "fit":
+        return 0
+    training = run.recipe.training
     if "steps" in training:
         return training["steps"]
-    batch = training["batch_size"] * (30 if "words" in run.spec and run.spec.get("unit") == "question" else 1)
+    batch = training["batch_size"] * (30 if run.recipe.orders_only and not is_encoder(run) else 1)
     return max(1, training["epochs"] * pairs(run.data["train"]) // batch)
 
 
 def operations(run: Run) -> float:
     """Of a fit's steps, of three passes each, its evaluations on dev and its scores."""
-    if run.kind != "fit" or "words" in run.spec:
+    if not is_encoder(run):
         return WORDS * steps(run)
-    training, length = run.spec["training"], run.spec.get("max_length", 128)
+    training, length = run.recipe.training, run.recipe.max_length
     tokens = training.get("batch_tokens") or training["batch_size"] * length
     dev, test = (length * pairs(run.data.get(split, ())) for split in ("dev", "test"))
     evaluations = steps(run) // training["evaluate_every"] if training.get("evaluate_every") else 0
@@ -100,7 +108,7 @@ def gpu_hours(run: Run, gpu: str, precision: str) -> float:
 
 def disk(run: Run) -> float:
     """Bytes of a run's weights and its scores."""
-    weights = 4 * parameters(run) if run.kind == "fit" and "words" not in run.spec else 0
+    weights = 4 * parameters(run) if is_encoder(run) else 0
     return weights + 30 * sum(pairs(run.data.get(split, ())) for split in ("dev", "test"))
 
 
@@ -113,22 +121,18 @@ def parameters(run: Run) -> float:
 def computed_layers(run: Run) -> tuple[int, int, int]:
     """The `sizes` of a fit's model, in which the layers of each head count."""
     layers, hidden, between = sizes(run)
-    if heads := run.spec.get("mhs"):
-        layers = heads["body"] + heads["heads"] * (layers - heads["body"])
-    return layers, hidden, between
+    return run.recipe.computed_layers(layers), hidden, between
 
 
 def sizes(run: Run) -> tuple[int, int, int]:
     """Layers, hidden units and units between of a fit's encoder."""
-    layers = run.spec.get("layers")
-    while "backbone" not in run.spec:
-        if "start" not in run.parents:
-            return UNKNOWN
-        [run] = run.parents["start"]
-        layers = layers or run.spec.get("layers")
-    backbone = run.spec["backbone"]
+    recipes = [step.recipe for step in run.lineage()]
+    backbone = getattr(recipes[0], "backbone", None)
+    if not backbone:
+        return UNKNOWN
     depth, hidden, between = _of_config(backbone["config"]) if "config" in backbone else _of_name(backbone["name"])
-    return layers or backbone.get("layers") or depth, hidden, between
+    kept = [recipe.layers for recipe in recipes if recipe.layers]
+    return kept[-1] if kept else backbone.get("layers") or depth, hidden, between
 
 
 @lru_cache(maxsize=64)

@@ -60,7 +60,9 @@ def notebook_content(study: Study, notebook: Notebook) -> dict[str, Any]:
         "its systems": json_sha256(systems),
         "as2lib": library(),
         "a file": {file.relative_to(root).as_posix(): file_sha256(file) for file in files},
-        "a run": {run.name: study.store.identity(run.name) for system in notebook.systems for run in system.runs()},
+        "a run": {
+            run.name: study.store.identity(run.name) for system in notebook.systems for run in system.runs(study)
+        },
     }
 
 
@@ -86,7 +88,7 @@ def why(study: Study, notebook: Notebook, marker: Path, jobs: dict[str, Bundle])
 def notebook_parents(study: Study, notebook: Notebook, jobs: dict[str, Bundle]) -> list[str]:
     """The markers of the jobs that make what a notebook reads."""
     home = {run: name for name, job in jobs.items() for run in job.runs}
-    runs = [run.name for system in notebook.systems for run in system.runs()]
+    runs = [run.name for system in notebook.systems for run in system.runs(study)]
     return [job_marker(study, job) for job in dict.fromkeys(home[run] for run in runs if run in home)]
 
 

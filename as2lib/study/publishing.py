@@ -5,7 +5,6 @@ from pathlib import Path
 
 from as2lib.paths import file_sha256
 from as2lib.study.make import make_all
-from as2lib.study.run import VERSIONS
 from as2lib.study.store import Store, StoredRun, write_json, write_parquet
 from as2lib.study.study import Study
 
@@ -28,7 +27,7 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
     runs = [run for run in map(store.find, names) if not run.scores_only]
     for run in runs:
         files = {path.name: file_sha256(path) for path in _write(run, store.index_folder / run.name)}
-        made_by = {"commit": run.commit, "version": VERSIONS[run.run.kind]}
+        made_by = {"commit": run.commit, "version": run.run.recipe.version}
         index[run.name] = {"identity": run.identity, "facts": run.facts, **made_by, "files": files}
         sources |= store.sources(run.name)
     if runs:

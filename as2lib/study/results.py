@@ -14,7 +14,7 @@ import pandas
 
 from as2lib.metrics import ranking, significance
 from as2lib.metrics.significance import holm as holm  # beside `compare`, whose p values it corrects
-from as2lib.study.run import System
+from as2lib.study.run import Row
 from as2lib.study.study import Study
 
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean → what it is the mean of
@@ -28,7 +28,7 @@ SET_AND_MEASURE = re.compile(r"(.+) ((?:P@1|MAP|MRR|nDCG@10)(?: ±)?)")  # of a 
 
 def load(
     study: Study,
-    systems: Iterable[System],
+    systems: Iterable[Row],
     split: str = "test",
     questions: str = "answered",
     measures: Sequence[str] = (),
@@ -47,7 +47,7 @@ def load(
     frames, parameters = [], {}
     columns = [*dict.fromkeys([*COLUMNS, *measures])]
     for system in systems:
-        for run in system.runs():
+        for run in system.runs(study):
             stored = study.run(run.name)
             table = stored.scores(split)
             if weights == "last" and "last" in table:
@@ -103,7 +103,7 @@ def published(paper: str, name: str) -> pandas.DataFrame:
 
 def table(
     scores: pandas.DataFrame,
-    systems: Iterable[System],
+    systems: Iterable[Row],
     published: pandas.DataFrame | None = None,
     measures: Sequence[str] = METRICS,
 ) -> pandas.DataFrame:

@@ -1,42 +1,48 @@
-"""What a run, a system and a notebook are; knows no file and makes nothing."""
+"""What a row, a run and a notebook are; knows no file and makes nothing."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-VERSIONS = {"lexical": 1, "fit": 2, "ensemble": 2, "shuffled": 1}  # raised when what a kind means changes
+from as2lib.study.recipes import Parent, Recipe
+
+if TYPE_CHECKING:
+    from as2lib.study.study import Study
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One trained or derived scorer: all that makes it, as plain JSON values, and the runs it is made from.
+    """One trained or derived scorer: all that makes it, and the runs it is made from.
 
-    name: such as "mhs/3h1/seed-0".
-    kind: "lexical", "fit", "ensemble" or "shuffled" (another run's model over lists in a random order).
-    data: role ("train", "dev", "test", "vocabulary") → `source:split` parts.
-    parents: role ("start", whose weights it continues; "teachers"; "members"; "model") → runs.
+    name: such as "mhs/3h1/seed-0".  parents: role ("start", "teachers", "members", "model") → runs.
     """
 
     name: str
-    kind: str
-    spec: dict[str, Any]
-    data: dict[str, tuple[str, ...]]
+    recipe: Recipe
     seed: int
-    parents: dict[str, tuple["Run", ...]] = field(default_factory=dict)
+    parents: Mapping[str, tuple["Run", ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:  # its parents and theirs would fill a screen
         return f"Run({self.name!r}, kind={self.kind!r})"
 
     @property
     def system(self) -> str:
-        """Such as "mhs/3h1"."""
+        """The name of its row, such as "mhs/3h1"."""
         return self.name.rsplit("/seed-", 1)[0]
 
-    def encoders(self) -> list[str]:
-        """The names of the pretrained encoders that it starts from, or whose words it reads."""
-        vectors = self.spec.get("words", {}).get("vectors", {})
-        names = [self.spec.get("backbone", {}).get("name"), vectors.get("source") == "encoder" and vectors["name"]]
-        return [name for name in names if name]
+    @property
+    def kind(self) -> str:
+        return self.recipe.kind
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What identifies it beside its data, seed and parents, as plain JSON values."""
+        return self.recipe.spec
+
+    @property
+    def data(self) -> Mapping[str, tuple[str, ...]]:
+        """Role ("train", "dev", "test", "vocabulary") → `source:split` parts."""
+        return self.recipe.data
 
     def parent_runs(self) -> list["Run"]:
         """The runs that it is made from directly."""
@@ -48,31 +54,57 @@ class Run:
             yield from parent.ancestors()
             yield parent
 
+    def lineage(self) -> list["Run"]:
+        """The fits that its model went through, the first one first."""
+        [before] = [start.lineage() for start in self.parents.get("start", ())] or [[]]
+        return [*before, self]
+
     def content(self) -> tuple[Any, ...]:
         """What two runs of one name have to agree in."""
         parents = {role: [run.name for run in runs] for role, runs in self.parents.items()}
-        data = {role: list(parts) for role, parts in self.data.items()}
-        return self.kind, self.spec, data, self.seed, parents
+        return self.kind, self.spec, dict(self.data), self.seed, parents
 
 
 @dataclass(frozen=True)
-class System:
-    """A row of a paper's table.
+class Row:
+    """A row of a paper's table, a system.
 
     run: the name of its runs without the seed ("mhs/3h1"), and the key of `published/*.csv` and of `claims.csv`.
     label: the only name it has, wherever a person reads it ("MHS").
     group: what colours and legends tell apart ("student", "teacher", "ensemble", "trivial", "cascade", …).
-    make: seed → its run.  seeds: of its runs.
+    seeds: of its runs; None: the study's; `rows` of a study's file replaces them.
     """
 
     run: str
     label: str
     group: str
-    make: Callable[[int], Run]
-    seeds: tuple[int, ...] = (0,)
+    recipe: Recipe
+    seeds: tuple[int, ...] | None = None
 
-    def runs(self) -> list[Run]:
-        return [self.make(seed) for seed in self.seeds]
+    def of(self, study: "Study") -> "Row":
+        """The row with the seeds that a study gives it; (): not run."""
+        return replace(self, seeds=tuple(study.rows.get(self.run, study.seeds if self.seeds is None else self.seeds)))
+
+    def make(self, study: "Study", seed: int) -> Run:
+        """Its run of a seed, with all that this is made from."""
+        parents = {}
+        for role, named in self.recipe.parents.items():
+            named = named(seed) if callable(named) else named
+            parents[role] = tuple(_parent(study, parent, seed) for parent in named)
+        recipe = self.recipe.made_from(parents)
+        return Run(f"{self.run}/seed-{seed}", recipe, seed, parents) if recipe.seeded else Run(self.run, recipe, 0)
+
+    def runs(self, study: "Study") -> list[Run]:
+        return [self.make(study, seed) for seed in self.seeds]
+
+
+def _parent(study: "Study", parent: Parent, seed: int) -> Run:
+    """The run of a system, by its name, or of a row: of the seed that is named, the child's, or the row's first."""
+    row, of_seed = parent if isinstance(parent, tuple) else (parent, None)
+    row = row.of(study) if isinstance(row, Row) else study.systems[row]
+    if of_seed is None:
+        of_seed = seed if seed in row.seeds or not row.seeds else row.seeds[0]
+    return row.make(study, of_seed)
 
 
 @dataclass(frozen=True)
@@ -85,24 +117,24 @@ class Notebook:
 
     name: str
     question: str
-    systems: tuple[System, ...] = ()
+    systems: tuple[Row, ...] = ()
     timed: bool = False
     files: tuple[str, ...] = ()
 
 
-def by_name(systems: Iterable[System]) -> dict[str, System]:
-    """Name → system, each once, first seen first.  Raises ValueError where two that differ have one name."""
-    first: dict[str, System] = {}
-    for system in systems:
-        other = first.setdefault(system.run, system)
-        if (other.label, other.group, other.seeds) != (system.label, system.group, system.seeds):
+def by_name(rows: Iterable[Row]) -> dict[str, Row]:
+    """Name → row, each once, first seen first.  Raises ValueError where two that differ have one name."""
+    first: dict[str, Row] = {}
+    for row in rows:
+        other = first.setdefault(row.run, row)
+        if (other.label, other.group, other.seeds) != (row.label, row.group, row.seeds):
             expected = "expected one system of that name"
-            raise ValueError(f"{system.run}: {expected}, got {other.label!r} and {system.label!r}; rename one of them")
+            raise ValueError(f"{row.run}: {expected}, got {other.label!r} and {row.label!r}; rename one of them")
     return first
 
 
-def plan(systems: Iterable[System]) -> dict[str, Run]:
-    """Name → run, of these systems and of all that they are made from, parents before children."""
+def plan(study: "Study", rows: Iterable[Row]) -> dict[str, Run]:
+    """Name → run, of these rows and of all that they are made from, parents before children."""
     runs: dict[str, Run] = {}
 
     def add(run: Run) -> None:
@@ -116,7 +148,7 @@ def plan(systems: Iterable[System]) -> dict[str, Run]:
         elif known.content() != run.content():
             raise ValueError(f"{run.name}: expected one run of that name, got two that differ; rename one of them")
 
-    for system in systems:
-        for run in system.runs():
+    for row in rows:
+        for run in row.runs(study):
             add(run)
     return runs

@@ -13,16 +13,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from as2lib import hub, plugins
+from as2lib import hub
 from as2lib.data import sets
 from as2lib.paths import PACKAGE, file_sha256, find_root, model_origin, whole_file, work_folder
 from as2lib.study.params import Params, did_you_mean
-from as2lib.study.run import VERSIONS, Run
+from as2lib.study.run import Run
 
 if TYPE_CHECKING:
     import pandas
 
-VECTORS_VERSION = 1  # of word vectors: raised when the same source and corpus would give other ones
 # Encoders known by their tensors (`tensors_fingerprint`), whatever file and folder holds them.
 TENSORS = {
     "sentence-transformers/all-MiniLM-L6-v2": "b73b902c14041882f5a35215f7933bf4e5d523c3a420b61da7708f76b8ec99c2",
@@ -112,7 +111,7 @@ class Store:
     def __init__(self, study: Params, plan: dict[str, Run]):
         self.study, self.plan = study, plan
         self._identities: dict[str, str] = {}
-        self._data, self._encoder = cache(self._data_identity), cache(self._encoder_identity)
+        self._data, self.encoder_identity = cache(self._data_identity), cache(self._encoder_identity)
 
     def planned(self, name: str) -> Run:
         """The run of that name.  Raises KeyError with the nearest names."""
@@ -132,43 +131,26 @@ class Store:
     def ingredients(self, name: str) -> dict[str, Any]:
         """What the identity hashes, as JSON values."""
         run = self.planned(name)
-        content: dict[str, Any] = {
+        return {
             "kind": run.kind,
-            "version": VERSIONS[run.kind],
+            "version": run.recipe.version,
             "spec": run.spec,
             "seed": run.seed,
             "data": {role: [self._data(part) for part in parts] for role, parts in run.data.items()},
             "parents": {role: [self.identity(run.name) for run in runs] for role, runs in run.parents.items()},
+            **run.recipe.ingredients(self),
         }
-        if run.kind != "fit":
-            return content
-        content["threads"] = self.study.threads
-        content["precision"] = self.study.precision
-        if "cascade" in run.spec:
-            content["classifiers"] = "glorot"  # what they start with: models/cascade.py
-        if encoder := run.spec.get("backbone", {}).get("name"):
-            content["weights"] = self._encoder(encoder)
-        if vectors := run.spec.get("words", {}).get("vectors"):
-            content["vectors"] = {"version": VECTORS_VERSION}
-            if vectors["source"] == "encoder":
-                content["vectors"]["weights"] = self._encoder(vectors["name"])
-            elif "name" in vectors:
-                content["vectors"]["sha256"] = file_sha256(find_root() / vectors["name"])
-        paths = [run.spec[key] for key in ("loss", "model") if plugins.is_path(run.spec.get(key))]
-        if paths:
-            content["own"] = {path: plugins.source(path) for path in paths}
-        return content
 
     def sources(self, name: str) -> dict[str, Any]:
         """The identities of the data and encoders that a run names, as `sources.json` has them."""
         run = self.planned(name)
         identities = {part: self._data(part) for parts in run.data.values() for part in parts}
-        return identities | {encoder: self._encoder(encoder) for encoder in run.encoders()}
+        return identities | {encoder: self.encoder_identity(encoder) for encoder in run.recipe.encoders}
 
     def learnt_from(self, run: Run) -> str:
         """A name of the pairs that a run learns from, found without loading them."""
         content = {"data": [self._data(part) for part in run.data["train"]]}
-        content |= {key: run.spec[key] for key in ("unlabelled", "leave_out") if key in run.spec}
+        content |= {key: value for key, value in run.spec.items() if key in ("unlabelled", "leave_out")}
         return json_sha256(content)[:24]
 
     def _data_identity(self, part: str) -> Any:

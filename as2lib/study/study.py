@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from as2lib.paths import PACKAGE, find_root, settle_notebook
 from as2lib.study import catalogue, params, run
 from as2lib.study.params import did_you_mean
-from as2lib.study.run import Run, System
+from as2lib.study.recipes import Lexical
+from as2lib.study.run import Row, Run
 from as2lib.study.store import Store, StoredRun
 
 if TYPE_CHECKING:
@@ -94,22 +95,22 @@ class Study(params.Params):
         return f"{self.study}-{sha256(content.encode()).hexdigest()[:8]}"
 
     @cached_property
-    def systems(self) -> dict[str, System]:
+    def systems(self) -> dict[str, Row]:
         """Every system of the study by the name of its runs, in the order of the papers' tables."""
         return Systems((system.run, system) for system in catalogue.systems(self))
 
     @cached_property
     def plan(self) -> dict[str, Run]:
         """Every run of the study by name, parents before children."""
-        return run.plan(self.systems.values())
+        return run.plan(self, self.systems.values())
 
     @cached_property
     def store(self) -> Store:
         return Store(self, self.plan)
 
-    def add(self, systems: Iterable[System]) -> None:
+    def add(self, systems: Iterable[Row]) -> None:
         """Plan the runs of further systems, such as those a notebook's reader makes up."""
-        for name, planned in run.plan(systems).items():
+        for name, planned in run.plan(self, systems).items():
             self.plan.setdefault(name, planned)
 
     def run(self, name: str, model: bool = False) -> StoredRun:
@@ -139,8 +140,8 @@ class Study(params.Params):
     def model(self, name: str) -> "str | Path":
         """What `Ranker.load` loads for a run, which is made first where it is missing: its folder, or lexical/…."""
         planned = self.store.planned(name)
-        if planned.kind == "lexical":
-            return f"lexical/{planned.spec['scorer']}"
+        if isinstance(planned.recipe, Lexical):
+            return f"lexical/{planned.recipe.scorer}"
         if planned.kind != "fit":
             raise ValueError(f"{name}: expected a run with a model, got one that is made of other runs' scores")
         return self.run(name, model=True).model_folder
@@ -152,8 +153,8 @@ class Study(params.Params):
         return Ranker.load(self.model(name), **settings)
 
 
-class Systems(dict[str, System]):
-    def __missing__(self, name: str) -> System:  # as of `study.systems["teacher"]`
+class Systems(dict[str, Row]):
+    def __missing__(self, name: str) -> Row:  # as of `study.systems["teacher"]`
         raise KeyError(f"no system {name!r}{did_you_mean(name, self)}")
 
 

@@ -51,5 +51,5 @@ def test_models_for_the_target_follow_on_the_wide_set_or_on_the_transfer_set_by_
         [first] = small.plan[target].parents["start"]
         assert first.data["train"] == tuple(small.data.transfer.train)
         transfer = small.fit.transfer.model_dump(exclude_none=True)
-        assert first.spec["training"] == small.plan[wide].spec["training"] == transfer
-        assert small.plan[target].spec["training"] == small.fit.adapt.model_dump(exclude_none=True)
+        assert first.recipe.training == small.plan[wide].recipe.training == transfer
+        assert small.plan[target].recipe.training == small.fit.adapt.model_dump(exclude_none=True)

@@ -18,8 +18,9 @@ from as2lib.models.cosinet import Cosinet
 from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
 from as2lib.papers import across, costs
-from as2lib.papers.costs import Lengths, of_pair, on_words
 from as2lib.paths import find_root
+from as2lib.study import recipes
+from as2lib.study.operations import SPECIAL, Lengths, of_pair, on_words
 from tests.papers.conftest import tiny
 from tests.papers.sizes import counted
 
@@ -75,8 +76,8 @@ def test_the_formula_of_a_model_over_words_is_what_it_computes(shape, rank):
     assert work == (count(2) - count(1), 2 * count(1) - count(2))
 
 
-WORDS = costs.Lengths(5.0, 12.0)
-TOKENS = 5 + 12 + costs.SPECIAL
+WORDS = Lengths(5.0, 12.0)
+TOKENS = 5 + 12 + SPECIAL
 
 
 @pytest.fixture
@@ -97,18 +98,18 @@ def own_study(tmp_path, monkeypatch):
 def test_a_system_costs_what_its_model_computes(own_study, prefix, reads):
     study = Study.load("tiny", {"student.reads": reads})
     run = study.plan[f"{prefix}/seed-0"]
-    model = cross_encoder.build(costs.encoder(study, run))
+    model = cross_encoder.build(recipes.configuration(study, run))
     if prefix.startswith("cascade"):
         model = CascadeTransformer.from_backbone(model, [2, 4])
     elif reads == "mean" and "albert" not in prefix:
         model = MeanForSequenceClassification.from_classifier(model)
     else:
         model = first_token.reading(model)
-    if shape := run.spec.get("mhs"):
-        model = MHSForSequenceClassification.from_backbone(model, shape["body"], shape["heads"])
+    if prefix.startswith("mhs"):
+        model = MHSForSequenceClassification.from_backbone(model, run.recipe.body, run.recipe.heads)
     operations = forward_flops(model, {"input_ids": torch.zeros(1, TOKENS, dtype=torch.long)})  # of one pair
     rel = 0.01 if reads == "mean" or prefix.startswith("cascade") else 1e-6  # a classifier more, or less
-    assert costs.work(study, run, WORDS).candidate == pytest.approx(operations, rel=rel)
+    assert run.recipe.work(study, run, WORDS).candidate == pytest.approx(operations, rel=rel)
 
 
 @pytest.mark.parametrize("name", ["wikiqa", "selqa"])

@@ -6,8 +6,8 @@ from as2lib import Study
 from as2lib.metrics.cost import cascade_cost
 from as2lib.papers import beyond, frontier
 from as2lib.papers.cascade.rows import Scheme
-from as2lib.papers.costs import Lengths, Work
 from as2lib.papers.frontier import Ranker, operations
+from as2lib.study.operations import Lengths, Work
 
 WORDS = Lengths(4.0, 10.0)  # of a question, of a candidate
 

@@ -1,9 +1,9 @@
 import json
-from dataclasses import replace
 
 from as2lib import Study
-from as2lib.papers.row import Row, best_trivial, make_run
+from as2lib.papers.row import best_trivial, fit, with_heads
 from as2lib.study.params import Pairs
+from as2lib.study.run import Row
 
 
 def test_a_student_of_ones_own_is_taught_as_the_studys_students_are(root):
@@ -20,27 +20,27 @@ def test_a_student_of_ones_own_is_taught_as_the_studys_students_are(root):
 def test_a_parent_has_the_rows_seed_or_its_first_or_one_that_is_said(root):
     study = Study.load("tiny")
     teachers = ("teacher/electra", ("teacher/roberta", 1))
-    taught = Row("mine/taught", "taught", "", start="student", loss="kd_sum", teachers=teachers)
-    names = [run.name for run in make_run(study, taught, 0).parents["teachers"]]
+    taught = Row("mine/taught", "taught", "", fit(study, "student", "kd_sum", teachers))
+    names = [run.name for run in taught.make(study, 0).parents["teachers"]]
     assert names == ["teacher/electra/seed-0", "teacher/roberta/seed-1"]
-    once = Row("mine/once", "once", "", start="student", seeds=(0,))
-    [start] = make_run(study, Row("mine/after", "after", "", start=once), 1).parents["start"]
+    once = Row("mine/once", "once", "", fit(study, "student"), (0,))
+    [start] = Row("mine/after", "after", "", fit(study, once)).make(study, 1).parents["start"]
     assert start.name == "mine/once/seed-0"
 
 
-def test_a_row_says_its_fit_in_plain_values(root):
+def test_a_recipe_says_its_fit_in_plain_values(root):
     study = Study.load("tiny")
-    row = Row("mine/heads", "heads", "", start="student", loss="per_head", teachers=("teacher/electra",) * 2, heads=2)
-    run = make_run(study, replace(row, layers=2, perturb=True), 1)
+    taught = {"start": "student", "loss": "per_head", "teachers": ("teacher/electra",) * 2}
+    run = Row("mine/heads", "heads", "", with_heads(study, 2, 2, perturb=True, **taught)).make(study, 1)
     assert run.spec["mhs"] == {"body": 2, "heads": 2, "combine": "probability", "perturb": study.mhs.perturb}
-    assert (run.spec["alpha"], run.spec["tau"]) == (study.distillation.alpha, study.distillation.tau)
-    assert run.spec["training"] == study.fit.adapt.model_dump(exclude_none=True)
+    assert (run.recipe.alpha, run.recipe.tau) == (study.distillation.alpha, study.distillation.tau)
+    assert run.recipe.training == study.fit.adapt.model_dump(exclude_none=True)
     assert [parent.name for parent in run.parents["start"]] == ["transfer/student/seed-0"]
     assert json.loads(json.dumps(run.spec)) == run.spec
 
 
 def test_rankers_that_read_the_order_stand_only_where_it_means_something_in_every_part():
-    lexical = [run.spec["scorer"] for run in Study.load("selqa").plan.values() if run.kind == "lexical"]
+    lexical = [run.recipe.scorer for run in Study.load("selqa").plan.values() if run.kind == "lexical"]
     assert lexical == ["word_overlap"]
     parts = {"train": "wikiqa:train", "dev": "wikiqa:dev"}
     assert best_trivial(Pairs(**parts, test=["wikiqa:test"])) == "overlap_then_rank"

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from as2lib.study.run import Notebook, Run, System
+from as2lib.study.recipes import Encoder, Ensemble, Lexical
+from as2lib.study.run import Notebook, Row
 
 WORDS = "red blue green north south river hill stone maple cedar lamp boat".split()
 STEP = {"steps": 4, "learning_rate": 1e-3, "batch_size": 8}
@@ -71,40 +72,31 @@ def write_study(root: Path, **sections) -> Path:
     return root
 
 
-def stub_systems(study) -> list[System]:
+def stub_systems(study) -> list[Row]:
     """Two rankers that are not trained, their tuned mean, and a teacher with its student."""
     pairs = {split: tuple(parts) for split, parts in study.data.target.model_dump().items()}
     scored = {split: pairs[split] for split in ("dev", "test")}
-    adapt = study.fit.adapt.model_dump(exclude_none=True)
     pool = {"train": tuple(study.data.transfer.train)}
-    start = Run("transfer/electra/seed-0", "fit", {"training": STEP}, pool, 0)
-
-    def lexical(scorer):
-        return Run(f"lexical/{scorer}", "lexical", {"scorer": scorer}, scored, 0)
-
-    def ensemble(seed):
-        members = (lexical("word_overlap"), lexical("reciprocal_rank"))
-        spec = {"combine": "weighted", "trials": 3}
-        return Run(f"ensemble/tuned/seed-{seed}", "ensemble", spec, scored, seed, {"members": members})
-
-    def teacher(seed):
-        return Run(f"teacher/electra/seed-{seed}", "fit", {"training": adapt}, pairs, seed, {"start": (start,)})
-
-    def student(seed):
-        parents = {"start": (start,), "teachers": (teacher(seed),)}
-        return Run(f"student/electra/seed-{seed}", "fit", {"training": STEP, "loss": "kd"}, pairs, seed, parents)
-
-    seeds = tuple(study.seeds)
-    return [
-        System("lexical/word_overlap", "word overlap", "trivial", lambda seed: lexical("word_overlap")),
-        System("lexical/reciprocal_rank", "order", "trivial", lambda seed: lexical("reciprocal_rank")),
-        System("ensemble/tuned", "tuned mean", "ensemble", ensemble, seeds),
-        System("teacher/electra", "ELECTRA large", "teacher", teacher, seeds),
-        System("student/electra", "one teacher", "student", student, seeds),
+    start = Row("transfer/electra", "transfer", "", Encoder(training=STEP, max_length=128, data=pool), (0,))
+    overlap = Row("lexical/word_overlap", "word overlap", "trivial", Lexical(scorer="word_overlap", data=scored), (0,))
+    order = Row("lexical/reciprocal_rank", "order", "trivial", Lexical(scorer="reciprocal_rank", data=scored), (0,))
+    members = {"members": (overlap.run, order.run)}
+    adapt = study.fit.adapt.model_dump(exclude_none=True)
+    fit = {"max_length": 128, "data": pairs}
+    teacher = Encoder(training=adapt, parents={"start": (start,)}, **fit)
+    taught = {"start": (start,), "teachers": ("teacher/electra",)}
+    tuned = Ensemble(combine="weighted", trials=3, data=scored, parents=members)
+    rows = [
+        overlap,
+        order,
+        Row("ensemble/tuned", "tuned mean", "ensemble", tuned),
+        Row("teacher/electra", "ELECTRA large", "teacher", teacher),
+        Row("student/electra", "one teacher", "student", Encoder(training=STEP, loss="kd", parents=taught, **fit)),
     ]
+    return [row.of(study) for row in rows]
 
 
-def graph_systems(study) -> list[System]:
+def graph_systems(study) -> list[Row]:
     """Those of the stubs that a graph of few jobs makes."""
     return [system for system in stub_systems(study) if system.run in ("lexical/word_overlap", "teacher/electra")]
 

@@ -12,43 +12,41 @@ from as2lib import Study, models
 from as2lib.data.pairs import load_parts
 from as2lib.models.ensemble import calibrated_scores, log_shares
 from as2lib.papers import row
-from as2lib.papers.row import Row
+from as2lib.papers.row import fit, with_heads
 from as2lib.study.make import make_all
 from as2lib.study.params import Training
-from as2lib.study.run import System
+from as2lib.study.recipes import Cascade, Ensemble, Shuffled, Words
+from as2lib.study.run import Row
 from tests.study.conftest import STEP, write_study
 
 
-def systems(study) -> list[System]:
+def systems(study) -> list[Row]:
     target, plain = row.splits(study.data.target), study.fit.direct
-    pool = {"train": tuple(study.data.transfer.train), "test": target["test"]}
     teachers = ("teacher/electra", "teacher/listwise")
-    shape = {"type": "cosinet", "vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6, "dropout": 0.0}
-    words = {"unit": "question", "words": shape | {"rank_rnn": "rnn", "bidirectional": True}}
-    platt, lists = {"calibration": "platt"}, {"loss": "listwise_kl", "spec": {"unit": "question"}}
-    epoch = Training(epochs=1, learning_rate=1e-3, batch_size=2)
     first, roberta = row.transfer(study, "student"), row.transfer(study, "base/roberta")
-    mean = replace(roberta, run="transfer/mean", spec=roberta.spec | {"reads": "mean"})
-    in_turn = {"cascade": {"exits": [1, 2]}, "schedule": "round_robin"}
+    mean = Row("transfer/mean", "", "", replace(roberta.recipe, reads="mean"), (0,))
+    cascade = {"kind": Cascade, "exits": [1, 2], "schedule": "round_robin"}
     half = {"train": target["train"], "test": target["test"]}
-    heads = {"start": "student", "loss": "per_head", "teachers": teachers, "heads": 2}
-    fold = {"start": first, "training": plain, "spec": {"leave_out": [0, 4]}, "data": half}
-    student = {"start": first, "training": plain, "spec": {"unlabelled": True}, "data": pool, "loss": "govern"}
-    rows = [
-        Row("teacher/electra", "teacher", "", start="student"),
-        Row("teacher/listwise", "listwise", "", start="base/roberta", **lists),
-        Row("ensemble/teachers", "ensemble", "", kind="ensemble", members=teachers, spec={"combine": "mean"}),
-        Row("student/electra", "student", "", start="student", loss="kd", teachers=("ensemble/teachers",), spec=platt),
-        Row("mhs/2h1", "heads", "", **heads, spec=platt),
-        Row("mhs/mean", "heads of means", "", **(heads | {"start": mean}), spec=platt),
-        Row("cascade/of-mean", "cascade of a mean", "", start=mean, spec=in_turn),
-        Row("cosinet/birnn", "words", "", loss="listwise_kl", spec=words, training=epoch),
-        Row("shuffled/cosinet", "", "", kind="shuffled", members=("cosinet/birnn",), data={"test": target["test"]}),
-        Row("cascade/target", "cascade", "", start=roberta, spec=in_turn),
-        Row("govern/fold", "fold", "", **fold),
-        Row("govern/student", "unlabelled", "", **student, teachers=("teacher/electra", "govern/fold")),
-    ]
-    return row.systems(study, [replace(each, seeds=(0,)) for each in rows])
+    pool = {"train": tuple(study.data.transfer.train), "test": target["test"]}
+    heads = {"loss": "per_head", "teachers": teachers, "calibration": "platt"}
+    words = {"type": "cosinet", "vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6}
+    words |= {"rank_rnn": "rnn", "bidirectional": True}
+    epoch = Training(epochs=1, learning_rate=1e-3, batch_size=2)
+    recipes = {
+        "teacher/electra": fit(study, "student"),
+        "teacher/listwise": fit(study, "base/roberta", "listwise_kl", unit="question"),
+        "ensemble/teachers": Ensemble(data=row.scored(study), parents={"members": teachers}),
+        "student/electra": fit(study, "student", "kd", ("ensemble/teachers",), calibration="platt"),
+        "mhs/2h1": with_heads(study, 2, start="student", **heads),
+        "mhs/mean": with_heads(study, 2, start=mean, **heads),
+        "cascade/of-mean": fit(study, mean, **cascade),
+        "cosinet/birnn": fit(study, loss="listwise_kl", training=epoch, kind=Words, unit="question", **words),
+        "shuffled/cosinet": Shuffled(data={"test": target["test"]}, parents={"model": ("cosinet/birnn",)}),
+        "cascade/target": fit(study, roberta, **cascade),
+        "govern/fold": fit(study, first, data=half, training=plain, leave_out=[0, 4]),
+        "govern/student": fit(study, first, "govern", ("teacher/electra", "govern/fold"), pool, plain, unlabelled=True),
+    }
+    return [Row(name, name, "", recipe, (0,)) for name, recipe in recipes.items()]
 
 
 @pytest.fixture(scope="module")
@@ -106,11 +104,11 @@ def test_a_study_s_dropout_and_attention_are_those_of_its_encoders_fits(fitted, 
 
 
 def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_original_rows(fitted):
-    birnn = fitted.plan["cosinet/birnn/seed-0"]
-    spec = birnn.spec | {"words": birnn.spec["words"] | {"rank_rnn": None, "bidirectional": False}}
-    usual = replace(birnn, name="cosinet/list/seed-0", spec=spec)
-    shuffled = replace(birnn, name="cosinet/list-shuffled/seed-0", spec=spec | {"shuffle": True})
-    fitted.add([System(run.system, run.system, "cosinet", lambda seed, run=run: run) for run in (usual, shuffled)])
+    recipe = replace(fitted.systems["cosinet/birnn"].recipe, rank_rnn=None, bidirectional=False)
+    usual = Row("cosinet/list", "", "cosinet", recipe, (0,))
+    shuffled = Row("cosinet/list-shuffled", "", "cosinet", replace(recipe, shuffle=True), (0,))
+    fitted.add([usual, shuffled])
+    [usual], [shuffled] = usual.runs(fitted), shuffled.runs(fitted)
     ours, theirs = (fitted.run(run.name).scores() for run in (shuffled, usual))
     assert fitted.store.identity(shuffled.name) != fitted.store.identity(usual.name)
     ours, theirs = (log_shares(logit(table["score"]), table["question_id"]) for table in (ours, theirs))

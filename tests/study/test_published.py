@@ -5,7 +5,6 @@ import pytest
 
 from as2lib import Study
 from as2lib.paths import file_sha256
-from as2lib.study.run import VERSIONS
 from tests.papers.conftest import ROOT
 
 STUDIES = ("wikiqa", "selqa")
@@ -31,7 +30,7 @@ def test_every_published_run_has_its_commit_and_version_is_found_and_scored_the_
     assert study.store.index
     for run, entry in study.store.index.items():
         assert entry["commit"], run
-        assert entry["version"] == VERSIONS[study.plan[run].kind], run
+        assert entry["version"] == study.plan[run].recipe.version, run
         stored = study.store.find(run)
         assert stored.scores_only, run
         if "test" in study.plan[run].data:

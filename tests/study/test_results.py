@@ -7,7 +7,8 @@ import pytest
 
 from as2lib import Study
 from as2lib.study import results
-from as2lib.study.run import System
+from as2lib.study.recipes import Lexical
+from as2lib.study.run import Row
 
 
 def scores_of(values: dict[str, list[list[float]]]) -> pandas.DataFrame:
@@ -21,8 +22,8 @@ def scores_of(values: dict[str, list[list[float]]]) -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
-def system(run: str) -> System:
-    return System(run, run, "", lambda seed: None)
+def system(run: str) -> Row:
+    return Row(run, run, "", Lexical(scorer="word_overlap"), (0,))
 
 
 def test_published_numbers_stand_beside_ours_and_any_measure_that_the_scores_have():
@@ -73,13 +74,10 @@ def test_the_frame_has_a_row_a_system_seed_and_question(root, fits):
 
 def test_scores_are_those_of_the_best_weights_or_of_the_last_where_a_run_has_them():
     pairs = pandas.DataFrame({"question_id": ["q", "q"], "label": [1, 0], "score": [0.1, 0.9]})
-    tables = {"fit/seed-0": pairs.assign(last=[0.9, 0.1]), "lexical/x/seed-0": pairs}
+    tables = {"fit": pairs.assign(last=[0.9, 0.1]), "lexical/x": pairs}
     stored = {name: SimpleNamespace(scores=lambda split, t=t: t, facts={}) for name, t in tables.items()}
     study = SimpleNamespace(systems={}, add=lambda systems: None, run=stored.get)
-    systems = [
-        System(name, name, "", lambda seed, name=name: SimpleNamespace(name=f"{name}/seed-0", seed=0))
-        for name in ("fit", "lexical/x")
-    ]
+    systems = [system("fit"), system("lexical/x")]
     assert results.load(study, systems)["P@1"].tolist() == [0, 0]
     assert results.load(study, systems, weights="last")["P@1"].tolist() == [1, 0]
     assert results.load(study, systems, measures=["R@2"])["R@2"].tolist() == [1, 1]

@@ -10,7 +10,8 @@ from safetensors.numpy import save_file
 from as2lib import Study, hub
 from as2lib.paths import PACKAGE
 from as2lib.study import store
-from as2lib.study.run import Run, System
+from as2lib.study.recipes import Encoder
+from as2lib.study.run import Row
 from as2lib.study.store import encoder_identity, require_known_tensors, tensors_fingerprint
 from tests.first_hour.hub_like import public_model
 from tests.study.conftest import STEP
@@ -19,8 +20,8 @@ from tests.study.conftest import STEP
 def on_encoder(study, name) -> str:
     """The identity of a fit that starts from an encoder of a name."""
     data = {"train": tuple(study.data.target.train)}
-    run = Run("mine/seed-0", "fit", {"backbone": {"name": name}, "training": STEP}, data, 0)
-    study.add([System("mine", "mine", "own", lambda seed: run)])
+    recipe = Encoder(backbone={"name": name}, training=STEP, max_length=24, data=data)
+    study.add([Row("mine", "mine", "own", recipe, (0,))])
     return study.store.identity("mine/seed-0")
 
 

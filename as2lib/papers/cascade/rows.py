@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from as2lib.papers.row import Row, baseline, best_trivial, origin, splits, transfer, with_changes
-from as2lib.papers.row import systems as of_rows
+from as2lib.papers.row import baseline, best_trivial, fit, origin, planned, splits, transfer, with_changes
 from as2lib.study import Study
 from as2lib.study.params import Pairs, Training
-from as2lib.study.run import Notebook, System
+from as2lib.study.recipes import Cascade, Fit, Lexical
+from as2lib.study.run import Notebook, Row
 
 PAPER_EXITS = (4, 6, 8, 10, 12)
 SHORT = {"overlap_then_rank": "WO+RR", "word_overlap": "WO"}
@@ -42,39 +42,39 @@ class Scheme(NamedTuple):
         return [f"monolith/{n}/{where}" for n in depths]
 
 
-class Recipe(NamedTuple):
-    """A way to train a cascade: the first part of its run's name, what it changes of the spec and of the cascade."""
+class Way(NamedTuple):
+    """A way to train a cascade: the first part of its run's name, and what it changes of the recipe."""
 
     name: str
     label: str
-    spec: dict[str, Any]
-    shape: dict[str, Any]
+    changes: dict[str, Any]
 
 
-RECIPES = (  # sections 4.3 and 4.3.1
-    Recipe("cascade", "as the paper: a random exit a step, gradient to the embeddings, mean of tokens", {}, {}),
-    Recipe("cascade-round_robin", "exits in turn", {"schedule": "round_robin"}, {}),
-    Recipe("cascade-early", "early exits more often at first", {"schedule": "early"}, {}),
-    Recipe("cascade-stopped", "gradient stopped at the previous exit", {}, {"stop_gradient": True}),
-    Recipe("cascade-first", "first token instead of the mean", {}, {"pooling": "first"}),
+WAYS = (  # sections 4.3 and 4.3.1
+    Way("cascade", "as the paper: a random exit a step, gradient to the embeddings, mean of tokens", {}),
+    Way("cascade-round_robin", "exits in turn", {"schedule": "round_robin"}),
+    Way("cascade-early", "early exits more often at first", {"schedule": "early"}),
+    Way("cascade-stopped", "gradient stopped at the previous exit", {"stop_gradient": True}),
+    Way("cascade-first", "first token instead of the mean", {"pooling": "first"}),
 )
 
 
-def systems(study: Study) -> list[System]:
+def systems(study: Study) -> list[Row]:
     """The cascade (CT), trained on the set with many candidates (Table 3), and adapted to the target and to others
-    (Table 2); the other recipes, one seed each, on the first set only; and an independent model of each exit's depth,
+    (Table 2); the other ways, one seed each, on the first set only; and an independent model of each exit's depth,
     in the same steps: the rows MT, and the members of SR.
     """
     if study.cascade is None:
         return []
     rows, exits = trivial(study), study.cascade.exits
-    rows += on_every_set(study, "cascade", "cascade", exits[-1], {"cascade": {"exits": exits}})
-    for recipe in recipes(study)[1:]:
-        fit = first_step(study, study.wide, exits[-1], {"cascade": {"exits": exits, **recipe.shape}, **recipe.spec})
-        rows.append(Row(f"{recipe.name}/wide", f"cascade, {recipe.label}, wide set", "cascade", **fit, seeds=(0,)))
+    shape = {"kind": Cascade, "exits": exits}
+    rows += on_every_set(study, "cascade", "cascade", exits[-1], shape)
+    for way in ways(study)[1:]:
+        recipe = first_step(study, study.wide, exits[-1], shape | way.changes)
+        rows.append(Row(f"{way.name}/wide", f"cascade, {way.label}, wide set", "cascade", recipe, (0,)))
     for layers in exits:
         rows += on_every_set(study, f"monolith/{layers}", Scheme("MT", layers).label, layers, {})
-    return of_rows(study, rows)
+    return planned(study, rows)
 
 
 def notebooks(study: Study) -> list[Notebook]:
@@ -99,9 +99,9 @@ def schemes(study: Study, where: str = "wide") -> list[Scheme]:
     return [*models, *sequences, *(Scheme("CT", layers, 0.0) for layers in exits), *pruning]
 
 
-def recipes(study: Study) -> tuple[Recipe, ...]:
+def ways(study: Study) -> tuple[Way, ...]:
     """The paper's way first, then those that are tried beside it."""
-    return RECIPES if study.cascade.ablations else RECIPES[:1]
+    return WAYS if study.cascade.ablations else WAYS[:1]
 
 
 def trivial(study: Study) -> list[Row]:
@@ -109,8 +109,8 @@ def trivial(study: Study) -> list[Row]:
     rows = []
     for where, pairs in {"wide": study.wide, **study.cascade.targets}.items():
         scorer, data = best_trivial(pairs), splits(pairs.model_copy(update={"train": []}))
-        fields = {"kind": "lexical", "spec": {"scorer": scorer}, "data": data, "seeds": (0,)}
-        rows.append(Row(trivial_on(study, where), f"{SHORT[scorer]} on {where}", "trivial", **fields))
+        recipe = Lexical(scorer=scorer, data=data)
+        rows.append(Row(trivial_on(study, where), f"{SHORT[scorer]} on {where}", "trivial", recipe, (0,)))
     return rows
 
 
@@ -119,39 +119,36 @@ def trivial_on(study: Study, where: str) -> str:
     return f"{'lexical' if where == 'target' else where}/{best_trivial(sets(study)[where])}"
 
 
-def on_every_set(study: Study, name: str, label: str, depth: int, spec: dict[str, Any]) -> list[Row]:
+def on_every_set(study: Study, name: str, label: str, depth: int, shape: dict[str, Any]) -> list[Row]:
     """A system on the wide set, on the target, and, one seed, on each further set; these start from the wide set where
     the section has a `fit` of its own, else from the transfer set.
     """
     seeds = tuple(study.cascade.seeds or study.seeds)
-    fit = first_step(study, study.wide, depth, spec, ratios="cascade" in spec)
-    wide = Row(f"{name}/wide", f"{label}, wide set", "cascade", **fit, seeds=seeds)
+    recipe = first_step(study, study.wide, depth, shape, ratios="exits" in shape)
+    wide = Row(f"{name}/wide", f"{label}, wide set", "cascade", recipe, seeds)
     start = replace(wide, seeds=(0,))
     if not study.cascade.fit:
-        start = Row(
-            f"{name}/transfer", "", "cascade", **first_step(study, study.data.transfer, depth, spec), seeds=(0,)
-        )
+        start = Row(f"{name}/transfer", "", "cascade", first_step(study, study.data.transfer, depth, shape), (0,))
     rows, training = [wide], learning(study, "adapt")
     for where, pairs in {"target": study.data.target, **study.cascade.targets}.items():
         title, of = (label, seeds) if where == "target" else (f"{label}, {where}", seeds[:1])
-        data = with_dev(pairs, training.evaluate_every)
-        fit = {"start": start, "spec": spec, "data": data, "training": training, "seeds": of}
-        rows.append(Row(f"{name}/{where}", title, "cascade", **fit))
+        recipe = fit(study, start, data=with_dev(pairs, training.evaluate_every), training=training, **shape)
+        rows.append(Row(f"{name}/{where}", title, "cascade", recipe, of))
     return rows
 
 
-def first_step(study: Study, pairs: Pairs, depth: int, spec: dict[str, Any], ratios: bool = False) -> dict[str, Any]:
+def first_step(study: Study, pairs: Pairs, depth: int, shape: dict[str, Any], ratios: bool = False) -> Fit:
     """A fit from the first layers of an encoder.  ratios: whether drop ratios are chosen on dev."""
     encoder, start = study.encoder(study.cascade.encoder), None
     if encoder.config is None:
         first = origin(encoder.model_copy(update={"layers": depth}))
-        if "cascade" in spec:
+        if "exits" in shape:
             first.pop("reads", None)  # its exits read as the paper's do
     else:
         first, start = {"layers": depth}, transfer(study, study.cascade.encoder)
     training = learning(study, "transfer")
     data = with_dev(pairs, training.evaluate_every or ratios)
-    return {"start": start, "spec": {**first, **spec}, "training": training, "data": data}
+    return fit(study, start, data=data, training=training, **first, **shape)
 
 
 def learning(study: Study, step: str) -> Training:

@@ -16,7 +16,7 @@ from as2lib.metrics.probability import log_odds
 from as2lib.papers import paper_tables
 from as2lib.papers.cerberus.rows import ours, roles, trivial
 from as2lib.study import Study, results
-from as2lib.study.run import System
+from as2lib.study.run import Row
 from as2lib.study.store import StoredRun
 
 MEASURES = {  # of `metrics.agreement` → what a table calls them
@@ -69,7 +69,7 @@ def first_choices(table: pandas.DataFrame, column: str = "score") -> numpy.ndarr
     return ranking.top(table["question_id"], table["label"], table[column]).to_numpy()
 
 
-def confidence(study: Study, systems: Sequence[System]) -> pandas.DataFrame:
+def confidence(study: Study, systems: Sequence[Row]) -> pandas.DataFrame:
     """Percent of its scores below 0.05, above 0.95, and either (section 3.2); means over seeds, dev and test."""
     rows = {}
     for system in (system for system in systems if system.seeds):

@@ -9,10 +9,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from as2lib.papers.row import Row, best_trivial, distillation, objective, origin, splits, target_of
-from as2lib.papers.row import systems as of_rows
+from as2lib.papers import row
+from as2lib.papers.row import fit, objective, planned, with_heads
 from as2lib.study import Study
-from as2lib.study.run import Notebook, System, by_name
+from as2lib.study.recipes import Ensemble, Lexical
+from as2lib.study.run import Notebook, Row, by_name
 
 if TYPE_CHECKING:
     import pandas
@@ -22,7 +23,7 @@ HEAD_DEPTHS = (1, 2, 4, 6)  # Table 4: the layers of a head, of those 12
 PAPER_HEADS = 3
 PAPER_TEACHERS = ("albert", "roberta", "electra")  # in the order of Table 2; the last is the student's own
 OF_ALL_KINDS = ("ensemble/bases", "ensemble/taught-bases")  # rows of one encoder of each kind
-PER_HEAD = {"group": "heads", "start": "student", "loss": "per_head"}  # head i learns from teacher i
+PER_HEAD = {"start": "student", "loss": "per_head"}  # head i learns from teacher i
 
 
 def roles(study: Study) -> SimpleNamespace:
@@ -68,7 +69,7 @@ def number(count: int) -> str:
     return {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}.get(count, str(count))
 
 
-def systems(study: Study) -> list[System]:
+def systems(study: Study) -> list[Row]:
     """Every system of this paper, each once, in the order of the paper's tables; then those of one's own."""
     rows = [*trivial(study), *table2(study), *table3(study), *kinds(study)]
     rows += [*table4(study), *number_of_heads(study), *direct(study), *own(study)]
@@ -98,44 +99,44 @@ def notebooks(study: Study) -> list[Notebook]:
 # ---------------------------------------------------------------- the paper's tables, row by row
 
 
-def trivial(study: Study) -> list[System]:
+def trivial(study: Study) -> list[Row]:
     """What every table shows as a baseline: rankers that learn nothing (Cosinet, section 2.1), the best one last."""
     labels = {"word_overlap": "word overlap (WO)"}
-    if best_trivial(study.data.target) != "word_overlap":  # the order of the candidates means something
+    if row.best_trivial(study.data.target) != "word_overlap":  # the order of the candidates means something
         order = {"reciprocal_rank": "original order (RR)"}
         labels = order | labels | {"overlap_then_rank": "word overlap, then order (WO+RR)"}
     rows = []
     for scorer, label in labels.items():
-        rows.append(Row(f"lexical/{scorer}", label, "trivial", kind="lexical", spec={"scorer": scorer}, seeds=(0,)))
-    return of_rows(study, rows)
+        rows.append(Row(f"lexical/{scorer}", label, "trivial", Lexical(scorer=scorer, data=row.scored(study)), (0,)))
+    return planned(study, rows)
 
 
-def table2(study: Study) -> list[System]:
+def table2(study: Study) -> list[Row]:
     """Rows 1 to 14; before the ensembles the members of row 12 and, beyond the paper, the mean of the teachers."""
     return [*teachers(study), *untaught(study), *students(study)]
 
 
-def teachers(study: Study) -> list[System]:
+def teachers(study: Study) -> list[Row]:
     """Rows 1-3: the large models, adapted to the target set.  They teach; the last row is the student's own."""
     rows = [
-        Row(f"teacher/{name}", f"{each.label} teacher", "teacher", start=f"teacher/{name}", **objective(each))
+        Row(f"teacher/{name}", f"{each.label} teacher", "teacher", fit(study, f"teacher/{name}", **objective(each)))
         for name, each in reversed(study.teachers.items())
     ]
-    return of_rows(study, rows)
+    return planned(study, rows)
 
 
-def untaught(study: Study) -> list[System]:
+def untaught(study: Study) -> list[Row]:
     """Rows 4-6: the base models, each adapted by its kind's objective without a teacher; the last is the student's."""
-    return of_rows(study, [untaught_base(study, name) for name in reversed(study.teachers)])
+    return planned(study, [untaught_base(study, name) for name in reversed(study.teachers)])
 
 
 def untaught_base(study: Study, name: str) -> Row:
     each = study.teachers[name]
     label = "untaught base" if name == study.own_teacher else f"untaught base ({each.label})"
-    return Row(f"base/{name}", label, "untaught", start=study.base_of(name), **objective(each))
+    return Row(f"base/{name}", label, "untaught", fit(study, study.base_of(name), **objective(each)))
 
 
-def students(study: Study) -> list[System]:
+def students(study: Study) -> list[Row]:
     """Rows 7-14: students of one teacher, the ensembles, Hydra, and MHS, which is the last.
 
     Rows 7, 8 and 11 only where teachers have base models of their own: those, taught by their own teacher.
@@ -144,55 +145,59 @@ def students(study: Study) -> list[System]:
     labels = {name: teacher.label for name, teacher in study.teachers.items()}
     with_base = [name for name in labels if study.teachers[name].base]
     rows = []
-    taught = {"group": "one teacher", "loss": "kd"}
     for name in reversed(with_base):
-        run, label = f"taught-base/{name}", f"{labels[name]} base, taught by its teacher"
-        rows.append(Row(run, label, start=f"base/{name}", teachers=(f"teacher/{name}",), **taught))
+        taught = fit(study, f"base/{name}", "kd", (f"teacher/{name}",))
+        rows.append(Row(f"taught-base/{name}", f"{labels[name]} base, taught by its teacher", "one teacher", taught))
     for name in reversed(labels):
-        run, label = f"student/{name}", f"student of the {labels[name]} teacher"
-        rows.append(Row(run, label, start="student", teachers=(f"teacher/{name}",), **taught))
-    ensemble = {"group": "ensemble", "kind": "ensemble"}
-    tuned = ensemble | {"spec": {"combine": "weighted", "trials": study.ensemble.trials}}
-    bases = tuple(f"base/{name}" for name in labels)
-    taught_bases = tuple(f"{'taught-base' if name in with_base else 'student'}/{name}" for name in labels)
-    of_one_teacher = tuple(f"student/{name}" for name in labels)
-    mean = {"combine": "mean"}
-    rows.append(Row("ensemble/teachers", "ensemble of teachers", members=every_teacher(study), spec=mean, **ensemble))
-    rows.append(Row("ensemble/bases", f"ensemble of {many} untaught", members=bases, **tuned))
-    if with_base:
-        rows.append(Row("ensemble/taught-bases", f"ensemble of {many} taught bases", members=taught_bases, **tuned))
-    rows.append(Row("ensemble/students", f"ensemble of {many}", members=of_one_teacher, **tuned))
-    rows.append(Row(roles(study).hydra, "Hydra", teachers=alike(study), heads=heads, **PER_HEAD))
-    return [*of_rows(study, rows), mhs(study)]
+        taught = fit(study, "student", "kd", (f"teacher/{name}",))
+        rows.append(Row(f"student/{name}", f"student of the {labels[name]} teacher", "one teacher", taught))
+    mean, tuned = {"combine": "mean"}, {"combine": "weighted", "trials": study.ensemble.trials}
+    ensembles = {  # run → label, members, how they are combined
+        "teachers": ("ensemble of teachers", every_teacher(study), mean),
+        "bases": (f"ensemble of {many} untaught", [f"base/{name}" for name in labels], tuned),
+        "taught-bases": (
+            f"ensemble of {many} taught bases",
+            [f"{'taught-base' if name in with_base else 'student'}/{name}" for name in labels],
+            tuned,
+        ),
+        "students": (f"ensemble of {many}", [f"student/{name}" for name in labels], tuned),
+    }
+    for name, (label, members, combined) in ensembles.items():
+        if name != "taught-bases" or with_base:
+            ensemble = Ensemble(**combined, data=row.scored(study), parents={"members": tuple(members)})
+            rows.append(Row(f"ensemble/{name}", label, "ensemble", ensemble))
+    hydra = with_heads(study, heads, teachers=alike(study), **PER_HEAD)
+    rows.append(Row(roles(study).hydra, "Hydra", "heads", hydra))
+    return [*planned(study, rows), mhs(study)]
 
 
-def mhs(study: Study) -> System:
+def mhs(study: Study) -> Row:
     """The student with a head for each teacher."""
-    row = Row(roles(study).mhs, "MHS", teachers=every_teacher(study), heads=len(study.teachers), **PER_HEAD)
-    return of_rows(study, [row])[0]
+    recipe = with_heads(study, len(study.teachers), teachers=every_teacher(study), **PER_HEAD)
+    return Row(roles(study).mhs, "MHS", "heads", recipe).of(study)
 
 
-def table3(study: Study) -> list[System]:
+def table3(study: Study) -> list[Row]:
     """Table 3: four uses of teachers for one model, and four for the one with heads; last, section 3.2's student."""
     of, heads, every = roles(study), len(study.teachers), every_teacher(study)
     label, grid = study.teachers[study.own_teacher].label, tuple(study.grid_seeds)
-    one_model = {"group": "one model", "start": "student", "seeds": grid}
-    alone = {"group": "heads", "start": "student", "loss": "ce_per_head"}
-    shape = {"heads": heads, "perturb": True, "seeds": grid}
+    summed, in_turn = (fit(study, "student", loss, every) for loss in ("kd_sum", "kd_round_robin"))
+    untaught = with_heads(study, heads, perturb=True, start="student", loss="ce_per_head")
+    one_teacher = with_heads(study, heads, perturb=True, teachers=(of.teacher,) * heads, **PER_HEAD)
+    from_ensemble = fit(study, "student", "kd", ("ensemble/teachers",))
     rows = [
-        Row("student/sum", "student of all teachers, summed", loss="kd_sum", teachers=every, **one_model),
-        Row("student/robin", "student of all teachers, in turn", loss="kd_round_robin", teachers=every, **one_model),
-        Row(f"{of.mhs}-no-teacher", "MHS without a teacher", **alone, **shape),
-        Row(f"{of.mhs}-one-teacher", f"MHS, one {label} teacher", teachers=(of.teacher,) * heads, **PER_HEAD, **shape),
+        Row("student/sum", "student of all teachers, summed", "one model", summed, grid),
+        Row("student/robin", "student of all teachers, in turn", "one model", in_turn, grid),
+        Row(f"{of.mhs}-no-teacher", "MHS without a teacher", "heads", untaught, grid),
+        Row(f"{of.mhs}-one-teacher", f"MHS, one {label} teacher", "heads", one_teacher, grid),
     ]
-    ensemble = {"loss": "kd", "teachers": ("ensemble/teachers",)}
-    last = Row("student/from-ensemble", "student of the ensemble of teachers", **ensemble, **one_model)
+    last = Row("student/from-ensemble", "student of the ensemble of teachers", "one model", from_ensemble, grid)
     others = {system.run: system for system in table2(study)}
-    first, with_heads = [others[of.base], others[of.student]], [others[of.hydra], others[of.mhs]]
-    return [*first, *of_rows(study, rows), *with_heads, *of_rows(study, [last])]
+    first, with_teachers = [others[of.base], others[of.student]], [others[of.hydra], others[of.mhs]]
+    return [*first, *planned(study, rows), *with_teachers, last.of(study)]
 
 
-def kinds(study: Study) -> list[System]:
+def kinds(study: Study) -> list[Row]:
     """Beyond the paper: kind, number and heads apart: as many teachers as heads of one kind, and one for all heads.
 
     Of the student's own kind and of the last one; the paper's Table 3 has one teacher of the student's own kind.
@@ -204,11 +209,12 @@ def kinds(study: Study) -> list[System]:
     for name in dict.fromkeys([own_teacher, last] if len(study.seeds) >= heads else []):
         run, label = f"mhs/{many}-{name}", f"MHS, {many} {labels[name]} teachers"
         seeds = None if name == own_teacher else grid  # that one is in a headline comparison
-        rows.append(Row(run, label, teachers=of_seeds(study, name), heads=heads, seeds=seeds, **PER_HEAD))
+        recipe = with_heads(study, heads, teachers=of_seeds(study, name), **PER_HEAD)
+        rows.append(Row(run, label, "heads", recipe, seeds))
     if last != own_teacher:
-        run, label, one = f"mhs/one-{last}", f"MHS, one {labels[last]} teacher", (f"teacher/{last}",)
-        rows.append(Row(run, label, teachers=one * heads, heads=heads, perturb=True, seeds=grid, **PER_HEAD))
-    return of_rows(study, rows)
+        recipe = with_heads(study, heads, perturb=True, teachers=(f"teacher/{last}",) * heads, **PER_HEAD)
+        rows.append(Row(f"mhs/one-{last}", f"MHS, one {labels[last]} teacher", "heads", recipe, grid))
+    return planned(study, rows)
 
 
 def of_seeds(study: Study, name: str) -> Callable[[int], tuple[tuple[str, int], ...]]:
@@ -226,28 +232,27 @@ def of_seeds(study: Study, name: str) -> Callable[[int], tuple[tuple[str, int], 
     return teachers
 
 
-def table4(study: Study) -> list[System]:
+def table4(study: Study) -> list[Row]:
     """Table 4: heads of more layers, the paper's scaled and those of `mhs.bodies`; the leanest, MHS itself, first."""
     every, depth, rows = every_teacher(study), study.mhs.body + 1, []
     depths = {scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies}
     for layers in sorted(depths - {1}):
-        run, label = f"mhs/{len(every)}h{layers}", f"MHS, heads of {layers} layers"
-        rows.append(Row(run, label, teachers=every, heads=len(every), layers=layers, **PER_HEAD))
-    return [mhs(study), *of_rows(study, rows)]
+        recipe = with_heads(study, len(every), layers, teachers=every, **PER_HEAD)
+        rows.append(Row(f"mhs/{len(every)}h{layers}", f"MHS, heads of {layers} layers", "heads", recipe))
+    return [mhs(study), *planned(study, rows)]
 
 
-def number_of_heads(study: Study) -> list[System]:
+def number_of_heads(study: Study) -> list[Row]:
     """Beyond the paper: other numbers of heads, each of one layer, that learn from the teachers in turn."""
     every, rows = every_teacher(study), []
     for heads in sorted({*study.mhs.heads} - {len(every)}):
-        run, label = f"mhs/{heads}h1", f"MHS, {heads} head{'s' * (heads > 1)}"
-        in_turn = tuple(every[i % len(every)] for i in range(heads))
-        fit = {"heads": heads, "perturb": heads > len(every), "seeds": tuple(study.grid_seeds)}
-        rows.append(Row(run, label, teachers=in_turn, **fit, **PER_HEAD))
-    return of_rows(study, rows)
+        label, in_turn = f"MHS, {heads} head{'s' * (heads > 1)}", tuple(every[i % len(every)] for i in range(heads))
+        recipe = with_heads(study, heads, perturb=heads > len(every), teachers=in_turn, **PER_HEAD)
+        rows.append(Row(f"mhs/{heads}h1", label, "heads", recipe, tuple(study.grid_seeds)))
+    return planned(study, rows)
 
 
-def direct(study: Study) -> list[System]:
+def direct(study: Study) -> list[Row]:
     """Rows 1-6 by the same objectives without the transfer step, to measure what it adds; none where there is none."""
     if study.fit.direct is None:
         return []
@@ -255,24 +260,23 @@ def direct(study: Study) -> list[System]:
     for system in (*teachers(study), *untaught(study)):
         role, name = system.run.split("/")
         encoder = study.encoder(system.run if role == "teacher" else study.base_of(name))
-        learns = objective(study.teachers[name])
-        fit = learns | {"spec": origin(encoder) | learns.get("spec", {}), "seeds": tuple(study.grid_seeds)}
-        fit |= {"data": splits(target_of(study, encoder)), "training": study.fit.direct}
-        rows.append(Row(f"direct/{system.run}", f"{system.label}, no transfer", "no transfer", **fit))
-    return of_rows(study, rows)
+        learns = objective(study.teachers[name]) | {"training": study.fit.direct}
+        recipe = fit(study, data=row.splits(row.target_of(study, encoder)), **learns, **row.origin(encoder))
+        label, seeds = f"{system.label}, no transfer", tuple(study.grid_seeds)
+        rows.append(Row(f"direct/{system.run}", label, "no transfer", recipe, seeds))
+    return planned(study, rows)
 
 
-def own(study: Study) -> list[System]:
+def own(study: Study) -> list[Row]:
     """Systems of one's own, a study's section `own`; its teachers teach them as they do the study's students."""
     rows = []
     for name, settings in study.own.items():
-        spec = settings.model_dump(include={"model", "settings"}, exclude_defaults=True)
+        fields = settings.model_dump(include={"model", "settings"}, exclude_defaults=True)
         if settings.teachers:
-            spec |= distillation(study)
+            fields |= row.distillation(study)
         teachers = tuple(f"teacher/{teacher}" for teacher in settings.teachers)
-        fit = {"start": settings.start, "loss": settings.loss, "teachers": teachers, "spec": spec}
-        rows.append(Row(f"own/{name}", name, "own", **fit))
-    return of_rows(study, rows)
+        rows.append(Row(f"own/{name}", name, "own", fit(study, settings.start, settings.loss, teachers, **fields)))
+    return planned(study, rows)
 
 
 # ---------------------------------------------------------------- what rows have in common

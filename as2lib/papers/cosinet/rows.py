@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from as2lib.papers.cerberus.rows import roles
-from as2lib.papers.row import Row
-from as2lib.papers.row import systems as of_rows
+from as2lib.papers.row import fit, planned
 from as2lib.study import Study
-from as2lib.study.run import Notebook, System
+from as2lib.study.recipes import Shuffled, Words
+from as2lib.study.run import Notebook, Row
 
 # Row of Table 4 → (its label behind the encoder's, unit of a batch, rank RNN, bidirectional)
 SHAPES = {
@@ -23,7 +23,7 @@ SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca
 ORDERLESS = ("cosinet/birnn", "ca/birnn")  # also trained on lists in a random order
 
 
-def systems(study: Study) -> list[System]:
+def systems(study: Study) -> list[Row]:
     """The models of Table 4; some without relatedness; trained models where the candidates come in a random order; and
     models trained on lists in a random order, which the seed decides.
     """
@@ -32,16 +32,15 @@ def systems(study: Study) -> list[System]:
     every, test = models(study), {"test": tuple(study.data.target.test)}
     rows = [*every.values()]
     for row in map(every.get, UNRELATED):
-        spec = {**row.spec, "words": {**row.spec["words"], "related": False}}
-        run, label, seeds = f"{row.run}-unrelated", f"{row.label}, no relatedness", tuple(study.grid_seeds)
-        rows.append(replace(row, run=run, label=label, spec=spec, seeds=seeds))
+        recipe, seeds = replace(row.recipe, related=False), tuple(study.grid_seeds)
+        rows.append(Row(f"{row.run}-unrelated", f"{row.label}, no relatedness", row.group, recipe, seeds))
     for row in map(every.get, SHUFFLED):
-        fields = {"kind": "shuffled", "members": (row.run,), "data": test, "seeds": row.seeds}
-        rows.append(Row(f"shuffled/{row.run}", f"{row.label}, random order", row.group, **fields))
+        recipe = Shuffled(data=test, parents={"model": (row.run,)})
+        rows.append(Row(f"shuffled/{row.run}", f"{row.label}, random order", row.group, recipe, row.seeds))
     for row in map(every.get, ORDERLESS):
-        run, label = f"{row.run}-shuffled", f"{row.label}, trained on random orders"
-        rows.append(replace(row, run=run, label=label, spec={**row.spec, "shuffle": True}))
-    return of_rows(study, rows)
+        recipe, label = replace(row.recipe, shuffle=True), f"{row.label}, trained on random orders"
+        rows.append(Row(f"{row.run}-shuffled", label, row.group, recipe, row.seeds))
+    return planned(study, rows)
 
 
 def notebooks(study: Study) -> list[Notebook]:
@@ -52,16 +51,16 @@ def notebooks(study: Study) -> list[Notebook]:
     return [Notebook("09_cosinet", "How far does a million parameters go?", (*trivial, *systems(study), *others))]
 
 
-def fine_tuned(study: Study) -> list[System]:
+def fine_tuned(study: Study) -> list[Row]:
     """The student's encoder after a transfer step and, where that is run, without, beside the paper's rows of BERT."""
     base = roles(study).base
     systems = [study.systems.get(name) for name in (base, f"direct/{base}")]
     return [system for system in systems if system and system.seeds]
 
 
-def table4(study: Study) -> list[System]:
+def table4(study: Study) -> list[Row]:
     """The twelve models of Table 4."""
-    return of_rows(study, models(study).values())
+    return planned(study, models(study).values())
 
 
 def models(study: Study) -> dict[str, Row]:
@@ -69,16 +68,19 @@ def models(study: Study) -> dict[str, Row]:
     settings, rows = study.cosinet, {}
     for encoder, (name, model) in ENCODERS.items():
         for shape, (text, unit, rank_rnn, bidirectional) in SHAPES.items():
-            words = {"vectors": settings.vectors.model_dump(exclude_none=True), "type": model}
-            words |= {"hidden": settings.hidden, "dropout": settings.dropout}
-            words |= {"rank_rnn": rank_rnn, "bidirectional": bidirectional}
-            rows[f"{encoder}/{shape}"] = Row(
-                f"{encoder}/{shape}",
-                name + text,
-                name,
+            recipe = fit(
+                study,
                 loss="bce" if unit == "pair" else "listwise_kl",
-                spec={"unit": unit, "words": words},
                 training=settings.pointwise if unit == "pair" else settings.listwise,
-                seeds=tuple((encoder == "ca" and settings.ca_seeds) or settings.seeds),  # the dear one may have fewer
+                kind=Words,
+                unit=unit,
+                type=model,
+                vectors=settings.vectors.model_dump(exclude_none=True),
+                hidden=settings.hidden,
+                dropout=settings.dropout,
+                rank_rnn=rank_rnn,
+                bidirectional=bidirectional,
             )
+            seeds = tuple((encoder == "ca" and settings.ca_seeds) or settings.seeds)  # the dear one may have fewer
+            rows[f"{encoder}/{shape}"] = Row(f"{encoder}/{shape}", name + text, name, recipe, seeds)
     return rows

@@ -13,7 +13,7 @@ from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.govern.rows import TABLE_4
 from as2lib.papers.row import baseline
 from as2lib.study import Study, results
-from as2lib.study.run import System
+from as2lib.study.run import Row
 from as2lib.study.store import StoredRun
 
 AUC = "qp prAUC"
@@ -50,7 +50,7 @@ def measures(run: StoredRun, precisions: Sequence[float]) -> dict[str, float]:
     return {name: 100 * value for name, value in values.items()}
 
 
-def table(study: Study, systems: Iterable[System], paper: str = "table2") -> pandas.DataFrame:
+def table(study: Study, systems: Iterable[Row], paper: str = "table2") -> pandas.DataFrame:
     """One row a system (index `run`): `measures`, mean and " ±" over its seeds, beside one of the paper's tables.
 
     unreached: seeds in which no threshold reaches the first precision, whose recall is 0.
