@@ -5,14 +5,16 @@ m pairs · n candidates of a question
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy
 
-from as2lib.data.columns import candidate_of
+from as2lib.data.columns import candidate_of, text_of
 from as2lib.data.pretrained import is_exported, require_at_hand
-from as2lib.data.sets import shorten, whole_text
+from as2lib.data.sets import shorten
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, drop_ratios, falling
 from as2lib.metrics.questions import Questions
@@ -36,7 +38,8 @@ def is_lexical(name: str | Path) -> bool:
     return str(name).removeprefix("lexical/") in LEXICAL
 
 
-class Ranked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Ranked:
     """A candidate and its score, which falls from the first of a ranking to the last.
 
     score: P(correct).  Of a model that learnt from whole lists, it orders the candidates of one question and is no
@@ -111,6 +114,10 @@ class Ranker:
             for_ranking(model).eval().to(self.device)
             self.encoder = paired(model, encoder)
 
+    def __repr__(self) -> str:
+        drops = "" if self.alpha is None else f", alpha={self.alpha}"
+        return f"Ranker({type(self.model).__name__}, device={self.device!r}, precision={self.precision!r}{drops})"
+
     @classmethod
     def load(
         cls,
@@ -160,8 +167,10 @@ class Ranker:
         """The candidates, best first; equal scores keep the order that was given.
 
         question: one, with its candidates; or several, with candidates for each of them: the result is then a list for
-        each.  candidates: any iterable of texts (a list, a Series, an array, a generator, an Arrow column), or of rows
-        with a text and perhaps an id (`columns.TEXTS`, `IDS`), which come back with the ranking.
+        each.  candidates: any iterable of texts (a list, a Series, an array, a generator, an Arrow column) or of dicts,
+        which come back with the ranking: the text is under `text`, `answer`, `candidate`, `sentence`, `passage`,
+        `passage_text`, `document` or `contents`, and an id, where there is one, under `id`, `candidate_id`, `docid`,
+        `pid` or `passage_id`; other keys are no matter.
         top: how many are returned; default: all.
         batch_size: pairs in a batch; default: as many as fit a number of tokens.  progress: whether a bar is shown.
         Raises ValueError, naming the candidate, for what is no text, for one text or a set or a mapping in place of
@@ -169,12 +178,14 @@ class Ranker:
         """
         if isinstance(question, str):
             return self.rank([question], [candidates], top, batch_size=batch_size, progress=progress)[0]
-        questions = [_text(text, f"question {place}") for place, text in enumerate(_listed(question, "questions"), 1)]
+        for name, number in (("top", top), ("batch_size", batch_size)):
+            require_count(name, number)
+        questions = [text_of(text, f"question {place}") for place, text in enumerate(_listed(question, "questions"), 1)]
         lists = [_listed(rows, "candidates") for rows in _listed(candidates, "candidates, a list for each question")]
         if len(questions) != len(lists):
             raise ValueError(f"expected candidates for each of {len(questions)} questions, got {len(lists)}")
         read = [[candidate_of(row, f"candidate {place}") for place, row in enumerate(rows, 1)] for rows in lists]
-        texts = [[whole_text(candidate["answer"]) for candidate in candidates] for candidates in read]
+        texts = [[candidate["answer"] for candidate in candidates] for candidates in read]
         scored = self._score(questions, texts, batch_size, progress)
         return [_ranking(*one, top) for one in zip(lists, read, scored, strict=True)]
 
@@ -186,12 +197,13 @@ class Ranker:
         Consecutive pairs of one question are its list, for models that read lists.
         Raises ValueError, naming the pair, for what is no pair of texts: a mapping or a table has none.
         """
+        require_count("batch_size", batch_size)
         questions: list[str] = []
         lists: list[list[str]] = []
         for number, pair in enumerate(_listed(pairs, "pairs"), start=1):
             if isinstance(pair, str | Mapping | AbstractSet) or not hasattr(pair, "__len__") or len(pair) != 2:
                 raise ValueError(f"pair {number}: expected a question and a candidate, got {shorten(pair)}")
-            question, candidate = (_text(text, f"pair {number}") for text in pair)
+            question, candidate = (text_of(text, f"pair {number}") for text in pair)
             if not questions or questions[-1] != question:
                 questions.append(question)
                 lists.append([])
@@ -219,7 +231,7 @@ class Ranker:
         self, questions: list[str], answers: list[str], part: Questions, batch_size: int | None, progress: bool
     ) -> Iterator[Scored]:
         """Of m pairs of whole questions, (m,) texts each, what the model says of each question's."""
-        from as2lib.score import log_odds, outputs, parts_of, require_numbers
+        from as2lib.score import first_rows, log_odds, outputs, parts_of, require_numbers
 
         items = self.encoder.items(questions, answers, part.code)
         if self.alpha is not None:
@@ -234,6 +246,7 @@ class Ranker:
             self._autocast,
             progress=progress,
             batch_size=batch_size,
+            first=first_rows(zip(questions, answers, strict=True)),
         )
         odds = log_odds(values["logits"])  # (m,)
         require_numbers(odds, questions, answers)
@@ -269,6 +282,9 @@ class WordCounter(Ranker):
         self._pairs_held = 1 << 62  # BM25 counts over all
         self.device, self.precision, self.is_probability = "cpu", "float32", False
 
+    def __repr__(self) -> str:
+        return f"Ranker.load('lexical/{self.name}')"
+
     def _score_part(self, questions: list[str], answers: list[str], part: Questions, *_: Any) -> Iterator[Scored]:
         from datasets import Dataset
 
@@ -292,10 +308,10 @@ def _listed(values: Any, what: str) -> list[Any]:
     return list(values)
 
 
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{where}: expected a text, got {type(value).__name__} {shorten(value)}")
-    return whole_text(value)
+def require_count(name: str, number: int | None) -> None:
+    """Raises ValueError where an argument that counts something is neither None nor a whole number above 0."""
+    if number is not None and not (isinstance(number, Integral) and not isinstance(number, bool) and number > 0):
+        raise ValueError(f"{name}: expected a whole number of 1 or more, got {number!r}")
 
 
 def _ranking(rows: list[Candidate], candidates: list[dict[str, Any]], scored: Scored, top: int | None) -> list[Ranked]:
@@ -304,6 +320,6 @@ def _ranking(rows: list[Candidate], candidates: list[dict[str, Any]], scored: Sc
         parts = {name: float(values[i]) for name, values in scored.parts.items() if values[i] == values[i]}
         odds = None if scored.log_odds is None else float(scored.log_odds[i])
         row = rows[i] if isinstance(rows[i], Mapping) else None
-        text, name = whole_text(candidates[i]["answer"]), candidates[i].get("candidate_id")
+        text, name = candidates[i]["answer"], candidates[i].get("candidate_id")
         ranking.append(Ranked(text, float(scored.scores[i]), odds, i, parts, name, row))
     return ranking

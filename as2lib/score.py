@@ -3,7 +3,7 @@
 m pairs in the set · k heads or exits · c = 2 classes
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -57,6 +57,7 @@ def score(
     precision: "float32", or "bf16" for the encoder (the final classifier always computes in float32).
     batch_tokens: of a batch, padding included; default: `BATCH_TOKENS` of the device.
     Memory is that of a batch and of what is returned, however many the pairs: their tokens are mapped from a file.
+    Equal candidates of a question are scored once, where its pairs stand together and a model reads each alone.
     The model is left in the mode, train or eval, in which it came.
     Raises ValueError that names the first pair whose score is no number.
     """
@@ -65,10 +66,16 @@ def score(
     columns = items.with_format("numpy")
     sizes = columns["pairs"][:] if "pairs" in items.column_names else None
     take = partial(rows_of, items.with_format("arrow"))
+    texts = pairs.select_columns(["question", "answer"]).with_format("arrow")[:].to_batches(max_chunksize=65_536)
+    first = (
+        None
+        if sizes is not None
+        else first_rows(pair for batch in texts for pair in zip(*batch.to_pydict().values(), strict=True))
+    )
     training = model.training
     model.eval()
     try:
-        values = outputs(model, encoder, take, columns["length"][:], sizes, precision, batch_tokens)
+        values = outputs(model, encoder, take, columns["length"][:], sizes, precision, batch_tokens, first=first)
     finally:
         model.train(training)
     odds = log_odds(values["logits"])
@@ -85,6 +92,17 @@ def require_numbers(log_odds: numpy.ndarray, questions: Sequence[str], answers: 
         raise ValueError(f"pair {row + 1}, {pair}: expected a number for its score, got {log_odds[row]}")
 
 
+def first_rows(pairs: Iterable[tuple[str, str]]) -> numpy.ndarray:
+    """(m,) of each pair (question, candidate) the first row that is equal, among consecutive pairs of its question."""
+    rows: dict[str, int] = {}
+    first, question = [], None
+    for row, (text, candidate) in enumerate(pairs):
+        if text != question:
+            question, rows = text, {}
+        first.append(rows.setdefault(candidate, row))
+    return numpy.array(first, dtype=int)
+
+
 def outputs(
     model: nn.Module,
     encoder: "PairEncoder | WordEncoder",
@@ -95,16 +113,21 @@ def outputs(
     batch_tokens: int | None = None,
     progress: bool = False,
     batch_size: int | None = None,
+    first: numpy.ndarray | None = None,
 ) -> dict[str, numpy.ndarray]:
     """What a model in evaluation mode returns for items, by the name in `OUTPUTS`: a row a pair, (m, …) float32.
 
     take: the items of some rows.  length: tokens of each.  sizes: pairs in each, None where an item is a pair.
-    batch_size: items of a batch, instead of `batch_tokens`.
+    batch_size: items of a batch, instead of `batch_tokens`.  first: where an item is a pair, what `first_rows` gives:
+    a pair has the output of the first that is equal, whatever batch it would be in.
     """
     device = model.device if hasattr(model, "device") else next(model.parameters()).device
     length = numpy.asarray(length)
     padded = getattr(encoder, "padding", "right") is not None
-    batches = by_length(length, batch_tokens or default_tokens(device), batch_size, padded)
+    first = numpy.arange(len(length)) if first is None or sizes is not None else first
+    unique = numpy.unique(first)
+    by_unique = by_length(length[unique], batch_tokens or default_tokens(device), batch_size, padded)
+    batches = [unique[rows] for rows in by_unique]
     ends = None if sizes is None else numpy.cumsum(sizes)
     total = len(length) if ends is None else int(ends[-1]) if len(ends) else 0
     values: dict[str, numpy.ndarray] = {"logits": numpy.empty((total, 2), dtype=numpy.float32)}
@@ -121,7 +144,7 @@ def outputs(
                     if name not in values:
                         values[name] = numpy.empty((total, *batch_values.shape[1:]), dtype=numpy.float32)
                     values[name][at] = batch_values
-    return values
+    return values if len(unique) == len(first) else {name: part[first] for name, part in values.items()}
 
 
 def default_tokens(device: torch.device) -> int:

@@ -1,3 +1,4 @@
+from dataclasses import asdict
 from itertools import pairwise
 
 import numpy
@@ -148,6 +149,35 @@ def test_ids_and_rows_come_back_with_the_ranking(ranker):
         ranked = ranker.rank(QUESTIONS[0], given)
         assert [one.candidate for one in ranked] == [one.candidate for one in expected]
         assert all(one.id == f"d{one.position}" and one.row["url"] == one.position for one in ranked)
+    assert [asdict(one)["candidate"] for one in ranked] == pandas.DataFrame(ranked)["candidate"].tolist()
+
+
+@pytest.mark.parametrize("number", [-1, 0, 1.5, True, "2"])
+def test_what_counts_something_is_a_whole_number(ranker, number):
+    for options in ({"top": number}, {"batch_size": number}):
+        with pytest.raises(ValueError):
+            ranker.rank(QUESTIONS[0], LISTS[0], **options)
+    with pytest.raises(ValueError):
+        ranker.predict(pairs_of(), batch_size=number)
+
+
+def test_equal_candidates_of_a_question_have_one_score_whatever_their_batches():
+    texts = [
+        " ".join(WORDS[i] for i in numpy.random.default_rng(row).integers(0, len(WORDS), 1 + row)) for row in range(20)
+    ]
+    texts = [*texts, *texts[::-1], *LISTS[0]]
+    each = Ranker(*model("mhs"))
+    by_text = {text: set() for text in texts}
+    for one in each.rank(QUESTIONS[0], texts, batch_size=7):
+        by_text[one.candidate].add((one.score, one.log_odds, *one.parts.values()))
+    table = dataset([(QUESTIONS[0], text) for text in texts], [0] * len(texts))
+    for text, value in zip(texts, score(each.model, table, each.encoder, batch_tokens=50).score, strict=True):
+        assert len(by_text[text]) == 1
+        assert next(iter(by_text[text]))[0] == pytest.approx(value, abs=1e-6)
+    assert [one.position for one in each.rank("q", ["the red", "a hill", "the red"]) if "red" in one.candidate] == [
+        0,
+        2,
+    ]
 
 
 def test_no_candidate_is_an_empty_ranking_and_an_empty_text_is_scored(ranker):
@@ -175,6 +205,7 @@ def test_an_empty_text_is_scored_alone_too_and_changes_no_other_question(kind):
         ("q ?", {"a", "b"}),
         ("q ?", ["a", float("nan")]),
         ("q ?", [{"body": "a"}]),
+        ("q ?", ["half a character \ud83d"]),
         (["q ?", "r ?"], [["a"]]),
         (None, ["a"]),
     ],

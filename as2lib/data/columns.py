@@ -3,6 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from as2lib.data.sets import note, shorten
@@ -12,12 +13,15 @@ NAMES = {
     "question_id": "questionid qid queryid topicid key",
     "question": "question query questiontext querytext",
     "answer": "answer sentence candidate passage answertext sentencetext candidatetext passagetext text document",
-    "label": "label iscorrect correct isanswer isrelevant relevant relevance rel target",
+    "label": "label iscorrect correct isanswer isrelevant relevant relevance rel target isselected hasanswer",
     "candidate_id": "candidateid sentenceid answerid passageid docid pid",
 }
-LISTS = "candidates answers sentences passages documents contexts ctxs"  # columns that hold a question's candidates
-TEXTS = "text answer candidate sentence passage document"  # what a row of such a list calls its text
-IDS = "id candidateid docid pid"  # … and its id
+# Columns that hold a question's candidates, such as MS MARCO's passages; `answers` are gold ones, of no passage.
+LISTS = "candidates sentences passages documents contexts ctxs"
+# Those that hold its correct or its incorrect ones, such as DPR's positive_ctxs and hard_negative_ctxs.
+SIDES = re.compile(rf"(hard)?(?P<side>pos|neg)(itive|ative)?s?({LISTS.replace(' ', '|')})?")
+TEXTS = "text answer candidate sentence passage passagetext document contents"  # what a row of a list calls its text
+IDS = "id candidateid docid pid passageid psgid"  # … and its id
 SILENT = {"documentid", "documenttitle", "unnamed0", ""}  # WikiQA's, and the row numbers that pandas writes
 YES = "correct relevant entailment positive true yes 1 label_1".split()  # names of the class of correct candidates
 NO = "incorrect irrelevant contradiction negative false no 0 label_0 wrong".split()
@@ -28,6 +32,7 @@ class NoLabels(ValueError):
     """Raised where labels are asked for and the data have none; `load_unlabelled` reads them."""
 
 
+@lru_cache(maxsize=1024)  # rows have the same names again and again
 def plain(name: Any) -> str:
     """A column's name as it is compared: `Query ID` is `queryid`."""
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
@@ -38,10 +43,21 @@ def listed(names: Iterable[Any]) -> str:
     return textwrap.shorten(", ".join(map(str, names)), 240, placeholder=" …")
 
 
-def called(names: Iterable[Any], words: str) -> list[Any]:
+def called(names: Iterable[Any], words: str) -> tuple[Any, ...]:
     """Those of some names that are among these words, in the order of the words."""
+    return _called(tuple(names), words)
+
+
+@lru_cache(maxsize=1024)
+def _called(names: tuple[Any, ...], words: str) -> tuple[Any, ...]:
     order = words.split()
-    return sorted((name for name in names if plain(name) in order), key=lambda name: order.index(plain(name)))
+    return tuple(sorted((name for name in names if plain(name) in order), key=lambda name: order.index(plain(name))))
+
+
+def side_of(name: Any) -> str | None:
+    """Whether a column's name says that it holds correct candidates, "pos", or incorrect ones, "neg"."""
+    match = SIDES.fullmatch(plain(name))
+    return match and match["side"]
 
 
 def columns_of(names: Sequence[Any], source: str, labelled: bool) -> dict[str, Any]:
@@ -84,36 +100,72 @@ def correct_class(names: Sequence[str]) -> int | None:
     return 1 - no[0] if len(names) == 2 and len(no) == 1 and not yes else None
 
 
-def list_of(row: Mapping[Any, Any], where: str) -> Any:
-    """The column of a row that holds its question's candidates; None for a pair.  ValueError where two could."""
-    lists = [name for name in called(row, LISTS) if not isinstance(row[name], str)]
+def lists_of(row: Mapping[Any, Any], where: str) -> list[Any]:
+    """The columns of a row that hold its question's candidates; none for a pair.  ValueError where two could."""
     pair = [name for name in called(row, NAMES["answer"]) if isinstance(row[name], str)]
+    sides = [name for name in row if side_of(name) and not isinstance(row[name], str)]
+    lists = [name for name in called(row, LISTS) if not isinstance(row[name], str) and not (pair and row[name] is None)]
     if lists and plain(lists[0]) != "candidates":  # the name that we document is meant, whatever stands beside it
         lists += pair
-    if len(lists) > 1:
-        raise ValueError(f"{where}: expected one column of candidates, got {listed(lists)}; rename all but one")
-    return lists[0] if lists else None
+    if len(lists) + bool(sides) > 1:
+        raise ValueError(f"{where}: expected one column of candidates, got {listed(lists + sides)}; rename all but one")
+    return lists or sides
 
 
-def question_of(row: Mapping[Any, Any], column: Any, where: str, source: str) -> tuple[Any, str, list[dict[str, Any]]]:
-    """The id (None without one), the text and the candidates of a row; column: of its candidates."""
+def question_of(row: Mapping[Any, Any], lists: Sequence[Any], where: str, unread: set[str]) -> list[dict[str, Any]]:
+    """The pairs of a row with a question and its candidates in some columns; adds to `unread` what else it has."""
     questions, ids = called(row, NAMES["question"]), called(row, f"{NAMES['question_id']} id")
     text = row[questions[0]] if len(questions) == 1 else None
-    if not (isinstance(text, str) and text.strip() and isinstance(row[column], list)):
+    candidates = [candidate for name in lists for candidate in _in_list(row[name], name, where)]
+    if not (isinstance(text, str) and text.strip()):
         raise ValueError(f'{where}: expected a "question" and a list of "candidates", got {shorten(row)}')
-    say_unread((name for name in row if name not in (column, *questions, *ids[:1])), source)
-    answers = [candidate_of(value, f"{where}: candidate {place}") for place, value in enumerate(row[column], 1)]
-    return row[ids[0]] if ids else None, text, answers
+    unread.update(name for name in row if name not in (*lists, *questions, *ids[:1]))
+    question = {"question_id": row[ids[0]] if ids else None, "question": text}
+    answers = enumerate(candidates, 1)
+    return [question | candidate_of(value, f"{where}: candidate {place}", unread) for place, value in answers]
 
 
-def candidate_of(value: Any, where: str) -> dict[str, Any]:
-    """A candidate, a text or a row with a text, as a dict of answer and, where it has them, candidate_id and label."""
+def _in_list(values: Any, name: str, where: str) -> list[Any]:
+    """A column's candidates, with the label that its name gives them; MS MARCO has a list for each of their fields."""
+    if isinstance(values, Mapping):
+        columns = [value.tolist() if hasattr(value, "tolist") else value for value in values.values()]
+        if {type(column) for column in columns} != {list} or len({len(column) for column in columns}) > 1:
+            raise ValueError(f"{where}: {name}: expected lists of one length, got {shorten(values)}")
+        values = [dict(zip(values, fields, strict=True)) for fields in zip(*columns, strict=True)]
+    values = values.tolist() if hasattr(values, "tolist") else values
+    if not isinstance(values, list):
+        raise ValueError(f"{where}: {name}: expected a list of candidates, got {shorten(values)}")
+    if not (side := side_of(name)):
+        return values
+    label = {"label": int(side == "pos")}
+    return [{**(value if isinstance(value, Mapping) else {"text": value}), **label} for value in values]
+
+
+def candidate_of(value: Any, where: str, unread: set[str] | None = None) -> dict[str, Any]:
+    """A candidate, a text or a row with a text, as a dict of answer and, where it has them, candidate_id and label.
+
+    unread: to which the names of a row's other fields are added.
+    """
     if isinstance(value, str):
-        return {"answer": value}
+        return {"answer": text_of(value, where)}
     fields = value if isinstance(value, Mapping) else {}
     names = {"answer": TEXTS, "candidate_id": IDS, "label": NAMES["label"]}
-    matches = {column: called(fields, words) for column, words in names.items()}
+    present = [name for name, field in fields.items() if field is not None]  # Arrow has null for what a row lacks
+    matches = {column: called(present, words)[:1] for column, words in names.items()}
     candidate = {column: fields[match[0]] for column, match in matches.items() if match}
-    if not isinstance(candidate.get("answer"), str):
-        raise ValueError(f"{where}: expected a text, got {shorten(value)}")
-    return candidate
+    if "answer" not in candidate:
+        raise ValueError(
+            f"{where}: expected a text, or a row with one as {' or '.join(TEXTS.split()[:3])}, got {shorten(value)}"
+        )
+    if unread is not None:
+        unread.update(fields.keys() - {match[0] for match in matches.values() if match})
+    return candidate | {"answer": text_of(candidate["answer"], where)}
+
+
+def text_of(value: Any, where: str) -> str:
+    """A text as it is; ValueError for what is none, or holds half a character, one surrogate of two."""
+    try:
+        str.encode(value)
+    except (TypeError, UnicodeEncodeError):
+        raise ValueError(f"{where}: expected text, got {shorten(value)}") from None
+    return value

@@ -97,11 +97,6 @@ def shorten(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def whole_text(text: str) -> str:
-    """A text whose half characters (one surrogate of two) are replaced: what no file and no tokenizer takes."""
-    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
-
-
 def split_part(part: str) -> tuple[str, str | None]:
     """What a study writes as `source:split`, or `source` for a file without splits, as (source, split)."""
     named, apart, others = part.partition(APART)

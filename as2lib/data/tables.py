@@ -1,11 +1,9 @@
 """Reads rows of any source into one checked Arrow table under our column names; knows no set by name, and no policy."""
 
-import csv
 import hashlib
+import io
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +11,27 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as parquet
 from datasets import ClassLabel, Dataset, Features
 
-from as2lib.data.columns import NAMES, columns_of, correct_class, list_of, listed, question_of
-from as2lib.data.sets import NoSplit, note, shorten, whole_text
+from as2lib.data.columns import (
+    LISTS,
+    NAMES,
+    called,
+    columns_of,
+    correct_class,
+    listed,
+    lists_of,
+    question_of,
+    say_unread,
+    side_of,
+    text_of,
+)
+from as2lib.data.sets import NoSplit, note, shorten
 from as2lib.metrics.questions import Questions
+
+BLOCK = 1 << 28  # bytes that Arrow parses at once: no row may be longer
 
 
 class Table(NamedTuple):
@@ -144,8 +157,11 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> Table:
     if isinstance(source, pa.Table):
         return from_arrow(name, source, labelled)
     if isinstance(source, pd.DataFrame):
-        columns = columns_of(list(source.columns), name, labelled)
-        return Table(name, pa.table({key: _texts(source[column], key, name) for key, column in columns.items()}))
+        frame = source.reset_index() if any(level is not None for level in source.index.names) else source
+        try:
+            return from_arrow(name, pa.Table.from_pandas(frame, preserve_index=False), labelled)
+        except (pa.ArrowException, UnicodeError):  # values of several types in a column
+            source = frame.to_dict("records")
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return _from_rows(name, source, labelled)
     raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {shorten(source)}")
@@ -153,6 +169,14 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> Table:
 
 def from_arrow(name: str, table: pa.Table, labelled: bool) -> Table:
     """The columns of an Arrow table that we need; labels that are classes are read by the names of these."""
+    is_dataset = b"huggingface" in (table.schema.metadata or {})
+    features = Features.from_arrow_schema(table.schema) if is_dataset else {}
+    lists = [key for key in table.column_names if side_of(key) or called([key], LISTS)]
+    if any(pa.types.is_nested(table.schema.field(key).type) for key in lists):
+        if "ClassLabel" in repr([features.get(key) for key in lists]):
+            raise ValueError(f"{name}: label: expected 0 or 1 for each candidate, got classes in a list")
+        batches = table.to_batches(max_chunksize=1024)
+        return _from_rows(name, (row for batch in batches for row in batch.to_pylist()), labelled)
     columns = columns_of(table.column_names, name, labelled)
     pairs = {}
     for key, column in columns.items():
@@ -160,50 +184,53 @@ def from_arrow(name: str, table: pa.Table, labelled: bool) -> Table:
             pairs[key] = table[column].cast(pa.string())
         except pa.ArrowException:
             raise ValueError(f"{name}: {key}: expected text, got {table[column].type!s:.60}") from None
-    is_dataset = b"huggingface" in (table.schema.metadata or {})
-    label = Features.from_arrow_schema(table.schema).get(columns.get("label")) if is_dataset else None
+    label = features.get(columns.get("label"))
     if isinstance(label, ClassLabel):
         correct = correct_class(label.names)
         if correct is None or len(label.names) != 2:
             got = listed(label.names)
             raise ValueError(f"{name}: label: expected two classes, such as incorrect and correct, got {got}")
-        pairs["label"] = pc.equal(table[columns["label"]], correct).cast(pa.string())
+        if correct == 0:  # any other number, such as the -1 of hidden labels, stays what it is
+            swapped = pc.if_else(pc.equal(pairs["label"], "0"), "1", pairs["label"])
+            pairs["label"] = pc.if_else(pc.equal(pairs["label"], "1"), "0", swapped)
     return Table(name, pa.table(pairs))
 
 
 def _from_rows(name: str, rows: Iterable[Any], labelled: bool) -> Table:
     """Rows that are dicts, each a pair, or a question with its candidates, called by its number if it has no id."""
-    pairs, numbers, with_ids = [], [], None
+    pairs, numbers, with_ids, unread, empty = [], [], None, set(), 0
     for number, row in enumerate(rows, 1):
         where = f"{name}, row {number}"
         if not isinstance(row, Mapping):
             raise ValueError(f"{where}: expected an object with a question and an answer, got {shorten(row)}")
-        column = list_of(row, where)
         candidates = [row]
-        if column is not None:
-            identity, text, candidates = question_of(row, column, where, name)
-            with_ids = identity is not None if with_ids is None else with_ids
-            if with_ids != (identity is not None):
+        if lists := lists_of(row, where):
+            candidates = question_of(row, lists, where, unread)
+            empty += not candidates
+        for pair in candidates if lists else ():
+            with_ids = pair["question_id"] is not None if with_ids is None else with_ids
+            if with_ids != (pair["question_id"] is not None):
                 raise ValueError(f"{where}: expected each row to have an id, or none")
-            question = {"question_id": number if identity is None else identity, "question": text}
-            candidates = [question | candidate for candidate in candidates]
+            pair["question_id"] = pair["question_id"] if with_ids else number
         pairs += candidates
         numbers += [number] * len(candidates)
-    columns = columns_of(list(pairs[0]), name, labelled) if pairs else {key: key for key in NAMES}
+    if empty:
+        note(f"{name}: {empty:,} questions have no candidate: they are left out, and no metric counts them")
+    say_unread(sorted(map(str, unread)), name)
+    names = list(dict.fromkeys(key for pair in pairs for key in pair))
+    columns = columns_of(names, name, labelled) if pairs else {key: key for key in NAMES}
     texts = {key: [pair.get(column) for pair in pairs] for key, column in columns.items()}
     return Table(name, pa.table({key: _texts(values, key, name, numbers) for key, values in texts.items()}), numbers)
 
 
-def _texts(values: Iterable[Any], key: str, name: str, numbers: Iterable[int] | None = None) -> pa.Array:
-    """Values from Python as an Arrow column of texts: numbers as they are written, None and NaN as null."""
+def _texts(values: Iterable[Any], key: str, name: str, numbers: Iterable[int]) -> pa.Array:
+    """Values from Python as an Arrow column of texts: numbers as Arrow writes them, None and NaN as null."""
     texts = []
-    for row, value in zip(numbers or count(1), values, strict=False):
-        if isinstance(value, str):
-            texts.append(whole_text(value))
-        elif not pd.api.types.is_scalar(value) or isinstance(value, bytes):
-            raise ValueError(f"{name}, row {row}: {key}: expected text, got {shorten(value)}")
-        else:
-            texts.append(None if pd.isna(value) else str(value))
+    for row, value in zip(numbers, values, strict=True):
+        if not isinstance(value, str) and pd.api.types.is_scalar(value) and not isinstance(value, bytes):
+            is_whole = isinstance(value, float) and value.is_integer()
+            value = None if pd.isna(value) else str(int(value) if is_whole else value)
+        texts.append(value if value is None else text_of(value, f"{name}, row {row}: {key}"))
     return pa.array(texts, pa.string())
 
 
@@ -238,25 +265,45 @@ def _json_lines(path: Path) -> Iterator[Any]:
 
 def _delimited(path: Path, labelled: bool) -> Table:
     """A CSV between commas or semicolons; or a TSV: a row a line, where a quote is text, unless a CSV writer put it."""
-    is_tsv = path.suffix.lower() == ".tsv"
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        head = next((line for line in stream if line.strip()), "")
+    is_tsv, content, problem = path.suffix.lower() == ".tsv", path.read_bytes(), ""
+    head = next((line for line in io.BytesIO(content) if line.strip()), b"").decode(errors="replace")
     delimiter = "\t" if is_tsv else max(",;", key=head.count)
-    quoting = csv.QUOTE_NONE if is_tsv and not _is_quoted(path) else csv.QUOTE_MINIMAL
-    fields = {"sep": delimiter, "header": None, "dtype": str, "na_filter": False, "quoting": quoting}
+
+    def refuse(row: pa_csv.InvalidRow) -> str:
+        nonlocal problem
+        problem = f", row {row.number - 1}: expected {row.expected_columns} fields, got {row.actual_columns}"
+        return "error"
+
+    texts = {f"f{number}": pa.string() for number in range(head.count(delimiter) + 1)}
+    options = {
+        "read_options": pa_csv.ReadOptions(use_threads=False, block_size=BLOCK, autogenerate_column_names=True),
+        "parse_options": pa_csv.ParseOptions(
+            delimiter=delimiter, quote_char=not is_tsv and '"', newlines_in_values=True, invalid_row_handler=refuse
+        ),
+        "convert_options": pa_csv.ConvertOptions(column_types=texts, strings_can_be_null=False),
+    }
     try:
-        rows = pd.read_csv(path, **fields, encoding="utf-8-sig")
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        table = pa_csv.read_csv(io.BytesIO(content), **options)
+    except pa.ArrowException as error:
         way_out = "; texts with tabs or line breaks are written as JSONL or Parquet" if is_tsv else ""
-        raise ValueError(f"{path.name}: {str(error).rpartition('error: ')[2].strip()}{way_out}") from None
-    table = pa.Table.from_pandas(rows[1:], preserve_index=False).rename_columns(rows.iloc[0].tolist())
-    return from_arrow(path.name, table, labelled)
+        if "UTF8" in str(error):
+            problem, way_out = f": expected UTF-8 text, got {error}", "; save the file as UTF-8"
+        raise ValueError(f"{path.name}{problem or f': expected rows, got {error}'}{way_out}") from None
+    if not is_tsv and "\n" in table.columns[-1][-1].as_py() and not content.rstrip().endswith(b'"'):
+        raise ValueError(f"{path.name}, row {len(table) - 1}: expected a quote at the end of a text, got none")
+    table = _without_quotes(table) if is_tsv else table
+    return from_arrow(path.name, table[1:].rename_columns([column[0].as_py() for column in table.columns]), labelled)
 
 
-def _is_quoted(path: Path) -> bool:
-    """Whether a TSV has the quotes of a writer of CSV: around every field, or around each that holds a quote."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        if next(stream, "").startswith('"'):
-            return True
-        fields = (field for line in stream if '"' in line for field in line.rstrip("\r\n").split("\t") if '"' in field)
-        return all(re.fullmatch(r'"([^"]|"")*""([^"]|"")*"', field) for field in fields)
+def _without_quotes(table: pa.Table) -> pa.Table:
+    """A TSV's fields without the quotes of a writer of CSV: around every one, or around each that holds a quote."""
+    fields = pa.chunked_array([chunk for column in table.columns for chunk in column.chunks])
+    fields = fields.filter(pc.match_substring(fields, '"'))
+    every = table.columns[0][0].as_py().startswith('"')
+    if not every and not pc.all(pc.match_substring_regex(fields, '^"([^"]|"")*""([^"]|"")*"$')).as_py():
+        return table
+    columns = []
+    for column in table.columns:
+        inner = pc.replace_substring(pc.utf8_slice_codeunits(column, 1, -1), '""', '"')
+        columns.append(pc.if_else(pc.match_substring_regex(column, '^"([^"]|"")*"$'), inner, column))
+    return pa.table(columns, table.column_names)

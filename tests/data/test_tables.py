@@ -5,6 +5,7 @@ import json
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 from hypothesis import HealthCheck, given, settings
@@ -106,6 +107,9 @@ def test_classes_are_read_by_their_names(tmp_path, classes, labels):
         else:
             assert load_pairs(source)["label"][:] == labels
             assert load_pairs(DatasetDict({"validation": dataset}), "dev")["label"][:] == labels
+    if labels is not None:  # a hidden label is none
+        hidden = Dataset.from_list([{**DICTS[0], "label": 0}, {**DICTS[1], "label": -1}], features=features)
+        assert "row 2: label: expected 0 or 1 (or true, false), got '-1'" in refusal(hidden)
 
 
 @pytest.mark.parametrize("value", ["\u00a0", None])
@@ -153,7 +157,9 @@ def test_ids_that_are_missing_are_one_an_equal_question_the_same_in_every_order(
 def test_numbers_are_texts_and_other_values_are_refused_at_their_row():
     numbers = [{"qid": 7, "question": "How many?", "answer": 42, "label": 1}]
     assert rows_of(load_pairs(numbers)) == [("7", "How many?", "42", 1)]
-    assert rows_of(load_pairs(pd.DataFrame(numbers * 2)))[1] == ("7", "How many?", "42", 1)
+    frame = pd.DataFrame(numbers * 2)
+    for table in (frame, frame.astype({"qid": float}), frame.set_index("qid"), pa.table(frame.astype({"qid": float}))):
+        assert rows_of(load_pairs(table))[1] == ("7", "How many?", "42", 1)
     assert refusal([DICTS[0], {**DICTS[1], "answer": ["a"]}]) == "pairs, row 2: answer: expected text, got ['a']"
 
 
@@ -178,10 +184,18 @@ def test_in_a_tsv_a_quote_is_text_wherever_it_stands(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["tsv", "csv"])
-@pytest.mark.parametrize(("fields", "message"), [(3, ", row 2: label: expected"), (5, ": Expected 4 fields in line 3")])
+@pytest.mark.parametrize(("fields", "message"), [(3, "got 3"), (5, "got 5")])
 def test_a_row_of_another_length_is_refused(tmp_path, kind, fields, message):
     path = write(tmp_path / f"my.{kind}", [ROWS[0], [*ROWS[2], "x"][:fields], ROWS[1]])
-    assert refusal(path).startswith(f"my.{kind}{message}")
+    assert refusal(path).startswith(f"my.{kind}, row 2: expected 4 fields, {message}")
+
+
+@pytest.mark.parametrize(("kind", "field"), [("tsv", '"a\nb"'), ("csv", '"a\nb')])
+def test_a_line_break_in_a_tsv_and_a_quote_left_open_are_refused_at_their_row(tmp_path, kind, field):
+    path = tmp_path / f"my.{kind}"
+    rows = [("question", "label", "answer"), ("Who?", "1", "Ann"), ("Who?", "0", field), ("Who?", "0", "Bob")]
+    path.write_text("\n".join(("\t" if kind == "tsv" else ",").join(row) for row in rows) + "\n")
+    assert refusal(path).startswith(f"my.{kind}, row {3 if kind == 'tsv' else 2}: expected ")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
@@ -211,35 +225,87 @@ def test_other_ways_in_which_pandas_writes_are_read_without_a_word(tmp_path, cap
     assert capfd.readouterr().err == ""
 
 
-def test_a_row_may_hold_a_question_with_its_candidates(tmp_path, capfd):
+LINES = {  # of questions with their candidates, as others write them: b is correct
+    "lists": {"query_id": 7, "query": "Who?", "candidates": [{"text": "a", "label": 0}, {"text": "b", "label": 1}]},
+    "MS MARCO": {"query_id": 7, "query": "Who?", "answers": ["gold"], "wellFormedAnswers": [], "passages": {}},
+    "MS MARCO, listed": {"query_id": 7, "query": "Who?", "answers": ["gold"], "passages": []},
+    "DPR": {
+        "qid": 7,
+        "question": "Who?",
+        "answers": ["gold"],
+        "positive_ctxs": [{"title": "", "text": "b", "passage_id": "1"}],
+        "negative_ctxs": [],
+        "hard_negative_ctxs": [{"title": "", "text": "a", "passage_id": "2"}],
+    },
+    "BGE": {"query_id": 7, "query": "Who?", "pos": ["b"], "neg": ["a"]},
+}
+PASSAGES = [{"is_selected": int(text == "b"), "passage_text": text, "url": ""} for text in "ab"]
+LINES["MS MARCO, listed"]["passages"] = PASSAGES
+LINES["MS MARCO"]["passages"] = {key: [passage[key] for passage in PASSAGES] for key in PASSAGES[0]}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_row_may_hold_a_question_with_its_candidates_wherever_it_stands(tmp_path, capfd, line):
+    rows = [LINES[line], {**LINES[line], next(iter(LINES[line])): 8}]
+    (tmp_path / "my.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "my.parquet")
+    frame = pd.DataFrame(rows)
+    frame.to_parquet(tmp_path / "frame.parquet")
+    sources = [rows, frame, frame.set_index(frame.columns[0]), pa.table(frame), Dataset.from_list(rows)]
+    sources += [pd.read_parquet(tmp_path / "frame.parquet")]
+    for source in (*sources, *(tmp_path / name for name in ("my.jsonl", "my.parquet", "frame.parquet"))):
+        assert sorted(rows_of(load_pairs(source))) == [
+            (i, "Who?", text, int(text == "b")) for i in "78" for text in "ab"
+        ]
+        assert load_unlabelled(source).unique("answer") == load_pairs(source).unique("answer")
+    read = "answers, url, wellFormedAnswers" if line == "MS MARCO" else "answers, title" if line == "DPR" else ""
+    assert read in capfd.readouterr().err
+
+
+def test_a_question_without_candidates_and_what_is_not_read_are_said(capfd):
     rows = [
-        {"query_id": 7, "query": "Who?", "passages": ["a", {"text": "b", "docid": "d1", "relevance": 1}], "note": "x"},
-        {"query_id": 8, "query": "When?", "passages": []},
-        {"query_id": 9, "query": "Why?", "passages": [{"text": "c", "label": 1}]},
+        {"question": "Who?", "candidates": ["a", {"text": "b", "rank": 1}]},
+        {"question": "When?", "candidates": []},
     ]
-    path = tmp_path / "my.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    for source in (rows, path):
-        pairs = load_unlabelled(source)
-        assert pairs["question_id"][:] == ["7", "7", "9"]
-        assert pairs["answer"][:] == ["a", "b", "c"]
-    assert "columns that are not read: note" in capfd.readouterr().err
-    labelled = [{"question": "Who?", "candidates": [{"text": "a", "label": 0}, {"text": "b", "label": 1}]}]
-    assert load_pairs(labelled)["label"][:] == [0, 1]
+    assert load_unlabelled(rows)["question_id"][:] == ["1", "1"]
+    assert capfd.readouterr().err.splitlines() == [
+        "as2: pairs: 1 questions have no candidate: they are left out, and no metric counts them",
+        "as2: pairs: columns that are not read: rank",
+    ]
+
+
+@pytest.mark.parametrize("key", ["label", "candidate_id", "question_id"])
+def test_a_column_that_some_rows_lack_is_refused_at_the_first_that_does(key):
+    row = {"question_id": "q", "question": "Who?", "answer": "a", "label": 1, "candidate_id": "c"}
+    lacks = {name: value for name, value in row.items() if name != key}
+    for rows in ([row, lacks], [lacks, row]):
+        assert refusal(rows).startswith(f"pairs, row {1 + rows.index(lacks)}: {key}: expected ")
+    if key != "question_id":
+        candidates = [{"text": "a", "label": 1, "id": "c"}, {"text": "b", "label": 1, "id": "d"}]
+        candidates[0].pop({"candidate_id": "id"}.get(key, key))
+        assert refusal([{"question": "Who?", "candidates": candidates}]).startswith(f"pairs, row 1: {key}: expected ")
 
 
 @pytest.mark.parametrize(
     "row",
     [
-        {"question": "Who?", "answers": ["gold"], "passages": ["a", "b"]},
-        {"question": "Who?", "answers": ["gold"], "ctxs": [{"text": "a", "title": "t"}]},
-        {"query": "Who?", "answers": ["gold"], "passages": {"passage_text": ["a"], "is_selected": [1]}},
-        {"question": "Who?", "answers": ["gold"], "passage": "a"},
+        {"question": "Who?", "answers": {"text": ["gold"], "answer_start": [3]}, "context": "It was gold."},
+        {"question": "Who?", "answer": "gold", "passages": ["a", "b"]},
+        {"question": "Who?", "passages": ["a"], "pos": ["b"], "neg": []},
+        {"question": "Who?", "candidates": "a"},
+        {"question": "Who?", "candidates": None},
+        {"question": "Who?", "candidates": {"text": ["a", "b"], "label": [1]}},
+        {"question": "Who?", "candidates": [{"title": "a"}]},
+        {"question": "Who?", "candidates": ["half a character \ud83d"]},
+        {"question": "Who?", "answer": "half a character \ud83d"},
     ],
 )
-def test_a_gold_answer_is_not_ranked_in_place_of_the_candidates(row):
-    named = refusal([row], load_unlabelled)
-    assert all(key in named for key in list(row)[1:])
+def test_a_row_whose_candidates_are_none_or_could_be_two_is_refused(row):
+    assert "got " in refusal([row], load_unlabelled)
+
+
+def test_a_gold_answer_is_not_ranked_in_place_of_the_candidates():
+    assert load_unlabelled([{"question": "Who?", "answers": ["gold"], "passage": "a"}])["answer"][:] == ["a"]
     assert load_unlabelled([{"question": "Who?", "answer": "gold", "candidates": ["a"]}])["answer"][:] == ["a"]
 
 
