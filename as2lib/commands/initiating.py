@@ -12,7 +12,7 @@ from as2lib.commands.training import RATES, check_source, counts, encoder_of
 from as2lib.data import sets
 from as2lib.papers import Study
 from as2lib.paths import find_root, whole_file
-from as2lib.study.params import NAME, read
+from as2lib.study.params import NAME, read_yaml
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -61,7 +61,7 @@ def init(source: str, name: str | None = None, encoder: str | None = None, quick
     values |= {"study": name, "title": plain(f"{name}: pairs of one's own")}
     with whole_file(file) as temporary:
         temporary.write_text(Template(TEMPLATE.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
-        runs = len(Study.of_notebook(read(temporary)).plan)  # checked, before it has its name
+        runs = len(Study.of_notebook(read_yaml(temporary)).plan)  # checked, before it has its name
         for split, part in splits.items() if parts is None else ():
             save_pairs(part, folder / f"{split}.jsonl")
     command = f"make study STUDY={name}" if (root / "Snakefile").exists() else f"as2 fit {name}"

@@ -117,12 +117,12 @@ def encoder_of(name: str, train: "Dataset", max_length: int | None) -> "tuple[Pa
     sample = train.select(range(0, len(train), 1 + len(train) // SAMPLE))
     start: Any = name
     if name == NOTHING:
-        from as2lib.study.params import read
+        from as2lib.study.params import read_yaml
 
         texts = [*train["question"][:], *train["answer"][:]]
         length = max_length or fitting_length(sample, word_tokenizer(texts, 512))
         encoder = PairEncoder(word_tokenizer(texts, length), length)
-        start = read(PACKAGE / "params" / "sample.yaml")["teachers"]["electra"]["config"]
+        start = read_yaml(PACKAGE / "params" / "sample.yaml")["teachers"]["electra"]["config"]
         start |= {"vocab_size": len(encoder.tokenizer), "pad_token_id": encoder.tokenizer.pad_token_id}
         start["max_position_embeddings"] = length
     else:

@@ -112,7 +112,7 @@ def write(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any
         torch.save(content, temporary)
 
 
-def read(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any) -> Progress:
+def resume(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any) -> Progress:
     """Where a fit goes on: at its checkpoint, to which model, optimizer and torch's generators are set; or at step 0.
 
     identity: what the fit was asked for, by its content.  Raises ValueError where the checkpoint is of another fit.

@@ -38,7 +38,7 @@ EPOCHS, BATCH_SIZE = 3, 32
 CLIP = 1.0  # the gradient's norm at most
 # Arguments of `train`: those that a checkpoint knows by their content, and those that change no weight.
 BY_CONTENT = {"pairs", "dev", "model", "encoder", "loss", "teachers"}
-NO_MATTER = {"device", "folder", "callbacks", "progress", "allow_shared_questions"}
+CHANGE_NO_WEIGHT = {"device", "folder", "callbacks", "progress", "allow_shared_questions"}
 Encoder = PairEncoder | WordEncoder
 TERMINATED = 128 + 15  # exit status of a process that SIGTERM ended
 
@@ -131,7 +131,7 @@ def train(
     The same seed, machine and number of torch's threads give the same weights, bit for bit.
     Raises ValueError for an unknown loss, a loss that is not a number, and a folder with the checkpoint of another fit.
     """
-    asked = {name: str(value) for name, value in locals().items() if name not in BY_CONTENT | NO_MATTER}
+    asked = {name: str(value) for name, value in locals().items() if name not in BY_CONTENT | CHANGE_NO_WEIGHT}
     progress = "ipykernel" in sys.modules if progress is None else progress
     pairs, dev = _pairs(pairs), _that_tells(dev)
     if dev is not None and not allow_shared_questions:
@@ -160,7 +160,7 @@ def train(
                 "loss": checkpoint.source_of(loss),
                 "teachers": None if examples.teachers is None else sha256(examples.teachers.numpy()).hexdigest(),
             }
-            state = checkpoint.read(path, identity, model, optimizer)
+            state = checkpoint.resume(path, identity, model, optimizer)
 
         saved = time.perf_counter()
         started = saved - state.seconds

@@ -47,7 +47,7 @@ def shared_answers(study: Study) -> frozenset[str]:
     return frozenset(questions[pairs.shared_answers(test, train)])
 
 
-def table(studies: dict[str, Study], scores: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
+def side_by_side(studies: dict[str, Study], scores: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
     """One row a system that any study has, index `run`: each study's MAP and P@1 with " ±", and the paper's.
 
     Groups of rows stand in the order of Table 2; rankers that learn nothing come first.
@@ -58,13 +58,13 @@ def table(studies: dict[str, Study], scores: dict[str, pandas.DataFrame]) -> pan
     systems = sorted(every.values(), key=lambda row: groups.index(row.group))
     columns = []
     for name, study in studies.items():
-        of_study = results.table(scores[name], systems, published(study))
+        of_study = results.table(scores[name], systems, published_table2(study))
         measures = [column for column in of_study if "MAP" in column or "P@1" in column]
         names = {column: f"{column} ({published_set(study)})" for column in measures if column.startswith("published")}
         columns.append(of_study[measures].rename(columns=names).add_prefix(f"{name} "))
     return pandas.concat(columns, axis=1)
 
 
-def published(study: Study) -> pandas.DataFrame:
+def published_table2(study: Study) -> pandas.DataFrame:
     """The columns of the paper's Table 2 that stand beside a study."""
     return cerberus.published(study, "table2")[published_set(study)]

@@ -19,12 +19,15 @@ from as2lib.study import Study
 
 AGREES, DIFFERS, NOT_HERE = STATES = ("agrees", "differs", "not here")
 DEPTH = EXITS[-1]
-NEAR = 0.01  # a relative difference of a size up to this agrees: how a vocabulary is counted is not printed
+SIZE_TOLERANCE = 0.01  # a relative difference of a size up to this agrees: how a vocabulary is counted is not printed
 TOKENS = 128  # of a pair, in counts of operations
-WORDS, PLACES = 50265, 514  # the vocabulary and positions of RoBERTa, which the teachers of GOVERN are taken to have
+VOCABULARY, POSITIONS = (
+    50265,
+    514,
+)  # the vocabulary and positions of RoBERTa, which the teachers of GOVERN are taken to have
 
 
-def table(study: Study) -> pandas.DataFrame:
+def numbers(study: Study) -> pandas.DataFrame:
     """One row a number, index `paper`, those that differ first.
 
     state: "agrees" within half a unit of the last printed digit, sizes and operations of models also within 1 %, or
@@ -43,7 +46,7 @@ def state(row) -> str:
     if pandas.isna(row.computed):
         return NOT_HERE
     half = 0.5 * 10.0 ** -int(row.digits) + 1e-9
-    near = NEAR * abs(row.published) if row.by in SIZES else 0.0
+    near = SIZE_TOLERANCE * abs(row.published) if row.by in SIZES else 0.0
     tolerance = 0.0 if pandas.isna(row.tolerance) else row.tolerance / 100 * abs(row.published)
     return AGREES if abs(row.computed - row.published) <= max(half, near, tolerance) else DIFFERS
 
@@ -76,7 +79,7 @@ def operations(row: str) -> float:
 
 def encoder_size(layers: float, width: float) -> float:
     """Millions of parameters, with RoBERTa's vocabulary and positions."""
-    return (layers * (12 * width**2 + 13 * width) + (WORDS + PLACES + 3) * width) / 1e6
+    return (layers * (12 * width**2 + 13 * width) + (VOCABULARY + POSITIONS + 3) * width) / 1e6
 
 
 def cascade_percent(method: str, number: float) -> float:

@@ -1,6 +1,6 @@
 """Every system of every paper under one evaluator: accuracy against cost.  Reads stored scores; trains nothing.
 
-A ranker is one system, or several stages of which each but the last drops a share of the candidates: models in
+A pipeline is one system, or several stages of which each but the last drops a share of the candidates: models in
 sequence, or a cascade, whose stages share their layers.
 """
 
@@ -28,7 +28,7 @@ RESAMPLES = 2000  # of the questions
 
 
 @dataclass(frozen=True)
-class Ranker:
+class Pipeline:
     """A point of the frontier: one system, or a scheme whose scores are replayed from several.  work: a stage each."""
 
     label: str
@@ -38,29 +38,29 @@ class Ranker:
     scheme: Scheme | None = None
 
 
-def rankers(study: Study) -> list[Ranker]:
+def pipelines(study: Study) -> list[Pipeline]:
     """Every system of the papers on the target set, and the cascade's exits and drop ratios; equal ones once."""
     single = of_one_stage(study, ranked(study))
-    every = [ranker for ranker in single.values() if ranker.kind != "cascade"]
+    every = [pipeline for pipeline in single.values() if pipeline.kind != "cascade"]
     if study.cascade:
         every += cascades(study, single)
-    first: dict[str, Ranker] = {}
-    for ranker in every:
-        identities = [study.store.identity(run) for name in ranker.systems for run in study.systems[name].runs(study)]
-        first.setdefault(str((identities, ranker.scheme)), ranker)
+    first: dict[str, Pipeline] = {}
+    for pipeline in every:
+        identities = [study.store.identity(run) for name in pipeline.systems for run in study.systems[name].runs(study)]
+        first.setdefault(str((identities, pipeline.scheme)), pipeline)
     return list(first.values())
 
 
-def of_one_stage(study: Study, names: Iterable[str]) -> dict[str, Ranker]:
-    words, rankers = lengths(study), {}
+def of_one_stage(study: Study, names: Iterable[str]) -> dict[str, Pipeline]:
+    words, pipelines = lengths(study), {}
     for name in names:
         row = study.systems[name]
         work = row.recipe.work(study, row.runs(study)[0], words)
-        rankers[name] = Ranker(row.label, row.recipe.family, (name,), (work,))
-    return rankers
+        pipelines[name] = Pipeline(row.label, row.recipe.family, (name,), (work,))
+    return pipelines
 
 
-def cascades(study: Study, single: dict[str, Ranker]) -> Iterator[Ranker]:
+def cascades(study: Study, single: dict[str, Pipeline]) -> Iterator[Pipeline]:
     """The Cascade Transformer's exits and drop ratios, and independent models in sequence."""
     exits = study.cascade.exits
     layer = single["cascade/target"].work[0].candidate / exits[-1]
@@ -73,63 +73,63 @@ def cascades(study: Study, single: dict[str, Ranker]) -> Iterator[Ranker]:
         else:  # each stage computes the layers behind the one before
             ends = [0, *exits] if scheme.alpha else [0, scheme.layers]
             stages = tuple(Work(layer * (end - start)) for start, end in pairwise(ends))
-        yield Ranker(scheme.label, "cascade", names, stages, scheme)
+        yield Pipeline(scheme.label, "cascade", names, stages, scheme)
 
 
-def alone(study: Study, names: Iterable[str]) -> dict[str, float]:
+def operations_of(study: Study, names: Iterable[str]) -> dict[str, float]:
     """The operations a question of single systems, by their names."""
     candidates = answered_sizes(study.run(baseline(study)).scores())
-    return {name: operations(ranker, candidates) for name, ranker in of_one_stage(study, names).items()}
+    return {name: operations(pipeline, candidates) for name, pipeline in of_one_stage(study, names).items()}
 
 
-def operations(ranker: Ranker, candidates: numpy.ndarray) -> float:
+def operations(pipeline: Pipeline, candidates: numpy.ndarray) -> float:
     """Multiply-adds a question, mean over questions that have so many `candidates`: (q,)."""
-    total, alpha = 0.0, ranker.scheme.alpha if ranker.scheme else 0.0
-    for stage in ranker.work:
+    total, alpha = 0.0, pipeline.scheme.alpha if pipeline.scheme else 0.0
+    for stage in pipeline.work:
         total += stage.question + stage.candidate * float(candidates.mean())
         candidates = candidates - dropped(candidates, alpha)  # which the next stage doesn't see
     return total
 
 
-def reads_order(study: Study, ranker: Ranker) -> bool:
-    """Whether it reads the order of the candidates: a rank RNN, or a trivial ranker but for plain word overlap."""
-    return any(study.systems[name].recipe.reads_order for name in ranker.systems)
+def reads_order(study: Study, pipeline: Pipeline) -> bool:
+    """Whether it reads the order of the candidates: a rank RNN, or a trivial pipeline but for plain word overlap."""
+    return any(study.systems[name].recipe.reads_order for name in pipeline.systems)
 
 
-def scores(study: Study, ranker: Ranker, split: str = "test") -> list[pandas.DataFrame]:
+def scores(study: Study, pipeline: Pipeline, split: str = "test") -> list[pandas.DataFrame]:
     """question_id, label and score, a table a seed."""
-    if ranker.scheme:
-        return scored(study, ranker.scheme, "target", split)
-    return [run.scores(split) for run in study.runs(ranker.systems[0])]
+    if pipeline.scheme:
+        return scored(study, pipeline.scheme, "target", split)
+    return [run.scores(split) for run in study.runs(pipeline.systems[0])]
 
 
-def can_be_chosen(study: Study, ranker: Ranker) -> bool:
+def can_be_chosen(study: Study, pipeline: Pipeline) -> bool:
     """Whether dev can choose it: it was scored there, is no ensemble whose weights were fitted to dev, and is not made
     of one seed where the study has several: of many such, dev would choose the luckiest.
     """
-    systems = [study.systems[name] for name in ranker.systems]
-    one_seed = ranker.kind != "trivial" and any(len(system.seeds) == 1 for system in systems)
+    systems = [study.systems[name] for name in pipeline.systems]
+    one_seed = pipeline.kind != "trivial" and any(len(system.seeds) == 1 for system in systems)
     scored = all("dev" in system.recipe.data and not system.recipe.fitted_to_dev for system in systems)
     return scored and not (one_seed and len(study.seeds) > 1)
 
 
-def table(study: Study, rankers: Sequence[Ranker]) -> pandas.DataFrame:
-    """Every ranker by its label, in the order of cost: kind, millions of multiply-adds a question, parameters of all
+def by_cost(study: Study, pipelines: Sequence[Pipeline]) -> pandas.DataFrame:
+    """Every pipeline by its label, in the order of cost: kind, millions of multiply-adds a question, parameters of all
     its models, MAP and P@1 in percent, mean over seeds, and " ±"; dev MAP of those that can be chosen by it.
 
     front: whether no other has as much MAP at lower or more at the same cost; `SHARE`: in how many resamples of the
     questions.
     """
-    tested = {ranker.label: scores(study, ranker) for ranker in rankers}
+    tested = {pipeline.label: scores(study, pipeline) for pipeline in pipelines}
     frame = results.frame(tested)
     rows = results.mean_and_spread(frame)[["MAP", "MAP ±", "P@1", "P@1 ±"]].rename_axis("system")
     candidates = answered_sizes(next(iter(tested.values()))[0])
-    rows.insert(0, "kind", [ranker.kind for ranker in rankers])
-    rows.insert(1, COST, [operations(ranker, candidates) / 1e6 for ranker in rankers])
-    models = [[study.runs(name)[0].facts["parameters"] for name in ranker.systems] for ranker in rankers]
+    rows.insert(0, "kind", [pipeline.kind for pipeline in pipelines])
+    rows.insert(1, COST, [operations(pipeline, candidates) / 1e6 for pipeline in pipelines])
+    models = [[study.runs(name)[0].facts["parameters"] for name in pipeline.systems] for pipeline in pipelines]
     rows.insert(2, "parameters", [sum(parameters) for parameters in models])
-    rows.insert(3, "seeds", [len(tested[ranker.label]) for ranker in rankers])
-    dev = {ranker.label: scores(study, ranker, "dev") for ranker in rankers if can_be_chosen(study, ranker)}
+    rows.insert(3, "seeds", [len(tested[pipeline.label]) for pipeline in pipelines])
+    dev = {pipeline.label: scores(study, pipeline, "dev") for pipeline in pipelines if can_be_chosen(study, pipeline)}
     rows["dev MAP"] = results.mean_and_spread(results.frame(dev))["MAP"]
     cost = rows[COST].to_numpy()
     values = frame.pivot_table("AP", "question_id", "system", sort=False)[rows.index].to_numpy()  # means over seeds
@@ -149,7 +149,7 @@ def points(study: Study, rows: pandas.DataFrame, main: Iterable[str]) -> pandas.
     """What a figure of the `rows` of `table` shows, by label: cost in operations of the untaught base, value and front.
 
     main: names of systems; they, those on the front and the baseline, which costs nothing, have a `label`.  Other
-    rankers that cost nothing are left out.
+    pipelines that cost nothing are left out.
     """
     labels = {name: system.label for name, system in study.systems.items()}
     drawn = pandas.DataFrame({"cost": rows[COST] / rows.loc[labels[roles(study).base], COST], "value": rows["MAP"]})

@@ -13,7 +13,7 @@ from as2lib.study.findings import TEXTS
 from as2lib.study.store import read_json, write_json
 
 OVERVIEW = "00"  # the notebook without expected numbers, since it reads those of the others
-NEAR = 0.02  # what another processor or library may change of a number from the same scores
+TOLERANCE = 0.02  # what another processor or library may change of a number from the same scores
 
 
 def measured(study: Study) -> dict[str, dict[str, Any]]:
@@ -50,7 +50,7 @@ def write_expected(study: Study) -> Path:
     for number, numbers in measured(study).items():
         for name, value in numbers.items():
             if number != OVERVIEW and type(value) in (int, float):
-                tolerance = 0 if type(value) is int else NEAR
+                tolerance = 0 if type(value) is int else TOLERANCE
                 rows.setdefault(number, {})[name] = {"value": round(value, 3), "tolerance": tolerance}
     path = expected_file(study)
     write_json(path, rows)

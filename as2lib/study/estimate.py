@@ -24,7 +24,7 @@ PEAK = {  # floating point operations a second, of dense products, as NVIDIA's d
 CORE = 250e9  # the same of a processor's core, as pairs are a third as long as they may be
 OVERHEAD = 0.004  # seconds of a step that a tiny model takes all the same
 DERIVED = 1.0  # seconds of a run that trains nothing
-WORDS = 2e9  # operations of a step of a model without a transformer, roughly
+STEP_ON_WORDS = 2e9  # operations of a step of a model without a transformer, roughly
 SIZES = {  # layers, hidden units and units between, of encoders whose config.json is not here
     "google/electra-large-discriminator": (24, 1024, 4096),
     "FacebookAI/roberta-large": (24, 1024, 4096),
@@ -92,7 +92,7 @@ def steps(run: Run) -> int:
 def operations(run: Run) -> float:
     """Of a fit's steps, of three passes each, its evaluations on dev and its scores."""
     if not is_encoder(run):
-        return WORDS * steps(run)
+        return STEP_ON_WORDS * steps(run)
     training, length = run.recipe.training, run.recipe.max_length
     tokens = training.get("batch_tokens") or training["batch_size"] * length
     dev, test = (length * pairs(run.data.get(split, ())) for split in ("dev", "test"))

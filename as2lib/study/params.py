@@ -425,7 +425,7 @@ def problems(error: ValidationError) -> str:
 # ---------------------------------------------------------------- the file
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path) -> dict[str, Any]:
     """The keys of a YAML file.  Raises ValueError, in one line that names the file, where it has none."""
     try:
         content = with_numbers(yaml.load(path.read_bytes(), Loader=_Loader))

@@ -48,7 +48,7 @@ class Study(params.Params):
             known = sorted({file.stem for file in files} - {"local"})
             hint = f"{did_you_mean(path.stem, known)}; known: {', '.join(known)}"
             raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there{hint}")
-        content = params.read(path)
+        content = params.read_yaml(path)
         if content.get("study") != path.stem:
             raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {content.get('study')}")
         return cls._checked(path.name, content, overrides)

@@ -141,7 +141,7 @@ def test_what_pages_import_and_what_their_costs_take_is_done_without_torch():
         "from as2lib.papers import costs, fidelity, frontier",
         "from as2lib.report.output import Report",
         "study = Study.load('wikiqa')",
-        "assert all(frontier.operations(ranker, costs.numpy.ones(2)) >= 0 for ranker in frontier.rankers(study))",
+        "assert all(frontier.operations(pipeline, costs.numpy.ones(2)) >= 0 for pipeline in frontier.pipelines(study))",
         "assert fidelity.size('mhs/3h1') > fidelity.operations('base/electra') / 1e3",
         "assert 'torch' not in sys.modules",
     ]

@@ -36,7 +36,7 @@ def table(tmp_path_factory):
         patch.setattr("as2lib.papers.row.of_own_target", lambda study: False)
         study = Study.load("tiny")
         study.store.find = lambda name, model=False: None
-        return fidelity.table(study)
+        return fidelity.numbers(study)
 
 
 def test_every_number_is_computed_or_needs_a_set_that_is_not_here_and_what_differs_stands_first_with_a_note(table):

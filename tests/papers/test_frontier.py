@@ -6,14 +6,14 @@ from as2lib import Study
 from as2lib.metrics.cost import cascade_cost
 from as2lib.papers import beyond, frontier
 from as2lib.papers.cascade.rows import Scheme
-from as2lib.papers.frontier import Ranker, operations
+from as2lib.papers.frontier import Pipeline, operations
 from as2lib.study.operations import Lengths, Work
 
 WORDS = Lengths(4.0, 10.0)  # of a question, of a candidate
 
 
 def staged(works, alpha=None):
-    return Ranker("", "", (), tuple(works), alpha and Scheme("SR", len(works), alpha))
+    return Pipeline("", "", (), tuple(works), alpha and Scheme("SR", len(works), alpha))
 
 
 def test_what_only_tells_one_thing_from_another_is_no_system_to_choose():
@@ -36,9 +36,9 @@ def test_what_only_tells_one_thing_from_another_is_no_system_to_choose():
     ],
 )
 def test_dev_chooses_no_system_of_one_seed_where_others_have_several(name, kind, several, one):
-    ranker = Ranker("", kind, (name,), ())
-    assert frontier.can_be_chosen(Study.load("wikiqa"), ranker) == several
-    assert frontier.can_be_chosen(Study.load("wikiqa", {"seeds": [0], "grid_seeds": [0]}), ranker) == one
+    pipeline = Pipeline("", kind, (name,), ())
+    assert frontier.can_be_chosen(Study.load("wikiqa"), pipeline) == several
+    assert frontier.can_be_chosen(Study.load("wikiqa", {"seeds": [0], "grid_seeds": [0]}), pipeline) == one
 
 
 def test_a_ranker_pays_each_stage_for_what_is_left_with_floors():

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from as2lib import Study
 from as2lib.papers.cerberus import rows as systems
 from as2lib.study import catalogue, results
 from tests.papers.conftest import ROOT, InventedRun, run_notebook
@@ -32,17 +31,6 @@ def test_a_study_that_transfers_nothing_and_leaves_rows_out_has_the_same_noteboo
     kept = ("mhs/3h1", "base/electra", "student/electra", "teacher/", "lexical/", "direct/")
     left_out = {row.run: [] for row in systems.systems(invented) if not row.run.startswith(kept)}
     assert saved(root, name, {"rows": left_out, "data.transfer": None, "fit.transfer": None, "fit.direct": None})
-
-
-@pytest.mark.parametrize("name", ["sample", "wikiqa", "selqa", "paper"])
-def test_the_comparisons_that_page_7_writes_out_are_those_named_in_advance(name):
-    study = Study.load(name)
-    cells = json.loads((ROOT / "notebooks" / "07_significance.ipynb").read_text(encoding="utf-8"))["cells"]
-    [cell] = [source for source in ("".join(cell["source"]) for cell in cells) if source.startswith("named = [")]
-    space = {"study": study, "systems": systems, "of": systems.roles(study)}
-    exec(cell, space)
-    assert space["pairs"] == systems.headline(study)
-    assert len(space["named"]) == 8
 
 
 @pytest.mark.parametrize("only", ["cerberus.table2", "cerberus.table4", "02"])

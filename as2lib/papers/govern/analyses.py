@@ -50,7 +50,7 @@ def measures(run: StoredRun, precisions: Sequence[float]) -> dict[str, float]:
     return {name: 100 * value for name, value in values.items()}
 
 
-def table(study: Study, systems: Iterable[Row], paper: str = "table2") -> pandas.DataFrame:
+def by_thresholds(study: Study, systems: Iterable[Row], paper: str = "table2") -> pandas.DataFrame:
     """One row a system (index `run`): `measures`, mean and " ±" over its seeds, beside one of the paper's tables.
 
     unreached: seeds in which no threshold reaches the first precision, whose recall is 0.
@@ -119,7 +119,7 @@ def single_teacher(study: Study) -> pandas.DataFrame:
         return pandas.DataFrame(columns=["seeds", "parameters", AUC]).rename_axis("run")
     names = [baseline(study), f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse"]
     names += [f"govern/fold-{TABLE_4}", f"govern/teacher-{len(study.govern.teachers)}", "govern/worse-teacher"]
-    rows = table(study, [study.systems[name] for name in names], "table4")
+    rows = by_thresholds(study, [study.systems[name] for name in names], "table4")
     return rows[["seeds", "parameters", AUC, f"{AUC} ±", *rows.filter(like=f"published {AUC}")]]
 
 
