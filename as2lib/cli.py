@@ -18,7 +18,8 @@ import typer
 
 from as2lib import __version__
 from as2lib.commands.errors import line_of
-from as2lib.paths import find_root
+from as2lib.data.sets import printable
+from as2lib.paths import expanded, find_root
 from as2lib.precision import computed_in
 
 if TYPE_CHECKING:
@@ -54,23 +55,22 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         _require_values(arguments)
         code = app(args=arguments, prog_name="as2", standalone_mode=False)
-        sys.stdout.flush()
         if code == 128 + signal.SIGINT:
             print(f"{name}: interrupted; what is finished is kept, and the same command goes on", file=sys.stderr)
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:
-        return _end_of_pipe()
-    except SystemExit as end:  # typer's own, where who reads has seen enough
-        return _end_of_pipe() if end.code == 1 else int(end.code or 0)
+    except SystemExit as end:  # typer's own, where who reads standard output has seen enough
+        return int(end.code or 0)
     except Exception as error:
         if hasattr(error, "format_message"):  # an option or an argument that typer refuses
             line = f"{' '.join(error.format_message().split())}; `{name} --help` says what it takes"
+            if type(error).__name__ == "NoSuchOption":
+                line += ', and behind -- a text may begin with "-"'
         else:
             line = line_of(error)
         if line is None:
             traceback.print_exc()
             return 1
-        print(f"{name}: {line}", file=sys.stderr)
+        print(f"{name}: {printable(line)}", file=sys.stderr)
         return 2
 
 
@@ -88,21 +88,17 @@ def _prepare() -> None:
 
 def _require_values(arguments: list[str]) -> None:
     """Raises ValueError for an option without a value, `--name ""`: a shell's unset variable is no default."""
-    for option, value in pairwise([*arguments, "end"]):
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for option, value in pairwise([*options, "end"]):
         if option.startswith("--") and (option.endswith("=") or not value):
             raise ValueError(f"{option}: expected a value, got an empty text")
-
-
-def _end_of_pipe() -> int:
-    with suppress(OSError, ValueError):  # Python would complain of it once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 128 + signal.SIGPIPE
 
 
 @app.callback(invoke_without_command=True)
 def _as2(
     context: typer.Context, version: Annotated[bool, typer.Option("--version", help="say which this is")] = False
 ) -> None:
+    context.call_on_close(sys.stdout.flush)  # where typer sees a broken pipe
     if version:
         print(f"as2lib {__version__}")
     elif context.invoked_subcommand is None:
@@ -295,11 +291,10 @@ def rank(
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
     from as2lib.commands.named import load_ranker
-    from as2lib.commands.output import terminal
 
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
     load = partial(load_ranker, model, partial(_load, study), **settings)
-    if Path(question).expanduser().is_file():
+    if os.path.isfile(expanded(question)):  # False for a question that is too long for a name
         from as2lib.commands import scoring  # with pandas, which one question does without
 
         if candidates:
@@ -311,11 +306,15 @@ def rank(
     if not candidates and sys.stdin.isatty():
         print(f"as2: no file is named {question!r:.60}: a question; its candidates, a line each:", file=sys.stderr)
     if not candidates:  # a byte-order mark before the first line is none of its text
-        candidates = [line.strip() for line in sys.stdin.read().removeprefix("\ufeff").split("\n") if line.strip()]
+        try:
+            lines = sys.stdin.read().removeprefix("\ufeff").split("\n")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"standard input: expected UTF-8 text, got {error}") from None
+        candidates = [line.strip() for line in lines if line.strip()]
     if not candidates:
         raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither")
     for place, ranked in enumerate(load().rank(question, candidates, top, batch_size=batch_size), start=1):
-        print(f"{place:>3}  {ranked.score:.4f}  {terminal(ranked.candidate)}")
+        print(f"{place:>3}  {ranked.score:.4f}  {printable(ranked.candidate)}")
 
 
 @app.command()

@@ -25,7 +25,7 @@ from as2lib.data.sets import loadable
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.logits import Float32Linear, two_class_logits
 from as2lib.models.sequential import Questions, Ranking, rank_by_exits
-from as2lib.paths import whole_folder, work_folder
+from as2lib.paths import expanded, whole_folder, work_folder
 from as2lib.score import log_odds
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def export(
     from as2lib import models
     from as2lib.models.cross_encoder import one_label
 
-    out, targets = Path(out).expanduser(), (*PACKAGES, ONE_LABEL)
+    out, targets = expanded(out), (*PACKAGES, ONE_LABEL)
     if to not in targets or (calibration is not None and to != INT8):
         raise ValueError(f"expected one of {', '.join(targets)}, and {INT8} for int8; got {to!r}")
     if out.exists() and any(out.iterdir()):

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
+from as2lib.paths import local_file
+
 
 def cached_config(name: str, revision: str = "main") -> Path | None:
     """The config.json of a model in the hub's cache, beside its other files; None where it is not there."""
@@ -54,7 +56,7 @@ def why_not(name: str, revision: str = "main") -> str:
     if cached_config(name, revision) or (answers() and not constants.HF_HUB_OFFLINE):
         return ""
     state = "is not asked (HF_HUB_OFFLINE)" if constants.HF_HUB_OFFLINE else "does not answer"
-    return f"not in the hub's cache, and the hub {state}; params/local.yaml can map a name to a folder"
+    return f"not in the hub's cache, and the hub {state}; {local_file()} can map a name to a folder"
 
 
 def _folder(name: str) -> Path:

@@ -36,6 +36,11 @@ def settle_notebook() -> None:
     os.environ["AS2_ROOT"] = str(clone)
 
 
+def expanded(name: str | Path) -> Path:
+    """The path of a name: `~` is a home where it names one, and otherwise a character."""
+    return Path(os.path.expanduser(name))
+
+
 def work_folder() -> Path:
     """The git-ignored folder of runs, caches and checkpoints."""
     return find_root() / "work"
@@ -47,11 +52,16 @@ def model_origin(name: str | Path) -> tuple[Path | str, str]:
     name: a folder, absolute, from the project's root or from here; or a hub name, `name@revision`, which local.yaml may
     map to a folder.
     """
-    for folder in (find_root() / name, Path(name).expanduser().resolve()):
-        if folder.is_dir():
+    for folder in (find_root() / name, expanded(name).resolve()):
+        if os.path.isdir(folder):  # of no name too long for a file either
             return folder, "main"
     hub_name, _, revision = str(name).partition("@")
     return local_folder(hub_name) or hub_name, revision or "main"
+
+
+def local_file() -> Path:
+    """The file that maps names to folders of this machine: the root's, whatever folder a command runs in."""
+    return find_root() / "params" / "local.yaml"
 
 
 def local_folder(hub_name: str) -> Path | None:
@@ -59,15 +69,15 @@ def local_folder(hub_name: str) -> Path | None:
 
     Raises ValueError where that file is no `local:` map, FileNotFoundError where it names a folder that is not there.
     """
-    mapping = find_root() / "params" / "local.yaml"
+    mapping = local_file()
     if not mapping.exists():
         return None
     folder = _local_map(mapping, mapping.stat().st_mtime_ns).get(hub_name)
     if folder is None:
         return None
-    resolved = (find_root() / Path(folder).expanduser()).resolve()
+    resolved = (find_root() / expanded(folder)).resolve()
     if not resolved.exists():
-        raise FileNotFoundError(f"params/local.yaml maps {hub_name} to {folder}, which is not there")
+        raise FileNotFoundError(f"{mapping}: maps {hub_name} to {folder}, and {resolved} is not there")
     return resolved
 
 
@@ -87,14 +97,21 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """A folder beside `path` to write to, renamed in the end: it appears whole or not at all."""
-    path = path.expanduser().resolve()
+    path = expanded(path).resolve()
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.mkdir(parents=True)
     try:
         yield temporary
+        let_read(temporary)
         os.replace(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def let_read(folder: str | Path) -> None:
+    """Give a folder's weights, which safetensors writes for their owner alone, the folder's own permissions."""
+    for file in Path(folder).rglob("*.safetensors"):
+        file.chmod(Path(folder).stat().st_mode & 0o666)
 
 
 def file_sha256(path: str | Path) -> str:
@@ -116,9 +133,9 @@ def _local_map(path: Path, modified: int) -> dict[str, str]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path.name}: expected YAML, got {' '.join(str(error).split())}") from None
+        raise ValueError(f"{path}: expected YAML, got {' '.join(str(error).split())}") from None
     content = content or {}
     mapping = content.get("local") or {} if isinstance(content, dict) else None
     if not isinstance(mapping, dict) or set(content) - {"local"} or {*map(type, mapping.values())} - {str}:
-        raise ValueError(f'{path.name}: expected one key "local" that maps hub names to folders, got {content!r:.60}')
+        raise ValueError(f'{path}: expected one key "local" that maps hub names to folders, got {content!r:.60}')
     return mapping

@@ -4,6 +4,8 @@ import io
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,15 @@ def refused(capsys, *arguments: str) -> str:
         ("score model bad.tsv --out kept.tsv", "bad.tsv, row 90"),
         ("rank lexical/word_overlap bad.tsv --out kept.tsv", "bad.tsv, row 90"),
         ("compare bad.tsv bad.tsv my.tsv --out kept.tsv", "my.tsv"),
+        ("score lexical/bm25 my.tsv --trec my.qrels", "my.qrels"),
+        ("score lexical/bm25 my.tsv --trec z.tsv --out ./z.tsv", "z.tsv"),
+        ("score lexical/bm25 my.tsv --trec z.run --out kept.tsv/z.csv", "kept.tsv"),
+        ("score lexical/bm25 my.tsv --out model", "model"),
+        ("compare one.run one.run one.qrels", "one.qrels"),
+        ("rank lexical/bm25 question -5", "behind --"),
+        ("rank org/gone question candidate", "params/local.yaml: maps org/gone"),
+        ("plan sample --set seeds=0", "seeds"),
+        ("plan braces.yaml", "braces.yaml"),
         ("train bad.tsv --model model --out new", "bad.tsv, row 90"),
         ("train my.tsv --out model", "model"),
         ("export model model --to onnx", "model"),
@@ -55,7 +66,7 @@ def refused(capsys, *arguments: str) -> str:
         ("init my.tsv --name ''", "--name"),
         ("rank model question candidate --alpha 0.3", "alpha"),
         ("rank nobody/such-a-model question candidate", "nobody/such-a-model"),
-        ("score model my.tsv --measures Nothing@3", "Nothing@3"),
+        *((f"score model my.tsv --measures {name}", name) for name in ("Nothing@3", "P@0", "AP(rel=0)", "ERR@0")),
         ("compare no.run no.run no.qrels", "no.qrels"),
         ("plan sample --set nope=1", "nope"),
         ("plan null.yaml", "study"),
@@ -65,6 +76,11 @@ def refused(capsys, *arguments: str) -> str:
 )
 def test_a_mistake_is_one_line_that_names_it_and_leaves_what_is_there(folder, capsys, command, named):
     Path("null.yaml").write_text("study: null\n")
+    Path("braces.yaml").write_text("study: braces\n{{ title }}: 1\n")
+    Path("params").mkdir()
+    Path("params/local.yaml").write_text("local: {org/gone: nowhere}\n")
+    Path("one.run").write_text("q1 Q0 a 1 2.0 x\n")
+    Path("one.qrels").write_text("q1 0 a 1\nq1 0 b 0\n")
     for name in ("kept.tsv", "kept.txt"):
         Path(name).write_text("what was here before\n")
     lines = Path("my.tsv").read_text().splitlines()
@@ -111,3 +127,12 @@ def test_a_terminal_of_another_encoding_ends_no_command(folder, monkeypatch):
     lines = output.getvalue().decode("latin-1").splitlines()
     assert len(lines) == 3
     assert any("?ód? is here" in line for line in lines)
+
+
+def test_a_pipe_that_is_closed_ends_a_command_without_a_word(folder):
+    command = f"{sys.executable} -m as2lib score lexical/bm25 my.tsv --measures AP | true"
+    assert subprocess.run(command, shell=True, capture_output=True, text=True).stderr.count("\n") == 2
+    texts = "question\tanswer\n" + "who ?\tAnn\n" * 20_000
+    (folder / "many.tsv").write_text(texts)
+    command = f"{sys.executable} -m as2lib score lexical/bm25 many.tsv 2>/dev/null | head -1"
+    assert subprocess.run(command, shell=True, capture_output=True, text=True).stdout.count("\n") == 1

@@ -29,6 +29,36 @@ def test_what_exists_is_a_file_and_all_else_a_question(folder, capsys, monkeypat
         assert arguments[0] in output.err
 
 
+@pytest.mark.parametrize("question", ["~what is it", "什么" * 85, "-5 degrees ?"])
+def test_a_question_is_any_text(folder, capsys, monkeypatch, question):
+    assert main(["rank", "lexical/bm25", "--", question, "-5 degrees", "~"]) == 0
+    assert capsys.readouterr().out.count("\n") == 2
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9"), encoding="utf-8"))
+    assert main(["rank", "lexical/bm25", "--", question]) == 2
+    assert "standard input: expected UTF-8 text, got " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_any_text_is_read_back_from_a_file_in_a_new_folder(folder, suffix):
+    texts = ["a\rb", "a\nb", 'a\t,"b', " "]
+    Path("my.jsonl").write_text(json.dumps({"question": "who ?", "candidates": texts}) + "\n")
+    assert main(["rank", "lexical/bm25", "my.jsonl", "--out", f"a/b/ranked.{suffix}"]) == 0
+    assert sorted(READERS[suffix](f"a/b/ranked.{suffix}")["answer"]) == sorted(texts)
+
+
+def test_no_text_of_a_pair_table_commands_a_terminal(folder, capsys, monkeypatch):
+    text = "\x1b[2J\u202ered"
+    row = {"question_id": text, "question": text, f"\x1b{text}": 1, "candidates": [{"text": text, "id": text}]}
+    Path("my.jsonl").write_text(json.dumps(row) + "\n")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    for command in (["rank", "lexical/bm25", "my.jsonl"], ["score", "lexical/bm25", "my.jsonl"]):
+        assert main(command) == 0
+    assert main(["rank", "lexical/bm25", text, text]) == 0
+    assert main(["rank", f"lexical/{text}", text, text]) == 2
+    output = capsys.readouterr()
+    assert not set("\x1b\u202e") & {*output.out, *output.err}
+
+
 READERS = {
     "csv": pandas.read_csv,
     "tsv": partial(pandas.read_csv, sep="\t"),

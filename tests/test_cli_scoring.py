@@ -85,6 +85,16 @@ def test_two_runs_are_compared_question_by_question(folder, capsys, questions, n
     assert table["run1 AP"].to_dict() == pytest.approx(expected.to_dict())
 
 
+def test_a_byte_order_mark_is_none_of_an_id_and_a_count_is_no_percentage(folder, capsys):
+    Path("my.qrels").write_text("\ufeffq1 0 a 1\nq1 0 b 1\nq2 0 a 1\nq2 0 b 0\n")
+    Path("my.run").write_text("\ufeffq1 Q0 a 1 2.0 x\nq2 Q0 a 1 2.0 x\nq2 Q0 b 2 1.0 x\n")
+    assert main(["compare", "my.run", "my.run", "my.qrels", "--measures", "NumRet AP"]) == 0
+    output = capsys.readouterr()
+    assert "1.50 − 1.50 = +0.00" in output.out
+    assert "75.00 − 75.00 = +0.00" in output.out
+    assert output.err == ""
+
+
 def test_what_a_run_lacks_counts_as_zero(folder, capsys):
     Path("my.qrels").write_text("q1 0 a 1\nq1 0 b 1\nq2 0 a 1\nq3 0 a 0\n")
     Path("1.run").write_text("q1 Q0 a 1 2.0 x\nq1 Q0 c 2 1.0 x\n")

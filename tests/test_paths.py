@@ -35,7 +35,7 @@ def test_an_encoder_is_a_folder_a_mapped_name_or_a_hub_name_at_a_revision(projec
         model_origin("org/gone")
     for content in ("a: b", "local: {a: 1}", "local: {"):
         (project / "params" / "local.yaml").write_text(content)
-        with pytest.raises(ValueError, match=r"^local\.yaml: expected [^\n]*$"):
+        with pytest.raises(ValueError, match=r"^/\S+/params/local\.yaml: expected [^\n]*$"):
             local_folder("org/encoder")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.cli import main
-from as2lib.commands.output import terminal
+from as2lib.data.sets import printable
 from tests.first_hour.hub_like import public_model
 
 PACKAGE = Path(__file__).parents[1] / "as2lib"
@@ -96,8 +96,8 @@ def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["\x1b[2J\x1b]0;mine\x07", "\u202egnp.exe", "a\rb"])
-def test_a_candidate_cannot_command_a_terminal(text):
-    assert not re.search(r"[\x00-\x1f\x7f\u202a-\u202e]", terminal(text))
+def test_a_candidate_cannot_command_a_printable(text):
+    assert not re.search(r"[\x00-\x1f\x7f\u202a-\u202e]", printable(text))
 
 
 @pytest.mark.parametrize("name", ["a;ls", "../a", "-a", "1"])

@@ -11,7 +11,7 @@ from as2lib.commands.named import NOTHING, starting_encoder
 from as2lib.commands.training import RATES, check_source, counts, encoder_of
 from as2lib.data import sets
 from as2lib.papers import Study
-from as2lib.paths import find_root, whole_file
+from as2lib.paths import expanded, find_root, whole_file
 from as2lib.study.params import NAME, read_yaml
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def parts_of(source: str) -> dict[str, str] | None:
 
 def place_of(name: str) -> str:
     """A folder from the root, where it is inside; any other name as it is."""
-    folder, root = Path(name).expanduser().resolve(), find_root()
+    folder, root = expanded(name).resolve(), find_root()
     if not folder.is_dir():
         return name
     return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)

@@ -1,11 +1,13 @@
 """What a command's MODEL means: what is on disk first, then a lexical ranker, a run of a study, a model of the hub."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from as2lib.data.pretrained import require_at_hand
 from as2lib.data.sets import note
+from as2lib.paths import expanded
 from as2lib.ranker import Ranker, is_lexical
 
 if TYPE_CHECKING:
@@ -27,10 +29,10 @@ def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> Ranker:
 
 def model_of(name: str, load_study: LoadStudy) -> str | Path:
     """Where the model of a name is: its folder, that of a study's run, made where it is missing; or itself."""
-    folder = Path(name).expanduser()
-    if folder.is_file():
+    folder = expanded(name)
+    if os.path.isfile(folder):
         raise ValueError(f"{name}: expected a model's folder, got a file")
-    if folder.is_dir():
+    if os.path.isdir(folder):
         return folder
     if is_lexical(name) or not is_run(study := load_study(), name):
         return name

@@ -8,12 +8,13 @@ import pandas as pd
 from datasets import Dataset
 
 from as2lib.commands import trec
-from as2lib.commands.output import TABLES, progress, require_place, terminal, write_table
+from as2lib.commands.output import TABLES, print_table, progress, require_place, write_table
 from as2lib.data import load_pairs, load_unlabelled, sets
 from as2lib.data.columns import NoLabels
 from as2lib.data.tables import questions_of
 from as2lib.metrics import ranking
 from as2lib.papers import Study
+from as2lib.paths import expanded
 from as2lib.ranker import Ranker
 
 PAIRS_AT_ONCE = 16_384  # whose texts are held together: whole questions
@@ -45,9 +46,7 @@ def rank_file(
     if out:
         write_table(table, out)
         return
-    if sys.stdout.isatty():
-        table = table.map(lambda value: terminal(value) if isinstance(value, str) else value)
-    table.to_csv(sys.stdout, index=False, lineterminator="\n")
+    print_table(table)
 
 
 def score(
@@ -66,18 +65,17 @@ def score(
 
     source: default: what a study's run was scored on when it was made.
     """
-    judgements = Path(run_file).with_suffix(".qrels") if run_file else None
     require_place(out, TABLES, source)
-    require_place(run_file, (), source)
-    require_place(judgements, (), source, run_file)
-    for name in measures:
-        ranking.measure_named(name)
+    require_place(run_file, (), source, out)
+    judgements = expanded(run_file).with_suffix(".qrels") if run_file else None
+    require_place(judgements, (), source, out, run_file)
+    ranking.require_measures(measures)
     if source:
         pairs = read_pairs(source, split)
         ranker = load()
         table, title = score_pairs(ranker, pairs, batch_size), Path(source).name
         print(f"scored {len(table):,} pairs in {ranker.precision}", file=sys.stderr)
-    elif Path(model).expanduser().is_dir():
+    elif expanded(model).is_dir():
         raise ValueError(f"{model}: expected pairs to score with it, a file, a folder or a known set; got none")
     else:
         title = split or "test"
@@ -91,7 +89,7 @@ def score(
     if "label" in table:
         print_metrics(title, table, questions, measures)
     elif not (out or run_file):
-        table.to_csv(sys.stdout, sep="\t", index=False)
+        print_table(table, sep="\t")
 
 
 # ---------------------------------------------------------------- pairs and their scores
@@ -138,5 +136,5 @@ def print_metrics(
     """One line: the mean of each measure over the questions that a policy keeps."""
     means = ranking.summary(table["question_id"], table["label"], trec.ranked_by(table), questions, measures)
     count = means.pop("questions")
-    line = "   ".join(f"{measure} {100 * mean:.2f}" for measure, mean in means.items())
+    line = "   ".join(f"{measure} {ranking.scale(measure) * mean:.2f}" for measure, mean in means.items())
     print(f"{name}   {line}   ({count} questions, policy {questions}, {ties})", flush=True)

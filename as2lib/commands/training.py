@@ -13,7 +13,7 @@ from as2lib.commands.output import require_free
 from as2lib.data import sets
 from as2lib.fit import objectives
 from as2lib.locks import lock
-from as2lib.paths import PACKAGE, whole_folder, work_folder
+from as2lib.paths import PACKAGE, expanded, whole_folder, work_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -212,7 +212,7 @@ def print_results(folder: Path, splits: "dict[str, Dataset]") -> float:
 
 def write_card(folder: Path, title: str, models: Sequence[str], facts: dict[str, Any]) -> None:
     """Write README.md: what a model is, what it learnt from, how to use it.  models: its encoder, then its teachers."""
-    names = [Path(name).name if Path(name).expanduser().is_dir() else name for name in models]  # no folders from here
+    names = [Path(name).name if expanded(name).is_dir() else name for name in models]  # no folders from here
     facts = {"encoder": names[0], "teachers": ", ".join(names[1:]), **facts}
     rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items() if value not in (None, ""))
     card = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))

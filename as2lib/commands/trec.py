@@ -71,18 +71,20 @@ def compare(
     judgement is incorrect.  out: a table of every question's values in both runs and their difference.
     """
     require_place(out, TABLES, run1, run2, judgements)
-    for name in measures:
-        ranking.measure_named(name)
+    ranking.require_measures(measures)
     judged = read(judgements, ir_measures.read_trec_qrels, "question 0 candidate grade")
     correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
     kept = ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)
     names = correct.size().index[kept]
+    if len(names) < 2:
+        got = f"got {len(names)} under policy {questions}"
+        raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
     first, second = (values(path, judged, names, measures) for path in (run1, run2))
     for name in measures:
-        test = significance.compare(first[name], second[name])
+        test, scale = significance.compare(first[name], second[name]), ranking.scale(name)
         print(
-            f"{ranking.MEANS.get(name, name):<9} {100 * test.mean_a:.2f} − {100 * test.mean_b:.2f} = "
-            f"{100 * test.difference:+.2f}   95 % interval {100 * test.low:+.2f} to {100 * test.high:+.2f}   "
+            f"{ranking.MEANS.get(name, name):<9} {scale * test.mean_a:.2f} − {scale * test.mean_b:.2f} = "
+            f"{scale * test.difference:+.2f}   95 % interval {scale * test.low:+.2f} to {scale * test.high:+.2f}   "
             f"p {test.p:.2g} (permutation), {test.wilcoxon_p:.2g} (Wilcoxon)   "
             f"{test.wins} better, {test.losses} worse, {test.ties} equal"
         )
@@ -118,6 +120,7 @@ def read(path: str, parse: Callable[..., Any], fields: str) -> pd.DataFrame:
         raise ValueError(f"{path}: expected a TREC file ({fields}), got {shorten(str(error))}") from None
     if rows.empty or rows.isna().any(axis=None):
         raise ValueError(f"{path}: expected a TREC file ({fields}), got {'none' if rows.empty else 'nan'}")
+    rows["query_id"] = rows["query_id"].str.removeprefix("\ufeff")  # a byte-order mark is no part of the first id
     if rows.duplicated(["query_id", "doc_id"]).any():
         raise ValueError(f"{path}: expected each candidate of a question once, got one twice")
     return rows

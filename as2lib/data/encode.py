@@ -57,8 +57,9 @@ class PairEncoder:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, max_length: int):
         if not getattr(tokenizer, "is_fast", False) or tokenizer.pad_token_id is None:
-            got = type(tokenizer).__name__
-            raise ValueError(f"expected a fast tokenizer with a padding token, from AutoTokenizer; got {got}")
+            got, name = type(tokenizer).__name__, getattr(tokenizer, "name_or_path", "")
+            expected = "expected a fast tokenizer with a padding token, from AutoTokenizer"
+            raise ValueError(f"{name or 'tokenizer'}: {expected}; got {got}")
         self.tokenizer, self.max_length = tokenizer, max_length
         self.has_token_types = "token_type_ids" in tokenizer.model_input_names
         self._backend = copy.deepcopy(tokenizer.backend_tokenizer)

@@ -1,7 +1,9 @@
 """Says where pairs come from, and identifies them without loading them or importing a data library."""
 
+import os
 import re
 import sys
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -10,7 +12,7 @@ from typing import Any
 
 from as2lib import hub
 from as2lib.data import sample
-from as2lib.paths import file_sha256, find_root, local_folder, model_origin
+from as2lib.paths import expanded, file_sha256, find_root, local_file, local_folder, model_origin
 
 COLUMNS = ("question_id", "question", "answer", "label")
 SPLITS = ("train", "dev", "test")
@@ -54,6 +56,7 @@ FINGERPRINTS = {
 # Made by `data.builders` from these hub sets, or from their Parquet files in a mapped folder.
 BUILT = {"squad-sent": "rajpurkar/squad_v2", "nq-la": "google-research-datasets/natural_questions"}
 BUILT_VERSION = {"squad-sent": 1, "nq-la": 2}  # raise it when the same originals would give other pairs
+JOINERS = {"\u200c", "\u200d"}  # letters of Persian and of Indian languages are joined by them, or not
 PLAIN = HubSet("", splits=SPLITS)  # a folder that is no hub set
 
 
@@ -88,7 +91,13 @@ class Location:
 @cache
 def note(line: str) -> None:
     """Say a line once in a process."""
-    print(f"as2: {line}", file=sys.stderr, flush=True)
+    print(f"as2: {printable(line)}", file=sys.stderr, flush=True)
+
+
+def printable(text: object) -> str:
+    """A text for a terminal: what would command it, or turn the direction of writing, is shown as its `\\x…` code."""
+    codes = {c for c in str(text) if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - JOINERS
+    return str(text).translate({ord(c): ascii(c)[1:-1] for c in codes})
 
 
 def shorten(value: Any) -> str:
@@ -170,7 +179,7 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     if folder := local_folder(hub.name) or (known and local_folder(known)):
         return _files(folder, split, hub)
     if not hub.public:
-        way = f'bring your own files, and add "{name}: that/folder" under "local:" in params/local.yaml'
+        way = f'bring your own files, and add "{name}: that/folder" under "local:" in {local_file()}'
         raise FileNotFoundError(f"{name} is not public: {way}")
     if not known and not (re.fullmatch(r"[\w.-]+/[\w.-]+", name) and revision):
         raise _unknown(source)
@@ -224,7 +233,7 @@ def from_hub(name: str, config: str | None, split: str, revision: str, **options
         problem = str(error).partition("\n")[0]
         raise FileNotFoundError(
             f"can't load {name} (revision {revision}, split {split}) from the hub: {problem}; without a network, copy "
-            f'the set to a folder and add "{name}: that/folder" under "local:" in params/local.yaml'
+            f'the set to a folder and add "{name}: that/folder" under "local:" in {local_file()}'
         ) from None
 
 
@@ -247,16 +256,16 @@ def is_known(source: str) -> bool:
 
 def on_disk(source: str | Path) -> Path | None:
     """The file or folder that a source names, from here or from the project's root; None for a known set's name."""
-    path = Path(source).expanduser()
+    path = expanded(source)
     if isinstance(source, str) and is_known(source):
         return None
-    return next((place for place in (path, find_root() / path) if place.exists()), None)
+    return next((place for place in (path, find_root() / path) if os.path.exists(place)), None)
 
 
 def _unknown(source: str | Path) -> Exception:
     names = ", ".join((*SAMPLES, *HUB_SETS, *BUILT))
     if isinstance(source, Path) or "/" in source or Path(source).suffix[1:].lower() in SUFFIXES:
-        ways = 'a hub set is written org/name@revision, or mapped to a folder under "local:" in params/local.yaml'
+        ways = f'a hub set is written org/name@revision, or mapped to a folder under "local:" in {local_file()}'
         return FileNotFoundError(f"{source}: no such file or folder; {ways} (known names: {names})")
     return ValueError(f'unknown source "{source}": expected one of {names}; org/name@revision on the hub; or a path')
 

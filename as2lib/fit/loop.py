@@ -30,6 +30,7 @@ from as2lib.metrics import cost
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
+from as2lib.paths import let_read
 from as2lib.precision import computing_on
 from as2lib.score import autocast, score
 
@@ -69,6 +70,7 @@ class Fit:
             Path(folder).mkdir(parents=True, exist_ok=True)
             save_model(self.model, str(Path(folder) / "model.safetensors"))
         self.encoder.save(folder)
+        let_read(folder)
 
 
 def train(

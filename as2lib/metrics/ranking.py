@@ -152,8 +152,11 @@ def calculate(qrels: pd.DataFrame, run: pd.DataFrame, names: Sequence[str]) -> p
     measures = {name: measure_named(name) for name in names}
     questions = pd.Index(qrels["query_id"].unique(), name="question_id")
     values: dict[ir_measures.Measure, dict[str, float]] = {measure: {} for measure in measures.values()}
-    for metric in ir_measures.iter_calc(list(values), qrels, run) if len(questions) else ():
-        values[metric.measure][metric.query_id] = metric.value
+    try:
+        for metric in ir_measures.iter_calc(list(values), qrels, run) if len(questions) else ():
+            values[metric.measure][metric.query_id] = metric.value
+    except Exception as error:  # of any kind: each measure has an evaluator of its own
+        raise ValueError(f"measures: expected some that ir_measures computes here, got {names}: {error}") from None
     columns = {name: pd.Series(values[measure], dtype=float) for name, measure in measures.items()}
     return pd.DataFrame(
         {name: column.reindex(questions, fill_value=0.0) for name, column in columns.items()}, questions
@@ -161,17 +164,33 @@ def calculate(qrels: pd.DataFrame, run: pd.DataFrame, names: Sequence[str]) -> p
 
 
 def measure_named(name: str) -> ir_measures.Measure:
-    """The measure of a name such as "R@100" or "Success@5"; ValueError for what ir_measures does not compute here."""
+    """The measure of a name such as "R@100" or "Success@5"; ValueError for what ir_measures does not compute here.
+
+    A cutoff or a grade below 1 is refused before its evaluators see it: one of them ends the process.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of the syntax tree that it reads names by
             measure = ir_measures.parse_measure(name)
             supported = ir_measures.DefaultPipeline.supports(measure)
+        numbers = [measure.params.get(key, 1) for key in ("cutoff", "rel")]
+        supported = supported and all(1 <= number < 2**31 for number in numbers)
     except (NameError, ValueError, TypeError, KeyError, AttributeError, AssertionError):
         supported = False
     if not supported:
         raise ValueError(f'measures: expected some of ir_measures, such as "R@100" or "RR@10"; got {name!r}')
     return measure
+
+
+def require_measures(names: Sequence[str]) -> None:
+    """Raises ValueError for a name that `measure_named` refuses, and where there is none."""
+    for name in names or [""]:
+        measure_named(name)
+
+
+def scale(name: str) -> int:
+    """By which a measure is shown: 100, in percent; 1 for one that counts, such as NumRet."""
+    return 1 if name.startswith("Num") else 100
 
 
 def read(question_id: Values, label: Values, score: Values) -> Rows:

@@ -220,7 +220,7 @@ def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> Pr
     for tensor, values in model.state_dict().items():
         if tensor in report["missing_keys"] and not may_be_new(tensor):
             shape = f"expected a tensor of shape {tuple(values.shape)}, got none"
-            raise ValueError(f"{origin}: {tensor}: {shape}; the model would score at random")
+            raise ValueError(f"{origin}: {tensor}: {shape}, so it would score at random; train it first, by as2 train")
         if values.is_floating_point() and not values.isfinite().all():
             raise ValueError(f"{origin}: {tensor}: expected finite numbers, got nan or inf")
     if report["unexpected_keys"] and not start and type(model).__module__.startswith("as2lib."):

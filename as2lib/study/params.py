@@ -442,6 +442,8 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a list or a map as a key", key.start_mark)
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} twice", key.start_mark)
             seen.add(key.value)

@@ -76,11 +76,14 @@ class Study(params.Params):
 
     @classmethod
     def _checked(cls, where: str, content: dict[str, Any], overrides: dict[str, Any] | None) -> Self:
+        if not isinstance(overrides or {}, dict):
+            raise ValueError(f"overrides: expected keys and values, by papermill's -y or -f, got {overrides!r:.60}")
         for key, value in (overrides or {}).items():
             content = params.merged(content, key, value)
-        if "seeds" in (overrides or {}) and "grid_seeds" not in overrides and "grid_seeds" in content:
-            seeds = [seed for seed in content["grid_seeds"] if seed in content["seeds"]]
-            content = {**content, "grid_seeds": seeds or content["seeds"][:1]}
+        seeds, grid = content.get("seeds"), content.get("grid_seeds")
+        is_changed = "seeds" in (overrides or {}) and "grid_seeds" not in overrides
+        if is_changed and isinstance(seeds, list) and isinstance(grid, list):
+            content = {**content, "grid_seeds": [seed for seed in grid if seed in seeds] or seeds[:1]}
         try:
             return cls.model_validate(content)
         except ValidationError as error:
