@@ -19,7 +19,7 @@ EXTRA = {
         "position_biased_input": False,
     },
 }
-FAMILIES = ["electra", "bert", "roberta", "albert", "deberta-v2"]
+FAMILIES = ["electra", "bert", "roberta", "albert", "deberta-v2", "mpnet"]
 
 
 def classifier(family="electra", **changes):

@@ -23,7 +23,7 @@ from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.logits import Float32Linear
 from as2lib.models.sequential import Questions, Ranking, rank_by_exits
 
-BACKBONES = ("electra", "bert", "roberta")
+BACKBONES = ("electra", "bert", "roberta", "mpnet")
 EXITS = (4, 6, 8, 10, 12)
 
 
@@ -54,9 +54,7 @@ class CascadeConfig(BackboneConfig):
     @property
     def encoder(self) -> PretrainedConfig:
         """The backbone's configuration with the layers up to the last exit."""
-        config = AutoConfig.for_model(**{**self.backbone, "num_hidden_layers": self.exits[-1]})
-        config._attn_implementation = self._attn_implementation
-        return config
+        return self.encoder_config(num_hidden_layers=self.exits[-1])
 
 
 @dataclass
@@ -207,7 +205,13 @@ class CascadeTransformer(PreTrainedModel):
         """The layers after the previous exit, up to exit `number`: (b, n, d) → (b, n, d)."""
         mask = create_bidirectional_mask(self.encoder.config, inputs_embeds=hidden, attention_mask=real)
         first = self.config.exits[number - 1] if number else 0
-        for layer in self.encoder.encoder.layer[first : self.config.exits[number]]:
+        layers = self.encoder.encoder.layer[first : self.config.exits[number]]
+        if self.encoder.config.model_type == "mpnet":
+            position_bias = self.encoder.encoder.compute_position_bias(hidden)  # (b, a, n, n)
+            for layer in layers:
+                hidden = layer(hidden, mask, position_bias)[0]
+            return hidden
+        for layer in layers:
             hidden = layer(hidden, mask)
         return hidden
 

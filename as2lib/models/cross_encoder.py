@@ -28,6 +28,7 @@ from as2lib.models import first_token
 from as2lib.models.logits import in_float32
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
+OWN_ATTENTION = ("deberta-v2", "mpnet")  # families with one kind of attention, which adds a bias of its own
 
 
 def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers: int | None = None) -> PreTrainedModel:
@@ -137,7 +138,8 @@ def set_dropout(model: nn.Module, share: float) -> None:
 def set_attention(model: nn.Module, kind: str) -> None:
     """Set how a model's parts compute attention, "eager" or "sdpa"; heads have configurations of their own."""
     for module in model.modules():
-        if isinstance(config := getattr(module, "config", None), PretrainedConfig):
+        config = getattr(module, "config", None)
+        if isinstance(config, PretrainedConfig) and config.model_type not in OWN_ATTENTION:
             config._attn_implementation = kind
 
 
@@ -164,6 +166,13 @@ class BackboneConfig(PretrainedConfig):
         self.initializer_range = self.backbone.get("initializer_range", 0.02)
         self.hidden_size = self.backbone.get("hidden_size")
         super().__init__(**{"num_labels": CLASSES, "pad_token_id": self.backbone.get("pad_token_id"), **kwargs})
+
+    def encoder_config(self, **changes: Any) -> PretrainedConfig:
+        """The backbone's configuration with other fields, and this one's kind of attention where it has several."""
+        config = AutoConfig.for_model(**{**self.backbone, **changes})
+        if config.model_type not in OWN_ATTENTION:
+            config._attn_implementation = self._attn_implementation
+        return config
 
 
 def configuration(name: str | Path) -> PretrainedConfig:

@@ -15,6 +15,7 @@ FAMILIES = {
     "albert": "Albert",
     "bert": "Bert",
     "electra": "Electra",
+    "mpnet": "MPNet",
     "roberta": "Roberta",
     "xlm-roberta": "XLMRoberta",
 }
@@ -39,8 +40,8 @@ def reading_encoder(encoder: nn.Module, family: str) -> nn.Module:
         return encoder if isinstance(encoder, FirstTokenAlbert) else FirstTokenAlbert(encoder)
     if family in FAMILIES:
         last = encoder.layer[-1]
-        if not (isinstance(last, FirstTokenLayer) or last.is_decoder):
-            encoder.layer[-1] = FirstTokenLayer(last)
+        if not (isinstance(last, FirstTokenLayer) or getattr(last, "is_decoder", False)):
+            encoder.layer[-1] = (FirstTokenMPNet if family == "mpnet" else FirstTokenLayer)(last)
     return encoder
 
 
@@ -53,9 +54,23 @@ class FirstTokenLayer(nn.Module):
 
     def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
         attention = self.attention.self
-        mixed = attend(hidden, attention_mask, attention, attention.dropout)  # (b, 1, d)
-        attended = self.attention.output(mixed, hidden[:, :1])
+        projections = attention.query, attention.key, attention.value
+        mixed = attend(hidden, attention_mask, projections, attention.num_attention_heads, attention.dropout)
+        attended = self.attention.output(mixed, hidden[:, :1])  # (b, 1, d)
         return self.output(self.intermediate(attended), attended)
+
+
+class FirstTokenMPNet(FirstTokenLayer):
+    """The last layer of an MPNet, for one token: (b, n, d) → (b, 1, d), in a tuple.  position_bias: (b, a, n, n)."""
+
+    def forward(
+        self, hidden: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None, **_: Any
+    ) -> tuple[Tensor]:
+        attention = self.attention.attn
+        projections, heads = (attention.q, attention.k, attention.v), attention.num_attention_heads
+        mixed = attend(hidden, attention_mask, projections, heads, attention.dropout, position_bias)
+        attended = self.attention.LayerNorm(self.attention.dropout(attention.o(mixed)) + hidden[:, :1])  # (b, 1, d)
+        return (self.output(self.intermediate(attended), attended),)
 
 
 class FirstTokenAlbert(nn.Module):
@@ -74,29 +89,41 @@ class FirstTokenAlbert(nn.Module):
         for layer in layers[:-1]:
             hidden = layer(hidden, attention_mask)
         last, attention = layers[-1], layers[-1].attention
-        mixed = attend(hidden, attention_mask, attention, attention.attention_dropout)  # (b, 1, d)
+        projections = attention.query, attention.key, attention.value
+        mixed = attend(hidden, attention_mask, projections, attention.num_attention_heads, attention.attention_dropout)
         attended = attention.LayerNorm(hidden[:, :1] + attention.output_dropout(attention.dense(mixed)))
         return BaseModelOutput(last_hidden_state=last.full_layer_layer_norm(last.ff_chunk(attended) + attended))
 
 
-def attend(hidden: Tensor, attention_mask: Tensor | None, attention: nn.Module, dropout: nn.Module) -> Tensor:
+def attend(
+    hidden: Tensor,
+    attention_mask: Tensor | None,
+    projections: tuple[nn.Linear, nn.Linear, nn.Linear],
+    heads: int,
+    dropout: nn.Module,
+    position_bias: Tensor | None = None,
+) -> Tensor:
     """Self-attention's result for the first token, before its output layer: (b, n, d) → (b, 1, d).
 
     No key or value is computed. With q = W_q h_0, the score q (W_k h_j) is (q W_k) h_j, and the sum over tokens of
     p_j (W_v h_j) is W_v times the sum of p_j h_j: two products with d x d weights a pair instead of two a token.
     attention_mask: as transformers makes it, (b, 1, 1 or n, n), boolean or added to the attention scores; or (b, n),
-    1 at real tokens, which flash attention takes.
+    1 at real tokens, which flash attention takes.  projections: to query, key and value.
+    position_bias: (b, a, n, n), added to the attention scores.
     """
-    query = attention.query(hidden[:, :1]).view(len(hidden), attention.num_attention_heads, -1)  # (b, a, d / a)
-    to_key = attention.key.weight.view(*query.shape[1:], -1)  # (a, d / a, d)
-    to_value = attention.value.weight.view(*query.shape[1:], -1)
-    over_hidden = torch.einsum("bah,ahd->bad", query, to_key)
+    to_query, to_key, to_value = projections
+    query = to_query(hidden[:, :1]).view(len(hidden), heads, -1)  # (b, a, d / a)
+    key_weight = to_key.weight.view(*query.shape[1:], -1)  # (a, d / a, d)
+    value_weight = to_value.weight.view(*query.shape[1:], -1)
+    over_hidden = torch.einsum("bah,ahd->bad", query, key_weight)
     scores = (over_hidden @ hidden.mT).float() * query.shape[-1] ** -0.5  # (b, a, n); a key's bias adds one number
+    if position_bias is not None:
+        scores = scores + position_bias[:, :, 0]
     if attention_mask is not None:
         mask = attention_mask[:, 0, :1] if attention_mask.dim() == 4 else attention_mask[:, None].bool()  # (b, 1, n)
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
     shares = dropout(scores.softmax(-1)).to(hidden.dtype)
-    mixed = torch.einsum("bad,ahd->bah", shares @ hidden, to_value)
-    bias = attention.value.bias.view(query.shape[1:])
+    mixed = torch.einsum("bad,ahd->bah", shares @ hidden, value_weight)
+    bias = to_value.bias.view(query.shape[1:])
     mixed = mixed + shares.sum(-1, keepdim=True) * bias  # the sum is not 1 where shares are dropped
     return mixed.flatten(1)[:, None]

@@ -11,10 +11,10 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrai
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from as2lib.models.cross_encoder import BackboneConfig, outside
-from as2lib.models.first_token import FirstTokenLayer
+from as2lib.models.first_token import FirstTokenLayer, FirstTokenMPNet
 from as2lib.models.logits import in_float32
 
-BACKBONES = ("bert", "electra", "roberta")
+BACKBONES = ("bert", "electra", "mpnet", "roberta")
 
 
 class MeanConfig(BackboneConfig):
@@ -49,8 +49,7 @@ class MeanForSequenceClassification(PreTrainedModel):
         super().__init__(config)
         if (family := config.backbone["model_type"]) not in BACKBONES:
             raise ValueError(f"reads: expected one of {', '.join(BACKBONES)} to read the mean of tokens, got {family}")
-        fields = AutoConfig.for_model(**{**config.backbone, "num_labels": config.num_labels})
-        fields._attn_implementation = config._attn_implementation
+        fields = config.encoder_config(num_labels=config.num_labels)
         self.model = AutoModelForSequenceClassification.from_config(fields)
         read_mean(self.model.base_model.encoder)
         in_float32(part for _, part in outside(self.model))
@@ -73,17 +72,32 @@ class MeanTokenLayer(FirstTokenLayer):
 
     def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
         attended = self.attention(hidden, attention_mask)[0]
-        hidden = self.output(self.intermediate(attended), attended)  # (b, n, d)
-        if attention_mask is None:
-            return hidden.mean(dim=1, keepdim=True)
-        mask = attention_mask[:, 0, 0] if attention_mask.dim() == 4 else attention_mask  # (b, n)
-        real = (mask if mask.dtype == torch.bool else mask == 0)[..., None].to(hidden.dtype)
-        return ((hidden * real).sum(dim=1) / real.sum(dim=1))[:, None]
+        return mean_of_real(self.output(self.intermediate(attended), attended), attention_mask)
+
+
+class MeanTokenMPNet(FirstTokenMPNet):
+    """The last layer of an MPNet, and the mean over real tokens: (b, n, d) → (b, 1, d), in a tuple."""
+
+    def forward(
+        self, hidden: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None, **_: Any
+    ) -> tuple[Tensor]:
+        attended = self.attention(hidden, attention_mask, position_bias)[0]
+        return (mean_of_real(self.output(self.intermediate(attended), attended), attention_mask),)
+
+
+def mean_of_real(hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
+    """(b, n, d) → (b, 1, d).  attention_mask: as transformers makes it for a layer, or (b, n)."""
+    if attention_mask is None:
+        return hidden.mean(dim=1, keepdim=True)
+    mask = attention_mask[:, 0, 0] if attention_mask.dim() == 4 else attention_mask  # (b, n)
+    real = (mask if mask.dtype == torch.bool else mask == 0)[..., None].to(hidden.dtype)
+    return ((hidden * real).sum(dim=1) / real.sum(dim=1))[:, None]
 
 
 def read_mean(encoder: nn.Module) -> nn.Module:
     """The encoder, whose last hidden state is the mean over real tokens, (b, 1, d): what reads its first reads that."""
-    encoder.layer[-1] = MeanTokenLayer(encoder.layer[-1])
+    layer = MeanTokenMPNet if encoder.config.model_type == "mpnet" else MeanTokenLayer
+    encoder.layer[-1] = layer(encoder.layer[-1])
     return encoder
 
 

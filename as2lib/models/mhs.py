@@ -17,8 +17,8 @@ from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.logits import in_float32
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
-BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2")
-WITH_POOLER = ("bert", "roberta", "albert")  # whose encoders come with one unless told otherwise
+BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2", "mpnet")
+WITH_POOLER = ("bert", "roberta", "albert", "mpnet")  # whose encoders come with one unless told otherwise
 HEAD_ONLY = ("pooler.",)
 # Parts of ALBERT's and DeBERTa-v2's encoders that stand before or beside the first layer.
 BODY_ONLY = ("encoder.embedding_hidden_mapping_in.", "encoder.conv.")
@@ -55,13 +55,10 @@ class MHSConfig(BackboneConfig):
 
     def part(self, layers: range) -> PretrainedConfig:
         """The backbone's configuration with some of its layers, counted from 0."""
-        fields = {**self.backbone, "num_hidden_layers": len(layers), "num_labels": CLASSES}
-        if layers.start > 0 and "conv_kernel_size" in fields:
-            fields["conv_kernel_size"] = 0  # DeBERTa-v2's convolution stands beside its first layer alone
-        config = AutoConfig.for_model(**fields)
-        if config.model_type != "deberta-v2":  # which has one kind of attention, its own
-            config._attn_implementation = self._attn_implementation
-        return config
+        changes = {"num_hidden_layers": len(layers), "num_labels": CLASSES}
+        if layers.start > 0 and "conv_kernel_size" in self.backbone:
+            changes["conv_kernel_size"] = 0  # DeBERTa-v2's convolution stands beside its first layer alone
+        return self.encoder_config(**changes)
 
 
 @dataclass
@@ -104,7 +101,7 @@ class RankingHead(nn.Module):
 
     def forward(self, shared: Tensor, attention_mask: Tensor | None) -> Tensor:
         """shared: (b, n, d), of the body.  attention_mask: as the encoder's layers take it.  Returns (b, c)."""
-        hidden = self.encoder(shared, attention_mask=attention_mask).last_hidden_state  # (b, 1 or n, d)
+        hidden = self.encoder(shared, attention_mask=attention_mask)[0]  # (b, 1 or n, d)
         if self.pooler is not None:
             hidden = self.dropout(self.pooler(hidden))  # (b, d)
         return self.classifier(hidden)  # (b, c)

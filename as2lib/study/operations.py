@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-FAMILIES = ("albert", "bert", "electra", "roberta", "xlm-roberta")  # those of which `encoder_operations` is the formula
+FAMILIES = ("albert", "bert", "electra", "mpnet", "roberta", "xlm-roberta")  # of `encoder_operations`
 CLASSES = 2
 SPECIAL = 3  # tokens that an encoder puts around a question and a candidate
 

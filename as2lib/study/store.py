@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Encoders known by their tensors (`tensors_fingerprint`), whatever file and folder holds them.
 TENSORS = {
     "sentence-transformers/all-MiniLM-L6-v2": "b73b902c14041882f5a35215f7933bf4e5d523c3a420b61da7708f76b8ec99c2",
+    "sentence-transformers/all-mpnet-base-v2": "01adf25e54281b5106c84e9f03a97b7e10f0fc999c017323231ed5e97056615e",
 }
 ENCODER_FILES = ("config.json", "*.bin", "tokenizer*", "vocab*", "merges.txt", "*.model")
 

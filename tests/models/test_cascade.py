@@ -2,12 +2,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import AutoModelForSequenceClassification
 
 from as2lib.metrics.replay import replay
 from as2lib.models.cascade import CascadeTransformer
 from tests.encoders import batch, classifier, plain
 
-FAMILIES = ["electra", "bert", "roberta"]
+FAMILIES = ["electra", "bert", "roberta", "mpnet"]
 
 
 def backbone(family="roberta", **changes):
@@ -109,9 +110,10 @@ def test_order_is_a_permutation_and_equals_the_replay_of_stored_scores(candidate
 MODEL = cascade()
 
 
+@pytest.mark.parametrize("family", ["roberta", "mpnet"])
 @pytest.mark.parametrize("batch_tokens", [None, 24])
-def test_questions_in_one_batch_rank_as_one_at_a_time_however_their_rows_are_grouped(batch_tokens):
-    model, inputs, shapes = cascade(), batch(20), []
+def test_questions_in_one_batch_rank_as_one_at_a_time_however_their_rows_are_grouped(family, batch_tokens):
+    model, inputs, shapes = cascade(family), batch(20), []
     question = torch.tensor([7, 7, 3, 7, 3, 9, 3, 3, 9, 7, 7, 7, 3, 3, 3, 3, 7, 7, 3, 3])
     first_layer = model.encoder.encoder.layer[0]
     hook = first_layer.register_forward_hook(lambda _, inputs, output: shapes.append(inputs[0].shape[:2]))
@@ -124,6 +126,15 @@ def test_questions_in_one_batch_rank_as_one_at_a_time_however_their_rows_are_gro
         assert torch.equal(ranking.order, alone.order)
         assert ranking.survivors == alone.survivors
         torch.testing.assert_close(ranking.scores, alone.scores, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_cascade_that_drops_nothing_scores_as_its_last_exit_and_its_folder_too(family, tmp_path):
+    model, inputs = cascade(family), batch(13)
+    model.save_pretrained(tmp_path)
+    for same in (model, AutoModelForSequenceClassification.from_pretrained(tmp_path)):
+        scores = same.rank(inputs, 0.0, batch_tokens=24).scores
+        torch.testing.assert_close(scores, exit_scores(model, inputs)[:, -1], atol=1e-6, rtol=0)
 
 
 def test_the_loss_is_the_sum_of_the_exits_cross_entropies():

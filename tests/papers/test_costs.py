@@ -28,7 +28,8 @@ ROOT = find_root()
 
 N = 20  # tokens
 SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2}
-ENCODERS = [("electra", 16), ("electra", 12), ("bert", 16), ("roberta", 16), ("albert", 16), ("albert", 8)]
+ENCODERS = [("electra", 16), ("electra", 12), ("albert", 16), ("albert", 8)]
+ENCODERS += [(family, 16) for family in ("bert", "mpnet", "roberta")]
 
 
 @pytest.mark.parametrize(("family", "width"), ENCODERS)
