@@ -20,8 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from as2lib.data.encode import PairEncoder, by_length, load_encoder, paired, rows_of
-from as2lib.data.pretrained import EXPORTED, content
-from as2lib.data.sets import loadable
+from as2lib.data.pretrained import EXPORTED, content, folder_of
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.logits import Float32Linear, two_class_logits
 from as2lib.models.sequential import Questions, Ranking, rank_by_exits
@@ -100,7 +99,7 @@ def find(name: str | Path, backend: str | None = None) -> Path:
     backend: "onnx" or "openvino"; None: that which an exported folder was made for.
     Raises ValueError for another backend than a folder was exported for, and as `export`.
     """
-    origin = Path(loadable(name)[0])
+    origin = folder_of(name)
     if (facts := read_facts(origin)) is not None:
         if backend not in (None, facts["to"]):
             raise ValueError(f"{name}: exported for {facts['to']}, got backend={backend!r}; export the model for that")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy
 
 from as2lib.data.columns import candidate_of, text_of
-from as2lib.data.pretrained import is_exported, require_at_hand
+from as2lib.data.pretrained import folder_of, is_exported
 from as2lib.data.sets import shorten
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, drop_ratios, falling
@@ -140,7 +140,7 @@ class Ranker:
             if alpha is not None:
                 raise ValueError(f"alpha: expected a cascade to drop candidates, got {name}")
             return WordCounter(str(name).removeprefix("lexical/"))
-        require_at_hand(name)
+        folder_of(name)  # what is nowhere is refused before anything is loaded
         from as2lib import models
         from as2lib.data.encode import load_encoder
 

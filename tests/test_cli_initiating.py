@@ -4,12 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from huggingface_hub import constants
 
 from as2lib import Study
 from as2lib.cli import main
 from as2lib.data import load_parts, sets
-from tests.first_hour.hub_like import public_model, write_pairs
+from tests.first_hour.hub_like import COMMIT, cached, public_model, write_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +84,6 @@ def test_an_encoder_is_found_from_another_folder_too_and_a_study_is_planned_at_o
 
 
 NAME, CACHED = "nobody/listed-this", "nobody/listed-that"  # the commit of a name is asked for once in a process
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_fitted_from_the_hubs_cache(
@@ -100,14 +98,7 @@ def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_fitted_fr
     assert NAME in capsys.readouterr().err.splitlines()[-1]
 
     path.write_text(path.read_text().replace(NAME, CACHED))
-    cached = folder / "hub" / f"models--{CACHED.replace('/', '--')}"
-    (cached / "snapshots").mkdir(parents=True)
-    (cached / "refs").mkdir()
-    (cached / "refs" / "main").write_text(COMMIT)
-    Path("encoder").rename(cached / "snapshots" / COMMIT)
-    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
-        monkeypatch.setattr(constants, name, str(folder / "hub"), raising=False)
-    monkeypatch.setattr("transformers.utils.hub.TRANSFORMERS_CACHE", str(folder / "hub"), raising=False)
+    cached(folder / "encoder", CACHED, monkeypatch)
     assert main(["fit", "my", "base/pointwise/seed-0"]) == 0
     assert main(["plan", "my"]) == 0
     assert re.search(r"done +base/pointwise/seed-0", capsys.readouterr().out)

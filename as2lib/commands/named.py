@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from as2lib.data.pretrained import require_at_hand
+from as2lib.data.pretrained import folder_of
 from as2lib.data.sets import note
 from as2lib.paths import expanded
 from as2lib.ranker import Ranker, is_lexical
@@ -56,7 +56,7 @@ def starting_encoder(name: str | None, option: str = "--model") -> str:
     """
     if name != NOTHING:
         try:
-            require_at_hand(name or ENCODER)
+            folder_of(name or ENCODER)
         except FileNotFoundError as error:
             raise FileNotFoundError(f"{error}; {option} takes a folder, or {NOTHING}: a small encoder") from None
     return name or ENCODER

@@ -13,7 +13,7 @@ import yaml
 
 from as2lib.commands.errors import first_line
 from as2lib.papers import Study
-from as2lib.paths import find_root, model_origin, whole_file, work_folder
+from as2lib.paths import find_root, whole_file, work_folder
 from as2lib.study import catalogue, estimate, graph, progress
 from as2lib.study.bundles import bundles
 from as2lib.study.processes import gpus
@@ -137,19 +137,12 @@ def fetch(study: Study, only: list[str]) -> list[str]:
 
 def fetch_encoder(name: str) -> int:
     """The bytes of an encoder's files, which are here now, with the weights that the study knows by its name."""
-    from huggingface_hub import snapshot_download
+    from as2lib.data.pretrained import require_whole
+    from as2lib.study.store import require_known_tensors
 
-    from as2lib.study.store import ENCODER_FILES, require_known_tensors
-
-    origin, revision = model_origin(name)
-    if not isinstance(origin, Path):
-        files = ["*.safetensors", *(pattern for pattern in ENCODER_FILES if pattern != "*.bin")]
-        folder = snapshot_download(origin, revision=revision, allow_patterns=files)
-        if not any(Path(folder).glob("*.safetensors")):
-            folder = snapshot_download(origin, revision=revision, allow_patterns=[*files, "*.bin"])
-        origin = Path(folder)
+    folder = require_whole(name)
     require_known_tensors(name)
-    return sum(path.stat().st_size for path in origin.iterdir() if path.is_file())
+    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
 
 
 def plan(study: Study, only: list[str]) -> None:

@@ -7,7 +7,7 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers import PretrainedConfig, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
-from transformers.utils import cached_file
 
 from as2lib.data import words
-from as2lib.data.pretrained import open_pretrained
-from as2lib.data.sets import loadable, note
+from as2lib.data.pretrained import folder_of, open_tokenizer, read_config
+from as2lib.data.sets import note
 from as2lib.data.words import WordEncoder
 
 if TYPE_CHECKING:  # a second of imports, which ranking does without
@@ -31,7 +30,6 @@ _VERSION = 1  # raise it when the same pairs would be encoded differently
 _BATCH = 4096
 _FEW = 16  # pairs that are not worth waking the tokenizer's threads
 MOST = 512  # tokens of a pair, where nothing else is said
-TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "spm.model", "sentencepiece.bpe.model")
 # Their first position is the one after the padding token's number.
 _AFTER_PADDING = "roberta xlm-roberta xlm-roberta-xl camembert roberta-prelayernorm mpnet longformer".split()
 # Families that need their padding on the left, whatever their tokenizer says; and those that mix neighbouring or all
@@ -183,23 +181,16 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
     tokens at most. Where the model has fewer positions, they are the limit, and a line says so.
     Raises ValueError that names what is missing, or does not fit the model.
     """
-    origin, revision = loadable(name)
-    folder = Path(origin)
-    if not folder.is_dir():
-        for file in ("config.json", words.FILE):  # to be had from the hub, or not there
-            if cached := cached_file(origin, file, revision=revision, _raise_exceptions_for_missing_entries=False):
-                folder = Path(cached).parent
-    file = folder / "config.json"
-    config = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    folder = folder_of(name)
+    config = read_config(folder)
     if "words" in config or (folder / words.FILE).exists():
-        encoder = WordEncoder.load(folder, max_length)
-        _require_fit(folder, encoder.number, config.get("words"))
+        encoder, number = WordEncoder.load(folder, max_length), config.get("words")
+        if number not in (None, len(encoder.number)):
+            got = f"got one of {len(encoder.number)}"
+            raise ValueError(f"{folder}: expected a vocabulary of {number}, as its model has, {got}")
         return encoder
-    if Path(origin).is_dir() and not any((folder / name).exists() for name in TOKENIZER_FILES):
-        raise ValueError(f"{folder}: expected a tokenizer ({', '.join(TOKENIZER_FILES)}), got none")
-    tokenizer = open_pretrained(AutoTokenizer, name)
+    tokenizer = open_tokenizer(name)
     backbone = config.get("backbone") or config
-    _require_fit(folder, tokenizer, config.get("vocab_size", backbone.get("vocab_size")), padded=True)
     length, limit = max_length or min(tokenizer.model_max_length, MOST), positions(backbone)
     if limit is not None and length > limit:
         note(f"{folder.name} has positions for {limit} tokens: pairs are cut there, not at {length}")
@@ -232,12 +223,6 @@ def fitting_length(pairs: "Dataset", tokenizer: PreTrainedTokenizerBase, config:
     limit = min(tokenizer.model_max_length, MOST, (config is not None and positions(config)) or MOST)
     lengths = PairEncoder(tokenizer, limit).lengths(pairs["question"][:], pairs["answer"][:])
     return int(min(limit, -(-np.quantile(lengths, 0.99) // 16) * 16))
-
-
-def _require_fit(folder: Path, vocabulary: Sized, words: int | None, padded: bool = False) -> None:
-    """padded: the model may have room for more."""
-    if words is not None and (len(vocabulary) > words or (len(vocabulary) < words and not padded)):
-        raise ValueError(f"{folder}: expected a vocabulary of {words}, as its model has, got one of {len(vocabulary)}")
 
 
 def rows_of(encoded: "Dataset", rows: Sequence[int]) -> list[dict[str, Any]]:

@@ -10,9 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from huggingface_hub import constants
+
 from as2lib import hub
 from as2lib.data import sample
-from as2lib.paths import expanded, file_sha256, find_root, local_file, local_folder, model_origin
+from as2lib.paths import expanded, file_sha256, find_root, local_file, local_folder
 
 COLUMNS = ("question_id", "question", "answer", "label")
 SPLITS = ("train", "dev", "test")
@@ -226,8 +228,8 @@ def from_hub(name: str, config: str | None, split: str, revision: str, **options
     import datasets
 
     try:
-        if not hub.answers():
-            raise ConnectionError("it does not answer (HF_HUB_OFFLINE=1 reads what was fetched before)")
+        if why := not constants.HF_HUB_OFFLINE and hub.refusal(name, revision, "dataset"):
+            raise ConnectionError(f"it {why} (HF_HUB_OFFLINE=1 reads what was fetched before)")
         return datasets.load_dataset(name, config, split=split, revision=revision, **options)
     except (OSError, ValueError, RuntimeError) as error:
         problem = str(error).partition("\n")[0]
@@ -235,18 +237,6 @@ def from_hub(name: str, config: str | None, split: str, revision: str, **options
             f"can't load {name} (revision {revision}, split {split}) from the hub: {problem}; without a network, copy "
             f'the set to a folder and add "{name}: that/folder" under "local:" in {local_file()}'
         ) from None
-
-
-def loadable(name: str | Path) -> tuple[Path | str, str]:
-    """`paths.model_origin`, of what loads at once: where the hub does not answer, the folder that its cache has.
-
-    A library asked for a hub name would try the hub again and again, for minutes, before it looked there.
-    """
-    origin, revision = model_origin(name)
-    if isinstance(origin, Path) or hub.answers():
-        return origin, revision
-    cached = hub.cached_config(origin, revision)
-    return (cached.parent, "main") if cached else (origin, revision)
 
 
 def is_known(source: str) -> bool:

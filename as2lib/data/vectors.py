@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from as2lib.data.pretrained import open_pretrained
+from as2lib.data.pretrained import open_pretrained, open_tokenizer
 from as2lib.data.words import unknown_id, words_of
 from as2lib.paths import find_root, whole_file, work_folder
 
@@ -132,9 +132,9 @@ def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> 
     """
     import torch
     from sklearn.decomposition import PCA
-    from transformers import AutoModel, AutoTokenizer
+    from transformers import AutoModel
 
-    tokenizer = open_pretrained(AutoTokenizer, name)
+    tokenizer = open_tokenizer(name)
     model = open_pretrained(AutoModel, name).float().eval()
     means = np.empty((len(words), model.config.hidden_size), np.float32)
     order = sorted(range(len(words)), key=lambda i: (len(words[i]), words[i]))  # little padding

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 from torch import nn
 from transformers import (
     AutoConfig,
     AutoModelForSequenceClassification,
-    AutoTokenizer,
     PretrainedConfig,
     PreTrainedModel,
 )
@@ -22,8 +22,8 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
 from as2lib.data.columns import correct_class
-from as2lib.data.pretrained import open_pretrained
-from as2lib.data.sets import loadable, note
+from as2lib.data.pretrained import folder_of, open_pretrained, open_tokenizer, read_config
+from as2lib.data.sets import note
 from as2lib.models import first_token
 from as2lib.models.logits import in_float32
 
@@ -185,8 +185,7 @@ def configuration(name: str | Path) -> PretrainedConfig:
 def _with_labels(name: str | Path) -> PretrainedConfig:
     """The configuration of a hub name or a folder, with the labels that its file names."""
     config = open_pretrained(AutoConfig, name)
-    origin, revision = loadable(name)
-    fields, _ = PretrainedConfig.get_config_dict(origin, revision=revision)
+    fields = read_config(folder_of(name))
     if "id2label" not in fields and "label2id" in fields:  # which transformers passes over
         config.id2label = {int(number): label for label, number in fields["label2id"].items()}
         config.label2id = dict(fields["label2id"])
@@ -197,7 +196,7 @@ def _with_labels(name: str | Path) -> PretrainedConfig:
 
 def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:
     """The tokenizer of a hub name or a folder."""
-    return open_pretrained(AutoTokenizer, name)
+    return open_tokenizer(name)
 
 
 def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> PreTrainedModel:
@@ -205,7 +204,6 @@ def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> Pr
 
     Raises ValueError for the first tensor that does not fit.
     """
-    origin, _ = loadable(name)
     with _quiet():
         model, report = open_pretrained(
             AutoModelForSequenceClassification,
@@ -216,7 +214,7 @@ def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> Pr
             ignore_mismatched_sizes=True,
         )
     if report["error_msgs"]:
-        raise ValueError(f"{origin}: can't be loaded: {report['error_msgs'][0].partition(chr(10))[0]}")
+        raise ValueError(f"{name}: can't be loaded: {report['error_msgs'][0].partition(chr(10))[0]}")
 
     def may_be_new(tensor: str) -> bool:  # of the classifier, and a pooler before it, which an encoder need not have
         part, _, rest = tensor.partition(".")
@@ -224,18 +222,31 @@ def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> Pr
 
     for tensor, shape, expected in report["mismatched_keys"]:
         if not (may_be_new(tensor) and shape[0] in (1, CLASSES)):
-            raise ValueError(f"{origin}: {tensor}: expected shape {tuple(expected)}, got {tuple(shape)}")
-        note(f"{origin} scores with one label: a new classifier of two classes replaces {tensor}")
+            raise ValueError(f"{name}: {tensor}: expected shape {tuple(expected)}, got {tuple(shape)}")
+        note(f"{name} scores with one label: a new classifier of two classes replaces {tensor}")
+    integers = _stored_as_integers(folder_of(name))
     for tensor, values in model.state_dict().items():
+        if values.is_floating_point() and any(tensor.endswith(stored) for stored in integers):
+            raise ValueError(f"{name}: {tensor}: expected floats, got integers: quantized weights, which are not read")
         if tensor in report["missing_keys"] and not may_be_new(tensor):
             shape = f"expected a tensor of shape {tuple(values.shape)}, got none"
-            raise ValueError(f"{origin}: {tensor}: {shape}, so it would score at random; train it first, by as2 train")
+            raise ValueError(f"{name}: {tensor}: {shape}, so it would score at random; train it first, by as2 train")
         if values.is_floating_point() and not values.isfinite().all():
-            raise ValueError(f"{origin}: {tensor}: expected finite numbers, got nan or inf")
+            raise ValueError(f"{name}: {tensor}: expected finite numbers, got nan or inf")
     if report["unexpected_keys"] and not start and type(model).__module__.startswith("as2lib."):
         tensor = min(report["unexpected_keys"])  # public models have old poolers and buffers, ours none
-        raise ValueError(f"{origin}: {tensor}: got a tensor that the configuration does not ask for")
+        raise ValueError(f"{name}: {tensor}: got a tensor that the configuration does not ask for")
     return for_ranking(model)
+
+
+def _stored_as_integers(folder: Path) -> set[str]:
+    """The tensors that a folder's files hold as integers of a few bits; transformers would read these as floats."""
+    names = set()
+    for path in folder.glob("*.safetensors"):
+        with safe_open(path, "pt") as stored:
+            kinds = {name: stored.get_slice(name).get_dtype() for name in stored.offset_keys()}
+        names |= {name for name, kind in kinds.items() if kind in ("I8", "U8", "I32")}
+    return names
 
 
 @contextmanager

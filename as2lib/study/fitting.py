@@ -16,7 +16,7 @@ from transformers import set_seed
 from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.data.pairs import leave_out, load_parts
-from as2lib.data.pretrained import require_at_hand
+from as2lib.data.pretrained import require_whole
 from as2lib.fit import teacher_logits, train
 from as2lib.locks import lock
 from as2lib.metrics.questions import Questions
@@ -37,7 +37,7 @@ def fit(task: Task) -> dict[str, Any]:
     run, recipe, study = task.run, task.run.recipe, task.store.study
     precision, training = study.precision, recipe.training
     for name in recipe.encoders:
-        require_at_hand(name)
+        require_whole(name)
     pairs, dev = training_pairs(run), None
     if "dev" in run.data and training.get("evaluate_every"):
         dev = load_parts(run.data["dev"], "answered")

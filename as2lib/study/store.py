@@ -289,13 +289,13 @@ def require_known_tensors(name: str) -> None:
     """Raises ValueError where the weights of a known encoder are not those that this study knows by its name."""
     if name not in TENSORS:
         return
-    from transformers.utils import cached_file
+    from as2lib.data.pretrained import folder_of
 
-    origin, revision = sets.loadable(name)
-    fingerprint = tensors_fingerprint(cached_file(origin, "model.safetensors", revision=revision))
+    folder = folder_of(name)
+    fingerprint = tensors_fingerprint(folder / "model.safetensors")
     if fingerprint != TENSORS[name]:
         raise ValueError(
-            f"{name}: expected the weights of fingerprint {TENSORS[name][:12]}, got {fingerprint[:12]} in {origin}; "
+            f"{name}: expected the weights of fingerprint {TENSORS[name][:12]}, got {fingerprint[:12]} in {folder}; "
             "give another version a path or name of its own"
         )
 

@@ -46,3 +46,16 @@ def public_model(folder: Path, labels: int | None, **sizes: int) -> Path:
     model.save_pretrained(folder)
     words.save_pretrained(folder)
     return folder
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def cached(folder: Path, name: str, monkeypatch) -> Path:
+    """A model's folder, moved to where the hub's cache has it: `hub/` beside it."""
+    root = folder.parent / "hub" / f"models--{name.replace('/', '--')}"
+    (root / "snapshots").mkdir(parents=True)
+    (root / "refs").mkdir()
+    (root / "refs" / "main").write_text(COMMIT)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(folder.parent / "hub"))
+    return folder.rename(root / "snapshots" / COMMIT)

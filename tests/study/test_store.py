@@ -13,7 +13,7 @@ from as2lib.study import store
 from as2lib.study.recipes import Encoder
 from as2lib.study.run import Row
 from as2lib.study.store import encoder_identity, require_known_tensors, tensors_fingerprint
-from tests.first_hour.hub_like import public_model
+from tests.first_hour.hub_like import COMMIT, cached, public_model
 from tests.study.conftest import STEP
 
 
@@ -77,14 +77,10 @@ def test_tensors_count_and_not_the_file_that_holds_them(tmp_path):
 def test_any_other_encoder_is_its_commit_as_the_hubs_cache_has_it_or_its_tensors_wherever_it_lies(
     root, tmp_path, monkeypatch
 ):
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    references = tmp_path / "hub" / "models--org--other" / "refs"
-    references.mkdir(parents=True)
-    (references / "main").write_text(commit)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    cached(encoder_folder(tmp_path / "encoder"), "org/other", monkeypatch)
     hub.commit.cache_clear()
-    for name in ("org/other", f"org/other@{commit}"):
-        assert encoder_identity(name) == {"hub": "org/other", "commit": commit}
+    for name in ("org/other", f"org/other@{COMMIT}"):
+        assert encoder_identity(name) == {"hub": "org/other", "commit": COMMIT}
     one, two = encoder_folder(tmp_path / "one"), encoder_folder(tmp_path / "deeper" / "two")
     assert encoder_identity(str(one)) == encoder_identity(str(two))
     assert encoder_identity(str(one)) != encoder_identity(str(encoder_folder(tmp_path / "other", 1.0)))

@@ -1,0 +1,121 @@
+"""A model's folder, as it is here or in the hub's cache, is whole, holds floats and names no code, or is refused."""
+
+import json
+import os
+import socket
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from as2lib import Ranker, hub
+from as2lib.data.encode import load_encoder
+from as2lib.data.pretrained import require_whole
+from as2lib.data.vectors import encoder_vectors
+from as2lib.models import cross_encoder
+from tests.first_hour.hub_like import cached, public_model
+
+NAME = "org/model"
+OPENED = {
+    "rank": Ranker.load,
+    "train": load_encoder,
+    "study": cross_encoder.tokenizer,
+    "fetch": require_whole,
+    "vectors": lambda name: encoder_vectors(name, ["red"], 1),
+}
+
+
+@pytest.fixture
+def model(folder):
+    return public_model(folder / "model", labels=2)
+
+
+def edit(path, **changes):
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def without_merges(folder):
+    (folder / "tokenizer.json").rename(folder / "vocab.json")
+
+
+def of_few_words(folder):
+    content = json.loads((folder / "tokenizer.json").read_text())
+    content["model"]["vocab"] = dict([*content["model"]["vocab"].items()][:6])
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+
+
+TOKENIZERS = {
+    "none": lambda folder: (folder / "tokenizer.json").unlink(),
+    "half": without_merges,
+    "other": of_few_words,
+}
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+@pytest.mark.parametrize("opened", OPENED)
+@pytest.mark.parametrize("is_cached", [False, True])
+def test_a_tokenizer_that_is_not_whole_is_refused_by_whatever_opens_it(model, is_cached, opened, kind, monkeypatch):
+    (model / "vocab.txt").unlink()
+    TOKENIZERS[kind](model)
+    name = NAME if is_cached and cached(model, NAME, monkeypatch) else model
+    with pytest.raises(ValueError, match=rf"^{name}: expected a (tokenizer|vocabulary of 25)[^\n]*$"):
+        OPENED[opened](name)
+
+
+@pytest.mark.parametrize("lacks", ["model.safetensors", "config.json", "model-00002-of-00002.safetensors"])
+def test_a_folder_without_its_weights_is_not_whole(model, lacks):
+    if "-of-" in lacks:
+        index = {"weight_map": {"a": "model.safetensors", "b": lacks}}
+        (model / "model.safetensors.index.json").write_text(json.dumps(index))
+    else:
+        (model / lacks).unlink()
+    with pytest.raises(ValueError, match=lacks):
+        require_whole(model)
+
+
+def int8(folder):
+    weights = load_file(folder / "model.safetensors")
+    wide = {name: (127 * values).to(torch.int8) if values.ndim == 2 else values for name, values in weights.items()}
+    save_file(wide, folder / "model.safetensors", metadata={"format": "pt"})
+    edit(folder / "config.json", quantization_config={"quant_method": "mine"})
+
+
+class Code:
+    def __reduce__(self):
+        return os.mkdir, ("mark",)
+
+
+def pickled(folder):
+    (folder / "model.safetensors").unlink()
+    torch.save({"a": Code()}, folder / "pytorch_model.bin")
+
+
+HOSTILE = {
+    "expected floats, got integers": int8,
+    "a pickle that holds code, which is never run": pickled,
+    "'org/repo:attention', code": lambda folder: edit(folder / "config.json", attn_implementation="org/repo:attention"),
+    "code that is never run": lambda folder: edit(
+        folder / "config.json", text_config={"_attn_implementation": {"text": "org/repo:attention"}}
+    ),
+}
+
+
+@pytest.mark.parametrize("line", HOSTILE)
+def test_weights_of_another_kind_and_code_of_another_place_are_refused_in_one_line(model, line):
+    HOSTILE[line](model)
+    with pytest.raises(ValueError, match=rf"^[^\n]*{line}[^\n]*$"):
+        Ranker.load(model)
+    assert not os.path.exists("mark")
+
+
+def test_a_hub_that_takes_a_question_and_says_nothing_is_given_up(model, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(hub, "SECONDS", 0.2)
+        monkeypatch.setattr(hub, "answers", lambda: True)  # as one does whose files alone are stuck
+        for kind in ("model", "dataset"):
+            assert "does not send it" in hub.refusal(NAME, "main", kind)
+        with pytest.raises(FileNotFoundError, match=rf"^{NAME}: no folder of that name[^\n]*does not send it[^\n]*$"):
+            hub.folder(NAME)
+    assert cached(model, NAME, monkeypatch) == hub.folder(NAME)  # what is whole here is not asked for
