@@ -58,6 +58,7 @@ class Report:
         columns: Sequence[str] | None = None,
         digits: int = 1,
         keep: bool = True,
+        record: bool | str | None = None,
         timing: bool = False,
         folded: bool = False,
         empty: str = NOT_RUN,
@@ -67,6 +68,8 @@ class Report:
         number: such as "3.1", the notebook's and the item's; a table without one is an example, and not saved.
         columns: those on the page, in order; the csv has all.
         keep: False for one that shows texts of a corpus, which no file should hold.
+        record: whether its numbers are kept, as `record` does; a text: the prefix of their names; None: where its rows
+            are systems or pairs of these.
         timing: whether it holds measured times.  folded: whether the page shows its rows on a click only.
         empty: why a table without rows has none.
         """
@@ -74,6 +77,8 @@ class Report:
             caption = re.sub(r"\s*Published.*", "", caption)  # a caption's last sentence
         if isinstance(item, Figure):
             return self._drawn(item, number, caption, timing)
+        if record or (record is None and number and set(item.index.names) <= {"run", "a", "b"}):
+            self.record(item, prefix=record if isinstance(record, str) else "", timing=timing)
         item = self._beside(item)
         name = f"{self.number}_table_{number.partition('.')[2] or re.sub('[^a-z]+', '-', caption.lower())}"
         shown = tables.formatted(item, self.labels, columns, digits)
