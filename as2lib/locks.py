@@ -19,12 +19,18 @@ def lock(name: str, what: str) -> FileLock:
 
 
 def take(name: str, folder: Path | None = None) -> FileLock | None:
-    """A lock, held; None where another process, or another caller here, holds it."""
+    """A lock, held; None where another process, or another caller here, holds it.
+
+    Raises OSError where the disk has no such locks: a file in their place would outlive its holder.
+    """
     file_lock = _file(name, folder)
     try:
         file_lock.acquire(blocking=False)
     except Timeout:
         return None
+    except OSError as error:
+        way_out = "its disk must be mounted with flock, or AS2_ROOT name a folder on another disk"
+        raise OSError(f"{file_lock.lock_file}: can't be locked: {error.strerror}; {way_out}") from None
     return file_lock
 
 
@@ -38,4 +44,4 @@ def is_held(name: str) -> bool:
 def _file(name: str, folder: Path | None = None) -> FileLock:
     folder = folder or work_folder() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    return FileLock(folder / f"{name}.lock", mode=0o666)
+    return FileLock(folder / f"{name}.lock", mode=0o666, fallback_to_soft=False)

@@ -128,14 +128,10 @@ def _sha256(path: str, size: int, modified: int) -> str:
 
 @lru_cache(maxsize=8)
 def _local_map(path: Path, modified: int) -> dict[str, str]:
-    import yaml
+    from as2lib.keys import read_yaml
 
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: expected YAML, got {' '.join(str(error).split())}") from None
-    content = content or {}
-    mapping = content.get("local") or {} if isinstance(content, dict) else None
+    content = read_yaml(path, str(path), empty={})
+    mapping = content.get("local") or {}
     if not isinstance(mapping, dict) or set(content) - {"local"} or {*map(type, mapping.values())} - {str}:
         raise ValueError(f'{path}: expected one key "local" that maps hub names to folders, got {content!r:.60}')
     return mapping

@@ -15,6 +15,7 @@ from as2lib import Study
 from as2lib.cli import main
 from as2lib.data.sets import printable
 from tests.first_hour.hub_like import public_model
+from tests.study.conftest import teachers, tiny_params
 
 PACKAGE = Path(__file__).parents[1] / "as2lib"
 
@@ -100,9 +101,16 @@ def test_a_candidate_cannot_command_a_printable(text):
     assert not re.search(r"[\x00-\x1f\x7f\u202a-\u202e]", printable(text))
 
 
-@pytest.mark.parametrize("name", ["a;ls", "../a", "-a", "1"])
-def test_a_name_that_a_shell_or_a_path_would_read_otherwise_is_no_studys(name, tmp_path):
-    path = tmp_path / f"{name.replace('/', '_')}.yaml"
-    path.write_text(f"study: '{name}'\n")
-    with pytest.raises(ValueError):
-        Study.load(path)
+NAMED = {  # by kind of name: the keys of a study's file that have it
+    "study": lambda name: {"study": name},
+    "own": lambda name: {"own": {name: {"loss": "ce"}}},
+    "across": lambda name: {"across": [name]},
+    "teacher": lambda name: {"teachers": {name: teachers(2)["electra"]}},
+}
+
+
+@pytest.mark.parametrize("name", ["a;ls", "../a", "/a", "a/../../b", "-a", "1", "a\n", "..", "<b>", "a b", "é" * 80])
+@pytest.mark.parametrize("kind", NAMED)
+def test_a_name_that_a_shell_a_path_or_a_page_would_read_otherwise_is_none(kind, name, tmp_path):
+    with pytest.raises(ValueError, match=rf"^the parameters of [^:]*: {kind}[^\n]*$"):
+        Study.of_notebook(tiny_params(tmp_path) | NAMED[kind](name))

@@ -10,9 +10,10 @@ import yaml
 from as2lib.commands.named import NOTHING, starting_encoder
 from as2lib.commands.training import RATES, check_source, counts, encoder_of
 from as2lib.data import sets
+from as2lib.keys import read_yaml
 from as2lib.papers import Study
 from as2lib.paths import expanded, find_root, whole_file
-from as2lib.study.params import NAME, read_yaml
+from as2lib.study.params import NAME
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -58,7 +59,7 @@ def init(source: str, name: str | None = None, encoder: str | None = None, quick
             raise ValueError(f"{folder}: {taken}")
     values = values_of(filter_questions(splits["train"], "answered"), encoder_name, quick)
     values |= parts or {split: f"data/{name}/{split}.jsonl" for split in splits}
-    values |= {"study": name, "title": plain(f"{name}: pairs of one's own")}
+    values |= {"study": plain(name), "title": plain(f"{name}: pairs of one's own")}
     with whole_file(file) as temporary:
         temporary.write_text(Template(TEMPLATE.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
         runs = len(Study.of_notebook(read_yaml(temporary)).plan)  # checked, before it has its name

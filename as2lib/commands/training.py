@@ -117,7 +117,7 @@ def encoder_of(name: str, train: "Dataset", max_length: int | None) -> "tuple[Pa
     sample = train.select(range(0, len(train), 1 + len(train) // SAMPLE))
     start: Any = name
     if name == NOTHING:
-        from as2lib.study.params import read_yaml
+        from as2lib.keys import read_yaml
 
         texts = [*train["question"][:], *train["answer"][:]]
         length = max_length or fitting_length(sample, word_tokenizer(texts, 512))

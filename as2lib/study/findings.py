@@ -18,8 +18,9 @@ import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from as2lib.keys import read_yaml
 from as2lib.paths import find_root
-from as2lib.study.params import did_you_mean, read_yaml
+from as2lib.study.params import did_you_mean
 from as2lib.study.store import read_json
 from as2lib.study.study import Study, params_file
 

@@ -1,12 +1,9 @@
 """What a study's file may say, read from top to bottom: its keys, their types, and how they fit together."""
 
-import re
 from collections.abc import Iterable
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -21,7 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from as2lib.data.sets import apart_from
 
-NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of a study: it names files and folders, and stands in commands
+NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of studies and systems: it names files and folders, and stands in commands
 
 
 # ---------------------------------------------------------------- values
@@ -45,6 +42,7 @@ def _each_once(values: list[Any]) -> list[Any]:
 
 Item = TypeVar("Item")
 Points = Annotated[list[Item], AfterValidator(_each_once)]
+Name = Annotated[str, Field(pattern=NAME)]
 TeacherName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 Parts = Annotated[Points[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]  # `source:split`, or several
 Seeds = Points[Annotated[int, Field(ge=0, lt=2**32)]]  # as numpy takes them
@@ -233,7 +231,7 @@ class Cascade(Strict):
     alphas: Points[Drop] = Field([0.3, 0.4, 0.5], min_length=1, description="drop ratios in the tables")
     grid: Points[Drop] = Field([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], min_length=1, description="those combined in the figure")
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
-    targets: dict[str, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
+    targets: dict[Name, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
     fit: CascadeFit | None = Field(None, description="from the wide set on; default: the study's")
     ablations: bool = Field(True, description="whether other ways of training are tried")
     seeds: Seeds | None = Field(None, description="of its headline rows; default: the study's; []: not run")
@@ -323,7 +321,7 @@ class Own(Strict):
 class Params(Strict):
     """A study's file: one target set, one full budget."""
 
-    study: str = Field(pattern=NAME, description="its name, and the file's")
+    study: Name = Field(description="its name, and the file's")
     title: str
     data: Data
     teachers: dict[TeacherName, Teacher] = Field(min_length=1, description="in order; the first is the student's own")
@@ -342,8 +340,8 @@ class Params(Strict):
     cosinet: Cosinet | None = Field(None, description="none: no Cosinet, and no notebook of it")
     govern: Govern | None = Field(None, description="none: no GOVERN, and no notebook of it")
     rows: dict[str, Seeds] = Field({}, description="seeds of single systems that have other ones; []: not run")
-    across: Points[str] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
-    own: dict[str, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
+    across: Points[Name] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
+    own: dict[Name, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
 
     @field_validator("cascade", "cosinet", "govern")
     @classmethod
@@ -422,44 +420,7 @@ def problems(error: ValidationError) -> str:
     return " ".join("; ".join(lines).split())  # a key, too, may hold a line break
 
 
-# ---------------------------------------------------------------- the file
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """The keys of a YAML file.  Raises ValueError, in one line that names the file, where it has none."""
-    try:
-        content = with_numbers(yaml.load(path.read_bytes(), Loader=_Loader))
-    except (yaml.YAMLError, ValueError) as error:
-        raise ValueError(f"{path.name}: expected YAML, got {' '.join(str(error).split())}") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path.name}: expected keys and values, such as title: mine, got {content!r:.60}")
-    return content
-
-
-class _Loader(yaml.SafeLoader):
-    """Safe YAML that refuses a key given twice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(None, None, "a list or a map as a key", key.start_mark)
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} twice", key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
-
-
-def with_numbers(value: Any) -> Any:
-    """What YAML has, with numbers such as 1e-3, which are text in YAML 1.1."""
-    if isinstance(value, dict):
-        return {key: with_numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [with_numbers(item) for item in value]
-    return float(value) if isinstance(value, str) and NUMBER.fullmatch(value) else value
+# ---------------------------------------------------------------- some of them replaced
 
 
 def merged(content: Any, key: str, value: Any) -> Any:

@@ -1,5 +1,6 @@
 """What a row, a run and a notebook are; knows no file and makes nothing."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -8,6 +9,8 @@ from as2lib.study.recipes import Parent, Recipe
 
 if TYPE_CHECKING:
     from as2lib.study.study import Study
+
+NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +24,10 @@ class Run:
     recipe: Recipe
     seed: int
     parents: Mapping[str, tuple["Run", ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):  # it names files and folders, also of a stranger's index
+            raise ValueError(f"expected a run's name, such as mhs/3h1/seed-0, got {self.name!r:.60}")
 
     def __repr__(self) -> str:  # its parents and theirs would fill a screen
         return f"Run({self.name!r}, kind={self.kind!r})"

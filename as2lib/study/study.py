@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError
 
+from as2lib.keys import read_yaml, with_numbers
 from as2lib.paths import PACKAGE, find_root, settle_notebook
 from as2lib.study import catalogue, params, run
 from as2lib.study.params import did_you_mean
@@ -48,9 +49,10 @@ class Study(params.Params):
             known = sorted({file.stem for file in files} - {"local"})
             hint = f"{did_you_mean(path.stem, known)}; known: {', '.join(known)}"
             raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there{hint}")
-        content = params.read_yaml(path)
+        content = read_yaml(path)
         if content.get("study") != path.stem:
-            raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, got {content.get('study')}")
+            got = f"got {content.get('study')}; a word that YAML reads otherwise, such as no, stands in quotes"
+            raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, {got}")
         return cls._checked(path.name, content, overrides)
 
     @classmethod
@@ -72,7 +74,7 @@ class Study(params.Params):
         keys = {key: value for key, value in parameters.items() if value is not None}
         if set(keys) == {"study"} or isinstance(keys["study"], Study):  # a Study: of a cell that is run again
             return cls.load(keys["study"], overrides)
-        return cls._checked(f"the parameters of {keys['study']}", params.with_numbers(keys), overrides)
+        return cls._checked(f"the parameters of {keys['study']}", with_numbers(keys), overrides)
 
     @classmethod
     def _checked(cls, where: str, content: dict[str, Any], overrides: dict[str, Any] | None) -> Self:

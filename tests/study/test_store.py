@@ -113,3 +113,13 @@ print(sorted({"datasets", "pandas", "pyarrow", "spacy", "sklearn"} & set(sys.mod
     command = [sys.executable, "-c", code]
     shown = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=True)
     assert [line for line in shown.stdout.splitlines() if line in ("[]", "False")] == ["[]", "False", "[]"]
+
+
+def test_a_run_of_a_strangers_index_has_a_name_that_stays_in_its_folder(root):
+    stored = Study.load("tiny").store
+    run = next(iter(stored.plan))
+    for name in ("../../x", "/x", "a//b", ".x"):
+        entry = {"identity": stored.identity(run), "facts": {}, "files": {}}
+        store.write_json(stored.index_folder / "index.json", {name: entry})
+        with pytest.raises(ValueError, match=r"^expected a run's name"):
+            Study.load("tiny").store.find(run)

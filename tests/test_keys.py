@@ -1,0 +1,57 @@
+"""A YAML file that anybody wrote is read in a moment, or refused in one line that names it."""
+
+from itertools import pairwise
+
+import pytest
+
+from as2lib.keys import read_yaml
+from as2lib.paths import local_folder
+from as2lib.study import Study, findings
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n"
+BOMB += "".join(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in pairwise("abcdefghi"))
+REFUSED = {
+    "many values": BOMB,
+    "recursion": "a: &a {b: *a}",
+    "recursion in a list": "a: &a [*a]",
+    "many merges": "a: &a {x: 1}\nb:\n  <<: [*a, *a]",
+    "levels": f"a: {'[' * 5000}{']' * 5000}",
+    "bytes": f"a: {'x' * 2_000_000}",
+    "braces": "a: {{ b }}",
+    "a list as a key": "? [a, b]\n: 1",
+    "a tag": "a: !!python/object/apply:os.getcwd []",
+    "a picture": b"\x89PNG\r\n\x1a\n\0",
+    "nothing": "",
+    "a list": "- a",
+}
+READERS = {
+    "params/tiny.yaml": lambda path: Study.load("tiny"),
+    "params/local.yaml": lambda path: local_folder("org/name"),
+    "params/findings/sample.yaml": lambda path: findings.read(Study.load("sample")),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.parametrize("file", READERS)
+def test_a_file_that_is_too_much_or_no_keys_is_refused(file, kind, own_root):
+    if (file, kind) == ("params/local.yaml", "nothing"):
+        return  # where a user may have taken the last name out
+    path = own_root / file
+    path.parent.mkdir(parents=True)
+    path.write_bytes(REFUSED[kind] if isinstance(REFUSED[kind], bytes) else REFUSED[kind].encode())
+    with pytest.raises(ValueError, match=rf"^[^\n ]*{path.name}: expected [^\n]*$"):
+        READERS[file](path)
+
+
+def test_an_alias_and_a_merge_stand_for_what_they_name(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("a: &a {x: 1e-3}\nb: *a\nc:\n  <<: *a\n  y: 2")
+    assert read_yaml(path) == {"a": {"x": 1e-3}, "b": {"x": 1e-3}, "c": {"x": 1e-3, "y": 2}}
+
+
+@pytest.mark.parametrize("name", ["no", "yes", "null", "on"])
+def test_a_studys_name_that_yaml_reads_otherwise_stands_in_quotes(name, own_root):
+    path = own_root / f"{name}.yaml"
+    path.write_text(f"study: {name}")
+    with pytest.raises(ValueError, match=rf"^{name}.yaml: study: expected {name}, [^\n]*quotes$"):
+        Study.load(path)
