@@ -34,26 +34,28 @@ def fit(
     start: one of the study's encoders by its key, after the transfer step where there is one; a row whose weights it
         continues; or None, where `fields` say it.
     teachers: `recipes.Parent`s, or a function of the seed.  A system's run has the row's seed, or that system's first.
-    data: default: the target set.  training: default: the study's `fit.adapt`.  fields: of the kind.
+    data: default: the target set.  training: default: the study's `fit.adapt`, as the encoder `start` changes it.
+    fields: of the kind.
     """
-    pairs, parents, training = study.data.target, {}, training or study.fit.adapt
+    pairs, parents = study.data.target, {}
     if objectives.is_balanced(loss):
         fields = distillation(study) | fields
     if isinstance(start, Row):
-        parents["start"] = (start,)
+        parents["start"] = going_on(study, start)
     elif start is not None:
         encoder = study.encoder(start)
         pairs = target_of(study, encoder)
+        training = training or with_changes(study.fit.adapt, encoder.adapt_fit)
         if study.data.transfer is None:
             fields = origin(encoder) | fields
         else:
-            parents["start"] = (transfer(study, start),)
+            parents["start"] = going_on(study, transfer(study, start))
     if teachers:
         parents["teachers"] = teachers
     if issubclass(kind, Encoder):
         computing = study.fit.model_dump(include={"dropout", "attention"}, exclude_defaults=True)
         fields |= {"max_length": study.data.max_length, **computing}
-    budget = training.model_dump(exclude_none=True)
+    budget = (training or study.fit.adapt).model_dump(exclude_none=True)
     recipe = kind(loss=loss, training=budget, data=data or splits(pairs), parents=parents, **fields)
     if not recipe.needs_vocabulary:
         return recipe
@@ -72,8 +74,13 @@ def with_heads(study: Study, heads: int, depth: int = 1, perturb: bool = False, 
     return fit(study, kind=Heads, **shape, **settings)
 
 
+def going_on(study: Study, start: Row) -> Any:
+    """A fit's parent, whose weights it continues: that of its own seed where each seed repeats the transfer step."""
+    return (lambda seed: ((start, seed),)) if study.fit.repeats == "transfer" else (start,)
+
+
 def transfer(study: Study, encoder: str) -> Row:
-    """The first step of transfer-then-adapt (TANDA): an encoder fine-tuned on the transfer set, one seed."""
+    """The first step of transfer-then-adapt (TANDA): an encoder fine-tuned on the transfer set."""
     backbone = study.encoder(encoder)
     training = with_changes(study.fit.transfer, backbone.transfer_fit)
     recipe = fit(study, data=splits(study.data.transfer), training=training, **origin(backbone))
@@ -88,8 +95,12 @@ def objective(teacher: Teacher) -> dict[str, Any]:
 
 def distillation(study: Study) -> dict[str, Any]:
     """The balance of labels and teachers, and the temperature; teachers that only order candidates are calibrated."""
+    return study.distillation.model_dump() | calibration(study)
+
+
+def calibration(study: Study) -> dict[str, Any]:
     pointwise = all(teacher.objective == "pointwise" for teacher in study.teachers.values())
-    return study.distillation.model_dump() | ({} if pointwise else {"calibration": "platt"})
+    return {} if pointwise else {"calibration": "platt"}
 
 
 def origin(backbone: Backbone) -> dict[str, Any]:

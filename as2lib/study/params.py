@@ -126,6 +126,7 @@ class Fit(Strict):
     transfer: Training | None = Field(None, description="the first step, on the transfer set, where there is one")
     adapt: Training = Field(description="on the target set")
     direct: Training | None = Field(None, description="on the target set with no transfer step before, beside those")
+    repeats: Literal["adapt", "transfer"] = Field("adapt", description="the first step that each seed makes anew")
     dropout: Drop | None = Field(None, description="of the encoders in these fits; none: as they were pretrained")
     attention: Literal["sdpa", "eager"] = Field("sdpa", description="how these fits compute attention")
 
@@ -152,7 +153,7 @@ class Ensemble(Strict):
 class Configuration(Strict):
     """What a study may set of an encoder's configuration, whatever its family; the vocabulary is the study's."""
 
-    model_type: Literal["electra", "roberta", "albert", "bert"]
+    model_type: Literal["electra", "roberta", "albert", "bert", "mpnet"]
     hidden_size: Width
     num_hidden_layers: Annotated[int, Field(gt=0, le=256)]
     num_attention_heads: Width
@@ -183,6 +184,8 @@ class Backbone(Strict):
     size: str = Field("", description="what tables say of it beside a name, such as 6 layers")
     train: Parts | None = Field(None, min_length=1, description="what it adapts to; default: data.target's")
     transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
+    adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt")
+    direct_fit: dict[str, Any] = Field({}, description="what differs from fit.direct")
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
@@ -204,6 +207,12 @@ class Teacher(Backbone):
     objective: Literal["pointwise", "listwise", "pairwise"] = Field("pointwise", description="loss of its adapt step")
     stands_for: Literal["electra", "roberta", "albert"] | None = Field(None, description="CERBERUS's one beside it")
     base: Backbone | None = Field(None, description="the base model of its kind; default: the student's encoder")
+
+
+class Base(Backbone):
+    """A further base model: untaught, and taught by the student's own teacher."""
+
+    label: str = Field(description="what tables call it: MPNet of six layers")
 
 
 # ---------------------------------------------------------------- sections of the papers, and of one's own
@@ -308,6 +317,7 @@ class Govern(Strict):
 class Own(Strict):
     """A system of one's own."""
 
+    label: str | None = Field(None, description="what tables call it; default: its name")
     loss: str = Field("ce", description="a loss by its name, or package.module:function")
     model: str | None = Field(None, description="package.module:function that makes the model from the encoder's")
     settings: dict[str, Any] = Field({}, description="further arguments of the loss")
@@ -326,6 +336,7 @@ class Params(Strict):
     data: Data
     teachers: dict[TeacherName, Teacher] = Field(min_length=1, description="in order; the first is the student's own")
     student: Backbone = Field(description="the encoder from which students, heads and the untaught base start")
+    bases: dict[TeacherName, Base] = Field({}, description="further base models by name, of other families than it")
     fit: Fit
     distillation: Distillation
     mhs: Heads
@@ -369,8 +380,8 @@ class Params(Strict):
 
     @property
     def encoders(self) -> dict[str, Backbone]:
-        """The study's encoders: "student", "teacher/<name>", and "base/<name>" of a teacher with a base of its own."""
-        encoders = {"student": self.student}
+        """The study's encoders: "student", "teacher/<name>", and "base/<name>" of `bases` and a teacher's own base."""
+        encoders = {"student": self.student, **{f"base/{name}": base for name, base in self.bases.items()}}
         for name, teacher in self.teachers.items():
             encoders[f"teacher/{name}"] = teacher
             if teacher.base:
@@ -399,6 +410,8 @@ class Params(Strict):
         depth = self.student.depth
         if depth is not None and self.mhs.body != depth - 1:
             raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
+        if same := sorted(self.bases.keys() & self.teachers.keys()):
+            raise ValueError(f"bases.{same[0]}: expected a name that no teacher has")
         for name, own in self.own.items():
             if unknown := [teacher for teacher in own.teachers if teacher not in self.teachers]:
                 raise ValueError(f"own.{name}.teachers: expected some of {', '.join(self.teachers)}; got {unknown[0]}")

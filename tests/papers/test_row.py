@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from as2lib import Study
 from as2lib.papers.row import best_trivial, fit, with_heads
 from as2lib.study.params import Pairs
@@ -26,6 +28,35 @@ def test_a_parent_has_the_rows_seed_or_its_first_or_one_that_is_said(root):
     once = Row("mine/once", "once", "", fit(study, "student"), (0,))
     [start] = Row("mine/after", "after", "", fit(study, once)).make(study, 1).parents["start"]
     assert start.name == "mine/once/seed-0"
+
+
+def test_each_seed_makes_the_transfer_step_anew_where_the_study_says_so(root):
+    once, each = (Study.load("tiny", {"seeds": [0, 1], "fit.repeats": step}).plan for step in ("adapt", "transfer"))
+    for plan, seed in ((once, 0), (each, 1)):
+        for run in ("base/electra/seed-1", "mhs/3h1/seed-1"):
+            assert [start.name for start in plan[run].parents["start"]] == [f"transfer/student/seed-{seed}"]
+    assert each["teacher/roberta/seed-1"].parents["start"][0].seed == 1
+
+
+def test_a_budget_is_what_an_encoder_changes_of_the_studys(root):
+    encoder = {"adapt_fit": {"learning_rate": 0.5}, "direct_fit": {"steps": 7}}
+    direct = Study.load("tiny").fit.adapt.model_dump(exclude_none=True)
+    plan = Study.load("tiny", {"teachers.electra": encoder, "fit.direct": direct}).plan
+    assert plan["teacher/electra/seed-0"].spec["training"]["learning_rate"] == 0.5
+    assert plan["direct/teacher/electra/seed-0"].spec["training"] == direct | {"steps": 7}
+    assert plan["student/electra/seed-0"].spec["training"] == direct
+
+
+def test_a_further_base_is_untaught_and_taught_by_the_students_own_teacher(root):
+    study = Study.load("tiny")
+    other = study.teachers["roberta"].model_dump(include={"config"}) | {"label": "RoBERTa base"}
+    study = Study.load(study, {"bases": {"other": other}})
+    untaught, taught = study.plan["base/other/seed-0"], study.plan["taught-base/other/seed-0"]
+    assert [run.parents["start"][0].name for run in (untaught, taught)] == ["transfer/base/other/seed-0"] * 2
+    assert [run.name for run in taught.parents["teachers"]] == ["teacher/electra/seed-0"]
+    assert study.systems["base/other"].label == "untaught base (RoBERTa base)"
+    with pytest.raises(ValueError, match=r"bases\.electra"):
+        Study.load("tiny", {"bases": {"electra": other}})
 
 
 def test_a_recipe_says_its_fit_in_plain_values(root):

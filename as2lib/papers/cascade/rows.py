@@ -155,9 +155,8 @@ def learning(study: Study, step: str) -> Training:
     """How long a step, "transfer" or "adapt", learns: as `cascade.fit` says, else as the encoder's other fits do."""
     if study.cascade.fit:
         return getattr(study.cascade.fit, step)
-    if step == "adapt":
-        return study.fit.adapt
-    return with_changes(study.fit.transfer, study.encoder(study.cascade.encoder).transfer_fit)
+    encoder = study.encoder(study.cascade.encoder)
+    return with_changes(getattr(study.fit, step), getattr(encoder, f"{step}_fit"))
 
 
 def with_dev(pairs: Pairs, chosen: Any) -> dict[str, tuple[str, ...]]:

@@ -112,8 +112,8 @@ def trivial(study: Study) -> list[Row]:
 
 
 def table2(study: Study) -> list[Row]:
-    """Rows 1 to 14; before the ensembles the members of row 12 and, beyond the paper, the mean of the teachers."""
-    return [*teachers(study), *untaught(study), *students(study)]
+    """Rows 1 to 14; beyond the paper, the study's further bases, and before the ensembles the mean of the teachers."""
+    return [*teachers(study), *untaught(study), *families(study), *students(study)]
 
 
 def teachers(study: Study) -> list[Row]:
@@ -134,6 +134,18 @@ def untaught_base(study: Study, name: str) -> Row:
     each = study.teachers[name]
     label = "untaught base" if name == study.own_teacher else f"untaught base ({each.label})"
     return Row(f"base/{name}", label, "untaught", fit(study, study.base_of(name), **objective(each)))
+
+
+def families(study: Study) -> list[Row]:
+    """Beyond the paper: base models of other families than the student, by the student's own teacher or by none."""
+    own_teacher, rows = study.own_teacher, []
+    for name, base in study.bases.items():
+        learns, start = objective(study.teachers[own_teacher]), f"base/{name}"
+        rows.append(Row(f"base/{name}", f"untaught base ({base.label})", "untaught", fit(study, start, **learns)))
+        taught, teacher = fit(study, start, "kd", (f"teacher/{own_teacher}",)), study.teachers[own_teacher].label
+        label = f"{base.label}, taught by the {teacher} teacher"
+        rows.append(Row(f"taught-base/{name}", label, "one teacher", taught))
+    return planned(study, rows)
 
 
 def students(study: Study) -> list[Row]:
@@ -260,7 +272,8 @@ def direct(study: Study) -> list[Row]:
     for system in (*teachers(study), *untaught(study)):
         role, name = system.run.split("/")
         encoder = study.encoder(system.run if role == "teacher" else study.base_of(name))
-        learns = objective(study.teachers[name]) | {"training": study.fit.direct}
+        learns = objective(study.teachers[name])
+        learns["training"] = row.with_changes(study.fit.direct, encoder.direct_fit)
         recipe = fit(study, data=row.splits(row.target_of(study, encoder)), **learns, **row.origin(encoder))
         label, seeds = f"{system.label}, no transfer", tuple(study.grid_seeds)
         rows.append(Row(f"direct/{system.run}", label, "no transfer", recipe, seeds))
@@ -273,9 +286,10 @@ def own(study: Study) -> list[Row]:
     for name, settings in study.own.items():
         fields = settings.model_dump(include={"model", "settings"}, exclude_defaults=True)
         if settings.teachers:
-            fields |= row.distillation(study)
+            fields |= row.calibration(study)
         teachers = tuple(f"teacher/{teacher}" for teacher in settings.teachers)
-        rows.append(Row(f"own/{name}", name, "own", fit(study, settings.start, settings.loss, teachers, **fields)))
+        recipe = fit(study, settings.start, settings.loss, teachers, **fields)
+        rows.append(Row(f"own/{name}", settings.label or name, "own", recipe))
     return planned(study, rows)
 
 

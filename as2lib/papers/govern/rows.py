@@ -97,7 +97,8 @@ def teachers_of(study: Study) -> tuple[str, ...]:
 def teacher(study: Study, name: str, label: str, encoder: Encoder, n: int, group: str = "teacher") -> Row:
     """A teacher: cross entropy on its own nine folds of ten of the labelled questions, without the nth; one seed."""
     folds, data = {"leave_out": [n - 1, FOLDS]}, splits(study.data.target)
-    recipe = fit(study, data=data, training=study.govern.teacher_fit, **folds, **starting(study, encoder))
+    training = study.govern.teacher_fit or with_changes(study.fit.adapt, encoder.backbone(study).adapt_fit)
+    recipe = fit(study, data=data, training=training, **folds, **starting(study, encoder))
     return Row(f"govern/{name}", label, group, recipe, (0,))
 
 
