@@ -10,7 +10,7 @@ from huggingface_hub import constants
 
 from as2lib.paths import local_file
 
-NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+NAME = re.compile(r"(?a)(?=.{1,96}$)(?!.*(--|\.\.))\w([\w.-]*\w)?(/\w([\w.-]*\w)?)?")  # as the hub has them
 FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what a model is read from
 WEIGHTS = ("*.safetensors", "*.bin")
 TOKENIZERS = (("tokenizer.json",), ("vocab.txt",), ("vocab.json", "merges.txt"), ("*.model",), ("vocabulary.json",))

@@ -64,6 +64,7 @@ def refused(capsys, *arguments: str) -> str:
         ("train no.tsv --out x --model model", "no.tsv"),
         ("init my.tsv", "MiniLM"),
         ("init my.tsv --name ''", "--name"),
+        (f"init my.tsv --encoder {'什' * 90}", "no folder of that name"),
         ("rank model question candidate --alpha 0.3", "alpha"),
         ("rank nobody/such-a-model question candidate", "nobody/such-a-model"),
         *((f"score model my.tsv --measures {name}", name) for name in ("Nothing@3", "P@0", "AP(rel=0)", "ERR@0")),

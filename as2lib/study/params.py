@@ -273,6 +273,12 @@ class Encoder(Strict):
     name: str | None = None
     layers: int | None = Field(None, gt=0, description="keep only its first layers")
 
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if not (self.of or self.name):
+            raise ValueError("expected either of (an encoder of the study) or name (a hub name or a folder)")
+        return self
+
     def backbone(self, study: "Params") -> Backbone:
         """What it starts from, where it does not continue from a transfer step."""
         if self.of is None:
@@ -412,6 +418,11 @@ class Params(Strict):
             raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
         if same := sorted(self.bases.keys() & self.teachers.keys()):
             raise ValueError(f"bases.{same[0]}: expected a name that no teacher has")
+        for name, encoder in self.encoders.items() if self.fit.transfer else ():
+            try:
+                Training.model_validate(self.fit.transfer.model_dump() | encoder.transfer_fit)
+            except ValidationError as error:
+                raise ValueError(f"{name}: transfer_fit: {problems(error)}") from None
         for name, own in self.own.items():
             if unknown := [teacher for teacher in own.teachers if teacher not in self.teachers]:
                 raise ValueError(f"own.{name}.teachers: expected some of {', '.join(self.teachers)}; got {unknown[0]}")
