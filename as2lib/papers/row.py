@@ -79,6 +79,11 @@ def going_on(study: Study, start: Row) -> Any:
     return (lambda seed: ((start, seed),)) if study.fit.repeats == "transfer" else (start,)
 
 
+def ensemble(study: Study, members: Iterable[str], **fields: Any) -> recipes.Ensemble:
+    """The scores of some systems combined, by their mean unless `fields` say otherwise."""
+    return recipes.Ensemble(data=scored(study), parents={"members": tuple(members)}, **fields)
+
+
 def transfer(study: Study, encoder: str) -> Row:
     """The first step of transfer-then-adapt (TANDA): an encoder fine-tuned on the transfer set."""
     backbone = study.encoder(encoder)

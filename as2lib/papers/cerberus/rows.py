@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from as2lib.papers import row
-from as2lib.papers.row import fit, objective, planned, with_heads
+from as2lib.papers.row import ensemble, fit, objective, planned, with_heads
 from as2lib.study import Study
-from as2lib.study.recipes import Ensemble, Lexical
+from as2lib.study.recipes import Lexical
 from as2lib.study.run import Notebook, Row, by_name
 
 if TYPE_CHECKING:
@@ -163,21 +163,18 @@ def students(study: Study) -> list[Row]:
     for name in reversed(labels):
         taught = fit(study, "student", "kd", (f"teacher/{name}",))
         rows.append(Row(f"student/{name}", f"student of the {labels[name]} teacher", "one teacher", taught))
-    mean, tuned = {"combine": "mean"}, {"combine": "weighted", "trials": study.ensemble.trials}
-    ensembles = {  # run → label, members, how they are combined
-        "teachers": ("ensemble of teachers", every_teacher(study), mean),
-        "bases": (f"ensemble of {many} untaught", [f"base/{name}" for name in labels], tuned),
-        "taught-bases": (
-            f"ensemble of {many} taught bases",
-            [f"{'taught-base' if name in with_base else 'student'}/{name}" for name in labels],
-            tuned,
-        ),
-        "students": (f"ensemble of {many}", [f"student/{name}" for name in labels], tuned),
+    bases, of_one_teacher = ([f"{role}/{name}" for name in labels] for role in ("base", "student"))
+    taught_bases = [f"{'taught-base' if name in with_base else 'student'}/{name}" for name in labels]
+    tuned = {"combine": "weighted", "trials": study.ensemble.trials}
+    ensembles = {
+        "teachers": ("ensemble of teachers", ensemble(study, every_teacher(study))),
+        "bases": (f"ensemble of {many} untaught", ensemble(study, bases, **tuned)),
+        "taught-bases": (f"ensemble of {many} taught bases", ensemble(study, taught_bases, **tuned)),
+        "students": (f"ensemble of {many}", ensemble(study, of_one_teacher, **tuned)),
     }
-    for name, (label, members, combined) in ensembles.items():
-        if name != "taught-bases" or with_base:
-            ensemble = Ensemble(**combined, data=row.scored(study), parents={"members": tuple(members)})
-            rows.append(Row(f"ensemble/{name}", label, "ensemble", ensemble))
+    if not with_base:
+        del ensembles["taught-bases"]
+    rows += [Row(f"ensemble/{name}", label, "ensemble", recipe) for name, (label, recipe) in ensembles.items()]
     hydra = with_heads(study, heads, teachers=alike(study), **PER_HEAD)
     rows.append(Row(roles(study).hydra, "Hydra", "heads", hydra))
     return [*planned(study, rows), mhs(study)]

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from as2lib.papers.row import baseline, fit, origin, planned, scored, splits, with_changes, with_heads
+from as2lib.papers.row import baseline, ensemble, fit, origin, planned, scored, splits, with_changes, with_heads
 from as2lib.papers.row import transfer as of_study
 from as2lib.study import Study
 from as2lib.study.params import Ablation, Encoder, Govern
-from as2lib.study.recipes import Ensemble
 from as2lib.study.run import Notebook, Row
 
 FOLDS = 10  # every teacher learns from nine of ten folds of the labelled questions (sections 4.2 and 4.6)
@@ -28,27 +27,27 @@ def notebooks(study: Study) -> list[Notebook]:
 def table2(study: Study) -> list[Row]:
     """Table 2, and beyond it CA-MKD without its cross entropy, which GOVERN-CA has not either."""
     settings, every, data, seeds = study.govern, teachers_of(study), splits(study.data.target), study.govern.seeds
-    pool, members = of_pool(study, settings), {"data": scored(study), "parents": {"members": every}}
+    pool = of_pool(study, settings)
     rows = []
     for n, encoder in enumerate(settings.teachers, 1):
         rows.append(teacher(study, f"teacher-{n}", f"GOVERN's teacher {n}: {encoder.backbone(study).size}", encoder, n))
-    for name, label, combine in (("mean", "mean", "mean"), ("lr", "logistic regression", "logistic")):
-        recipe = Ensemble(combine=combine, **members)
-        rows.append(Row(f"govern/{name}-ensemble", f"{label} of GOVERN's teachers", "ensemble", recipe, (0,)))
-    for name, label, loss, teachers in (
-        ("mean", "student of the mean", "mean_ensemble", every),
-        ("lr", "student of the logistic regression", "mean_ensemble", ("govern/lr-ensemble",)),
-        ("govern", "student of the vote (GOVERN)", "govern", every),
-    ):
-        rows.append(Row(f"govern/{name}", label, "no labels", fit(study, loss=loss, teachers=teachers, **pool), seeds))
-    vote = rows[-1]
-    for name, label, loss in (
-        ("ca-mkd", "GOVERN, then CA-MKD on labels", "ca_mkd"),
-        ("govern-ca", "GOVERN, then GOVERN-CA on labels", "govern_ca"),
-        ("ca-mkd-without-ce", "GOVERN, then CA-MKD without cross entropy", "ca_mkd_without_ce"),
-    ):
-        recipe = fit(study, vote, loss, every, data, settings.labelled_fit)
-        rows.append(Row(f"govern/{name}", label, "labels", recipe, seeds))
+    vote = fit(study, loss="govern", teachers=every, **pool)
+    vote = Row("govern/govern", "student of the vote (GOVERN)", "no labels", vote, seeds)
+    mean = fit(study, loss="mean_ensemble", teachers=every, **pool)
+    logistic = fit(study, loss="mean_ensemble", teachers=("govern/lr-ensemble",), **pool)
+    losses = ("ca_mkd", "govern_ca", "ca_mkd_without_ce")
+    ca_mkd, govern_ca, without_ce = (fit(study, vote, loss, every, data, settings.labelled_fit) for loss in losses)
+    mean_ensemble, lr_ensemble = ensemble(study, every), ensemble(study, every, combine="logistic")
+    rows += [
+        Row("govern/mean-ensemble", "mean of GOVERN's teachers", "ensemble", mean_ensemble, (0,)),
+        Row("govern/lr-ensemble", "logistic regression of GOVERN's teachers", "ensemble", lr_ensemble, (0,)),
+        Row("govern/mean", "student of the mean", "no labels", mean, seeds),
+        Row("govern/lr", "student of the logistic regression", "no labels", logistic, seeds),
+        vote,
+        Row("govern/ca-mkd", "GOVERN, then CA-MKD on labels", "labels", ca_mkd, seeds),
+        Row("govern/govern-ca", "GOVERN, then GOVERN-CA on labels", "labels", govern_ca, seeds),
+        Row("govern/ca-mkd-without-ce", "GOVERN, then CA-MKD without cross entropy", "labels", without_ce, seeds),
+    ]
     return planned(study, rows)
 
 
