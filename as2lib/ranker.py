@@ -189,28 +189,6 @@ class Ranker:
         scored = self._score(questions, texts, batch_size, progress)
         return [_ranking(*one, top) for one in zip(lists, read, scored, strict=True)]
 
-    def predict(
-        self, pairs: Iterable[tuple[str, str]], *, batch_size: int | None = None, progress: bool = False
-    ) -> numpy.ndarray:
-        """The score of each pair (question, candidate), in order: (m,) float64.
-
-        Consecutive pairs of one question are its list, for models that read lists.
-        Raises ValueError, naming the pair, for what is no pair of texts: a mapping or a table has none.
-        """
-        require_count("batch_size", batch_size)
-        questions: list[str] = []
-        lists: list[list[str]] = []
-        for number, pair in enumerate(_listed(pairs, "pairs"), start=1):
-            if isinstance(pair, str | Mapping | AbstractSet) or not hasattr(pair, "__len__") or len(pair) != 2:
-                raise ValueError(f"pair {number}: expected a question and a candidate, got {shorten(pair)}")
-            question, candidate = (text_of(text, f"pair {number}") for text in pair)
-            if not questions or questions[-1] != question:
-                questions.append(question)
-                lists.append([])
-            lists[-1].append(candidate)
-        scored = self._score(questions, lists, batch_size, progress)
-        return numpy.concatenate([numpy.empty(0), *(question.scores for question in scored)])
-
     def _score(
         self, questions: list[str], lists: list[list[str]], batch_size: int | None, progress: bool
     ) -> list[Scored]:
@@ -272,6 +250,28 @@ class Ranker:
             for stage, layers in enumerate(self._exits):
                 parts[f"exit_{layers}"] = numpy.where(stages == stage, stage_scores, numpy.nan)
             yield Scored(ranking.order.numpy(), ranking.scores.numpy(), ranking.log_odds.numpy(), parts)
+
+    def predict(
+        self, pairs: Iterable[tuple[str, str]], *, batch_size: int | None = None, progress: bool = False
+    ) -> numpy.ndarray:
+        """The score of each pair (question, candidate), in order: (m,) float64.
+
+        Consecutive pairs of one question are its list, for models that read lists.
+        Raises ValueError, naming the pair, for what is no pair of texts: a mapping or a table has none.
+        """
+        require_count("batch_size", batch_size)
+        questions: list[str] = []
+        lists: list[list[str]] = []
+        for number, pair in enumerate(_listed(pairs, "pairs"), start=1):
+            if isinstance(pair, str | Mapping | AbstractSet) or not hasattr(pair, "__len__") or len(pair) != 2:
+                raise ValueError(f"pair {number}: expected a question and a candidate, got {shorten(pair)}")
+            question, candidate = (text_of(text, f"pair {number}") for text in pair)
+            if not questions or questions[-1] != question:
+                questions.append(question)
+                lists.append([])
+            lists[-1].append(candidate)
+        scored = self._score(questions, lists, batch_size, progress)
+        return numpy.concatenate([numpy.empty(0), *(question.scores for question in scored)])
 
 
 class WordCounter(Ranker):

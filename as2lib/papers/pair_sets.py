@@ -158,20 +158,6 @@ def correct_by_position(pairs: Dataset) -> pandas.DataFrame:
     return correct.rename("correct").reset_index()
 
 
-def rankers_elsewhere(study: Study) -> pandas.DataFrame:
-    """The rows of Cosinet's Table 2 on its other corpora, index corpus: ranker, here, and P@1 and MAP in percent."""
-    paper, rows = paper_tables.published(study, "cosinet", "table2"), []
-    for corpus in sets.BUILT:
-        pairs = mapped(corpus, "test")
-        for run, printed in paper.iterrows():
-            row = {"corpus": PAPERS[corpus], "ranker": printed["ranker", ""], "here": "not run here"}
-            if pairs is not None:
-                row |= {"here": "yes"} | of_ranker(pairs, run.removeprefix("lexical/"))
-            rows.append(row | printed[PAPERS[corpus]].add_prefix("published ").to_dict())
-    columns = ["ranker", "here", "MAP", "published MAP", "P@1", "published P@1"]
-    return pandas.DataFrame(rows, columns=["corpus", *columns]).set_index("corpus")
-
-
 def of_ranker(pairs: Dataset, ranker: str) -> dict[str, float]:
     """P@1, MAP and MRR in percent of a scorer of `lexical`, or the expectation of a "random" order."""
     if ranker == "random":

@@ -1,6 +1,5 @@
 from datasets import Dataset
 
-from as2lib import Study
 from as2lib.papers import pair_sets
 
 ROWS = [
@@ -34,12 +33,3 @@ def test_shared_texts_are_counted_once_each():
     assert shared.loc["test", ["also in", "questions", "sentences"]].tolist() == ["train", 1, 2]
     assert shared.loc["test", "questions %"] == 50
     assert pair_sets.questions_elsewhere({"train": pairs(), "test": other}, "test") == (1, 2)
-
-
-def test_rankers_on_a_corpus_whose_files_are_not_here_are_not_run(root, monkeypatch):
-    monkeypatch.setattr(pair_sets, "mapped", lambda corpus, split: pairs() if corpus == "nq-la" else None)
-    table = pair_sets.rankers_elsewhere(Study.load("tiny"))
-    assert set(table.loc["SQuAD-sent", "here"]) == {"not run here"}
-    assert table.loc["SQuAD-sent", "MAP"].isna().all()
-    built = table.loc["NQ-LA"].set_index("ranker").loc["word overlap (WO)"]
-    assert built[["here", "P@1", "published P@1"]].tolist() == ["yes", 50, 23.06]  # q1's answer ties with what is none
