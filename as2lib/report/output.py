@@ -73,7 +73,7 @@ class Report:
         timing: whether it holds measured times.  folded: whether the page shows its rows on a click only.
         empty: why a table without rows has none.
         """
-        if row.of_own_target(self.study):
+        if row.of_own_target(self.study) and keep:  # of texts, the caption may be one
             caption = re.sub(r"\s*Published.*", "", caption)  # a caption's last sentence
         if isinstance(item, Figure):
             return self._drawn(item, number, caption, timing)

@@ -23,6 +23,7 @@ LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
 HEAD = re.compile(r"^# (.*)")
 CAPTION = re.compile(r"<caption>(.*?)\s*(<details.*</details>)?</caption>", re.DOTALL)
 FOLDED = re.compile(r"<table[^>]*\bfolded\b")
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # that of this Python
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 
 
@@ -31,13 +32,43 @@ def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
     executed.parent.mkdir(parents=True, exist_ok=True)
     quiet = ["--log-level=ERROR"]  # a kernel would warn that it talks to its own process unencrypted
     options = {"progress_bar": False, "extra_arguments": quiet}
-    execute_notebook(str(notebook), str(executed), parameters, cwd=str(notebook.parent), **options)
+    try:
+        execute_notebook(read_notebook(notebook), str(executed), parameters, cwd=str(notebook.parent), **options)
+    except RuntimeError as error:  # of a kernel, and not of a cell
+        reason = "its kernel ended, most often for want of memory; run it with nothing beside it"
+        raise ValueError(f"{notebook.name}: {reason} ({error})") from None
     return executed
 
 
 def parameter(notebook: Path, name: str) -> str:
-    """The Python text of a parameter's value in a notebook's first cell."""
-    return inspect_notebook(str(notebook))[name]["default"]
+    """The Python text of a parameter's value in a notebook's cell of parameters."""
+    parameters = inspect_notebook(read_notebook(notebook))
+    if name not in parameters:
+        raise ValueError(f"{notebook.name}: expected study and overrides in its cell of parameters, got no {name}")
+    return parameters[name]["default"]
+
+
+def read_notebook(path: Path) -> nbformat.NotebookNode:
+    """A notebook that this Python runs, whatever kernel its author had.
+
+    Raises ValueError for a file that is none, and for any number of cells of parameters but one: a second one would
+    show another study's numbers.
+    """
+    try:
+        notebook = nbformat.reads(path.read_text(encoding="utf-8-sig"), as_version=4)
+        tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    except Exception as error:  # of any kind: nbformat parses what is there
+        line = " ".join(str(error).split())
+        raise ValueError(f"{path.name}: expected a notebook, got another file ({line:.80}); restore it") from None
+    if len(tagged) != 1:
+        raise ValueError(f'{path.name}: expected one cell with the tag "parameters", got {len(tagged)}')
+    notebook.metadata.kernelspec = nbformat.from_dict(KERNEL)
+    return notebook
+
+
+def literal(text: str) -> str:
+    """A text as Markdown and HTML show it, letter by letter."""
+    return re.sub(r"[^A-Za-z0-9 ·,.-]", lambda sign: f"&#{ord(sign[0])};", " ".join(text.split()))
 
 
 def render(
@@ -54,7 +85,9 @@ def render(
     name = INDEX if page.stem == "index" else page.stem
     notebook = nbformat.read(executed, as_version=4)
     if study:
-        notebook.cells[0].source = HEAD.sub(lambda head: f"# {study} · {head[1]}", notebook.cells[0].source, count=1)
+        notebook.cells[0].source = HEAD.sub(
+            lambda head: f"# {literal(study)} · {head[1]}", notebook.cells[0].source, count=1
+        )
     # What was found is known last, and read first.
     head, *rest = notebook.cells
     notebook.cells = [head, *sorted(rest, key=lambda cell: "findings" not in cell.metadata.get("tags", []))]

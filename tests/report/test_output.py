@@ -121,3 +121,19 @@ def test_numbers_are_recorded_by_row_by_pair_and_by_name_and_measured_times_in_f
     assert numbers["questions"] == 3
     assert (files / "metrics" / "03.timing.json").exists()
     assert {path.name for path in (files / "tables").iterdir()} == {"03_table_1.timing.csv", "03_table_1.timing.tex"}
+
+
+def test_a_question_is_a_caption_whole_and_a_papers_place_is_none_for_a_target_of_ones_own(report):
+    question = "Where was Published in Paris printed? In order."
+    assert question in report.show(systems(), "3.1", question, keep=False)._repr_html_()
+    assert "Table 2" not in report.show(systems(), "3.2", "Ours. Published: Table 2.")._repr_html_()
+
+
+def test_texts_of_a_stranger_are_shown_and_not_read_as_html(report):
+    bad = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    table = pandas.DataFrame({bad: [bad]}, index=pandas.Index([bad], name=bad))
+    shown = report.show(table, "3.1", bad, empty=bad)._repr_html_()
+    drawn = pandas.DataFrame({"difference": [1.0], "low": [0.2], "high": [1.8]}, index=[bad])
+    shown += report.show(figures.forest(drawn, bad, bad), "3.1", bad).data
+    assert "<script" not in shown
+    assert "<img" not in shown

@@ -1,10 +1,11 @@
 import re
+from html import unescape
 
 import nbformat
 import pandas
 import pytest
 
-from as2lib.report.pages import render
+from as2lib.report.pages import execute, parameter, render
 from as2lib.report.tables import styled
 
 
@@ -56,3 +57,59 @@ def test_what_is_printed_for_who_works_in_the_notebook_is_shown_with_the_code_al
     ]
     classes = re.findall('<section class="code-cell *([a-z]*)">', page(tmp_path, *cells))
     assert classes == ["peek", "peek", "", "", ""]
+
+
+TITLES = {
+    "HTML": '<meta http-equiv="refresh" content="0;url=http://elsewhere">',
+    "a link": "[x](javascript:alert(1))",
+    "an image": "![x](http://elsewhere/x.png)",
+    "emphasis": "*a* _b_ `c`",
+    "a formula": r"$a_b$ \(c\)",
+    "an entity": "&lt;b&gt;",
+}
+
+
+@pytest.mark.parametrize("kind", TITLES)
+def test_a_title_is_shown_letter_by_letter(tmp_path, kind):
+    text = page(tmp_path, study=TITLES[kind], others={TITLES[kind]: f"../{TITLES[kind]}/index.html"})
+    [heading] = re.findall("<h1[^>]*>(.*?)<a class=", text)
+    assert unescape(heading) == f"{TITLES[kind]} · 01 · The data"
+    for raw in ('<meta http-equiv="refresh"', 'href="javascript', "<img", "<em>", "<b>"):
+        assert raw not in text
+
+
+def notebook(tmp_path, *cells, tags=("parameters",), **metadata):
+    """A notebook with a cell of parameters for each tag."""
+    first = [nbformat.v4.new_code_cell('study = "a"\noverrides = {}', metadata={"tags": [tag]}) for tag in tags]
+    path = tmp_path / "01_data.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[*first, *cells], metadata=metadata), path)
+    return path
+
+
+@pytest.mark.parametrize("tags", [(), ("parameters", "parameters"), ("other",)])
+def test_a_notebook_has_one_cell_of_parameters(tmp_path, tags):
+    with pytest.raises(ValueError, match=rf"^01_data.ipynb: expected one cell [^\n]*got {tags.count('parameters')}$"):
+        execute(notebook(tmp_path, tags=tags), tmp_path / "out.ipynb", {"study": "b"})
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "no JSON", "{'cells': 1}"])
+def test_a_file_that_is_no_notebook_is_named_in_one_line(tmp_path, content):
+    path = tmp_path / "01_data.ipynb"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"^01_data.ipynb: expected [^\n]*$"):
+        parameter(path, "overrides")
+
+
+@pytest.mark.parametrize("metadata", [{}, {"kernelspec": {"name": "conda-env-mine", "display_name": "mine"}}])
+def test_a_notebook_runs_by_this_python_whatever_its_authors_kernel_and_mark(tmp_path, metadata):
+    path = notebook(tmp_path, nbformat.v4.new_code_cell("print(study)"), **metadata)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert parameter(path, "overrides") == "{}"
+    executed = nbformat.read(execute(path, tmp_path / "out.ipynb", {"study": "b"}), as_version=4)
+    assert executed.cells[-1].outputs[0].text == "b\n"
+
+
+def test_a_kernel_that_is_killed_is_said_in_one_line(tmp_path):
+    path = notebook(tmp_path, nbformat.v4.new_code_cell("import os; os.kill(os.getpid(), 9)"))
+    with pytest.raises(ValueError, match=r"^01_data.ipynb: its kernel ended[^\n]*$"):
+        execute(path, tmp_path / "out.ipynb", {"study": "b"})
