@@ -28,8 +28,8 @@ if TYPE_CHECKING:  # a second of imports, which ranking does without
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 _BATCH = 4096
-_FEW = 16  # pairs that are not worth waking the tokenizer's threads
-MOST = 512  # tokens of a pair, where nothing else is said
+_FEW_PAIRS = 16  # pairs that are not worth waking the tokenizer's threads
+TOKENS = 512  # tokens of a pair, where nothing else is said
 # Their first position is the one after the padding token's number.
 _AFTER_PADDING = "roberta xlm-roberta xlm-roberta-xl camembert roberta-prelayernorm mpnet longformer".split()
 # Families that need their padding on the left, whatever their tokenizer says; and those that mix neighbouring or all
@@ -161,7 +161,7 @@ class PairEncoder:
 def _encoded(backend: Tokenizer, questions: Sequence[str], answers: Sequence[str]) -> list[Any]:
     """Pairs as the backend itself encodes them: two thirds of the time of the Python around it."""
     pairs = list(zip(questions, answers, strict=True))
-    return [backend.encode(*pair) for pair in pairs] if len(pairs) <= _FEW else backend.encode_batch_fast(pairs)
+    return [backend.encode(*pair) for pair in pairs] if len(pairs) <= _FEW_PAIRS else backend.encode_batch_fast(pairs)
 
 
 def paired(model: Any, encoder: Any) -> Any:
@@ -191,7 +191,7 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
         return encoder
     tokenizer = open_tokenizer(name)
     backbone = config.get("backbone") or config
-    length, limit = max_length or min(tokenizer.model_max_length, MOST), positions(backbone)
+    length, limit = max_length or min(tokenizer.model_max_length, TOKENS), positions(backbone)
     if limit is not None and length > limit:
         note(f"{folder.name} has positions for {limit} tokens: pairs are cut there, not at {length}")
         length = limit
@@ -220,7 +220,7 @@ def fitting_length(pairs: "Dataset", tokenizer: PreTrainedTokenizerBase, config:
 
     At most what the tokenizer was made for, the positions of the encoder's configuration, and 512.
     """
-    limit = min(tokenizer.model_max_length, MOST, (config is not None and positions(config)) or MOST)
+    limit = min(tokenizer.model_max_length, TOKENS, (config is not None and positions(config)) or TOKENS)
     lengths = PairEncoder(tokenizer, limit).lengths(pairs["question"][:], pairs["answer"][:])
     return int(min(limit, -(-np.quantile(lengths, 0.99) // 16) * 16))
 

@@ -35,7 +35,7 @@ from as2lib.paths import whole_file, work_folder
 FEATURES = Features({name: Value("int8" if name == "label" else "string") for name in NAMES})
 LARGE = 64 << 20  # bytes of text past which pairs are kept on disk
 SHARES = {"dev": 0.1, "test": 0.2}  # of the questions; the others are for training
-LEAST = 20  # questions with a correct and an incorrect candidate: fewer say nothing of three splits
+QUESTIONS_TO_SPLIT = 20  # questions with a correct and an incorrect candidate: fewer say nothing of three splits
 ROWS_READ = 40_000  # by which the original order is judged
 IMPLAUSIBLE = 0.98  # MAP of the original order, past which somebody sorted by label
 _VERSION = 2  # raise it when the same files would give other pairs
@@ -135,14 +135,15 @@ def load_splits(source: Source, seed: int = 0) -> dict[str, Dataset]:
 def split_own(pairs: Dataset, seed: int = 0, shares: Mapping[str, float] = SHARES) -> dict[str, Dataset]:
     """Pairs in train and the splits of `shares`, by the text of a question: no two splits have one in common.
 
-    Questions with a correct and an incorrect candidate, `LEAST` or more, are shared out evenly, and so are the others.
+    Questions with a correct and an incorrect candidate, `QUESTIONS_TO_SPLIT` or more, are shared out evenly; so are the
+    others.
     """
     table = pairs.to_pandas()
     text = table["question"].map(plain)
     mixed = table.groupby(text, sort=False)["label"].nunique() == 2
-    if mixed.sum() < LEAST:
+    if mixed.sum() < QUESTIONS_TO_SPLIT:
         raise ValueError(
-            f"expected at least {LEAST} questions with a correct and an incorrect candidate to split, got "
+            f"expected at least {QUESTIONS_TO_SPLIT} questions with a correct and an incorrect candidate to split, got "
             f"{mixed.sum()} of {len(mixed)}; bring more, or a folder with train, dev and test files"
         )
     split_of: dict[str, str] = {}
@@ -272,7 +273,7 @@ def order_warning(name: str, pairs: Dataset) -> str:
     first = pairs.select(range(min(len(pairs), ROWS_READ)))
     order = -np.arange(len(first))
     precisions = ranking.per_question(first["question_id"][:], first["label"][:], order, "mixed", ["AP"])["AP"]
-    if len(precisions) < LEAST or precisions.mean() <= IMPLAUSIBLE:
+    if len(precisions) < QUESTIONS_TO_SPLIT or precisions.mean() <= IMPLAUSIBLE:
         return ""
     return (
         f"{name}: the order of the candidates alone has MAP {100 * precisions.mean():.1f}: it gives the labels away; "

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # b pairs in a batch · q questions · n candidates of the longest list · k teachers, or heads · c = 2 classes
 Targets = Mapping[str, "Tensor"]
 Objective = Callable[[Any, Targets, int], NamedTuple]
-LARGEST = 1e18
+LARGEST = 1e18  # logit: its square is finite
 NONE, ONE, SEVERAL = "no teacher", "one teacher", "one teacher or more"
 
 

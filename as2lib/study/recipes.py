@@ -151,10 +151,6 @@ class Fit(Recipe):
     def orders_only(self) -> bool:
         return self.unit == "question"
 
-    def build(self, task: "Task") -> tuple[Any, Any]:
-        """The model before its first step, and what encodes its pairs."""
-        raise NotImplementedError
-
     def ingredients(self, store: "Store") -> dict[str, Any]:
         computing = {"threads": store.study.threads, "precision": store.study.precision}
         own = {path: plugins.source(path) for path in (self.loss, self.model) if plugins.is_path(path)}
@@ -208,6 +204,7 @@ class Words(Fit):
         return super().ingredients(store) | {"vectors": vectors}
 
     def build(self, task: "Task") -> tuple[Any, Any]:
+        """The model before its first step, and what encodes its pairs."""
         from as2lib.data.vectors import embeddings
         from as2lib.data.words import WordEncoder
         from as2lib.models.compare_aggregate import CompareAggregate
@@ -276,6 +273,7 @@ class Encoder(Fit):
         return super().ingredients(store) | weights
 
     def build(self, task: "Task") -> tuple[Any, Any]:
+        """The model before its first step, and what encodes its pairs."""
         from as2lib import models
         from as2lib.data.encode import PairEncoder
         from as2lib.models import cross_encoder
