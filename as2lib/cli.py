@@ -19,7 +19,7 @@ import typer
 from as2lib import __version__
 from as2lib.commands.errors import line_of
 from as2lib.data.sets import printable
-from as2lib.paths import expanded, find_root
+from as2lib.paths import expanded
 from as2lib.precision import computed_in
 
 if TYPE_CHECKING:
@@ -213,7 +213,6 @@ def publish(
 @app.command()
 def check(
     study: StudyName,
-    write: Annotated[bool, typer.Option("--write", help="set the numbers in params/expected anew")] = False,
     marker: Marker = None,
 ) -> None:
     """Hold a study against what is expected.  Its numbers within their tolerances, and its findings."""
@@ -221,8 +220,6 @@ def check(
     from as2lib.study import findings, graph
 
     loaded = _load(study)
-    if write:
-        print(f"wrote {check.write_expected(loaded).relative_to(find_root())}")
     lines = [f"moved: {line}" for line in check.moved(loaded)] + findings.broken(loaded)
     check.write_manifest(loaded)
     if marker and not lines:

@@ -1,6 +1,7 @@
 """Whether a study gave the numbers it is expected to give, and what exactly it gave; only reads, and runs nothing."""
 
 import json
+import subprocess
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,43 +19,47 @@ TOLERANCE = 0.02  # what another processor or library may change of a number fro
 
 def measured(study: Study) -> dict[str, dict[str, Any]]:
     """Notebook number → what it recorded: "mhs/3h1 MAP" → 75.1; a notebook that was not run is missing."""
-    numbers: dict[str, dict[str, Any]] = {}
-    for path in sorted((find_root() / "reports" / study.variant / "metrics").glob("[0-9][0-9].json")):
-        of_notebook = numbers.setdefault(path.stem, {})
-        for name, value in read_json(path).items():
-            if isinstance(value, dict):
-                of_notebook |= {f"{name} {column}": item for column, item in value.items()}
-            else:
-                of_notebook[name] = value
+    files = sorted((find_root() / "reports" / study.variant / "metrics").glob("[0-9][0-9].json"))
+    return {file.stem: _by_name(read_json(file)) for file in files}
+
+
+def _by_name(recorded: dict[str, Any]) -> dict[str, Any]:
+    numbers: dict[str, Any] = {}
+    for name, value in recorded.items():
+        if isinstance(value, dict):
+            numbers |= {f"{name} {column}": item for column, item in value.items()}
+        else:
+            numbers[name] = value
     return numbers
 
 
-def expected_file(study: Study) -> Path:
-    return find_root() / "params" / "expected" / f"{study.study}.json"
-
-
 def expected(study: Study) -> dict[str, dict[str, dict[str, float]]]:
-    """Notebook number → name → `value` and `tolerance`."""
-    path = expected_file(study)
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    """Notebook number → name → `value` and `tolerance`: those of `params/expected/<study>.json`.
 
-
-def write_expected(study: Study) -> Path:
-    """`params/expected/<study>.json`: what its notebooks recorded, but for the overview's; counts have no tolerance.
-
-    Raises ValueError for a study without published scores, whose numbers need tolerances set by hand.
+    Of a study whose scores are published: what its notebooks recorded as git's HEAD has it, but for the overview's;
+    counts have no tolerance.  {} where neither is at hand.
     """
-    if not study.store.index:
-        raise ValueError(f"{study.study}: expected a study whose scores are published, got one that is trained anew")
+    path = find_root() / "params" / "expected" / f"{study.study}.json"
+    if path.exists():
+        return json.loads(path.read_text(encoding="utf-8"))
     rows: dict[str, dict[str, dict[str, float]]] = {}
-    for number, numbers in measured(study).items():
+    for number, numbers in committed(study).items() if study.store.index else ():
         for name, value in numbers.items():
             if number != OVERVIEW and type(value) in (int, float):
-                tolerance = 0 if type(value) is int else TOLERANCE
-                rows.setdefault(number, {})[name] = {"value": round(value, 3), "tolerance": tolerance}
-    path = expected_file(study)
-    write_json(path, rows)
-    return path
+                row = {"value": value, "tolerance": 0 if type(value) is int else TOLERANCE}
+                rows.setdefault(number, {})[name] = row
+    return rows
+
+
+def committed(study: Study) -> dict[str, dict[str, Any]]:
+    """As `measured`, of git's HEAD; {} outside a clone."""
+    root, folder = find_root(), f"reports/{study.study}/metrics"
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, check=False).stdout
+
+    files = [file for file in git("ls-tree", "-r", "--name-only", "HEAD", folder).splitlines() if "timing" not in file]
+    return {Path(file).stem: _by_name(json.loads(git("show", f"HEAD:./{file}"))) for file in files}
 
 
 def moved(study: Study) -> list[str]:
@@ -62,14 +67,18 @@ def moved(study: Study) -> list[str]:
 
     Of what only texts tell, nothing is missed where they are not at hand.
     """
-    numbers, lines = measured(study), []
-    for number, names in expected(study).items():
-        for name, wanted in names.items():
+    numbers, wanted, lines = measured(study), expected(study), []
+    if not numbers:
+        return [f"{study.name}: expected its pages, got none; `as2 study {study.name}` makes them"]
+    if not wanted and study.store.index:
+        return [f"{study.name}: expected what was published of it in git's HEAD, got none; `as2 check` needs a clone"]
+    for number, names in wanted.items():
+        for name, row in names.items():
             value = numbers.get(number, {}).get(name)
             if value is None and not name.startswith(TEXTS):
-                lines.append(f"{number}: {name}: expected {wanted['value']:g}, not measured")
-            elif value is not None and not abs(value - wanted["value"]) <= wanted["tolerance"]:
-                lines.append(f"{number}: {name}: expected {wanted['value']:g} ± {wanted['tolerance']:g}, got {value:g}")
+                lines.append(f"{number}: {name}: expected {row['value']:g}, not measured")
+            elif value is not None and not abs(value - row["value"]) <= row["tolerance"]:
+                lines.append(f"{number}: {name}: expected {row['value']:g} ± {row['tolerance']:g}, got {value:g}")
     return lines
 
 

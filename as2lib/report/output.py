@@ -89,7 +89,7 @@ class Report:
             file = self._folder("tables") / f"{name}{'.timing' * timing}"
             item.to_csv(f"{file}.csv", float_format="%.10g", lineterminator="\n")
             Path(f"{file}.tex").write_text(tables.as_latex(shown, caption, name), encoding="utf-8")
-            parts.append(_links(f"tables/{file.name}", "csv", "tex"))
+            parts.append(_links(f"tables/{file.name}", "csv"))
         return tables.styled(shown, " ".join([*parts, self._commands(item)]), name, folded)
 
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
@@ -185,7 +185,7 @@ class Report:
         return HTML(
             f'<figure class="as2-figure"><div class="scroll" tabindex="0" role="region" aria-label="Figure {number}">'
             f"{drawn}</div><figcaption><b>Figure {number}.</b> {escape(caption)} "
-            f"{_links(f'figures/{name}', 'svg', 'png')}</figcaption></figure>"
+            f"{_links(f'figures/{name}', 'png')}</figcaption></figure>"
         )
 
     def _beside(self, table: pandas.DataFrame) -> pandas.DataFrame:

@@ -32,6 +32,19 @@ def notebooks(study: "Study") -> list[Notebook]:
     return [Notebook("00_overview", "What did the study find, and can I trust it?"), *others]
 
 
+def parts_read(study: "Study") -> dict[str, set[str]]:
+    """System → what pages read beside its scores (`Notebook.parts`); what is read of an ensemble, of its members."""
+    parts: dict[str, set[str]] = {}
+    for notebook in notebooks(study):
+        for part, names in notebook.parts.items():
+            for name in names:
+                parts.setdefault(name, set()).add(part)
+    for run in reversed(study.plan.values()):  # ensembles before their members
+        for member in run.parents.get("members", ()):
+            parts.setdefault(member.system, set()).update(parts.get(run.system, ()))
+    return parts
+
+
 def part(study: "Study", names: list[str]) -> tuple["Study", list[Notebook]]:
     """A study with no other rows than some notebooks, tables, systems or runs need, and the notebooks that show them.
 

@@ -39,36 +39,43 @@ def _probabilities(run: StoredRun, split: str, platt: dict[str, dict[str, Any]],
 
 def ensemble(task: Task) -> dict[str, Any]:
     """The members' scores combined: their mean, a mean with weights tuned on dev, or a logistic regression on dev."""
-    from as2lib.metrics.probability import sigmoid
     from as2lib.metrics.ranking import summary
     from as2lib.models import ensemble as ensembles
 
     members, recipe = task.parents["members"], task.run.recipe
-    tables = {split: [member.scores(split) for member in members] for split in task.run.data}
     platt = calibration(task.run, members)
-    scores = {split: [_probabilities(member, split, platt) for member in members] for split in task.run.data}
-    last = {split: [_probabilities(member, split, platt, "last") for member in members] for split in task.run.data}
     facts: dict[str, Any] = {"parameters": sum(member.facts["parameters"] for member in members)}
     if platt:
         facts["calibration"] = platt
-    if recipe.combine == "logistic":
-        facts |= ensembles.fit_logistic(scores["dev"], tables["dev"][0]["label"])
-    elif recipe.combine == "weighted":
-        dev = tables["dev"][0]
+    if recipe.combine in ("logistic", "weighted"):
+        dev, scores = members[0].scores("dev"), [_probabilities(member, "dev", platt) for member in members]
 
         def dev_map(score: Any) -> float:
             return summary(dev["question_id"], dev["label"], score)["MAP"]
 
-        weights = ensembles.tuned_weights(scores["dev"], dev_map, recipe.trials, task.run.seed)
-        facts |= {"weights": weights, "dev_MAP": dev_map(ensembles.mean(scores["dev"], weights))}
-
-    def combined(of_members: list[Any]) -> Any:
         if recipe.combine == "logistic":
-            return sigmoid(ensembles.weigh(facts, of_members))
-        return ensembles.mean(of_members, facts.get("weights"))
-
-    for split, (first, *_) in tables.items():
-        table = first[["question_id", "position", "label"]]
-        table = table.assign(score=combined(scores[split]), last=combined(last[split]))
-        write_parquet(task.folder / "scores" / f"{split}.parquet", table)
+            facts |= ensembles.fit_logistic(scores, dev["label"])
+        else:
+            weights = ensembles.tuned_weights(scores, dev_map, recipe.trials, task.run.seed)
+            facts |= {"weights": weights, "dev_MAP": dev_map(ensembles.mean(scores, weights))}
+    for split in task.run.data:
+        write_parquet(task.folder / "scores" / f"{split}.parquet", combined(recipe, facts, members, split))
     return facts
+
+
+def combined(recipe: Any, facts: dict[str, Any], members: Sequence[StoredRun], split: str) -> Any:
+    """The pairs of a split with an ensemble's `score`, and its `last`, by the last weights of its members.
+
+    facts: its `weights` and the `calibration` of its members, where it has them.
+    """
+    from as2lib.metrics.probability import sigmoid
+    from as2lib.models import ensemble as ensembles
+
+    columns = {}
+    for column in ("score", "last"):
+        scores = [_probabilities(member, split, facts.get("calibration", {}), column) for member in members]
+        if recipe.combine == "logistic":
+            columns[column] = sigmoid(ensembles.weigh(facts, scores))
+        else:
+            columns[column] = ensembles.mean(scores, facts.get("weights"))
+    return members[0].scores(split)[["question_id", "position", "label"]].assign(**columns)

@@ -2,11 +2,16 @@
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from as2lib.paths import file_sha256
+from as2lib.study import catalogue, packed
 from as2lib.study.make import make_all
-from as2lib.study.store import Store, StoredRun, write_json, write_parquet
+from as2lib.study.store import Store, StoredRun, write_json
 from as2lib.study.study import Study
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def publish(study: Study, names: list[str] | None = None) -> list[str]:
@@ -25,31 +30,51 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
         names = [run.name for run in here if run.identity != index.get(run.name, {}).get("identity")]
     make_all(store, names)
     runs = [run for run in map(store.find, names) if not run.scores_only]
+    parts = catalogue.parts_read(study)
     for run in runs:
-        files = {path.name: file_sha256(path) for path in _write(run, store.index_folder / run.name)}
         made_by = {"commit": run.commit, "version": run.run.recipe.version}
-        index[run.name] = {"identity": run.identity, "facts": run.facts, **made_by, "files": files}
+        index[run.name] = {"identity": run.identity, "facts": run.facts, **made_by}
+        index[run.name] |= _write(run, store.index_folder, parts.get(run.run.system, set()))
         sources |= store.sources(run.name)
     if runs:
         write_json(store.index_folder / "sources.json", dict(sorted(sources.items())))
         planned = {name: index[name] for name in sorted(index) if name in store.plan}
         write_json(store.index_folder / "index.json", planned)
+        for path in (store.index_folder / "pairs").glob("*.parquet"):
+            if not any(path.name in entry.get("pairs", {}).values() for entry in planned.values()):
+                path.unlink()
     return [run.name for run in runs]
 
 
-def _write(run: StoredRun, path: Path) -> list[Path]:
-    """A run's scores over all its splits, and its log: the files, named after `path`."""
-    import pandas
+def _write(run: StoredRun, folder: Path, parts: set[str]) -> dict[str, dict[str, str]]:
+    """Leave a run's scores and its log; returns its `pairs`, split → file, and the SHA-256 of its own `files`.
 
-    files = []
-    splits = sorted(file.stem for file in (run.folder / "scores").glob("*.parquet"))
-    if splits:
-        tables = [run.scores(split).assign(split=split) for split in splits]
-        table = pandas.concat(tables, ignore_index=True).astype({"split": "category"})
+    parts: what a page reads beside its score (see `Notebook`).  An ensemble's scores are made of its members'.
+    """
+    path, tables, pairs, files = folder / run.name, {}, {}, []
+    for split in sorted(file.stem for file in (run.folder / "scores").glob("*.parquet")):
+        table = run.scores(split)
+        pairs[split] = packed.write_pairs(folder / "pairs", run.run.data[split], table)
+        tables[split] = read_by_pages(table, split, parts)
+    if tables and run.run.kind != "ensemble":
         files.append(path.with_name(f"{path.name}.parquet"))
-        write_parquet(files[-1], table, small=True)
+        packed.write_scores(files[-1], tables, probabilities=run.run.kind != "lexical")
     if (run.folder / "log.jsonl").exists():
         files.append(path.with_name(f"{path.name}.jsonl"))
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(run.folder / "log.jsonl", files[-1])
-    return files
+    return {"pairs": pairs, "files": {file.name: file_sha256(file) for file in files}}
+
+
+def read_by_pages(table: "pandas.DataFrame", split: str, parts: set[str]) -> "pandas.DataFrame":
+    """The columns of a run's scores that pages read: `score`, a cascade's exits on every split; of the test set heads,
+    and what the last weights score where that is another score.
+    """
+    columns = [*packed.PAIRS, "score"]
+    if "exits" in parts:
+        columns += [name for name in table if name.startswith("exit_")]
+    if "heads" in parts and split == "test":
+        columns += [name for name in table if name.startswith("head_")]
+    if "last" in parts and split == "test" and "last" in table and not table["last"].equals(table["score"]):
+        columns.append("last")
+    return table[columns]

@@ -2,7 +2,8 @@
 
 A run's folder, `work/runs/<identity>`: spec.json, model/, scores/<split>.parquet, log.jsonl, and done.json, the last.
 `reports/<study>/runs/` has what `as2 publish` adds: <name>.parquet with a run's scores, <name>.jsonl with its log, both
-by their SHA-256 in index.json; sources.json has the identities of the data and encoders that they were made from.
+by their SHA-256 in index.json, and pairs/ with the pairs of each split, once (packed.py); sources.json has the
+identities of the data and encoders that they were made from.  An ensemble's scores are made of its members'.
 """
 
 import json
@@ -36,6 +37,7 @@ class StoredRun:
 
     facts: what making it measured (parameters, best step, dev MAP, seconds, precision).
     scores_only: whether it is one of those in `reports/`, whose `files` have a SHA-256 each; else `folder` is its own.
+    pairs: of such a run, split → the file of its pairs.  members: of such an ensemble, whose scores are made of theirs.
     """
 
     run: Run
@@ -45,6 +47,8 @@ class StoredRun:
     commit: str | None = None
     scores_only: bool = False
     files: dict[str, str] = field(default_factory=dict)
+    pairs: dict[str, Path] = field(default_factory=dict)
+    members: "tuple[StoredRun, ...]" = ()
 
     def __repr__(self) -> str:  # its parents and theirs would fill a screen
         return f"StoredRun({self.run.name!r}, identity={self.identity[:8]!r}, scores_only={self.scores_only})"
@@ -60,18 +64,24 @@ class StoredRun:
         return folder if not self.scores_only and folder.exists() else None
 
     def scores(self, split: str = "test") -> "pandas.DataFrame":
-        """Columns question_id, position, label, score, and one a head or exit; every question, in the pairs' order.
+        """Columns question_id, position, label, score; every question, in the pairs' order.
 
+        And `last`, by the weights of the last step, `head_0`, … or `exit_4`, …; of a published run where pages read it.
         Raises ValueError where the run was not scored on that split, or the file is not as it was published.
         """
-        name = f"{self._stem}.parquet" if self.scores_only else f"scores/{split}.parquet"
-        if (self.folder / name).exists():
-            table = _read_parquet(self.folder / name, self.files.get(name))
-            if self.scores_only:
-                table = table[table["split"] == split].drop(columns="split").reset_index(drop=True)
-            if not table.empty:
-                return table.copy()
+        if split in self.pairs:
+            return self._published(split).copy()
+        if not self.scores_only and (path := self.folder / "scores" / f"{split}.parquet").exists():
+            return _read_parquet(path).copy()
         raise ValueError(f"{self.name}: expected a split that it was scored on, got {split!r}")
+
+    def _published(self, split: str) -> "pandas.DataFrame":
+        if self.members:
+            from as2lib.study.derived import combined  # which stands above
+
+            return combined(self.run.recipe, self.facts, self.members, split)
+        [file] = [name for name in self.files if name.endswith(".parquet")]
+        return _read_published(self.folder / file, self.files[file], tuple(self.pairs.items()), split)
 
     def log(self) -> list[dict[str, Any]]:
         """What training logged: loss parts, dev MAP, seconds, by step; empty where nothing was trained."""
@@ -84,12 +94,19 @@ class StoredRun:
 
 
 @lru_cache(maxsize=128)  # systems of several runs read each of them many times
-def _read_parquet(path: Path, digest: str | None) -> "pandas.DataFrame":
+def _read_parquet(path: Path) -> "pandas.DataFrame":
     import pandas
 
-    if digest and file_sha256(path) != digest:
-        raise ValueError(f"{path}: not as its index.json says; restore it, or publish its run again")
     return pandas.read_parquet(path)
+
+
+@lru_cache(maxsize=128)
+def _read_published(path: Path, digest: str, pairs: tuple[tuple[str, Path], ...], split: str) -> "pandas.DataFrame":
+    from as2lib.study import packed
+
+    if file_sha256(path) != digest:
+        raise ValueError(f"{path}: not as its index.json says; restore it, or publish its run again")
+    return packed.read_scores(path, {name: packed.read_pairs(file) for name, file in pairs}, split)
 
 
 @dataclass(frozen=True)
@@ -185,10 +202,14 @@ class Store:
         if published is None:
             return None
         entry, folder = self.index[published], (self.index_folder / published).parent
-        if not all((folder / file).exists() for file in entry["files"]):
+        pairs = {split: self.index_folder / "pairs" / file for split, file in entry.get("pairs", {}).items()}
+        members = [self.find(member.name) for member in run.parents.get("members", ())]
+        if None in members or not all(map(Path.exists, [*(folder / file for file in entry["files"]), *pairs.values()])):
             return None
-        named = replace(run, name=published)
-        return StoredRun(named, identity, entry["facts"], folder, entry.get("commit"), True, entry["files"])
+        named, facts = replace(run, name=published), entry["facts"]
+        return StoredRun(
+            named, identity, facts, folder, entry.get("commit"), True, entry["files"], pairs, tuple(members)
+        )
 
     def _weights_missing(self, run: Run) -> bool:
         if run.kind == "ensemble":
@@ -339,26 +360,9 @@ def write_scores(path: Path, pairs: Any, score: Any, **columns: Any) -> None:
     write_parquet(path, table.assign(**columns))
 
 
-def write_parquet(path: Path, table: "pandas.DataFrame", small: bool = False) -> None:
-    """small: for a repository, at the price of time: scores to ten digits, those of heads and exits to seven."""
-    numbers = [column for column in table if table[column].dtype.kind == "f"]
-    options: dict[str, Any] = {"compression": "snappy"}
-    if small:
-        fine = {name: 24 if name.startswith(("head_", "exit_", "logit_")) else 36 for name in numbers}
-        table = table.assign(**{name: _rounded(table[name], bits) for name, bits in fine.items()})
-        texts = [column for column in table if column not in numbers]
-        options = {"compression": "zstd", "compression_level": 19}
-        options |= {"use_byte_stream_split": numbers, "use_dictionary": texts}
+def write_parquet(path: Path, table: "pandas.DataFrame") -> None:
     with whole_file(path) as temporary:
-        table.to_parquet(temporary, index=False, **options)
-
-
-def _rounded(numbers: "pandas.Series", bits: int) -> Any:
-    """To so many bits of their mantissa: the bytes behind are 0, which a file packs to nothing."""
-    import numpy
-
-    mantissa, exponent = numpy.frexp(numbers.to_numpy())
-    return numpy.ldexp(numpy.rint(numpy.ldexp(mantissa, bits)), exponent - bits)
+        table.to_parquet(temporary, index=False, compression="snappy")
 
 
 @cache

@@ -81,7 +81,8 @@ def notebooks(study: Study) -> list[Notebook]:
     if study.cascade is None:
         return []
     read = (study.systems[baseline(study)], *systems(study))
-    return [Notebook("08_cascade", "Can one encoder prune its own candidates?", read)]
+    with_exits = tuple(system.run for system in read if isinstance(system.recipe, Cascade))
+    return [Notebook("08_cascade", "Can one encoder prune its own candidates?", read, parts={"exits": with_exits})]
 
 
 def sets(study: Study) -> dict[str, Pairs]:

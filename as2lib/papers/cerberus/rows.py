@@ -43,6 +43,11 @@ def roles(study: Study) -> SimpleNamespace:
 
 def headline(study: Study) -> list[tuple[str, str]]:
     """The comparisons named before their fits (Holm over them) of which the study runs both."""
+    return run_here(study, named_beforehand(study))
+
+
+def named_beforehand(study: Study) -> list[tuple[str, str]]:
+    """The headline comparisons, whatever of them is run."""
     of = roles(study)
     pairs = [
         (of.mhs, of.base),
@@ -54,7 +59,7 @@ def headline(study: Study) -> list[tuple[str, str]]:
         (of.last_student, of.base),
         (of.mhs, of.one_kind),
     ]
-    return run_here(study, dict.fromkeys(pairs))  # two roles may be one system
+    return [*dict.fromkeys(pairs)]  # two roles may be one system
 
 
 def run_here(study: Study, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -85,14 +90,16 @@ def notebooks(study: Study) -> list[Notebook]:
     data = "What do the data look like, do the splits leak, and how far do trivial rankers get?"
     transfer = "How good are the teachers, and what does transfer-then-adapt add?"
     latency = [Notebook("05_latency", "What does each model cost to run?", timed=True)] if timed else []
+    heads = tuple(system.run for system in table3(study) if system.group == "heads")
+    compared = tuple({name for pair in named_beforehand(study) for name in pair})
     return [
         Notebook("01_data", data, baselines),
         Notebook("02_teachers", transfer, (*models, *direct(study))),
-        Notebook("03_distillation", "Does one model with k heads match the ensemble?", uses),
+        Notebook("03_distillation", "Does one model with k heads match the ensemble?", uses, parts={"heads": heads}),
         Notebook("04_mhs_configs", "How many layers should a head have?", shapes, timed=timed),
         *latency,
         Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, mhs(study))),
-        Notebook("07_significance", "Which differences are real?", tuple(systems(study))),
+        Notebook("07_significance", "Which differences are real?", tuple(systems(study)), parts={"last": compared}),
     ]
 
 
