@@ -23,6 +23,12 @@ def find_root() -> Path:
     return here
 
 
+def params_folder() -> Path:
+    """The studies that come with the library: a link in a clone, and beside it where links are plain files."""
+    folder = PACKAGE / "params"
+    return folder if folder.is_dir() else PACKAGE.parent / "params"
+
+
 def settle_notebook() -> None:
     """Let a notebook that papermill runs outside a project belong to the clone that this library is of, by AS2_ROOT."""
     if any((find_root() / "params").glob("*.yaml")):

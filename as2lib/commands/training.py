@@ -13,7 +13,7 @@ from as2lib.commands.output import require_free
 from as2lib.data import sets
 from as2lib.fit import objectives
 from as2lib.locks import lock
-from as2lib.paths import PACKAGE, expanded, whole_folder, work_folder
+from as2lib.paths import expanded, params_folder, whole_folder, work_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -122,7 +122,7 @@ def encoder_of(name: str, train: "Dataset", max_length: int | None) -> "tuple[Pa
         texts = [*train["question"][:], *train["answer"][:]]
         length = max_length or fitting_length(sample, word_tokenizer(texts, 512))
         encoder = PairEncoder(word_tokenizer(texts, length), length)
-        start = read_yaml(PACKAGE / "params" / "sample.yaml")["teachers"]["electra"]["config"]
+        start = read_yaml(params_folder() / "sample.yaml")["teachers"]["electra"]["config"]
         start |= {"vocab_size": len(encoder.tokenizer), "pad_token_id": encoder.tokenizer.pad_token_id}
         start["max_position_embeddings"] = length
     else:

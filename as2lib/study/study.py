@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import ValidationError
 
 from as2lib.keys import read_yaml, with_numbers
-from as2lib.paths import PACKAGE, find_root, settle_notebook
+from as2lib.paths import find_root, params_folder, settle_notebook
 from as2lib.study import catalogue, params, run
 from as2lib.study.params import did_you_mean
 from as2lib.study.recipes import Lexical
@@ -45,7 +45,7 @@ class Study(params.Params):
         if path.suffix not in STUDY_FILES:
             path = params_file(f"{study}.yaml")
         if not path.exists():
-            files = [file for root in (find_root(), PACKAGE) for file in (root / "params").glob("*.yaml")]
+            files = [file for folder in (find_root() / "params", params_folder()) for file in folder.glob("*.yaml")]
             known = sorted({file.stem for file in files} - {"local"})
             hint = f"{did_you_mean(path.stem, known)}; known: {', '.join(known)}"
             raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there{hint}")
@@ -172,4 +172,4 @@ def _injected(cells: Iterable[str]) -> set[str]:
 def params_file(name: str) -> Path:
     """A file of `params/` by its name: the root's, or else the one that comes with the library."""
     path = find_root() / "params" / name
-    return path if path.exists() else PACKAGE / "params" / name
+    return path if path.exists() else params_folder() / name
