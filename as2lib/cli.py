@@ -166,11 +166,32 @@ def fit(
 
 
 @app.command()
-def fetch(study: StudyName, only: Only = None, changes: Changes = None) -> None:
+def fetch(
+    study: Annotated[str, typer.Argument(help='a study; or "scores" and a study: its published scores')],
+    scores_of: Annotated[str | None, typer.Argument(metavar="[STUDY]", help='after "scores"')] = None,
+    source: Annotated[str | None, typer.Option("--from", help="of scores: a folder, a .tar file or its URL")] = None,
+    only: Only = None,
+    changes: Changes = None,
+) -> None:
     """Bring what a study needs to this machine.  Its data and encoders, checked, and the tokens that its fits share."""
+    if (study == "scores") != bool(scores_of) or bool(scores_of) != bool(source):
+        raise ValueError("fetch: expected a study, or scores STUDY --from FOLDER_OR_URL")
+    if scores_of:
+        from as2lib.study import archive
+
+        print(f"{archive.fetch(_load(scores_of, changes), source)} files in reports/{scores_of}/runs")
+        return
     from as2lib.commands import studying
 
     _exit(studying.fetch(_load(study, changes), only or []), "missing: ")
+
+
+@app.command()
+def archive(study: StudyName) -> None:
+    """Put a study's published scores in one file.  A .tar with a card and the SHA-256 of each file, for an archive."""
+    from as2lib.study import archive
+
+    print(archive.write(_load(study)))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

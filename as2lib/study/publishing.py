@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from as2lib.paths import file_sha256
 from as2lib.study import catalogue, packed
 from as2lib.study.make import make_all
-from as2lib.study.store import Store, StoredRun, write_json
+from as2lib.study.store import Store, StoredRun, read_json, write_json
 from as2lib.study.study import Study
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
     if study.variant != study.study:
         raise ValueError(f"{study.study}: expected the study as its file says, got other parameters; publish that one")
     store = Store(study, study.plan)  # which reads anew what is published
-    index, sources = dict(store.index), dict(store.index_sources)
+    index = dict(store.index)
+    path = store.index_folder / "sources.json"
+    sources = read_json(path) if path.exists() else {}
     if names is None:
         stored = [store.find(name) for name in store.plan]
         here = [run for run in stored if run and not run.scores_only]

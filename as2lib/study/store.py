@@ -198,15 +198,15 @@ class Store:
         done = _done(self.folder(name))
         if done and not (model and self._weights_missing(run)):
             return StoredRun(run, identity, done["facts"], self.folder(name), done.get("commit"))
-        published = None if model else self._names_in_index.get(identity)  # perhaps that of a run of equal content
-        if published is None:
+        if model or identity not in self._published:
             return None
-        entry, folder = self.index[published], (self.index_folder / published).parent
-        pairs = {split: self.index_folder / "pairs" / file for split, file in entry.get("pairs", {}).items()}
+        runs, name, entry = self._published[identity]  # perhaps of a run of equal content, of another study even
+        folder = (runs / name).parent
+        pairs = {split: runs / "pairs" / file for split, file in entry.get("pairs", {}).items()}
         members = [self.find(member.name) for member in run.parents.get("members", ())]
         if None in members or not all(map(Path.exists, [*(folder / file for file in entry["files"]), *pairs.values()])):
             return None
-        named, facts = replace(run, name=published), entry["facts"]
+        named, facts = replace(run, name=name), entry["facts"]
         return StoredRun(
             named, identity, facts, folder, entry.get("commit"), True, entry["files"], pairs, tuple(members)
         )
@@ -242,18 +242,35 @@ class Store:
     @cached_property
     def index(self) -> dict[str, dict[str, Any]]:
         """Name → identity, facts and files of the runs whose scores are published."""
-        path = self.index_folder / "index.json"
-        return read_json(path) if path.exists() else {}
+        return _json(self.index_folder / "index.json")
 
     @cached_property
-    def _names_in_index(self) -> dict[str, str]:
-        return {entry["identity"]: name for name, entry in self.index.items()}
+    def _published(self) -> dict[str, tuple[Path, str, dict[str, Any]]]:
+        """Identity → where it is published, under which name, and its entry: of all studies, this one's first."""
+        indexes = {self.index_folder: self.index} | {folder: _json(folder / "index.json") for folder in _others(self)}
+        runs: dict[str, tuple[Path, str, dict[str, Any]]] = {}
+        for folder, index in indexes.items():
+            for name, entry in index.items():
+                runs.setdefault(entry["identity"], (folder, name, entry))
+        return runs
 
     @cached_property
     def index_sources(self) -> dict[str, Any]:
         """Part or encoder → the identity that it had when scores were published."""
-        path = self.index_folder / "sources.json"
-        return read_json(path) if path.exists() else {}
+        sources: dict[str, Any] = {}
+        for folder in (*_others(self), self.index_folder):
+            sources |= _json(folder / "sources.json")
+        return sources
+
+
+def _others(store: Store) -> list[Path]:
+    """The folders of other studies' published runs."""
+    folders = [path.parent for path in sorted((find_root() / "reports").glob("*/runs/index.json"))]
+    return [folder for folder in folders if folder != store.index_folder]
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.exists() else {}
 
 
 def _done(folder: Path) -> dict[str, Any] | None:
