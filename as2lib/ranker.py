@@ -77,6 +77,7 @@ class Ranker:
     device: "cpu", "cuda", "cuda:1", …; None: the GPU where there is one.
     precision: "float32", "bf16", or "auto": bf16 where the device computes it natively.
     alpha: of a cascade: the share of candidates that each exit but the last drops; None: all exits score all.
+    Equal candidates of a question are scored once, and have one score.
     Its `is_probability` says whether its scores are P(correct): those of a model that learnt from whole lists are not,
     nor are a lexical ranker's.
     Any number of threads may call a ranker at once.  A process that is forked from one that has ranked needs a ranker
@@ -211,10 +212,10 @@ class Ranker:
         """Of m pairs of whole questions, (m,) texts each, what the model says of each question's."""
         from as2lib.score import first_rows, log_odds, outputs, parts_of, require_numbers
 
-        items = self.encoder.items(questions, answers, part.code)
         if self.alpha is not None:
-            yield from self._score_by_exits(items, part, batch_size)
+            yield from self._score_by_exits(questions, answers, part, batch_size)
             return
+        items = self.encoder.items(questions, answers, part.code)
         values = outputs(
             self.model,
             self.encoder,
@@ -233,23 +234,29 @@ class Ranker:
             order = numpy.argsort(-odds[rows], kind="stable")
             yield Scored(order, sigmoid(odds[rows]), odds[rows], {name: column[rows] for name, column in parts.items()})
 
-    def _score_by_exits(self, items: list[dict[str, Any]], part: Questions, batch_size: int | None) -> Iterator[Scored]:
-        """Of a cascade that drops some candidates at its exits."""
+    def _score_by_exits(
+        self, questions: list[str], answers: list[str], part: Questions, batch_size: int | None
+    ) -> Iterator[Scored]:
+        """Of a cascade that drops some candidates at its exits, of which equal ones count once."""
         import torch
 
-        from as2lib.score import autocast, default_tokens
+        from as2lib.score import autocast, default_tokens, first_rows
 
         device = torch.device(self.device)
+        unique, same = numpy.unique(first_rows(zip(part.code, answers, strict=True)), return_inverse=True)
+        items = self.encoder.items([questions[i] for i in unique], [answers[i] for i in unique], part.code[unique])
         batch = {name: values.to(device) for name, values in self.encoder.collate(items).items()}
         tokens = default_tokens(device) if batch_size is None else batch_size * batch["attention_mask"].shape[1]
         with torch.inference_mode(), autocast(device.type, self._autocast):
-            rankings = self.model.rank(batch, self.alpha, part.code, tokens)
-        for ranking in rankings:
-            stages, stage_scores = ranking.stages.numpy(), ranking.stage_scores.numpy()
+            rankings = self.model.rank(batch, self.alpha, part.code[unique], tokens)
+        for rows, ranking in zip(part.slices(), rankings, strict=True):
+            candidate = same[rows] - same[rows.start]  # its number among the question's unique ones
+            order = numpy.argsort(numpy.argsort(ranking.order.numpy())[candidate], kind="stable")
+            stages, stage_scores = ranking.stages.numpy()[candidate], ranking.stage_scores.numpy()[candidate]
             parts = {}
             for stage, layers in enumerate(self._exits):
                 parts[f"exit_{layers}"] = numpy.where(stages == stage, stage_scores, numpy.nan)
-            yield Scored(ranking.order.numpy(), ranking.scores.numpy(), ranking.log_odds.numpy(), parts)
+            yield Scored(order, ranking.scores.numpy()[candidate], ranking.log_odds.numpy()[candidate], parts)
 
     def predict(
         self, pairs: Iterable[tuple[str, str]], *, batch_size: int | None = None, progress: bool = False

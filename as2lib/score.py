@@ -92,13 +92,13 @@ def require_numbers(log_odds: numpy.ndarray, questions: Sequence[str], answers: 
         raise ValueError(f"pair {row + 1}, {pair}: expected a number for its score, got {log_odds[row]}")
 
 
-def first_rows(pairs: Iterable[tuple[str, str]]) -> numpy.ndarray:
+def first_rows(pairs: Iterable[tuple[Any, str]]) -> numpy.ndarray:
     """(m,) of each pair (question, candidate) the first row that is equal, among consecutive pairs of its question."""
     rows: dict[str, int] = {}
-    first, question = [], None
-    for row, (text, candidate) in enumerate(pairs):
-        if text != question:
-            question, rows = text, {}
+    first, last = [], None
+    for row, (question, candidate) in enumerate(pairs):
+        if question != last:
+            last, rows = question, {}
         first.append(rows.setdefault(candidate, row))
     return numpy.array(first, dtype=int)
 
