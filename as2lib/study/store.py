@@ -196,6 +196,9 @@ class Store:
         """
         run, identity = self.planned(name), self.identity(name)
         done = _done(self.folder(name))
+        if done and run.kind in ("fit", "lexical") and (lost := self._lost_scores(run)):
+            sets.note(f"{lost}: expected the scores of {name}, got none: the run counts as not made")
+            done = None
         if done and not (model and self._weights_missing(run)):
             return StoredRun(run, identity, done["facts"], self.folder(name), done.get("commit"))
         if model or identity not in self._published:
@@ -204,12 +207,24 @@ class Store:
         folder = (runs / name).parent
         pairs = {split: runs / "pairs" / file for split, file in entry.get("pairs", {}).items()}
         members = [self.find(member.name) for member in run.parents.get("members", ())]
-        if None in members or not all(map(Path.exists, [*(folder / file for file in entry["files"]), *pairs.values()])):
+        files = [*(folder / file for file in entry["files"]), *pairs.values()]
+        if not all(map(Path.exists, files)):
+            way_out = f"`git checkout -- {self.index_folder}` brings them back"
+            sets.note(f"some published files are not there: their runs count as not made; {way_out}")
+            return None
+        if None in members:
             return None
         named, facts = replace(run, name=name), entry["facts"]
         return StoredRun(
             named, identity, facts, folder, entry.get("commit"), True, entry["files"], pairs, tuple(members)
         )
+
+    def _lost_scores(self, run: Run) -> Path | None:
+        """A file of scores that a run of this machine wrote, and that is not there or empty."""
+        paths = [
+            self.folder(run.name) / "scores" / f"{split}.parquet" for split in ("dev", "test") if split in run.data
+        ]
+        return next((path for path in paths if not (path.exists() and path.stat().st_size)), None)
 
     def _weights_missing(self, run: Run) -> bool:
         if run.kind == "ensemble":
