@@ -141,8 +141,8 @@ class Report:
         for notebook in catalogue.notebooks(self.study)[1:]:
             found = [] if self.changed else findings.of_notebook(self.study, notebook.name)[:1]
             first = [f"<em>{escape(item.text)}</em>" for item in found]
-            link = f'<a href="{notebook.name}.html">{notebook.name}</a>'
-            lines.append(f"<li>{link} {escape(notebook.question)} {''.join(first)}</li>")
+            link = f'<a href="{notebook.name}.html">{escape(notebook.question)}</a>'
+            lines.append(f"<li>{notebook.name[:2]} {link} {''.join(first)}</li>")
         return HTML(f'<ul class="questions">{"".join(lines)}</ul>')
 
     def timed(self, name: str, question: dict[str, Any], measure: Callable[[], Any]) -> tuple[Any, str]:

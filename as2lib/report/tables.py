@@ -17,6 +17,8 @@ SHORT = 14  # letters, up to which a column of words needs no room to wrap
 WORDS = {True: "text-align: left", False: "text-align: left; white-space: normal; min-width: var(--words, 7rem)"}
 NUMBER = re.compile(rf"{MISSING}||(< |[{MINUS}+])?[\d,.]+( ± [\d,.]+)?( [kM%])?")  # as `cell` has it, or none
 COUNTED = ("seeds", "questions", "pairs", "correct", "layers", "heads", "units", "wins", "losses", "ties", "row")
+SIGNED = ("difference", "low", "high")  # columns, or their last words
+FINEST = 4  # decimals of such a number, at most
 
 
 def formatted(
@@ -85,6 +87,9 @@ def cell(value: Any, column: str, digits: int = 1) -> str:
         return "< 0.001" if value < 0.001 else number(value, 3)
     digits = 2 if column.endswith("×") else digits
     whole = isinstance(value, Integral) or (column in COUNTED and float(value).is_integer())
+    if column.split()[-1] in SIGNED:  # rounding never hides on which side of zero a difference is
+        while digits < FINEST and value and not number(value, digits).strip("0."):
+            digits += 1
     return number(value, 0 if whole else digits)
 
 
