@@ -31,7 +31,7 @@ def test_a_pair_of_runs_is_shown_as_a_difference():
     pairs = pandas.MultiIndex.from_tuples([("mhs/3h1", "base/electra")])
     tests = pandas.DataFrame({"difference": [-0.04]}, index=pairs)
     shown = formatted(tests, LABELS)
-    assert shown.iloc[0].tolist() == ["MHS − untaught base", "0.0"]
+    assert shown.iloc[0].tolist() == ["MHS − untaught base", "−0.04"]
     assert shown.columns[0] == "comparison"
     assert labelled(tests, LABELS).index.tolist() == ["MHS − untaught base"]
 
