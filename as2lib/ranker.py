@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy
 
 from as2lib.data.columns import candidate_of, text_of
-from as2lib.data.pretrained import folder_of, is_exported
+from as2lib.data.pretrained import EXPORTED, folder_of
 from as2lib.data.sets import shorten
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, drop_ratios, falling
@@ -141,18 +141,18 @@ class Ranker:
             if alpha is not None:
                 raise ValueError(f"alpha: expected a cascade to drop candidates, got {name}")
             return WordCounter(str(name).removeprefix("lexical/"))
-        folder_of(name)  # what is nowhere is refused before anything is loaded
+        folder = folder_of(name)  # what is nowhere is refused before anything is loaded
         from as2lib import models
         from as2lib.data.encode import load_encoder
 
-        if backend not in (None, "torch") or is_exported(name):
+        if backend not in (None, "torch") or (folder / EXPORTED).exists():
             from as2lib import export
 
             folder = export.find(name, backend)
             model = export.Exported(folder, precision, device)
             return cls(model, load_encoder(folder, max_length), alpha=alpha)
         device = computing_on(device)  # what can't be is refused before anything is loaded
-        return cls(models.load(name), load_encoder(name, max_length), device, precision, alpha)
+        return cls(models.load(folder), load_encoder(folder, max_length), device, precision, alpha)
 
     @overload
     def rank(

@@ -81,10 +81,6 @@ def require_whole(name: str | Path) -> Path:
     return folder
 
 
-def is_exported(name: str | Path) -> bool:
-    return (Path(model_origin(name)[0]) / EXPORTED).exists()
-
-
 def content(name: str | Path) -> str:
     """What a model is, whatever its name: the SHA-256 of its folder's files, or the commit of a hub name."""
     folder = folder_of(name)
