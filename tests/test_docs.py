@@ -22,7 +22,7 @@ from tests.models.test_cerberus import CONFIG, released
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = ("docs/index.md", "docs/own_data.md", "docs/production.md", "docs/extend.md")
+PAGES = ("docs/index.md", "docs/own_data.md", "docs/production.md", "docs/extend.md", "docs/statistics.md")
 BLOCK = re.compile(r"^```(\w+)(?: title=\"(.+?)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FEW = 30  # questions of a file whose 7,000 the pages train on
 

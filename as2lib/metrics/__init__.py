@@ -6,7 +6,7 @@ _names = {
     ".agreement": "rank_correlation",  # `agreement` is the module, in which `agreement` is the metric
     ".cost": "cascade_cost forward_flops latency parameters sequential_cost",
     ".ranking": "per_question summary",
-    ".significance": "compare holm over_questions_and_seeds verdict",
+    ".significance": "compare equality holm over_questions_and_seeds seeds_needed smallest_difference verdict",
     ".threshold": "gsb pair_pr_auc pair_recall_at_precision question_recall_at_precision",
 }
 _rooms = "agreement cost probability pruning questions ranking replay significance threshold".split()

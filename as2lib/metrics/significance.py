@@ -3,8 +3,8 @@ per-question values and no metric.  scipy and statsmodels are imported by what n
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,11 @@ from as2lib.metrics.ranking import Values, paired
 DECIMALS = 12  # values are rounded to these: in a mean over seeds, 1e-17 must not turn a tie into a difference
 SUM_DECIMALS = 9  # so are their sums, so that sums which are equal compare as equal
 TAIL = 50 * (1 - 0.95)  # percent of the draws beyond each end of an interval
+SAME = 10.0**-SUM_DECIMALS  # sizes of differences that are nearer than this are tied
 FEW_DIFFERENCES = 13  # up to so many questions that differ, every pattern of signs is tried
+POWER = 0.8  # with which a smallest difference is seen
+POWER_DRAWS = 20_000
+MOST_SEEDS = 200  # that are asked for
 MEMORY = 2**18  # resampled values held at once: as many as stay near the processor
 
 
@@ -48,6 +52,7 @@ class Estimate(NamedTuple):
     p: float  # two-sided, of the same draws
     questions_low: float  # 95 % interval over questions alone: what other questions would give with these very fits
     questions_high: float
+    p_published: float  # the same as p, of the published difference in the place of 0
 
 
 def compare(a: Values, b: Values, resamples: int = 10_000, seed: int = 0) -> Comparison:
@@ -76,7 +81,10 @@ def compare(a: Values, b: Values, resamples: int = 10_000, seed: int = 0) -> Com
 
 
 def over_questions_and_seeds(
-    pairs: Sequence[Sequence[np.ndarray]], resamples: int = 10_000, seed: int = 0
+    pairs: Sequence[Sequence[np.ndarray]],
+    resamples: int = 10_000,
+    seed: int = 0,
+    published: Sequence[float] = (),
 ) -> list[Estimate]:
     """How far apart the systems of each pair are, with what other questions and other seeds would make of it.
 
@@ -84,24 +92,26 @@ def over_questions_and_seeds(
         its mean over questions and seeds,
         sqrt(1 - MS_e / MS_q) times what drawing the questions anew, with replacement, adds to it, and
         t sd(m) / sqrt(s), m the means of the s seeds, t drawn from Student's distribution of s - 1 degrees of freedom
-    low, high: 95 % of the draws;  p: twice the share of them on the rarer side of 0
+    low, high: 95 % of the draws, and never inside the interval over questions alone, which draws no seeds
+    p: twice the share of the draws on the rarer side of 0, and never below that of the draws over questions alone
 
     MS_q and MS_e are the mean squares of questions and of what is left (question by seed) in an analysis of variance.
     What is left moves the seeds' means too, so it is taken out of the questions, never below 0: the variance is that of
-    reader studies, with seeds for readers and questions for cases.  (Drawn with replacement, three seeds have ten
-    samples, whose percentiles reject a true null at 0.05 in 12 to 20 of 100 trials; these draws do in 2 to 6.)
+    reader studies, with seeds for readers and questions for cases.  docs/statistics.md: why, and how often it errs.
 
     pairs: for each pair of systems, the differences a - b on each target, (n, s), n >= 2, finite: a row a question, a
         column a seed of both.  Targets are drawn by themselves, as strata, and count by their questions.
-    Returns an `Estimate` a pair; low, high and p are nan where a target has one seed.
+    published: a difference a pair, in the same units, nan for none; empty for none at all.
+    Returns an `Estimate` a pair; low, high and both p are nan where a target has one seed.
     Source: Dorfman, Berbaum & Metz 1992 and Hillis 2007 (mean squares of reader studies); Fisher 1935 (draws of two
-    errors, one of them Student's, added); Clark 1973 (why both are drawn).
+    errors, one of them Student's, added); Clark 1973 (why both are drawn).  What it can see: `smallest_difference`.
     """
     pairs = [[np.round(np.asarray(gaps, dtype=np.float64), DECIMALS) for gaps in targets] for targets in pairs]
+    published = list(published) or [math.nan] * len(pairs)
     columns = [[gaps.mean(axis=1) for gaps in target] for target in zip(*pairs, strict=True)]
     resampled = [_resampled_means(target, resamples, [seed, place]) for place, target in enumerate(columns)]
     estimates = []
-    for targets, of_questions in zip(pairs, zip(*resampled, strict=True), strict=True):
+    for targets, of_questions, of_paper in zip(pairs, zip(*resampled, strict=True), published, strict=True):
         questions, both, difference = np.zeros(resamples), np.zeros(resamples), 0.0
         for place, (gaps, means) in enumerate(zip(targets, of_questions, strict=True)):
             share, mean = len(gaps) / sum(map(len, targets)), gaps.mean()
@@ -109,30 +119,97 @@ def over_questions_and_seeds(
             difference += share * mean
             questions += share * means
             both += share * (mean + _questions_share(gaps) * (means - mean) + of_seeds)
-        both = np.round(both, DECIMALS)
-        rarer = min(int(np.sum(both <= 0)), int(np.sum(both >= 0)))
-        p = math.nan if np.isnan(both).any() else min(1.0, 2 * (rarer + 1) / (resamples + 1))
-        estimates.append(Estimate(float(difference), *_interval(both), p, *_interval(questions)))
+        estimates.append(_estimate(float(difference), both, questions, of_paper))
     return estimates
+
+
+def _estimate(difference: float, both: np.ndarray, questions: np.ndarray, published: float) -> Estimate:
+    """Of the draws over questions and seeds, and of those over questions alone, below which no error falls."""
+    low, high = _interval(both)
+    questions_low, questions_high = _interval(questions)
+    if not math.isnan(low):
+        low, high = min(low, questions_low), max(high, questions_high)
+    p, p_published = (max(_p_of_draws(both, at), _p_of_draws(questions, at)) for at in (0.0, published))
+    if math.isnan(low):
+        p = p_published = math.nan
+    return Estimate(difference, low, high, p, questions_low, questions_high, p_published)
+
+
+def _p_of_draws(draws: np.ndarray, at: float) -> float:
+    """Twice the share of the draws on the rarer side of a value; nan where it is."""
+    if math.isnan(at):
+        return math.nan
+    draws, at = np.round(draws, DECIMALS), round(at, DECIMALS)
+    rarer = min(int(np.sum(draws <= at)), int(np.sum(draws >= at)))
+    return min(1.0, 2 * (rarer + 1) / (len(draws) + 1))
+
+
+def smallest_difference(targets: Sequence[np.ndarray], seeds: int | None = None) -> float:
+    """The smallest true difference whose interval over questions and seeds leaves 0 out in 80 of 100 studies like this.
+
+    With the mean squares of questions MS_q, of seeds MS_s and of what is left MS_e, the mean of s seeds errs by
+        sqrt(Q) z + sqrt(S / s) t,   Q = max(0, MS_q - MS_e) / (n s'),   S = max(MS_s, MS_e) / n,
+    z normal, t Student's of s - 1 degrees of freedom, s' the seeds at hand: other numbers of seeds change S / s alone.
+    The smallest difference is the 97.5th and the 80th percentile of that error, added.
+
+    targets: the differences a - b on each target, (n, s'), n >= 2, s' >= 2, as in `over_questions_and_seeds`.
+    seeds: s; default: those at hand.  nan where a target has one seed.
+    Source: the power of a t test, with the variances of Hillis 2007.  Seeds for a difference: `seeds_needed`.
+    """
+    if min(np.shape(gaps)[1] for gaps in targets) < 2:
+        return math.nan
+    from scipy.special import ndtri, stdtrit
+
+    even = (np.arange(POWER_DRAWS) + 0.5) / POWER_DRAWS
+    generator, error = np.random.default_rng(0), np.zeros(POWER_DRAWS)
+    for gaps in targets:
+        n, here = np.shape(gaps)
+        s, share = seeds or here, n / sum(map(len, targets))
+        of_questions, of_seeds, left = mean_squares(np.asarray(gaps, dtype=np.float64))
+        error += share * math.sqrt(max(0.0, of_questions - left) / (n * here)) * generator.permutation(ndtri(even))
+        error += share * math.sqrt(max(of_seeds, left) / (n * s)) * generator.permutation(stdtrit(s - 1, even))
+    return seen(error)
+
+
+def seen(error: np.ndarray) -> float:
+    """The smallest difference that is seen in 80 of 100 studies whose difference has these errors, draws around 0."""
+    return float(np.percentile(error, 100 - TAIL) + np.percentile(error, 100 * POWER))
+
+
+def seeds_needed(targets: Sequence[np.ndarray], difference: float) -> int | None:
+    """How many seeds of both systems it takes to see a difference with 80 % power; None where 200 are too few.
+
+    targets: as in `smallest_difference`, whose units `difference` has.
+    """
+    if math.isnan(difference) or math.isnan(smallest_difference(targets)):
+        return None
+    numbers = range(2, MOST_SEEDS + 1)
+    place = bisect_left(numbers, True, key=lambda s: smallest_difference(targets, s) <= abs(difference))
+    return numbers[place] if place < len(numbers) else None
 
 
 def signed_rank(gap: np.ndarray) -> tuple[float, float, float]:
     """Wilcoxon's signed-rank test of (n,) differences: the statistic, its two-sided p value, the effect size.
 
-    Zeros are ranked and then not counted.  p: over every pattern of signs where few differ, else the normal
-    approximation.  effect = (R+ - R-) / (R+ + R-), the rank-biserial correlation.
+    Zeros are ranked and then not counted; sizes that rounding alone tells apart share a rank.  p: over every pattern of
+    signs where few differ, else the normal approximation.
+    effect = (R+ - R-) / (R+ + R-), the rank-biserial correlation.
     Source: Pratt 1959; Kerby 2014.  (scipy's exact table is no such thing beside zeros: it counts them.)
     """
+    gap = np.where(np.abs(gap) < SAME, 0, gap)
     if not gap.any():
         return 0.0, 1.0, 0.0
     from scipy import stats
 
-    rank = stats.rankdata(np.abs(gap))
+    order = np.argsort(np.abs(gap), kind="stable")
+    place = np.empty(len(gap), dtype=int)  # of a size among the sizes that differ
+    place[order] = np.cumsum(np.diff(np.abs(gap)[order], prepend=0) > SAME)
+    signed, rank = place * np.sign(gap), stats.rankdata(place)
     plus, minus = float(rank[gap > 0].sum()), float(rank[gap < 0].sum())
     if np.count_nonzero(gap) <= FEW_DIFFERENCES:
         p = _p_of_all_signs((rank * np.sign(gap))[gap != 0])
     else:
-        p = float(stats.wilcoxon(gap, zero_method="pratt", alternative="two-sided", method="asymptotic").pvalue)
+        p = float(stats.wilcoxon(signed, zero_method="pratt", alternative="two-sided", method="asymptotic").pvalue)
     return min(plus, minus), p, (plus - minus) / (plus + minus)
 
 
@@ -159,41 +236,49 @@ def verdict(low: float, high: float, published: float) -> str:
     | outside, against it       | –         | contradicted                        |
 
     low, high: the interval of our difference, its ends inside.  published: in the same units and the same order of the
-    two systems.  A published 0 has no direction: an interval without zero contradicts it.
-    Raises ValueError where a number is not finite or low > high.  Questions that would decide: `questions_to_decide`.
+    two systems.  A published 0 has no direction: an interval without zero contradicts it.  Of two that are said to be
+    equal: `equality`.
+    Raises ValueError where a number is not finite or low > high.
     """
     if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(published) and low <= high):
         raise ValueError(f"expected finite low <= high and published; got {low}, {high} and {published}")
-    published_inside = low <= published <= high
-    if low <= 0 <= high:
+    return verdict_of((low + high) / 2, published, low <= 0 <= high, low <= published <= high)
+
+
+def verdict_of(difference: float, published: float, zero_inside: bool, published_inside: bool) -> str:
+    """The verdict of the table in `verdict` where something else than one interval says what is inside."""
+    if zero_inside:
         return "undecided" if published_inside else "not seen"
-    if published == 0 or (published > 0) != (low > 0):  # both ends have one sign
+    if published == 0 or (published > 0) != (difference > 0):
         return "contradicted"
     if published_inside:
         return "reproduced"
-    nearest = min(abs(low), abs(high))
-    return "same direction, " + ("larger" if nearest > abs(published) else "smaller")
+    return "same direction, " + ("larger" if abs(difference) > abs(published) else "smaller")
 
 
-def questions_to_decide(differences: Values, published: float) -> int:
-    """How many questions it takes until the interval of the difference can't hold both zero and a published difference.
+def equality(low: float, high: float, margin: float, one_sided: bool = False) -> str:
+    """What an interval of our difference a - b says of the claim that a equals b; one-sided: that a is not worse.
 
-    The smallest n with z s / sqrt(n) < |published| / 2, z = 1.96, s the standard deviation of the questions'
-    differences, supposed to stay what it is.
-
-    differences: (n,), n >= 2.  published: not 0, in their units.  Source: the normal interval of a mean.
+    "supported" inside the margin (both one-sided tests at 2.5 % reject), "contradicted" outside it, else "undecided".
+    Source: Schuirmann 1987 (two one-sided tests).
     """
-    deviation = float(np.std(np.round(differences, DECIMALS), ddof=1))
-    width = 2 * NormalDist().inv_cdf((1 + 0.95) / 2) * deviation
-    return max(2, math.floor((width / published) ** 2) + 1)
+    if low > -margin and (one_sided or high < margin):
+        return "supported"
+    return "contradicted" if high < -margin or (low > margin and not one_sided) else "undecided"
+
+
+def mean_squares(gaps: np.ndarray) -> tuple[float, float, float]:
+    """Of questions, of seeds, and of what is left, in an analysis of variance of differences (n, s)."""
+    n, s = gaps.shape
+    rows, columns = gaps.mean(axis=1, keepdims=True), gaps.mean(axis=0)
+    left = np.sum((gaps - rows - columns + gaps.mean()) ** 2) / max(1, (n - 1) * (s - 1))
+    of_seeds = n * np.sum((columns - columns.mean()) ** 2) / max(1, s - 1)
+    return s * np.sum((rows - rows.mean()) ** 2) / (n - 1), of_seeds, left
 
 
 def _questions_share(gaps: np.ndarray) -> float:
     """sqrt(1 - MS_e / MS_q): which part of the spread of questions' means over seeds is theirs."""
-    n, s = gaps.shape
-    rows, columns = gaps.mean(axis=1, keepdims=True), gaps.mean(axis=0)
-    of_questions = s * np.sum((rows - rows.mean()) ** 2) / (n - 1)
-    left = np.sum((gaps - rows - columns + gaps.mean()) ** 2) / max(1, (n - 1) * (s - 1))
+    of_questions, _, left = mean_squares(gaps)
     return math.sqrt(1 - left / of_questions) if left < of_questions else 0.0
 
 

@@ -1,13 +1,13 @@
 """What the papers claim of pairs of systems, and what a study's runs say of it, by one rule; trains nothing.
 
-A claim is a pair (a, b) of which a paper says that a is better than b, equal to it, or either.  It is judged by the
-95 % interval over questions and seeds of our difference a − b, and the paper's.  Counted numbers: `fidelity`.
+A claim is a pair (a, b) of which a paper says that a is better than b, equal to it, or not worse.  It is judged by the
+95 % interval over questions and seeds of our difference a − b: a gain by the paper's difference, equality by a margin.
+docs/statistics.md has the rules.  Counted numbers: `fidelity`.
 """
 
 import math
-import re
-from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import pandas
 
@@ -15,32 +15,38 @@ from as2lib.metrics import significance
 from as2lib.papers import paper_tables
 from as2lib.papers.cascade import analyses as cascade
 from as2lib.papers.cascade.rows import PAPER_EXITS, WAYS, Scheme
+from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.govern import analyses as govern
 from as2lib.papers.pair_sets import published_set
 from as2lib.study import Study, results
 
+MARGIN = 0.8  # points of MAP, of the headline comparisons: that of CERBERUS's claims of equality
 SECTIONS = {"Cascade Transformer": "cascade", "Cosinet": "cosinet", "GOVERN": "govern"}  # of a study's file
-SIGNS = {"better": ">", "equal": "=", "equal or better": "≥"}
-UNDECIDED, CONTRADICTED, SAME_DIRECTION = "undecided", "contradicted", "same direction"
+SIGNS = {"better": ">", "equal": "=", "equal or better": "≥", "little worse at most": "≳"}
+COUNTED = "counted"  # a claim about one system, of which questions or heads are counted
+SUPPORTED, UNDECIDED, CONTRADICTED, SAME_DIRECTION = "supported", "undecided", "contradicted", "same direction"
 NOT_TESTABLE = "not testable here"
 VERDICTS = (
     "reproduced",
     "same direction, smaller",
     "same direction, larger",
     SAME_DIRECTION,  # of a claim for which the paper prints no difference
+    SUPPORTED,  # of a claim of equality, by its margin
     UNDECIDED,
     "not seen",
     CONTRADICTED,
     NOT_TESTABLE,
 )
-COLUMNS = "claim set metric published difference low high seeds verdict reason test source a b".split()
+COLUMNS = [
+    *"claim set metric published difference low high seeds".split(),
+    *["smallest seen", "margin", "margin from", "verdict", "reason", "test", "source", "a", "b"],
+]
 TARGET = "target"  # the set of a claim whose difference Table 2 of CERBERUS has for each of its sets
-SCHEME = re.compile(r"(MT|SR|CT)-(\d+)(?:-(0\.\d))?/(wide|target|TREC-QA)")  # the paper's layers, and alpha
-OF_THE_SIZE = "teacher of the student's size"  # which of GOVERN's that is depends on the study
+EACH_STUDENT = "each student"  # a claim about the student of each teacher, one by one
 NO_TEACHER = "no teacher of this study stands beside the paper's"
-RECALLS = ("q R@P", "qp R@P")  # whose intervals are wider, on sets of this size, than any difference in the paper
-FEW = "too few questions to judge a recall at a precision"
+ONE_FAMILY = "the teachers of this study are of one family of encoders"
+NOT_RUN = "not run in this study"
 ONE_SEED = "one seed: another fit may say otherwise"
 
 
@@ -51,11 +57,29 @@ class Interval(NamedTuple):
     low: float
     high: float
     seeds: int
+    smallest_seen: float = math.nan
+
+
+class OnSet(NamedTuple):
+    """A scheme of the cascade over its exits, on one of its sets."""
+
+    scheme: Scheme
+    where: str
+
+    @property
+    def label(self) -> str:
+        return self.scheme.label + (f" on {self.where}" if self.where == "TREC-QA" else "")
+
+
+System = str | OnSet  # the name of a system of the study, "" for none
 
 
 def listed(study: Study) -> pandas.DataFrame:
     """Every claim of the four papers, as `claims.csv` has it; of the target's set the difference is from Table 2."""
-    claims = paper_tables.of_every_paper(study, "claims").fillna({"test": "none named"})
+    texts = dict.fromkeys(["a", "b", "where", "says", "margin from", "about families", "not here"], "")
+    claims = paper_tables.of_every_paper(study, "claims").fillna({"test": "none named"} | texts)
+    students = [[f"{a}/{name}" for name in study.teachers] if a == EACH_STUDENT else [a] for a in claims["a"]]
+    claims = claims.assign(a=students).explode("a", ignore_index=True)
     place = published_set(study)
     table2 = results.published("cerberus", "table2")[place]
     for i, claim in claims[claims["set"] == TARGET].iterrows():
@@ -72,24 +96,32 @@ def table(study: Study, papers: Collection[str] = tuple(paper_tables.PAPERS.valu
     """
     here = [paper for paper in papers if paper not in SECTIONS or getattr(study, SECTIONS[paper])]
     claims, scores = listed(study), Scores(study)
-    claims = claims[claims["paper"].isin(here)]
-    claims = claims.assign(reason=[scores.why_not(claim) for claim in claims.itertuples()])
-    testable = claims.loc[claims["reason"] == "", ["a", "b", "metric"]]
-    intervals = scores.intervals(testable.itertuples(index=False, name=None))
+    claims = claims[claims["paper"].isin(here)].to_dict("records")
+    pairs = [(scores.system(claim, "a"), scores.system(claim, "b")) for claim in claims]
+    reasons = [scores.why_not(claim, pair) for claim, pair in zip(claims, pairs, strict=True)]
+    testable = [
+        (*pair, claim["metric"])
+        for claim, pair, reason in zip(claims, pairs, reasons, strict=True)
+        if not reason and claim["claim"] != COUNTED
+    ]
+    intervals = scores.intervals(testable)
     rows = []
-    for claim in claims.itertuples():
-        row, reason = claim._asdict(), claim.reason
-        row["claim"] = f"{scores.label(claim.a)} {SIGNS[claim.claim]} {scores.label(claim.b)}"
-        row |= {"a": scores.name(claim.a), "b": scores.name(claim.b)}
-        if claim.metric in RECALLS:
+    for claim, (a, b), reason in zip(claims, pairs, reasons, strict=True):
+        row = claim | {"a": getattr(a, "label", a), "b": getattr(b, "label", b)}
+        if claim["claim"] == COUNTED:
+            row["claim"] = f"{scores.label(claim, 'a')}: {claim['says']}" if claim["a"] else claim["says"]
+            judged = NOT_TESTABLE if reason else scores.counted(claim["says"])
+        else:
+            row["claim"] = f"{scores.label(claim, 'a')} {SIGNS[claim['claim']]} {scores.label(claim, 'b')}"
+            interval = intervals.get((a, b, claim["metric"]))
+            if interval and not reason:
+                row |= dict(zip(["difference", "low", "high", "seeds", "smallest seen"], interval, strict=True))
+                reason = ONE_SEED if math.isnan(interval.low) else ""
+            judged = NOT_TESTABLE if reason else verdict(claim, interval)
+        if claim["metric"] in govern.RECALLS:
             row["metric"] += f"={100 * study.govern.precisions[-1]:.0f}"
-        if not reason:
-            interval = intervals[claim.a, claim.b, claim.metric]
-            row |= interval._asdict()
-            reason = FEW if claim.metric in RECALLS else ONE_SEED if math.isnan(interval.low) else ""
-        judged = NOT_TESTABLE if reason else verdict(claim.claim, interval, claim.published)
         rows.append(row | {"reason": reason, "verdict": judged})
-    numbers = dict.fromkeys(["difference", "low", "high"], float) | {"seeds": "Int64"}
+    numbers = dict.fromkeys(["difference", "low", "high", "smallest seen"], float) | {"seeds": "Int64"}
     table = pandas.DataFrame(rows, columns=["paper", *COLUMNS]).set_index("paper").astype(numbers)
     return table.sort_values("verdict", key=lambda verdicts: verdicts == NOT_TESTABLE, kind="stable")
 
@@ -103,16 +135,16 @@ def counts(table: pandas.DataFrame) -> pandas.DataFrame:
     return counts
 
 
-def verdict(claim: str, interval: Interval, published: float) -> str:
-    """What our interval says of a claim: `significance.verdict` of the paper's difference.
+def verdict(claim: Mapping[str, Any], interval: Interval) -> str:
+    """What our interval says of a claim: of a gain `significance.verdict` of the paper's difference, of equality, or of
+    a loss that is small at most, `significance.equality` within the claim's margin.
 
-    A paper that prints no difference, or one against its claim that a is better, leaves the direction alone.  Equality
-    is contradicted where neither zero nor the published difference is inside: a larger difference is no better sign.
+    Of a gain for which the paper prints no difference, or one against its claim, the direction alone is judged.
     """
-    low, high = interval.low, interval.high
-    if claim == "equal" and not low <= 0 <= high and not low <= published <= high:
-        return CONTRADICTED
-    if math.isnan(published) or (claim != "equal" and published <= 0):
+    low, high, published = interval.low, interval.high, claim["published"]
+    if claim["claim"] != "better":
+        return significance.equality(low, high, claim["margin"], one_sided=claim["claim"] != "equal")
+    if math.isnan(published) or published <= 0:
         return SAME_DIRECTION if low > 0 else CONTRADICTED if high < 0 else UNDECIDED
     return significance.verdict(low, high, published)
 
@@ -122,86 +154,96 @@ class Scores:
 
     def __init__(self, study: Study):
         self.study = study
-        self._tables: dict[str, list[pandas.DataFrame]] = {}
+        self._tables: dict[System, list[pandas.DataFrame]] = {}
         self._runs: dict[str, str] = {}  # a system of the papers → what stands here for it
         for layers in cerberus.HEAD_DEPTHS:
             run = f"mhs/{cerberus.PAPER_HEADS}h{layers}"
             self._runs[run] = f"heads of {layers} of {cerberus.PAPER_DEPTH} layers"
         self._runs |= {published: run for run, published in cerberus.stands_for(study).items()}
+        self._runs |= {f"{EACH_STUDENT}/{name}": f"student/{name}" for name in study.teachers}
         self._labels = {f"{way.name}/wide": f"cascade, {way.label}" for way in WAYS[1:]}
-        if study.govern:
-            places = [n for n, teacher in enumerate(study.govern.teachers, 1) if teacher == study.govern.student]
-            self._runs[OF_THE_SIZE] = f"govern/teacher-{places[0]}" if places else OF_THE_SIZE
 
-    def name(self, name: str) -> str:
-        """What stands here for a system of the papers, a head of as large a share of the layers; "": nothing."""
-        return self._runs.get(name) or cerberus.ours(self.study, name)
-
-    def label(self, name: str) -> str:
-        """What a reader calls a system of the papers; a scheme of the cascade with this study's layers."""
-        scheme, where = self.scheme(name)
-        if scheme is not None:
-            return scheme.label + (f" on {where}" if where == "TREC-QA" else "")
-        system = self.study.systems.get(self.name(name))
-        return self._labels.get(name) or (system.label if system else self.name(name) or f"the paper's {name}")
-
-    def scheme(self, name: str) -> tuple[Scheme | None, str]:
-        """The cascade's scheme of that name, with this study's exits in the place of the paper's, counted from the
-        deepest, and its set; None for what is no scheme, or has no such exit here.
+    def system(self, claim: Mapping[str, Any], side: str) -> System:
+        """What stands here for a claim's system a or b: a head of as large a share of the layers, a scheme of the
+        cascade with this study's exits in the place of the paper's, counted from the deepest; "": nothing.
         """
-        match = SCHEME.fullmatch(name)
-        if not match or not self.study.cascade:
-            return None, ""
-        method, layers, alpha, where = match.groups()
+        name, layers, alpha = claim[side], claim[f"{side} layers"], claim[f"{side} alpha"]
+        if math.isnan(layers):
+            return self._runs.get(name) or cerberus.ours(self.study, name)
         exits = dict(zip(PAPER_EXITS[::-1], self.study.cascade.exits[::-1], strict=False))
-        if int(layers) not in exits:
-            return None, where
-        drop = float(alpha) if alpha else 0.0 if method == "CT" else None
-        return Scheme(method, exits[int(layers)], drop), where
+        if layers not in exits:
+            return ""
+        return OnSet(Scheme(name, exits[layers], None if math.isnan(alpha) else alpha), claim["where"])
 
-    def runs(self, name: str) -> list[str]:
-        """The systems behind it, by the names of their runs."""
-        scheme, where = self.scheme(name)
-        return scheme.runs(self.study, where) if scheme else [name]
+    def label(self, claim: Mapping[str, Any], side: str) -> str:
+        """What a reader calls a claim's system a or b."""
+        name, system = claim[side], self.system(claim, side)
+        if isinstance(system, OnSet):
+            return system.label
+        row = self.study.systems.get(system)
+        of_paper = name if math.isnan(claim[f"{side} layers"]) else f"{name} of {claim[f'{side} layers']:.0f} layers"
+        return self._labels.get(name) or (row.label if row else system or f"the paper's {of_paper}")
 
-    def why_not(self, claim) -> str:
+    def why_not(self, claim: Mapping[str, Any], systems: tuple[System, System]) -> str:
         """Why a claim cannot be tested in this study; empty where it can."""
-        if claim.test == "judges":
-            return "people judged two live systems"
-        if "bert" in (claim.a, claim.b):
-            return "no BERT was trained here"
-        names = [self.name(claim.a), self.name(claim.b)]
-        if not all(names):
+        if claim["not here"]:
+            return claim["not here"]
+        if claim["about families"] and len(families(self.study)) < 2:
+            return ONE_FAMILY
+        counted = claim["claim"] == COUNTED
+        if not all(systems[: 1 if counted else 2]):
             return NO_TEACHER
-        for run in [*self.runs(names[0]), *self.runs(names[1])]:
-            system = self.study.systems.get(run)
-            if system is None or not system.seeds:
-                return "not run in this study"
-            if not all(self.study.store.find(run.name) for run in system.runs(self.study)):
-                return f"{system.label} is not run yet"
+        teachers = [f"teacher/{name}" for name in self.study.teachers] if counted else []
+        for run in [*(name for system in systems if system for name in self.runs(system)), *teachers]:
+            row = self.study.systems.get(run)
+            if row is None or not row.seeds:
+                return NOT_RUN
+            if not all(self.study.store.find(run.name) for run in row.runs(self.study)):
+                return f"{row.label} is not run yet"
         return ""
 
-    def tables(self, name: str) -> list[pandas.DataFrame]:
-        """question_id, label and score on the test set, a table a seed."""
-        if name not in self._tables:
-            scheme, where = self.scheme(name)
-            if scheme:
-                self._tables[name] = cascade.scored(self.study, scheme, where)
-            else:
-                self._tables[name] = [run.scores() for run in self.study.runs(name)]
-        return self._tables[name]
+    def runs(self, system: System) -> list[str]:
+        """The systems behind it, by the names of their runs."""
+        return system.scheme.runs(self.study, system.where) if isinstance(system, OnSet) else [system]
 
-    def intervals(self, claims: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], Interval]:
-        """(a, b, metric) of the papers → our difference with its interval, in points."""
-        claims, intervals = list(claims), {}
+    def tables(self, system: System) -> list[pandas.DataFrame]:
+        """question_id, label and score on the test set, a table a seed."""
+        if system not in self._tables:
+            if isinstance(system, OnSet):
+                self._tables[system] = cascade.scored(self.study, *system)
+            else:
+                self._tables[system] = [run.scores() for run in self.study.runs(system)]
+        return self._tables[system]
+
+    def intervals(self, claims: Iterable[tuple[System, System, str]]) -> dict[tuple[System, System, str], Interval]:
+        """(a, b, metric) → our difference a − b with its interval, in points."""
+        claims, intervals = list(dict.fromkeys(claims)), {}
         for metric in dict.fromkeys(metric for *_, metric in claims):
-            pairs = {(a, b): (self.name(a), self.name(b)) for a, b, of in claims if of == metric}
+            pairs = {(a, b): (str(a), str(b)) for a, b, of in claims if of == metric}
             if metric in results.MEASURES:
-                names = dict.fromkeys(name for runs in pairs.values() for name in runs)
-                frame = results.frame({name: self.tables(name) for name in names})
+                systems = dict.fromkeys(system for pair in pairs for system in pair)
+                frame = results.frame({str(system): self.tables(system) for system in systems})
                 tests = results.compare(frame, [*pairs.values()], measure=metric)
             else:
                 tests = govern.compare(self.study, [*pairs.values()], metric)
-            for pair, test in zip(pairs, tests[[*Interval._fields]].itertuples(index=False), strict=True):
+            columns = ["difference", "low", "high", "seeds", "smallest seen"]
+            for pair, test in zip(pairs, tests[columns].itertuples(index=False), strict=True):
                 intervals[*pair, metric] = Interval(*test)
         return intervals
+
+    def counted(self, says: str) -> str:
+        """The verdict on what is counted of MHS, its heads and its teachers: as the paper says it, or not."""
+        seeds = analyses.by_seed(self.study)
+        if says == "right where all teachers are":
+            questions = [seed.majority().by_question for seed in seeds]
+            holds = all((each["student"] | (each["teachers"] < len(self.study.teachers))).all() for each in questions)
+        else:  # heads agree most with ELECTRA
+            figure = analyses.figure3(self.study, analyses.agreements(seeds)["shared"])
+            named = figure.dropna(subset="published")
+            holds = (named["agrees most with"] == named["published"]).all()
+        return "reproduced" if holds else CONTRADICTED
+
+
+def families(study: Study) -> set[str]:
+    """The encoders behind the teachers: names of the hub, or types of configurations."""
+    return {teacher.name or teacher.config["model_type"] for teacher in study.teachers.values()}

@@ -17,7 +17,7 @@ from as2lib.papers.cascade.rows import PAPER_EXITS as EXITS
 from as2lib.papers.cerberus import true_sizes
 from as2lib.study import Study
 
-AGREES, DIFFERS, NOT_HERE = STATES = ("agrees", "differs", "not here")
+AGREES, LOOSELY, DIFFERS, NOT_HERE = STATES = ("agrees", "agrees within its tolerance", "differs", "not here")
 DEPTH = EXITS[-1]
 SIZE_TOLERANCE = 0.01  # a relative difference of a size up to this agrees: how a vocabulary is counted is not printed
 TOKENS = 128  # of a pair, in counts of operations
@@ -30,15 +30,16 @@ VOCABULARY, POSITIONS = (
 def numbers(study: Study) -> pandas.DataFrame:
     """One row a number, index `paper`, those that differ first.
 
-    state: "agrees" within half a unit of the last printed digit, sizes and operations of models also within 1 %, or
-    within the row's own tolerance; "differs"; "not here" where it needs a set that is not.
+    state: "agrees" within half a unit of the last printed digit, sizes and operations of models also within 1 %;
+    "agrees within its tolerance", that of its row; "differs"; "not here" where it needs a set that is not.
     """
     rows = paper_tables.of_every_paper(study, "fidelity").fillna({"note": ""})
     rows["computed"] = [computed(study, row.by, str(row.of)) for row in rows.itertuples()]
     rows["difference %"] = 100 * (rows["computed"] / rows["published"] - 1)
     rows["state"] = [state(row) for row in rows.itertuples()]
-    columns = ["quantity", "published", "computed", "difference %", "state", "note", "source"]
-    order = [DIFFERS, AGREES, NOT_HERE]
+    rows["tolerance %"] = rows["tolerance"].where(rows["state"] == LOOSELY)
+    columns = ["quantity", "published", "computed", "difference %", "tolerance %", "state", "note", "source"]
+    order = [DIFFERS, LOOSELY, AGREES, NOT_HERE]
     return rows.set_index("paper")[columns].sort_values("state", key=lambda s: s.map(order.index), kind="stable")
 
 
@@ -48,7 +49,8 @@ def state(row) -> str:
     half = 0.5 * 10.0 ** -int(row.digits) + 1e-9
     near = SIZE_TOLERANCE * abs(row.published) if row.by in SIZES else 0.0
     tolerance = 0.0 if pandas.isna(row.tolerance) else row.tolerance / 100 * abs(row.published)
-    return AGREES if abs(row.computed - row.published) <= max(half, near, tolerance) else DIFFERS
+    gap = abs(row.computed - row.published)
+    return AGREES if gap <= max(half, near) else LOOSELY if gap <= tolerance else DIFFERS
 
 
 def counts(table: pandas.DataFrame) -> pandas.DataFrame:

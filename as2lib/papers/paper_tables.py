@@ -33,5 +33,15 @@ def published(study: Study, paper: str, table: str) -> pandas.DataFrame:
     return _beside(study, results.published(paper, table))
 
 
+def with_the_rest(table: pandas.DataFrame, paper: pandas.DataFrame, names: Sequence[str]) -> pandas.DataFrame:
+    """A table of `results.table`, and below it the paper's rows beside which none of ours stands, as published.
+
+    paper: as the table had it, indexed by our runs; names: what the paper calls each of its rows.
+    """
+    rest = paper[~paper.index.isin(table.index)].add_prefix("published ")
+    rest = rest.set_axis([name for run, name in zip(paper.index, names, strict=True) if run not in table.index])
+    return pandas.concat([table.astype({"seeds": "Int64"}), rest.filter(table.columns)]).rename_axis(table.index.name)
+
+
 def _beside(study: Study, rows: pandas.DataFrame) -> pandas.DataFrame:
     return rows.iloc[:0] if row.of_own_target(study) else rows

@@ -13,7 +13,6 @@ import numpy
 import pandas
 
 from as2lib.metrics import ranking, significance
-from as2lib.metrics.significance import holm as holm  # beside `compare`, whose p values it corrects
 from as2lib.study.run import Row
 from as2lib.study.study import Study
 
@@ -21,6 +20,7 @@ MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a m
 METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
 COLUMNS = ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
 DRAWS = 100_000  # of questions and seeds, in every comparison
+ALPHA = 0.05  # below which a corrected p value leaves a difference out
 OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
 UNTRAINED = "lexical/"  # runs of rankers that no seed changes
 SET_AND_MEASURE = re.compile(r"(.+) ((?:P@1|MAP|MRR|nDCG@10)(?: ±)?)")  # of a column such as "WikiQA MAP ±"
@@ -187,13 +187,34 @@ def compare(
 
     `difference`, `low`, `high`, `p` (95 % interval and two-sided p value over questions and seeds, from one set of
     draws: `significance.over_questions_and_seeds`; NaN where there are not two seeds), `questions low`, `questions
-    high` (95 % interval over questions alone), `seeds`, and of each question's mean over seeds `Wilcoxon p`, `wins`,
-    `losses`, `ties`; `zero inside`; with `published` the paper's difference `published`, `published inside` and
-    `verdict` (`significance.verdict`, of `low` and `high`).  Without an interval these are None, and the verdict empty.
+    high` (95 % interval over questions alone), `seeds`, `smallest seen` (with 80 % power by this design), and of each
+    question's mean over seeds `Wilcoxon p`, `wins`, `losses`, `ties`; `zero inside`.  With `published` the paper's
+    difference `published`, `published inside`, `published p` (of that difference in the place of zero), `verdict`
+    (`significance.verdict`, of `low` and `high`) and `seeds needed`, to see the published difference.  Without an
+    interval these are None, and the verdict empty.
 
-    Many tests: `holm(table["p"])`.  Seeds are paired as `differences` has it, with its errors.
+    Many tests: `corrected`.  Seeds are paired as `differences` has it, with its errors.
     """
     return pooled({"": scores}, pairs, published, measure)
+
+
+def corrected(tests: pandas.DataFrame, margin: float | None = None) -> pandas.DataFrame:
+    """`compare` with its p values corrected together (Holm): `p Holm`, of zero, and `published p Holm`, of the
+    published difference; `verdict` is by these, inside where they are not below 0.05.
+
+    margin: also `equivalent within MARGIN`, by the interval: "supported", "contradicted" or "undecided".
+    """
+    tests = tests.assign(**{"p Holm": significance.holm(tests["p"])})
+    if "published p" in tests:
+        tests["published p Holm"] = significance.holm(tests["published p"])
+        for pair, test in tests[tests["verdict"] != ""].iterrows():
+            inside = test["p Holm"] >= ALPHA, test["published p Holm"] >= ALPHA
+            tests.loc[[pair], "verdict"] = significance.verdict_of(test["difference"], test["published"], *inside)
+    if margin is not None:
+        known = tests["low"].notna()
+        words = [significance.equality(low, high, margin) for low, high in tests.loc[known, ["low", "high"]].to_numpy()]
+        tests.loc[known, f"equivalent within {margin}"] = words
+    return tests
 
 
 def pooled(
@@ -203,34 +224,40 @@ def pooled(
     measure: str = "MAP",
 ) -> pandas.DataFrame:
     """`compare` over several targets (target → SCORES), stratified: the questions and seeds of each are drawn by
-    themselves, and each counts by its questions.  seeds: of the target that has fewer.
+    themselves, and each counts by its questions.  seeds: as many of each target, the first ones that both systems have.
     """
     targets = [scores_by_target[name] for name in sorted(scores_by_target)]  # the same draws, whichever comes first
-    gaps = [[differences(scores, a, b, measure) for scores in targets] for a, b in pairs]
+    gaps = []
+    for a, b in pairs:
+        of_pair = [differences(scores, a, b, measure) for scores in targets]
+        fewest = min(gap.shape[1] for gap in of_pair)
+        gaps.append([gap.iloc[:, :fewest] for gap in of_pair])
     # Two rankers without training would differ as much with another seed.
     times = [2 if all(str(name).startswith(UNTRAINED) for name in pair) else 1 for pair in pairs]
     arrays = [[gap.to_numpy().repeat(n, axis=1) for gap in targets] for n, targets in zip(times, gaps, strict=True)]
-    estimates = significance.over_questions_and_seeds(arrays, DRAWS)
+    of_paper = [math.nan if published is None else published_difference(published, *pair, measure) for pair in pairs]
+    estimates = significance.over_questions_and_seeds(arrays, DRAWS, published=[of / 100 for of in of_paper])
     rows = []
-    for (a, b), targets, estimate in zip(pairs, gaps, estimates, strict=True):
+    for targets, array, estimate, paper in zip(gaps, arrays, estimates, of_paper, strict=True):
         means = numpy.concatenate([target.mean(axis=1) for target in targets]).round(significance.DECIMALS)
         low, high = 100 * estimate.low, 100 * estimate.high
         known = not math.isnan(low)
         row = {"difference": 100 * estimate.difference, "low": low, "high": high, "p": estimate.p}
         row |= {"questions low": 100 * estimate.questions_low, "questions high": 100 * estimate.questions_high}
-        row["seeds"] = min(target.shape[1] for target in targets)
+        row |= {"seeds": targets[0].shape[1], "smallest seen": 100 * significance.smallest_difference(array)}
         row["Wilcoxon p"] = significance.signed_rank(means)[1]
         row |= {name: int((numpy.sign(means) == sign).sum()) for name, sign in OUTCOMES.items()}
         row["zero inside"] = bool(low <= 0 <= high) if known else None
         if published is not None:
-            of_paper = published_difference(published, a, b, measure)
-            judged = known and not math.isnan(of_paper)
-            row["published"] = of_paper
-            row["published inside"] = bool(low <= of_paper <= high) if judged else None
-            row["verdict"] = significance.verdict(low, high, of_paper) if judged else ""
+            judged = known and not math.isnan(paper)
+            row |= {"published": paper, "published p": estimate.p_published}
+            row["published inside"] = bool(low <= paper <= high) if judged else None
+            row["verdict"] = significance.verdict(low, high, paper) if judged else ""
+            row["seeds needed"] = significance.seeds_needed(array, paper / 100)
         rows.append(row)
     index = pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"])
-    return pandas.DataFrame(rows, index, columns=None if rows else ["difference", "low", "high", "p"])
+    table = pandas.DataFrame(rows, index, columns=None if rows else ["difference", "low", "high", "p"])
+    return table.astype({name: "Int64" for name in table if name == "seeds needed"})
 
 
 def _by_question(scores: pandas.DataFrame, system: str, measure: str) -> pandas.DataFrame:

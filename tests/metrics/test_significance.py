@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from as2lib.metrics.significance import compare, holm, over_questions_and_seeds, questions_to_decide, verdict
+from as2lib.metrics.significance import (
+    compare,
+    equality,
+    holm,
+    over_questions_and_seeds,
+    seeds_needed,
+    signed_rank,
+    smallest_difference,
+    verdict,
+)
 
 paired = st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 0.25, 0.5, 1.0])] * 2), min_size=2, max_size=8)
 
@@ -110,7 +119,7 @@ def test_a_true_null_is_rejected_about_as_often_as_the_estimate_says_whatever_th
     trials = [[differences(generator, 100, 3, **parts)] for _ in range(1000)]
     estimates = over_questions_and_seeds(trials, resamples=1000)
     rejected = np.mean([estimate.p < 0.05 for estimate in estimates])
-    assert 0.02 <= rejected <= 0.08
+    assert 0.01 <= rejected <= 0.08
     outside = np.mean([not estimate.low <= 0 <= estimate.high for estimate in estimates])
     assert outside == pytest.approx(rejected, abs=0.01)
     of_questions = np.mean([not estimate.questions_low <= 0 <= estimate.questions_high for estimate in estimates])
@@ -157,7 +166,7 @@ def test_one_seed_has_an_interval_over_questions_alone_and_no_difference_at_all_
     [one, none] = over_questions_and_seeds([[np.random.default_rng(0).random((9, 1))], [np.zeros((9, 3))]])
     assert np.isnan([one.low, one.high, one.p]).all()
     assert one.questions_low < one.difference < one.questions_high
-    assert none == (0, 0, 0, 1, 0, 0)
+    assert none[:6] == (0, 0, 0, 1, 0, 0)
 
 
 def test_targets_count_by_their_questions_and_are_drawn_by_themselves():
@@ -203,15 +212,69 @@ def test_verdicts_are_those_of_the_table_and_the_same_whichever_system_comes_fir
     assert verdict(-high, -low, -published) == expected
 
 
-def test_so_many_questions_make_the_interval_narrower_than_the_published_difference():
-    differences = np.random.default_rng(8).normal(0, 0.3, 200)
-    n = questions_to_decide(differences, published=0.03)
-    error = np.std(differences, ddof=1) / np.sqrt([n - 1, n])
-    widths = 2 * stats.norm.ppf(0.975) * error
-    assert widths[1] < 0.03 <= widths[0]
-    assert questions_to_decide(differences, -0.03) == n
-    assert questions_to_decide(differences, 0.06) == pytest.approx(n / 4, abs=1)
-    assert questions_to_decide(np.zeros(9), 0.01) == 2
+@pytest.mark.parametrize(
+    ("low", "high", "equal", "not_worse"),
+    [
+        (-0.3, 0.4, "supported", "supported"),
+        (0.1, 0.4, "supported", "supported"),  # a difference, but none that counts
+        (-0.9, 0.4, "undecided", "undecided"),
+        (-0.3, 0.9, "undecided", "supported"),
+        (0.9, 2.0, "contradicted", "supported"),
+        (-2.0, -0.9, "contradicted", "contradicted"),
+        (-0.8, 0.4, "undecided", "undecided"),  # an end on the margin is not inside
+    ],
+)
+def test_equality_is_judged_by_a_margin_and_not_worse_by_one_side_of_it(low, high, equal, not_worse):
+    assert equality(low, high, 0.8) == equality(-high, -low, 0.8) == equal
+    assert equality(low, high, 0.8, one_sided=True) == not_worse
+
+
+def test_the_interval_and_p_are_never_more_certain_than_over_questions_alone():
+    generator = np.random.default_rng(6)
+    trials = [[differences(generator, 80, 3, 0.1, 0, 0.3) + 0.05] for _ in range(200)]
+    estimates = over_questions_and_seeds(trials, resamples=500)
+    assert all(each.low <= each.questions_low and each.high >= each.questions_high for each in estimates)
+    # as often happens where what is left is large and three seeds agree by chance
+    assert 0.05 < np.mean([(each.low, each.high) == each[4:6] for each in estimates]) < 0.5
+    assert all((each.p < 0.05) == (not each.low <= 0 <= each.high) for each in estimates if abs(each.p - 0.05) > 0.01)
+
+
+def test_the_p_of_a_published_difference_says_whether_the_interval_holds_it():
+    gaps = differences(np.random.default_rng(4), 100, 5, 0.2, 0.01, 0.1) + 0.03
+    [plain] = over_questions_and_seeds([[gaps]])
+    assert np.isnan(plain.p_published)
+    ends = [plain.low - 0.01, plain.low + 0.01, plain.high - 0.01, plain.high + 0.01, 0.0]
+    p_values = [each.p_published for each in over_questions_and_seeds([[gaps]] * 5, published=ends)]
+    assert [p < 0.05 for p in p_values[:4]] == [True, False, False, True]
+    assert p_values[4] == plain.p
+
+
+@pytest.mark.parametrize("seeds", [3, 10])
+def test_the_smallest_difference_is_seen_in_four_trials_of_five(seeds):
+    parts = {"of_questions": 0.15, "of_seeds": 0.01, "rest": 0.15}
+    generator = np.random.default_rng(11)
+    smallest = smallest_difference([differences(generator, 100, 500, **parts)], seeds)
+    trials = [[differences(generator, 100, seeds, **parts) + smallest] for _ in range(400)]
+    estimates = over_questions_and_seeds(trials, resamples=500)
+    assert 0.74 <= np.mean([estimate.low > 0 for estimate in estimates]) <= 0.9
+
+
+def test_more_seeds_see_less_until_questions_are_what_lacks():
+    gaps = differences(np.random.default_rng(12), 200, 3, 0.2, 0.02, 0.1)
+    few, many, endless = (smallest_difference([gaps], seeds) for seeds in (3, 10, 100_000))
+    assert smallest_difference([gaps]) == few > many > endless > 0
+    needed = seeds_needed([gaps], -many)  # whichever system comes first
+    assert needed == 10
+    assert seeds_needed([gaps], endless / 2) is None
+    assert np.isnan(smallest_difference([gaps[:, :1]]))
+    assert seeds_needed([gaps[:, :1]], 0.1) is None
+
+
+def test_sizes_that_rounding_tells_apart_are_tied():
+    exact = 2.0**-13 * np.array([1.0] * 8 + [-1.0] * 6 + [3.0, -5.0])  # has 13 decimals, one more than are kept
+    noise = 1e-16 * np.random.default_rng(0).choice([-1, 1], 16)
+    assert signed_rank(exact + noise) == signed_rank(np.round(exact + noise, 12)) == signed_rank(exact)
+    assert signed_rank(exact)[1] == stats.wilcoxon(exact, zero_method="pratt", method="asymptotic").pvalue
 
 
 def test_hand_worked_values_with_a_zero_difference_and_of_equal_systems():

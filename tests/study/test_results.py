@@ -119,6 +119,35 @@ def test_a_comparison_has_both_intervals_and_one_verdict():
     assert row["published inside"]
 
 
+def test_both_questions_of_a_verdict_are_corrected_together():
+    scores = noisy({"a": 0.5, **{f"b{n}": 0.44 + n / 100 for n in range(8)}})
+    pairs = [("a", f"b{n}") for n in range(8)]
+    ours = results.compare(scores, pairs)["difference"]
+    paper = pandas.DataFrame({"MAP": 80 - ours.droplevel("a") - 2.5}).rename_axis("run")
+    paper.loc["a"] = 80.0
+    tests = results.compare(scores, pairs, paper)
+    corrected = results.corrected(tests, 0.8)
+    assert (corrected["p Holm"] >= tests["p"]).all()
+    assert (corrected["published p Holm"] >= tests["published p"]).all()
+    rejected = ~tests["published inside"].astype(bool)
+    still = corrected["published p Holm"] < results.ALPHA
+    assert still.sum() < rejected.sum()
+    told = corrected["p Holm"] < results.ALPHA
+    assert set(corrected.loc[told & ~still, "verdict"]) <= {"reproduced"}
+    assert set(corrected.loc[~told & ~still, "verdict"]) <= {"undecided"}
+    assert set(corrected["equivalent within 0.8"]) <= {"supported", "undecided", "contradicted"}
+    assert "verdict" not in results.corrected(results.compare(scores, pairs))
+
+
+def test_a_comparison_says_what_its_design_could_see():
+    scores = noisy({"a": 0.5, "b": 0.5}, spread=0.02)
+    row = results.compare(scores, [("a", "b")], published({"MAP": 50.0}, {"MAP": 47.0})).iloc[0]
+    assert row["smallest seen"] > 3
+    assert 3 < row["seeds needed"] < 100
+    more = results.compare(noisy({"a": 0.5, "b": 0.5}, 10, spread=0.02), [("a", "b")]).iloc[0]
+    assert more["smallest seen"] < row["smallest seen"]
+
+
 def test_seeds_are_paired_by_their_numbers_and_those_of_one_system_are_left_out():
     generator = numpy.random.default_rng(0)
     seeds = generator.normal(0.5, 0.2, (3, 50))
@@ -154,5 +183,10 @@ def test_pooling_takes_the_questions_and_seeds_of_each_target_among_its_own():
     assert pooled["questions high"] - pooled["questions low"] < 4
     backwards = dict(reversed(targets.items()))  # another study's page, on which it comes first
     pandas.testing.assert_series_equal(results.pooled(backwards, [("a", "b")]).loc[("a", "b")], pooled)
+    three = {
+        **targets,
+        "easy": scores_of({"a": [*(0.9 + noise[0, 0]), [1] * 40], "b": [*(0.8 + noise[0, 1]), [0] * 40]}),
+    }
+    pandas.testing.assert_series_equal(results.pooled(three, [("a", "b")]).loc[("a", "b")], pooled)  # two of each
     one_seed = {**targets, "hard": targets["hard"][targets["hard"]["seed"] == 0]}
     assert math.isnan(results.pooled(one_seed, [("a", "b")])["low"].item())

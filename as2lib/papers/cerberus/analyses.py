@@ -236,24 +236,18 @@ def _with_confidence(seeds: Sequence[Seed]) -> tuple[pandas.DataFrame, list[str]
 
 
 def papers_tests(scores: pandas.DataFrame, pairs: Sequence[tuple[str, str]]) -> pandas.DataFrame:
-    """The tests named under Table 2, of each question's AP (mean over seeds): one row a pair, index (a, b).
+    """The tests named under Table 2, of each question's AP (mean over the seeds that both have): a row a pair (a, b).
 
     Wilcoxon p: signed-rank, Pratt, uncorrected as in the paper; effect: matched-pairs rank-biserial correlation;
     Spearman: of the two systems' values over questions, from which the paper reads equality, uncorrected too.
     """
-    tests = [significance.compare(results.over_seeds(scores, a), results.over_seeds(scores, b)) for a, b in pairs]
-    table = pandas.DataFrame(tests, index=pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]))
-    columns = {"wilcoxon_p": "Wilcoxon p", "effect": "effect", "spearman": "Spearman", "spearman_p": "Spearman p"}
-    table = table[["difference", *columns]].rename(columns=columns).assign(difference=100 * table["difference"])
+    rows = {}
+    for a, b in pairs:
+        gap = results.differences(scores, a, b).mean(axis=1)
+        test = significance.compare(results.over_seeds(scores, a), results.over_seeds(scores, b), resamples=1)
+        _, p, effect = significance.signed_rank(gap.to_numpy())
+        row = {"difference": 100 * gap.mean(), "Wilcoxon p": p, "effect": effect}
+        rows[a, b] = row | {"Spearman": test.spearman, "Spearman p": test.spearman_p}
+    table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis(["a", "b"])
     table.insert(2, "Wilcoxon p Holm", significance.holm(table["Wilcoxon p"]))
     return table
-
-
-def questions_needed(scores: pandas.DataFrame, tests: pandas.DataFrame) -> pandas.Series:
-    """For each pair of `results.compare`: how many questions tell zero from the published; NaN of none, or of 0."""
-    needed = {}
-    for (a, b), published in tests["published"].items():
-        differences = 100 * (results.over_seeds(scores, a) - results.over_seeds(scores, b))
-        known = not pandas.isna(published) and published != 0
-        needed[a, b] = significance.questions_to_decide(differences.to_numpy(), published) if known else None
-    return pandas.Series(needed, dtype="Float64").astype("Int64")

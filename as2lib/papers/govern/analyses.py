@@ -17,6 +17,7 @@ from as2lib.study.run import Row
 from as2lib.study.store import StoredRun
 
 AUC = "qp prAUC"
+RECALLS = ("q R@P", "qp R@P")
 SAMPLES = 1000  # of the questions, with replacement
 ARCHITECTURE = {"layers": "layers", "hidden": "hidden units", "heads": "attention heads"}
 
@@ -73,7 +74,8 @@ def compare(study: Study, pairs: Sequence[tuple[str, str]], measure: str = AUC) 
     """`results.compare` of a measure that is no mean over questions: `AUC`, or "q R@P" or "qp R@P" at the study's last
     precision.  Whole questions are drawn, with all their pairs, and Student's t of the seeds is added.
 
-    Index (a, b); in points `difference`, `low`, `high`, `questions low`, `questions high`; `seeds`, paired as there.
+    Index (a, b); in points `difference`, `low`, `high`, `questions low`, `questions high`, `smallest seen`; `seeds`,
+    paired as there.
     """
     values: dict[str, pandas.DataFrame] = {}  # system → a column a seed: of the questions, then of each sample
     for name in dict.fromkeys(name for pair in pairs for name in pair):
@@ -93,10 +95,13 @@ def compare(study: Study, pairs: Sequence[tuple[str, str]], measure: str = AUC) 
         gaps = (of_a - of_b).dropna(axis=1).to_numpy()  # of the seeds that both have
         over_questions = gaps[1:].mean(axis=1)
         over_both = over_questions + significance.drawn_seeds(gaps[:1], SAMPLES, [0])
-        ends = [end for draws in (over_both, over_questions) for end in numpy.percentile(draws, [2.5, 97.5])]
-        rows.append([gaps[0].mean(), *ends, gaps.shape[1]])
-    names = ["difference", "low", "high", "questions low", "questions high", "seeds"]
-    return pandas.DataFrame(rows, pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]), names)
+        both, questions = (numpy.percentile(draws, [2.5, 97.5]) for draws in (over_both, over_questions))
+        low, high = min(both[0], questions[0]), max(both[1], questions[1])  # nan where there is one seed
+        seen = max(significance.seen(draws - draws.mean()) for draws in (over_both, over_questions))
+        row = {"difference": gaps[0].mean(), "low": low, "high": high}
+        row |= {"questions low": questions[0], "questions high": questions[1]}
+        rows.append(row | {"smallest seen": seen, "seeds": gaps.shape[1]})
+    return pandas.DataFrame(rows, pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]))
 
 
 def gsb(study: Study, base: str, new: str) -> pandas.DataFrame:
