@@ -3,7 +3,7 @@
 Importing this registers them, so that a `Study` has their systems and notebooks.
 """
 
-from as2lib.papers import beyond
+from as2lib.papers import beyond, taken
 from as2lib.papers.cascade import rows as cascade_rows
 from as2lib.papers.cerberus import rows as cerberus_rows
 from as2lib.papers.cosinet import rows as cosinet_rows
@@ -17,5 +17,6 @@ catalogue.PAPERS |= {  # in reading order
     "cascade": cascade_rows,
     "cosinet": cosinet_rows,
     "govern": govern_rows,
+    "taken": taken,
     "beyond": beyond,
 }

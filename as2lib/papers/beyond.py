@@ -30,7 +30,7 @@ def ranked(study: Study) -> dict[str, Row]:
     for name, system in study.systems.items():
         if system.seeds and name not in left_out:
             recipe = system.recipe
-            if recipe.data.get("test") == test and recipe.kind != "shuffled":
+            if recipe.data.get("test") == test and recipe.kind != "shuffled" and recipe.has_costs:
                 ranked[name] = system
     return ranked
 

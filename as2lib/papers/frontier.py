@@ -108,7 +108,7 @@ def can_be_chosen(study: Study, pipeline: Pipeline) -> bool:
     of one seed where the study has several: of many such, dev would choose the luckiest.
     """
     systems = [study.systems[name] for name in pipeline.systems]
-    one_seed = pipeline.kind != "trivial" and any(len(system.seeds) == 1 for system in systems)
+    one_seed = any(system.recipe.seeded and len(system.seeds) == 1 for system in systems)
     scored = all("dev" in system.recipe.data and not system.recipe.fitted_to_dev for system in systems)
     return scored and not (one_seed and len(study.seeds) > 1)
 

@@ -113,4 +113,17 @@ def _with_torch(task: Task) -> dict[str, Any]:
     return fitting.fit(task) if task.run.kind == "fit" else fitting.score_shuffled(task)
 
 
-MAKERS = {"lexical": derived.lexical, "ensemble": derived.ensemble, "fit": _with_torch, "shuffled": _with_torch}
+def _ranker(task: Task) -> dict[str, Any]:
+    take_gpu()
+    from as2lib.study import taken
+
+    return taken.ranker(task)
+
+
+MAKERS = {
+    "lexical": derived.lexical,
+    "ranker": _ranker,
+    "ensemble": derived.ensemble,
+    "fit": _with_torch,
+    "shuffled": _with_torch,
+}

@@ -358,6 +358,7 @@ class Params(Strict):
     govern: Govern | None = Field(None, description="none: no GOVERN, and no notebook of it")
     rows: dict[str, Seeds] = Field({}, description="seeds of single systems that have other ones; []: not run")
     across: Points[Name] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
+    rankers: dict[str, str] = Field({}, description="taken as they are, by what tables call them: recipes.Ranker")
     own: dict[Name, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
 
     @field_validator("cascade", "cosinet", "govern")

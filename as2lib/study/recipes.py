@@ -43,6 +43,7 @@ class Recipe:
     part: ClassVar[tuple[str, ...]] = ()  # a key of `spec`, and the fields that stand under it
     orders_only: ClassVar[bool] = False  # whether its scores are no probabilities
     reads_order: ClassVar[bool] = False  # whether it reads the order of the candidates
+    has_costs: ClassVar[bool] = True  # whether it is known what it computes
     fitted_to_dev: ClassVar[bool] = False  # whether dev would flatter it
     calibration: ClassVar[str | None] = None  # of what it is made from
     encoders: ClassVar[Sequence[str]] = ()  # pretrained, from which it starts or whose words it reads
@@ -85,7 +86,57 @@ class Lexical(Recipe):
 
     @property
     def reads_order(self) -> bool:
-        return self.scorer != "word_overlap"
+        return self.scorer not in ("word_overlap", "bm25")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranker(Recipe):
+    """A ranker taken as it is, of which nothing is learnt here.
+
+    source: "cosine:NAME", of a sentence encoder's embeddings; "cerberus:FILE", a state dict released with that paper;
+    the file of a TREC run (`*.run`, `*.trec`, `*.rank`); or else a reranker, by its hub name or folder.
+    """
+
+    kind, version, family, seeded = "ranker", 1, "taken as it is", False
+    backbone: ClassVar[str] = "google/electra-base-discriminator"  # of the released student
+    source: str
+    max_length: int
+
+    @property
+    def scheme(self) -> str:
+        scheme, _, name = self.source.partition(":")
+        if name and scheme in ("cosine", "cerberus"):
+            return scheme
+        return "run" if self.source.endswith((".run", ".trec", ".rank")) else "reranker"
+
+    @property
+    def name(self) -> str:
+        """Of its file, its folder or on the hub."""
+        return self.source.partition(":")[2] if self.scheme in ("cosine", "cerberus") else self.source
+
+    @property
+    def orders_only(self) -> bool:
+        return self.scheme in ("cosine", "run")
+
+    @property
+    def encoders(self) -> list[str]:
+        return [self.name]
+
+    @property
+    def has_costs(self) -> bool:
+        return self.scheme != "run"
+
+    def ingredients(self, store: "Store") -> dict[str, Any]:
+        return {"weights": store.encoder_identity(self.name)}
+
+    def work(self, study: "Study", run: "Run", words: Lengths) -> Work:
+        if not self.has_costs:
+            return Work(0.0)
+        facts = study.run(run.name).facts
+        if self.scheme == "cosine":  # two texts apart, each with a token before and behind it
+            question, candidate = (of_pair(facts["encoder"], length + 2, True) for length in words)
+            return Work(candidate, question)
+        return Work(of_pair(facts["encoder"], min(sum(words) + SPECIAL, self.max_length), **facts["shape"]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from as2lib import hub
 from as2lib.data import sets
-from as2lib.paths import PACKAGE, file_sha256, find_root, model_origin, whole_file, work_folder
+from as2lib.paths import PACKAGE, file_sha256, find_root, local_folder, model_origin, whole_file, work_folder
 from as2lib.study.params import Params, did_you_mean
 from as2lib.study.run import Run
 
@@ -307,11 +307,21 @@ def encoder_identity(name: str) -> dict[str, Any]:
     """
     if name in TENSORS:
         return {"name": name, "tensors": TENSORS[name]}
+    if (file := file_at(name)).is_file():
+        return {"sha256": file_sha256(file)}
     origin, revision = model_origin(name)
     if isinstance(origin, Path):
         return _folder_identity(origin)
     commit = hub.commit(origin, revision)
     return {"hub": origin, "commit": commit} if commit else {"hub": origin, "revision": revision}
+
+
+def file_at(name: str) -> Path:
+    """The place of a file: from the project's root, or in the folder that local.yaml has for the hub name before it."""
+    owner, _, rest = name.partition("/")
+    repository, _, file = rest.partition("/")
+    folder = local_folder(f"{owner}/{repository}") if file else None
+    return folder / file if folder else find_root() / name
 
 
 @cache

@@ -1,0 +1,109 @@
+"""Rankers taken as they are: a model of others, or what others published; scores are P(correct), or only order.
+
+m pairs
+"""
+
+from typing import Any
+
+import numpy
+import pandas
+
+from as2lib.data.pairs import load_parts
+from as2lib.metrics.probability import sigmoid
+from as2lib.study.recipes import SIZES
+from as2lib.study.store import Task, file_at, write_scores
+
+RUN = ["question", "zero", "candidate", "rank", "score", "tag"]  # the columns of a TREC run
+
+
+def ranker(task: Task) -> dict[str, Any]:
+    """Score a run's splits; returns its facts: `parameters`, and of a model the sizes that its costs are counted by."""
+    recipe, study = task.run.recipe, task.store.study
+    facts: dict[str, Any] = {"parameters": 0}
+    if recipe.scheme == "run":
+
+        def score_of(pairs: Any) -> numpy.ndarray:
+            return of_run(recipe.source, pairs)
+
+    elif recipe.scheme == "cosine":
+        from as2lib.models.embedding import SentenceEncoder
+        from as2lib.precision import computing_on
+
+        encoder = SentenceEncoder(recipe.name, computing_on())
+        facts = facts_of(encoder.model)
+
+        def score_of(pairs: Any) -> numpy.ndarray:
+            return (1 + encoder.cosine(pairs)) / 2
+
+    else:
+        from as2lib.ranker import Ranker
+        from as2lib.score import score
+
+        if recipe.scheme == "cerberus":
+            ready = released(recipe)
+        else:
+            ready = Ranker.load(recipe.name, max_length=recipe.max_length)
+        facts = facts_of(ready.model)
+
+        def score_of(pairs: Any) -> numpy.ndarray:
+            return score(ready.model, pairs, ready.encoder, study.precision).score
+
+    for split, parts in task.run.data.items():
+        pairs = load_parts(tuple(parts), "all")
+        write_scores(task.folder / "scores" / f"{split}.parquet", pairs, score_of(pairs))
+    return facts
+
+
+def released(recipe: Any) -> Any:
+    """The student of the CERBERUS paper, from its released state dict."""
+    from as2lib.data.encode import load_encoder
+    from as2lib.models.cross_encoder import configuration
+    from as2lib.models.mhs import MHSForSequenceClassification
+    from as2lib.ranker import Ranker
+
+    student = MHSForSequenceClassification.from_cerberus(file_at(recipe.name), configuration(recipe.backbone))
+    return Ranker(student, load_encoder(recipe.backbone, max_length=recipe.max_length))
+
+
+def facts_of(model: Any) -> dict[str, Any]:
+    fields = model.config.to_dict()
+    shape = {key: fields[key] for key in ("body", "heads") if isinstance(fields.get(key), int)}
+    config = fields.get("backbone") or fields
+    sizes = {key: config[key] for key in SIZES if config.get(key) is not None}
+    return {"parameters": sum(weights.numel() for weights in model.parameters()), "encoder": sizes, "shape": shape}
+
+
+def of_run(source: str, pairs: Any) -> numpy.ndarray:
+    """A TREC run's scores of some pairs, (m,): by the ids of questions and candidates, else row by row.
+
+    Ids are the pairs' own, a candidate's also its question's with its position; a run that has none of the questions'
+    ids numbers questions and candidates in their order.  What it leaves out is behind all that it has.
+    Raises ValueError that names the file where it is neither.
+    """
+    path = file_at(source)
+    try:
+        run = pandas.read_csv(path, sep=r"\s+", header=None, names=RUN, dtype={"question": str, "candidate": str})
+        scores = run["score"].to_numpy(dtype=float)
+    except ValueError as error:
+        raise ValueError(f"{path}: expected a TREC run ({' '.join(RUN)}), got {error}") from None
+    if not numpy.isfinite(scores).all():
+        raise ValueError(f"{path}: expected numbers for scores, got {scores[~numpy.isfinite(scores)][0]}")
+    if not ((scores > 0) & (scores < 1)).all():
+        scores = sigmoid(scores)  # no probabilities: their order stays
+    ids = pandas.Series(pairs["question_id"][:]).astype(str)
+    if set(ids) & set(run["question"]):
+        position = ids.groupby(ids).cumcount().astype(str)
+        names = pairs["candidate_id"][:] if "candidate_id" in pairs.column_names else [None] * len(ids)
+        known = dict(zip(zip(run["question"], run["candidate"], strict=True), scores, strict=True))
+        places = zip(ids, names, ids + "-" + position, strict=True)
+        aligned = [known.get((key, name), known.get((key, numbered))) for key, name, numbered in places]
+        if missing := sum(score is None for score in aligned):
+            if missing == len(aligned):
+                raise ValueError(f"{path}: expected candidates named as the pairs', got {run['candidate'][0]}")
+            aligned = [scores.min() / 2 if score is None else score for score in aligned]
+        return numpy.array(aligned, dtype=float)
+    sizes, of_pairs = (column.groupby(column, sort=False).size().tolist() for column in (run["question"], ids))
+    if sizes != of_pairs:
+        expected = f"expected {len(ids)} pairs of {len(of_pairs)} questions in their order"
+        raise ValueError(f"{path}: {expected}, got {len(run)} of {len(sizes)}")
+    return scores

@@ -1,0 +1,82 @@
+"""Rows taken as they are: scored by what others made, without a fit; what is not here is said, and stops nothing."""
+
+import numpy
+import pytest
+
+from as2lib import Study
+from as2lib.data.pairs import load_parts
+from as2lib.papers.frontier import of_one_stage
+from as2lib.study.taken import of_run
+from tests.encoders import classifier
+from tests.models.test_embedding import folder
+
+
+def run_file(root, pairs, name="theirs.run", ids=None, scores=None):
+    ids = ids or [(question, f"{question}-{place}") for question, place in placed(pairs)]
+    scores = numpy.linspace(-3, 3, len(ids)) if scores is None else scores
+    lines = [
+        f"{question} 0 {candidate} 0 {score} tag" for (question, candidate), score in zip(ids, scores, strict=True)
+    ]
+    (root / name).write_text("\n".join(lines) + "\n")
+    return name
+
+
+def placed(pairs):
+    seen: dict[str, int] = {}
+    for question in pairs["question_id"][:]:
+        seen[question] = seen.get(question, -1) + 1
+        yield question, seen[question]
+
+
+@pytest.fixture
+def pairs(root):
+    return load_parts(tuple(Study.load("tiny").data.target.test), "all")
+
+
+def test_a_trec_run_scores_pairs_by_their_ids_in_whatever_order_and_else_by_their_order(root, pairs):
+    ids = [(question, f"{question}-{place}") for question, place in placed(pairs)]
+    scores = numpy.linspace(0.1, 0.9, len(ids))
+    shuffled = numpy.random.default_rng(0).permutation(len(ids))
+    by_id = run_file(root, pairs, ids=[ids[row] for row in shuffled], scores=scores[shuffled])
+    numpy.testing.assert_allclose(of_run(by_id, pairs), scores)
+    numbers = list(dict.fromkeys(question for question, _ in ids))
+    numbered = [(numbers.index(question) + 1000, place) for question, place in placed(pairs)]
+    numpy.testing.assert_allclose(of_run(run_file(root, pairs, ids=numbered, scores=scores), pairs), scores)
+    without_first = run_file(root, pairs, ids=ids[1:], scores=scores[1:])
+    assert of_run(without_first, pairs)[0] < scores[1:].min()
+    with pytest.raises(ValueError, match=r"theirs\.run: expected .* got"):
+        of_run(run_file(root, pairs, ids=numbered[1:], scores=scores[1:]), pairs)
+
+
+def test_what_is_here_is_a_row_and_what_is_not_says_so(root, pairs):
+    run_file(root, pairs)
+    rankers = {
+        "BM25": "bm25",
+        "theirs": "theirs.run",
+        "gone": "none.run",
+        "far": "org/none",
+        "released": "cerberus:no.pt",
+    }
+    study = Study.load("tiny", {"rankers": rankers, "seeds": [0]})
+    rows = {name: row for name, row in study.systems.items() if name.startswith("ranker/")}
+    assert [row.label for row in rows.values() if row.seeds] == ["BM25", "theirs"]
+    assert [row.label for row in rows.values() if not row.seeds] == [
+        f"{label} (not at hand)" for label in [*rankers][2:]
+    ]
+    assert list(study.run("ranker/theirs").scores("test")["score"].diff()[1:] > 0) == [True] * (len(pairs) - 1)
+    assert len(study.run("ranker/bm25").scores("dev"))
+
+
+def test_models_are_scored_and_costed(root):
+    encoder = folder(root / "encoder", "mpnet", pooling_mode_mean_tokens=True)
+    reranker = root / "reranker"
+    classifier("bert").save_pretrained(reranker)
+    for file in encoder.glob("*token*"):
+        (reranker / file.name).write_bytes(file.read_bytes())
+    rankers = {"cosine": "cosine:encoder", "reranker": "reranker"}
+    study = Study.load("tiny", {"rankers": rankers, "seeds": [0]})
+    for name in ("ranker/cosine", "ranker/reranker"):
+        assert study.run(name).scores("test")["score"].between(0, 1).all()
+    work = {name: each.work[0] for name, each in of_one_stage(study, ["ranker/cosine", "ranker/reranker"]).items()}
+    assert work["ranker/cosine"].question > 0
+    assert work["ranker/reranker"].question == 0 < work["ranker/reranker"].candidate
