@@ -77,9 +77,11 @@ def cascades(study: Study, single: dict[str, Pipeline]) -> Iterator[Pipeline]:
 
 
 def operations_of(study: Study, names: Iterable[str]) -> dict[str, float]:
-    """The operations a question of single systems, by their names."""
+    """The operations a question of single systems, by their names; nan where nobody knows them."""
     candidates = answered_sizes(study.run(baseline(study)).scores())
-    return {name: operations(pipeline, candidates) for name, pipeline in of_one_stage(study, names).items()}
+    single = of_one_stage(study, names).items()
+    known = {name: study.systems[name].recipe.has_costs for name in names}
+    return {name: operations(pipeline, candidates) if known[name] else numpy.nan for name, pipeline in single}
 
 
 def operations(pipeline: Pipeline, candidates: numpy.ndarray) -> float:

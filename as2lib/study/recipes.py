@@ -127,7 +127,7 @@ class Ranker(Recipe):
         return self.scheme != "run"
 
     def ingredients(self, store: "Store") -> dict[str, Any]:
-        return {"weights": store.encoder_identity(self.name)}
+        return {"weights": store.encoder_identity(self.name), "precision": store.study.precision}
 
     def work(self, study: "Study", run: "Run", words: Lengths) -> Work:
         if not self.has_costs:

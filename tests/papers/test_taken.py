@@ -9,6 +9,7 @@ from as2lib.papers.frontier import of_one_stage
 from as2lib.study.taken import of_run
 from tests.encoders import classifier
 from tests.models.test_embedding import folder
+from tests.papers.conftest import run_notebook
 
 
 def run_file(root, pairs, name="theirs.run", ids=None, scores=None):
@@ -80,3 +81,15 @@ def test_models_are_scored_and_costed(root):
     work = {name: each.work[0] for name, each in of_one_stage(study, ["ranker/cosine", "ranker/reranker"]).items()}
     assert work["ranker/cosine"].question > 0
     assert work["ranker/reranker"].question == 0 < work["ranker/reranker"].candidate
+
+
+@pytest.mark.parametrize("name", ["00_overview", "03_distillation", "11_frontier"])
+def test_pages_have_them_and_what_is_not_here_is_said_on_its_page(invented, root, pairs, name):
+    run_file(root, pairs)
+    rankers = {"BM25": "bm25", "theirs": "theirs.run", "far": "org/none"}
+    run_notebook(name, {"rankers": rankers})
+    [folder] = (path for path in (root / "reports").iterdir() if path.name != "tiny")
+    tables = "".join(path.read_text(encoding="utf-8") for path in (folder / "tables").glob("*.csv"))
+    assert "BM25" in tables or "ranker/bm25" in tables
+    assert ("theirs" in tables) == (name != "11_frontier")  # nobody knows what that costs
+    assert ("ranker/far" in tables) == (name == "03_distillation")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from as2lib.papers import row
+from as2lib.papers import row, taken
 from as2lib.papers.row import ensemble, fit, objective, planned, with_heads
 from as2lib.study import Study
 from as2lib.study.recipes import Lexical
@@ -85,7 +85,7 @@ def notebooks(study: Study) -> list[Notebook]:
     """Notebooks 01 to 07, each with the systems that it reads."""
     baselines, timed = tuple(trivial(study)), study.latency is not None
     models = (*baselines, *teachers(study), *untaught(study))
-    uses = (*baselines, *table2(study), *table3(study), *kinds(study), *own(study))
+    uses = (*baselines, *table2(study), *table3(study), *kinds(study), *own(study), *taken.systems(study))
     shapes = (*baselines, *untaught(study)[-1:], *table4(study), *number_of_heads(study))
     data = "What do the data look like, do the splits leak, and how far do trivial rankers get?"
     transfer = "How good are the teachers, and what does transfer-then-adapt add?"
