@@ -1,15 +1,11 @@
-"""A `Ranker` by what it runs with and its precision, on WikiQA: MAP, size and time; beside sentence-transformers.
+"""A `Ranker` by what it runs with and its precision, on WikiQA: MAP, size and time.
 
 All take turns on one core; what counts is processor time, which other programs stretch far less than
 the clock's. A pair of the test set is scored once by each system: every turn takes another part of the questions, and
-pairs a second are those of all turns. The package's own backends ask for another `transformers` than ours: they are
-measured where `SERVING_PEERS` names a Python that has them (`bench/requirements-serving.txt`), in a process of its own.
+pairs a second are those of all turns.
 """
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -32,7 +28,6 @@ from bench.serving_models import MODELS, fitted, new
 TARGET = "ours ≥ 5 times as fast as CrossEncoder.predict, MAP within 0.5"
 CANDIDATES = (1, 10, 100)
 PLAIN = "{}: torch, float32"
-PEERS = Path(__file__).with_name("serving_peers.py")
 REPEATS = {1: 10, 10: 3}  # of what takes little time
 ALL, ALPHA = "all", 0.3  # all pairs of the set; the share that a stage of the cascade drops
 Pairs = list[tuple[str, str]]
@@ -52,7 +47,6 @@ def main(full: bool = False, names: tuple[str, ...] = MODELS, questions: int = 2
     with tempfile.TemporaryDirectory() as scratch:
         folders = {name: fitted(name) if full else new(name, Path(scratch) / name) for name in names}
         systems, sizes = ours(folders, Path(scratch))
-        systems |= peers(folders["cross-encoder"], Path(scratch), sizes)
         seconds, scores = measured(systems, texts, rounds)
     rows = {}
     for name, times in seconds.iterrows():
@@ -144,27 +138,6 @@ def by_question(ranker: Ranker) -> Callable[[Pairs], list[float]]:
         return scores
 
     return score
-
-
-def peers(folder: Path, scratch: Path, sizes: dict[str, float]) -> dict[str, Ask]:
-    """sentence-transformers as it is installed here, and its own backends where `SERVING_PEERS` names a Python."""
-    systems = {}
-    for python, which in ((sys.executable, "torch"), (os.environ.get("SERVING_PEERS"), "backends")):
-        if python is None:
-            continue
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        command = [python, str(PEERS), which, str(folder.resolve()), str(scratch / which)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
-        process = subprocess.Popen(command, **pipes)
-        for name, size in json.loads(process.stdout.readline()).items():
-
-            def ask(pairs, repeats, name=name, process=process):
-                process.stdin.write(json.dumps([name, pairs, repeats]) + "\n")
-                process.stdin.flush()
-                return json.loads(process.stdout.readline())
-
-            systems[name], sizes[name] = ask, size
-    return systems
 
 
 def megabytes(folder: Path) -> float:
