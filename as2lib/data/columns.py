@@ -103,8 +103,8 @@ def correct_class(names: Sequence[str]) -> int | None:
 def lists_of(row: Mapping[Any, Any], where: str) -> list[Any]:
     """The columns of a row that hold its question's candidates; none for a pair.  ValueError where two could."""
     pair = [name for name in called(row, NAMES["answer"]) if isinstance(row[name], str)]
-    sides = [name for name in row if side_of(name) and not isinstance(row[name], str)]
-    lists = [name for name in called(row, LISTS) if not isinstance(row[name], str) and not (pair and row[name] is None)]
+    sides = [name for name in row if side_of(name) and _is_list(row[name])]
+    lists = [name for name in called(row, LISTS) if _is_list(row[name]) or (row[name] is None and not pair)]
     if lists and plain(lists[0]) != "candidates":  # the name that we document is meant, whatever stands beside it
         lists += pair
     if len(lists) + bool(sides) > 1:
@@ -119,10 +119,14 @@ def question_of(row: Mapping[Any, Any], lists: Sequence[Any], where: str, unread
     candidates = [candidate for name in lists for candidate in _in_list(row[name], name, where)]
     if not (isinstance(text, str) and text.strip()):
         raise ValueError(f'{where}: expected a "question" and a list of "candidates", got {shorten(row)}')
-    unread.update(name for name in row if name not in (*lists, *questions, *ids[:1]))
+    unread.update(name for name in row if name not in (*lists, *questions, *ids[:1]) and row[name] is not None)
     question = {"question_id": row[ids[0]] if ids else None, "question": text}
     answers = enumerate(candidates, 1)
     return [question | candidate_of(value, f"{where}: candidate {place}", unread) for place, value in answers]
+
+
+def _is_list(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str)  # of NumPy, too
 
 
 def _in_list(values: Any, name: str, where: str) -> list[Any]:
@@ -154,9 +158,8 @@ def candidate_of(value: Any, where: str, unread: set[str] | None = None) -> dict
     matches = {column: called(present, words)[:1] for column, words in names.items()}
     candidate = {column: fields[match[0]] for column, match in matches.items() if match}
     if "answer" not in candidate:
-        raise ValueError(
-            f"{where}: expected a text, or a row with one as {' or '.join(TEXTS.split()[:3])}, got {shorten(value)}"
-        )
+        names = ", ".join(TEXTS.split())
+        raise ValueError(f"{where}: expected a text, or a row with one under {names}; got {shorten(value)}")
     if unread is not None:
         unread.update(fields.keys() - {match[0] for match in matches.values() if match})
     return candidate | {"answer": text_of(candidate["answer"], where)}

@@ -304,6 +304,13 @@ def test_a_row_whose_candidates_are_none_or_could_be_two_is_refused(row):
     assert "got " in refusal([row], load_unlabelled)
 
 
+def test_a_column_of_numbers_or_nulls_is_no_list_of_candidates():
+    assert rows_of(load_pairs([{**row, "pos": 3, "documents": 2} for row in DICTS], questions="all")) == ROWS
+    rows = [{"question": "Who?", "pos": ["a"], "neg": None}, {"question": "Why?", "pos": ["b"], "neg": ["c"]}]
+    for source in (rows, pa.Table.from_pylist(rows)):
+        assert load_pairs(source)["label"][:] == [1, 1, 0]
+
+
 def test_a_gold_answer_is_not_ranked_in_place_of_the_candidates():
     assert load_unlabelled([{"question": "Who?", "answers": ["gold"], "passage": "a"}])["answer"][:] == ["a"]
     assert load_unlabelled([{"question": "Who?", "answer": "gold", "candidates": ["a"]}])["answer"][:] == ["a"]
