@@ -271,12 +271,17 @@ def train(
     model: Annotated[str | None, typer.Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')] = None,
     teacher: Annotated[list[str] | None, typer.Option(help="any reranker; of several each has a head")] = None,
     loss: Annotated[str | None, typer.Option(help="ce, ranknet, listwise_kl, kd, … or my.module:function")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, max=10_000, help="passes over the pairs (default: 3)")] = None,
-    learning_rate: Annotated[float | None, typer.Option(min=1e-9, max=1, help="4e-5; from nothing: 5e-4")] = None,
-    batch_size: Annotated[int | None, typer.Option(min=1, max=2**16, help="pairs in a batch (default: 32)")] = None,
-    max_length: Annotated[int | None, typer.Option(min=5, max=2**15, help="tokens; default: what holds 99 %")] = None,
+    teacher_scores: Annotated[list[str] | None, typer.Option(help="a table of what a teacher said")] = None,
+    alpha: Annotated[float | None, typer.Option(help="weight of the labels beside teachers (default: 0.5)")] = None,
+    tau: Annotated[float | None, typer.Option(help="temperature of distillation (default: 3)")] = None,
+    epochs: Annotated[int | None, typer.Option(help="passes over the pairs (default: 3)")] = None,
+    steps: Annotated[int | None, typer.Option(help="batches, instead of epochs")] = None,
+    evaluate_every: Annotated[int | None, typer.Option(help="steps between looks at dev (default: a tenth)")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="4e-5; from nothing: 5e-4")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="pairs in a batch (default: 32)")] = None,
+    max_length: Annotated[int | None, typer.Option(help="tokens; default: what holds 99 %")] = None,
     allow_shared_questions: Annotated[bool, typer.Option("--allow-shared-questions", help="with dev or test")] = False,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="of the fit, and of the split of a single file")] = 0,
+    seed: Annotated[int, typer.Option(help="of the fit, and of the split of a single file")] = 0,
     precision: Precision = "float32",
     study: OfStudy = "sample",
 ) -> None:
@@ -284,8 +289,14 @@ def train(
     from as2lib.commands import training
 
     settings = {"epochs": epochs, "batch_size": batch_size, "seed": seed, "precision": computed_in(precision)}
+    settings |= {"steps": steps, "evaluate_every": evaluate_every, "alpha": alpha, "tau": tau}
     settings |= {"loss": loss, "learning_rate": learning_rate, "max_length": max_length}
-    settings |= {"model": model, "teachers": teacher or [], "allow_shared_questions": allow_shared_questions}
+    settings |= {
+        "model": model,
+        "teachers": teacher or [],
+        "teacher_scores": teacher_scores or [],
+        "allow_shared_questions": allow_shared_questions,
+    }
     training.train(pairs, out, partial(_load, study), **settings)
 
 

@@ -2,11 +2,15 @@ import re
 import sys
 from pathlib import Path
 
+import numpy
+import pandas
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 from as2lib.cli import main
 from as2lib.commands import training
+from as2lib.fit import loop
 from as2lib.fit.checkpoint import Progress
 from as2lib.ranker import Ranker
 from tests.first_hour.hub_like import WORDS, public_model, write_pairs
@@ -114,3 +118,82 @@ def test_the_weights_of_a_trained_model_that_does_not_open_stay_and_the_line_say
     assert "out: the trained weights are there" in error
     assert "no such family" in error
     assert Path("out/model.safetensors").exists()
+
+
+def scores_file(path: str, **columns) -> None:
+    """What a teacher says of every pair of `mine/`: the label's side, by the texts; columns replace or add some."""
+    parts = [pandas.read_csv(f"mine/{split}.tsv", sep="\t") for split in ("train", "dev", "test")]
+    table = pandas.concat(parts, ignore_index=True)
+    table = table.assign(teacher_score=0.1 + 0.8 * table["label"], **columns).drop(columns="label")
+    if path.endswith("tsv"):
+        table.to_csv(path, sep="\t", index=False)
+    else:
+        table.to_json(path, orient="records", lines=True)
+
+
+def test_a_teacher_may_be_a_table_of_scores_whatever_its_order_and_stands_beside_its_student(folder, capsys):
+    scores_file("llm.jsonl")
+    assert train("--teacher-scores", "llm.jsonl", out="a/b/first") == 0
+    output = capsys.readouterr()
+    assert "loss kd" in output.out
+    assert re.search(r"test: teacher llm.jsonl .*MAP 100.00", output.out)
+    assert "teacher_score is read as P(correct)" in output.err
+    table = pandas.read_json("llm.jsonl", lines=True).sample(frac=1, random_state=0)
+    table["log_odds"] = numpy.log(table["teacher_score"] / (1 - table.pop("teacher_score")))
+    table.to_csv("shuffled.csv", index=False)
+    assert train("--teacher-scores", "shuffled.csv", out="second") == 0
+    first, second = (load_file(f"{name}/model.safetensors") for name in ("a/b/first", "second"))
+    assert all(torch.allclose(first[name], second[name], atol=1e-6) for name in first)
+    assert train("--teacher-scores", "llm.jsonl", "--teacher", "reranker", out="third") == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda table: table[1:], "1 of"),
+        (lambda table: table.drop(columns="teacher_score"), "teacher_score"),
+        (lambda table: table.assign(teacher_score="high"), "row 1: teacher_score"),
+        (lambda table: pandas.concat([table, table[:2]]), "2 rows again"),
+        (lambda table: table[["teacher_score"]], "question_id"),
+    ],
+)
+def test_a_table_of_scores_that_is_not_of_these_pairs_is_refused(folder, capsys, change, named):
+    scores_file("llm.tsv")
+    change(pandas.read_csv("llm.tsv", sep="\t")).to_csv("llm.tsv", sep="\t", index=False)
+    assert train("--teacher-scores", "llm.tsv") == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "llm.tsv" in error
+    assert named in error
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--steps 0",
+        "--steps 3",  # beside --epochs
+        "--evaluate-every 0",
+        "--alpha 1.5",
+        "--tau 0",
+        "--teacher encoder",  # which has no classifier
+        "--loss ce --teacher reranker",
+    ],
+)
+def test_what_a_fit_can_not_take_is_refused_by_its_name_before_anything_is_fitted(folder, capsys, options):
+    assert train(*options.split()) == 2
+    option, value, *_ = options.split()
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert option.strip("-") in error.replace("_", "-")
+    assert value in error
+    assert not list(folder.glob("work/trained/*"))
+
+
+def test_a_fit_whose_folder_can_not_be_written_keeps_its_checkpoint(folder, capsys, monkeypatch):
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(loop.Fit, "save", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device", "out")))
+        assert train() == 2
+    assert "No space left" in capsys.readouterr().err
+    [checkpoint] = folder.glob("work/trained/*/checkpoint")
+    assert train() == 0
+    assert "goes on from step" in capsys.readouterr().err
+    assert not checkpoint.exists()

@@ -1,7 +1,6 @@
 """`as2 train`: one model of one's own pairs, without any study; its folder appears whole."""
 
 import shutil
-import sys
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from as2lib.commands.named import NOTHING, LoadStudy, model_of, starting_encoder
 from as2lib.commands.output import require_free
+from as2lib.commands.teacher_scores import TeacherScores
 from as2lib.data import sets
-from as2lib.fit import objectives
+from as2lib.fit import numbers, objectives
 from as2lib.locks import lock
 from as2lib.paths import expanded, params_folder, whole_folder, work_folder
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from as2lib.fit import Fit
 
 RATES = {True: 5e-4, False: 4e-5}  # the highest learning rate, by whether a model starts from nothing
-STEPS = 400  # from nothing at most, unless epochs are asked for: a first model in a minute
+STEPS = 600  # from nothing at most, unless a length is asked for: a first model in a minute
 SAMPLE = 20_000  # pairs by which the length of all is told
 
 
@@ -32,6 +32,7 @@ def train(
     load_study: LoadStudy,
     model: str | None = None,
     teachers: Sequence[str] = (),
+    teacher_scores: Sequence[str] = (),
     allow_shared_questions: bool = False,
     loss: str | None = None,
     learning_rate: float | None = None,
@@ -40,14 +41,19 @@ def train(
 ) -> None:
     """Train a model, say how well it ranks beside word overlap, and leave its folder with a card.
 
+    teachers, teacher_scores: rerankers, and files of what some said (`TeacherScores.read`).
     loss: default: ce, kd from one teacher, per_head from several.
-    settings: epochs, batch_size, seed and precision, as `fit.train` takes them.
+    settings: epochs or steps, batch_size, evaluate_every, alpha, tau, seed and precision, as `fit.train` takes them;
+        None: its default.
     """
+    settings = {name: value for name, value in settings.items() if value is not None}
+    numbers.require("--", learning_rate=learning_rate, max_length=max_length, **settings)
     require_free(out)
     check_source(source)
     encoder_name = starting_encoder(model)
-    loss = loss or {0: "ce", 1: "kd"}.get(len(teachers), "per_head")
-    objectives.check(loss, len(teachers))
+    taught = len(teachers) + len(teacher_scores)
+    loss = loss or {0: "ce", 1: "kd"}.get(taught, "per_head")
+    objectives.check(loss, taught)
     with lock(f"train-{sha256(str(out.resolve()).encode()).hexdigest()[:24]}", str(out)):
         require_free(out)  # another command may have made it meanwhile
         splits, pairs = learnable(source, settings["seed"], allow_shared_questions)
@@ -57,14 +63,17 @@ def train(
             import torch
 
             torch.set_num_threads(1)  # a small model gains nothing by more
-            if settings["epochs"] is None and 3 * len(pairs["train"]) > STEPS * (settings["batch_size"] or 32):
-                settings |= {"steps": STEPS, "evaluate_every": STEPS // 4}
-        teachers = [str(model_of(name, load_study)) for name in teachers]
-        result = fit_model(start, encoder, pairs, out, loss=loss, teachers=teachers, **settings)
+            asked = {"epochs", "steps"} & set(settings)
+            if not asked and 3 * len(pairs["train"]) > STEPS * settings.get("batch_size", 32):
+                settings["steps"] = STEPS
+        teachers = [require_classifier(str(model_of(name, load_study))) for name in teachers]
+        scores = [TeacherScores.read(path) for path in teacher_scores]
+        told = [*teachers, *(teacher.of(pairs["train"]) for teacher in scores)]
+        result, fit_folder = fit_model(start, encoder, pairs, out, loss=loss, teachers=told, **settings)
         with whole_folder(out) as folder:
             result.save(folder)
             try:
-                dev_map, problem = print_results(folder, splits), None
+                dev_map, problem = print_results(folder, splits, teachers, scores), None
             except Exception as error:  # of any kind: libraries read the folder; what was trained stays
                 dev_map, problem = None, " ".join(str(error).split())
             facts = {
@@ -77,7 +86,9 @@ def train(
                 "seed": settings["seed"],
                 "trained in": result.facts["precision"],
             }
-            write_card(folder, out.resolve().name, [encoder_name, *teachers], facts)
+            models = [encoder_name, *teachers, *(teacher.path.name for teacher in scores)]
+            write_card(folder, out.resolve().name, models, facts)
+        shutil.rmtree(fit_folder, ignore_errors=True)  # only now: where the save fails, the same command goes on
     if problem:
         raise ValueError(f"{out}: the trained weights are there, but their folder does not open: {problem}")
     print(f"written: {out}; now: as2 rank {out} QUESTION CANDIDATE …")
@@ -140,8 +151,8 @@ def encoder_of(name: str, train: "Dataset", max_length: int | None) -> "tuple[Pa
 
 def fit_model(
     start: Any, encoder: "PairEncoder", pairs: "dict[str, Dataset]", out: Path, loss: str, **settings: Any
-) -> "Fit":
-    """The fit itself, in a folder of its own under `work/`, so that a killed one goes on where it was."""
+) -> "tuple[Fit, Path]":
+    """The fit, and its folder under `work/trained/`, from which a killed one goes on where it was."""
     from transformers import set_seed
 
     from as2lib import fit
@@ -163,16 +174,18 @@ def fit_model(
         checkpoint.start_of(module),
         encoder.fingerprint(pairs["train"]),
         fingerprint(pairs["dev"]),
-        [content(teacher) for teacher in settings["teachers"]],
-        settings,
+        [
+            content(teacher) if isinstance(teacher, str) else sha256(teacher).hexdigest()
+            for teacher in settings["teachers"]
+        ],
+        {name: value for name, value in settings.items() if name != "teachers"},
         str(out.resolve()),
     ]
     folder = work_folder() / "trained" / f"{sha256(repr(identity).encode()).hexdigest()[:24]}.partial"
     folder.mkdir(parents=True, exist_ok=True)
-    rate, seed, length = settings["learning_rate"], settings["seed"], settings.get("steps") or settings["epochs"] or 3
-    length = f"{length} {'steps' if 'steps' in settings else 'epochs'}"
+    rate, seed = settings["learning_rate"], settings["seed"]
+    length = f"{settings['steps']} steps" if "steps" in settings else f"{settings.get('epochs', 3)} epochs"
     print(f"training: loss {loss}, {length}, {settings['precision']}, learning rate {rate:g}, seed {seed}", flush=True)
-    looks_on = sys.stderr.isatty()
     result = fit.train(
         pairs["train"],
         module,
@@ -180,33 +193,49 @@ def fit_model(
         dev=pairs["dev"],
         encoder=encoder,
         folder=folder,
-        progress=looks_on,
-        callbacks=[] if looks_on else [print_entry],
+        progress=True,
         allow_shared_questions=True,  # that is seen to
         **settings,
     )
-    shutil.rmtree(folder)
-    return result
+    result.checkpoint = None  # it goes with its folder
+    return result, folder
 
 
-def print_entry(entry: dict[str, Any], model: Any) -> None:
-    dev = f", dev MAP {100 * entry['dev_MAP']:.1f}" if "dev_MAP" in entry else ""
-    print(f"step {entry['step']}: loss {entry['total']:.4f}{dev}", flush=True)
+def require_classifier(teacher: str) -> str:
+    """Raises ValueError where a teacher can't score pairs, before anything is fitted."""
+    from as2lib import models
+
+    try:
+        models.load(teacher)
+    except ValueError as error:
+        advice = f"an encoder that ranks nothing yet is trained first: as2 train … --model {teacher} --out teacher"
+        raise ValueError(f"--teacher {error}; {advice}") from None
+    return teacher
 
 
-def print_results(folder: Path, splits: "dict[str, Dataset]") -> float:
-    """Print what the model in a folder reaches, beside word overlap, as `as2 score` does; returns its dev MAP."""
+def print_results(
+    folder: Path, splits: "dict[str, Dataset]", teachers: Sequence[str] = (), scores: "Sequence[TeacherScores]" = ()
+) -> float:
+    """Print what a folder's model reaches, as `as2 score` does, below word overlap and its teachers; its dev MAP.
+
+    Like the model, and unlike "word overlap, then order", word overlap reads texts alone.
+    """
     from as2lib.commands.scoring import print_metrics, score_pairs
     from as2lib.metrics.ranking import summary
-    from as2lib.models import lexical
     from as2lib.ranker import Ranker
 
-    ranker = Ranker.load(folder)
-    tables = {split: score_pairs(ranker, splits[split]) for split in ("dev", "test")}
-    for split, table in tables.items():
-        trivial = table.assign(log_odds=lexical.overlap_then_rank(splits[split]))
-        print_metrics(f"{split}: word overlap, then order", trivial, "answered", ties="ties by order")
-        print_metrics(f"{split}: this model", table, "answered")
+    rankers = {"word overlap": "lexical/word_overlap"}
+    rankers |= {f"teacher {Path(teacher).name}": teacher for teacher in teachers}
+    rankers["this model"] = folder
+    tables = {}
+    for split in ("dev", "test"):
+        for name, source in rankers.items():
+            tables[split] = score_pairs(Ranker.load(source), splits[split])
+            print_metrics(f"{split}: {name}", tables[split], "answered")
+        for teacher in scores:
+            if teacher.has(splits[split]):
+                told = tables[split].assign(log_odds=teacher.of(splits[split]))
+                print_metrics(f"{split}: teacher {teacher.path.name}", told, "answered")
     return summary(tables["dev"]["question_id"], tables["dev"]["label"], tables["dev"]["log_odds"])["MAP"]
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from as2lib import plugins
+from as2lib.data.sets import note, shorten
 from as2lib.paths import whole_file
 
 LOG, CHECKPOINT = "log.jsonl", "checkpoint"  # in a fit's folder
@@ -115,11 +116,16 @@ def write(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any
 def resume(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any) -> Progress:
     """Where a fit goes on: at its checkpoint, to which model, optimizer and torch's generators are set; or at step 0.
 
-    identity: what the fit was asked for, by its content.  Raises ValueError where the checkpoint is of another fit.
+    identity: what the fit was asked for, by its content.  A file that was cut short is none, and a line says so.
+    Raises ValueError where the checkpoint is of another fit.
     """
     if not path.exists():
         return Progress()
-    content = torch.load(path, map_location="cpu", weights_only=True)
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # of any kind: torch reads a zip of what is there
+        note(f"{path}: no checkpoint that can be read ({shorten(str(error).partition(chr(10))[0])}): begins anew")
+        return Progress()
     for name, value in identity.items():
         if (written := content["asked"].get(name)) != value:
             expected = f"expected the checkpoint of a fit with {name} {value}, got one with {written}"
@@ -136,17 +142,28 @@ def resume(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: An
 
 
 @contextmanager
-def terminable() -> Iterator[Callable[[], bool]]:
-    """Inside, SIGTERM is but noted, and the function says whether it came: a scheduler's time is up.
+def terminable() -> Iterator[Callable[[], BaseException | None]]:
+    """Inside, SIGTERM and SIGINT are but noted, and the function gives what to raise then: a step ends whole.
 
-    Signals are the main thread's: in another one they end the process as ever.
+    A second SIGINT ends it at once.  One that the process ignores, or treats by itself, stays so.  Signals are the main
+    thread's: in another one they end the process as ever.
     """
-    signals: list[int] = []
+    endings: list[BaseException] = []
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
+        yield lambda: None
         return
-    before = signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
+
+    def interrupted(number: int, _: Any) -> None:
+        if endings:
+            raise KeyboardInterrupt
+        endings.append(KeyboardInterrupt())
+
+    handlers = {signal.SIGTERM: lambda number, _: endings.append(SystemExit(128 + number))}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        handlers[signal.SIGINT] = interrupted
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
-        yield lambda: bool(signals)
+        yield lambda: endings[0] if endings else None
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,6 +1,5 @@
 """The training loop: any model of pairs, by any loss, the weights of the best dev MAP; a killed fit goes on."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,16 +13,16 @@ import torch
 from datasets import Dataset
 from safetensors.torch import save_model
 from torch import nn
-from tqdm.auto import tqdm
 from transformers import set_seed
 
 from as2lib.data.encode import PairEncoder, load_encoder, paired
 from as2lib.data.pairs import Source, filter_questions, fingerprint, load_pairs, require_apart
 from as2lib.data.sets import note
 from as2lib.data.words import WordEncoder
-from as2lib.fit import checkpoint, objectives
+from as2lib.fit import checkpoint, numbers, objectives
 from as2lib.fit.batches import Batches, Examples, QuestionBatches
 from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
+from as2lib.fit.pace import Pace
 from as2lib.fit.schedules import drawn_exit, rate
 from as2lib.fit.teachers import Teacher, teacher_logits
 from as2lib.metrics import cost
@@ -41,7 +40,6 @@ CLIP = 1.0  # the gradient's norm at most
 BY_CONTENT = {"pairs", "dev", "model", "encoder", "loss", "teachers"}
 CHANGE_NO_WEIGHT = {"device", "folder", "callbacks", "progress", "allow_shared_questions"}
 Encoder = PairEncoder | WordEncoder
-TERMINATED = 128 + 15  # exit status of a process that SIGTERM ended
 
 
 @dataclass
@@ -51,6 +49,7 @@ class Fit:
     facts: parameters, pairs, steps, best_step, dev_MAP, precision, threads, device, seconds.
     log: an entry for each evaluation: step, the loss's parts since the one before, dev_MAP, dev_P@1, seconds.
     last: the weights after the last step, where those of the best dev MAP, which are kept, are others.
+    checkpoint: the file from which a killed fit would go on; it goes when the fit is saved.
     """
 
     model: nn.Module
@@ -58,6 +57,7 @@ class Fit:
     facts: dict[str, Any]
     log: list[Entry]
     last: dict[str, torch.Tensor] | None = None
+    checkpoint: Path | None = None
 
     def save(self, folder: str | Path) -> None:
         """Leave a model folder, which `Ranker.load` and plain transformers open.
@@ -70,6 +70,8 @@ class Fit:
             Path(folder).mkdir(parents=True, exist_ok=True)
             save_model(self.model, str(Path(folder) / "model.safetensors"))
         self.encoder.save(folder)
+        if self.checkpoint is not None:  # only now: a save that fails can be tried again
+            self.checkpoint.unlink(missing_ok=True)
         let_read(folder)
 
 
@@ -117,7 +119,7 @@ def train(
     batch_size: pairs in a batch (default: 32); of an encoder whose items are questions: questions.
     batch_tokens: instead, tokens in a batch of pairs at most.
     warmup: share of the steps in which the rate rises.  ratio: see `schedules.rate`.
-    evaluate_every: steps between entries of the log; default: a tenth of all.
+    evaluate_every: steps between entries of the log; default: a tenth of all, rounded up.
     patience: evaluations without a better dev MAP after which the fit ends; default: it never does.
     alpha, tau: of distillation: the weight of the labels, and the temperature.
     unit: "question" keeps the candidates of a question, 30 at most, in one batch; default: as the loss needs.
@@ -126,22 +128,26 @@ def train(
     precision: "float32", or "bf16" for the encoder; the classifier and the loss compute in float32.
     device: default: the GPU where there is one.
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
-        weights of an uninterrupted one.  At SIGTERM it writes the checkpoint and exits.
+        weights of an uninterrupted one.  At SIGTERM and Ctrl-C the checkpoint is written; `Fit.save` removes it.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
-    progress: whether a bar and the entries are shown; default: in a notebook.
+    progress: whether a line each half minute says how far it is, and on a terminal or in a notebook a bar; default:
+        where there is one of these.
     allow_shared_questions: whether pairs and dev may have questions in common.
     The same seed, machine and number of torch's threads give the same weights, bit for bit.
-    Raises ValueError for an unknown loss, a loss that is not a number, and a folder with the checkpoint of another fit.
+    Raises ValueError for an unknown loss, a number out of its bounds, a loss that is not a number, and a folder with
+    the checkpoint of another fit.
     """
     asked = {name: str(value) for name, value in locals().items() if name not in BY_CONTENT | CHANGE_NO_WEIGHT}
-    progress = "ipykernel" in sys.modules if progress is None else progress
+    arguments = {"seed": seed, "epochs": epochs, "steps": steps, "learning_rate": learning_rate, "alpha": alpha}
+    arguments |= {"batch_size": batch_size, "batch_tokens": batch_tokens, "warmup": warmup, "tau": tau}
+    numbers.require(**arguments, evaluate_every=evaluate_every, patience=patience, max_length=max_length)
     pairs, dev = _pairs(pairs), _that_tells(dev)
     if dev is not None and not allow_shared_questions:
         require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")
     objectives.check(loss, len(teachers))
     objectives.check_labels(loss, pairs["label"][:] if "label" in pairs.column_names else None)
     device = torch.device(computing_on(device))
-    with reproducible(), checkpoint.terminable() as terminated:
+    with reproducible():
         set_seed(seed)  # before the model is built: new weights, dropout and batches all come from it
         model, encoder = _start(model, encoder, max_length, device)
         unit = unit or _learns(model, loss)
@@ -149,7 +155,7 @@ def train(
         examples = _examples(pairs, encoder, teachers, unit, precision, device)
         batches = _batches(examples, batch_size, batch_tokens, seed)
         steps = steps or sum(len(batches.epoch(epoch)) for epoch in range(epochs or EPOCHS))
-        every = evaluate_every or max(1, steps // 10)
+        every = evaluate_every or -(-steps // 10)
         exits = len(getattr(getattr(model, "config", None), "exits", ()))
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
         state, path = Progress(), None
@@ -167,46 +173,42 @@ def train(
         saved = time.perf_counter()
         started = saved - state.seconds
         upcoming = batches.since(state.step)
-        bar = tqdm(total=steps, initial=state.step, unit="step", disable=not progress, leave=False)
         model.train()
-        while state.step < steps and not state.over:
-            optimizer.param_groups[0]["lr"] = learning_rate * rate(state.step, steps, warmup, ratio)
-            which = {"only_exit": drawn_exit(schedule, exits, state.step, steps, seed)} if exits else {}
-            inputs, targets = examples.batch(next(upcoming), device)
-            with autocast(device.type, precision):
-                output = model(**inputs, **which)
-            losses = objective(output, targets, state.step)
-            losses.total.backward()
-            state.add(losses)
-            nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-            state.step += 1
-            bar.update()
+        with checkpoint.terminable() as terminated, Pace(steps, state.step, progress) as pace:
+            while state.step < steps and not state.over:
+                optimizer.param_groups[0]["lr"] = learning_rate * rate(state.step, steps, warmup, ratio)
+                which = {"only_exit": drawn_exit(schedule, exits, state.step, steps, seed)} if exits else {}
+                inputs, targets = examples.batch(next(upcoming), device)
+                with autocast(device.type, precision):
+                    output = model(**inputs, **which)
+                losses = objective(output, targets, state.step)
+                losses.total.backward()
+                state.add(losses)
+                nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+                state.step += 1
 
-            if state.step % every == 0 or state.step == steps:
-                entry = {"step": state.step, **state.means()}
-                if dev is not None:
-                    entry |= _dev_metrics(model, dev, encoder, precision)
-                    state.keep_best(entry["dev_MAP"], model)
-                    state.over = patience is not None and state.waited >= patience
-                entry["seconds"] = round(time.perf_counter() - started, 2)
-                state.log.append(entry)
-                stops = [callback(entry, model) for callback in callbacks]
-                state.over = state.over or any(stops)
-                model.train()
-                if progress:
-                    dev_map = f", dev MAP {100 * entry['dev_MAP']:.1f}" if dev is not None else ""
-                    bar.write(f"step {state.step} of {steps}: loss {entry['total']:.4f}{dev_map}")
-                if path is not None:
-                    checkpoint.write_log(path.with_name(LOG), state.log)
-            if path is not None and (terminated() or time.perf_counter() - saved >= CHECKPOINT_SECONDS):
-                state.seconds = time.perf_counter() - started
-                checkpoint.write(path, identity, model, optimizer, state)
-                saved = time.perf_counter()
-            if terminated():
-                raise SystemExit(TERMINATED)
-        bar.close()
+                if state.step % every == 0 or state.step == steps:
+                    entry = {"step": state.step, **state.means()}
+                    if dev is not None:
+                        entry |= _dev_metrics(model, dev, encoder, precision)
+                        state.keep_best(entry["dev_MAP"], model)
+                        state.over = patience is not None and state.waited >= patience
+                    entry["seconds"] = round(time.perf_counter() - started, 2)
+                    state.log.append(entry)
+                    stops = [callback(entry, model) for callback in callbacks]
+                    state.over = state.over or any(stops)
+                    model.train()
+                    if path is not None:
+                        checkpoint.write_log(path.with_name(LOG), state.log)
+                if path is not None and (terminated() or time.perf_counter() - saved >= CHECKPOINT_SECONDS):
+                    state.seconds = time.perf_counter() - started
+                    checkpoint.write(path, identity, model, optimizer, state)
+                    saved = time.perf_counter()
+                pace.show(state.step, state.log)
+                if terminated():
+                    raise terminated()
 
         last = None
         if state.best is not None and state.best_step != state.step:
@@ -223,7 +225,7 @@ def train(
             "device": device.type,
             "seconds": round(time.perf_counter() - started, 2),
         }
-    return Fit(model.eval(), encoder, facts, state.log, last)
+    return Fit(model.eval(), encoder, facts, state.log, last, path)
 
 
 # ---------------------------------------------------------------- before the first step

@@ -85,6 +85,10 @@ class Loss:
     unit: str = "pair"
     heads: bool = False
 
+    def takes(self, teachers: int) -> bool:
+        """Whether it learns from so many teachers."""
+        return {NONE: teachers == 0, ONE: teachers == 1, SEVERAL: teachers >= 1}[self.teachers]
+
 
 LOSSES: dict[str, Loss] = {}
 
@@ -158,9 +162,10 @@ def check(loss: str | Callable[..., Any], teachers: int) -> None:
     if loss not in LOSSES:
         near = "".join(f"; did you mean {name}?" for name in get_close_matches(loss, LOSSES, n=1))
         raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, or package.module:function; got {loss!r}{near}")
-    expected = LOSSES[loss].teachers
-    if not {NONE: teachers == 0, ONE: teachers == 1, SEVERAL: teachers >= 1}[expected]:
-        raise ValueError(f"loss {loss}: expected {expected}, got {teachers}")
+    if not LOSSES[loss].takes(teachers):
+        others = ", ".join(name for name, other in LOSSES.items() if other.takes(teachers))
+        count = teachers or "none"
+        raise ValueError(f"loss {loss}: expected {LOSSES[loss].teachers}, got {count}; with {count}: {others}")
 
 
 def check_labels(loss: str | Callable[..., Any], labels: Sequence[int] | None) -> None:

@@ -67,6 +67,7 @@ def fit(task: Task) -> dict[str, Any]:
             **recipe.arguments,
             **training,
         )
+        result.checkpoint = None  # it goes when the run's folder has its name
         result.save(task.folder / "model")
         parts = {split: run.data[split] for split in ("dev", "test") if split in run.data}
         tables = {split: score_table(result.model, encoder, parts[split], precision, shuffle) for split in parts}

@@ -148,15 +148,61 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch, changes):
         fit(**{"loss": halved, "folder": tmp_path, "steps": 2, **changes})
 
 
-def test_a_fit_that_is_terminated_leaves_a_checkpoint_of_its_last_step(tmp_path, usual):
-    def terminate(entry, model):
+@pytest.mark.parametrize(("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_fit_that_is_told_to_end_leaves_a_checkpoint_of_its_last_step(tmp_path, usual, number, ending):
+    def tell(entry, model):
         if entry["step"] == 4:
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), number)
 
-    with pytest.raises(SystemExit):
-        fit(folder=tmp_path, callbacks=[terminate])
+    with pytest.raises(ending):
+        fit(folder=tmp_path, callbacks=[tell])
     assert torch.load(tmp_path / "checkpoint", weights_only=True)["progress"]["step"] == 4
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    result = fit(folder=tmp_path)
+    assert same(result, usual)
+    result.save(tmp_path / "model")
+    assert not (tmp_path / "checkpoint").exists()
+
+
+def test_a_checkpoint_that_was_cut_short_is_none(tmp_path, monkeypatch, usual, capsys):
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+        fit(folder=tmp_path)
+    path = tmp_path / "checkpoint"
+    path.write_bytes(path.read_bytes()[:1000])
     assert same(fit(folder=tmp_path), usual)
+    assert str(path) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        *({name: value} for name in ("steps", "batch_size", "evaluate_every", "patience") for value in (-1, 0, 1.5)),
+        *({"steps": None, "epochs": value} for value in (0, -1, True)),
+        *({name: float("nan")} for name in ("learning_rate", "warmup", "alpha", "tau")),
+        {"warmup": 100},
+        {"seed": -1},
+        {"epochs": 1},  # beside steps
+    ],
+    ids=str,
+)
+def test_a_number_that_means_nothing_is_refused_by_its_name(setting):
+    with pytest.raises(ValueError) as error:
+        fit(**setting)
+    assert list(setting)[-1].replace("epochs", "") in str(error.value)
+
+
+def test_a_line_each_half_minute_says_how_far_a_fit_is_and_nothing_where_nobody_looks(capsys, monkeypatch):
+    fit(progress=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "begins: 8 steps"
+    assert lines[-1].startswith("step 8 of 8: loss ")
+    assert len(lines) == 2
+    monkeypatch.setattr("as2lib.fit.pace.SECONDS", 0.0)
+    fit(progress=True)
+    assert "left" in capsys.readouterr().err.splitlines()[3]
+    fit()
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("label", [0, 1])

@@ -1,0 +1,121 @@
+"""What a teacher said of pairs, read from a table: an LLM's or any reranker's scores, of which no model is at hand."""
+
+from collections.abc import Hashable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from as2lib.data.columns import NAMES, called, listed
+from as2lib.data.sets import note, shorten
+from as2lib.paths import expanded
+
+if TYPE_CHECKING:
+    import pandas
+    from datasets import Dataset
+
+LOG_ODDS = "logodds logit logits"
+SCORES = "teacherscore score probability prob"
+NEAREST = 1e-6  # of a probability to 0 and to 1, whose log odds are finite
+KEYS = (("question_id", "candidate_id"), ("question", "answer"), ("question_id", "position"))
+
+
+@dataclass(frozen=True)
+class TeacherScores:
+    """A teacher's log odds by what names a pair.  keys: the columns that do."""
+
+    path: Path
+    keys: tuple[str, ...]
+    log_odds: dict[tuple[Hashable, ...], float]
+
+    @classmethod
+    def read(cls, name: str) -> "TeacherScores":
+        """Read a CSV, TSV, JSONL or Parquet file, such as `as2 score --out` writes, or pairs with a `teacher_score`.
+
+        A pair is named by question_id and candidate_id; else by the texts of question and answer; else by question_id
+        and position among its candidates, which is the order of the rows where there is no such column.
+        A column `log_odds` is read as that; a `score` is one too where a value is outside 0 … 1, else P(correct).
+        """
+        path = expanded(name)
+        table = read_table(path)
+        words = {column: NAMES[column] for column in ("question_id", "candidate_id", "question", "answer")}
+        names = {column: called(table, word) for column, word in {**words, "position": "position"}.items()}
+        table = table.rename(columns={found[0]: column for column, found in names.items() if found})
+        scores = [*called(table, LOG_ODDS), *called(table, SCORES)]
+        if not scores:
+            raise ValueError(f"{name}: expected a column log_odds, score or teacher_score, got {listed(table)}")
+        if "question_id" in table and "position" not in table:
+            table["position"] = table.groupby("question_id", sort=False).cumcount()
+        keys = [columns for columns in KEYS if {*columns} <= {*table.columns}]
+        if not keys:
+            raise ValueError(f"{name}: expected question_id and candidate_id, or the texts, got {listed(table)}")
+        values = numbers_of(table[scores[0]].tolist(), name, scores[0])
+        if not called(scores[:1], LOG_ODDS) and values.min() >= 0 and values.max() <= 1:
+            note(f"{name}: {scores[0]} is read as P(correct)")
+            values = np.clip(values, NEAREST, 1 - NEAREST)
+            values = np.log(values) - np.log1p(-values)
+        else:
+            note(f"{name}: {scores[0]} is read as log odds")
+        rows = named(table, keys[0])
+        log_odds = dict(zip(rows, values.tolist(), strict=True))
+        if twice := len(rows) - len(log_odds):
+            raise ValueError(f"{name}: expected each pair once by {' and '.join(keys[0])}, got {twice} rows again")
+        return cls(path, keys[0], log_odds)
+
+    def of(self, pairs: "Dataset") -> np.ndarray:
+        """(m,) the log odds of some pairs.  Raises ValueError for one that is not in the file."""
+        rows = self._rows(pairs)
+        if missing := [row for row in rows if row not in self.log_odds]:
+            such = f"{len(missing)} of {len(rows):,} are missing, such as {shorten(' '.join(map(str, missing[0])))}"
+            raise ValueError(
+                f"{self.path}: expected a row for each pair by {' and '.join(self.keys)}, got none: {such}"
+            )
+        return np.array([self.log_odds[row] for row in rows])
+
+    def has(self, pairs: "Dataset") -> bool:
+        return all(row in self.log_odds for row in self._rows(pairs))
+
+    def _rows(self, pairs: "Dataset") -> list[tuple[Hashable, ...]]:
+        table = pairs.to_pandas()
+        table["position"] = table.groupby("question_id", sort=False).cumcount()
+        if lacking := [column for column in self.keys if column not in table]:
+            raise ValueError(f"{self.path}: names pairs by {' and '.join(self.keys)}; the pairs have no {lacking[0]}")
+        return named(table, self.keys)
+
+
+def read_table(path: Path) -> "pandas.DataFrame":
+    import pandas
+
+    readers = {
+        ".csv": lambda: pandas.read_csv(path, dtype=str, keep_default_na=False),
+        ".tsv": lambda: pandas.read_csv(path, sep="\t", dtype=str, keep_default_na=False),
+        ".jsonl": lambda: pandas.read_json(path, lines=True, dtype=False),
+        ".parquet": lambda: pandas.read_parquet(path),
+    }
+    if path.suffix.lower() not in readers:
+        raise ValueError(f"{path}: expected a file that ends in {', '.join(readers)}, got {path.suffix or 'no end'}")
+    try:
+        return readers[path.suffix.lower()]()
+    except OSError:
+        raise
+    except Exception as error:  # of any kind: libraries parse what is there
+        raise ValueError(f"{path}: expected a table of scores, got {shorten(str(error))}") from None
+
+
+def numbers_of(values: list[object], name: str, column: str) -> np.ndarray:
+    """Values as floats.  Raises ValueError with the row of the first that is no finite number."""
+    numbers = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
+        with suppress(TypeError, ValueError):
+            numbers[row] = float(value)
+        if not np.isfinite(numbers[row]):
+            raise ValueError(f"{name}, row {row + 1}: {column}: expected a number, got {shorten(value)}")
+    if not values:
+        raise ValueError(f"{name}: expected rows, got none")
+    return numbers
+
+
+def named(table: "pandas.DataFrame", keys: tuple[str, ...]) -> list[tuple[Hashable, ...]]:
+    return list(zip(*(table[key].astype(str).str.strip() for key in keys), strict=True))
