@@ -44,7 +44,7 @@ AlphaOf = Annotated[float | None, typer.Option(min=0, max=1, help="of a cascade:
 Policy = Annotated[Literal["answered", "mixed", "all"], typer.Option(help="which questions metrics count")]
 Measures = Annotated[str, typer.Option(help='by ir_measures, between blanks: "R@100 nDCG@10 Success@5"')]
 MEASURES = "P@1 AP RR nDCG@10"
-Marker = Annotated[str | None, typer.Option(hidden=True, help="what the study's graph knows it by")]
+Fit = Annotated[bool, typer.Option("--fit", help="train a run whose weights are not here, and what it is made from")]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -150,19 +150,22 @@ def show(run: Annotated[str, typer.Argument(help="as `as2 plan` lists it")], stu
 def fit(
     study: StudyName,
     runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that the study needs")] = None,
-    job: Annotated[str | None, typer.Option(hidden=True, help="the runs of a job of the study's graph")] = None,
     weights: Annotated[bool, typer.Option("--weights", help="also of runs whose scores are published")] = False,
+    pages: Annotated[str, typer.Option(help="also pages, once their runs are there: all, or names by commas")] = "",
+    alone: Annotated[
+        bool, typer.Option("--alone", help="also pages that time, and the overview: no other works")
+    ] = False,
     changes: Changes = None,
 ) -> None:
-    """Make runs, and what they are made from."""
-    from as2lib.study import graph
-    from as2lib.study.make import make_all, make_job
+    """Make runs, and what they are made from.  Without names: as one of any number of workers that share a study."""
+    from as2lib.commands import studying
+    from as2lib.study.worker import make_all
 
     loaded, say = _load(study, changes), partial(print, flush=True)
-    if job is None:
-        make_all(loaded.store, list(runs or loaded.plan), model=bool(runs) or weights, say=say)
+    if runs:
+        make_all(loaded.store, runs, model=True, say=say)
     else:
-        _exit(make_job(loaded.store, graph.jobs(loaded)[job], say), "failed: ")
+        raise typer.Exit(studying.work(loaded, pages, alone, weights, say))
 
 
 @app.command()
@@ -198,7 +201,8 @@ def archive(study: StudyName) -> None:
 def study(
     context: typer.Context,
     study: StudyName,
-    cores: Annotated[int, typer.Option(min=1, max=4096, help="fits and notebooks side by side")] = 2,
+    cores: Annotated[int, typer.Option(min=1, max=4096, help="of this machine, for fits and notebooks")] = 2,
+    workers: Annotated[int | None, typer.Option(min=1, max=4096, help="default: one a GPU, or cores / threads")] = None,
     only: Only = None,
     profile: Annotated[str | None, typer.Option(help='"slurm", or the folder of a Snakemake profile')] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be made, and why")] = False,
@@ -207,19 +211,19 @@ def study(
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
     from as2lib.commands import studying
 
-    studying.make(_load(study, changes), only or [], cores, profile, dry_run, context.args)
+    loaded = _load(study, changes)
+    raise typer.Exit(studying.make(loaded, only or [], cores, workers, profile, dry_run, context.args))
 
 
 @app.command()
 def notebook(
     study: StudyName,
     name: Annotated[str, typer.Argument(help='such as "03_distillation"')],
-    marker: Marker = None,
 ) -> None:
     """Run a notebook of a study, and make its page."""
     from as2lib.commands import studying
 
-    studying.run_notebook(_load(study), name, marker)
+    studying.make_page(_load(study), name)
 
 
 @app.command()
@@ -232,20 +236,11 @@ def publish(
 
 
 @app.command()
-def check(
-    study: StudyName,
-    marker: Marker = None,
-) -> None:
+def check(study: StudyName) -> None:
     """Hold a study against what is expected.  Its numbers within their tolerances, and its findings."""
-    from as2lib.report import check
-    from as2lib.study import findings, graph
+    from as2lib.commands import studying
 
-    loaded = _load(study)
-    lines = [f"moved: {line}" for line in check.moved(loaded)] + findings.broken(loaded)
-    check.write_manifest(loaded)
-    if marker and not lines:
-        graph.mark(marker, [])
-    _exit(lines)
+    _exit(studying.check(_load(study)))
 
 
 # ---------------------------------------------------------------- one's own pairs
@@ -314,6 +309,7 @@ def rank(
     batch_size: BatchSize = None,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
+    fit: Fit = False,
 ) -> None:
     """Rank the candidates of one question, or of every question of a file.
 
@@ -322,7 +318,7 @@ def rank(
     from as2lib.commands.named import load_ranker
 
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
-    load = partial(load_ranker, model, partial(_load, study), **settings)
+    load = partial(load_ranker, model, partial(_load, study), fit, **settings)
     if os.path.isfile(expanded(question)):  # False for a question that is too long for a name
         from as2lib.commands import scoring  # with pandas, which one question does without
 
@@ -362,18 +358,20 @@ def score(
     batch_size: BatchSize = None,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
+    fit: Fit = False,
 ) -> None:
     """Score pairs with whatever ranks.  Prints metrics where they have labels.
 
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
     from as2lib.commands import scoring
-    from as2lib.commands.named import load_ranker
+    from as2lib.commands.named import load_ranker, run_of
 
     load_study = partial(_load, study)
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
-    load = partial(load_ranker, model, load_study, **settings)
-    scoring.score(model, pairs, load, load_study, split, out, trec, questions, measures.split(), batch_size)
+    load = partial(load_ranker, model, load_study, fit, **settings)
+    load_run = partial(run_of, model, load_study, fit)
+    scoring.score(model, pairs, load, load_run, split, out, trec, questions, measures.split(), batch_size)
 
 
 @app.command()
@@ -400,6 +398,7 @@ def export(
     pairs: Annotated[str | None, typer.Option(help="training pairs that int8 is calibrated on")] = None,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
+    fit: Fit = False,
 ) -> None:
     """Write a model for another runtime.  ONNX Runtime or OpenVINO, or with one label for sentence-transformers."""
     from as2lib.commands.named import model_of
@@ -409,7 +408,7 @@ def export(
     if int8 and pairs is None:
         raise ValueError("--int8: expected --pairs, training pairs to calibrate with; got none")
     calibration = read_pairs(pairs, None if Path(pairs).is_file() else "train") if int8 else None
-    write(model_of(model, partial(_load, study)), out, to, calibration, max_length)
+    write(model_of(model, partial(_load, study), fit), out, to, calibration, max_length)
     opened = "sentence_transformers.CrossEncoder" if to == "sentence-transformers" else "Ranker.load"
     print(f"written: {out}; open it: {opened}({str(out)!r})")
 

@@ -12,23 +12,30 @@ from as2lib.ranker import Ranker, is_lexical
 
 if TYPE_CHECKING:
     from as2lib.study import Study
+    from as2lib.study.store import StoredRun
 
 LoadStudy = Callable[[], "Study"]  # called only where a name may be that of a run
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # what fits start from: the smallest that ranks well
 NOTHING = "nothing"
 
 
-def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> Ranker:
-    """The ranker of a name; a line says where its scores are no probabilities.  settings: of `Ranker.load`, or None."""
+def load_ranker(name: str, load_study: LoadStudy, fit: bool = False, **settings: Any) -> Ranker:
+    """The ranker of a name; a line says where its scores are no probabilities.  settings: of `Ranker.load`, or None.
+
+    fit: whether a study's run is made where its weights are not here.
+    """
     settings = {key: value for key, value in settings.items() if value is not None}
-    ranker = Ranker.load(model_of(name, load_study), **settings)
+    ranker = Ranker.load(model_of(name, load_study, fit), **settings)
     if not ranker.is_probability:
         note("scores order the candidates of a question; they are no probabilities")
     return ranker
 
 
-def model_of(name: str, load_study: LoadStudy) -> str | Path:
-    """Where the model of a name is: its folder, that of a study's run, made where it is missing; or itself."""
+def model_of(name: str, load_study: LoadStudy, fit: bool = False) -> str | Path:
+    """Where the model of a name is: its folder; that of a study's run, which `fit` trains; or itself.
+
+    Raises FileNotFoundError where a run's weights are not here, and says what it would take to have them.
+    """
     folder = expanded(name)
     if os.path.isfile(folder):
         raise ValueError(f"{name}: expected a model's folder, got a file")
@@ -40,7 +47,31 @@ def model_of(name: str, load_study: LoadStudy) -> str | Path:
         study.store.planned(name)
     except KeyError as error:
         raise FileNotFoundError(f"{name}: no folder of that name, and {error.args[0]}") from None
+    if not fit and study.plan[name].kind == "fit":
+        require_made(study, name, model=True)
     return study.model(name)
+
+
+def run_of(name: str, load_study: LoadStudy, fit: bool = False) -> "StoredRun":
+    """A study's run with its scores, which `fit` trains where they are missing."""
+    study = load_study()
+    if not fit:
+        require_made(study, name, model=False)
+    return study.run(name)
+
+
+def require_made(study: "Study", name: str, model: bool) -> None:
+    """Raises FileNotFoundError where fits are to be made before a run, or its model, is there: for hours, perhaps."""
+    from as2lib.study import estimate
+
+    missing = [study.plan[other] for other in study.store.needed([name], model)]
+    if not any(run.kind == "fit" for run in missing):
+        return
+    there = "only its scores are here" if study.store.find(name) else "it is not made"
+    which = f"{len(missing)} runs, {missing[0].name} first" if missing[1:] else "it alone"
+    time = f"{estimate.clock(sum(map(estimate.seconds_of(study.store), missing)))} {estimate.device_of(study.store)}"
+    way_out = f"`as2 fit {study.name} {name}` trains {which}, in about {time}; so do rank, score and export with --fit"
+    raise FileNotFoundError(f"{name}: {there}; {way_out}")
 
 
 def is_run(study: "Study", name: str) -> bool:

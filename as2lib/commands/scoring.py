@@ -13,9 +13,9 @@ from as2lib.data import load_pairs, load_unlabelled, sets
 from as2lib.data.columns import NoLabels
 from as2lib.data.tables import questions_of
 from as2lib.metrics import ranking
-from as2lib.papers import Study
 from as2lib.paths import expanded
 from as2lib.ranker import Ranker
+from as2lib.study.store import StoredRun
 
 PAIRS_AT_ONCE = 16_384  # whose texts are held together: whole questions
 
@@ -53,7 +53,7 @@ def score(
     model: str,
     source: str | None,
     load: Callable[[], Ranker],
-    load_study: Callable[[], Study],
+    load_run: Callable[[], StoredRun],
     split: str | None,
     out: str | None,
     run_file: str | None,
@@ -79,7 +79,7 @@ def score(
         raise ValueError(f"{model}: expected pairs to score with it, a file, a folder or a known set; got none")
     else:
         title = split or "test"
-        table = load_study().run(model).scores(title)
+        table = load_run().scores(title)
     if run_file:
         trec.write_run(trec.best_first(table), run_file, model)
         if "label" in table:

@@ -3,21 +3,24 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from as2lib.commands.errors import first_line
+from as2lib.locks import lock
 from as2lib.papers import Study
 from as2lib.paths import find_root, whole_file, work_folder
-from as2lib.study import catalogue, estimate, graph, progress
-from as2lib.study.bundles import bundles
-from as2lib.study.processes import gpus
-from as2lib.study.run import Notebook
+from as2lib.study import catalogue, estimate, pages, worker
 from as2lib.study.study import params_file
 
 
@@ -32,72 +35,171 @@ def loadable(study: Study) -> str:
     return str(path)
 
 
-def make(study: Study, only: list[str], cores: int, profile: str | None, dry_run: bool, options: list[str]) -> None:
-    """Become the Snakemake that makes a study, or what some notebooks, tables or runs of it need."""
+def make(
+    study: Study,
+    only: list[str],
+    cores: int,
+    workers: int | None,
+    profile: str | None,
+    dry_run: bool,
+    options: list[str],
+) -> int:
+    """Make a study, or what some notebooks, tables or runs of it need, by Snakemake; returns an exit code."""
     root = find_root()
     if not (root / "Snakefile").exists():
         where = f"pages are made in a clone (AS2_ROOT=CLONE); `as2 fit {study.name}` makes the runs alone, anywhere"
         raise FileNotFoundError(f"{root}: expected the repository's Snakefile and notebooks, got none: {where}")
-    study, notebooks = catalogue.part(study, only)
-    graph.markers(study)  # a notebook that is missing is known here
+    name, (study, notebooks) = study.name, catalogue.part(study, only)
+    names = [notebook.name for notebook in notebooks] + ([] if only else [pages.CHECK])
     if dry_run:
-        rehearse(study, notebooks)
-        return
-    config = [f"study={loadable(study)}"]
-    if only:
-        config.append(f"pages={','.join(notebook.name for notebook in notebooks) or 'none'}")
-    arguments = []
-    if profile:
-        folder = root / "profiles" / profile
-        arguments += ["--profile", str(folder if folder.is_dir() else profile), "--local-cores", str(cores)]
-    elif count := len(gpus()):
-        config += [f"gpus={count}", "gpu=1"]
-        arguments += ["--resources", f"gpu={count}"]
-        cores = max(cores, count)  # a fit on each
-    if not profile:  # whose jobs have threads of their own
-        config.append(f"cores={cores}")
-        arguments += ["--cores", str(cores)]
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-    os.chdir(root)
+        rehearse(study, names)
+        return 0
+    held = lock(f"study-{name}", f"study {name}")  # until this process ends
+    if left(study, names):
+        workers = workers or (8 if profile else max(1, len(worker.gpus()) or cores // study.threads))
+        config = [f"study={loadable(study)}", f"workers={workers}"]
+        if only:
+            config.append(f"pages={','.join(names) or 'none'}")
+        here = ["--cores", str(workers * study.threads)]
+        if profile:
+            folder = root / "profiles" / profile
+            here = ["--profile", str(folder if folder.is_dir() else profile), "--jobs", str(workers)]
+        code = run_group([sys.executable, "-m", "snakemake", *here, *options, "--config", *config], root)
+        if line := left(study, names):
+            print(line, file=sys.stderr)
+        if code or line:
+            return code or 1
+    held.release()
+    if notebooks:
+        page = _reports(study) / f"{_page_name(notebooks[0].name)}.html"
+        print(f"study {name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
+    return 0
+
+
+def run_group(command: list[str], folder: Path) -> int:
+    """The exit code of a command, in a process group that an interrupt, or SIGTERM, of this process ends whole."""
+    signals: list[int] = []
+    group: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        signals.append(number)
+        for process in group:
+            with suppress(ProcessLookupError):
+                os.killpg(process, number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # where `as2` is
     sys.stdout.flush()
-    for number in (signal.SIGINT, signal.SIGTERM):  # which a shell's background job would ignore, and its children
-        signal.signal(number, signal.SIG_DFL)
-    command = [sys.executable, "-m", "snakemake", "--config", *config, *arguments, *options]
-    os.execve(sys.executable, command, environment)
+    try:
+        process = subprocess.Popen(command, cwd=folder, env=os.environ | {"PATH": path}, process_group=0)
+        group.append(process.pid)
+        if signals:  # it came while the process started
+            end(signals[-1], None)
+        code = process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 128 + signals[0] if signals else code
 
 
-def rehearse(study: Study, notebooks: list[Notebook]) -> None:
+def left(study: Study, names: list[str]) -> str:
+    """What of a study's runs, and of some pages, is not made, on one line; "" where all is there."""
+    contents = pages.contents(study)
+    missing = [name for name in names if pages.why(study, name, contents[name])]
+    return worker.left(study.name, worker.states(study.store), missing)
+
+
+def rehearse(study: Study, names: list[str]) -> None:
     """Print what `as2 study` would make, and why."""
-    jobs, markers = bundles(study.store), graph.markers(study)
-    runs = Counter(study.plan[name].system for job in jobs.values() for name in job.runs)
-    for system, count in runs.items():
+    needed, seconds = study.store.needed(list(study.plan)), estimate.seconds_of(study.store)
+    systems = Counter(study.plan[name].system for name in needed)
+    for system, count in systems.items():
         print(f"  {system}: " + ("not made yet" if count == 1 else f"{count} runs not made yet"))
-    reasons = {page.name: graph.why(study, page, find_root() / markers[page.name], jobs) for page in notebooks}
-    for name, reason in reasons.items():
-        print(f"  {name}: {reason or 'as it should be'}")
-    time, pages = progress.clock(sum(job.seconds for job in jobs.values())), sum(map(bool, reasons.values()))
-    print(f"{study.name}: {runs.total()} runs in {len(jobs)} jobs, about {time}; {pages} pages")
+    contents, count = pages.contents(study), 0
+    for notebook in catalogue.notebooks(study):
+        if notebook.name in names:
+            reason = pages.why(study, notebook.name, contents[notebook.name])
+            if not reason and not needed.keys().isdisjoint(pages.runs(study, notebook)):
+                reason = "runs that it reads are not made yet"
+            count += bool(reason)
+            print(f"  {notebook.name}: {reason or 'as it should be'}")
+    time = estimate.clock(sum(seconds(study.plan[name]) for name in needed))
+    print(f"{study.name}: {len(needed)} runs, about {time} in series; {count} pages")
 
 
-def run_notebook(study: Study, name: str, marker: str | None) -> None:
+def work(study: Study, names: str, alone: bool, weights: bool, say: Callable[[str], None]) -> int:
+    """Be a worker of a study: make its runs, and the pages that are named; returns an exit code.
+
+    names: of notebooks, with commas between, or "all".  alone: nothing runs beside, so pages that measure time are
+    made too, and the first one, which reads the others.
+    """
+    items = []
+    if names:
+        contents, measured = pages.contents(study), (_reports(study) / "runs" / "times").exists()
+        first, *others = catalogue.notebooks(study)
+        for notebook in (*others, first):
+            last = notebook is first or (notebook.timed and not measured)
+            if (names == "all" or notebook.name in names.split(",")) and (alone or not last):
+                make = partial(make_stale_page, study, notebook.name, contents[notebook.name])
+                error = _reports(study) / "executed" / f"{notebook.name[:2]}.log"
+                items.append(worker.Page(notebook.name, pages.runs(study, notebook), error, make))
+    missing = worker.work(study.store, say, weights, items)
+    if missing and not names:  # else who started this worker says it
+        say(worker.left(study.name, worker.states(study.store)))
+    return int(bool(missing))
+
+
+def make_stale_page(study: Study, name: str, content: dict[str, Any]) -> bool:
+    """Make a page whose runs are there; False where it is as it should be."""
+    if not pages.why(study, name, content):
+        return False
+    os.environ[worker.MAKE_NOTHING] = "1"
+    try:
+        make_page(study, name)
+    finally:
+        del os.environ[worker.MAKE_NOTHING]
+    return True
+
+
+def make_page(study: Study, name: str) -> None:
     """Run a notebook and make its page."""
-    from as2lib.report import pages
+    from as2lib.report.pages import execute, other_studies, parameter, render
 
-    notebooks = {notebook.name: notebook for notebook in catalogue.notebooks(study)}
-    if name not in notebooks:
-        raise ValueError(f"expected one of {', '.join(notebooks)}; got {name!r}")
-    folder, page = find_root() / "reports" / study.variant, pages.page_name(name)
-    source, executed = find_root() / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name[:2]}.ipynb"
-    if (overrides := pages.parameter(source, "overrides")) != "{}":
-        raise ValueError(
-            f"{source.name}: expected overrides = {{}}, as a study's page is of its file, got {overrides}; "
-            f"`papermill notebooks/{source.name} out.ipynb` runs it with them"
-        )
-    pages.execute(source, executed, {"study": loadable(study), "overrides": {}})
-    others = pages.other_studies(study.study, page)
-    pages.render(executed, folder / f"{page}.html", list(notebooks), study.title.partition(":")[0], others)
-    if marker:
-        graph.mark(marker, graph.outputs(study, name), graph.notebook_content(study, notebooks[name]))
+    names = [notebook.name for notebook in catalogue.notebooks(study)]
+    if name not in names:
+        raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
+    content, page = pages.contents(study)[name], _page_name(name)
+    source, executed = find_root() / "notebooks" / f"{name}.ipynb", _reports(study) / "executed" / f"{name[:2]}.ipynb"
+    with worker.noting(executed.with_suffix(".log")):
+        if (overrides := parameter(source, "overrides")) != "{}":
+            raise ValueError(
+                f"{source.name}: expected overrides = {{}}, as a study's page is of its file, got {overrides}; "
+                f"`papermill notebooks/{source.name} out.ipynb` runs it with them"
+            )
+        execute(source, executed, {"study": loadable(study), "overrides": {}})
+        others = other_studies(study.study, page)
+        render(executed, _reports(study) / f"{page}.html", names, study.title.partition(":")[0], others)
+    pages.record(study, name, content)
+
+
+def check(study: Study) -> list[str]:
+    """Hold a study against what is expected of it; returns a line for each number or finding that moved."""
+    from as2lib.report.check import moved, write_manifest
+    from as2lib.study import findings
+
+    lines = [f"moved: {line}" for line in moved(study)] + findings.broken(study)
+    write_manifest(study)
+    if not lines and (find_root() / "notebooks").is_dir():
+        pages.record(study, pages.CHECK, pages.contents(study)[pages.CHECK])
+    return lines
+
+
+def _page_name(notebook: str) -> str:
+    return "index" if notebook.startswith("00_") else notebook
+
+
+def _reports(study: Study) -> Path:
+    return find_root() / "reports" / study.variant
 
 
 def fetch(study: Study, only: list[str]) -> list[str]:
@@ -148,28 +250,34 @@ def fetch_encoder(name: str) -> int:
 def plan(study: Study, only: list[str]) -> None:
     """Print each run and where it stands; then what is left, and when it will end."""
     study, _ = catalogue.part(study, only)
-    states = progress.states(study.store)
-    jobs = graph.jobs(study)
-    logs = {run: graph.job_log(study, name) for name, job in jobs.items() for run in job.runs}
+    states = worker.states(study.store)
     for state in states:
         parents = ", ".join(run.name for run in study.plan[state.name].parent_runs())
         detail = state.detail or f"from {parents or '–'}"
-        if state.state == "failed" and state.name in logs:
-            detail += f"   ({logs[state.name]})"
         print(f"{state.state:<9}  {state.name:<36} {detail}")
-    left = [study.plan[state.name] for state in states if state.state in ("to do", "running", "failed")]
     counts = Counter(state.state for state in states)
     print(f"\n{study.name}: {len(states)} runs: {', '.join(f'{count} {state}' for state, count in counts.items())}")
+    needed = study.store.needed(list(study.plan))
+    left = [study.plan[name] for name in needed]
     if not left:
         return
-    seconds = sum(map(estimate.seconds_of(study.store), left))
-    steps = sum(map(estimate.steps, left))
-    gigabytes = sum(map(estimate.disk, left)) / 1e9
-    hours = {gpu: sum(estimate.gpu_hours(run, gpu, study.precision) for run in left) for gpu in estimate.PEAK}
-    print(f"left: at most {steps:,} steps and {gigabytes:,.1f} GB; about {progress.clock(seconds)} in series here")
-    print(f"GPU-hours at 40 % of the peak: {', '.join(f'{count:,.1f} on an {gpu}' for gpu, count in hours.items())}")
+    steps, gigabytes = sum(map(estimate.steps, left)), sum(map(estimate.disk, left)) / 1e9
+    print(f"left: at most {steps:,} steps and {gigabytes:,.1f} GB; about")
+    here, device = estimate.seconds_of(study.store), estimate.device_of(study.store)
+    devices = {device: here}
+    for gpu in estimate.PEAK:
+        devices[f"on an {gpu} at 40 % of its peak"] = partial(estimate.gpu_seconds, gpu=gpu, precision=study.precision)
+    for device, seconds in devices.items():
+        queue = worker.Queue(study.plan, needed, seconds)
+        longest = max(queue.chain, key=queue.chain.get)
+        series, chain = sum(map(seconds, left)), queue.chain[longest]
+        four = estimate.wall_time(queue, seconds, study.plan, 4)
+        times = [f"{estimate.clock(time):>10}" for time in (series, four, chain)]
+        print(
+            f"{times[0]} in series {times[1]} by four workers {times[2]} the longest chain, from {longest}   {device}"
+        )
     if counts["running"]:
-        end = datetime.fromtimestamp(time.time()) + timedelta(seconds=seconds / counts["running"])
+        end = datetime.fromtimestamp(time.time()) + timedelta(seconds=sum(map(here, left)) / counts["running"])
         print(f"{counts['running']} side by side end about {end:%A %d %B %H:%M}")
 
 

@@ -3,18 +3,23 @@
 Operations are those of matrix products, two a multiply-add, of pairs as long as `max_length`: rather too many.
 """
 
+import heapq
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING, Any
 
 from as2lib import hub
 from as2lib.paths import find_root, model_origin
 from as2lib.study.recipes import Encoder
 from as2lib.study.run import Run
 from as2lib.study.store import Store
+
+if TYPE_CHECKING:
+    from as2lib.study.worker import Queue
 
 REACHED = 0.4  # of a device's peak, where nothing was measured
 PEAK = {  # floating point operations a second, of dense products, as NVIDIA's data sheets have them
@@ -44,19 +49,13 @@ PAIRS = {  # in the splits of known sets
 }
 PAIRS_OF_OTHERS = 10_000  # in any other source that is no file
 BYTES_A_PAIR = 150  # of a file of pairs
+LIBRARIES = 4_000  # megabytes of memory
+DAY = 24 * 60  # minutes that a worker asks for at most: one that needs more is put back in the queue, and goes on
 
 
 def seconds_of(store: Store) -> Callable[[Run], float]:
     """The seconds of a study's runs: by what fits of such a model took here, else fits of any; else by the device."""
-    ratios = defaultdict(list)  # shape → seconds an operation; None → of all fits
-    for run in store.plan.values():
-        stored = store.find(run.name) if run.kind == "fit" else None
-        if stored is None or stored.scores_only or not stored.facts.get("seconds"):
-            continue
-        share = stored.facts.get("steps", steps(run)) / steps(run)  # it may have ended early
-        for key in (_shape(run), None):
-            ratios[key].append(stored.facts["seconds"] / (share * operations(run)))
-    measured = {shape: median(values) for shape, values in ratios.items()}
+    measured = _measured(store)
     peak = PEAK["A100"][store.study.precision] if store.study.gpu else CORE * store.study.threads
 
     def seconds(run: Run) -> float:
@@ -67,6 +66,62 @@ def seconds_of(store: Store) -> Callable[[Run], float]:
         return operations(run) / (REACHED * peak) + OVERHEAD * steps(run)
 
     return seconds
+
+
+def device_of(store: Store) -> str:
+    """What `seconds_of` means, as `as2 plan` says it."""
+    if _measured(store):
+        return "as fits took here"
+    return (
+        "on an A100, as nothing was timed here" if store.study.gpu else "on this processor, as nothing was timed here"
+    )
+
+
+def _measured(store: Store) -> dict[Any, float]:
+    """Shape of a model, and None for all → seconds an operation, the median of the fits that were made here."""
+    ratios = defaultdict(list)
+    for run in store.plan.values():
+        stored = store.find(run.name) if run.kind == "fit" else None
+        if stored is None or stored.scores_only or not stored.facts.get("seconds"):
+            continue
+        share = stored.facts.get("steps", steps(run)) / steps(run)  # it may have ended early
+        for key in (_shape(run), None):
+            ratios[key].append(stored.facts["seconds"] / (share * operations(run)))
+    return {shape: median(values) for shape, values in ratios.items()}
+
+
+def wall_time(queue: "Queue", seconds: Callable[[Run], float], plan: dict[str, Run], workers: int) -> float:
+    """Seconds until so many workers, which take runs as `Queue.ready` says, have made all that is missing."""
+    running: list[tuple[float, str]] = []
+    now, made = 0.0, set()
+    while True:
+        taken = {name for _, name in running}
+        for name in queue.ready(made.__contains__) if len(running) < workers else ():
+            if name not in taken:
+                heapq.heappush(running, (now + seconds(plan[name]), name))
+            if len(running) == workers:
+                break
+        if not running:
+            return now
+        now, name = heapq.heappop(running)
+        made.add(name)
+
+
+def resources(store: Store, workers: int) -> dict[str, int]:
+    """What one of so many workers asks a cluster for: GPUs, megabytes of memory and minutes."""
+    seconds, runs = seconds_of(store), [store.plan[name] for name in store.needed(list(store.plan))]
+    longest = max((sum(map(seconds, [run, *run.ancestors()])) for run in runs), default=0.0)
+    minutes = max(longest, sum(map(seconds, runs)) / workers) / 60
+    weights = max((parameters(run) for run in runs if is_encoder(run)), default=0.0)
+    # weights, gradients, Adam's two moments, the best weights and a checkpoint
+    megabytes = round(LIBRARIES + 6 * 4 * weights / 1e6)
+    return {"gpu": int(store.study.gpu), "mem_mb": megabytes, "runtime": min(30 + round(2 * minutes), DAY)}
+
+
+def clock(seconds: float) -> str:
+    """A time as people say it: 0:40, 12:05, 3 h 20."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60:02}"
 
 
 def _shape(run: Run) -> tuple[bool, tuple[int, int, int]]:
@@ -102,8 +157,8 @@ def operations(run: Run) -> float:
     return per_token * (3 * steps(run) * tokens + (evaluations + 1) * dev + test)
 
 
-def gpu_hours(run: Run, gpu: str, precision: str) -> float:
-    return operations(run) / (REACHED * PEAK[gpu][precision]) / 3600
+def gpu_seconds(run: Run, gpu: str, precision: str) -> float:
+    return operations(run) / (REACHED * PEAK[gpu][precision])
 
 
 def disk(run: Run) -> float:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from as2lib.paths import file_sha256
 from as2lib.study import catalogue, packed
-from as2lib.study.make import make_all
 from as2lib.study.store import Store, StoredRun, read_json, write_json
 from as2lib.study.study import Study
+from as2lib.study.worker import make_all
 
 if TYPE_CHECKING:
     import pandas

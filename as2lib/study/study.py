@@ -124,7 +124,7 @@ class Study(params.Params):
         model: with its weights, also where its published scores are here.
         """
         if self.store.find(name, model) is None:
-            from as2lib.study.make import make_all
+            from as2lib.study.worker import make_all
 
             make_all(self.store, [name], model=model)
         return self.store.find(name, model)

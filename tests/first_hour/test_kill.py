@@ -10,10 +10,8 @@ import time
 import pytest
 import torch
 
-from as2lib import Study
 from as2lib.cli import main
 from as2lib.fit import loop
-from as2lib.study import graph
 from tests.study.conftest import STEP, write_study
 
 RUN = "base/electra/seed-0"  # four steps of its own, and four of what it starts from
@@ -37,7 +35,7 @@ from as2lib.cli import main
 from as2lib.fit import loop
 
 loop.CHECKPOINT_SECONDS = 0.5
-sys.exit(main(["fit", "tiny", "--job", "{job}"]))
+sys.exit(main(["fit", "tiny"]))
 """
 
 
@@ -73,20 +71,16 @@ def test_a_fit_killed_before_its_folder_has_its_name_goes_on_from_its_checkpoint
     assert not [path for path in scores.parents[1].rglob("*") if "checkpoint" in path.name]
 
 
-def test_a_job_whose_time_is_up_saves_a_checkpoint_and_is_put_back_in_the_queue(tmp_path, monkeypatch):
+def test_a_worker_whose_time_is_up_saves_a_checkpoint_and_is_put_back_in_the_queue(tmp_path, monkeypatch):
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
     long = {**STEP, "steps": 1_000_000}
     root = write_study(tmp_path, fit={"transfer": long, "adapt": STEP})
-    study = Study.load("tiny")
-    jobs = graph.refresh(study, [])
-    [job] = [name for name, job in jobs.items() if "transfer/student/seed-0" in job.runs]
     (root / "bin").mkdir()
     (root / "bin" / "scontrol").write_text(f"#!/bin/sh\necho $* >> {root}/scontrol.txt\n")
     (root / "bin" / "scontrol").chmod(0o755)
     environment = {"PATH": f"{root / 'bin'}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"}
-    process = subprocess.Popen([sys.executable, "-c", TERMINATED.format(job=job)], env=os.environ | environment)
-    checkpoint = study.store.folder("transfer/student/seed-0").with_suffix(".partial") / "checkpoint"
-    while not checkpoint.exists():
+    process = subprocess.Popen([sys.executable, "-c", TERMINATED], env=os.environ | environment)
+    while not any((root / "work" / "runs").glob("*.partial/checkpoint")):
         assert process.poll() is None, "the fit ended"
         time.sleep(0.1)
     process.send_signal(signal.SIGTERM)

@@ -137,7 +137,7 @@ def root(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def fits(monkeypatch) -> list[str]:
     """The names of the fits that were made, by `stub_fit`."""
-    from as2lib.study import make
+    from as2lib.study import worker
 
     names: list[str] = []
 
@@ -145,5 +145,5 @@ def fits(monkeypatch) -> list[str]:
         names.append(task.run.name)
         return stub_fit(task)
 
-    monkeypatch.setitem(make.MAKERS, "fit", fit)
+    monkeypatch.setitem(worker.MAKERS, "fit", fit)
     return names

@@ -13,10 +13,10 @@ from as2lib.data.pairs import load_parts
 from as2lib.models.ensemble import calibrated_scores, log_shares
 from as2lib.papers import row
 from as2lib.papers.row import fit, with_heads
-from as2lib.study.make import make_all
 from as2lib.study.params import Training
 from as2lib.study.recipes import Cascade, Ensemble, Shuffled, Words
 from as2lib.study.run import Row
+from as2lib.study.worker import make_all
 from tests.study.conftest import STEP, write_study
 
 

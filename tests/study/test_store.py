@@ -91,7 +91,7 @@ def test_what_is_planned_or_refused_needs_no_large_package_and_ranking_neither_d
     code = """
 import os, sys
 import as2lib
-import as2lib.study.graph
+import as2lib.study.pages, as2lib.study.worker
 from as2lib.cli import main
 from as2lib.study.catalogue import notebooks
 

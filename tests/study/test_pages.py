@@ -1,6 +1,7 @@
-"""The Snakefile over a tiny study of stubs, in processes of its own: `as2 study` as a user calls it."""
+"""The Snakefile over a tiny study of stubs, in processes of its own: `as2 study` as a user calls it; and why pages."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.cli import main
-from as2lib.study import graph
+from as2lib.study import pages
 from as2lib.study.run import Notebook
 from tests.study.conftest import graph_notebooks, graph_systems, stub_systems, write_study
 
@@ -24,7 +25,7 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 STUBS = """
 import os, re, subprocess, time
 from pathlib import Path
-from as2lib.study import catalogue, make
+from as2lib.study import catalogue, worker
 from tests.study.conftest import graph_notebooks, graph_systems, stub_fit
 
 def fit(task):
@@ -32,7 +33,6 @@ def fit(task):
     with open(root / "started.txt", "a") as file:
         print(task.run.name, file=file)
     if "STUB_GPU" in os.environ:
-        make.take_gpu()
         if job_id := os.environ.get("SLURM_JOB_ID"):  # which names the device where it is a real one
             said = subprocess.run(["scontrol", "show", "job", "-d", job_id], capture_output=True, text=True).stdout
             os.environ["CUDA_VISIBLE_DEVICES"] = re.search(r"IDX:([0-9]+)", said)[1]
@@ -56,7 +56,7 @@ def fit(task):
     return facts
 
 catalogue.systems, catalogue.notebooks = graph_systems, graph_notebooks
-make.MAKERS["fit"] = fit
+worker.MAKERS["fit"] = fit
 """
 
 
@@ -127,19 +127,13 @@ def reasons(study_root, monkeypatch, capsys):
     return said
 
 
-def test_a_study_says_what_is_left_and_makes_only_what_has_to_be_made(study_root, reasons):
+def test_a_study_makes_only_what_has_to_be_made_and_says_why_and_what_is_left(study_root, reasons):
     root, environment = study_root
     assert reasons() == ["not made yet"] * 2
-    # With --until Snakemake ends early and calls that a success, as it does where jobs never become ready.
-    early = as2(environment, "study", "tiny", "--cores", "2", "--until", "fit")
-    assert early.returncode == 1
-    assert "study tiny: not all is made, left: 1 of 3 jobs, 00_overview, 01_data, check; " in early.stderr
-    assert "index.html" not in early.stdout
-    assert lines(root / "fits.txt") == FITS[:1]
-
     whole = as2(environment, "study", "tiny", "--cores", "2")
     assert whole.returncode == 0, whole.stdout + whole.stderr
     assert "study tiny: reports/tiny/index.html" in whole.stdout
+    assert re.search(r"^1/3 transfer/electra/seed-0, \d+ s, dev MAP 50.0$", whole.stdout, re.MULTILINE), whole.stdout
     assert "not all is made" not in whole.stderr
     assert lines(root / "fits.txt") == FITS
     assert reasons() == ["as it should be"] * 2
@@ -148,13 +142,13 @@ def test_a_study_says_what_is_left_and_makes_only_what_has_to_be_made(study_root
     page.write_text("an old page")
     os.utime(page, (0, 0))  # put back with its old times
     assert reasons() == ["as it should be", "its page, or what it saved, was changed or removed"]
-    write_notebook(root, "01_data", ANOTHER_RUN)  # it trains what the graph doesn't make
-    assert reasons() == ["another notebook changed", "its text changed"]
+    write_notebook(root, "01_data", ANOTHER_RUN)  # it trains what no worker makes
+    assert reasons() == ["another notebook changed: 01_data", "its text changed"]
     failed = as2(environment, "study", "tiny", "--cores", "2")
     assert failed.returncode == 1
-    assert "FileNotFoundError: not made yet: " in failed.stderr
-    assert "failed: 01_data" in failed.stderr
-    assert "left: 00_overview, 01_data, check; " in failed.stderr.splitlines()[-1]
+    assert "failed: 01_data: " in failed.stdout
+    assert "FileNotFoundError: not made yet: " in (root / "reports" / "tiny" / "executed" / "01.log").read_text()
+    assert "left: 01_data, 00_overview, check; " in failed.stderr.splitlines()[-1]
     assert lines(root / "fits.txt") == FITS
 
 
@@ -193,9 +187,9 @@ def test_a_page_is_of_the_study_s_file_and_a_changed_first_cell_is_no_part_of_it
 
 
 def test_pages_are_made_with_the_library_but_for_what_makes_runs():
-    files = graph.library()
+    files = pages.library()
     assert {"study/results.py", "papers/cerberus/published/table2.csv", "models/mhs.py"} <= set(files)
-    assert not [name for name in files if name.startswith(("fit/", "losses/")) or name in ("cli.py", "study/make.py")]
+    assert not [name for name in files if name.startswith(("fit/", "losses/")) or name in ("cli.py", "study/worker.py")]
 
 
 def test_a_notebook_s_content_changes_with_what_decides_its_page(root, monkeypatch):
@@ -204,7 +198,7 @@ def test_a_notebook_s_content_changes_with_what_decides_its_page(root, monkeypat
 
     def content(study=study, label="word overlap"):
         system = replace(stub_systems(study)[0], label=label)
-        return graph.notebook_content(study, Notebook("01_data", "?", (system,), files=("reports/*.json",)))
+        return pages.notebook_content(study, Notebook("01_data", "?", (system,), files=("reports/*.json",)))
 
     contents = [content(), content(label="shared words"), content(Study.load("tiny", {"threads": 2}))]
     path.write_text(path.read_text().replace("01_data", "01_DATA"))
@@ -212,7 +206,7 @@ def test_a_notebook_s_content_changes_with_what_decides_its_page(root, monkeypat
     (root / "reports").mkdir()
     (root / "reports" / "bench.json").write_text("{}")
     contents.append(content())
-    monkeypatch.setattr(graph, "library", lambda: {"study/results.py": "changed"})
+    monkeypatch.setattr(pages, "library", lambda: {"study/results.py": "changed"})
     contents.append(content())
     (root / "dev.tsv").write_text((root / "dev.tsv").read_text().replace("river", "lake"))
     contents.append(content(Study.load("tiny")))

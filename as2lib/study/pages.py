@@ -1,0 +1,104 @@
+"""What decides the pages of a study, by content: why one has to be made, and what came out of it; runs nothing."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from as2lib.paths import PACKAGE, file_sha256, find_root, work_folder
+from as2lib.study import catalogue
+from as2lib.study.run import Notebook
+from as2lib.study.store import git_commit, json_sha256, read_json, write_json
+from as2lib.study.study import Study
+
+CHECK = "check"  # the name of the study's check, beside those of notebooks
+LIBRARY = ("**/*.py", "papers/**/*.csv", "report/template/*")  # what pages are made with, from the package
+RUNS_ONLY = tuple(  # what makes runs, which count by their identities
+    "cli.py commands/ fit/ losses/ study/derived.py study/estimate.py study/fitting.py study/publishing.py "
+    "study/worker.py".split()
+)
+
+
+def contents(study: Study) -> dict[str, dict[str, Any]]:
+    """Each notebook, and "check" → all that decides what comes of it, by what a reader calls it.
+
+    The first notebook and the check stand on all the others, and on what a person expects and found.
+    """
+    notebooks = catalogue.notebooks(study)
+    contents = {notebook.name: notebook_content(study, notebook) for notebook in notebooks}
+    root = find_root()
+    files = [root / "params" / "expected" / f"{study.study}.json", root / "params" / "findings" / f"{study.study}.yaml"]
+    authored = {file.name: file_sha256(file) for file in files if file.exists()}
+    for name in (notebooks[0].name, CHECK):
+        others = {other: json_sha256(content) for other, content in contents.items()}
+        contents[name] = contents.get(name, {}) | {"another notebook": others, "what is expected": authored}
+    if study.store.index:
+        contents[CHECK]["git's HEAD"] = git_commit()  # whose numbers are expected
+    return contents
+
+
+def notebook_content(study: Study, notebook: Notebook) -> dict[str, Any]:
+    """All that decides a notebook's page but for other pages."""
+    root = find_root()
+    names = [f"params/findings/{study.study}.yaml", "params/local.yaml", "docs/references.bib", *notebook.files]
+    files = [file for name in names for file in sorted(root.glob(name))]
+    systems = [[system.run, system.label, system.group] for system in notebook.systems]
+    return {
+        "its study's parameters": json_sha256(study.model_dump(mode="json")),
+        "its text": file_sha256(root / "notebooks" / f"{notebook.name}.ipynb"),
+        "its systems": json_sha256(systems),
+        "as2lib": library(),
+        "a file": {file.relative_to(root).as_posix(): file_sha256(file) for file in files},
+        "a run": {name: study.store.identity(name) for name in sorted(runs(study, notebook))},
+    }
+
+
+def runs(study: Study, notebook: Notebook) -> frozenset[str]:
+    """The names of the runs that a notebook reads."""
+    return frozenset(run.name for system in notebook.systems for run in system.runs(study))
+
+
+def why(study: Study, name: str, content: dict[str, Any]) -> str:
+    """Why a notebook has to be run, in a few words; "" where its page is as it should be."""
+    file = _record_file(study, name)
+    if not file.exists():
+        return "not made yet"
+    record = read_json(file)
+    for part, value in content.items():
+        before = record["content"].get(part)
+        if isinstance(value, dict) and isinstance(before, dict):
+            if changed := sorted(dict(value.items() ^ before.items())):
+                return f"{part} changed: {changed[0]}" + (f" and {len(changed) - 1} more" if changed[1:] else "")
+        elif before != value:
+            return f"{part} changed"
+    outputs = {find_root() / path: digest for path, digest in record["outputs"].items()}
+    if not all(path.exists() and file_sha256(path) == digest for path, digest in outputs.items()):
+        return "its page, or what it saved, was changed or removed"
+    return ""
+
+
+def record(study: Study, name: str, content: dict[str, Any]) -> None:
+    """Note that a page is made, what came out, and of what."""
+    paths = [] if name == CHECK else outputs(study, name)
+    digests = {path.relative_to(find_root()).as_posix(): file_sha256(path) for path in sorted(paths)}
+    write_json(_record_file(study, name), {"outputs": digests, "content": content})
+
+
+def outputs(study: Study, notebook: str) -> list[Path]:
+    """The files of a notebook that are there: its page, metrics, tables and figures, but for measured times."""
+    folder, number = find_root() / "reports" / study.variant, notebook[:2]
+    page = folder / ("index.html" if number == "00" else f"{notebook}.html")
+    files = [page, folder / "metrics" / f"{number}.json"]
+    files += [path for kind in ("tables", "figures") for path in (folder / kind).glob(f"{number}_*")]
+    return [path for path in files if path.exists() and ".timing." not in path.name]
+
+
+def _record_file(study: Study, name: str) -> Path:
+    return work_folder() / "pages" / study.variant / f"{name}.json"
+
+
+@cache
+def library() -> dict[str, str]:
+    """The SHA-256 of each file of the library that pages are made with, by its path."""
+    paths = sorted(path for pattern in LIBRARY for path in PACKAGE.glob(pattern))
+    names = {path.relative_to(PACKAGE).as_posix(): path for path in paths}
+    return {name: file_sha256(path) for name, path in names.items() if not name.startswith(RUNS_ONLY)}

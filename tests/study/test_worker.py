@@ -1,0 +1,206 @@
+"""Runs are made once, parents first, whatever fails, waits or is killed; and what is said of them."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from as2lib import Study
+from as2lib.cli import main
+from as2lib.locks import take
+from as2lib.study import worker
+from as2lib.study.worker import ERROR, make_all, partial_folder, work
+from tests.study.conftest import stub_fit
+
+TEACHER, STUDENT = "teacher/electra/seed-0", "student/electra/seed-0"
+EVERYTHING = [STUDENT, "ensemble/tuned/seed-0"]
+
+
+@pytest.fixture
+def study(root, fits):
+    return Study.load("tiny")
+
+
+@pytest.mark.parametrize("content", ["", '{"identity": "of an older library", "dev_MAP": 0.5}'])
+def test_a_run_whose_done_json_says_no_facts_is_not_made(study, content):
+    make_all(study.store, ["lexical/word_overlap"])
+    (study.store.folder("lexical/word_overlap") / "done.json").write_text(content)
+    assert list(Study.load("tiny").store.needed(["lexical/word_overlap"])) == ["lexical/word_overlap"]
+    assert make_all(Study.load("tiny").store, ["lexical/word_overlap"]) == ["lexical/word_overlap"]
+
+
+def test_a_fit_that_fails_leaves_no_run_and_the_next_one_goes_on_from_its_checkpoint(study, root, monkeypatch):
+    seen = []
+
+    def fit(task):
+        seen.append((task.folder / worker.CHECKPOINT).exists())
+        if len(seen) == 1:
+            (task.folder / worker.CHECKPOINT).write_bytes(b"step 3")
+            raise KeyboardInterrupt
+        return stub_fit(task)
+
+    monkeypatch.setitem(worker.MAKERS, "fit", fit)
+    with pytest.raises(KeyboardInterrupt):
+        make_all(study.store, ["teacher/electra/seed-0"])
+    assert study.store.find("transfer/electra/seed-0") is None
+    make_all(study.store, ["teacher/electra/seed-0"])
+    assert seen == [False, True, False]
+    assert not (study.store.folder("transfer/electra/seed-0") / worker.CHECKPOINT).exists()
+    assert not list((root / "work" / "runs").glob("*.partial"))
+
+
+def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_asked_for(study, root, fits):
+    make_all(study.store, list(study.plan))
+    made = sorted(fits)
+    study.publish()
+    (root / "work" / "runs").rename(root / "work" / "elsewhere")
+    fits.clear()
+    assert main(["fit", "tiny"]) == 0
+    assert fits == []
+    assert main(["fit", "tiny", "--weights"]) == 0
+    assert sorted(fits) == made
+
+
+@pytest.mark.parametrize("name", ["index.json", "sources.json"])
+def test_publishing_refuses_a_file_with_a_merge_conflict_and_changes_nothing(study, root, name):
+    make_all(study.store, ["lexical/word_overlap", "lexical/reciprocal_rank"])
+    study.publish(["lexical/word_overlap"])
+    path = root / "reports" / "tiny" / "runs" / name
+    path.write_text(f"<<<<<<< HEAD\n{path.read_text()}>>>>>>> theirs\n")
+    before = {path: path.read_bytes() for path in (root / "reports").rglob("*.*")}
+    with pytest.raises(ValueError, match=f"reports/tiny/runs/{name}"):
+        Study.load("tiny").publish(["lexical/reciprocal_rank"])
+    assert {path: path.read_bytes() for path in (root / "reports").rglob("*.*")} == before
+
+
+def test_what_is_made_is_not_made_again_and_parents_come_first_and_a_changed_budget_makes_what_depends_on_it(study):
+    assert make_all(study.store, [STUDENT]) == ["transfer/electra/seed-0", TEACHER, STUDENT]
+    make_all(study.store, EVERYTHING)
+    assert make_all(Study.load("tiny").store, EVERYTHING) == []
+    changed = Study.load("tiny", {"fit.adapt.steps": 5})
+    assert make_all(changed.store, EVERYTHING) == [TEACHER, STUDENT]
+    with pytest.raises(ValueError):  # a variant
+        changed.publish()
+
+
+def test_published_scores_stand_for_a_run_without_data_and_weights_are_made_only_where_they_are_needed(study, root):
+    make_all(study.store, EVERYTHING)
+    ours, identity = study.run(STUDENT).scores(), study.store.identity(STUDENT)
+    assert sorted(study.publish()) == sorted(name for name in study.plan if not name.endswith("seed-1"))
+    assert study.publish() == []
+    (root / "work" / "runs").rename(root / "work" / "elsewhere")
+    for path in root.glob("*.tsv"):
+        path.unlink()
+    clone = Study.load("tiny")
+    assert clone.store.identity(STUDENT) == identity
+    stored = clone.run(STUDENT)
+    assert (stored.scores_only, stored.model_folder, stored.facts["dev_MAP"]) == (True, None, 0.5)
+    assert stored.log() == [{"step": 2, "loss": 0.5}]
+    assert (stored.scores()["score"] - ours["score"]).abs().max() < 1e-9
+    others = ["teacher/electra/seed-1", "student/electra/seed-1"]
+    weights = "transfer/electra/seed-0"  # for the other seed's teacher
+    assert list(clone.store.needed(list(clone.plan))) == ["ensemble/tuned/seed-1", weights, *others]
+    path = root / "reports" / "tiny" / "runs" / "lexical" / "word_overlap.parquet"
+    path.write_bytes(path.read_bytes() + b"\n")
+    with pytest.raises(ValueError, match=r"lexical/word_overlap.parquet: not as its index.json says"):
+        Study.load("tiny").run("lexical/word_overlap").scores()
+
+
+# ---------------------------------------------------------------- workers
+
+
+def test_a_worker_makes_all_that_is_missing_and_says_a_line_of_each(study, fits, capsys):
+    assert main(["fit", "tiny"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [f"{number}/9" for number in range(1, 10)]
+    assert "dev MAP 50.0" in lines[0]
+    assert fits[0] == "transfer/electra/seed-0"  # the longest chain begins with it
+    assert main(["fit", "tiny"]) == 0
+    assert len(set(fits)) == len(fits)
+
+
+def full_disk(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_run_that_fails_stops_only_what_is_made_from_it_and_is_tried_again_by_the_next(study, monkeypatch, capsys):
+    monkeypatch.setitem(worker.MAKERS, "fit", lambda task: (full_disk if task.run.name == TEACHER else stub_fit)(task))
+    write = Path.write_text  # nor has the error a place
+    monkeypatch.setattr(
+        Path,
+        "write_text",
+        lambda path, *rest, **named: (full_disk if path.name == ERROR else write)(path, *rest, **named),
+    )
+    assert main(["fit", "tiny"]) == 1
+    *_, last = lines = capsys.readouterr().out.splitlines()
+    [failed] = [line for line in lines if line.startswith("failed: ")]
+    assert failed.startswith(f"failed: {TEACHER}: OSError: [Errno 28] No space left on device")
+    assert "left: 2 of 9 runs" in last
+    monkeypatch.setitem(worker.MAKERS, "fit", stub_fit)
+    assert main(["fit", "tiny"]) == 0
+
+
+def test_a_worker_waits_for_a_parent_that_another_makes_and_for_nothing_else(study, fits, monkeypatch):
+    leaf, parent = (take(study.store.folder(name).name) for name in (STUDENT, "teacher/electra/seed-1"))
+    waited = []
+
+    def sleep(seconds):
+        waited.append("student/electra/seed-1" in fits)
+        parent.release()
+
+    monkeypatch.setattr(worker.time, "sleep", sleep)
+    assert work(study.store, print) == [STUDENT]
+    assert waited == [False]
+    leaf.release()
+
+
+def test_a_page_is_made_once_its_runs_are_there_and_one_that_fails_is_left(study, fits, capsys):
+    made = []
+
+    def page(name, runs, make):
+        return worker.Page(name, frozenset(runs), study.store.folder(TEACHER) / f"{name}.log", make)
+
+    early = page("early", [TEACHER], lambda: made.append(len(fits)) is None)
+    broken = page("broken", [], lambda: full_disk(None))
+    pages = [page("fresh", [STUDENT], lambda: False), early, broken]
+    assert work(study.store, print, pages=pages) == ["broken"]
+    assert made
+    out = capsys.readouterr().out
+    assert "page early, 0 s" in out
+    assert "fresh" not in out
+    assert "failed: broken: OSError" in out
+
+
+# ---------------------------------------------------------------- what is said of a study
+
+
+@pytest.fixture
+def begun(study, fits):
+    """A study of which one run is done, one failed and one is being made."""
+    make_all(study.store, ["lexical/word_overlap", "transfer/electra/seed-0"], model=True)
+    for name in (TEACHER, "teacher/electra/seed-1"):
+        partial_folder(study.store, name).mkdir()
+        (partial_folder(study.store, name) / "log.jsonl").write_text('{"step": 3, "seconds": 1.5}\n')
+    (partial_folder(study.store, TEACHER) / ERROR).write_text("Traceback:\nValueError: no such word\n")
+    lock = take(study.store.folder("teacher/electra/seed-1").name)
+    yield study
+    lock.release()
+
+
+def test_plan_says_what_each_run_is_at_and_what_is_left(begun, capsys):
+    assert main(["plan", "tiny"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "done lexical/word_overlap from –" in lines
+    assert any(line.startswith(f"failed {TEACHER} ValueError: no such word (") for line in lines)
+    assert "running teacher/electra/seed-1 step 3, 2.0 a second" in lines
+    assert f"to do {STUDENT} from transfer/electra/seed-0, {TEACHER}" in lines
+    assert any(line.startswith("tiny: 9 runs: 2 done, ") and "1 failed, 1 running" in line for line in lines)
+    assert any(line.startswith("left: at most 16 steps") for line in lines)
+    assert any("by four workers" in line and f"the longest chain, from {TEACHER}" in line for line in lines)
+    assert lines[-1].startswith("1 side by side end about")
+
+
+def test_a_study_that_ends_early_names_what_is_left_and_what_failed(begun):
+    line = worker.left("tiny", worker.states(begun.store), ["01_data"])
+    assert f"left: 7 of 9 runs, 01_data; failed: {TEACHER}: ValueError: no such word   (" in line
+    assert worker.left("tiny", [worker.State("a", "done"), worker.State("b", "published")]) == ""
