@@ -168,7 +168,7 @@ def make_page(study: Study, name: str) -> None:
     names = [notebook.name for notebook in catalogue.notebooks(study)]
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
-    content, page = pages.contents(study)[name], _page_name(name)
+    page = _page_name(name)
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", _reports(study) / "executed" / f"{name[:2]}.ipynb"
     with worker.noting(executed.with_suffix(".log")):
         if (overrides := parameter(source, "overrides")) != "{}":
@@ -176,6 +176,7 @@ def make_page(study: Study, name: str) -> None:
                 f"{source.name}: expected overrides = {{}}, as a study's page is of its file, got {overrides}; "
                 f"`papermill notebooks/{source.name} out.ipynb` runs it with them"
             )
+        content = pages.contents(study)[name]
         execute(source, executed, {"study": loadable(study), "overrides": {}})
         others = other_studies(study.study, page)
         render(executed, _reports(study) / f"{page}.html", names, study.title.partition(":")[0], others)

@@ -88,8 +88,8 @@ def work(store: Store, say: Say, model: bool = False, pages: Sequence[Page] = ()
     """Make what is missing, and pages as soon as their runs are there, until nothing is left that could be taken.
 
     A run that another worker makes is waited for where something is made from it; what fails stops only what is made
-    from it.  Returns the names of what was not made.  Where its time is up (SIGTERM), a job of a cluster is put back in
-    the queue if the study came any further.
+    from it.  Returns the names of what can't be made.  Where its time is up (SIGTERM), a job of a cluster is put back
+    in the queue if the study came any further.
     """
     queue, began = Queue(store.plan, store.needed(list(store.plan), model), seconds_of(store)), time.time()
     if any(needs_device(store.plan[name]) for name in queue.needed):
@@ -147,7 +147,7 @@ def _work(store: Store, say: Say, queue: Queue, pages: list[Page], began: float)
         possible = queue.possible()
         children = any(queue.left.keys() & set(queue.parents[name]) for name in possible)
         if not children and not any(queue.left.keys() & page.runs <= possible for page in pages):
-            return [*queue.left, *failed_pages]
+            return [*(name for name in queue.left if name not in possible), *failed_pages]
         time.sleep(WAIT)
 
 

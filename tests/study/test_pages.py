@@ -148,7 +148,7 @@ def test_a_study_makes_only_what_has_to_be_made_and_says_why_and_what_is_left(st
     assert failed.returncode == 1
     assert "failed: 01_data: " in failed.stdout
     assert "FileNotFoundError: not made yet: " in (root / "reports" / "tiny" / "executed" / "01.log").read_text()
-    assert "left: 01_data, 00_overview, check; " in failed.stderr.splitlines()[-1]
+    assert "left: 00_overview, 01_data, check; " in failed.stderr.splitlines()[-1]
     assert lines(root / "fits.txt") == FITS
 
 

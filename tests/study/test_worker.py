@@ -149,8 +149,10 @@ def test_a_worker_waits_for_a_parent_that_another_makes_and_for_nothing_else(stu
         parent.release()
 
     monkeypatch.setattr(worker.time, "sleep", sleep)
-    assert work(study.store, print) == [STUDENT]
+    assert work(study.store, print) == []
     assert waited == [False]
+    assert "student/electra/seed-1" in fits
+    assert STUDENT not in fits
     leaf.release()
 
 
