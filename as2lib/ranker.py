@@ -152,7 +152,8 @@ class Ranker:
             model = export.Exported(folder, precision, device)
             return cls(model, load_encoder(folder, max_length), alpha=alpha)
         device = computing_on(device)  # what can't be is refused before anything is loaded
-        return cls(models.load(folder), load_encoder(folder, max_length), device, precision, alpha)
+        # By its name, which errors call it by, not by a folder of the hub's cache.
+        return cls(models.load(name), load_encoder(name, max_length), device, precision, alpha)
 
     @overload
     def rank(
