@@ -376,17 +376,19 @@ def score(
 
 @app.command()
 def compare(
-    run1: Annotated[str, typer.Argument(help="a TREC run")],
-    run2: Annotated[str, typer.Argument(help="another, of the same questions")],
-    judgements: Annotated[str, typer.Argument(help="TREC judgements (qrels), as `as2 score --trec` writes them")],
+    files: Annotated[list[str], typer.Argument(help="TREC runs, two or more, then judgements (qrels)")],
     questions: Policy = "answered",
     measures: Measures = MEASURES,
     out: Annotated[str | None, typer.Option(help="a table of every question, as CSV, TSV, JSONL or Parquet")] = None,
+    baseline: Annotated[str | None, typer.Option(help="the run that the others are compared with")] = None,
 ) -> None:
-    """Whether two runs differ.  Each measure's difference with its interval and tests."""
+    """Whether runs differ.  Each measure's difference with its interval and tests; of several runs Holm's p beside.
+
+    Judgements are as `as2 score --trec` writes them.
+    """
     from as2lib.commands import trec
 
-    trec.compare(run1, run2, judgements, questions, measures.split(), out)
+    trec.compare(files[:-1], files[-1], questions, measures.split(), out, baseline)
 
 
 @app.command()

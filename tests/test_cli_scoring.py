@@ -1,4 +1,5 @@
 import random
+import re
 from pathlib import Path
 
 import ir_measures
@@ -7,6 +8,7 @@ import pytest
 
 from as2lib.cli import main
 from as2lib.metrics.ranking import per_question
+from as2lib.metrics.significance import holm
 from as2lib.ranker import Ranker
 from tests.first_hour.hub_like import WORDS, public_model
 
@@ -83,6 +85,26 @@ def test_two_runs_are_compared_question_by_question(folder, capsys, questions, n
     run = run.merge(judged, on=["question", "candidate"])
     expected = per_question(run["question"], run["label"], run["score"], questions)["AP"]
     assert table["run1 AP"].to_dict() == pytest.approx(expected.to_dict())
+
+
+def test_several_runs_are_compared_in_pairs_or_with_a_baseline_and_the_best_is_named(folder, capsys):
+    for seed in range(3):
+        write_judged_run(seed)
+    files = ["0.run", "1.run", "2.run", "judgements.qrels", "--measures", "AP"]
+    assert main(["compare", *files, "--out", "values.csv"]) == 0
+    *lines, best, _ = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["0.run − 1.run", "0.run − 2.run", "1.run − 2.run"]
+    raw, adjusted = (
+        [float(re.search(rf"([\d.e-]+) \({name}", line)[1]) for line in lines] for name in ("permutation", "Holm")
+    )
+    assert adjusted == pytest.approx(holm(raw), rel=0.1)
+    means = pandas.read_csv("values.csv", index_col="question_id").mean()
+    assert f"{means.argmax()}.run" in best.split(",")[0]
+    assert main(["compare", *files, "--baseline", "1.run"]) == 0
+    lines = capsys.readouterr().out.splitlines()[:2]
+    assert [line.split(":")[0] for line in lines] == ["0.run − 1.run", "2.run − 1.run"]
+    assert main(["compare", *files, "--baseline", "9.run"]) == 2
+    assert main(["compare", "0.run", "judgements.qrels"]) == 2
 
 
 def test_a_byte_order_mark_is_none_of_an_id_and_a_count_is_no_percentage(folder, capsys):

@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -59,18 +60,29 @@ def field(name: object) -> str:
     return re.sub(r"\s", "%20", str(name))
 
 
-# ---------------------------------------------------------------- two runs
+# ---------------------------------------------------------------- runs, in pairs
 
 
 def compare(
-    run1: str, run2: str, judgements: str, questions: str, measures: Sequence[str], out: str | None = None
+    runs: Sequence[str],
+    judgements: str,
+    questions: str,
+    measures: Sequence[str],
+    out: str | None = None,
+    baseline: str | None = None,
 ) -> None:
     """Each measure's difference between two runs, with its interval and tests, over the judged questions.
 
+    Of several runs every pair is compared, or each with the baseline, and Holm's p over these pairs stands beside;
+    a last line says which is best by the first measure, and from which others it is told.
     Judged questions that a run lacks count as 0, as do correct candidates that it leaves out; a candidate without a
-    judgement is incorrect.  out: a table of every question's values in both runs and their difference.
+    judgement is incorrect.  out: a table of every question's values in each run, and of two their difference.
     """
-    require_place(out, TABLES, run1, run2, judgements)
+    if len(runs) < 2 or (len(runs) > 2 and len(set(runs)) < len(runs)):
+        raise ValueError(f"expected two runs or more, each once, and judgements; got {', '.join((*runs, judgements))}")
+    if baseline is not None and baseline not in runs:
+        raise ValueError(f"--baseline {baseline}: expected one of {', '.join(runs)}, got another")
+    require_place(out, TABLES, *runs, judgements)
     ranking.require_measures(measures)
     judged = read(judgements, ir_measures.read_trec_qrels, "question 0 candidate grade")
     correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
@@ -79,20 +91,49 @@ def compare(
     if len(names) < 2:
         got = f"got {len(names)} under policy {questions}"
         raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
-    first, second = (values(path, judged, names, measures) for path in (run1, run2))
+    tables = [values(path, judged, names, measures) for path in runs]
+    pairs = list(combinations(range(len(runs)), 2))
+    if baseline is not None:
+        pairs = [(place, runs.index(baseline)) for place, run in enumerate(runs) if run != baseline]
     for name in measures:
-        test, scale = significance.compare(first[name], second[name]), ranking.scale(name)
-        print(
-            f"{ranking.MEANS.get(name, name):<9} {scale * test.mean_a:.2f} − {scale * test.mean_b:.2f} = "
-            f"{scale * test.difference:+.2f}   95 % interval {scale * test.low:+.2f} to {scale * test.high:+.2f}   "
-            f"p {test.p:.2g} (permutation), {test.wilcoxon_p:.2g} (Wilcoxon)   "
-            f"{test.wins} better, {test.losses} worse, {test.ties} equal"
-        )
+        tests = [significance.compare(tables[a][name], tables[b][name]) for a, b in pairs]
+        adjusted = significance.holm([test.p for test in tests])
+        for (a, b), test, p in zip(pairs, tests, adjusted, strict=True):
+            title = f"{Path(runs[a]).name} − {Path(runs[b]).name}: " if len(pairs) > 1 else ""
+            print(title + line(name, test, f", {p:.2g} (Holm, {len(pairs)} pairs)" if len(pairs) > 1 else ""))
+        if name == measures[0] and len(runs) > 2:
+            best = max(range(len(runs)), key=lambda place: tables[place][name].mean())
+            against = {a + b - best: p for (a, b), p in zip(pairs, adjusted, strict=True) if best in (a, b)}
+            say_best(name, runs[best], {runs[place]: p for place, p in against.items()})
     policy = f"{len(names)} questions, policy {questions}, ties against the system"
-    print(f"{policy}; a difference above 0 speaks for {Path(run1).name}")
+    print(
+        f"{policy}; a difference above 0 speaks for {Path(runs[0]).name if len(pairs) == 1 else 'the first of a pair'}"
+    )
     if out:
-        parts = [first.add_prefix("run1 "), second.add_prefix("run2 "), (first - second).add_prefix("difference ")]
+        parts = [table.add_prefix(f"run{place} ") for place, table in enumerate(tables, start=1)]
+        if len(runs) == 2:
+            parts.append((tables[0] - tables[1]).add_prefix("difference "))
         write_table(pd.concat(parts, axis=1).reset_index(), out)
+
+
+def line(name: str, test: significance.Comparison, adjusted: str) -> str:
+    """What the tests say of one measure of two runs."""
+    scale = ranking.scale(name)
+    return (
+        f"{ranking.MEANS.get(name, name):<9} {scale * test.mean_a:.2f} − {scale * test.mean_b:.2f} = "
+        f"{scale * test.difference:+.2f}   95 % interval {scale * test.low:+.2f} to {scale * test.high:+.2f}   "
+        f"p {test.p:.2g} (permutation){adjusted}, {test.wilcoxon_p:.2g} (Wilcoxon)   "
+        f"{test.wins} better, {test.losses} worse, {test.ties} equal"
+    )
+
+
+def say_best(name: str, best: str, against: dict[str, float]) -> None:
+    """Which run has the highest mean, and from which others Holm's p at 0.05 tells it."""
+    told = [Path(run).name for run, p in against.items() if p <= 0.05]
+    untold = [Path(run).name for run, p in against.items() if p > 0.05]
+    parts = [f"told from {', '.join(told)}"] if told else []
+    parts += [f"not told from {', '.join(untold)}"] if untold else []
+    print(f"highest {ranking.MEANS.get(name, name)}: {Path(best).name}, {'; '.join(parts)} (Holm, 0.05)")
 
 
 def values(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[str]) -> pd.DataFrame:
