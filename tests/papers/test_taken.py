@@ -2,13 +2,18 @@
 
 import numpy
 import pytest
+import torch
+from transformers import AutoConfig
 
 from as2lib import Study
+from as2lib.data.encode import word_tokenizer
 from as2lib.data.pairs import load_parts
 from as2lib.papers.frontier import of_one_stage
+from as2lib.study.recipes import Ranker
 from as2lib.study.taken import of_run
 from tests.encoders import classifier
-from tests.models.test_embedding import folder
+from tests.models.test_cerberus import CONFIG, released
+from tests.models.test_embedding import TEXTS, folder
 from tests.papers.conftest import run_notebook
 
 
@@ -93,3 +98,16 @@ def test_pages_have_them_and_what_is_not_here_is_said_on_its_page(invented, root
     assert "BM25" in tables or "ranker/bm25" in tables
     assert ("theirs" in tables) == (name != "11_frontier")  # nobody knows what that costs
     assert ("ranker/far" in tables) == (name == "03_distillation")
+
+
+def test_a_released_student_is_a_row_for_who_has_its_file(root):
+    torch.save(released(), root / "cerberus.pt")
+    backbone = root / "electra"
+    AutoConfig.for_model("electra", **CONFIG, embedding_size=24).save_pretrained(backbone)
+    word_tokenizer(TEXTS * 4, 40).save_pretrained(backbone)
+    (root / "params" / "local.yaml").write_text(f"local: {{{Ranker.backbone}: electra}}\n")
+    study = Study.load("tiny", {"rankers": {"released": "cerberus:cerberus.pt"}, "seeds": [0], "data.max_length": 24})
+    run = study.run("ranker/released")
+    assert run.scores("test")["score"].between(0, 1).all()
+    assert run.facts["shape"] == {"body": 3, "heads": 3}
+    assert of_one_stage(study, [run.name])[run.name].work[0].candidate > 0
