@@ -25,6 +25,6 @@ rule worker:
 rule report:
     input: expand(rules.worker.output, number=range(WORKERS))
     output: touch(f"{ENDED}/report")
-    threads: study.threads * WORKERS
-    params: check="" if "pages" in config else f" && as2 check {STUDY}"
-    shell: "as2 fit {STUDY:q} --pages {PAGES:q} --alone{params.check}"
+    threads: study.threads
+    params: check="true" if "pages" in config else "as2 check"  # a part is held against nothing
+    shell: "as2 fit {STUDY:q} --pages {PAGES:q} --alone && {params.check} {STUDY:q}"
