@@ -184,12 +184,17 @@ def make_page(study: Study, name: str) -> None:
 
 
 def check(study: Study) -> list[str]:
-    """Hold a study against what is expected of it; returns a line for each number or finding that moved."""
+    """Hold a study against what is expected of it; returns a line for each number or finding that moved, each file that
+    is not as it was made.
+    """
     from as2lib.report.check import moved, write_manifest
     from as2lib.study import findings
 
-    lines = [f"moved: {line}" for line in moved(study)] + findings.broken(study)
-    write_manifest(study)
+    edited = pages.edited(study)
+    lines = [f"edited: {file}: not as it was made; `as2 study {study.name}` makes it anew" for file in edited]
+    lines += [f"moved: {line}" for line in moved(study)] + findings.broken(study)
+    if not edited:
+        write_manifest(study)
     if not lines and (find_root() / "notebooks").is_dir():
         pages.record(study, pages.CHECK, pages.contents(study)[pages.CHECK])
     return lines

@@ -70,10 +70,31 @@ def why(study: Study, name: str, content: dict[str, Any]) -> str:
                 return f"{part} changed: {changed[0]}" + (f" and {len(changed) - 1} more" if changed[1:] else "")
         elif before != value:
             return f"{part} changed"
-    outputs = {find_root() / path: digest for path, digest in record["outputs"].items()}
-    if not all(path.exists() and file_sha256(path) == digest for path, digest in outputs.items()):
-        return "its page, or what it saved, was changed or removed"
-    return ""
+    return "its page, or what it saved, was changed or removed" if _differing(record["outputs"]) else ""
+
+
+def edited(study: Study) -> list[str]:
+    """The files of pages that are no longer as they came out, from the root: tables alone of pages made elsewhere."""
+    manifest = find_root() / "reports" / study.variant / "manifest.json"
+    tables = read_json(manifest)["tables"] if manifest.exists() else {}
+    files = []
+    for notebook in catalogue.notebooks(study):
+        made = _record_file(study, notebook.name)
+        number = f"{notebook.name[:2]}_"
+        published = {
+            f"reports/{study.variant}/tables/{name}": digest
+            for name, digest in tables.items()
+            if name.startswith(number)
+        }
+        files += _differing(read_json(made)["outputs"] if made.exists() else published)
+    return files
+
+
+def _differing(digests: dict[str, str]) -> list[str]:
+    root = find_root()
+    return [
+        path for path, digest in digests.items() if not (root / path).exists() or file_sha256(root / path) != digest
+    ]
 
 
 def record(study: Study, name: str, content: dict[str, Any]) -> None:
