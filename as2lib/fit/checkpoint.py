@@ -26,12 +26,13 @@ Entry = dict[str, Any]  # of the log: step, total, the loss's parts, dev_MAP, de
 class Progress:
     """Where a fit stands, beside its model and optimizer.
 
-    sums: of the loss's parts in the `batches` since the last entry of the log.
+    sums: of the loss's parts in the `batches` since the last entry of the log.  gradients: of their norms.
     best: the weights of the best dev MAP.  waited: evaluations since then.  over: whether it ended before its steps.
     """
 
     step: int = 0
     sums: dict[str, torch.Tensor] = field(default_factory=dict)
+    gradients: float | torch.Tensor = 0.0
     batches: int = 0
     log: list[Entry] = field(default_factory=list)
     best: dict[str, torch.Tensor] | None = None
@@ -41,19 +42,24 @@ class Progress:
     over: bool = False
     seconds: float = 0.0
 
-    def add(self, losses: Any) -> None:
-        """Add a batch's loss to the sums for the log."""
+    def add(self, losses: Any, gradient: torch.Tensor) -> None:
+        """Add a batch's loss, and the norm of its gradient, to the sums."""
         self.batches += 1
+        self.gradients = self.gradients + gradient.detach()
         for name, value in losses._asdict().items():
             self.sums[name] = self.sums.get(name, 0) + value.detach().float()
 
     def means(self) -> Entry:
-        """The mean of each part of the loss since the last entry.  Raises ValueError where the loss is no number."""
+        """The mean of each part of the loss since the last entry.
+
+        Raises ValueError where the loss or a gradient was no number: the weights are none any more.
+        """
         values = {name: total / self.batches for name, total in self.sums.items()}
-        if not torch.isfinite(values["total"]):
-            advice = "lower learning_rate, or precision float32"
-            raise ValueError(f"loss: expected a number, got {values['total'].item()} by step {self.step}; {advice}")
-        self.sums, self.batches = {}, 0
+        for name, value in {"the loss": values["total"], "a gradient": torch.as_tensor(self.gradients)}.items():
+            if not torch.isfinite(value):
+                way_out = "lower learning_rate, or precision float32"
+                raise ValueError(f"training diverged: {name} is {value.item()} by step {self.step}; {way_out}")
+        self.sums, self.gradients, self.batches = {}, 0.0, 0
         return {name: value.tolist() for name, value in values.items()}
 
     def keep_best(self, dev_MAP: float, model: nn.Module) -> None:

@@ -183,8 +183,7 @@ def train(
                     output = model(**inputs, **which)
                 losses = objective(output, targets, state.step)
                 losses.total.backward()
-                state.add(losses)
-                nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+                state.add(losses, nn.utils.clip_grad_norm_(model.parameters(), CLIP))
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
                 state.step += 1

@@ -36,7 +36,7 @@ def teacher_logits(
     teacher: a model's folder or hub name; what has a `model` and its own `encoder` (a `Fit`, a `Ranker`); or its logits
         already, (m, 2), (m, 1) or (m,).
     Raises ValueError for a module without an encoder (another's tokens are noise to it), and where there is not a row
-    of logits a pair, or they hold nan.
+    of logits a pair, or they are not finite.
     """
     if isinstance(teacher, nn.Module):
         expected = "expected it with its own encoder, Ranker(model, encoder), or its folder"
@@ -53,8 +53,9 @@ def teacher_logits(
         logits = logits[:, None]
     if logits.ndim != 2 or len(logits) != len(pairs) or logits.shape[1] not in (1, 2):
         raise ValueError(f"teacher: expected logits of {len(pairs)} pairs × 1 or 2 classes, got {logits.shape}")
-    if numpy.isnan(logits).any():
-        raise ValueError("teacher: expected numbers for logits, got nan")
+    if not numpy.isfinite(logits).all():
+        row = int(numpy.isfinite(logits).all(axis=1).argmin())
+        raise ValueError(f"teacher: expected finite logits, got {logits[row].tolist()} for pair {row}")
     if logits.shape[1] == 1:
         logits = numpy.concatenate([numpy.zeros_like(logits), logits], axis=1)
     return logits.astype(numpy.float32)

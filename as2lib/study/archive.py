@@ -12,7 +12,7 @@ from urllib.parse import urlparse
 from urllib.request import urlopen
 
 from as2lib.paths import PACKAGE, find_root, whole_file, work_folder
-from as2lib.study.store import Store, read_json
+from as2lib.study.store import Store
 from as2lib.study.study import Study
 
 SECONDS = 60.0  # that a host may be silent
@@ -72,9 +72,9 @@ def fetch(study: Study, source: str) -> int:
                 raise ValueError(f"{source}: {name}: not as {SUMS} says; fetch it again")
             if name != CARD:
                 contents[name] = content
-        index = read_json(sums.parent / INDEX)
     for run, entry in study.store.index.items():
-        if run in index and index[run]["files"] != entry["files"]:
+        files = {str(PurePosixPath(run).parent / file): digest for file, digest in entry["files"].items()}
+        if any(name in contents and sha256(contents[name]).hexdigest() != digest for name, digest in files.items()):
             raise ValueError(f"{source}: {run}: expected the bytes that {study.study}'s {INDEX} names, got others")
     target = find_root() / "reports" / study.study / "runs"
     for name, content in sorted(contents.items(), key=lambda item: item[0] == INDEX):  # the index last

@@ -29,11 +29,11 @@ def calibration(child: Run, parents: Sequence[StoredRun]) -> dict[str, dict[str,
 
 
 def _probabilities(run: StoredRun, split: str, platt: dict[str, dict[str, Any]], column: str = "score") -> Any:
-    """A member's P(correct) over a split, (m,), calibrated where `platt` says.  column: "last", where it has that."""
+    """A member's P(correct) over a split, (m,), by its `score` or its `last`, calibrated where `platt` says."""
     from as2lib.models.ensemble import calibrated_scores
 
     table = run.scores(split)
-    scores = table[column if column in table else "score"].to_numpy()
+    scores = table[column].to_numpy()
     return calibrated_scores(platt[run.name], scores, table["question_id"]) if run.name in platt else scores
 
 
@@ -64,7 +64,8 @@ def ensemble(task: Task) -> dict[str, Any]:
 
 
 def combined(recipe: Any, facts: dict[str, Any], members: Sequence[StoredRun], split: str) -> Any:
-    """The pairs of a split with an ensemble's `score`, and its `last`, by the last weights of its members.
+    """The pairs of a split with an ensemble's `score`, and its `last`, by the last weights of its members, where all
+    have these.
 
     facts: its `weights` and the `calibration` of its members, where it has them.
     """
@@ -72,7 +73,7 @@ def combined(recipe: Any, facts: dict[str, Any], members: Sequence[StoredRun], s
     from as2lib.models import ensemble as ensembles
 
     columns = {}
-    for column in ("score", "last"):
+    for column in ("score", "last") if all("last" in member.scores(split) for member in members) else ("score",):
         scores = [_probabilities(member, split, facts.get("calibration", {}), column) for member in members]
         if recipe.combine == "logistic":
             columns[column] = sigmoid(ensembles.weigh(facts, scores))

@@ -4,7 +4,7 @@ m pairs of a run's splits together
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -49,17 +49,21 @@ def _digest(pairs: pandas.DataFrame) -> str:
     return sha256(pairs.to_csv(index=False).encode()).hexdigest()[:8]
 
 
-def write_scores(path: Path, tables: Mapping[str, pandas.DataFrame], probabilities: bool) -> None:
+def write_scores(
+    path: Path, tables: Mapping[str, pandas.DataFrame], probabilities: bool, all_bits: bool = False
+) -> None:
     """Leave the scores of a run, split after split, a column for `score` and each further one that a table has.
 
     probabilities: whether scores are P(correct), of which log odds are kept in float32; else they stay float64.
+    all_bits: whether in all of its bits, where fewer would do for the scores themselves.
     """
     columns = list(dict.fromkeys(name for table in tables.values() for name in table if name not in PAIRS))
     whole = pandas.concat([table.assign(split=split) for split, table in tables.items()], ignore_index=True)
     question = whole.groupby(["split", "question_id"], sort=False).ngroup().to_numpy()
     packed = {name: whole[name].to_numpy(dtype="float64") for name in columns}
     if probabilities:
-        packed = {name: log_odds(scores, question) for name, scores in packed.items()}
+        bits = BITS[-1:] if all_bits else BITS
+        packed = {name: log_odds(scores, question, bits) for name, scores in packed.items()}
     with whole_file(path) as temporary:
         options = COMPRESSION | {"use_dictionary": False, "use_byte_stream_split": columns, "store_schema": False}
         parquet.write_table(pyarrow.table(packed), temporary, **options)
@@ -85,7 +89,7 @@ def read_scores(path: Path, pairs: Mapping[str, pandas.DataFrame], split: str) -
     return table
 
 
-def log_odds(probability: numpy.ndarray, question: numpy.ndarray) -> numpy.ndarray:
+def log_odds(probability: numpy.ndarray, question: numpy.ndarray, some_bits: Sequence[int] = BITS) -> numpy.ndarray:
     """The log odds of probabilities in as few bits as keep each within `PRECISION` and every question's order.
 
     probability: (m,) float64, nan where there is none.  question: (m,).  Returns float32; or what came, where even a
@@ -98,7 +102,7 @@ def log_odds(probability: numpy.ndarray, question: numpy.ndarray) -> numpy.ndarr
     order = numpy.lexsort((probability, question))
     neighbours = question[order][1:] == question[order][:-1]
     ties = probability[order][1:] == probability[order][:-1]
-    for bits in BITS:
+    for bits in some_bits:
         mantissa, exponent = numpy.frexp(exact)
         rounded = numpy.ldexp(numpy.rint(numpy.ldexp(mantissa, bits)), exponent - bits).astype("float32")
         restored = sigmoid(rounded.astype("float64"))

@@ -2,7 +2,7 @@
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from as2lib.paths import file_sha256
 from as2lib.study import catalogue, packed
@@ -33,10 +33,11 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
     make_all(store, names)
     runs = [run for run in map(store.find, names) if not run.scores_only]
     parts = catalogue.parts_read(study)
+    members = {member.name for run in store.plan.values() for member in run.parents.get("members", ())}
     for run in runs:
         made_by = {"commit": run.commit, "version": run.run.recipe.version}
         index[run.name] = {"identity": run.identity, "facts": run.facts, **made_by}
-        index[run.name] |= _write(run, store.index_folder, parts.get(run.run.system, set()))
+        index[run.name] |= _write(run, store.index_folder, parts.get(run.run.system, set()), run.name in members)
         sources |= store.sources(run.name)
     if runs:
         write_json(store.index_folder / "sources.json", dict(sorted(sources.items())))
@@ -48,35 +49,44 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
     return [run.name for run in runs]
 
 
-def _write(run: StoredRun, folder: Path, parts: set[str]) -> dict[str, dict[str, str]]:
-    """Leave a run's scores and its log; returns its `pairs`, split → file, and the SHA-256 of its own `files`.
+def _write(run: StoredRun, folder: Path, parts: set[str], is_member: bool) -> dict[str, Any]:
+    """Leave a run's scores and its log; returns its `pairs`, split → file, the SHA-256 of its own `files`, and whether
+    its last weights are its best.
 
-    parts: what a page reads beside its score (see `Notebook`).  An ensemble's scores are made of its members'.
+    parts: what a page reads beside its score (see `Notebook`).  An ensemble's scores are made of its members', which
+    are kept in all bits of a float32, since a weighted mean magnifies what is left out.
     """
-    path, tables, pairs, files = folder / run.name, {}, {}, []
-    for split in sorted(file.stem for file in (run.folder / "scores").glob("*.parquet")):
-        table = run.scores(split)
-        pairs[split] = packed.write_pairs(folder / "pairs", run.run.data[split], table)
-        tables[split] = read_by_pages(table, split, parts)
-    if tables and run.run.kind != "ensemble":
+    splits = sorted(file.stem for file in (run.folder / "scores").glob("*.parquet"))
+    whole, path, files = {split: run.scores(split) for split in splits}, folder / run.name, []
+    data = run.run.data
+    pairs = {split: packed.write_pairs(folder / "pairs", data[split], table) for split, table in whole.items()}
+    last_is_best = bool(whole) and all(
+        "last" in table and table["last"].equals(table["score"]) for table in whole.values()
+    )
+    if whole and run.run.kind != "ensemble":
+        tables = {
+            split: read_by_pages(table, split, parts - {"last"} if last_is_best else parts)
+            for split, table in whole.items()
+        }
         files.append(path.with_name(f"{path.name}.parquet"))
-        packed.write_scores(files[-1], tables, probabilities=run.run.kind != "lexical")
+        packed.write_scores(files[-1], tables, probabilities=run.run.kind != "lexical", all_bits=is_member)
     if (run.folder / "log.jsonl").exists():
         files.append(path.with_name(f"{path.name}.jsonl"))
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(run.folder / "log.jsonl", files[-1])
-    return {"pairs": pairs, "files": {file.name: file_sha256(file) for file in files}}
+    entry = {"pairs": pairs, "files": {file.name: file_sha256(file) for file in files}}
+    return entry | {"last is best": True} if last_is_best else entry
 
 
 def read_by_pages(table: "pandas.DataFrame", split: str, parts: set[str]) -> "pandas.DataFrame":
     """The columns of a run's scores that pages read: `score`, a cascade's exits on every split; of the test set heads,
-    and what the last weights score where that is another score.
+    and what the last weights score.
     """
     columns = [*packed.PAIRS, "score"]
     if "exits" in parts:
         columns += [name for name in table if name.startswith("exit_")]
     if "heads" in parts and split == "test":
         columns += [name for name in table if name.startswith("head_")]
-    if "last" in parts and split == "test" and "last" in table and not table["last"].equals(table["score"]):
+    if "last" in parts and split == "test" and "last" in table:
         columns.append("last")
     return table[columns]

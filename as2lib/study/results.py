@@ -37,7 +37,7 @@ def load(
     """SCORES of the runs of some systems, in their order; runs that are missing are made first.
 
     questions: the policy, as in `metrics.ranking`.  measures: further columns, of `ranking.per_question` ("R@5").
-    weights: those of a fit that are "best" on dev, or its "last"; a run that knows no last ones counts as it is.
+    weights: those of a fit that are "best" on dev, or its "last"; a ranker that is not trained counts as it is.
     `attrs["parameters"]` has those of each system's models.
     """
     if weights not in ("best", "last"):
@@ -50,7 +50,9 @@ def load(
         for run in system.runs(study):
             stored = study.run(run.name)
             table = stored.scores(split)
-            if weights == "last" and "last" in table:
+            if weights == "last" and stored.run.kind in ("fit", "ensemble"):
+                if "last" not in table:
+                    raise ValueError(f"{run.name}: what its last weights score is not published; `as2 fit` makes it")
                 table = table.assign(score=table["last"])
             values = of_questions(table, questions, columns[3:])
             frames.append(values.assign(system=system.run, seed=run.seed))

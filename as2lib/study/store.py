@@ -38,6 +38,7 @@ class StoredRun:
     facts: what making it measured (parameters, best step, dev MAP, seconds, precision).
     scores_only: whether it is one of those in `reports/`, whose `files` have a SHA-256 each; else `folder` is its own.
     pairs: of such a run, split → the file of its pairs.  members: of such an ensemble, whose scores are made of theirs.
+    last_is_best: whether the weights of its last step are those that dev chose.
     """
 
     run: Run
@@ -49,6 +50,7 @@ class StoredRun:
     files: dict[str, str] = field(default_factory=dict)
     pairs: dict[str, Path] = field(default_factory=dict)
     members: "tuple[StoredRun, ...]" = ()
+    last_is_best: bool = False
 
     def __repr__(self) -> str:  # its parents and theirs would fill a screen
         return f"StoredRun({self.run.name!r}, identity={self.identity[:8]!r}, scores_only={self.scores_only})"
@@ -81,7 +83,8 @@ class StoredRun:
 
             return combined(self.run.recipe, self.facts, self.members, split)
         [file] = [name for name in self.files if name.endswith(".parquet")]
-        return _read_published(self.folder / file, self.files[file], tuple(self.pairs.items()), split)
+        table = _read_published(self.folder / file, self.files[file], tuple(self.pairs.items()), split)
+        return table.assign(last=table["score"]) if self.last_is_best else table
 
     def log(self) -> list[dict[str, Any]]:
         """What training logged: loss parts, dev MAP, seconds, by step; empty where nothing was trained."""
@@ -215,9 +218,8 @@ class Store:
         if None in members:
             return None
         named, facts = replace(run, name=name), entry["facts"]
-        return StoredRun(
-            named, identity, facts, folder, entry.get("commit"), True, entry["files"], pairs, tuple(members)
-        )
+        best, files = entry.get("last is best", False), entry["files"]
+        return StoredRun(named, identity, facts, folder, entry.get("commit"), True, files, pairs, tuple(members), best)
 
     def _lost_scores(self, run: Run) -> Path | None:
         """A file of scores that a run of this machine wrote, and that is not there or empty."""

@@ -224,9 +224,17 @@ def test_a_dev_set_of_questions_that_are_learnt_is_refused_unless_that_is_allowe
     assert fit(dev=PAIRS, allow_shared_questions=True).facts["dev_MAP"] is not None
 
 
-def test_a_loss_that_is_no_number_ends_the_fit():
-    with pytest.raises(ValueError):
-        fit(loss=lambda output, targets: output.logits.sum() * float("nan"))
+DIVERGED = {
+    "the loss": lambda output, targets: output.logits.sum() * float("nan"),
+    "a gradient": lambda output, targets: (0 * output.logits.sum()).sqrt() * 0 + 1,  # 1, whose gradient is nan
+}
+
+
+@pytest.mark.parametrize("what", DIVERGED)
+@pytest.mark.parametrize("dev", [None, DEV])
+def test_a_loss_or_a_gradient_that_is_no_number_ends_the_fit_and_says_that_it_diverged(what, dev):
+    with pytest.raises(ValueError, match=f"training diverged: {what}"):
+        fit(loss=DIVERGED[what], dev=dev, steps=1)
 
 
 @pytest.mark.parametrize("loss", ["ce", "listwise_kl", "ranknet"])

@@ -41,6 +41,6 @@ def test_a_module_reads_by_its_own_encoder_or_is_refused_and_so_are_logits_of_ot
     numpy.testing.assert_array_equal(teacher_logits(Ranker(tiny.classifier(), other), PAIRS), expected)
     with pytest.raises(ValueError):
         train(PAIRS, tiny.classifier(), "kd", [tiny.classifier()], encoder=ENCODER, steps=1)
-    for wrong in (numpy.zeros((3, 2)), numpy.full((len(PAIRS), 2), numpy.nan)):
+    for wrong in (numpy.zeros((3, 2)), *(numpy.full((len(PAIRS), 2), number) for number in (numpy.nan, numpy.inf))):
         with pytest.raises(ValueError):
             teacher_logits(wrong, PAIRS)
