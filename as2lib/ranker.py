@@ -294,12 +294,14 @@ class WordCounter(Ranker):
         return f"Ranker.load('lexical/{self.name}')"
 
     def _score_part(self, questions: list[str], answers: list[str], part: Questions, *_: Any) -> Iterator[Scored]:
+        import pyarrow
         from datasets import Dataset
 
         from as2lib.models import lexical
 
         ids = [str(number) for number in part.code]
-        pairs = Dataset.from_dict({"question_id": ids, "question": questions, "answer": answers})
+        table = pyarrow.table({"question_id": ids, "question": questions, "answer": answers})
+        pairs = Dataset(table, fingerprint="candidates")  # without one, Dataset pickles the table to make it
         counts = getattr(lexical, self.name)(pairs)
         for rows in part.slices():
             yield Scored(numpy.argsort(-counts[rows], kind="stable"), counts[rows], None, {})

@@ -103,7 +103,7 @@ def test_a_killed_training_goes_on_only_with_what_it_was_asked(folder, monkeypat
         save_file({name: 0.5 * value for name, value in load_file(place).items()}, place, {"format": "pt"})
     steps = []
     add = Progress.add
-    monkeypatch.setattr(Progress, "add", lambda state, losses: [steps.append(state.step), add(state, losses)][0])
+    monkeypatch.setattr(Progress, "add", lambda state, *batch: [steps.append(state.step), add(state, *batch)][0])
     training.train("mine", Path("out"), None, **SETTINGS, **options)
     assert steps[0] == (1 if change == "nothing" else 0)
 

@@ -50,10 +50,10 @@ def load(
         for run in system.runs(study):
             stored = study.run(run.name)
             table = stored.scores(split)
-            if weights == "last" and stored.run.kind in ("fit", "ensemble"):
-                if "last" not in table:
-                    raise ValueError(f"{run.name}: what its last weights score is not published; `as2 fit` makes it")
+            if weights == "last" and "last" in table:
                 table = table.assign(score=table["last"])
+            elif weights == "last" and stored.scores_only and run.kind != "lexical":
+                raise ValueError(f"{run.name}: what its last weights score is not published; `as2 fit` makes it")
             values = of_questions(table, questions, columns[3:])
             frames.append(values.assign(system=system.run, seed=run.seed))
             parameters.setdefault(system.run, stored.facts.get("parameters"))
