@@ -41,8 +41,8 @@ class Pace:
 
     def write(self, line: str) -> None:
         if self.shown:
-            self.bar.write(line, file=sys.stderr)
-            sys.stderr.flush()
+            self.bar.clear()  # of a terminal's line, which the bar draws anew
+            print(line, file=sys.stderr, flush=True)
 
     def __enter__(self) -> "Pace":
         return self
