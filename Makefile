@@ -7,7 +7,7 @@ export STUDY CORES
 BIN := .venv/bin
 PIP = $(BIN)/pip -qq --disable-pip-version-check
 
-.PHONY: setup study test lab bench docs paper
+.PHONY: setup study test types lab bench docs paper
 
 study: setup  ## train what is missing, run the notebooks, write reports/$(STUDY)/index.html
 	$(BIN)/as2 study "$$STUDY" --cores "$$CORES"
@@ -15,6 +15,10 @@ study: setup  ## train what is missing, run the notebooks, write reports/$(STUDY
 test: setup  ## lint, check the format, unit tests
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(TESTS)
+
+types: setup  ## the types of losses and metrics, whose functions others call
+	@test -e work/types/bin/mypy || { $(PYTHON) -m venv work/types && work/types/bin/pip install -qq --disable-pip-version-check mypy==2.4.1; }
+	work/types/bin/mypy --python-executable $(BIN)/python
 
 lab: setup  ## the notebooks, to read and to change
 	$(BIN)/jupyter lab notebooks

@@ -7,14 +7,19 @@ from filelock import FileLock, Timeout
 
 from as2lib.paths import work_folder
 
+UNSAID = 2.0  # seconds that a process waits without a word
+
 
 def lock(name: str, what: str) -> FileLock:
-    """A lock, held; where another process holds it, a line says that `what` is being made, and this one waits."""
+    """A lock, held; where another process holds it a line says that `what` is being made, and this one waits."""
     file_lock = take(name)
     if file_lock is None:
-        print(f"{what} is being made by another process; waiting for it", file=sys.stderr, flush=True)
         file_lock = _file(name)
-        file_lock.acquire()
+        try:
+            file_lock.acquire(timeout=UNSAID)
+        except Timeout:
+            print(f"{what} is being made by another process; waiting for it", file=sys.stderr, flush=True)
+            file_lock.acquire()
     return file_lock
 
 

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 import numpy
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a ranker that counts words needs neither torch nor transfor
 LEXICAL = ("word_overlap", "reciprocal_rank", "overlap_then_rank", "bm25")
 TOKENS_HELD = 16_384  # pairs of which a call holds the tokens at once
 STATES_HELD = 1024  # pairs of a cascade whose hidden states are held at once
-Candidate = str | Mapping[str, Any]
+Candidate: TypeAlias = str | Mapping[str, Any]
 
 
 def is_lexical(name: str | Path) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import datasets
 import numpy as np
@@ -40,8 +40,8 @@ ROWS_READ = 40_000  # by which the original order is judged
 IMPLAUSIBLE = 0.98  # MAP of the original order, past which somebody sorted by label
 _VERSION = 2  # raise it when the same files would give other pairs
 
-InMemory = Dataset | pd.DataFrame | pa.Table | Sequence[Mapping[str, Any]]
-Source = str | Path | InMemory | Mapping[str, InMemory]
+InMemory: TypeAlias = Dataset | pd.DataFrame | pa.Table | Sequence[Mapping[str, Any]]
+Source: TypeAlias = str | Path | InMemory | Mapping[str, InMemory]
 
 
 def load_pairs(source: Source, split: str | None = None, questions: str = "answered") -> Dataset:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 import torch
@@ -39,7 +39,7 @@ CLIP = 1.0  # the gradient's norm at most
 # Arguments of `train`: those that a checkpoint knows by their content, and those that change no weight.
 BY_CONTENT = {"pairs", "dev", "model", "encoder", "loss", "teachers"}
 CHANGE_NO_WEIGHT = {"device", "folder", "callbacks", "progress", "allow_shared_questions"}
-Encoder = PairEncoder | WordEncoder
+Encoder: TypeAlias = PairEncoder | WordEncoder
 
 
 @dataclass

@@ -4,7 +4,7 @@ m pairs · c = 2 classes
 """
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy
 import torch
@@ -25,7 +25,7 @@ class Encoded(Protocol):
     encoder: Any
 
 
-Teacher = str | Path | numpy.ndarray | Encoded
+Teacher: TypeAlias = str | Path | numpy.ndarray | Encoded
 
 
 def teacher_logits(

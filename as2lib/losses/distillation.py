@@ -96,7 +96,8 @@ def _weigh(student: Tensor, teacher: Tensor, labels: Tensor, alpha: float, tau: 
     soft = _divergence(F.log_softmax(teacher / tau, dim=-1), F.log_softmax(student / tau, dim=-1)).mean(dim=0)
     # tau² keeps the soft gradients' size whatever the temperature
     weighted = ((alpha, hard), ((1 - alpha) * tau**2, soft))
-    total = sum(weight * part for weight, part in weighted if weight)  # an infinite part of weight 0 counts nothing
+    parts = [weight * part for weight, part in weighted if weight]  # an infinite part of weight 0 counts nothing
+    total = torch.stack(parts).sum(dim=0)
     return total, hard, soft
 
 

@@ -6,14 +6,14 @@ Source: Cascade Transformer, sections 3.2 and 4.3.2.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy
 
 from as2lib.metrics.questions import Questions
 
 # n candidates of all questions · q questions · e stages
-Ratios = float | Sequence[float]  # the share that each stage but the last drops: a number, or one for each
+Ratios: TypeAlias = float | Sequence[float]  # the share that each stage but the last drops: a number, or one for each
 
 
 class Pruned(NamedTuple):

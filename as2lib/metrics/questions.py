@@ -18,7 +18,7 @@ class Questions(NamedTuple):
     place: np.ndarray  # (n,) how many rows of its question stand before a row
 
     @classmethod
-    def together(cls, question_id: Sequence[Any]) -> "Questions":
+    def together(cls, question_id: Sequence[Any] | np.ndarray) -> "Questions":
         """Of rows whose questions stand together: one begins wherever the id, (n,) of any kind, is another."""
         ids = np.asarray(question_id)
         return cls.beginning(np.append(True, ids[1:] != ids[:-1])[: len(ids)])
@@ -31,7 +31,7 @@ class Questions(NamedTuple):
         return cls(np.cumsum(first) - 1, starts, sizes, np.arange(len(first)) - np.repeat(starts, sizes))
 
     @classmethod
-    def anywhere(cls, question_id: Sequence[Any]) -> "Questions":
+    def anywhere(cls, question_id: Sequence[Any] | np.ndarray) -> "Questions":
         """Of rows whose questions stand anywhere."""
         _, first, code = np.unique(np.asarray(question_id), return_index=True, return_inverse=True)
         code = np.argsort(np.argsort(first))[code]
@@ -49,6 +49,6 @@ class Questions(NamedTuple):
         """The rows, which stand together, in parts of at least so many, none of which ends within a question."""
         ends, start = np.cumsum(self.sizes), 0
         while start < len(self.code):
-            end = ends[min(np.searchsorted(ends, start + rows), len(ends) - 1)]
+            end = ends[min(int(np.searchsorted(ends, start + rows)), len(ends) - 1)]
             yield np.arange(start, end)
             start = end

@@ -10,7 +10,7 @@ A score is any number, infinite ones too: an order is all that is read of it. Lo
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import ir_measures
 import numpy as np
@@ -24,7 +24,7 @@ MEASURES = ("P@1", "AP", "RR", "nDCG@10")
 MEANS = {"AP": "MAP", "RR": "MRR"}  # what a measure's mean is called where it has a name of its own
 CUTOFF = 10
 
-Values = Sequence[Any] | np.ndarray | pd.Series
+Values: TypeAlias = Sequence[Any] | np.ndarray | pd.Series
 
 
 class Rows(NamedTuple):

@@ -4,7 +4,7 @@ n candidates · m of them left · q questions · e stages
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy
 import torch
@@ -14,7 +14,7 @@ from as2lib.metrics import questions
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, falling, prune
 
-Questions = Tensor | Sequence[int] | None
+Questions: TypeAlias = Tensor | Sequence[int] | None
 Inputs = Mapping[str, Any]  # tensors or arrays by name, a row a candidate
 GAP = 1e-6  # between the lowest score that was kept and the highest that was dropped
 
