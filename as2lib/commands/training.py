@@ -63,13 +63,13 @@ def train(
             import torch
 
             torch.set_num_threads(1)  # a small model gains nothing by more
-            asked = {"epochs", "steps"} & set(settings)
-            if not asked and 3 * len(pairs["train"]) > STEPS * settings.get("batch_size", 32):
+            length = {"epochs", "steps"} & set(settings)
+            if not length and 3 * len(pairs["train"]) > STEPS * settings.get("batch_size", 32):
                 settings["steps"] = STEPS
         teachers = [require_classifier(str(model_of(name, load_study))) for name in teachers]
         scores = [TeacherScores.read(path) for path in teacher_scores]
-        told = [*teachers, *(teacher.of(pairs["train"]) for teacher in scores)]
-        result, fit_folder = fit_model(start, encoder, pairs, out, loss=loss, teachers=told, **settings)
+        sources = [*teachers, *(teacher.of(pairs["train"]) for teacher in scores)]
+        result, fit_folder = fit_model(start, encoder, pairs, out, loss=loss, teachers=sources, **settings)
         with whole_folder(out) as folder:
             result.save(folder)
             try:
@@ -234,8 +234,8 @@ def print_results(
             print_metrics(f"{split}: {name}", tables[split], "answered")
         for teacher in scores:
             if teacher.has(splits[split]):
-                told = tables[split].assign(log_odds=teacher.of(splits[split]))
-                print_metrics(f"{split}: teacher {teacher.path.name}", told, "answered")
+                table = tables[split].assign(log_odds=teacher.of(splits[split]))
+                print_metrics(f"{split}: teacher {teacher.path.name}", table, "answered")
     return summary(tables["dev"]["question_id"], tables["dev"]["label"], tables["dev"]["log_odds"])["MAP"]
 
 

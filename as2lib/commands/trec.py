@@ -86,8 +86,8 @@ def compare(
     ranking.require_measures(measures)
     judged = read(judgements, ir_measures.read_trec_qrels, "question 0 candidate grade")
     correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
-    kept = ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)
-    names = correct.size().index[kept]
+    chosen = ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)
+    names = correct.size().index[chosen]
     if len(names) < 2:
         got = f"got {len(names)} under policy {questions}"
         raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
@@ -129,9 +129,9 @@ def line(name: str, test: significance.Comparison, adjusted: str) -> str:
 
 def say_best(name: str, best: str, against: dict[str, float]) -> None:
     """Which run has the highest mean, and from which others Holm's p at 0.05 tells it."""
-    told = [Path(run).name for run, p in against.items() if p <= 0.05]
+    different = [Path(run).name for run, p in against.items() if p <= 0.05]
     untold = [Path(run).name for run, p in against.items() if p > 0.05]
-    parts = [f"told from {', '.join(told)}"] if told else []
+    parts = [f"told from {', '.join(different)}"] if different else []
     parts += [f"not told from {', '.join(untold)}"] if untold else []
     print(f"highest {ranking.MEANS.get(name, name)}: {Path(best).name}, {'; '.join(parts)} (Holm, 0.05)")
 
@@ -141,8 +141,8 @@ def values(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[
     run = read(path, ir_measures.read_trec_run, "question Q0 candidate rank score tag")
     pairs = run.merge(judged, "left", ["query_id", "doc_id"])
     if pairs["relevance"].isna().all():
-        got, there = (" ".join(table.iloc[0][["query_id", "doc_id"]]) for table in (run, judged))
-        raise ValueError(f"{path}: expected questions and candidates that are judged, such as {there}; got {got}")
+        ranked, expected = (" ".join(table.iloc[0][["query_id", "doc_id"]]) for table in (run, judged))
+        raise ValueError(f"{path}: expected questions and candidates that are judged, such as {expected}; got {ranked}")
     if lacking := len(set(names) - set(run["query_id"])):
         note(f"{path}: {lacking} judged questions are not in it: counted as 0")
     if unjudged := int(pairs["relevance"].isna().sum()):

@@ -93,18 +93,18 @@ def _measured(store: Store) -> dict[Any, float]:
 def wall_time(queue: "Queue", seconds: Callable[[Run], float], plan: dict[str, Run], workers: int) -> float:
     """Seconds until so many workers, which take runs as `Queue.ready` says, have made all that is missing."""
     running: list[tuple[float, str]] = []
-    now, made = 0.0, set()
+    now, ended = 0.0, set()
     while True:
-        taken = {name for _, name in running}
-        for name in queue.ready(made.__contains__) if len(running) < workers else ():
-            if name not in taken:
+        running_names = {name for _, name in running}
+        for name in queue.ready(ended.__contains__) if len(running) < workers else ():
+            if name not in running_names:
                 heapq.heappush(running, (now + seconds(plan[name]), name))
             if len(running) == workers:
                 break
         if not running:
             return now
         now, name = heapq.heappop(running)
-        made.add(name)
+        ended.add(name)
 
 
 def resources(store: Store, workers: int) -> dict[str, int]:
@@ -186,8 +186,8 @@ def sizes(run: Run) -> tuple[int, int, int]:
     if not backbone:
         return UNKNOWN
     depth, hidden, between = _of_config(backbone["config"]) if "config" in backbone else _of_name(backbone["name"])
-    kept = [recipe.layers for recipe in recipes if recipe.layers]
-    return kept[-1] if kept else backbone.get("layers") or depth, hidden, between
+    depths = [recipe.layers for recipe in recipes if recipe.layers]
+    return depths[-1] if depths else backbone.get("layers") or depth, hidden, between
 
 
 @lru_cache(maxsize=64)

@@ -115,8 +115,8 @@ def _work(store: Store, say: Say, queue: Queue, pages: list[Page], began: float)
     def make_run(name: str) -> None:
         started = time.perf_counter()
         if _make(store, name):
-            made = sum(name not in queue.left or is_made(name) for name in queue.needed)
-            say(f"{made}/{len(queue.needed)} {line_of(store, name, time.perf_counter() - started)}")
+            count = sum(name not in queue.left or is_made(name) for name in queue.needed)
+            say(f"{count}/{len(queue.needed)} {line_of(store, name, time.perf_counter() - started)}")
 
     def make_page(page: Page) -> None:
         started = time.perf_counter()
@@ -153,8 +153,8 @@ def _work(store: Store, say: Say, queue: Queue, pages: list[Page], began: float)
 
 def _attempt(name: str, lock_name: str, error: Path, began: float, make: Callable[[], None], say: Say) -> bool | None:
     """Whether something could be made; False, too, where another worker failed in it; None where one is at it."""
-    held = take(lock_name)
-    if held is None:
+    run_lock = take(lock_name)
+    if run_lock is None:
         return None
     try:
         if _is_since(error, began):
@@ -164,7 +164,7 @@ def _attempt(name: str, lock_name: str, error: Path, began: float, make: Callabl
         say(f"failed: {name}: {_last_line(problem)}   ({error})")
         return False
     finally:
-        held.release()
+        run_lock.release()
     return True
 
 
@@ -185,14 +185,14 @@ def make_all(store: Store, names: list[str], model: bool = False, say: Say | Non
         raise FileNotFoundError(f"not made yet: {missing[0]}; `as2 fit {store.study.study} {missing[0]}` makes it")
     from tqdm.auto import tqdm
 
-    made, bars = [], say is None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    names_made, bars = [], say is None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
     for place, name in enumerate(tqdm(missing, unit="run", leave=False, disable=not bars), 1):
         started = time.perf_counter()
         if make(store, name, bars):
-            made.append(name)
+            names_made.append(name)
             if say:
                 say(f"{place}/{len(missing)} {line_of(store, name, time.perf_counter() - started)}")
-    return made
+    return names_made
 
 
 def line_of(store: Store, name: str, seconds: float) -> str:
@@ -347,9 +347,9 @@ def take_gpu() -> FileLock | None:
     names = gpus()
     while len(names) > 1:
         for name in names:
-            if held := take(f"as2lib-gpu-{name}", Path(tempfile.gettempdir())):
+            if gpu_lock := take(f"as2lib-gpu-{name}", Path(tempfile.gettempdir())):
                 os.environ["CUDA_VISIBLE_DEVICES"] = name
-                return held
+                return gpu_lock
         time.sleep(5)
     return None
 

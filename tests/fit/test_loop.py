@@ -1,6 +1,7 @@
 import json
 import os
 import signal
+import sys
 
 import pytest
 import torch
@@ -193,6 +194,7 @@ def test_a_number_that_means_nothing_is_refused_by_its_name(setting):
 
 
 def test_a_line_each_half_minute_says_how_far_a_fit_is_and_nothing_where_nobody_looks(capsys, monkeypatch):
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # which another test of this process may have loaded
     fit(progress=True)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "begins: 8 steps"
