@@ -75,7 +75,7 @@ def _name(key: Any, labels: Mapping[str, str]) -> str:
 
 def cell(value: Any, column: str, digits: int = 1) -> str:
     """One value as its column wants it."""
-    if pandas.isna(value):
+    if pandas.isna(value) or (column == "verdict" and value == ""):  # which asks for what a paper prints
         return MISSING
     if isinstance(value, bool | numpy.bool_):
         return "yes" if value else "no"

@@ -41,6 +41,7 @@ def test_a_pair_of_runs_is_shown_as_a_difference():
     [
         (numpy.nan, "MAP", "–"),
         (pandas.NA, "row", "–"),
+        ("", "verdict", "–"),
         (-1.26, "difference", "−1.3"),
         (-0.046, "low", "−0.05"),
         (0.0004, "questions high", "0.0004"),
