@@ -54,6 +54,7 @@ class _Loader(yaml.SafeLoader):
     """Safe YAML whose keys are plain, given once, and merged from one map (<<) at a time."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A map.  Raises ConstructorError for a key that is no plain value, or that stands twice."""
         keys = set()
         for key, value in node.value:
             problem = None

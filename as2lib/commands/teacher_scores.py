@@ -86,6 +86,7 @@ class TeacherScores:
 
 
 def read_table(path: Path) -> "pandas.DataFrame":
+    """A file of scores, as its ending says.  Raises ValueError for another ending, and where it can't be read."""
     import pandas
 
     readers = {
