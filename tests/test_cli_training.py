@@ -147,6 +147,17 @@ def test_a_teacher_may_be_a_table_of_scores_whatever_its_order_and_stands_beside
     assert train("--teacher-scores", "llm.jsonl", "--teacher", "reranker", out="third") == 0
 
 
+def test_a_table_without_names_of_pairs_is_read_row_by_row(folder):
+    pairs = pandas.read_csv("mine/train.tsv", sep="\t").sample(frac=1, random_state=0)  # questions lie scattered
+    pairs.to_csv("mine/train.tsv", sep="\t", index=False)
+    scores_file("named.jsonl")
+    (0.1 + 0.8 * pairs["label"]).rename("teacher_score").to_csv("rows.csv", index=False)
+    assert train("--teacher-scores", "named.jsonl", out="first") == 0
+    assert train("--teacher-scores", "rows.csv", out="second") == 0
+    first, second = (load_file(f"{name}/model.safetensors") for name in ("first", "second"))
+    assert all(torch.allclose(first[name], second[name], atol=1e-6) for name in first)
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -154,7 +165,7 @@ def test_a_teacher_may_be_a_table_of_scores_whatever_its_order_and_stands_beside
         (lambda table: table.drop(columns="teacher_score"), "teacher_score"),
         (lambda table: table.assign(teacher_score="high"), "row 1: teacher_score"),
         (lambda table: pandas.concat([table, table[:2]]), "2 rows again"),
-        (lambda table: table[["teacher_score"]], "question_id"),
+        (lambda table: table[["teacher_score"]], "or 120 rows as mine has"),
     ],
 )
 def test_a_table_of_scores_that_is_not_of_these_pairs_is_refused(folder, capsys, change, named):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from as2lib.commands.named import NOTHING, LoadStudy, model_of, starting_encoder
 from as2lib.commands.output import require_free
-from as2lib.commands.teacher_scores import TeacherScores
 from as2lib.data import sets
+from as2lib.data.teacher_scores import TeacherScores
 from as2lib.fit import numbers, objectives
 from as2lib.locks import lock
 from as2lib.paths import expanded, params_folder, whole_folder, work_folder
@@ -67,7 +67,7 @@ def train(
             if not length and 3 * len(pairs["train"]) > STEPS * settings.get("batch_size", 32):
                 settings["steps"] = STEPS
         teachers = [require_classifier(str(model_of(name, load_study))) for name in teachers]
-        scores = [TeacherScores.read(path) for path in teacher_scores]
+        scores = [TeacherScores.read(path, source) for path in teacher_scores]
         sources = [*teachers, *(teacher.of(pairs["train"]) for teacher in scores)]
         result, fit_folder = fit_model(start, encoder, pairs, out, loss=loss, teachers=sources, **settings)
         with whole_folder(out) as folder:

@@ -246,4 +246,5 @@ class Scores:
 
 def families(study: Study) -> set[str]:
     """The encoders behind the teachers: names of the hub, or types of configurations."""
-    return {teacher.name or teacher.config["model_type"] for teacher in study.teachers.values()}
+    teachers = [teacher for teacher in study.teachers.values() if not teacher.scores]
+    return {teacher.name or teacher.config["model_type"] for teacher in teachers}

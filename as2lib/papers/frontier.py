@@ -4,6 +4,7 @@ A pipeline is one system, or several stages of which each but the last drops a s
 sequence, or a cascade, whose stages share their layers.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -41,7 +42,8 @@ class Pipeline:
 def pipelines(study: Study) -> list[Pipeline]:
     """Every system of the papers on the target set, and the cascade's exits and drop ratios; equal ones once."""
     single = of_one_stage(study, ranked(study))
-    every = [pipeline for pipeline in single.values() if pipeline.kind != "cascade"]
+    of_known_cost = [pipeline for pipeline in single.values() if not math.isnan(pipeline.work[0].candidate)]
+    every = [pipeline for pipeline in of_known_cost if pipeline.kind != "cascade"]
     if study.cascade:
         every += cascades(study, single)
     first: dict[str, Pipeline] = {}
@@ -79,9 +81,8 @@ def cascades(study: Study, single: dict[str, Pipeline]) -> Iterator[Pipeline]:
 def operations_of(study: Study, names: Iterable[str]) -> dict[str, float]:
     """The operations a question of single systems, by their names; nan where nobody knows them."""
     candidates = answered_sizes(study.run(baseline(study)).scores())
-    single = of_one_stage(study, names).items()
-    known = {name: study.systems[name].recipe.has_costs for name in names}
-    return {name: operations(pipeline, candidates) if known[name] else numpy.nan for name, pipeline in single}
+    single = of_one_stage(study, names)
+    return {name: operations(pipeline, candidates) for name, pipeline in single.items()}
 
 
 def operations(pipeline: Pipeline, candidates: numpy.ndarray) -> float:

@@ -17,6 +17,7 @@ from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.data.pairs import leave_out, load_parts
 from as2lib.data.pretrained import require_whole
+from as2lib.data.teacher_scores import TeacherScores
 from as2lib.fit import teacher_logits, train
 from as2lib.locks import lock
 from as2lib.metrics.questions import Questions
@@ -24,9 +25,9 @@ from as2lib.models import ensemble
 from as2lib.precision import computing_on, machine
 from as2lib.score import on_threads, parts_of, probability, score
 from as2lib.study.derived import calibration
-from as2lib.study.recipes import Ensemble
+from as2lib.study.recipes import Ensemble, Ranker
 from as2lib.study.run import Run
-from as2lib.study.store import StoredRun, Task, write_parquet, write_scores
+from as2lib.study.store import StoredRun, Task, file_at, write_parquet, write_scores
 
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()  # of a model's one file, written in no time
@@ -98,7 +99,8 @@ def training_pairs(run: Run) -> Dataset:
 def logits_of(task: Task, teacher: StoredRun, pairs: Dataset, platt: dict[str, dict[str, Any]]) -> numpy.ndarray:
     """What a student is told by a teacher: its logits over its pairs, (m, c) float32, calibrated where `platt` says.
 
-    Those of an ensemble come from its members'; those of a model are computed once, and kept in its folder.
+    Those of an ensemble come from its members', those of a table from its file; those of a model are computed once, and
+    kept in its folder.
     """
     store = task.store
     if isinstance(teacher.run.recipe, Ensemble):
@@ -109,6 +111,8 @@ def logits_of(task: Task, teacher: StoredRun, pairs: Dataset, platt: dict[str, d
             log_odds = ensemble.weigh(teacher.facts, [probability(logits) for logits in of_members])
             return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
         return ensemble.mean_logits(of_members, teacher.facts.get("weights"))
+    if isinstance(teacher.run.recipe, Ranker):
+        return teacher_logits(TeacherScores.read(file_at(teacher.run.recipe.source)).of(pairs), pairs)
     path = teacher.folder / "logits" / f"{store.learnt_from(task.run)}.parquet"
     if not path.exists():
         with lock(f"{teacher.identity[:24]}-{path.stem}", f"what {teacher.name} says of {len(pairs):,} pairs"):

@@ -189,9 +189,10 @@ class Backbone(Strict):
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
-        if (self.name is None) == (self.config is None):
+        origins = [key for key in ("name", "config", "scores") if getattr(self, key, None) is not None]
+        if len(origins) != 1:
             expected = "expected either name (a hub name or a folder) or config (to start from nothing)"
-            raise ValueError(f"{expected}; set the other one to null")
+            raise ValueError(f"{expected}, of a teacher else scores (a file); set the others to null")
         return self
 
     @property
@@ -206,6 +207,7 @@ class Teacher(Backbone):
     label: str = Field(description="what tables call it: point-wise, ELECTRA")
     objective: Literal["pointwise", "listwise", "pairwise"] = Field("pointwise", description="loss of its adapt step")
     stands_for: Literal["electra", "roberta", "albert"] | None = Field(None, description="CERBERUS's one beside it")
+    scores: str | None = Field(None, description="no encoder, but the file of what it says of every pair of the target")
     base: Backbone | None = Field(None, description="the base model of its kind; default: the student's encoder")
 
 
@@ -390,7 +392,8 @@ class Params(Strict):
         """The study's encoders: "student", "teacher/<name>", and "base/<name>" of `bases` and a teacher's own base."""
         encoders = {"student": self.student, **{f"base/{name}": base for name, base in self.bases.items()}}
         for name, teacher in self.teachers.items():
-            encoders[f"teacher/{name}"] = teacher
+            if not teacher.scores:
+                encoders[f"teacher/{name}"] = teacher
             if teacher.base:
                 encoders[f"base/{name}"] = teacher.base
         return encoders
@@ -417,6 +420,8 @@ class Params(Strict):
         depth = self.student.depth
         if depth is not None and self.mhs.body != depth - 1:
             raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
+        if self.teachers[self.own_teacher].scores:
+            raise ValueError(f"teachers.{self.own_teacher}: expected an encoder: the first is the student's own")
         if same := sorted(self.bases.keys() & self.teachers.keys()):
             raise ValueError(f"bases.{same[0]}: expected a name that no teacher has")
         for name, encoder in self.encoders.items() if self.fit.transfer else ():

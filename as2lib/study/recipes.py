@@ -6,6 +6,7 @@ Importing this brings in neither torch nor numpy, so that a study is planned at 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from math import nan
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from as2lib import plugins
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Parent = "str | Row | tuple[str | Row, int]"  # a system's name or a row, perhaps with a seed of its own
 Parents = Mapping[str, "tuple[Parent, ...] | Callable[[int], tuple[Parent, ...]]"]
 VECTORS_VERSION = 1  # of word vectors: raised when the same source and corpus would give other ones
+FILES = {"run": ("run", "trec", "rank"), "scores": ("csv", "tsv", "jsonl", "parquet")}  # how those of a ranker end
 SIZES = (  # of an encoder's configuration: what its costs are counted by
     "model_type hidden_size num_hidden_layers num_attention_heads intermediate_size embedding_size "
     "vocab_size max_position_embeddings"
@@ -94,7 +96,7 @@ class Ranker(Recipe):
     """A ranker taken as it is, of which nothing is learnt here.
 
     source: "cosine:NAME", of a sentence encoder's embeddings; "cerberus:FILE", a state dict released with that paper;
-    the file of a TREC run (`*.run`, `*.trec`, `*.rank`); or else a reranker, by its hub name or folder.
+    the file of a TREC run or of a table of scores (`FILES`); or else a reranker, by its hub name or folder.
     """
 
     kind, version, family, seeded = "ranker", 1, "taken as it is", False
@@ -107,7 +109,8 @@ class Ranker(Recipe):
         scheme, _, name = self.source.partition(":")
         if name and scheme in ("cosine", "cerberus"):
             return scheme
-        return "run" if self.source.endswith((".run", ".trec", ".rank")) else "reranker"
+        ending = self.source.rpartition(".")[2]
+        return next((scheme for scheme, endings in FILES.items() if ending in endings), "reranker")
 
     @property
     def name(self) -> str:
@@ -124,14 +127,14 @@ class Ranker(Recipe):
 
     @property
     def has_costs(self) -> bool:
-        return self.scheme != "run"
+        return self.scheme not in FILES
 
     def ingredients(self, store: "Store") -> dict[str, Any]:
         return {"weights": store.encoder_identity(self.name), "precision": store.study.precision}
 
     def work(self, study: "Study", run: "Run", words: Lengths) -> Work:
         if not self.has_costs:
-            return Work(0.0)
+            return Work(nan)
         facts = study.run(run.name).facts
         if self.scheme == "cosine":  # two texts apart, each with a token before and behind it
             question, candidate = (of_pair(facts["encoder"], length + 2, True) for length in words)

@@ -9,6 +9,7 @@ import numpy
 import pandas
 
 from as2lib.data.pairs import load_parts
+from as2lib.data.teacher_scores import TeacherScores
 from as2lib.metrics.probability import sigmoid
 from as2lib.study.recipes import SIZES
 from as2lib.study.store import Task, file_at, write_scores
@@ -24,6 +25,12 @@ def ranker(task: Task) -> dict[str, Any]:
 
         def score_of(pairs: Any) -> numpy.ndarray:
             return of_run(recipe.source, pairs)
+
+    elif recipe.scheme == "scores":
+        teacher = TeacherScores.read(file_at(recipe.source))
+
+        def score_of(pairs: Any) -> numpy.ndarray:
+            return sigmoid(teacher.of(pairs))
 
     elif recipe.scheme == "cosine":
         from as2lib.models.embedding import SentenceEncoder

@@ -1,6 +1,7 @@
 """Rows taken as they are: scored by what others made, without a fit; what is not here is said, and stops nothing."""
 
 import numpy
+import pandas
 import pytest
 import torch
 from transformers import AutoConfig
@@ -8,6 +9,7 @@ from transformers import AutoConfig
 from as2lib import Study
 from as2lib.data.encode import word_tokenizer
 from as2lib.data.pairs import load_parts
+from as2lib.metrics.ranking import summary
 from as2lib.papers.frontier import of_one_stage
 from as2lib.study.recipes import Ranker
 from as2lib.study.taken import of_run
@@ -111,3 +113,42 @@ def test_a_released_student_is_a_row_for_who_has_its_file(root):
     assert run.scores("test")["score"].between(0, 1).all()
     assert run.facts["shape"] == {"body": 3, "heads": 3}
     assert of_one_stage(study, [run.name])[run.name].work[0].candidate > 0
+
+
+LLM = {"label": "LLM", "scores": "llm.jsonl"}
+
+
+def scores_file(root, change=lambda table: table):
+    """What an LLM says of every pair of the target, as P(correct): nearly the label."""
+    target = Study.load("tiny").data.target
+    pairs = pandas.concat([load_parts(tuple(parts), "all").to_pandas() for parts in target.model_dump().values()])
+    table = pairs.assign(score=0.1 + 0.8 * pairs["label"])[["question_id", "score"]]
+    change(table).to_json(root / "llm.jsonl", orient="records", lines=True)
+
+
+def test_students_learn_from_a_teacher_whose_scores_are_a_file(root):
+    scores_file(root)
+    study = Study.load("tiny", {"teachers.llm": LLM, "seeds": [0], "fit.direct": None})
+    assert summary(*study.run("teacher/llm").scores()[["question_id", "label", "score"]].to_numpy().T)["MAP"] == 1
+    heads = study.run("mhs/4h1/seed-0")
+    assert heads.run.parents["teachers"][-1].name == "teacher/llm"
+    assert "head_3" in heads.scores()
+    student = study.store.identity("student/llm/seed-0")
+    scores_file(root, lambda table: table.assign(score=1 - table["score"]))
+    other = Study.load("tiny", {"teachers.llm": LLM, "seeds": [0], "fit.direct": None})
+    assert other.store.identity("student/llm/seed-0") != student
+    assert other.store.identity("student/electra/seed-0") == study.store.identity("student/electra/seed-0")
+
+
+def test_a_file_that_lacks_pairs_is_named_and_the_first_teacher_has_an_encoder(root):
+    scores_file(root, lambda table: table[1:])
+    with pytest.raises(ValueError, match=r"llm\.jsonl: expected a row for each pair .* 1 of"):
+        Study.load("tiny", {"teachers.llm": LLM, "seeds": [0]}).run("student/llm/seed-0")
+    with pytest.raises(ValueError, match=r"teachers\.electra: expected an encoder"):
+        Study.load("tiny", {"teachers.electra": {"config": None, "scores": "llm.jsonl"}})
+
+
+@pytest.mark.parametrize("name", ["02_teachers", "11_frontier"])
+def test_pages_have_a_teacher_whose_scores_are_a_file(invented, root, name):
+    scores_file(root)
+    run_notebook(name, {"teachers.llm": LLM})

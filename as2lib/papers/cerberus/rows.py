@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from as2lib.papers import row, taken
 from as2lib.papers.row import ensemble, fit, objective, planned, with_heads
 from as2lib.study import Study
-from as2lib.study.recipes import Lexical
+from as2lib.study.recipes import Lexical, Ranker
 from as2lib.study.run import Notebook, Row, by_name
 
 if TYPE_CHECKING:
@@ -125,16 +125,21 @@ def table2(study: Study) -> list[Row]:
 
 def teachers(study: Study) -> list[Row]:
     """Rows 1-3: the large models, adapted to the target set.  They teach; the last row is the student's own."""
-    rows = [
-        Row(f"teacher/{name}", f"{each.label} teacher", "teacher", fit(study, f"teacher/{name}", **objective(each)))
-        for name, each in reversed(study.teachers.items())
-    ]
+    rows = []
+    for name, each in reversed(study.teachers.items()):
+        run, label = f"teacher/{name}", f"{each.label} teacher"
+        if each.scores:
+            recipe = Ranker(source=each.scores, max_length=study.data.max_length, data=row.scored(study))
+            rows.append(Row(run, label, "teacher", recipe, (0,)))
+        else:
+            rows.append(Row(run, label, "teacher", fit(study, run, **objective(each))))
     return planned(study, rows)
 
 
 def untaught(study: Study) -> list[Row]:
     """Rows 4-6: the base models, each adapted by its kind's objective without a teacher; the last is the student's."""
-    return planned(study, [untaught_base(study, name) for name in reversed(study.teachers)])
+    names = [name for name, each in study.teachers.items() if each.base or not each.scores]
+    return planned(study, [untaught_base(study, name) for name in reversed(names)])
 
 
 def untaught_base(study: Study, name: str) -> Row:
@@ -170,12 +175,12 @@ def students(study: Study) -> list[Row]:
     for name in reversed(labels):
         taught = fit(study, "student", "kd", (f"teacher/{name}",))
         rows.append(Row(f"student/{name}", f"student of the {labels[name]} teacher", "one teacher", taught))
-    bases, of_one_teacher = ([f"{role}/{name}" for name in labels] for role in ("base", "student"))
+    bases, of_one_teacher = [base.run for base in reversed(untaught(study))], [f"student/{name}" for name in labels]
     taught_bases = [f"{'taught-base' if name in with_base else 'student'}/{name}" for name in labels]
     tuned = {"combine": "weighted", "trials": study.ensemble.trials}
     ensembles = {
         "teachers": ("ensemble of teachers", ensemble(study, every_teacher(study))),
-        "bases": (f"ensemble of {many} untaught", ensemble(study, bases, **tuned)),
+        "bases": (f"ensemble of {number(len(bases))} untaught", ensemble(study, bases, **tuned)),
         "taught-bases": (f"ensemble of {many} taught bases", ensemble(study, taught_bases, **tuned)),
         "students": (f"ensemble of {many}", ensemble(study, of_one_teacher, **tuned)),
     }
@@ -223,6 +228,8 @@ def kinds(study: Study) -> list[Row]:
     many, labels = number(heads), {name: teacher.label for name, teacher in study.teachers.items()}
     grid, rows = tuple(study.grid_seeds), []
     for name in dict.fromkeys([own_teacher, last] if len(study.seeds) >= heads else []):
+        if study.teachers[name].scores:
+            continue  # the same in every seed
         run, label = f"mhs/{many}-{name}", f"MHS, {many} {labels[name]} teachers"
         seeds = None if name == own_teacher else grid  # that one is in a headline comparison
         recipe = with_heads(study, heads, teachers=of_seeds(study, name), **PER_HEAD)
@@ -274,6 +281,8 @@ def direct(study: Study) -> list[Row]:
         return []
     rows = []
     for system in (*teachers(study), *untaught(study)):
+        if isinstance(system.recipe, Ranker):
+            continue
         role, name = system.run.split("/")
         encoder = study.encoder(system.run if role == "teacher" else study.base_of(name))
         learns = objective(study.teachers[name])

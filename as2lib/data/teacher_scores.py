@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from as2lib.data import sets, tables
 from as2lib.data.columns import NAMES, called, listed
+from as2lib.data.pairs import load_pairs
 from as2lib.data.sets import note, shorten
 from as2lib.paths import expanded
 
@@ -19,7 +21,12 @@ if TYPE_CHECKING:
 LOG_ODDS = "logodds logit logits"
 SCORES = "teacherscore score probability prob"
 NEAREST = 1e-6  # of a probability to 0 and to 1, whose log odds are finite
-KEYS = (("question_id", "candidate_id"), ("question", "answer"), ("question_id", "position"))
+KEYS = (
+    ("question_id", "candidate_id"),
+    ("question", "answer"),
+    ("question_id", "position"),
+    ("question", "position"),
+)
 
 
 @dataclass(frozen=True)
@@ -31,11 +38,12 @@ class TeacherScores:
     log_odds: dict[tuple[Hashable, ...], float]
 
     @classmethod
-    def read(cls, name: str) -> "TeacherScores":
+    def read(cls, name: str | Path, source: str = "") -> "TeacherScores":
         """Read a CSV, TSV, JSONL or Parquet file, such as `as2 score --out` writes, or pairs with a `teacher_score`.
 
         A pair is named by question_id and candidate_id; else by the texts of question and answer; else by question_id
-        and position among its candidates, which is the order of the rows where there is no such column.
+        and position among its candidates, which is the order of the rows where there is no such column; where there is
+        none of these, a row is that of `source`, a file of pairs or a folder's train files.
         A column `log_odds` is read as that; a `score` is one too where a value is outside 0 … 1, else P(correct).
         """
         path = expanded(name)
@@ -46,6 +54,8 @@ class TeacherScores:
         scores = [*called(table, LOG_ODDS), *called(table, SCORES)]
         if not scores:
             raise ValueError(f"{name}: expected a column log_odds, score or teacher_score, got {listed(table)}")
+        if source and not {"question_id", "question"} & {*table.columns}:
+            table = beside(table, source, name)
         if "question_id" in table and "position" not in table:
             table["position"] = table.groupby("question_id", sort=False).cumcount()
         keys = [columns for columns in KEYS if {*columns} <= {*table.columns}]
@@ -85,6 +95,25 @@ class TeacherScores:
         return named(table, self.keys)
 
 
+def beside(table: "pandas.DataFrame", source: str, name: str | Path) -> "pandas.DataFrame":
+    """A table without names of pairs beside the questions of `source`, row by row, and a row's place in its question.
+
+    Raises ValueError where there is not a row each.
+    """
+    import pandas
+
+    path = sets.on_disk(source)
+    location = sets.resolve(source, None if path and path.is_file() else "train")
+    parts = [tables.read(file, labelled=False).pairs.to_pandas() for file in location.files if location.kind == "files"]
+    pairs = pandas.concat(parts, ignore_index=True) if parts else load_pairs(source, "train", "all").to_pandas()
+    if len(pairs) != len(table):
+        expected = f"expected question_id and candidate_id, or the texts, or {len(pairs):,} rows as {source} has"
+        raise ValueError(f"{name}: {expected}; got {len(table):,} of {listed(table)}")
+    question = "question_id" if "question_id" in pairs else "question"
+    place = pairs.groupby(question, sort=False).cumcount()
+    return table.assign(**{question: pairs[question], "position": place})
+
+
 def read_table(path: Path) -> "pandas.DataFrame":
     """A file of scores, as its ending says.  Raises ValueError for another ending, and where it can't be read."""
     import pandas
@@ -105,7 +134,7 @@ def read_table(path: Path) -> "pandas.DataFrame":
         raise ValueError(f"{path}: expected a table of scores, got {shorten(str(error))}") from None
 
 
-def numbers_of(values: list[object], name: str, column: str) -> np.ndarray:
+def numbers_of(values: list[object], name: str | Path, column: str) -> np.ndarray:
     """Values as floats.  Raises ValueError with the row of the first that is no finite number."""
     numbers = np.full(len(values), np.nan)
     for row, value in enumerate(values):
