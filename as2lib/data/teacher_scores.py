@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from as2lib.data import sets, tables
+from as2lib.data import sets
 from as2lib.data.columns import NAMES, called, listed
-from as2lib.data.pairs import load_pairs
 from as2lib.data.sets import note, shorten
 from as2lib.paths import expanded
 
@@ -101,6 +100,9 @@ def beside(table: "pandas.DataFrame", source: str, name: str | Path) -> "pandas.
     Raises ValueError where there is not a row each.
     """
     import pandas
+
+    from as2lib.data import tables
+    from as2lib.data.pairs import load_pairs
 
     path = sets.on_disk(source)
     location = sets.resolve(source, None if path and path.is_file() else "train")
