@@ -23,6 +23,9 @@ from as2lib.paths import find_root, whole_file, work_folder
 from as2lib.study import catalogue, estimate, pages, worker
 from as2lib.study.study import params_file
 
+# What is to be made is told by content alone, and the study's lock is held here.
+SNAKEMAKE = "--workflow-profile none --forceall --nolock --rerun-incomplete --quiet all".split()
+
 
 def loadable(study: Study) -> str:
     """What other processes load: a study's name, or the file of one that is not as `params/<name>.yaml` says."""
@@ -64,14 +67,15 @@ def make(
         if profile:
             folder = root / "profiles" / profile
             here = ["--profile", str(folder if folder.is_dir() else profile), "--jobs", str(workers)]
-        code = run_group([sys.executable, "-m", "snakemake", *here, *options, "--config", *config], root)
+        command = [sys.executable, "-m", "snakemake", *SNAKEMAKE, *here, *options, "--config", *config]
+        code = run_group(command, root)
         if line := left(study, names):
             print(line, file=sys.stderr)
         if code or line:
             return code or 1
     held.release()
     if notebooks:
-        page = _reports(study) / f"{_page_name(notebooks[0].name)}.html"
+        page = pages.page_file(study, notebooks[0].name)
         print(f"study {name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
     return 0
 
@@ -151,14 +155,14 @@ def work(study: Study, names: str, alone: bool, weights: bool, say: Callable[[st
 
 def make_stale_page(study: Study, name: str, content: dict[str, Any]) -> bool:
     """Make a page whose runs are there; False where it is as it should be."""
-    if not pages.why(study, name, content):
-        return False
-    os.environ[worker.MAKE_NOTHING] = "1"
-    try:
-        make_page(study, name)
-    finally:
-        del os.environ[worker.MAKE_NOTHING]
-    return True
+    reason = pages.why(study, name, content)
+    if reason:
+        os.environ[worker.MAKE_NOTHING] = "1"
+        try:
+            make_page(study, name)
+        finally:
+            del os.environ[worker.MAKE_NOTHING]
+    return bool(reason)
 
 
 def make_page(study: Study, name: str) -> None:
@@ -168,7 +172,7 @@ def make_page(study: Study, name: str) -> None:
     names = [notebook.name for notebook in catalogue.notebooks(study)]
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
-    page = _page_name(name)
+    page = pages.page_file(study, name)
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", _reports(study) / "executed" / f"{name[:2]}.ipynb"
     with worker.noting(executed.with_suffix(".log")):
         if (overrides := parameter(source, "overrides")) != "{}":
@@ -178,8 +182,8 @@ def make_page(study: Study, name: str) -> None:
             )
         content = pages.contents(study)[name]
         execute(source, executed, {"study": loadable(study), "overrides": {}})
-        others = other_studies(study.study, page)
-        render(executed, _reports(study) / f"{page}.html", names, study.title.partition(":")[0], others)
+        others = other_studies(study.study, page.stem)
+        render(executed, page, names, study.title.partition(":")[0], others)
     pages.record(study, name, content)
 
 
@@ -200,10 +204,6 @@ def check(study: Study) -> list[str]:
     return lines
 
 
-def _page_name(notebook: str) -> str:
-    return "index" if notebook.startswith("00_") else notebook
-
-
 def _reports(study: Study) -> Path:
     return find_root() / "reports" / study.variant
 
@@ -215,15 +215,20 @@ def fetch(study: Study, only: list[str]) -> list[str]:
     """
     from as2lib.data.encode import PairEncoder
     from as2lib.data.pairs import load_parts
+    from as2lib.data.pretrained import require_whole
     from as2lib.models import cross_encoder
     from as2lib.study import fitting
+    from as2lib.study.store import require_known_tensors
 
     study, _ = catalogue.part(study, only)
     fits = [run for run in study.plan.values() if run.kind == "fit"]
     problems = []
     for name in sorted({name for run in fits for name in run.recipe.encoders}):
         try:
-            print(f"{fetch_encoder(name) / 1e6:>10,.1f} MB  {name}", flush=True)
+            folder = require_whole(name)
+            require_known_tensors(name)
+            size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+            print(f"{size / 1e6:>10,.1f} MB  {name}", flush=True)
         except (OSError, ValueError) as error:
             problems.append(f"{name}: {first_line(error)}")
     for name in sorted({name for run in study.plan.values() for parts in run.data.values() for name in parts}):
@@ -241,16 +246,6 @@ def fetch(study: Study, only: list[str]) -> list[str]:
         tokens = PairEncoder(cross_encoder.tokenizer(encoder), length).encode(fitting.training_pairs(run))
         print(f"{len(tokens):>10,} pairs  {', '.join(run.data['train'])} as tokens of {encoder}", flush=True)
     return problems
-
-
-def fetch_encoder(name: str) -> int:
-    """The bytes of an encoder's files, which are here now, with the weights that the study knows by its name."""
-    from as2lib.data.pretrained import require_whole
-    from as2lib.study.store import require_known_tensors
-
-    folder = require_whole(name)
-    require_known_tensors(name)
-    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
 
 
 def plan(study: Study, only: list[str]) -> None:

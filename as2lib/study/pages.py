@@ -107,10 +107,14 @@ def record(study: Study, name: str, content: dict[str, Any]) -> None:
 def outputs(study: Study, notebook: str) -> list[Path]:
     """The files of a notebook that are there: its page, metrics, tables and figures, but for measured times."""
     folder, number = find_root() / "reports" / study.variant, notebook[:2]
-    page = folder / ("index.html" if number == "00" else f"{notebook}.html")
-    files = [page, folder / "metrics" / f"{number}.json"]
+    files = [page_file(study, notebook), folder / "metrics" / f"{number}.json"]
     files += [path for kind in ("tables", "figures") for path in (folder / kind).glob(f"{number}_*")]
     return [path for path in files if path.exists() and ".timing." not in path.name]
+
+
+def page_file(study: Study, notebook: str) -> Path:
+    name = "index" if notebook.startswith("00_") else notebook
+    return find_root() / "reports" / study.variant / f"{name}.html"
 
 
 def _record_file(study: Study, name: str) -> Path:

@@ -36,8 +36,8 @@ class StoredRun:
     """A run that was made: its facts, its scores, its log, and its weights where they are here.
 
     facts: what making it measured (parameters, best step, dev MAP, seconds, precision).
-    scores_only: whether it is one of those in `reports/`, whose `files` have a SHA-256 each; else `folder` is its own.
-    pairs: of such a run, split → the file of its pairs.  members: of such an ensemble, whose scores are made of theirs.
+    scores_only: whether it is one of those in `reports/`: its `files` have a SHA-256 each, `pairs` are split → the file
+        of its pairs, and an ensemble's scores are made of its `members`'.
     last_is_best: whether the weights of its last step are those that dev chose.
     """
 
@@ -88,12 +88,8 @@ class StoredRun:
 
     def log(self) -> list[dict[str, Any]]:
         """What training logged: loss parts, dev MAP, seconds, by step; empty where nothing was trained."""
-        path = self.folder / (f"{self._stem}.jsonl" if self.scores_only else "log.jsonl")
+        path = self.folder / (f"{Path(self.name).name}.jsonl" if self.scores_only else "log.jsonl")
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-
-    @property
-    def _stem(self) -> str:
-        return Path(self.name).name
 
 
 @lru_cache(maxsize=128)  # systems of several runs read each of them many times
@@ -197,36 +193,30 @@ class Store:
 
         model: only where its weights are here too (of an ensemble: those of its members).
         """
-        run, identity = self.planned(name), self.identity(name)
-        done = _done(self.folder(name))
-        if done and run.kind in ("fit", "lexical") and (lost := self._lost_scores(run)):
-            sets.note(f"{lost}: expected the scores of {name}, got none: the run counts as not made")
-            done = None
-        if done and not (model and self._weights_missing(run)):
-            return StoredRun(run, identity, done["facts"], self.folder(name), done.get("commit"))
+        run, identity, folder = self.planned(name), self.identity(name), self.folder(name)
+        if (folder / "done.json").exists() and not (model and self._weights_missing(run)):
+            done = read_json(folder / "done.json")
+            return StoredRun(run, identity, done["facts"], folder, done.get("commit"))
         if model or identity not in self._published:
             return None
         runs, name, entry = self._published[identity]  # perhaps of a run of equal content, of another study even
         folder = (runs / name).parent
         pairs = {split: runs / "pairs" / file for split, file in entry.get("pairs", {}).items()}
         members = [self.find(member.name) for member in run.parents.get("members", ())]
-        files = [*(folder / file for file in entry["files"]), *pairs.values()]
-        if not all(map(Path.exists, files)):
-            way_out = f"`git checkout -- {self.index_folder}` brings them back"
-            sets.note(f"some published files are not there: their runs count as not made; {way_out}")
-            return None
         if None in members:
             return None
-        named, facts = replace(run, name=name), entry["facts"]
-        best, files = entry.get("last is best", False), entry["files"]
-        return StoredRun(named, identity, facts, folder, entry.get("commit"), True, files, pairs, tuple(members), best)
-
-    def _lost_scores(self, run: Run) -> Path | None:
-        """A file of scores that a run of this machine wrote, and that is not there or empty."""
-        paths = [
-            self.folder(run.name) / "scores" / f"{split}.parquet" for split in ("dev", "test") if split in run.data
-        ]
-        return next((path for path in paths if not (path.exists() and path.stat().st_size)), None)
+        return StoredRun(
+            replace(run, name=name),
+            identity,
+            entry["facts"],
+            folder,
+            entry.get("commit"),
+            scores_only=True,
+            files=entry["files"],
+            pairs=pairs,
+            members=tuple(members),
+            last_is_best=entry.get("last is best", False),
+        )
 
     def _weights_missing(self, run: Run) -> bool:
         if run.kind == "ensemble":
@@ -288,15 +278,6 @@ def _others(store: Store) -> list[Path]:
 
 def _json(path: Path) -> dict[str, Any]:
     return read_json(path) if path.exists() else {}
-
-
-def _done(folder: Path) -> dict[str, Any] | None:
-    """What a run's done.json says; None where it is missing, cut off or of another library: the run is not made."""
-    try:
-        content = read_json(folder / "done.json")
-    except (OSError, ValueError):
-        return None
-    return content if isinstance(content.get("facts"), dict) else None
 
 
 # ---------------------------------------------------------------- identities of encoders

@@ -27,6 +27,7 @@ from as2lib.study.run import Run
 from as2lib.study.store import Store, Task, git_commit, write_json
 
 MAKE_NOTHING = "AS2_MAKE_NOTHING"  # set in the notebooks of a study, whose runs its workers make
+ON_A_DEVICE = ("fit", "shuffled", "ranker")  # kinds of runs
 ERROR = "error.txt"  # in the folder of a run that failed: the traceback
 CHECKPOINT = "checkpoint"  # in a run's folder while it is made
 WAIT = 0.5  # seconds until a worker with nothing to take looks again
@@ -36,8 +37,7 @@ Say = Callable[[str], None]
 class Queue:
     """The runs that a study misses, those with the longest chain behind them first; knows no file.
 
-    needed: run → whether its weights are needed, parents first.  chain: run → seconds from its start to the end of the
-    longest chain that begins with it.  left: those not known to be made.  failed: those that will not be.
+    chain: run → seconds from its start to the end of the longest chain that begins with it.
     """
 
     def __init__(self, plan: dict[str, Run], needed: dict[str, bool], seconds: Callable[[Run], float]):
@@ -48,7 +48,7 @@ class Queue:
             self.chain[name] += seconds(plan[name])
             for parent in self.parents[name]:
                 self.chain[parent] = max(self.chain[parent], self.chain[name])
-        self.left = dict.fromkeys(sorted(needed, key=lambda name: -self.chain[name]))
+        self.left = dict.fromkeys(sorted(needed, key=lambda name: -self.chain[name]))  # not known to be made
         self.failed: set[str] = set()
 
     def ready(self, is_made: Callable[[str], bool]) -> Iterator[str]:
@@ -73,10 +73,7 @@ class Queue:
 
 
 class Page(NamedTuple):
-    """A page, which a worker makes where there is no run to take.
-
-    runs: those that it reads.  error: the file with the traceback where it failed.  make: whether it had to be made.
-    """
+    """A page, made once its runs are there.  error: where a traceback goes.  make: says whether it had to be made."""
 
     name: str
     runs: frozenset[str]
@@ -92,53 +89,59 @@ def work(store: Store, say: Say, model: bool = False, pages: Sequence[Page] = ()
     in the queue if the study came any further.
     """
     queue, began = Queue(store.plan, store.needed(list(store.plan), model), seconds_of(store)), time.time()
-    if any(needs_device(store.plan[name]) for name in queue.needed):
+    if any(store.plan[name].kind in ON_A_DEVICE for name in queue.needed):
         take_gpu()
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         return _work(store, say, queue, list(pages), began)
     except SystemExit:
-        traces = (partial_folder(store, name) / CHECKPOINT for name in queue.needed)
-        traces = (*traces, *(store.folder(name) / "done.json" for name in queue.needed))
-        if any(_is_since(trace, began) for trace in traces):
-            put_back()
+        traces = [partial_folder(store, name) / CHECKPOINT for name in queue.needed]
+        traces += [store.folder(name) / "done.json" for name in queue.needed]
+        if (job := os.environ.get("SLURM_JOB_ID")) and any(_is_since(trace, began) for trace in traces):
+            subprocess.run(["scontrol", "requeue", job], check=False)
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
 def _work(store: Store, say: Say, queue: Queue, pages: list[Page], began: float) -> list[str]:
-    failed_pages = []
-
-    is_made = partial(is_whole, store)
+    is_made, failed_pages = partial(is_whole, store), []
 
     def make_run(name: str) -> None:
-        started = time.perf_counter()
-        if _make(store, name):
+        if line := make_locked(store, name):
             count = sum(name not in queue.left or is_made(name) for name in queue.needed)
-            say(f"{count}/{len(queue.needed)} {line_of(store, name, time.perf_counter() - started)}")
+            say(f"{count}/{len(queue.needed)} {line}")
 
     def make_page(page: Page) -> None:
         started = time.perf_counter()
         if page.make():
             say(f"page {page.name}, {time.perf_counter() - started:.0f} s")
 
-    def take_one() -> bool:
-        """Make a run, or else a page; False where none is to be had now."""
+    def jobs() -> Iterator[tuple[str, str, Path, Callable[[], None], Callable[[str], None]]]:
+        """What can be made now: its name, its lock, where its traceback goes, what makes it, what notes its failure."""
         for name in queue.ready(is_made):
             error = partial_folder(store, name) / ERROR
-            success = _attempt(name, store.folder(name).name, error, began, partial(make_run, name), say)
-            if success is False:
-                queue.failed.add(name)
-            if success is not None:
-                return True
+            yield name, store.folder(name).name, error, partial(make_run, name), queue.failed.add
         for page in [page for page in pages if queue.left.keys().isdisjoint(page.runs)]:
             pages.remove(page)  # one that another worker makes is its
-            success = _attempt(page.name, f"page-{page.name}", page.error, began, partial(make_page, page), say)
-            if success is False:
-                failed_pages.append(page.name)
-            if success is not None:
-                return True
+            yield page.name, f"page-{page.name}", page.error, partial(make_page, page), failed_pages.append
+
+    def take_one() -> bool:
+        for name, lock_name, error, make, fail in jobs():
+            job_lock = take(lock_name)
+            if job_lock is None:
+                continue  # another worker is at it
+            try:
+                if _is_since(error, began):  # another worker failed in it
+                    fail(name)
+                else:
+                    make()
+            except Exception as problem:
+                fail(name)
+                say(f"failed: {name}: {traceback.format_exception_only(problem)[-1].splitlines()[0]}   ({error})")
+            finally:
+                job_lock.release()
+            return True
         return False
 
     while True:
@@ -149,23 +152,6 @@ def _work(store: Store, say: Say, queue: Queue, pages: list[Page], began: float)
         if not children and not any(queue.left.keys() & page.runs <= possible for page in pages):
             return [*(name for name in queue.left if name not in possible), *failed_pages]
         time.sleep(WAIT)
-
-
-def _attempt(name: str, lock_name: str, error: Path, began: float, make: Callable[[], None], say: Say) -> bool | None:
-    """Whether something could be made; False, too, where another worker failed in it; None where one is at it."""
-    run_lock = take(lock_name)
-    if run_lock is None:
-        return None
-    try:
-        if _is_since(error, began):
-            return False
-        make()
-    except Exception as problem:
-        say(f"failed: {name}: {_last_line(problem)}   ({error})")
-        return False
-    finally:
-        run_lock.release()
-    return True
 
 
 def _is_since(path: Path, began: float) -> bool:
@@ -187,33 +173,23 @@ def make_all(store: Store, names: list[str], model: bool = False, say: Say | Non
 
     names_made, bars = [], say is None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
     for place, name in enumerate(tqdm(missing, unit="run", leave=False, disable=not bars), 1):
-        started = time.perf_counter()
-        if make(store, name, bars):
+        if store.plan[name].kind in ON_A_DEVICE:
+            take_gpu()  # before its lock: who holds a GPU may wait for this run
+        with lock(store.folder(name).name, name):
+            line = make_locked(store, name, bars)
+        if line:
             names_made.append(name)
             if say:
-                say(f"{place}/{len(missing)} {line_of(store, name, time.perf_counter() - started)}")
+                say(f"{place}/{len(missing)} {line}")
     return names_made
 
 
-def line_of(store: Store, name: str, seconds: float) -> str:
-    """What is said of a run that was made."""
-    dev = store.find(name).facts.get("dev_MAP")
-    return f"{name}, {seconds:.0f} s" + (f", dev MAP {100 * dev:.1f}" if dev is not None else "")
-
-
-def make(store: Store, name: str, progress: bool = False) -> bool:
-    """Make one run whose parents are made; False where another process made it meanwhile."""
-    if needs_device(store.planned(name)):
-        take_gpu()  # before its lock: who holds a GPU may wait for this run
-    with lock(store.folder(name).name, name):
-        return _make(store, name, progress)
-
-
-def _make(store: Store, name: str, progress: bool = False) -> bool:
-    """The same, of a run whose lock is held."""
+def make_locked(store: Store, name: str, progress: bool = False) -> str:
+    """Make a run whose lock is held, its parents made; what is said of it, "" where another process made it."""
     run, folder, unfinished = store.planned(name), store.folder(name), partial_folder(store, name)
     if is_whole(store, name):
-        return False
+        return ""
+    started = time.perf_counter()
     with noting(unfinished / ERROR):
         content = {"name": name, "identity": store.identity(name), **store.ingredients(name)}
         write_json(unfinished / "spec.json", content)
@@ -221,10 +197,11 @@ def _make(store: Store, name: str, progress: bool = False) -> bool:
         facts = MAKERS[run.kind](Task(store, run, parents, unfinished, progress))
         done = {"identity": store.identity(name), "commit": git_commit(), "facts": facts}
         write_json(unfinished / "done.json", done)
-        shutil.rmtree(folder, ignore_errors=True)  # one without weights, or of which a file was removed
+        shutil.rmtree(folder, ignore_errors=True)  # one without weights
         os.replace(unfinished, folder)
     (folder / CHECKPOINT).unlink(missing_ok=True)  # only now: until here a killed fit goes on from it
-    return True
+    dev = facts.get("dev_MAP")
+    return f"{name}, {time.perf_counter() - started:.0f} s" + ("" if dev is None else f", dev MAP {100 * dev:.1f}")
 
 
 def is_whole(store: Store, name: str) -> bool:
@@ -234,7 +211,7 @@ def is_whole(store: Store, name: str) -> bool:
 
 @contextmanager
 def noting(error: Path) -> Iterator[None]:
-    """Where something is made: a file with the traceback, from the moment it fails until it is tried again."""
+    """Leaves the traceback of what fails in a file, until it is tried again."""
     error.unlink(missing_ok=True)
     try:
         yield
@@ -250,30 +227,14 @@ def partial_folder(store: Store, name: str) -> Path:
     return store.folder(name).with_suffix(".partial")
 
 
-def _last_line(error: Exception) -> str:
-    return traceback.format_exception_only(error)[-1].strip().splitlines()[-1]
-
-
 def _with_torch(task: Task) -> dict[str, Any]:
-    """A fit, or a model's scores over shuffled lists."""
-    from as2lib.study import fitting
+    from as2lib.study import fitting, taken
 
-    return fitting.fit(task) if task.run.kind == "fit" else fitting.score_shuffled(task)
-
-
-def _ranker(task: Task) -> dict[str, Any]:
-    from as2lib.study import taken
-
-    return taken.ranker(task)
+    make = {"fit": fitting.fit, "shuffled": fitting.score_shuffled, "ranker": taken.ranker}[task.run.kind]
+    return make(task)
 
 
-MAKERS = {
-    "lexical": derived.lexical,
-    "ranker": _ranker,
-    "ensemble": derived.ensemble,
-    "fit": _with_torch,
-    "shuffled": _with_torch,
-}
+MAKERS = {"lexical": derived.lexical, "ensemble": derived.ensemble, **dict.fromkeys(ON_A_DEVICE, _with_torch)}
 
 
 # ---------------------------------------------------------------- where a study stands
@@ -315,16 +276,15 @@ def _state(store: Store, name: str, missing: bool) -> State:
 def left(study: str, states: Sequence[State], pages: Sequence[str] = ()) -> str:
     """What of a study is not made, and what failed, on one line; "" where all is there."""
     missing = [state for state in states if state.state in ("to do", "running", "failed")]
-    parts = [f"{len(missing)} of {len(states)} runs"] if missing else []
-    if not parts and not pages:
+    names = ", ".join([*([f"{len(missing)} of {len(states)} runs"] if missing else []), *pages])
+    if not names:
         return ""
     failures = [f"{state.name}: {state.detail}" for state in missing if state.state == "failed"]
     failed = f"; failed: {failures[0]}{f' and {len(failures) - 1} more' if failures[1:] else ''}" if failures else ""
-    names = ", ".join([*parts, *pages])
     return f"study {study}: not all is made, left: {names}{failed}; `as2 plan {study}` lists the runs"
 
 
-# ---------------------------------------------------------------- devices and clusters
+# ---------------------------------------------------------------- devices
 
 
 def gpus() -> list[str]:
@@ -332,10 +292,6 @@ def gpus() -> list[str]:
     listed = range(len(list(Path("/proc/driver/nvidia/gpus").glob("*"))))
     names = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, listed)))
     return [name.strip() for name in names.split(",") if name.strip() not in ("", "-1")]
-
-
-def needs_device(run: Run) -> bool:
-    return run.kind in ("fit", "shuffled", "ranker")
 
 
 @cache
@@ -352,9 +308,3 @@ def take_gpu() -> FileLock | None:
                 return gpu_lock
         time.sleep(5)
     return None
-
-
-def put_back() -> None:
-    """Put the Slurm job that this process belongs to, if any, back in the queue: it goes on where it was."""
-    if job := os.environ.get("SLURM_JOB_ID"):
-        subprocess.run(["scontrol", "requeue", job], check=False)

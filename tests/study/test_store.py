@@ -123,25 +123,3 @@ def test_a_run_of_a_strangers_index_has_a_name_that_stays_in_its_folder(root):
         store.write_json(stored.index_folder / "index.json", {name: entry})
         with pytest.raises(ValueError, match=r"^expected a run's name"):
             Study.load("tiny").store.find(run)
-
-
-@pytest.mark.parametrize("is_empty", [False, True])
-def test_a_run_whose_scores_are_lost_is_made_again_and_its_file_named(root, capsys, is_empty):
-    study = Study.load("tiny")
-    path = study.run("lexical/word_overlap").folder / "scores" / "test.parquet"
-    path.unlink()
-    if is_empty:
-        path.touch()
-    assert study.store.find("lexical/word_overlap") is None
-    assert str(path) in capsys.readouterr().err
-    assert not study.run("lexical/word_overlap").scores().empty
-
-
-def test_a_published_file_that_is_removed_is_said_with_the_way_back(root, fits, capsys):
-    study = Study.load("tiny")
-    study.run("teacher/electra/seed-0")
-    study.publish()
-    shutil.rmtree(root / "work")
-    next((root / "reports").rglob("seed-0.parquet")).unlink()
-    assert Study.load("tiny").store.find("teacher/electra/seed-0") is None
-    assert "git checkout -- " in capsys.readouterr().err

@@ -21,14 +21,6 @@ def study(root, fits):
     return Study.load("tiny")
 
 
-@pytest.mark.parametrize("content", ["", '{"identity": "of an older library", "dev_MAP": 0.5}'])
-def test_a_run_whose_done_json_says_no_facts_is_not_made(study, content):
-    make_all(study.store, ["lexical/word_overlap"])
-    (study.store.folder("lexical/word_overlap") / "done.json").write_text(content)
-    assert list(Study.load("tiny").store.needed(["lexical/word_overlap"])) == ["lexical/word_overlap"]
-    assert make_all(Study.load("tiny").store, ["lexical/word_overlap"]) == ["lexical/word_overlap"]
-
-
 def test_a_fit_that_fails_leaves_no_run_and_the_next_one_goes_on_from_its_checkpoint(study, root, monkeypatch):
     seen = []
 
