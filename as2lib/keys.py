@@ -22,6 +22,7 @@ def read_yaml(path: Path, name: str = "", empty: dict[str, Any] | None = None) -
         content = with_numbers(yaml.load(path.read_bytes(), Loader=_Loader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         line = " ".join(str(error).split()) if not isinstance(error, RecursionError) else "too many levels"
+        line = line.replace(' in "<byte string>",', " at").removesuffix(" ^")
         raise ValueError(f"{name}: expected YAML, got {line}") from None
     content = empty if content is None else content
     if not isinstance(content, dict):

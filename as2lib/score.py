@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 import torch
 from torch import nn
-from tqdm.auto import tqdm
 
 from as2lib.data.encode import by_length, paired, rows_of
-from as2lib.data.sets import shorten
+from as2lib.data.sets import bar, shorten
 from as2lib.metrics.probability import sigmoid
 from as2lib.models.logits import logits_of, part_of, two_class_logits
 from as2lib.precision import native_bf16
@@ -50,12 +49,13 @@ def score(
     encoder: "PairEncoder | WordEncoder",
     precision: str = "float32",
     batch_tokens: int | None = None,
+    progress: bool = False,
 ) -> Scores:
     """P(correct) of every pair.
 
     model: as `models.load` gives it, where it is to compute; a ranker of one label has the logits (0, z).
     precision: "float32", or "bf16" for the encoder (the final classifier always computes in float32).
-    batch_tokens: of a batch, padding included; default: `BATCH_TOKENS` of the device.
+    batch_tokens: of a batch, padding included; default: `BATCH_TOKENS` of the device.  progress: shown as a bar.
     Memory is that of a batch and of what is returned, however many the pairs: their tokens are mapped from a file.
     Equal candidates of a question are scored once, where its pairs stand together and a model reads each alone.
     The model is left in the mode, train or eval, in which it came.
@@ -64,7 +64,7 @@ def score(
     encoder = paired(model, encoder)
     items = encoder.encode(pairs)
     columns = items.with_format("numpy")
-    sizes = columns["pairs"][:] if "pairs" in items.column_names else None
+    length, sizes = columns["length"][:], columns["pairs"][:] if "pairs" in items.column_names else None
     take = partial(rows_of, items.with_format("arrow"))
     texts = pairs.select_columns(["question", "answer"]).with_format("arrow")[:].to_batches(max_chunksize=65_536)
     first = (
@@ -75,7 +75,7 @@ def score(
     training = model.training
     model.eval()
     try:
-        values = outputs(model, encoder, take, columns["length"][:], sizes, precision, batch_tokens, first=first)
+        values = outputs(model, encoder, take, length, sizes, precision, batch_tokens, progress, first=first)
     finally:
         model.train(training)
     odds = log_odds(values["logits"])
@@ -132,7 +132,7 @@ def outputs(
     total = len(length) if ends is None else int(ends[-1]) if len(ends) else 0
     values: dict[str, numpy.ndarray] = {"logits": numpy.empty((total, 2), dtype=numpy.float32)}
     with torch.inference_mode(), autocast(device.type, precision):
-        for rows in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
+        for rows in bar(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
             batch = encoder.collate(take(rows.tolist()))
             output = model(**{name: tensor.to(device) for name, tensor in batch.items()})
             # rows of the pairs that these items hold

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import pandas
 
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
-SECONDS = 30  # between two lines of progress, where there is no terminal
 
 
 def require_place(path: str | Path | None, suffixes: tuple[str, ...] = (), *others: str | Path | None) -> None:
@@ -74,11 +73,3 @@ def print_table(table: "pandas.DataFrame", **options: Any) -> None:
     if sys.stdout.isatty():
         table = table.map(lambda value: printable(value) if isinstance(value, str) else value)
     write_csv(table, sys.stdout, **options)
-
-
-def progress(what: str, total: int) -> Any:
-    """tqdm's bar of pairs; where there is no terminal a line each half minute."""
-    from tqdm import tqdm
-
-    pace = {} if sys.stderr.isatty() else {"mininterval": SECONDS, "delay": SECONDS, "ascii": True}
-    return tqdm(total=total, unit=" pairs", unit_scale=True, desc=what, disable=False, **pace)

@@ -8,7 +8,7 @@ import pandas as pd
 from datasets import Dataset
 
 from as2lib.commands import trec
-from as2lib.commands.output import TABLES, print_table, progress, require_place, write_table
+from as2lib.commands.output import TABLES, print_table, require_place, write_table
 from as2lib.data import load_pairs, load_unlabelled, sets
 from as2lib.data.columns import NoLabels
 from as2lib.data.tables import questions_of
@@ -114,7 +114,7 @@ def score_pairs(ranker: Ranker, pairs: Dataset, batch_size: int | None = None) -
     table["position"] = table.groupby("question_id", sort=False).cumcount()
     scores: list[tuple[float, float | None]] = []
     size = PAIRS_AT_ONCE if ranker.encoder is not None else len(pairs)  # BM25 counts over all
-    with progress("scoring", len(pairs)) as bar:
+    with sets.bar(desc="scoring", total=len(pairs), unit=" pairs", unit_scale=True, disable=False) as bar:
         for rows in questions_of(texts).parts(size):
             groups = texts.slice(rows[0], len(rows)).to_pandas().groupby("question_id", sort=False)
             lists = groups["answer"].agg(list).tolist()

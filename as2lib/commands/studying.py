@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from as2lib.commands.errors import first_line
+from as2lib.fit.pace import duration
 from as2lib.locks import lock
 from as2lib.papers import Study
 from as2lib.paths import find_root, whole_file, work_folder
@@ -127,7 +128,7 @@ def rehearse(study: Study, names: list[str]) -> None:
                 reason = "runs that it reads are not made yet"
             count += bool(reason)
             print(f"  {notebook.name}: {reason or 'as it should be'}")
-    time = estimate.clock(sum(seconds(study.plan[name]) for name in needed))
+    time = duration(sum(seconds(study.plan[name]) for name in needed))
     print(f"{study.name}: {len(needed)} runs, about {time} in series; {count} pages")
 
 
@@ -273,7 +274,7 @@ def plan(study: Study, only: list[str]) -> None:
         longest = max(queue.chain, key=queue.chain.get)
         series, chain = sum(map(seconds, left)), queue.chain[longest]
         four = estimate.wall_time(queue, seconds, study.plan, 4)
-        times = [f"{estimate.clock(time):>10}" for time in (series, four, chain)]
+        times = [f"{duration(time):>12}" for time in (series, four, chain)]
         print(
             f"{times[0]} in series {times[1]} by four workers {times[2]} the longest chain, from {longest}   {device}"
         )

@@ -208,8 +208,7 @@ def require_classifier(teacher: str) -> str:
     try:
         models.load(teacher)
     except ValueError as error:
-        advice = f"an encoder that ranks nothing yet is trained first: as2 train … --model {teacher} --out teacher"
-        raise ValueError(f"--teacher {error}; {advice}") from None
+        raise ValueError(f"--teacher {error}") from None
     return teacher
 
 

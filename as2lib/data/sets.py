@@ -18,6 +18,7 @@ from as2lib.paths import expanded, file_sha256, find_root, local_file, local_fol
 
 COLUMNS = ("question_id", "question", "answer", "label")
 SPLITS = ("train", "dev", "test")
+SECONDS = 30.0  # between two lines that say how far something is
 SUFFIXES = ("tsv", "csv", "jsonl", "parquet")
 SAMPLES = {**{name: tuple(mix.questions) for name, mix in sorted(sample.MIXES.items())}, sample.UNLABELLED: SPLITS[:1]}
 
@@ -94,6 +95,19 @@ class Location:
 def note(line: str) -> None:
     """Say a line once in a process."""
     print(f"as2: {printable(line)}", file=sys.stderr, flush=True)
+
+
+def is_watched() -> bool:
+    """Whether a person may look at what is said: on a terminal, or in a notebook."""
+    return "ipykernel" in sys.modules or sys.stderr.isatty()
+
+
+def bar(*values: Any, **options: Any) -> Any:
+    """tqdm's bar; where nobody looks a line each half minute.  values, options: as tqdm takes them."""
+    from tqdm.auto import tqdm
+
+    pace = {} if is_watched() else {"mininterval": SECONDS, "delay": SECONDS, "ascii": True}
+    return tqdm(*values, **pace | options)
 
 
 def printable(text: object) -> str:

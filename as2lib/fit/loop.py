@@ -17,7 +17,7 @@ from transformers import set_seed
 
 from as2lib.data.encode import PairEncoder, load_encoder, paired
 from as2lib.data.pairs import Source, filter_questions, fingerprint, load_pairs, require_apart
-from as2lib.data.sets import note
+from as2lib.data.sets import is_watched, note
 from as2lib.data.words import WordEncoder
 from as2lib.fit import checkpoint, numbers, objectives
 from as2lib.fit.batches import Batches, Examples, QuestionBatches
@@ -138,6 +138,7 @@ def train(
     the checkpoint of another fit.
     """
     asked = {name: str(value) for name, value in locals().items() if name not in BY_CONTENT | CHANGE_NO_WEIGHT}
+    progress = is_watched() if progress is None else progress
     arguments = {"seed": seed, "epochs": epochs, "steps": steps, "learning_rate": learning_rate, "alpha": alpha}
     arguments |= {"batch_size": batch_size, "batch_tokens": batch_tokens, "warmup": warmup, "tau": tau}
     numbers.require(**arguments, evaluate_every=evaluate_every, patience=patience, max_length=max_length)
@@ -152,7 +153,8 @@ def train(
         model, encoder = _start(model, encoder, max_length, device)
         unit = unit or _learns(model, loss)
         objective = objectives.objective(loss, alpha, tau, settings)
-        examples = _examples(pairs, encoder, teachers, unit, precision, device)
+        logits = [teacher_logits(teacher, pairs, precision, device, progress) for teacher in teachers]
+        examples = _examples(pairs, encoder, logits, unit)
         batches = _batches(examples, batch_size, batch_tokens, seed)
         steps = steps or sum(len(batches.epoch(epoch)) for epoch in range(epochs or EPOCHS))
         every = evaluate_every or -(-steps // 10)
@@ -191,7 +193,7 @@ def train(
                 if state.step % every == 0 or state.step == steps:
                     entry = {"step": state.step, **state.means()}
                     if dev is not None:
-                        entry |= _dev_metrics(model, dev, encoder, precision)
+                        entry |= _dev_metrics(model, dev, encoder, precision, progress)
                         state.keep_best(entry["dev_MAP"], model)
                         state.over = patience is not None and state.waited >= patience
                     entry["seconds"] = round(time.perf_counter() - started, 2)
@@ -268,16 +270,10 @@ def _learns(model: nn.Module, loss: str | Callable[..., Any]) -> str:
     return unit
 
 
-def _examples(
-    pairs: Dataset, encoder: Encoder, teachers: Sequence[Teacher], unit: str, precision: str, device: torch.device
-) -> Examples:
+def _examples(pairs: Dataset, encoder: Encoder, logits: list[numpy.ndarray], unit: str) -> Examples:
     """The pairs, encoded, with what each teacher says of them, (m, k, c), and which question each is of."""
-    logits = question = None
-    if len(teachers):
-        logits = numpy.stack([teacher_logits(each, pairs, precision, device) for each in teachers], axis=1)
-    if unit == "question":
-        question = Questions.together(pairs["question_id"][:]).code
-    return Examples(pairs, encoder, logits, question)
+    question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
+    return Examples(pairs, encoder, numpy.stack(logits, axis=1) if logits else None, question)
 
 
 def _batches(examples: Examples, size: int | None, tokens: int | None, seed: int) -> Batches:
@@ -290,8 +286,8 @@ def _batches(examples: Examples, size: int | None, tokens: int | None, seed: int
     return QuestionBatches(examples.question, examples.labels, examples.length, size, seed)
 
 
-def _dev_metrics(model: nn.Module, dev: Dataset, encoder: Encoder, precision: str) -> Entry:
-    scores = score(model, dev, encoder, precision).score
+def _dev_metrics(model: nn.Module, dev: Dataset, encoder: Encoder, precision: str, progress: bool) -> Entry:
+    scores = score(model, dev, encoder, precision, progress=progress).score
     metrics = summary(dev["question_id"][:], dev["label"][:], scores, "mixed")
     return {"dev_MAP": metrics["MAP"], "dev_P@1": metrics["P@1"]}
 

@@ -4,23 +4,21 @@ import sys
 import time
 from typing import Any
 
-from tqdm.auto import tqdm
-
-SECONDS = 30.0  # between two lines, at least
+from as2lib.data.sets import SECONDS, bar, is_watched
 
 
 class Pace:
     """The steps of a fit, said while it runs.
 
     steps: of all.  first: those that are done when it goes on.
-    shown: whether anything is said; None: where there is a terminal or a notebook.
+    shown: whether anything is said.
     """
 
-    def __init__(self, steps: int, first: int, shown: bool | None):
-        looked_at = "ipykernel" in sys.modules or sys.stderr.isatty()
-        self.steps, self.first, self.shown = steps, first, looked_at if shown is None else shown
+    def __init__(self, steps: int, first: int, shown: bool):
+        self.steps, self.first, self.shown = steps, first, shown
         self.started = self.said = time.perf_counter()
-        self.bar = tqdm(total=steps, initial=first, unit="step", disable=not (self.shown and looked_at), leave=False)
+        hidden = not (self.shown and is_watched())
+        self.bar = bar(total=steps, initial=first, unit="step", disable=hidden, leave=False)
         self.write(f"goes on from step {first} of {steps}" if first else f"begins: {steps} steps")
 
     def show(self, step: int, log: list[dict[str, Any]]) -> None:

@@ -29,7 +29,11 @@ Teacher: TypeAlias = str | Path | numpy.ndarray | Encoded
 
 
 def teacher_logits(
-    teacher: Teacher, pairs: Dataset, precision: str = "float32", device: str | torch.device | None = None
+    teacher: Teacher,
+    pairs: Dataset,
+    precision: str = "float32",
+    device: str | torch.device | None = None,
+    progress: bool = False,
 ) -> numpy.ndarray:
     """A teacher's logits over a set of pairs, (m, c) float32.  A reranker with one label says (0, z).
 
@@ -48,7 +52,8 @@ def teacher_logits(
     if encoder is None:
         logits = numpy.asarray(teacher)
     else:
-        logits = score(for_ranking(model).to(computing_on(device)), pairs, encoder, precision).logits
+        model = for_ranking(model).to(computing_on(device))
+        logits = score(model, pairs, encoder, precision, progress=progress).logits
     if logits.ndim == 1:
         logits = logits[:, None]
     if logits.ndim != 2 or len(logits) != len(pairs) or logits.shape[1] not in (1, 2):

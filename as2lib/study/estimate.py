@@ -118,12 +118,6 @@ def resources(store: Store, workers: int) -> dict[str, int]:
     return {"gpu": int(store.study.gpu), "mem_mb": megabytes, "runtime": min(30 + round(2 * minutes), DAY)}
 
 
-def clock(seconds: float) -> str:
-    """A time as people say it: 0:40, 12:05, 3 h 20."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60:02}"
-
-
 def _shape(run: Run) -> tuple[bool, tuple[int, int, int]]:
     return is_encoder(run), sizes(run)
 

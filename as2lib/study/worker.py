@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock
 
+from as2lib.data.sets import bar, is_watched
 from as2lib.locks import is_held, lock, take
 from as2lib.study import derived
 from as2lib.study.estimate import seconds_of
@@ -169,10 +170,8 @@ def make_all(store: Store, names: list[str], model: bool = False, say: Say | Non
     missing = list(store.needed(names, model))
     if missing and os.environ.get(MAKE_NOTHING):
         raise FileNotFoundError(f"not made yet: {missing[0]}; `as2 fit {store.study.study} {missing[0]}` makes it")
-    from tqdm.auto import tqdm
-
-    names_made, bars = [], say is None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
-    for place, name in enumerate(tqdm(missing, unit="run", leave=False, disable=not bars), 1):
+    names_made, bars = [], say is None and is_watched()
+    for place, name in enumerate(bar(missing, unit="run", leave=False, disable=not bars), 1):
         if store.plan[name].kind in ON_A_DEVICE:
             take_gpu()  # before its lock: who holds a GPU may wait for this run
         with lock(store.folder(name).name, name):
