@@ -217,7 +217,7 @@ def _from_rows(name: str, rows: Iterable[Any], labelled: bool) -> Table:
         pairs += candidates
         numbers += [number] * len(candidates)
     if empty:
-        note(f"{name}: {empty:,} questions have no candidate: they are left out, and no metric counts them")
+        note(f"{name}: questions without a candidate: {empty:,}; they are left out, and no metric counts them")
     say_unread(sorted(map(str, unread)), name)
     names = list(dict.fromkeys(key for pair in pairs for key in pair))
     columns = columns_of(names, name, labelled) if pairs else {key: key for key in NAMES}

@@ -34,7 +34,8 @@ class Pace:
         if log:
             dev_map = f", dev MAP {100 * log[-1]['dev_MAP']:.1f}" if "dev_MAP" in log[-1] else ""
             line += f": loss {log[-1]['total']:.4f}{dev_map}"
-        left = "" if ends else f"; {pace:.2g} steps a second, about {duration((self.steps - step) / pace)} left"
+        speed = f"{pace:.2g} steps a second" if pace > 0.5 else f"{duration(1 / pace)} a step"
+        left = "" if ends else f"; {speed}, about {duration((self.steps - step) / pace)} left"
         self.write(line + left)
 
     def write(self, line: str) -> None:

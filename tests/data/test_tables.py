@@ -269,7 +269,7 @@ def test_a_question_without_candidates_and_what_is_not_read_are_said(capfd):
     ]
     assert load_unlabelled(rows)["question_id"][:] == ["1", "1"]
     assert capfd.readouterr().err.splitlines() == [
-        "as2: pairs: 1 questions have no candidate: they are left out, and no metric counts them",
+        "as2: pairs: questions without a candidate: 1; they are left out, and no metric counts them",
         "as2: pairs: columns that are not read: rank",
     ]
 
