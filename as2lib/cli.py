@@ -16,7 +16,7 @@ if sys.argv[1:2] == ["study"]:  # as a shell's background job it would ignore an
 
 import typer
 
-from as2lib import __version__
+from as2lib import __version__, commands
 from as2lib.commands.errors import line_of
 from as2lib.data.sets import printable
 from as2lib.paths import expanded
@@ -133,17 +133,13 @@ def _exit(problems: list[str], prefix: str = "") -> None:
 @app.command()
 def plan(study: StudyName, only: Only = None, changes: Changes = None) -> None:
     """Where a study stands.  Each run, what is left of them, in steps, hours and bytes, and when it will end."""
-    from as2lib.commands import studying
-
-    studying.plan(_load(study, changes), only or [])
+    commands.studying.plan(_load(study, changes), only or [])
 
 
 @app.command()
 def show(run: Annotated[str, typer.Argument(help="as `as2 plan` lists it")], study: OfStudy = "sample") -> None:
     """A run: its spec, parents, scores and where it is used."""
-    from as2lib.commands import studying
-
-    studying.show(_load(study), run)
+    commands.studying.show(_load(study), run)
 
 
 @app.command()
@@ -158,14 +154,13 @@ def fit(
     changes: Changes = None,
 ) -> None:
     """Make runs, and what they are made from.  Without names: as one of any number of workers that share a study."""
-    from as2lib.commands import studying
     from as2lib.study.worker import make_all
 
     loaded, say = _load(study, changes), partial(print, flush=True)
     if runs:
         make_all(loaded.store, runs, model=True, say=say)
     else:
-        raise typer.Exit(studying.work(loaded, pages, alone, weights, say))
+        raise typer.Exit(commands.studying.work(loaded, pages, alone, weights, say))
 
 
 @app.command()
@@ -184,9 +179,7 @@ def fetch(
 
         print(f"{archive.fetch(_load(scores_of, changes), source)} files in reports/{scores_of}/runs")
         return
-    from as2lib.commands import studying
-
-    _exit(studying.fetch(_load(study, changes), only or []), "missing: ")
+    _exit(commands.studying.fetch(_load(study, changes), only or []), "missing: ")
 
 
 @app.command()
@@ -209,10 +202,8 @@ def study(
     changes: Changes = None,
 ) -> None:
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
-    from as2lib.commands import studying
-
     loaded = _load(study, changes)
-    raise typer.Exit(studying.make(loaded, only or [], cores, workers, profile, dry_run, context.args))
+    raise typer.Exit(commands.studying.make(loaded, only or [], cores, workers, profile, dry_run, context.args))
 
 
 @app.command()
@@ -221,9 +212,7 @@ def notebook(
     name: Annotated[str, typer.Argument(help='such as "03_distillation"')],
 ) -> None:
     """Run a notebook of a study, and make its page."""
-    from as2lib.commands import studying
-
-    studying.make_page(_load(study), name)
+    commands.studying.make_page(_load(study), name)
 
 
 @app.command()
@@ -238,9 +227,7 @@ def publish(
 @app.command()
 def check(study: StudyName) -> None:
     """Hold a study against what is expected.  Its numbers within their tolerances, and its findings."""
-    from as2lib.commands import studying
-
-    _exit(studying.check(_load(study)))
+    _exit(commands.studying.check(_load(study)))
 
 
 # ---------------------------------------------------------------- one's own pairs
@@ -254,9 +241,7 @@ def init(
     quick: Annotated[bool, typer.Option("--quick", help="small, one that ends in minutes")] = False,
 ) -> None:
     """A study of your own pairs: writes params/<name>.yaml."""
-    from as2lib.commands import initiating
-
-    initiating.init(pairs, name, encoder, quick)
+    commands.initiating.init(pairs, name, encoder, quick)
 
 
 @app.command()
@@ -281,8 +266,6 @@ def train(
     study: OfStudy = "sample",
 ) -> None:
     """One model of your own pairs.  Its dev MAP is what `as2 score` gives, in float32."""
-    from as2lib.commands import training
-
     settings = {"epochs": epochs, "batch_size": batch_size, "seed": seed, "precision": computed_in(precision)}
     settings |= {"steps": steps, "evaluate_every": evaluate_every, "alpha": alpha, "tau": tau}
     settings |= {"loss": loss, "learning_rate": learning_rate, "max_length": max_length}
@@ -292,7 +275,7 @@ def train(
         "teacher_scores": teacher_scores or [],
         "allow_shared_questions": allow_shared_questions,
     }
-    training.train(pairs, out, partial(_load, study), **settings)
+    commands.training.train(pairs, out, partial(_load, study), **settings)
 
 
 @app.command()
@@ -315,16 +298,12 @@ def rank(
 
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
-    from as2lib.commands.named import load_ranker
-
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
-    load = partial(load_ranker, model, partial(_load, study), fit, **settings)
+    load = partial(commands.named.load_ranker, model, partial(_load, study), fit, **settings)
     if os.path.isfile(expanded(question)):  # False for a question that is too long for a name
-        from as2lib.commands import scoring  # with pandas, which one question does without
-
         if candidates:
             raise ValueError(f"{question}: expected candidates in the file, got some beside it: {candidates[0]!r:.60}")
-        scoring.rank_file(question, load, out, top, model, batch_size)
+        commands.scoring.rank_file(question, load, out, top, model, batch_size)
         return
     if out or question == "-":
         raise ValueError(f"{question!r:.60}: expected a file of questions, got none of that name")
@@ -364,14 +343,11 @@ def score(
 
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
-    from as2lib.commands import scoring
-    from as2lib.commands.named import load_ranker, run_of
-
     load_study = partial(_load, study)
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
-    load = partial(load_ranker, model, load_study, fit, **settings)
-    load_run = partial(run_of, model, load_study, fit)
-    scoring.score(model, pairs, load, load_run, split, out, trec, questions, measures.split(), batch_size)
+    load = partial(commands.named.load_ranker, model, load_study, fit, **settings)
+    load_run = partial(commands.named.run_of, model, load_study, fit)
+    commands.scoring.score(model, pairs, load, load_run, split, out, trec, questions, measures.split(), batch_size)
 
 
 @app.command()
@@ -386,9 +362,7 @@ def compare(
 
     Judgements are as `as2 score --trec` writes them.
     """
-    from as2lib.commands import trec
-
-    trec.compare(files[:-1], files[-1], questions, measures.split(), out, baseline)
+    commands.trec.compare(files[:-1], files[-1], questions, measures.split(), out, baseline)
 
 
 @app.command()
@@ -403,14 +377,12 @@ def export(
     fit: Fit = False,
 ) -> None:
     """Write a model for another runtime.  ONNX Runtime or OpenVINO, or with one label for sentence-transformers."""
-    from as2lib.commands.named import model_of
-    from as2lib.commands.scoring import read_pairs
     from as2lib.export import export as write
 
     if int8 and pairs is None:
         raise ValueError("--int8: expected --pairs, training pairs to calibrate with; got none")
-    calibration = read_pairs(pairs, None if Path(pairs).is_file() else "train") if int8 else None
-    write(model_of(model, partial(_load, study), fit), out, to, calibration, max_length)
+    calibration = commands.scoring.read_pairs(pairs, None if Path(pairs).is_file() else "train") if int8 else None
+    write(commands.named.model_of(model, partial(_load, study), fit), out, to, calibration, max_length)
     opened = "sentence_transformers.CrossEncoder" if to == "sentence-transformers" else "Ranker.load"
     print(f"written: {out}; open it: {opened}({str(out)!r})")
 

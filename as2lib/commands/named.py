@@ -20,10 +20,7 @@ NOTHING = "nothing"
 
 
 def load_ranker(name: str, load_study: LoadStudy, fit: bool = False, **settings: Any) -> Ranker:
-    """The ranker of a name; a line says where its scores are no probabilities.  settings: of `Ranker.load`, or None.
-
-    fit: whether a study's run is made where its weights are not here.
-    """
+    """The ranker of a name; a line says where its scores are no probabilities.  settings: of `Ranker.load`, or None."""
     settings = {key: value for key, value in settings.items() if value is not None}
     ranker = Ranker.load(model_of(name, load_study, fit), **settings)
     if not ranker.is_probability:
@@ -82,10 +79,7 @@ def is_run(study: "Study", name: str) -> bool:
 
 
 def starting_encoder(name: str | None, option: str = "--model") -> str:
-    """What a fit starts from: a hub name, a folder, or "nothing"; default: `ENCODER`.
-
-    Raises FileNotFoundError where that is neither on this machine nor to be had from the hub.
-    """
+    """What a fit starts from: a hub name, a folder, or "nothing"; default: `ENCODER`.  Raises where it can't be had."""
     if name != NOTHING:
         try:
             folder_of(name or ENCODER)

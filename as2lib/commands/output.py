@@ -22,15 +22,11 @@ def require_place(path: str | Path | None, suffixes: tuple[str, ...] = (), *othe
     path = expanded(path)
     if suffixes and path.suffix.lower() not in suffixes:
         raise ValueError(f"{path}: expected a file that ends in {', '.join(suffixes)}, got {path.suffix or 'no end'}")
-    if any(_is_same(path, expanded(other)) for other in others if other is not None):
+    if any(path.resolve() == expanded(other).resolve() for other in others if other is not None):
         raise ValueError(f"{path}: expected another file than those that are read or written; name a new one")
     if path.is_dir():
         raise ValueError(f"{path}: expected a file, got a folder; name a file in it")
     _require_folder(path)
-
-
-def _is_same(path: Path, other: Path) -> bool:
-    return path.resolve() == other.resolve() or (path.exists() and other.exists() and path.samefile(other))
 
 
 def require_free(out: Path) -> None:

@@ -11,7 +11,7 @@ from string import Template
 from urllib.parse import urlparse
 from urllib.request import urlopen
 
-from as2lib.paths import PACKAGE, find_root, whole_file, work_folder
+from as2lib.paths import PACKAGE, whole_file, work_folder
 from as2lib.study.store import Store
 from as2lib.study.study import Study
 
@@ -55,33 +55,31 @@ def fetch(study: Study, source: str) -> int:
     """Bring the scores of an archive to `reports/<study>/runs/`; returns how many files came.
 
     source: a folder or a .tar file that `write` left, or the URL of such a file.
-    Raises ValueError for a file that is not as `SHA256SUMS` says, and where a run's bytes are not those that this
-    clone's own index names; then nothing is written.
+    Raises ValueError, and writes nothing, where bytes are not as `SHA256SUMS` or this clone's own index says.
     """
     with _folder(source) as folder:
-        [sums] = [*folder.glob(SUMS), *folder.glob(f"*/{SUMS}")][:1] or [None]
+        sums = next(iter([*folder.glob(SUMS), *folder.glob(f"*/{SUMS}")]), None)
         if sums is None:
             raise ValueError(f"{source}: expected an archive of `as2 archive`, got no {SUMS}")
-        lines = [line.split("  ", 1) for line in sums.read_text(encoding="utf-8").splitlines()]
         contents = {}
-        for digest, name in lines:
-            if name != str(PurePosixPath(name)) or ".." in PurePosixPath(name).parts or name.startswith("/"):
+        for line in sums.read_text(encoding="utf-8").splitlines():
+            digest, name = line.split("  ", 1)
+            file = sums.parent / name
+            if not file.resolve().is_relative_to(sums.parent.resolve()):
                 raise ValueError(f"{source}: expected files below the archive, got {name!r}")
-            content = (sums.parent / name).read_bytes() if (sums.parent / name).is_file() else b""
-            if sha256(content).hexdigest() != digest:
+            contents[name] = file.read_bytes() if file.is_file() else b""
+            if sha256(contents[name]).hexdigest() != digest:
                 raise ValueError(f"{source}: {name}: not as {SUMS} says; fetch it again")
-            if name != CARD:
-                contents[name] = content
     for run, entry in study.store.index.items():
-        files = {str(PurePosixPath(run).parent / file): digest for file, digest in entry["files"].items()}
-        if any(name in contents and sha256(contents[name]).hexdigest() != digest for name, digest in files.items()):
-            raise ValueError(f"{source}: {run}: expected the bytes that {study.study}'s {INDEX} names, got others")
-    target = find_root() / "reports" / study.study / "runs"
-    for name, content in sorted(contents.items(), key=lambda item: item[0] == INDEX):  # the index last
-        if name == INDEX and study.store.index:
-            continue
-        with whole_file(target / name) as temporary:
-            temporary.write_bytes(content)
+        for file, digest in entry["files"].items():
+            content = contents.get(str(PurePosixPath(run).parent / file))
+            if content is not None and sha256(content).hexdigest() != digest:
+                raise ValueError(f"{source}: {run}: expected the bytes that {study.study}'s {INDEX} names, got others")
+    for name in (CARD, INDEX) if study.store.index else (CARD,):  # this clone's own index stays
+        contents.pop(name, None)
+    for name in sorted(contents, key=lambda name: name == INDEX):  # the index last
+        with whole_file(study.store.index_folder / name) as temporary:
+            temporary.write_bytes(contents[name])
     return len(contents)
 
 

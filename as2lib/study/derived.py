@@ -1,21 +1,10 @@
-"""Runs that no fit makes: rankers without training, and what is computed from the scores of other runs."""
+"""What is computed from the scores of other runs: ensembles, and the calibration of what only orders candidates."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from as2lib.study.run import Run
-from as2lib.study.store import StoredRun, Task, write_parquet, write_scores
-
-
-def lexical(task: Task) -> dict[str, Any]:
-    from as2lib.data.pairs import load_parts
-    from as2lib.models import lexical as rankers
-
-    scorer = getattr(rankers, task.run.recipe.scorer)
-    for split, parts in task.run.data.items():
-        pairs = load_parts(tuple(parts), "all")
-        write_scores(task.folder / "scores" / f"{split}.parquet", pairs, scorer(pairs))
-    return {"parameters": 0}
+from as2lib.study.store import StoredRun, Task, write_parquet
 
 
 def calibration(child: Run, parents: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:

@@ -48,8 +48,10 @@ PAIRS = {  # in the splits of known sets
     "asnq:test": 466_148,
 }
 PAIRS_OF_OTHERS = 10_000  # in any other source that is no file
+PAIRS_A_QUESTION = 30
 BYTES_A_PAIR = 150  # of a file of pairs
 LIBRARIES = 4_000  # megabytes of memory
+COPIES = 6  # of a fit's weights: these, gradients, Adam's two moments, the best ones and a checkpoint
 DAY = 24 * 60  # minutes that a worker asks for at most: one that needs more is put back in the queue, and goes on
 
 
@@ -70,11 +72,8 @@ def seconds_of(store: Store) -> Callable[[Run], float]:
 
 def device_of(store: Store) -> str:
     """What `seconds_of` means, as `as2 plan` says it."""
-    if _measured(store):
-        return "as fits took here"
-    return (
-        "on an A100, as nothing was timed here" if store.study.gpu else "on this processor, as nothing was timed here"
-    )
+    device = "an A100" if store.study.gpu else "this processor"
+    return "as fits took here" if _measured(store) else f"on {device}, as nothing was timed here"
 
 
 def _measured(store: Store) -> dict[Any, float]:
@@ -112,19 +111,13 @@ def resources(store: Store, workers: int) -> dict[str, int]:
     seconds, runs = seconds_of(store), [store.plan[name] for name in store.needed(list(store.plan))]
     longest = max((sum(map(seconds, [run, *run.ancestors()])) for run in runs), default=0.0)
     minutes = max(longest, sum(map(seconds, runs)) / workers) / 60
-    weights = max((parameters(run) for run in runs if is_encoder(run)), default=0.0)
-    # weights, gradients, Adam's two moments, the best weights and a checkpoint
-    megabytes = round(LIBRARIES + 6 * 4 * weights / 1e6)
+    weights = max((parameters(run) for run in runs if isinstance(run.recipe, Encoder)), default=0.0)
+    megabytes = round(LIBRARIES + COPIES * 4 * weights / 1e6)
     return {"gpu": int(store.study.gpu), "mem_mb": megabytes, "runtime": min(30 + round(2 * minutes), DAY)}
 
 
 def _shape(run: Run) -> tuple[bool, tuple[int, int, int]]:
-    return is_encoder(run), sizes(run)
-
-
-def is_encoder(run: Run) -> bool:
-    """Whether a run is a fit of a transformer."""
-    return isinstance(run.recipe, Encoder)
+    return isinstance(run.recipe, Encoder), sizes(run)
 
 
 def steps(run: Run) -> int:
@@ -134,19 +127,21 @@ def steps(run: Run) -> int:
     training = run.recipe.training
     if "steps" in training:
         return training["steps"]
-    batch = training["batch_size"] * (30 if run.recipe.orders_only and not is_encoder(run) else 1)
+    of_questions = run.recipe.orders_only and not isinstance(run.recipe, Encoder)
+    batch = training["batch_size"] * (PAIRS_A_QUESTION if of_questions else 1)
     return max(1, training["epochs"] * pairs(run.data["train"]) // batch)
 
 
 def operations(run: Run) -> float:
     """Of a fit's steps, of three passes each, its evaluations on dev and its scores."""
-    if not is_encoder(run):
+    if not isinstance(run.recipe, Encoder):
         return STEP_ON_WORDS * steps(run)
     training, length = run.recipe.training, run.recipe.max_length
     tokens = training.get("batch_tokens") or training["batch_size"] * length
     dev, test = (length * pairs(run.data.get(split, ())) for split in ("dev", "test"))
     evaluations = steps(run) // training["evaluate_every"] if training.get("evaluate_every") else 0
-    layers, hidden, between = computed_layers(run)
+    depth, hidden, between = sizes(run)
+    layers = run.recipe.computed_layers(depth)
     per_token = layers * (2 * (4 * hidden**2 + 2 * hidden * between) + 4 * length * hidden)
     return per_token * (3 * steps(run) * tokens + (evaluations + 1) * dev + test)
 
@@ -157,20 +152,14 @@ def gpu_seconds(run: Run, gpu: str, precision: str) -> float:
 
 def disk(run: Run) -> float:
     """Bytes of a run's weights and its scores."""
-    weights = 4 * parameters(run) if is_encoder(run) else 0
+    weights = 4 * parameters(run) if isinstance(run.recipe, Encoder) else 0
     return weights + 30 * sum(pairs(run.data.get(split, ())) for split in ("dev", "test"))
 
 
 def parameters(run: Run) -> float:
     """Weights of a fit's model, roughly: of layers that share theirs too, each counts."""
-    layers, hidden, between = computed_layers(run)
-    return layers * (4 * hidden**2 + 2 * hidden * between) + VOCABULARY * hidden
-
-
-def computed_layers(run: Run) -> tuple[int, int, int]:
-    """The `sizes` of a fit's model, in which the layers of each head count."""
-    layers, hidden, between = sizes(run)
-    return run.recipe.computed_layers(layers), hidden, between
+    depth, hidden, between = sizes(run)
+    return run.recipe.computed_layers(depth) * (4 * hidden**2 + 2 * hidden * between) + VOCABULARY * hidden
 
 
 def sizes(run: Run) -> tuple[int, int, int]:
@@ -200,10 +189,8 @@ def _of_config(config: dict) -> tuple[int, int, int]:
 
 def pairs(parts: Iterable[str]) -> int:
     """How many pairs some `source:split` parts have, roughly, without reading them."""
-    return sum(map(_pairs, parts))
-
-
-@lru_cache(maxsize=256)
-def _pairs(part: str) -> int:
-    path = find_root() / part
-    return path.stat().st_size // BYTES_A_PAIR if path.is_file() else PAIRS.get(part, PAIRS_OF_OTHERS)
+    files = {part: find_root() / part for part in parts}
+    return sum(
+        file.stat().st_size // BYTES_A_PAIR if file.is_file() else PAIRS.get(part, PAIRS_OF_OTHERS)
+        for part, file in files.items()
+    )

@@ -97,10 +97,9 @@ def training_pairs(run: Run) -> Dataset:
 
 
 def logits_of(task: Task, teacher: StoredRun, pairs: Dataset, platt: dict[str, dict[str, Any]]) -> numpy.ndarray:
-    """What a student is told by a teacher: its logits over its pairs, (m, c) float32, calibrated where `platt` says.
+    """What a teacher says of a student's pairs: logits, (m, c) float32, calibrated where `platt` says.
 
-    Those of an ensemble come from its members', those of a table from its file; those of a model are computed once, and
-    kept in its folder.
+    Those of a model are computed once, and kept in its folder.
     """
     store = task.store
     if isinstance(teacher.run.recipe, Ensemble):

@@ -19,10 +19,7 @@ RUNS_ONLY = tuple(  # what makes runs, which count by their identities
 
 
 def contents(study: Study) -> dict[str, dict[str, Any]]:
-    """Each notebook, and "check" → all that decides what comes of it, by what a reader calls it.
-
-    The first notebook and the check stand on all the others, and on what a person expects and found.
-    """
+    """Each notebook, and "check" → all that decides what comes of it; the first and the check stand on all others."""
     notebooks = catalogue.notebooks(study)
     contents = {notebook.name: notebook_content(study, notebook) for notebook in notebooks}
     root = find_root()
@@ -75,18 +72,14 @@ def why(study: Study, name: str, content: dict[str, Any]) -> str:
 
 def edited(study: Study) -> list[str]:
     """The files of pages that are no longer as they came out, from the root: tables alone of pages made elsewhere."""
-    manifest = find_root() / "reports" / study.variant / "manifest.json"
+    folder = f"reports/{study.variant}"
+    manifest = find_root() / folder / "manifest.json"
     tables = read_json(manifest)["tables"] if manifest.exists() else {}
     files = []
     for notebook in catalogue.notebooks(study):
-        made = _record_file(study, notebook.name)
-        number = f"{notebook.name[:2]}_"
-        published = {
-            f"reports/{study.variant}/tables/{name}": digest
-            for name, digest in tables.items()
-            if name.startswith(number)
-        }
-        files += _differing(read_json(made)["outputs"] if made.exists() else published)
+        file, number = _record_file(study, notebook.name), notebook.name[:3]
+        published = {f"{folder}/tables/{name}": tables[name] for name in tables if name.startswith(number)}
+        files += _differing(read_json(file)["outputs"] if file.exists() else published)
     return files
 
 

@@ -50,11 +50,10 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
 
 
 def _write(run: StoredRun, folder: Path, parts: set[str], is_member: bool) -> dict[str, Any]:
-    """Leave a run's scores and its log; returns its `pairs`, split → file, the SHA-256 of its own `files`, and whether
-    its last weights are its best.
+    """Leave a run's scores and its log; returns its entry in the index.  parts: what a page reads beside its score.
 
-    parts: what a page reads beside its score (see `Notebook`).  An ensemble's scores are made of its members', which
-    are kept in all bits of a float32, since a weighted mean magnifies what is left out.
+    An ensemble's scores are made of its members', which are kept in all bits of a float32, since a weighted mean
+    magnifies what is left out.
     """
     splits = sorted(file.stem for file in (run.folder / "scores").glob("*.parquet"))
     whole, path, files = {split: run.scores(split) for split in splits}, folder / run.name, []
@@ -79,14 +78,8 @@ def _write(run: StoredRun, folder: Path, parts: set[str], is_member: bool) -> di
 
 
 def read_by_pages(table: "pandas.DataFrame", split: str, parts: set[str]) -> "pandas.DataFrame":
-    """The columns of a run's scores that pages read: `score`, a cascade's exits on every split; of the test set heads,
-    and what the last weights score.
-    """
-    columns = [*packed.PAIRS, "score"]
-    if "exits" in parts:
-        columns += [name for name in table if name.startswith("exit_")]
-    if "heads" in parts and split == "test":
-        columns += [name for name in table if name.startswith("head_")]
-    if "last" in parts and split == "test" and "last" in table:
-        columns.append("last")
-    return table[columns]
+    """The columns of a run's scores that pages read: exits on every split, heads and `last` on the test set."""
+    kinds = ["exit_"] * ("exits" in parts)
+    if split == "test":
+        kinds += ["head_"] * ("heads" in parts) + ["last"] * ("last" in parts)
+    return table[[*packed.PAIRS, "score", *(name for name in table if name.startswith(tuple(kinds)))]]

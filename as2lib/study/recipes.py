@@ -22,7 +22,7 @@ Parent = "str | Row | tuple[str | Row, int]"  # a system's name or a row, perhap
 Parents = Mapping[str, "tuple[Parent, ...] | Callable[[int], tuple[Parent, ...]]"]
 VECTORS_VERSION = 1  # of word vectors: raised when the same source and corpus would give other ones
 FILES = {"run": ("run", "trec", "rank"), "scores": ("csv", "tsv", "jsonl", "parquet")}  # how those of a ranker end
-SIZES = (  # of an encoder's configuration: what its costs are counted by
+SIZES = (  # of an encoder's configuration
     "model_type hidden_size num_hidden_layers num_attention_heads intermediate_size embedding_size "
     "vocab_size max_position_embeddings"
 ).split()
@@ -287,6 +287,7 @@ class Encoder(Fit):
     """
 
     family = "one encoder"
+    shape: ClassVar[Mapping[str, int]] = {}  # of heads
     max_length: int
     backbone: Mapping[str, Any] | None = None
     layers: int | None = None
@@ -362,9 +363,7 @@ class Encoder(Fit):
         return model
 
     def facts(self, model: Any) -> dict[str, Any]:
-        config = model.config.to_dict()
-        config = config.get("backbone") or config
-        return {"encoder": {name: config[name] for name in SIZES if config.get(name) is not None}}
+        return {"encoder": sizes_of(model)}
 
     def computed_layers(self, layers: int) -> int:
         """How many layers it computes, of an encoder of so many."""
@@ -373,11 +372,7 @@ class Encoder(Fit):
     def work(self, study: "Study", run: "Run", words: Lengths) -> Work:
         tokens = min(sum(words) + SPECIAL, study.data.max_length)  # of a pair of mean words
         every_token = any(step.recipe.every_token for step in run.lineage())
-        return Work(self.of_pair(configuration(study, run), tokens, every_token))
-
-    def of_pair(self, config: dict[str, Any], tokens: float, every_token: bool) -> int:
-        """Multiply-adds of a pair, by its encoder's configuration."""
-        return of_pair(config, tokens, every_token)
+        return Work(of_pair(configuration(study, run), tokens, every_token, **self.shape))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -399,11 +394,12 @@ class Heads(Encoder):
 
         return MHSForSequenceClassification.from_backbone(model, **self.spec["mhs"], seed=seed)
 
+    @property
+    def shape(self) -> dict[str, int]:
+        return {"body": self.body, "heads": self.heads}
+
     def computed_layers(self, layers: int) -> int:
         return self.body + self.heads * (layers - self.body)
-
-    def of_pair(self, config: dict[str, Any], tokens: float, every_token: bool) -> int:
-        return of_pair(config, tokens, every_token, body=self.body, heads=self.heads)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -431,6 +427,13 @@ class Cascade(Encoder):
             return model
         whole = model.model if isinstance(model, MeanForSequenceClassification) else model
         return CascadeTransformer.from_backbone(whole, **self.spec["cascade"])
+
+
+def sizes_of(model: Any) -> dict[str, Any]:
+    """What the costs of a transformer are counted by."""
+    fields = model.config.to_dict()
+    config = fields.get("backbone") or fields
+    return {name: config[name] for name in SIZES if config.get(name) is not None}
 
 
 def configuration(study: "Study", run: "Run") -> dict[str, Any]:

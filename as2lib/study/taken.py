@@ -1,8 +1,10 @@
-"""Rankers taken as they are: a model of others, or what others published; scores are P(correct), or only order.
+"""Rankers without a fit: one that learns nothing, a model of others, or what others published.
 
 m pairs
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
@@ -11,7 +13,8 @@ import pandas
 from as2lib.data.pairs import load_parts
 from as2lib.data.teacher_scores import TeacherScores
 from as2lib.metrics.probability import sigmoid
-from as2lib.study.recipes import SIZES
+from as2lib.models import lexical
+from as2lib.study.recipes import Lexical, sizes_of
 from as2lib.study.store import Task, file_at, write_scores
 
 RUN = ["question", "zero", "candidate", "rank", "score", "tag"]  # the columns of a TREC run
@@ -19,46 +22,34 @@ RUN = ["question", "zero", "candidate", "rank", "score", "tag"]  # the columns o
 
 def ranker(task: Task) -> dict[str, Any]:
     """Score a run's splits; returns its facts: `parameters`, and of a model the sizes that its costs are counted by."""
-    recipe, study = task.run.recipe, task.store.study
-    facts: dict[str, Any] = {"parameters": 0}
+    model, scores_of = scorer(task.run.recipe, task.store.study.precision)
+    for split, parts in task.run.data.items():
+        pairs = load_parts(tuple(parts), "all")
+        write_scores(task.folder / "scores" / f"{split}.parquet", pairs, scores_of(pairs))
+    return {"parameters": 0} if model is None else facts_of(model)
+
+
+def scorer(recipe: Any, precision: str) -> tuple[Any, Callable[[Any], numpy.ndarray]]:
+    """A ranker's model, None where there is none, and the function that scores pairs."""
+    if isinstance(recipe, Lexical):
+        return None, getattr(lexical, recipe.scorer)
     if recipe.scheme == "run":
-
-        def score_of(pairs: Any) -> numpy.ndarray:
-            return of_run(recipe.source, pairs)
-
-    elif recipe.scheme == "scores":
+        return None, partial(of_run, recipe.source)
+    if recipe.scheme == "scores":
         teacher = TeacherScores.read(file_at(recipe.source))
-
-        def score_of(pairs: Any) -> numpy.ndarray:
-            return sigmoid(teacher.of(pairs))
-
-    elif recipe.scheme == "cosine":
+        return None, lambda pairs: sigmoid(teacher.of(pairs))
+    if recipe.scheme == "cosine":
         from as2lib.models.embedding import SentenceEncoder
         from as2lib.precision import computing_on
 
         encoder = SentenceEncoder(recipe.name, computing_on())
-        facts = facts_of(encoder.model)
+        return encoder.model, lambda pairs: (1 + encoder.cosine(pairs)) / 2
+    from as2lib.ranker import Ranker
+    from as2lib.score import score
 
-        def score_of(pairs: Any) -> numpy.ndarray:
-            return (1 + encoder.cosine(pairs)) / 2
-
-    else:
-        from as2lib.ranker import Ranker
-        from as2lib.score import score
-
-        if recipe.scheme == "cerberus":
-            ready = released(recipe)
-        else:
-            ready = Ranker.load(recipe.name, max_length=recipe.max_length)
-        facts = facts_of(ready.model)
-
-        def score_of(pairs: Any) -> numpy.ndarray:
-            return score(ready.model, pairs, ready.encoder, study.precision).score
-
-    for split, parts in task.run.data.items():
-        pairs = load_parts(tuple(parts), "all")
-        write_scores(task.folder / "scores" / f"{split}.parquet", pairs, score_of(pairs))
-    return facts
+    is_released = recipe.scheme == "cerberus"
+    ready = released(recipe) if is_released else Ranker.load(recipe.name, max_length=recipe.max_length)
+    return ready.model, lambda pairs: score(ready.model, pairs, ready.encoder, precision).score
 
 
 def released(recipe: Any) -> Any:
@@ -73,11 +64,9 @@ def released(recipe: Any) -> Any:
 
 
 def facts_of(model: Any) -> dict[str, Any]:
-    fields = model.config.to_dict()
-    shape = {key: fields[key] for key in ("body", "heads") if isinstance(fields.get(key), int)}
-    config = fields.get("backbone") or fields
-    sizes = {key: config[key] for key in SIZES if config.get(key) is not None}
-    return {"parameters": sum(weights.numel() for weights in model.parameters()), "encoder": sizes, "shape": shape}
+    shape = {key: value for key in ("body", "heads") if isinstance(value := getattr(model.config, key, None), int)}
+    parameters = sum(weights.numel() for weights in model.parameters())
+    return {"parameters": parameters, "encoder": sizes_of(model), "shape": shape}
 
 
 def of_run(source: str, pairs: Any) -> numpy.ndarray:

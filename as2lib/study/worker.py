@@ -226,14 +226,19 @@ def partial_folder(store: Store, name: str) -> Path:
     return store.folder(name).with_suffix(".partial")
 
 
-def _with_torch(task: Task) -> dict[str, Any]:
-    from as2lib.study import fitting, taken
+def _ranker(task: Task) -> dict[str, Any]:
+    from as2lib.study import taken
 
-    make = {"fit": fitting.fit, "shuffled": fitting.score_shuffled, "ranker": taken.ranker}[task.run.kind]
-    return make(task)
+    return taken.ranker(task)
 
 
-MAKERS = {"lexical": derived.lexical, "ensemble": derived.ensemble, **dict.fromkeys(ON_A_DEVICE, _with_torch)}
+def _fit(task: Task) -> dict[str, Any]:
+    from as2lib.study import fitting
+
+    return fitting.fit(task) if task.run.kind == "fit" else fitting.score_shuffled(task)
+
+
+MAKERS = {"lexical": _ranker, "ranker": _ranker, "ensemble": derived.ensemble, "fit": _fit, "shuffled": _fit}
 
 
 # ---------------------------------------------------------------- where a study stands
