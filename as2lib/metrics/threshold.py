@@ -7,6 +7,7 @@ metrics are over all questions (policy "all"). Among equal scores of a question 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.stats import binomtest
 
 from as2lib.metrics.questions import Questions
@@ -67,18 +68,23 @@ def resampled(
         possible = (np.bincount(question, weights=label) > 0)[question[rows]].astype(float)
         question, label, score = question[rows], label[rows], score[rows]
     order = np.argsort(-score, kind="stable")
-    ranked = score[order]
-    ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))  # a threshold takes every equal score
-    weights = counts[:, question[order]]
-    taken = np.cumsum(weights, axis=1)[:, ends]
-    correct = np.cumsum(weights * label[order], axis=1)[:, ends]
-    answerable = np.cumsum(weights * possible[order], axis=1)
-    missed = (answerable[:, -1:] - answerable)[:, ends]
+    question, label, possible, ranked = question[order], label[order], possible[order], score[order]
+    last = np.append(ranked[1:] != ranked[:-1], True)  # a threshold takes every equal score
+    threshold = np.cumsum(last) - last
+    # Recall changes at some of them alone, and precision falls up to the next of these: many samples need no other.
+    thresholds = np.unique(threshold[possible > 0]) if len(counts) > 1 else np.arange(last.sum())
+    step, shape = np.searchsorted(thresholds, threshold), (len(thresholds) + 1, counts.shape[1])
+
+    def reached(weight: np.ndarray) -> np.ndarray:  # (t, r)
+        of_steps = csr_array((weight, (step, question)), shape)[:-1]
+        return np.cumsum(of_steps @ counts.T, axis=0)
+
+    taken, correct, answerable = reached(np.ones(len(label))), reached(label), reached(possible)
     precise = correct / taken.clip(min=1)
-    recall = correct / (correct + missed).clip(min=1)
+    recall = correct / (correct + answerable[-1:] - answerable).clip(min=1)
     if measure == "qp prAUC":
-        return (np.diff(recall, axis=1, prepend=0) * precise).sum(axis=1)
-    return np.max(recall, axis=1, where=precise >= precision, initial=0.0)
+        return (np.diff(recall, axis=0, prepend=0) * precise).sum(axis=0)
+    return np.max(recall, axis=0, where=precise >= precision, initial=0.0)
 
 
 def gsb(base: Values, new: Values) -> Gsb:

@@ -218,11 +218,11 @@ class Scores:
     def intervals(self, claims: Iterable[tuple[System, System, str]]) -> dict[tuple[System, System, str], Interval]:
         """(a, b, metric) → our difference a − b with its interval, in points."""
         claims, intervals = list(dict.fromkeys(claims)), {}
+        systems = dict.fromkeys(system for a, b, metric in claims if metric in results.MEASURES for system in (a, b))
+        frame = results.frame({str(system): self.tables(system) for system in systems}) if systems else None
         for metric in dict.fromkeys(metric for *_, metric in claims):
             pairs = {(a, b): (str(a), str(b)) for a, b, of in claims if of == metric}
             if metric in results.MEASURES:
-                systems = dict.fromkeys(system for pair in pairs for system in pair)
-                frame = results.frame({str(system): self.tables(system) for system in systems})
                 tests = results.compare(frame, [*pairs.values()], measure=metric)
             else:
                 tests = govern.compare(self.study, [*pairs.values()], metric)

@@ -156,7 +156,7 @@ def with_spread(values: pandas.DataFrame) -> pandas.DataFrame:
 
 def over_seeds(scores: pandas.DataFrame, system: str) -> pandas.Series:
     """Each question's AP, mean over the seeds of a system, in [0, 1], index question_id, first seen first."""
-    return _by_question(scores, system, "AP").mean(axis=1).rename(system)
+    return _by_question(scores, [system], "AP")[system].mean(axis=1).rename(system)
 
 
 def differences(scores: pandas.DataFrame, a: str, b: str, measure: str = "MAP") -> pandas.DataFrame:
@@ -165,7 +165,12 @@ def differences(scores: pandas.DataFrame, a: str, b: str, measure: str = "MAP") 
     Seed i of a student had seed i of its teachers, so seeds are paired.  A ranker without training stands beside every
     seed of the other; systems without a common seed are compared by their means over seeds, in one column.
     """
-    of_a, of_b = (_by_question(scores, system, measure) for system in (a, b))
+    values = _by_question(scores, (a, b), measure)
+    return _paired(values, a, b)
+
+
+def _paired(values: Mapping[str, pandas.DataFrame], a: str, b: str) -> pandas.DataFrame:
+    of_a, of_b = values[a], values[b]
     if str(a).startswith(UNTRAINED):
         of_a = pandas.DataFrame({seed: of_a.iloc[:, 0] for seed in of_b})
     elif str(b).startswith(UNTRAINED):
@@ -229,9 +234,10 @@ def pooled(
     themselves, and each counts by its questions.  seeds: as many of each target, the first ones that both systems have.
     """
     targets = [scores_by_target[name] for name in sorted(scores_by_target)]  # the same draws, whichever comes first
-    gaps = []
+    systems, gaps = dict.fromkeys(system for pair in pairs for system in pair), []
+    values = [_by_question(scores, systems, measure) for scores in targets]
     for a, b in pairs:
-        of_pair = [differences(scores, a, b, measure) for scores in targets]
+        of_pair = [_paired(of_target, a, b) for of_target in values]
         fewest = min(gap.shape[1] for gap in of_pair)
         gaps.append([gap.iloc[:, :fewest] for gap in of_pair])
     # Two rankers without training would differ as much with another seed.
@@ -262,13 +268,16 @@ def pooled(
     return table.astype({name: "Int64" for name in table if name == "seeds needed"})
 
 
-def _by_question(scores: pandas.DataFrame, system: str, measure: str) -> pandas.DataFrame:
-    """A system's values, index question_id, first seen first, a column a seed."""
-    rows = scores[scores["system"] == system]
-    if rows.empty:
-        raise KeyError(f"no scores of {system!r}; there are {', '.join(scores['system'].unique())}")
-    values = rows.pivot_table(MEASURES.get(measure, measure), "question_id", "seed", sort=False)
-    return values.reindex(rows["question_id"].unique())
+def _by_question(scores: pandas.DataFrame, systems: Iterable[str], measure: str) -> dict[str, pandas.DataFrame]:
+    """Each system's values, index question_id, first seen first, a column a seed."""
+    rows_of, values = dict([*scores.groupby("system", sort=False)]), {}
+    for system in systems:
+        if system not in rows_of:
+            raise KeyError(f"no scores of {system!r}; there are {', '.join(rows_of)}")
+        rows = rows_of[system]
+        table = rows.pivot_table(MEASURES.get(measure, measure), "question_id", "seed", sort=False)
+        values[system] = table.reindex(rows["question_id"].unique())
+    return values
 
 
 def published_difference(published: pandas.DataFrame, a: str, b: str, measure: str = "MAP") -> float:

@@ -1,6 +1,7 @@
 """What is special to GOVERN: what systems answer when they may stay silent, and what the number of teachers does."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy
@@ -82,10 +83,9 @@ def compare(study: Study, pairs: Sequence[tuple[str, str]], measure: str = AUC) 
         of_seeds = {}
         for run in study.runs(name):
             rows = columns(run)
-            questions = rows[0].nunique()
-            drawn = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), SAMPLES)
-            counts = numpy.vstack([numpy.ones((1, questions), dtype=drawn.dtype), drawn])
-            of_seeds[run.run.seed] = threshold.resampled(*rows, counts, measure, study.govern.precisions[-1])
+            of_seeds[run.run.seed] = threshold.resampled(
+                *rows, drawn(rows[0].nunique()), measure, study.govern.precisions[-1]
+            )
         values[name] = 100 * pandas.DataFrame(of_seeds)
     rows = []
     for a, b in pairs:
@@ -102,6 +102,13 @@ def compare(study: Study, pairs: Sequence[tuple[str, str]], measure: str = AUC) 
         row |= {"questions low": questions[0], "questions high": questions[1]}
         rows.append(row | {"smallest seen": seen, "seeds": gaps.shape[1]})
     return pandas.DataFrame(rows, pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]))
+
+
+@cache
+def drawn(questions: int) -> numpy.ndarray:
+    """How often each question is in the test set, once, and then in each sample of it: (samples + 1, questions)."""
+    samples = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), SAMPLES)
+    return numpy.vstack([numpy.ones((1, questions), dtype=samples.dtype), samples])
 
 
 def gsb(study: Study, base: str, new: str) -> pandas.DataFrame:
