@@ -1,8 +1,8 @@
 """The pair table that everything reads: loads it, checks it, filters it by policy and fingerprints it; knows no model.
 
 One `datasets.Dataset` with question_id, question, answer (text), label (int8, 0 or 1) and, where the source has them,
-candidate_id (text). The rows of a question stand together. A table past `LARGE` bytes, and what is generated or built,
-is a file in `work/pairs/`, mapped into memory: ASNQ has 23.7 M rows.
+candidate_id (text). The rows of a question stand together. A table past `LARGE` bytes, and what is generated, is a file
+in `work/pairs/`, mapped into memory: ASNQ has 23.7 M rows.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 from datasets import Dataset, DatasetInfo, Features, Value
 
-from as2lib.data import builders, sample, sets
+from as2lib.data import sample, sets
 from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note, shorten
 from as2lib.data.tables import checked, from_arrow, in_memory, questions_of, read
@@ -52,8 +52,7 @@ def load_pairs(source: Source, split: str | None = None, questions: str = "answe
     split: train, dev or test; None for what has no splits.
     questions: "answered" keeps questions with a correct candidate, "mixed" those with an incorrect one as well, "all"
         every question.
-    Returns the columns question_id, question, answer, label and, where the source has it, candidate_id; rows in the
-    order of the source, those of a question together. Where ids are missing, equal questions get one of their own.
+    Rows keep the source's order, those of a question together; where ids are missing, equal questions share a new one.
     Raises ValueError that names file, row (from 1) and column for data that break a rule; where no question is left;
     and where a known set has other pairs than `sets.FINGERPRINTS` says.
     """
@@ -176,15 +175,15 @@ def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
 
 def save_pairs(pairs: Dataset, path: str | Path) -> None:
     """Write pairs as Parquet or JSONL, whole or not at all: the formats that keep any text as it is."""
-    path = Path(path)
+    suffix = Path(path).suffix
+    if suffix not in (".parquet", ".jsonl"):
+        raise ValueError(f"{path}: expected a file that ends in .parquet or .jsonl")
     with whole_file(path) as temporary:
-        if path.suffix == ".parquet":
+        if suffix == ".parquet":
             parquet.write_table(_arrow(pairs), temporary)
-        elif path.suffix == ".jsonl":
+        else:
             lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in pairs)
             temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
-        else:
-            raise ValueError(f"{path}: expected a file that ends in .parquet or .jsonl")
 
 
 def filter_questions(pairs: Dataset, questions: str) -> Dataset:
@@ -287,25 +286,18 @@ def order_warning(name: str, pairs: Dataset) -> str:
 def _load(location: sets.Location, labelled: bool) -> Dataset:
     """The checked pairs of a location: in a file of their own where they were made or are large."""
     if not location.hub.ordered:
-        # SelQA has no ids on the hub: a run of equal questions is one.
-        table = _read(location, labelled, run_ids=location.split)
+        table = _read(location, labelled)
         return _dataset(table.take(pa.array(label_blind_order(table))))
     large = sum(path.stat().st_size for path in location.files) > LARGE
     if location.kind == "hub" or (location.kind == "files" and not large):
         return _dataset(_read(location, labelled))
-
-    def tables() -> Iterable[pa.Table]:
-        if location.kind != "built":
-            return [_read(location, labelled)]
-        parts = builders.tables(location)  # of more pairs than memory may hold
-        return (checked([from_arrow(location.name, part, labelled)], labelled) for part in parts)
-
     every = sets.content(replace(location, only={}))
     name = hashlib.sha256(json.dumps([_VERSION, every, labelled], sort_keys=True).encode()).hexdigest()
-    return arrow_file(f"pairs/{name}", tables)
+    return arrow_file(f"pairs/{name}", lambda: [_read(location, labelled)])
 
 
-def _read(location: sets.Location, labelled: bool, run_ids: str | None = None) -> pa.Table:
+def _read(location: sets.Location, labelled: bool) -> pa.Table:
+    run_ids = None if location.hub.ordered else location.split  # SelQA has no ids: a run of equal questions is one
     if location.kind == "files":
         return checked([read(path, labelled) for path in location.files], labelled, run_ids)
     if location.kind == "sample":

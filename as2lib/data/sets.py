@@ -56,11 +56,7 @@ FINGERPRINTS = {
     ("selqa", "dev"): "d77bc99c2a15432375ae0de8e03f8b6ff6b94dee493e5d345cbd2139a89d0c2c",
     ("selqa", "test"): "8cb4f68b513ccc9e845a89d88e8b7d058ef2b636de201cf7a0b12997bc8a7947",
 }
-# Made by `data.builders` from these hub sets, or from their Parquet files in a mapped folder.
-BUILT = {"squad-sent": "rajpurkar/squad_v2", "nq-la": "google-research-datasets/natural_questions"}
-BUILT_VERSION = {"squad-sent": 1, "nq-la": 2}  # raise it when the same originals would give other pairs
 JOINERS = {"\u200c", "\u200d"}  # letters of Persian and of Indian languages are joined by them, or not
-PLAIN = HubSet("", splits=SPLITS)  # a folder that is no hub set
 
 
 class NoSplit(ValueError):
@@ -77,13 +73,13 @@ CONDITION = re.compile(
 class Location:
     """Where one set of pairs is."""
 
-    kind: str  # "files", "hub", "sample", or "built" by `data.builders` from the files or the hub's revision
+    kind: str  # "files", "hub" or "sample"
     name: str
     split: str | None = None
     files: tuple[Path, ...] = ()  # read in this order
     revision: str | None = None
     seed: int | None = None  # of a sample
-    hub: HubSet = PLAIN  # that it is, or would be
+    hub: HubSet = HubSet("", splits=SPLITS)  # that it is, or would be; or a folder of our own names
     only: Mapping[str, Any] = field(default_factory=dict)  # which of its questions are kept, as `with_only` has it
 
     @property
@@ -187,9 +183,6 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
             raise ValueError(f'{source}: expected a whole number, the generator\'s seed, after "@", as in {name}@7')
         _require_split(name, split, SAMPLES[name])
         return Location("sample", name, split=split, seed=int(revision or sample.DEFAULT_SEED))
-    if name in BUILT:
-        _require_split(name, split, SPLITS)
-        return _built(name, split, revision)
     known = SHORT.get(name)
     hub = HUB_SETS.get(known, HubSet(name))
     if folder := local_folder(hub.name) or (known and local_folder(known)):
@@ -228,23 +221,19 @@ def content(location: Location) -> dict[str, Any]:
     if location.kind == "hub":
         hub = {"kind": "hub", "name": name, "split": location.hub_split}
         return hub | {"config": location.hub.config, "revision": location.revision} | only
-    if location.kind == "built":
-        built = {"kind": "built", "name": name, "version": BUILT_VERSION[name], "split": split}
-        files = [file_sha256(path) for path in location.files]
-        return built | ({"files": files} if files else {"revision": location.revision}) | only
     files = [{"format": path.suffix[1:].lower(), "sha256": file_sha256(path)} for path in location.files]
     order = {} if location.hub.ordered else {"order": None}
     return {"kind": "files", "files": files} | order | only
 
 
-def from_hub(name: str, config: str | None, split: str, revision: str, **options: Any) -> Any:
+def from_hub(name: str, config: str | None, split: str, revision: str) -> Any:
     """`datasets.load_dataset`; FileNotFoundError, where it fails, says how to do without the hub."""
     import datasets
 
     try:
         if why := not constants.HF_HUB_OFFLINE and hub.refusal(name, revision, "dataset"):
             raise ConnectionError(f"it {why} (HF_HUB_OFFLINE=1 reads what was fetched before)")
-        return datasets.load_dataset(name, config, split=split, revision=revision, **options)
+        return datasets.load_dataset(name, config, split=split, revision=revision)
     except (OSError, ValueError, RuntimeError) as error:
         problem = str(error).partition("\n")[0]
         raise FileNotFoundError(
@@ -255,7 +244,7 @@ def from_hub(name: str, config: str | None, split: str, revision: str, **options
 
 def is_known(source: str) -> bool:
     """Whether a text is the name of a known set, with or without a revision."""
-    return source.partition("@")[0] in {*SAMPLES, *SHORT, *BUILT}
+    return source.partition("@")[0] in {*SAMPLES, *SHORT}
 
 
 def on_disk(source: str | Path) -> Path | None:
@@ -267,7 +256,7 @@ def on_disk(source: str | Path) -> Path | None:
 
 
 def _unknown(source: str | Path) -> Exception:
-    names = ", ".join((*SAMPLES, *HUB_SETS, *BUILT))
+    names = ", ".join((*SAMPLES, *HUB_SETS))
     if isinstance(source, Path) or "/" in source or Path(source).suffix[1:].lower() in SUFFIXES:
         ways = f'a hub set is written org/name@revision, or mapped to a folder under "local:" in {local_file()}'
         return FileNotFoundError(f"{source}: no such file or folder; {ways} (known names: {names})")
@@ -280,18 +269,7 @@ def _require_split(name: str, split: str | None, splits: tuple[str, ...]) -> Non
         raise NoSplit(f"{name} {problem}: expected one of {', '.join(splits)}")
 
 
-def _built(name: str, split: str, revision: str) -> Location:
-    folder = local_folder(name) or local_folder(BUILT[name])
-    if folder is None:
-        return Location("built", name, split=split, revision=revision or "main")
-    original = "validation" if split == "test" else "train"
-    files = tuple(sorted(folder.rglob(f"{original}*.parquet")))
-    if not files:
-        raise FileNotFoundError(f"{folder}: expected the files of {BUILT[name]} ({original}*.parquet), got none")
-    return Location("built", name, split=split, files=files)
-
-
-def _files(path: Path, split: str | None, hub: HubSet = PLAIN) -> Location:
+def _files(path: Path, split: str | None, hub: HubSet = Location.hub) -> Location:
     if path.is_file():
         if path.suffix[1:].lower() not in SUFFIXES:
             raise ValueError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}, got {path.suffix or 'none'}")

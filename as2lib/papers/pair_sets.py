@@ -169,8 +169,8 @@ def of_ranker(pairs: Dataset, ranker: str) -> dict[str, float]:
 
 @cache
 def mapped(source: str, split: str) -> Dataset | None:
-    """Every pair of a known set that is mapped to a local folder, or built from one that is."""
-    name = sets.BUILT.get(source) or (sets.HUB_SETS[source].name if source in sets.HUB_SETS else source)
+    """Every pair of a known set that is mapped to a local folder."""
+    name = sets.HUB_SETS[source].name if source in sets.HUB_SETS else source
     return load_pairs(source, split, "all") if local_folder(name) else None
 
 

@@ -78,7 +78,7 @@ def test_a_wrong_source_is_refused_in_one_line(folder, source, split, error):
     ("means_something", "parts"),
     [
         (False, "trecqa:test selqa:dev selqa:test>=15 community-datasets/selqa:test"),
-        (True, "wikiqa:test asnq:test sample:dev sample@7:dev nq-la:dev own/pairs.tsv some/set@main:test"),
+        (True, "wikiqa:test asnq:test sample:dev sample@7:dev own/pairs.tsv some/set@main:test"),
     ],
 )
 def test_the_order_of_some_known_sets_means_nothing_and_no_ranker_reads_it(means_something, parts):
