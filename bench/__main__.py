@@ -8,7 +8,6 @@ import importlib
 import inspect
 import json
 import os
-import pkgutil
 import re
 import shutil
 import subprocess
@@ -24,34 +23,29 @@ import bench
 from as2lib.paths import find_root
 from as2lib.precision import machine
 
+CLAIMS = ("cascade", "finetuning", "predicting", "serving")
 THREADS = 1
 SECONDS = 600  # past which a claim is given up
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all, {', '.join(known())}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all, {', '.join(CLAIMS)}")
     parser.add_argument("--full", action="store_true", help="what takes more than a minute too, such as whole epochs")
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)  # a child's results, of one claim
     options = parser.parse_args()
     if options.into:
         options.into.write_text(json.dumps(run(options.names[0], options.full)))
         return 0
-    if wrong := set(options.names) - set(known()):
-        parser.error(f"expected some of {', '.join(known())}, got {', '.join(sorted(wrong))}")
+    if wrong := set(options.names) - set(CLAIMS):
+        parser.error(f"expected some of {', '.join(CLAIMS)}, got {', '.join(sorted(wrong))}")
     claims = {}
-    for name in options.names or known():
+    for name in options.names or CLAIMS:
         claims[name] = in_own_process(name, options.full)
         print_claim(name, claims[name])
     path = write(claims)
     print(f"written to {path}")
     return int(any(claim["state"] == "failed" for claim in claims.values()))
-
-
-def known() -> list[str]:
-    """The modules of this package that measure a claim: those with a `main`."""
-    names = [module.name for module in pkgutil.iter_modules(bench.__path__) if not module.name.startswith("_")]
-    return [name for name in names if "def main(" in (Path(bench.__path__[0]) / f"{name}.py").read_text()]
 
 
 def run(name: str, full: bool) -> dict[str, Any]:
@@ -63,9 +57,8 @@ def run(name: str, full: bool) -> dict[str, Any]:
         rows = module.main(full=full) if takes_full else module.main()
     except bench.NotRun as reason:
         return {**claim, "state": "not run", "reason": str(reason)}
-    nested = rows if all(isinstance(row, dict) for row in rows.values()) else {name: rows}
     place = device()
-    rows = {key: {**row, "device": place} for key, row in nested.items()}
+    rows = {key: {**row, "device": place} for key, row in rows.items()}
     return {**claim, "state": "run", "device": place, "rows": rows}
 
 

@@ -46,11 +46,6 @@ def measure(
     }
 
 
-def ratio(slow: Callable[[], object], fast: Callable[[], object], rounds: int = ROUNDS) -> dict[str, float]:
-    """Seconds and peak memory of each, and how many times faster the second is."""
-    return compared(**measure({"slow": slow, "fast": fast}, rounds))
-
-
 def compared(slow: Measured, fast: Measured) -> dict[str, float]:
     """A row of the results: how many times faster `fast` is."""
     return {

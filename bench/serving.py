@@ -1,124 +1,81 @@
 """A `Ranker` by what it runs with and its precision, on WikiQA: MAP, size and time.
 
-All take turns on one core; what counts is processor time, which other programs stretch far less than
-the clock's. A pair of the test set is scored once by each system: every turn takes another part of the questions, and
-pairs a second are those of all turns.
+All take turns on one core; what counts is processor time, which other programs stretch far less than the clock's.
+A pair of the test set is scored once by each system: every turn takes another part of the questions.
 """
 
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from itertools import chain, groupby
-from operator import itemgetter
 from pathlib import Path
 
 import numpy
 import pandas
 import torch
 
+from as2lib import models
+from as2lib.data.encode import load_encoder
 from as2lib.export import INT8, PACKAGES, export
+from as2lib.fit import train
 from as2lib.metrics.ranking import summary
+from as2lib.models.cascade import CascadeTransformer
+from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.precision import machine
 from as2lib.ranker import Ranker
 from bench import NotRun, wikiqa
-from bench.serving_models import MODELS, fitted, new
 
 TARGET = "ours ≥ 5 times as fast as CrossEncoder.predict, MAP within 0.5"
-CANDIDATES = (1, 10, 100)
-PLAIN = "{}: torch, float32"
-REPEATS = {1: 10, 10: 3}  # of what takes little time
-ALL, ALPHA = "all", 0.3  # all pairs of the set; the share that a stage of the cascade drops
-Pairs = list[tuple[str, str]]
-Ask = Callable[[Pairs, int], tuple[list[float], float]]  # pairs, how often → a score of each, seconds
+STEPS = {"cross-encoder": 200, "MHS B5 3H1": 60, "cascade": 120}  # of 32 pairs, far fewer than a study's
+EXITS, ALPHA = (2, 4, 6), 0.3  # of the cascade: its layers with a classifier, and the share that each drops
 
 
-def main(full: bool = False, names: tuple[str, ...] = MODELS, questions: int = 20, rounds: int = 3) -> dict[str, dict]:
-    """full: fitted models and all questions of the test set, for MAP; else new classifiers over the same encoder."""
+def main(full: bool = False, rounds: int = 3) -> dict[str, dict]:
+    """A row for each model, backend and precision; a cascade prunes with each."""
+    if not full:
+        raise NotRun("three models are fitted first, for minutes: --full")
     if not installed():
         raise NotRun('neither OpenVINO nor ONNX Runtime is installed with nncf: pip install ".[serve]" in the clone')
     pairs = wikiqa.pairs("test").to_pandas()
-    kept = pairs["question_id"].unique()[: None if full else questions]
-    pairs = pairs[pairs["question_id"].isin(kept)]
-    texts = list(zip(pairs["question"], pairs["answer"], strict=True))
+    questions = [rows for _, rows in pairs.groupby("question_id", sort=False)]
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     torch.set_num_threads(1)  # a second thread would wait for the core, and its waiting would count
     with tempfile.TemporaryDirectory() as scratch:
-        folders = {name: fitted(name) if full else new(name, Path(scratch) / name) for name in names}
-        systems, sizes = ours(folders, Path(scratch))
-        seconds, scores = measured(systems, texts, rounds)
-    rows = {}
-    for name, times in seconds.iterrows():
-        of = name.partition(": ")[0]
-        plain = scores[PLAIN.format(of if of in names else names[0])]
-        row = {"MAP": summary(pairs["question_id"], pairs["label"], scores[name])["MAP"]} if full else {}
-        rows[name if full else f"{name}, new classifiers"] = {  # what `--full` measured stays beside it
-            **row,
-            "same first as torch": agreeing(pairs["question_id"], scores[name], plain),
+        folders = dict(exported(Path(scratch)))
+        rankers = {
+            name: Ranker.load(path, alpha=ALPHA if "cascade" in name else None) for name, path in folders.items()
+        }
+        sizes = {name: mebibytes(path) for name, path in folders.items()}
+        seconds, scores = dict.fromkeys(rankers, 0.0), {name: [] for name in rankers}
+        for part in numpy.array_split(numpy.arange(len(questions)), rounds):
+            for name, ranker in rankers.items():
+                start = time.process_time()
+                scores[name] += places(ranker, [questions[number] for number in part])
+                seconds[name] += time.process_time() - start
+    return {
+        name: {
+            "MAP": summary(pairs["question_id"], pairs["label"], scores[name])["MAP"],
             "MiB": sizes[name],
-            "pairs a second": len(texts) / times[ALL],
-            **{f"ms, {count} candidates": 1000 * times[count] for count in CANDIDATES},
-            "pairs": len(texts),
-            "questions": len(kept),
+            "pairs a second": len(pairs) / seconds[name],
+            "pairs": len(pairs),
+            "questions": len(questions),
             "processor": machine(),
         }
-    return rows
+        for name in rankers
+    }
 
 
-def agreeing(question_id: pandas.Series, scores: numpy.ndarray, plain: numpy.ndarray) -> float:
-    """The share of questions whose first candidate is the same by both scores."""
-    firsts = [pandas.Series(given).groupby(question_id.to_numpy()).idxmax() for given in (scores, plain)]
-    return float((firsts[0] == firsts[1]).mean())
-
-
-def measured(systems: dict[str, Ask], texts: Pairs, rounds: int) -> tuple[pandas.DataFrame, dict[str, numpy.ndarray]]:
-    """Processor seconds of each system, by number of candidates (medians of turns) and of all pairs; and its scores."""
-    short = {count: [(texts[0][0], answer) for _, answer in texts[:count]] for count in CANDIDATES}
-    questions = [list(own) for _, own in groupby(texts, itemgetter(0))]
-    times, scores = [], {name: [] for name in systems}
-    for ask in systems.values():
-        ask(short[10], 1)  # it warms up
-    for part in numpy.array_split(numpy.arange(len(questions)), rounds):
-        turn = {**short, ALL: list(chain.from_iterable(questions[place] for place in part))}
-        for name, ask in systems.items():
-            for count, given in turn.items():
-                scored, seconds = ask(given, REPEATS.get(count, 1))
-                times.append((name, count, seconds))
-            scores[name] += scored  # the last are those of all pairs
-    table = pandas.DataFrame(times, columns=["system", "count", "seconds"])
-    seconds = table.pivot_table("seconds", "system", "count", "median", sort=False)
-    seconds[ALL] = table[table["count"] == ALL].groupby("system")["seconds"].sum()
-    return seconds, {name: numpy.array(each) for name, each in scores.items()}
-
-
-def timed(score: Callable[[Pairs], list[float]]) -> Ask:
-    """A scorer that says the processor time of a call too, its threads' included."""
-
-    def ask(pairs: Pairs, repeats: int) -> tuple[list[float], float]:
-        start = time.process_time()
-        for _ in range(repeats):
-            scores = score(pairs)
-        return scores, (time.process_time() - start) / repeats
-
-    return ask
-
-
-def ours(folders: dict[str, Path], scratch: Path) -> tuple[dict[str, Ask], dict[str, float]]:
-    """Each model with each backend and precision, by name; and their sizes in MiB.  A cascade prunes with each."""
-    systems, sizes = {}, {}
-    train = wikiqa.pairs("train")
-    for model, folder in folders.items():
-        name, alpha = PLAIN.format(model), ALPHA if model == "cascade" else None
-        systems[name] = timed(by_question(Ranker.load(folder, alpha=alpha)))
-        sizes[name] = megabytes(folder)
+def exported(scratch: Path) -> Iterator[tuple[str, Path]]:
+    """Each model's folder, and those that it is exported to, by name: "cascade: openvino, int8"."""
+    train_pairs = wikiqa.pairs("train")
+    for model in STEPS:
+        folder = fitted(model)
+        yield f"{model}: torch, float32", folder
         for backend in installed():
-            for precision, calibration in (("float32", None), ("int8", train))[: 1 + (backend == INT8)]:
-                name = f"{model}: {backend}, {precision}"
+            for precision, calibration in (("float32", None), ("int8", train_pairs))[: 1 + (backend == INT8)]:
                 out = scratch / f"{folder.name}-{backend}-{precision}"
-                export(folder, out, backend, calibration)
-                systems[name], sizes[name] = timed(by_question(Ranker.load(out, alpha=alpha))), megabytes(out)
-    return systems, sizes
+                yield f"{model}: {backend}, {precision}", export(folder, out, backend, calibration)
 
 
 def installed() -> list[str]:
@@ -126,21 +83,37 @@ def installed() -> list[str]:
     return [name for name, packages in PACKAGES.items() if all(map(find_spec, (*packages, "nncf")))]
 
 
-def by_question(ranker: Ranker) -> Callable[[Pairs], list[float]]:
-    """The places of pairs in their question, from 0 downwards: a pruned candidate stands below all that were not."""
+def fitted(name: str) -> Path:
+    """The folder of one of the models, kept in `work/serving`; it is fitted first where it is not there."""
+    folder = Path("work") / "serving" / name.replace(" ", "-").lower()
+    if not (folder / "config.json").exists():
+        with wikiqa.classifier_folder() as start:
+            start = start if name == "cross-encoder" else fitted("cross-encoder")
+            model, encoder, loss = models.load(start), load_encoder(start), "ce"
+        torch.manual_seed(0)
+        if name == "cascade":
+            model = CascadeTransformer.from_backbone(model, EXITS)
+        elif name == "MHS B5 3H1":
+            model, loss = (
+                MHSForSequenceClassification.from_backbone(model, body=5, heads=3, perturb=0.02),
+                "ce_per_head",
+            )
+        steps = STEPS[name]
+        train(wikiqa.pairs("train"), model, loss, encoder=encoder, steps=steps, learning_rate=5e-5).save(folder)
+    return folder
 
-    def score(pairs: Pairs) -> list[float]:
-        lists = [(question, [answer for _, answer in own]) for question, own in groupby(pairs, itemgetter(0))]
-        scores = []
-        for ranking in ranker.rank(*map(list, zip(*lists, strict=True))):
-            places = {ranked.position: -float(place) for place, ranked in enumerate(ranking)}
-            scores += [places[position] for position in range(len(places))]
-        return scores
 
-    return score
+def places(ranker: Ranker, questions: Sequence[pandas.DataFrame]) -> list[float]:
+    """Minus the place of each pair in its question: a pruned candidate stands below all that were not."""
+    scores = []
+    lists = [rows["answer"].tolist() for rows in questions]
+    for ranking in ranker.rank([rows["question"].iloc[0] for rows in questions], lists):
+        place = {ranked.position: -float(number) for number, ranked in enumerate(ranking)}
+        scores += [place[position] for position in range(len(place))]
+    return scores
 
 
-def megabytes(folder: Path) -> float:
-    """What a model's weights and graph take on disk, in MiB."""
+def mebibytes(folder: Path) -> float:
+    """What a model's weights and graph take on disk."""
     kinds = (".safetensors", ".onnx", ".xml", ".bin")
     return sum(path.stat().st_size for path in folder.iterdir() if path.suffix in kinds) / 2**20
