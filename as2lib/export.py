@@ -13,14 +13,15 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy
 import torch
 from torch import Tensor, nn
 
-from as2lib.data.encode import PairEncoder, by_length, load_encoder, paired, rows_of
-from as2lib.data.pretrained import EXPORTED, content, folder_of
+from as2lib.data.encode import PairEncoder, load_encoder, paired, rows_of
+from as2lib.data.pretrained import EXPORTED, content, folder_of, read_config
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.logits import Float32Linear, two_class_logits
 from as2lib.models.sequential import Questions, Ranking, rank_by_exits
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from as2lib.models.cascade import CascadeTransformer
 
 PACKAGES = {"onnx": ("onnxruntime", "onnx", "onnxscript"), "openvino": ("openvino", "onnx", "onnxscript")}
-INSTALL = 'pip install ".[serve]" in a clone of the repository'
 ONE_LABEL = "sentence-transformers"
 INT8 = "openvino"  # whose int8 is the fastest that we measured
 CALIBRATION_PAIRS, CALIBRATION_BATCH = 320, 16
@@ -84,7 +84,7 @@ def export(
 
 def require(what: Any, *packages: str) -> None:
     if missing := [package for package in packages if find_spec(package) is None]:
-        raise ValueError(f"{what} needs {', '.join(missing)}, not installed: {INSTALL}")
+        raise ValueError(f'{what} needs {", ".join(missing)}: pip install ".[serve]" in a clone of the repository')
 
 
 def read_facts(folder: Path) -> dict[str, Any] | None:
@@ -127,14 +127,12 @@ class Exported:
         if precision not in ("float32", "auto"):
             raise ValueError(f"precision: expected float32, in which an exported model computes, got {precision!r}")
         self.precision: str = self.facts["precision"]  # float32 or int8
-        self.exits: list[int] = self.facts["exits"]  # of a cascade
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        self.probabilities: bool = config.get("probabilities", True)
+        self.config = SimpleNamespace(**read_config(folder))
         self.graphs = [OPEN[backend](folder / graph) for graph in self.facts["graphs"]]
 
     def __call__(self, **batch: Tensor) -> dict[str, Tensor]:
         inputs = {name: batch[name].numpy() for name in self.facts["inputs"]}
-        if not self.exits:
+        if not self.facts["exits"]:
             outputs = self.graphs[0](inputs)
             return {name: torch.from_numpy(values) for name, values in zip(self.facts["outputs"], outputs, strict=True)}
         exit_logits = []
@@ -149,17 +147,13 @@ class Exported:
     ) -> Ranking | list[Ranking]:
         """As `CascadeTransformer.rank`, of an exported cascade."""
         arrays = {name: batch[name].numpy() for name in self.facts["inputs"]}
-        length = arrays["attention_mask"].sum(axis=1)
-        groups = []
-        for rows in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(length))]:
-            groups.append((rows, {name: values[rows, : length[rows].max()] for name, values in arrays.items()}))
 
         def advance(stage: int, inputs: Mapping[str, numpy.ndarray]) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
             *hidden, logits = self.graphs[stage](inputs)
             following = {"hidden": hidden[0], "attention_mask": inputs["attention_mask"]} if hidden else {}
             return log_odds(logits), following
 
-        return rank_by_exits(groups, advance, len(self.graphs), alpha, question_index)
+        return rank_by_exits(arrays, advance, len(self.graphs), alpha, question_index, batch_tokens)
 
 
 def _open_openvino(path: Path) -> Graph:
@@ -215,12 +209,7 @@ class Stage(nn.Module):
         self.outputs = ["logits"] if number == len(cascade.exits) - 1 else ["encoded", "logits"]
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        inputs = dict(zip(self.inputs, tensors, strict=True))
-        real, hidden = inputs["attention_mask"], inputs.get("hidden")
-        if hidden is None:
-            hidden = self.cascade.embed(inputs["input_ids"], inputs.get("token_type_ids"))
-        hidden = self.cascade.layers_up_to(self.number, hidden, real)  # (b, n, d)
-        logits = self.cascade.exits[self.number](hidden, real)
+        hidden, logits = self.cascade.stage(self.number, dict(zip(self.inputs, tensors, strict=True)))
         return (hidden, logits) if len(self.outputs) == 2 else (logits,)
 
 

@@ -42,13 +42,10 @@ def is_lexical(name: str | Path) -> bool:
 class Ranked:
     """A candidate and its score, which falls from the first of a ranking to the last.
 
-    score: P(correct).  Of a model that learnt from whole lists, it orders the candidates of one question and is no
-    probability; of a lexical ranker it is what that counts.  Candidates that a cascade dropped have scores below those
-    that it kept.
+    score: P(correct); of a lexical ranker what it counts.  Candidates that a cascade dropped score below the others.
     log_odds: of the score, where that is a sigmoid: it still falls where probabilities round to 1.  None of a count.
     position: its place in the list that was given, from 0.
-    parts: what the score is made of: P(correct) of each head (`head_0`) or exit (`exit_4`: behind four layers) that
-    read the candidate.
+    parts: P(correct) of each head (`head_0`) or exit (`exit_4`: behind four layers) that read the candidate.
     id, row: as they were given, where the candidate was a row with fields.
     """
 
@@ -62,8 +59,6 @@ class Ranked:
 
 
 class Scored(NamedTuple):
-    """One question's candidates."""
-
     order: numpy.ndarray  # (n,) positions, best first
     scores: numpy.ndarray  # (n,), falling along `order`
     log_odds: numpy.ndarray | None  # (n,) of the scores, where these are sigmoids
@@ -77,11 +72,8 @@ class Ranker:
     device: "cpu", "cuda", "cuda:1", …; None: the GPU where there is one.
     precision: "float32", "bf16", or "auto": bf16 where the device computes it natively.
     alpha: of a cascade: the share of candidates that each exit but the last drops; None: all exits score all.
-    Equal candidates of a question are scored once, and have one score.
-    Its `is_probability` says whether its scores are P(correct): those of a model that learnt from whole lists are not,
-    nor are a lexical ranker's.
-    Any number of threads may call a ranker at once.  A process that is forked from one that has ranked needs a ranker
-    of its own: torch's threads are not there.
+    Equal candidates of a question have one score.  `is_probability` says whether scores are P(correct).
+    Any number of threads may call a ranker at once, but no process that was forked after it has ranked.
     Raises ValueError for a precision that is not known, a device that is not there, and alpha without a cascade.
     """
 
@@ -95,19 +87,19 @@ class Ranker:
     ):
         from as2lib.score import check_precision
 
-        exported = not hasattr(model, "parameters")
+        exported, config = not hasattr(model, "parameters"), getattr(model, "config", None)
         self.device = "cpu" if exported else computing_on(device)
         self.precision = model.precision if exported else computed_in(precision, self.device)
         self._autocast = "float32" if exported else self.precision  # an exported model computes as it was opened
         check_precision(self._autocast, self.device)
-        self._exits = list(model.exits if exported else getattr(getattr(model, "config", None), "exits", ()))
+        self._exits = list(getattr(config, "exits", ()))
+        self.is_probability = getattr(config, "probabilities", True)
         if alpha is not None:
             if not self._exits:
                 raise ValueError(f"alpha: expected a cascade to drop candidates, got {type(model).__name__}")
             drop_ratios(alpha, len(self._exits))
         self._pairs_held = TOKENS_HELD if alpha is None else STATES_HELD
         self.model, self.encoder, self.alpha = model, encoder, alpha
-        self.is_probability = getattr(getattr(model, "config", model), "probabilities", True)
         if not exported:
             from as2lib.data.encode import paired
             from as2lib.models.cross_encoder import for_ranking
@@ -168,11 +160,10 @@ class Ranker:
     def rank(self, question, candidates, top=None, *, batch_size=None, progress=False):
         """The candidates, best first; equal scores keep the order that was given.
 
-        question: one, with its candidates; or several, with candidates for each of them: the result is then a list for
-        each.  candidates: any iterable of texts (a list, a Series, an array, a generator, an Arrow column) or of dicts,
-        which come back with the ranking: the text is under `text`, `answer`, `candidate`, `sentence`, `passage`,
-        `passage_text`, `document` or `contents`, and an id, where there is one, under `id`, `candidate_id`, `docid`,
-        `pid` or `passage_id`; other keys are no matter.
+        question: one, with its candidates; or several, with candidates for each, and the result is a list for each.
+        candidates: any iterable of texts (a list, a Series, an array, a generator, an Arrow column) or of dicts, which
+        come back with the ranking: the text is under `text`, `answer`, `candidate`, `sentence`, `passage`,
+        `passage_text`, `document` or `contents`, an id under `id`, `candidate_id`, `docid`, `pid` or `passage_id`.
         top: how many are returned; default: all.
         batch_size: pairs in a batch; default: as many as fit a number of tokens.  progress: whether a bar is shown.
         Raises ValueError, naming the candidate, for what is no text, for one text or a set or a mapping in place of
@@ -180,8 +171,8 @@ class Ranker:
         """
         if isinstance(question, str):
             return self.rank([question], [candidates], top, batch_size=batch_size, progress=progress)[0]
-        for name, number in (("top", top), ("batch_size", batch_size)):
-            require_count(name, number)
+        require_count("top", top)
+        require_count("batch_size", batch_size)
         questions = [text_of(text, f"question {place}") for place, text in enumerate(_listed(question, "questions"), 1)]
         lists = [_listed(rows, "candidates") for rows in _listed(candidates, "candidates, a list for each question")]
         if len(questions) != len(lists):
@@ -194,23 +185,23 @@ class Ranker:
     def _score(
         self, questions: list[str], lists: list[list[str]], batch_size: int | None, progress: bool
     ) -> list[Scored]:
-        """What is said of each question's list, in parts of whole questions; of an empty one nothing."""
+        """What the model says of each question's list, in parts of whole questions."""
         number = numpy.repeat(numpy.arange(len(lists)), [len(texts) for texts in lists])  # of each pair's question
         answers = [text for texts in lists for text in texts]
         scored = [Scored(numpy.empty(0, int), numpy.empty(0), None, {})] * len(lists)
         for rows in Questions.together(number).parts(self._pairs_held):
             part = Questions.together(number[rows])
             texts = [questions[i] for i in number[rows]], [answers[i] for i in rows]
-            for start, result in zip(part.starts, self._score_part(*texts, part, batch_size, progress), strict=True):
+            results = self._score_part(*texts, part, batch_size, progress)
+            for question, result in zip(number[rows[part.starts]], results, strict=True):
                 odds = None if result.log_odds is None else falling(result.log_odds, result.order)
-                scores = falling(result.scores, result.order)
-                scored[number[rows[start]]] = result._replace(scores=scores, log_odds=odds)
+                scored[question] = result._replace(scores=falling(result.scores, result.order), log_odds=odds)
         return scored
 
     def _score_part(
         self, questions: list[str], answers: list[str], part: Questions, batch_size: int | None, progress: bool
     ) -> Iterator[Scored]:
-        """Of m pairs of whole questions, (m,) texts each, what the model says of each question's."""
+        """Of m pairs of whole questions, (m,) texts each, what the model says of each question."""
         from as2lib.score import first_rows, log_odds, outputs, parts_of, require_numbers
 
         if self.alpha is not None:

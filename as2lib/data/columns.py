@@ -45,11 +45,6 @@ def listed(names: Iterable[Any]) -> str:
 
 def called(names: Iterable[Any], words: str) -> tuple[Any, ...]:
     """Those of some names that are among these words, in the order of the words."""
-    return _called(tuple(names), words)
-
-
-@lru_cache(maxsize=1024)
-def _called(names: tuple[Any, ...], words: str) -> tuple[Any, ...]:
     order = words.split()
     return tuple(sorted((name for name in names if plain(name) in order), key=lambda name: order.index(plain(name))))
 

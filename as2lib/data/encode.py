@@ -42,13 +42,11 @@ _SPECIALS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "ma
 class PairEncoder:
     """Encodes question and candidate together, as cross-encoders read them.
 
-    tokenizer: a fast one, which stays as it is; type ids are made if its `model_input_names` has them.
-    max_length: tokens of a pair at most; past that the longer of the two texts is cut first, on the tokenizer's
-        `truncation_side`.
+    tokenizer: a fast one, which stays as it is.
+    max_length: tokens of a pair at most; past that the longer text is cut first, on the tokenizer's `truncation_side`.
     padding: the side on which a batch is padded, "left" or "right"; None where a model's scores depend on the padding
         wherever it is: then `by_length` puts pairs of one length together.
-    Threads may share an encoder: what a call needs is set once, in a copy of the tokenizer that nobody else has.
-    Raises ValueError for a tokenizer that is not fast, or has no padding token.
+    Threads may share an encoder.  Raises ValueError for a tokenizer that is not fast, or has no padding token.
     """
 
     unit = "pair"
@@ -60,7 +58,7 @@ class PairEncoder:
             raise ValueError(f"{name or 'tokenizer'}: {expected}; got {got}")
         self.tokenizer, self.max_length = tokenizer, max_length
         self.has_token_types = "token_type_ids" in tokenizer.model_input_names
-        self._backend = copy.deepcopy(tokenizer.backend_tokenizer)
+        self._backend = copy.deepcopy(tokenizer.backend_tokenizer)  # set once, so that threads may share it
         self._backend.no_padding()
         self._backend.enable_truncation(max_length, strategy="longest_first", direction=tokenizer.truncation_side)
         self.padding: str | None = tokenizer.padding_side

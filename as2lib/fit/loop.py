@@ -137,11 +137,10 @@ def train(
     Raises ValueError for an unknown loss, a number out of its bounds, a loss that is not a number, and a folder with
     the checkpoint of another fit.
     """
-    asked = {name: str(value) for name, value in locals().items() if name not in BY_CONTENT | CHANGE_NO_WEIGHT}
+    arguments = dict(locals())
+    numbers.require(**arguments)
+    asked = {name: str(value) for name, value in arguments.items() if name not in BY_CONTENT | CHANGE_NO_WEIGHT}
     progress = is_watched() if progress is None else progress
-    arguments = {"seed": seed, "epochs": epochs, "steps": steps, "learning_rate": learning_rate, "alpha": alpha}
-    arguments |= {"batch_size": batch_size, "batch_tokens": batch_tokens, "warmup": warmup, "tau": tau}
-    numbers.require(**arguments, evaluate_every=evaluate_every, patience=patience, max_length=max_length)
     pairs, dev = _pairs(pairs), _that_tells(dev)
     if dev is not None and not allow_shared_questions:
         require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")

@@ -17,7 +17,6 @@ from transformers.initialization import xavier_uniform_
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
-from as2lib.data.encode import by_length
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.logits import Float32Linear
@@ -169,32 +168,34 @@ class CascadeTransformer(PreTrainedModel):
 
         batch: the tensors (b, n) that `forward` takes, a row a candidate.  alpha: the share that each exit but the last
         drops, a number or one for each of them.  question_index: (b,) which question a row belongs to.
-        batch_tokens: compute rows of like length together, at most so many tokens with their padding, which is on the
-        right; default: all rows at once.
-        Returns and raises what `rank_by_stages` does.  A survivor's score is P(correct); those of dropped candidates
-        are below: see `falling_scores`.
+        batch_tokens: as in `rank_by_exits`.  Returns and raises what `rank_by_stages` does.
+        A survivor's score is P(correct); those of dropped candidates are below: see `falling_scores`.
         Source: Cascade Transformer, section 4.3.2.
         """
-        real = batch["attention_mask"] if "attention_mask" in batch else torch.ones_like(batch["input_ids"])
-        types, length = batch.get("token_type_ids"), real.sum(dim=1).cpu().numpy()
+        batch = {"attention_mask": torch.ones_like(batch["input_ids"]), **batch}
         training = self.training
         self.eval()
         try:
-            groups = []
-            for rows in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(real))]:
-                n = int(length[rows].max()) if batch_tokens else real.shape[1]
-                hidden = self.embed(batch["input_ids"][rows, :n], None if types is None else types[rows, :n])
-                groups.append((rows, {"hidden": hidden, "attention_mask": real[rows, :n]}))
-            return rank_by_exits(groups, self._advance, len(self.exits), alpha, question_index)
+            return rank_by_exits(batch, self._advance, len(self.exits), alpha, question_index, batch_tokens)
         finally:
             self.train(training)
 
     def _advance(self, number: int, inputs: Mapping[str, Tensor]) -> tuple[numpy.ndarray, dict[str, Tensor]]:
-        """Log odds at an exit, (m,) float64, of rows with `hidden` (m, n, d) and `attention_mask`, and what goes on."""
-        real = inputs["attention_mask"]
-        hidden = self.layers_up_to(number, inputs["hidden"], real)
-        logits = self.exits[number](hidden, real).double().cpu().numpy()  # (m, c)
-        return logits[:, 1] - logits[:, 0], {"hidden": hidden, "attention_mask": real}
+        """Log odds at an exit, (m,) float64, and what the next one reads."""
+        hidden, logits = self.stage(number, inputs)
+        wide = logits.double().cpu().numpy()
+        return wide[:, 1] - wide[:, 0], {"hidden": hidden, "attention_mask": inputs["attention_mask"]}
+
+    def stage(self, number: int, inputs: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """The hidden states (m, n, d) and logits (m, c) at an exit.
+
+        inputs: `attention_mask` (m, n), and the `hidden` states of the exit before, or what `forward` takes.
+        """
+        real, hidden = inputs["attention_mask"], inputs.get("hidden")
+        if hidden is None:
+            hidden = self.embed(inputs["input_ids"], inputs.get("token_type_ids"))
+        hidden = self.layers_up_to(number, hidden, real)
+        return hidden, self.exits[number](hidden, real)
 
     def embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """(b, n) → (b, n, d), what the first layer reads."""

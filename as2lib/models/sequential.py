@@ -10,6 +10,7 @@ import numpy
 import torch
 from torch import Tensor
 
+from as2lib.data.encode import by_length
 from as2lib.metrics import questions
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, falling, prune
@@ -23,10 +24,8 @@ class Ranking(NamedTuple):
     """One question's candidates, ranked; but for `order` in input order.
 
     order: (n,) int64, the candidates' positions: survivors first, then the dropped, those dropped later first.
-    scores: (n,) float64, which fall along `order`: see `falling_scores`.
-    survivors: how many candidates each stage scored.
-    stages: (n,) int64, the last stage that scored each candidate.  stage_scores: (n,) float64, what that stage said,
-    not comparable across stages.
+    scores: (n,) float64, which fall along `order`: see `falling_scores`.  survivors: how many each stage scored.
+    stages: (n,) int64, the last stage that scored each candidate.  stage_scores: (n,) float64, what that stage said.
     log_odds: (n,) float64, what the scores are the sigmoid of, where they are one.
     """
 
@@ -86,19 +85,27 @@ def rank_by_stages(
 
 
 def rank_by_exits(
-    groups: list[tuple[numpy.ndarray, Inputs]],
+    batch: Inputs,
     advance: Callable[[int, Inputs], tuple[Any, Inputs]],
     exits: int,
     alpha: Ratios,
     question_index: Questions = None,
+    batch_tokens: int | None = None,
 ) -> Ranking | list[Ranking]:
     """Rank by the exits of one encoder, which goes on with what it has computed of the candidates that are left.
 
-    groups: rows that are computed together, (m,), with what the first exit reads of them, name → (m, …).
+    batch: what the first exit reads, name → (m, n), `attention_mask` among them.
     advance: called as `advance(exit, inputs)`; returns the log odds (m,), and what the next exit reads.
+    batch_tokens: compute rows of like length together, at most so many tokens with their padding, which is on the
+    right; default: all rows at once.
     Scores are probabilities.  All else is as in `rank_by_stages`.
     """
-    count = sum(len(rows) for rows, _ in groups)
+    length = numpy.asarray(torch.as_tensor(batch["attention_mask"]).sum(dim=1).cpu())
+    count, groups = len(length), [(numpy.arange(len(length)), batch)]  # rows that are computed together
+    if batch_tokens:
+        groups = []
+        for rows in by_length(length, batch_tokens):
+            groups.append((rows, {name: values[rows, : length[rows].max()] for name, values in batch.items()}))
 
     def score(stage: int, left: numpy.ndarray) -> numpy.ndarray:
         """The log odds of the rows that are left, which an exit gives; `groups` keeps no others."""
