@@ -43,7 +43,7 @@ MaxLength = Annotated[int | None, typer.Option(min=5, max=2**15, help="tokens of
 AlphaOf = Annotated[float | None, typer.Option(min=0, max=1, help="of a cascade: the share that each exit drops")]
 Policy = Annotated[Literal["answered", "mixed", "all"], typer.Option(help="which questions metrics count")]
 Measures = Annotated[str, typer.Option(help='by ir_measures, between blanks: "R@100 nDCG@10 Success@5"')]
-MEASURES = "P@1 AP RR nDCG@10"
+DEFAULT_MEASURES = "P@1 AP RR nDCG@10"
 Fit = Annotated[bool, typer.Option("--fit", help="train a run whose weights are not here, and what it is made from")]
 
 
@@ -329,7 +329,7 @@ def score(
     out: Annotated[str | None, typer.Option(help="scores as TSV, CSV, JSONL or Parquet")] = None,
     trec: Annotated[str | None, typer.Option(help="my.run: a TREC run; judgements in my.qrels")] = None,
     questions: Policy = "answered",
-    measures: Measures = MEASURES,
+    measures: Measures = DEFAULT_MEASURES,
     alpha: AlphaOf = None,
     precision: Precision = "float32",
     backend: Backend = None,
@@ -354,7 +354,7 @@ def score(
 def compare(
     files: Annotated[list[str], typer.Argument(help="TREC runs, two or more, then judgements (qrels)")],
     questions: Policy = "answered",
-    measures: Measures = MEASURES,
+    measures: Measures = DEFAULT_MEASURES,
     out: Annotated[str | None, typer.Option(help="a table of every question, as CSV, TSV, JSONL or Parquet")] = None,
     baseline: Annotated[str | None, typer.Option(help="the run that the others are compared with")] = None,
 ) -> None:

@@ -10,12 +10,12 @@ from huggingface_hub import constants
 
 from as2lib.paths import local_file
 
-NAME = re.compile(r"(?a)(?=.{1,96}$)(?!.*(--|\.\.))\w([\w.-]*\w)?(/\w([\w.-]*\w)?)?")  # as the hub has them
-FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what a model is read from
-WEIGHTS = ("*.safetensors", "*.bin")
+HUB_NAME = re.compile(r"(?a)(?=.{1,96}$)(?!.*(--|\.\.))\w([\w.-]*\w)?(/\w([\w.-]*\w)?)?")  # as the hub has them
+MODEL_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what a model is read from
+WEIGHT_FILES = ("*.safetensors", "*.bin")
 TOKENIZERS = (("tokenizer.json",), ("vocab.txt",), ("vocab.json", "merges.txt"), ("*.model",), ("vocabulary.json",))
 NO_TOKENIZER = "a tokenizer (tokenizer.json, vocab.txt, vocab.json with merges.txt, or *.model)"
-SECONDS = 10  # without a byte, after which the hub is given up
+TIMEOUT = 10  # without a byte, after which the hub is given up
 
 
 def folder(name: str, revision: str = "main") -> Path:
@@ -40,15 +40,15 @@ def refusal(name: str, revision: str, kind: str = "model") -> str:
 
     Asked before a library asks it, whose own questions wait for minutes, or for ever.
     """
-    if not NAME.fullmatch(name):
+    if not HUB_NAME.fullmatch(name):
         return "could have none"
     if not answers():
         return "does not answer"
     from huggingface_hub import HfApi, errors, get_hf_file_metadata, hf_hub_url
 
     try:
-        HfApi().repo_info(name, revision=revision, repo_type=kind, timeout=SECONDS)
-        get_hf_file_metadata(hf_hub_url(name, "config.json", revision=revision, repo_type=kind), timeout=SECONDS)
+        HfApi().repo_info(name, revision=revision, repo_type=kind, timeout=TIMEOUT)
+        get_hf_file_metadata(hf_hub_url(name, "config.json", revision=revision, repo_type=kind), timeout=TIMEOUT)
     except errors.EntryNotFoundError:  # an answer, too
         return ""
     except errors.RevisionNotFoundError:
@@ -70,7 +70,7 @@ def missing(folder: Path) -> list[str]:
     for index in folder.glob("*.safetensors.index.json"):
         files |= {*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
     lines = sorted(file for file in files if not has(file))
-    if not any(map(has, WEIGHTS)):
+    if not any(map(has, WEIGHT_FILES)):
         lines.append("weights (model.safetensors)")
     if not any(all(map(has, files)) for files in TOKENIZERS):
         lines.append(NO_TOKENIZER)
@@ -81,7 +81,7 @@ def cached_config(name: str, revision: str = "main") -> Path | None:
     """The config.json of a model in the hub's cache, beside its other files; None where it is not there."""
     from huggingface_hub import try_to_load_from_cache
 
-    path = try_to_load_from_cache(name, "config.json", revision=revision) if NAME.fullmatch(name) else None
+    path = try_to_load_from_cache(name, "config.json", revision=revision) if HUB_NAME.fullmatch(name) else None
     return Path(path) if isinstance(path, str) else None
 
 
@@ -97,7 +97,7 @@ def commit(name: str, revision: str) -> str | None:
     from huggingface_hub import HfApi
 
     try:
-        return HfApi().model_info(name, revision=revision, timeout=SECONDS).sha
+        return HfApi().model_info(name, revision=revision, timeout=TIMEOUT).sha
     except Exception:  # no such name, no right to it, no network: each client has errors of its own
         return None
 
@@ -110,7 +110,7 @@ def answers() -> bool:
     from huggingface_hub import get_session
 
     try:
-        get_session().head(constants.ENDPOINT, timeout=SECONDS / 2)
+        get_session().head(constants.ENDPOINT, timeout=TIMEOUT / 2)
     except Exception:  # no network: each client has errors of its own
         return False
     return True
@@ -120,8 +120,8 @@ def _fetched(name: str, revision: str) -> Path:
     from huggingface_hub import snapshot_download
 
     print(f"as2: {name} is fetched from the hub", file=sys.stderr, flush=True)
-    path = Path(snapshot_download(name, revision=revision, allow_patterns=FILES, ignore_patterns="*/*"))
-    if not any(path.glob(WEIGHTS[0])):
-        patterns = [*FILES, WEIGHTS[1]]
+    path = Path(snapshot_download(name, revision=revision, allow_patterns=MODEL_FILES, ignore_patterns="*/*"))
+    if not any(path.glob(WEIGHT_FILES[0])):
+        patterns = [*MODEL_FILES, WEIGHT_FILES[1]]
         path = Path(snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns="*/*"))
     return path

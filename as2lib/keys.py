@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 BYTES, VALUES, LEVELS = 1_000_000, 50_000, 40  # of a file at most; a study has some hundreds of values
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
+EXPONENT_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
 
 
 def read_yaml(path: Path, name: str = "", empty: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def with_numbers(content: Any) -> Any:
             return {key: plain(item, level + 1) for key, item in value.items()}
         if isinstance(value, list):
             return [plain(item, level + 1) for item in value]
-        return float(value) if isinstance(value, str) and NUMBER.fullmatch(value) else value
+        return float(value) if isinstance(value, str) and EXPONENT_NUMBER.fullmatch(value) else value
 
     return plain(content, 0)
 

@@ -7,7 +7,7 @@ from filelock import FileLock, Timeout
 
 from as2lib.paths import work_folder
 
-UNSAID = 2.0  # seconds that a process waits without a word
+SILENT_SECONDS = 2.0  # seconds that a process waits without a word
 
 
 def lock(name: str, what: str) -> FileLock:
@@ -16,7 +16,7 @@ def lock(name: str, what: str) -> FileLock:
     if file_lock is None:
         file_lock = _file(name)
         try:
-            file_lock.acquire(timeout=UNSAID)
+            file_lock.acquire(timeout=SILENT_SECONDS)
         except Timeout:
             print(f"{what} is being made by another process; waiting for it", file=sys.stderr, flush=True)
             file_lock.acquire()

@@ -27,7 +27,7 @@ REFUSED = {
 READERS = {
     "params/tiny.yaml": lambda path: Study.load("tiny"),
     "params/local.yaml": lambda path: local_folder("org/name"),
-    "params/findings/sample.yaml": lambda path: findings.read(Study.load("sample")),
+    "params/findings/sample.yaml": lambda path: findings.findings_file(Study.load("sample")),
 }
 
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from as2lib.commands.named import NOTHING, starting_encoder
-from as2lib.commands.training import RATES, check_source, counts, encoder_of
+from as2lib.commands.training import LEARNING_RATES, check_source, encoder_of, split_sizes
 from as2lib.data import sets
 from as2lib.keys import read_yaml
 from as2lib.papers import Study
 from as2lib.paths import expanded, find_root, whole_file
-from as2lib.study.params import NAME
+from as2lib.study.params import STUDY_NAME
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
 TEMPLATE = Path(__file__).with_name("own.yaml")
-QUICK = {"train": 200, "dev": 30, "test": 60}  # questions at most, where all is to end in minutes
+QUICK_QUESTIONS = {"train": 200, "dev": 30, "test": 60}  # questions at most, where all is to end in minutes
 QUICK_STEPS, EPOCHS, BATCH = 20, 3, 32
 MADE_BY_STUDY = ("vocab_size", "pad_token_id")  # fields of a configuration
 
@@ -34,7 +34,7 @@ def init(source: str, name: str | None = None, encoder: str | None = None, quick
         path = Path(source.partition("@")[0])
         stem = path.stem if path.suffix[1:].lower() in sets.SUFFIXES else path.resolve().name
         name = re.sub(r"^[^a-z]+", "", re.sub(r"[^a-z0-9_]+", "-", stem.lower()))[:64].rstrip("-")
-    if not re.fullmatch(NAME, name) or name == "local":
+    if not re.fullmatch(STUDY_NAME, name) or name == "local":
         raise ValueError(f"--name: expected letters, digits, - and _, at most 64, the first one a letter; got {name}")
     file, folder = root / "params" / f"{name}.yaml", root / "data" / name
     check_source(source)
@@ -47,19 +47,19 @@ def init(source: str, name: str | None = None, encoder: str | None = None, quick
 
     whole = load_splits(source)
     require_apart(whole, source)
-    splits = {split: draw_questions(part, QUICK[split]) for split, part in whole.items()} if quick else whole
+    splits = {split: draw_questions(part, QUICK_QUESTIONS[split]) for split, part in whole.items()} if quick else whole
     for split, part in splits.items():
         if not any(part["label"][:]):
             raise ValueError(f"{source}: {split}: expected questions with a correct candidate, got none")
-    print(f"{Path(source).name}: {counts(splits)}")
-    parts = parts_of(source)
+    print(f"{Path(source).name}: {split_sizes(splits)}")
+    parts = split_parts(source)
     if parts is None or any(len(splits[split]) < len(whole[split]) for split in whole):
         parts = None
         if folder.exists():
             raise ValueError(f"{folder}: {taken}")
     values = values_of(filter_questions(splits["train"], "answered"), encoder_name, quick)
     values |= parts or {split: f"data/{name}/{split}.jsonl" for split in splits}
-    values |= {"study": plain(name), "title": plain(f"{name}: pairs of one's own")}
+    values |= {"study": yaml_value(name), "title": yaml_value(f"{name}: pairs of one's own")}
     with whole_file(file) as temporary:
         temporary.write_text(Template(TEMPLATE.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
         runs = len(Study.of_notebook(read_yaml(temporary)).plan)  # checked, before it has its name
@@ -70,14 +70,14 @@ def init(source: str, name: str | None = None, encoder: str | None = None, quick
     print(f"written: {file}; change what you like, then: {command}")
 
 
-def parts_of(source: str) -> dict[str, str] | None:
+def split_parts(source: str) -> dict[str, str] | None:
     """The parts of a source that has train, dev and test itself; None where splits are to be made."""
     try:
         for split in sets.SPLITS:
             sets.resolve(source, split)
     except sets.NoSplit:
         return None
-    return {split: plain(f"{place_of(source)}:{split}") for split in sets.SPLITS}
+    return {split: yaml_value(f"{place_of(source)}:{split}") for split in sets.SPLITS}
 
 
 def place_of(name: str) -> str:
@@ -105,12 +105,12 @@ def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any
     if encoder_name == NOTHING:
         config = {key: value for key, value in config.items() if key not in MADE_BY_STUDY}
         config["max_position_embeddings"] = encoder.max_length + 32
-        fields = {key: plain(value) for key, value in config.items()}
+        fields = {key: yaml_value(value) for key, value in config.items()}
         teacher = "config:" + "".join(f"\n      {key}: {value}" for key, value in fields.items())
         fields["num_hidden_layers"] = layers
         student = "config:" + "".join(f"\n    {key}: {value}" for key, value in fields.items())
     else:
-        teacher = f"name: {plain(place_of(encoder_name))}"
+        teacher = f"name: {yaml_value(place_of(encoder_name))}"
         student = f"{teacher}\n  layers: {layers}"
     return {
         "teacher": teacher,
@@ -121,11 +121,11 @@ def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any
         "max_length": max(16, encoder.max_length),
         "steps": steps,
         "every": -(-steps // EPOCHS),
-        "rate": plain(RATES[encoder_name == NOTHING]),
+        "rate": yaml_value(LEARNING_RATES[encoder_name == NOTHING]),
         "seeds": [0] if quick else [0, 1, 2],
     }
 
 
-def plain(value: Any) -> str:
+def yaml_value(value: Any) -> str:
     """A value as YAML writes it on one line."""
     return yaml.safe_dump(value, width=10_000).splitlines()[0]

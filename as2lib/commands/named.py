@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from as2lib.study.store import StoredRun
 
 LoadStudy = Callable[[], "Study"]  # called only where a name may be that of a run
-ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # what fits start from: the smallest that ranks well
+DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # what fits start from: the smallest that ranks well
 NOTHING = "nothing"
 
 
@@ -82,7 +82,7 @@ def starting_encoder(name: str | None, option: str = "--model") -> str:
     """What a fit starts from: a hub name, a folder, or "nothing"; default: `ENCODER`.  Raises where it can't be had."""
     if name != NOTHING:
         try:
-            folder_of(name or ENCODER)
+            folder_of(name or DEFAULT_ENCODER)
         except FileNotFoundError as error:
             raise FileNotFoundError(f"{error}; {option} takes a folder, or {NOTHING}: a small encoder") from None
-    return name or ENCODER
+    return name or DEFAULT_ENCODER

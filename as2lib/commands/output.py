@@ -12,7 +12,7 @@ from as2lib.paths import expanded, whole_file
 if TYPE_CHECKING:
     import pandas
 
-TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
 def require_place(path: str | Path | None, suffixes: tuple[str, ...] = (), *others: str | Path | None) -> None:

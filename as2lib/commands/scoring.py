@@ -8,7 +8,7 @@ import pandas as pd
 from datasets import Dataset
 
 from as2lib.commands import trec
-from as2lib.commands.output import TABLES, print_table, require_place, write_table
+from as2lib.commands.output import TABLE_SUFFIXES, print_table, require_place, write_table
 from as2lib.data import load_pairs, load_unlabelled, sets
 from as2lib.data.columns import NoLabels
 from as2lib.data.tables import questions_of
@@ -32,13 +32,13 @@ def rank_file(
 
     load: gives the ranker, once the pairs are known to be good.
     """
-    require_place(out, (*TABLES, *trec.RUNS), source)
+    require_place(out, (*TABLE_SUFFIXES, *trec.RUN_SUFFIXES), source)
     pairs = load_unlabelled(Path(source))
     ranker = load()
     table = score_pairs(ranker, pairs, batch_size).assign(answer=pairs["answer"][:])
     print(f"ranked {len(table):,} pairs in {ranker.precision}", file=sys.stderr)
     table = trec.best_first(table).groupby("question_id", sort=False).head(top or len(table))
-    if out and Path(out).suffix.lower() in trec.RUNS:
+    if out and Path(out).suffix.lower() in trec.RUN_SUFFIXES:
         trec.write_run(table, out, tag)
         return
     names = ("question_id", "rank", "candidate_id", "position", "score", "log_odds", "answer")
@@ -65,13 +65,13 @@ def score(
 
     source: default: what a study's run was scored on when it was made.
     """
-    require_place(out, TABLES, source)
+    require_place(out, TABLE_SUFFIXES, source)
     require_place(run_file, (), source, out)
     judgements = expanded(run_file).with_suffix(".qrels") if run_file else None
     require_place(judgements, (), source, out, run_file)
     ranking.require_measures(measures)
     if source:
-        pairs = read_pairs(source, split)
+        pairs = pairs_of_source(source, split)
         ranker = load()
         table, title = score_pairs(ranker, pairs, batch_size), Path(source).name
         print(f"scored {len(table):,} pairs in {ranker.precision}", file=sys.stderr)
@@ -95,7 +95,7 @@ def score(
 # ---------------------------------------------------------------- pairs and their scores
 
 
-def read_pairs(source: str, split: str | None = None) -> Dataset:
+def pairs_of_source(source: str, split: str | None = None) -> Dataset:
     """Every pair of a file, or of a folder's or known set's split (default: test), with labels where it has some."""
     path = sets.on_disk(source)
     if split is None and not (path and path.is_file()):

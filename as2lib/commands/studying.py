@@ -59,7 +59,7 @@ def make(
         rehearse(study, names)
         return 0
     held = lock(f"study-{name}", f"study {name}")  # until this process ends
-    if left(study, names):
+    if unfinished(study, names):
         workers = workers or (8 if profile else max(1, len(worker.gpus()) or cores // study.threads))
         config = [f"study={loadable(study)}", f"workers={workers}"]
         if only:
@@ -70,7 +70,7 @@ def make(
             here = ["--profile", str(folder if folder.is_dir() else profile), "--jobs", str(workers)]
         command = [sys.executable, "-m", "snakemake", *SNAKEMAKE, *here, *options, "--config", *config]
         code = run_group(command, root)
-        if line := left(study, names):
+        if line := unfinished(study, names):
             print(line, file=sys.stderr)
         if code or line:
             return code or 1
@@ -107,11 +107,11 @@ def run_group(command: list[str], folder: Path) -> int:
     return 128 + signals[0] if signals else code
 
 
-def left(study: Study, names: list[str]) -> str:
+def unfinished(study: Study, names: list[str]) -> str:
     """What of a study's runs, and of some pages, is not made, on one line; "" where all is there."""
     contents = pages.contents(study)
     missing = [name for name in names if pages.why(study, name, contents[name])]
-    return worker.left(study.name, worker.states(study.store), missing)
+    return worker.unfinished_line(study.name, worker.states(study.store), missing)
 
 
 def rehearse(study: Study, names: list[str]) -> None:
@@ -150,7 +150,7 @@ def work(study: Study, names: str, alone: bool, weights: bool, say: Callable[[st
                 items.append(worker.Page(notebook.name, pages.runs(study, notebook), error, make))
     missing = worker.work(study.store, say, weights, items)
     if missing and not names:  # else who started this worker says it
-        say(worker.left(study.name, worker.states(study.store)))
+        say(worker.unfinished_line(study.name, worker.states(study.store)))
     return int(bool(missing))
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from as2lib.data.encode import PairEncoder
     from as2lib.fit import Fit
 
-RATES = {True: 5e-4, False: 4e-5}  # the highest learning rate, by whether a model starts from nothing
-STEPS = 600  # from nothing at most, unless a length is asked for: a first model in a minute
-SAMPLE = 20_000  # pairs by which the length of all is told
+LEARNING_RATES = {True: 5e-4, False: 4e-5}  # the highest learning rate, by whether a model starts from nothing
+STEPS_FROM_NOTHING = 600  # from nothing at most, unless a length is asked for: a first model in a minute
+PAIRS_MEASURED = 20_000  # pairs by which the length of all is told
 
 
 def train(
@@ -58,14 +58,14 @@ def train(
         require_free(out)  # another command may have made it meanwhile
         splits, pairs = learnable(source, settings["seed"], allow_shared_questions)
         encoder, start = encoder_of(encoder_name, pairs["train"], max_length)
-        settings["learning_rate"] = learning_rate or RATES[encoder_name == NOTHING]
+        settings["learning_rate"] = learning_rate or LEARNING_RATES[encoder_name == NOTHING]
         if encoder_name == NOTHING:
             import torch
 
             torch.set_num_threads(1)  # a small model gains nothing by more
             length = {"epochs", "steps"} & set(settings)
-            if not length and 3 * len(pairs["train"]) > STEPS * settings.get("batch_size", 32):
-                settings["steps"] = STEPS
+            if not length and 3 * len(pairs["train"]) > STEPS_FROM_NOTHING * settings.get("batch_size", 32):
+                settings["steps"] = STEPS_FROM_NOTHING
         teachers = [require_classifier(str(model_of(name, load_study))) for name in teachers]
         scores = [TeacherScores.read(path, source) for path in teacher_scores]
         sources = [*teachers, *(teacher.of(pairs["train"]) for teacher in scores)]
@@ -111,11 +111,11 @@ def learnable(source: str, seed: int, allow_shared_questions: bool) -> "tuple[di
     for name, part in pairs.items():
         if len(part) == 0:
             raise ValueError(f"{source}: {name}: expected questions with a correct candidate, got none")
-    print(f"data: {counts(splits)}; learnt from: those with a correct candidate", flush=True)
+    print(f"data: {split_sizes(splits)}; learnt from: those with a correct candidate", flush=True)
     return splits, pairs
 
 
-def counts(splits: "dict[str, Dataset]") -> str:
+def split_sizes(splits: "dict[str, Dataset]") -> str:
     parts = [f"{name} {len(part.unique('question_id')):,}" for name, part in splits.items()]
     return f"{sum(map(len, splits.values())):,} pairs; questions: {', '.join(parts)}"
 
@@ -125,7 +125,7 @@ def encoder_of(name: str, train: "Dataset", max_length: int | None) -> "tuple[Pa
     from as2lib.data.encode import PairEncoder, cut_share, fitting_length, load_encoder, word_tokenizer
     from as2lib.models import cross_encoder
 
-    sample = train.select(range(0, len(train), 1 + len(train) // SAMPLE))
+    sample = train.select(range(0, len(train), 1 + len(train) // PAIRS_MEASURED))
     start: Any = name
     if name == NOTHING:
         from as2lib.keys import read_yaml

@@ -11,12 +11,12 @@ import ir_measures
 import numpy
 import pandas as pd
 
-from as2lib.commands.output import TABLES, require_place, write_table
+from as2lib.commands.output import TABLE_SUFFIXES, require_place, write_table
 from as2lib.data.sets import note, shorten
 from as2lib.metrics import ranking, significance
 
-RUNS = (".run", ".trec")  # how the names of runs end
-FIELDS = {"sep": " ", "header": False, "quoting": csv.QUOTE_NONE}
+RUN_SUFFIXES = (".run", ".trec")  # how the names of runs end
+RUN_FORMAT = {"sep": " ", "header": False, "quoting": csv.QUOTE_NONE}
 
 
 # ---------------------------------------------------------------- what is written
@@ -37,12 +37,12 @@ def ranked_by(table: pd.DataFrame) -> pd.Series:
 def write_run(table: pd.DataFrame, path: str | Path, tag: str) -> None:
     columns = {"question": table["question_id"].map(field), "q0": "Q0", "candidate": candidate_names(table)}
     columns |= {"rank": table["rank"], "score": ranked_by(table), "tag": field(tag.replace("/", "-"))}
-    write_table(pd.DataFrame(columns), path, **FIELDS)
+    write_table(pd.DataFrame(columns), path, **RUN_FORMAT)
 
 
 def write_judgements(table: pd.DataFrame, path: str | Path) -> None:
     columns = {"question": table["question_id"].map(field), "zero": 0, "candidate": candidate_names(table)}
-    write_table(pd.DataFrame(columns | {"label": table["label"]}), path, **FIELDS)
+    write_table(pd.DataFrame(columns | {"label": table["label"]}), path, **RUN_FORMAT)
 
 
 def candidate_names(table: pd.DataFrame) -> pd.Series:
@@ -82,16 +82,16 @@ def compare(
         raise ValueError(f"expected two runs or more, each once, and judgements; got {', '.join((*runs, judgements))}")
     if baseline is not None and baseline not in runs:
         raise ValueError(f"--baseline {baseline}: expected one of {', '.join(runs)}, got another")
-    require_place(out, TABLES, *runs, judgements)
+    require_place(out, TABLE_SUFFIXES, *runs, judgements)
     ranking.require_measures(measures)
-    judged = read(judgements, ir_measures.read_trec_qrels, "question 0 candidate grade")
+    judged = trec_table(judgements, ir_measures.read_trec_qrels, "question 0 candidate grade")
     correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
     chosen = ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)
     names = correct.size().index[chosen]
     if len(names) < 2:
         got = f"got {len(names)} under policy {questions}"
         raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
-    tables = [values(path, judged, names, measures) for path in runs]
+    tables = [values_of_run(path, judged, names, measures) for path in runs]
     pairs = list(combinations(range(len(runs)), 2))
     if baseline is not None:
         pairs = [(place, runs.index(baseline)) for place, run in enumerate(runs) if run != baseline]
@@ -136,9 +136,9 @@ def say_best(name: str, best: str, against: dict[str, float]) -> None:
     print(f"highest {ranking.MEANS.get(name, name)}: {Path(best).name}, {'; '.join(parts)} (Holm, 0.05)")
 
 
-def values(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[str]) -> pd.DataFrame:
+def values_of_run(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[str]) -> pd.DataFrame:
     """Each measure of each of the named questions in a run, its ties broken against it; says what does not match."""
-    run = read(path, ir_measures.read_trec_run, "question Q0 candidate rank score tag")
+    run = trec_table(path, ir_measures.read_trec_run, "question Q0 candidate rank score tag")
     pairs = run.merge(judged, "left", ["query_id", "doc_id"])
     if pairs["relevance"].isna().all():
         ranked, expected = (" ".join(table.iloc[0][["query_id", "doc_id"]]) for table in (run, judged))
@@ -153,7 +153,7 @@ def values(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[
     return ranking.calculate(*(table[table["query_id"].isin(names)] for table in (qrels, scored)), measures)
 
 
-def read(path: str, parse: Callable[..., Any], fields: str) -> pd.DataFrame:
+def trec_table(path: str, parse: Callable[..., Any], fields: str) -> pd.DataFrame:
     """A TREC file as ir_measures reads it.  Raises ValueError where it has other fields, or none."""
     try:
         rows = pd.DataFrame(parse(path))

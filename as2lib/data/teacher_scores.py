@@ -67,7 +67,7 @@ class TeacherScores:
             values = np.log(values) - np.log1p(-values)
         else:
             note(f"{name}: {scores[0]} is read as log odds")
-        rows = named(table, keys[0])
+        rows = pair_names(table, keys[0])
         log_odds = dict(zip(rows, values.tolist(), strict=True))
         if twice := len(rows) - len(log_odds):
             raise ValueError(f"{name}: expected each pair once by {' and '.join(keys[0])}, got {twice} rows again")
@@ -91,7 +91,7 @@ class TeacherScores:
         table["position"] = table.groupby("question_id", sort=False).cumcount()
         if lacking := [column for column in self.keys if column not in table]:
             raise ValueError(f"{self.path}: names pairs by {' and '.join(self.keys)}; the pairs have no {lacking[0]}")
-        return named(table, self.keys)
+        return pair_names(table, self.keys)
 
 
 def beside(table: "pandas.DataFrame", source: str, name: str | Path) -> "pandas.DataFrame":
@@ -149,5 +149,5 @@ def numbers_of(values: list[object], name: str | Path, column: str) -> np.ndarra
     return numbers
 
 
-def named(table: "pandas.DataFrame", keys: tuple[str, ...]) -> list[tuple[Hashable, ...]]:
+def pair_names(table: "pandas.DataFrame", keys: tuple[str, ...]) -> list[tuple[Hashable, ...]]:
     return list(zip(*(table[key].astype(str).str.strip() for key in keys), strict=True))

@@ -24,13 +24,13 @@ def by_paper(table: pandas.DataFrame, column: str, values: Sequence[str]) -> pan
 
 
 def printed(study: Study, paper: str, table: str) -> pandas.DataFrame:
-    """`results.printed`; no rows beside a set of one's own."""
-    return _beside(study, results.printed(paper, table))
+    """`results.paper_file`; no rows beside a set of one's own."""
+    return _beside(study, results.paper_file(paper, table))
 
 
 def published(study: Study, paper: str, table: str) -> pandas.DataFrame:
-    """`results.published`; no rows beside a set of one's own."""
-    return _beside(study, results.published(paper, table))
+    """`results.paper_table`; no rows beside a set of one's own."""
+    return _beside(study, results.paper_table(paper, table))
 
 
 def with_the_rest(table: pandas.DataFrame, paper: pandas.DataFrame, names: Sequence[str]) -> pandas.DataFrame:

@@ -7,7 +7,7 @@ from as2lib import hub
 from as2lib.papers.row import scored
 from as2lib.paths import model_origin
 from as2lib.study import Study
-from as2lib.study.recipes import FILES, Lexical, Ranker
+from as2lib.study.recipes import FILE_ENDINGS, Lexical, Ranker
 from as2lib.study.run import Row
 from as2lib.study.store import Store, file_at
 
@@ -34,9 +34,9 @@ def systems(study: Study) -> list[Row]:
 
 def at_hand(recipe: Ranker) -> bool:
     """Whether a ranker's file, folder or copy in the hub's cache is on this machine."""
-    if recipe.scheme in (*FILES, "cerberus") and not file_at(recipe.name).is_file():
+    if recipe.scheme in (*FILE_ENDINGS, "cerberus") and not file_at(recipe.name).is_file():
         return False
-    if recipe.scheme in FILES:
+    if recipe.scheme in FILE_ENDINGS:
         return True
     name = recipe.backbone if recipe.scheme == "cerberus" else recipe.name
     origin, revision = model_origin(name)

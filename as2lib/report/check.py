@@ -10,7 +10,7 @@ import pandas
 
 from as2lib.papers import Study
 from as2lib.paths import find_root
-from as2lib.study.findings import TEXTS
+from as2lib.study.findings import TEXTS_PREFIX
 from as2lib.study.store import read_json, write_json
 
 OVERVIEW = "00"  # the notebook without expected numbers, since it reads those of the others
@@ -75,7 +75,7 @@ def moved(study: Study) -> list[str]:
     for number, names in wanted.items():
         for name, row in names.items():
             value = numbers.get(number, {}).get(name)
-            if value is None and not name.startswith(TEXTS):
+            if value is None and not name.startswith(TEXTS_PREFIX):
                 lines.append(f"{number}: {name}: expected {row['value']:g}, not measured")
             elif value is not None and not abs(value - row["value"]) <= row["tolerance"]:
                 lines.append(f"{number}: {name}: expected {row['value']:g} ± {row['tolerance']:g}, got {value:g}")

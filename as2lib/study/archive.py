@@ -15,7 +15,7 @@ from as2lib.paths import PACKAGE, whole_file, work_folder
 from as2lib.study.store import Store
 from as2lib.study.study import Study
 
-SECONDS = 60.0  # that a host may be silent
+TIMEOUT = 60.0  # that a host may be silent
 CARD, SUMS, INDEX = "README.md", "SHA256SUMS", "index.json"
 
 
@@ -27,7 +27,7 @@ def write(study: Study) -> Path:
     store = study.store
     if not store.index:
         raise ValueError(f"{study.study}: expected published scores, got none; `as2 publish {study.study}` adds them")
-    contents = {name: (store.index_folder / name).read_bytes() for name in sorted(named(store))}
+    contents = {name: (store.index_folder / name).read_bytes() for name in sorted(published_files(store))}
     card = Template((PACKAGE / "study" / "archive_card.md").read_text(encoding="utf-8"))
     fields = {"title": study.title, "study": study.study, "runs": len(store.index)}
     contents[CARD] = card.substitute(fields).encode()
@@ -42,7 +42,7 @@ def write(study: Study) -> Path:
     return path
 
 
-def named(store: Store) -> set[str]:
+def published_files(store: Store) -> set[str]:
     """The files of a study's published runs, by their paths in its folder `runs`."""
     files = {INDEX, "sources.json"} if store.index else set()
     for run, entry in store.index.items():
@@ -93,7 +93,7 @@ def _folder(source: str) -> Iterator[Path]:
         file = source
         if urlparse(source).scheme in ("http", "https", "file"):
             file = Path(temporary, "archive.tar")
-            with urlopen(source, timeout=SECONDS) as answer:
+            with urlopen(source, timeout=TIMEOUT) as answer:
                 file.write_bytes(answer.read())
         elif not Path(source).exists():
             raise FileNotFoundError(f"{source}: expected a folder, a .tar file or a URL, got none")

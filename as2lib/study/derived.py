@@ -48,11 +48,11 @@ def ensemble(task: Task) -> dict[str, Any]:
             weights = ensembles.tuned_weights(scores, dev_map, recipe.trials, task.run.seed)
             facts |= {"weights": weights, "dev_MAP": dev_map(ensembles.mean(scores, weights))}
     for split in task.run.data:
-        write_parquet(task.folder / "scores" / f"{split}.parquet", combined(recipe, facts, members, split))
+        write_parquet(task.folder / "scores" / f"{split}.parquet", combined_scores(recipe, facts, members, split))
     return facts
 
 
-def combined(recipe: Any, facts: dict[str, Any], members: Sequence[StoredRun], split: str) -> Any:
+def combined_scores(recipe: Any, facts: dict[str, Any], members: Sequence[StoredRun], split: str) -> Any:
     """The pairs of a split with an ensemble's `score`, and its `last`, by the last weights of its members, where all
     have these.
 

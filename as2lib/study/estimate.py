@@ -21,25 +21,25 @@ from as2lib.study.store import Store
 if TYPE_CHECKING:
     from as2lib.study.worker import Queue
 
-REACHED = 0.4  # of a device's peak, where nothing was measured
+SHARE_OF_PEAK = 0.4  # of a device's peak, where nothing was measured
 PEAK = {  # floating point operations a second, of dense products, as NVIDIA's data sheets have them
     "A100": {"float32": 19.5e12, "bf16": 312e12},
     "H100": {"float32": 67e12, "bf16": 989e12},
 }
-CORE = 250e9  # the same of a processor's core, as pairs are a third as long as they may be
-OVERHEAD = 0.004  # seconds of a step that a tiny model takes all the same
-DERIVED = 1.0  # seconds of a run that trains nothing
-STEP_ON_WORDS = 2e9  # operations of a step of a model without a transformer, roughly
-SIZES = {  # layers, hidden units and units between, of encoders whose config.json is not here
+CORE_OPERATIONS = 250e9  # the same of a processor's core, as pairs are a third as long as they may be
+STEP_SECONDS = 0.004  # that a tiny model takes all the same
+DERIVED_SECONDS = 1.0  # of a run that trains nothing
+WORDS_STEP_OPERATIONS = 2e9  # of a step of a model without a transformer, roughly
+ENCODER_SIZES = {  # layers, hidden units and units between, of encoders whose config.json is not here
     "google/electra-large-discriminator": (24, 1024, 4096),
     "FacebookAI/roberta-large": (24, 1024, 4096),
     "albert/albert-xxlarge-v2": (12, 4096, 16384),
     "microsoft/deberta-v2-xxlarge": (48, 1536, 6144),
     "facebook/xlm-roberta-xl": (36, 2560, 10240),
 }
-UNKNOWN = (12, 768, 3072)  # a BASE model's
-VOCABULARY = 30_000  # tokens
-PAIRS = {  # in the splits of known sets
+BASE_SIZES = (12, 768, 3072)  # a BASE model's
+VOCABULARY_TOKENS = 30_000
+PAIRS_OF_SETS = {  # in the splits of known sets
     "wikiqa:train": 8_672,
     "wikiqa:dev": 1_130,
     "wikiqa:test": 6_165,
@@ -50,22 +50,22 @@ PAIRS = {  # in the splits of known sets
 PAIRS_OF_OTHERS = 10_000  # in any other source that is no file
 PAIRS_A_QUESTION = 30
 BYTES_A_PAIR = 150  # of a file of pairs
-LIBRARIES = 4_000  # megabytes of memory
+LIBRARY_MEGABYTES = 4_000
 COPIES = 6  # of a fit's weights: these, gradients, Adam's two moments, the best ones and a checkpoint
-DAY = 24 * 60  # minutes that a worker asks for at most: one that needs more is put back in the queue, and goes on
+LONGEST_MINUTES = 24 * 60  # that a worker asks for: one that needs more is put back in the queue, and goes on
 
 
 def seconds_of(store: Store) -> Callable[[Run], float]:
     """The seconds of a study's runs: by what fits of such a model took here, else fits of any; else by the device."""
     measured = _measured(store)
-    peak = PEAK["A100"][store.study.precision] if store.study.gpu else CORE * store.study.threads
+    peak = PEAK["A100"][store.study.precision] if store.study.gpu else CORE_OPERATIONS * store.study.threads
 
     def seconds(run: Run) -> float:
         if run.kind != "fit":
-            return DERIVED
+            return DERIVED_SECONDS
         if ratio := measured.get(_shape(run)) or measured.get(None):
             return operations(run) * ratio
-        return operations(run) / (REACHED * peak) + OVERHEAD * steps(run)
+        return operations(run) / (SHARE_OF_PEAK * peak) + STEP_SECONDS * steps(run)
 
     return seconds
 
@@ -112,8 +112,8 @@ def resources(store: Store, workers: int) -> dict[str, int]:
     longest = max((sum(map(seconds, [run, *run.ancestors()])) for run in runs), default=0.0)
     minutes = max(longest, sum(map(seconds, runs)) / workers) / 60
     weights = max((parameters(run) for run in runs if isinstance(run.recipe, Encoder)), default=0.0)
-    megabytes = round(LIBRARIES + COPIES * 4 * weights / 1e6)
-    return {"gpu": int(store.study.gpu), "mem_mb": megabytes, "runtime": min(30 + round(2 * minutes), DAY)}
+    megabytes = round(LIBRARY_MEGABYTES + COPIES * 4 * weights / 1e6)
+    return {"gpu": int(store.study.gpu), "mem_mb": megabytes, "runtime": min(30 + round(2 * minutes), LONGEST_MINUTES)}
 
 
 def _shape(run: Run) -> tuple[bool, tuple[int, int, int]]:
@@ -135,7 +135,7 @@ def steps(run: Run) -> int:
 def operations(run: Run) -> float:
     """Of a fit's steps, of three passes each, its evaluations on dev and its scores."""
     if not isinstance(run.recipe, Encoder):
-        return STEP_ON_WORDS * steps(run)
+        return WORDS_STEP_OPERATIONS * steps(run)
     training, length = run.recipe.training, run.recipe.max_length
     tokens = training.get("batch_tokens") or training["batch_size"] * length
     dev, test = (length * pairs(run.data.get(split, ())) for split in ("dev", "test"))
@@ -147,7 +147,7 @@ def operations(run: Run) -> float:
 
 
 def gpu_seconds(run: Run, gpu: str, precision: str) -> float:
-    return operations(run) / (REACHED * PEAK[gpu][precision])
+    return operations(run) / (SHARE_OF_PEAK * PEAK[gpu][precision])
 
 
 def disk(run: Run) -> float:
@@ -159,7 +159,7 @@ def disk(run: Run) -> float:
 def parameters(run: Run) -> float:
     """Weights of a fit's model, roughly: of layers that share theirs too, each counts."""
     depth, hidden, between = sizes(run)
-    return run.recipe.computed_layers(depth) * (4 * hidden**2 + 2 * hidden * between) + VOCABULARY * hidden
+    return run.recipe.computed_layers(depth) * (4 * hidden**2 + 2 * hidden * between) + VOCABULARY_TOKENS * hidden
 
 
 def sizes(run: Run) -> tuple[int, int, int]:
@@ -167,7 +167,7 @@ def sizes(run: Run) -> tuple[int, int, int]:
     recipes = [step.recipe for step in run.lineage()]
     backbone = getattr(recipes[0], "backbone", None)
     if not backbone:
-        return UNKNOWN
+        return BASE_SIZES
     depth, hidden, between = _of_config(backbone["config"]) if "config" in backbone else _of_name(backbone["name"])
     depths = [recipe.layers for recipe in recipes if recipe.layers]
     return depths[-1] if depths else backbone.get("layers") or depth, hidden, between
@@ -179,18 +179,18 @@ def _of_name(name: str) -> tuple[int, int, int]:
     file = origin / "config.json" if isinstance(origin, Path) else hub.cached_config(origin, revision)
     if file and file.is_file():
         return _of_config(json.loads(file.read_text(encoding="utf-8")))
-    return SIZES.get(str(origin), UNKNOWN)
+    return ENCODER_SIZES.get(str(origin), BASE_SIZES)
 
 
 def _of_config(config: dict) -> tuple[int, int, int]:
-    hidden = config.get("hidden_size", UNKNOWN[1])
-    return config.get("num_hidden_layers", UNKNOWN[0]), hidden, config.get("intermediate_size") or 4 * hidden
+    hidden = config.get("hidden_size", BASE_SIZES[1])
+    return config.get("num_hidden_layers", BASE_SIZES[0]), hidden, config.get("intermediate_size") or 4 * hidden
 
 
 def pairs(parts: Iterable[str]) -> int:
     """How many pairs some `source:split` parts have, roughly, without reading them."""
     files = {part: find_root() / part for part in parts}
     return sum(
-        file.stat().st_size // BYTES_A_PAIR if file.is_file() else PAIRS.get(part, PAIRS_OF_OTHERS)
+        file.stat().st_size // BYTES_A_PAIR if file.is_file() else PAIRS_OF_SETS.get(part, PAIRS_OF_OTHERS)
         for part, file in files.items()
     )

@@ -24,8 +24,8 @@ from as2lib.study.params import did_you_mean
 from as2lib.study.store import read_json
 from as2lib.study.study import Study, params_file
 
-NAMES = "names"  # the key of a findings file that is no notebook
-TEXTS = "texts: "  # begins the name of what is recorded only where the texts of the pair sets are at hand
+NAMES_KEY = "names"  # the key of a findings file that is no notebook
+TEXTS_PREFIX = "texts: "  # begins the name of what is recorded only where the texts of the pair sets are at hand
 FUNCTIONS = {"abs": abs, "min": min, "max": max}
 
 
@@ -53,7 +53,7 @@ class Numbers(dict):
         name = key.strip("\"'").replace(" - ", " − ")  # `str.format` passes quotes on
         if name in self:
             return self[name]
-        error = NoTexts if name.startswith(TEXTS) else ValueError
+        error = NoTexts if name.startswith(TEXTS_PREFIX) else ValueError
         raise error(f"{name!r} is not among the numbers that the notebook recorded{did_you_mean(name, self)}")
 
     def __getattr__(self, name: str) -> Any:
@@ -68,13 +68,13 @@ def of_notebook(study: Study, notebook: str) -> list[Finding]:
     Raises FileNotFoundError where the notebook has recorded no numbers, and ValueError that names a finding which
     can't be read, or whose numbers are not recorded.
     """
-    authored = read(study)
+    authored = findings_file(study)
     if not authored.get(notebook):
         return []
     path = _metrics(study, notebook)
     if not path.exists():
         raise FileNotFoundError(f"{path.name} of {study.study}: {notebook} has recorded no numbers yet; run it first")
-    numbers = named(read_json(path), authored.get(NAMES, {}))
+    numbers = numbers_by_name(read_json(path), authored.get(NAMES_KEY, {}))
     findings = []
     for place, item in enumerate(authored[notebook], 1):
         try:
@@ -91,7 +91,7 @@ def of_notebook(study: Study, notebook: str) -> list[Finding]:
 
 def broken(study: Study) -> list[str]:
     """A line for each finding that no longer follows from the numbers, of the notebooks that have recorded any."""
-    recorded = [name for name in read(study) if name != NAMES and _metrics(study, name).exists()]
+    recorded = [name for name in findings_file(study) if name != NAMES_KEY and _metrics(study, name).exists()]
     return [
         f"{notebook}: no longer follows from the numbers: {finding.text}"
         for notebook in recorded
@@ -100,13 +100,13 @@ def broken(study: Study) -> list[str]:
     ]
 
 
-def read(study: Study) -> dict[str, Any]:
+def findings_file(study: Study) -> dict[str, Any]:
     """Notebook → its findings as they were written, and `names`; empty where the study has no such file."""
     path = params_file(f"findings/{study.study}.yaml")
     return read_yaml(path) if path.exists() else {}
 
 
-def named(numbers: dict[str, Any], short_names: dict[str, str]) -> Numbers:
+def numbers_by_name(numbers: dict[str, Any], short_names: dict[str, str]) -> Numbers:
     """Recorded numbers under their names, and under short ones: `mhs`, `mhs − base`, `pooled: mhs − base`; and `d`."""
     short = {run: name for name, run in short_names.items()}
     space = Numbers()

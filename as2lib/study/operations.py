@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-FAMILIES = ("albert", "bert", "electra", "mpnet", "roberta", "xlm-roberta")  # of `encoder_operations`
+FORMULA_FAMILIES = ("albert", "bert", "electra", "mpnet", "roberta", "xlm-roberta")  # of `encoder_operations`
 CLASSES = 2
-SPECIAL = 3  # tokens that an encoder puts around a question and a candidate
+SPECIAL_TOKENS = 3  # tokens that an encoder puts around a question and a candidate
 
 
 class Lengths(NamedTuple):
@@ -41,7 +41,7 @@ def _of_pair(config: str, tokens: int, every_token: bool, body: int | None = Non
     fields = json.loads(config)
     if body is None:
         body = fields["num_hidden_layers"] - 1  # a plain model: one head of one layer
-    if fields["model_type"] in FAMILIES:
+    if fields["model_type"] in FORMULA_FAMILIES:
         return encoder_operations(fields, tokens, every_token, body, heads)
     whole = _counted(config, tokens)
     below = json.dumps(fields | {"num_hidden_layers": body}, sort_keys=True)

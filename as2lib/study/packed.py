@@ -18,7 +18,7 @@ from pyarrow import parquet
 from as2lib.metrics.probability import sigmoid
 from as2lib.paths import whole_file
 
-PAIRS = ["question_id", "position", "label"]
+PAIR_COLUMNS = ["question_id", "position", "label"]
 PRECISION = 1e-6  # what a published probability differs from the one that was computed, at most
 BITS = (18, 20, 22, 24)  # of a float32's mantissa that are kept: from 18 on a probability is as near as that
 COMPRESSION: dict[str, Any] = {"compression": "zstd", "compression_level": 19, "write_statistics": False}
@@ -26,7 +26,7 @@ COMPRESSION: dict[str, Any] = {"compression": "zstd", "compression_level": 19, "
 
 def write_pairs(folder: Path, parts: Iterable[str], table: pandas.DataFrame) -> str:
     """Leave the pairs of a split in `folder`, named after its parts and what they hold; returns the file's name."""
-    pairs = table[PAIRS].astype({"question_id": str, "position": "int32", "label": "int8"})
+    pairs = table[PAIR_COLUMNS].astype({"question_id": str, "position": "int32", "label": "int8"})
     digest = _digest(pairs)
     words = re.sub(r"\W+", "-", " ".join(parts)).strip("-")
     name = f"{words[:60]}-{digest}.parquet"
@@ -57,7 +57,7 @@ def write_scores(
     probabilities: whether scores are P(correct), of which log odds are kept in float32; else they stay float64.
     all_bits: whether in all of its bits, where fewer would do for the scores themselves.
     """
-    columns = list(dict.fromkeys(name for table in tables.values() for name in table if name not in PAIRS))
+    columns = list(dict.fromkeys(name for table in tables.values() for name in table if name not in PAIR_COLUMNS))
     whole = pandas.concat([table.assign(split=split) for split, table in tables.items()], ignore_index=True)
     question = whole.groupby(["split", "question_id"], sort=False).ngroup().to_numpy()
     packed = {name: whole[name].to_numpy(dtype="float64") for name in columns}

@@ -11,8 +11,8 @@ from as2lib.study.store import git_commit, json_sha256, read_json, write_json
 from as2lib.study.study import Study
 
 CHECK = "check"  # the name of the study's check, beside those of notebooks
-LIBRARY = ("**/*.py", "papers/**/*.csv", "report/template/*")  # what pages are made with, from the package
-RUNS_ONLY = tuple(  # what makes runs, which count by their identities
+LIBRARY_FILES = ("**/*.py", "papers/**/*.csv", "report/template/*")  # what pages are made with, from the package
+MAKERS_OF_RUNS = tuple(  # what makes runs, which count by their identities
     "cli.py commands/ fit/ losses/ study/derived.py study/estimate.py study/fitting.py study/publishing.py "
     "study/worker.py".split()
 )
@@ -117,6 +117,6 @@ def _record_file(study: Study, name: str) -> Path:
 @cache
 def library() -> dict[str, str]:
     """The SHA-256 of each file of the library that pages are made with, by its path."""
-    paths = sorted(path for pattern in LIBRARY for path in PACKAGE.glob(pattern))
+    paths = sorted(path for pattern in LIBRARY_FILES for path in PACKAGE.glob(pattern))
     names = {path.relative_to(PACKAGE).as_posix(): path for path in paths}
-    return {name: file_sha256(path) for name, path in names.items() if not name.startswith(RUNS_ONLY)}
+    return {name: file_sha256(path) for name, path in names.items() if not name.startswith(MAKERS_OF_RUNS)}

@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from as2lib.data.sets import apart_from
 
-NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of studies and systems: it names files and folders, and stands in commands
+STUDY_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of systems, too: it names files and folders
 
 
 # ---------------------------------------------------------------- values
@@ -42,7 +42,7 @@ def _each_once(values: list[Any]) -> list[Any]:
 
 Item = TypeVar("Item")
 Points = Annotated[list[Item], AfterValidator(_each_once)]
-Name = Annotated[str, Field(pattern=NAME)]
+Name = Annotated[str, Field(pattern=STUDY_NAME)]
 TeacherName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 Parts = Annotated[Points[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]  # `source:split`, or several
 Seeds = Points[Annotated[int, Field(ge=0, lt=2**32)]]  # as numpy takes them

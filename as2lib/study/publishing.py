@@ -82,4 +82,4 @@ def read_by_pages(table: "pandas.DataFrame", split: str, parts: set[str]) -> "pa
     kinds = ["exit_"] * ("exits" in parts)
     if split == "test":
         kinds += ["head_"] * ("heads" in parts) + ["last"] * ("last" in parts)
-    return table[[*packed.PAIRS, "score", *(name for name in table if name.startswith(tuple(kinds)))]]
+    return table[[*packed.PAIR_COLUMNS, "score", *(name for name in table if name.startswith(tuple(kinds)))]]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from as2lib import plugins
 from as2lib.paths import file_sha256, find_root
-from as2lib.study.operations import SPECIAL, Lengths, Work, of_pair, on_words
+from as2lib.study.operations import SPECIAL_TOKENS, Lengths, Work, of_pair, on_words
 
 if TYPE_CHECKING:
     from as2lib.study.run import Run
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Parent = "str | Row | tuple[str | Row, int]"  # a system's name or a row, perhaps with a seed of its own
 Parents = Mapping[str, "tuple[Parent, ...] | Callable[[int], tuple[Parent, ...]]"]
 VECTORS_VERSION = 1  # of word vectors: raised when the same source and corpus would give other ones
-FILES = {"run": ("run", "trec", "rank"), "scores": ("csv", "tsv", "jsonl", "parquet")}  # how those of a ranker end
-SIZES = (  # of an encoder's configuration
+FILE_ENDINGS = {"run": ("run", "trec", "rank"), "scores": ("csv", "tsv", "jsonl", "parquet")}  # of a ranker
+SIZE_FIELDS = (  # of an encoder's configuration
     "model_type hidden_size num_hidden_layers num_attention_heads intermediate_size embedding_size "
     "vocab_size max_position_embeddings"
 ).split()
@@ -110,7 +110,7 @@ class Ranker(Recipe):
         if name and scheme in ("cosine", "cerberus"):
             return scheme
         ending = self.source.rpartition(".")[2]
-        return next((scheme for scheme, endings in FILES.items() if ending in endings), "reranker")
+        return next((scheme for scheme, endings in FILE_ENDINGS.items() if ending in endings), "reranker")
 
     @property
     def name(self) -> str:
@@ -127,7 +127,7 @@ class Ranker(Recipe):
 
     @property
     def has_costs(self) -> bool:
-        return self.scheme not in FILES
+        return self.scheme not in FILE_ENDINGS
 
     def ingredients(self, store: "Store") -> dict[str, Any]:
         return {"weights": store.encoder_identity(self.name), "precision": store.study.precision}
@@ -139,7 +139,7 @@ class Ranker(Recipe):
         if self.scheme == "cosine":  # two texts apart, each with a token before and behind it
             question, candidate = (of_pair(facts["encoder"], length + 2, True) for length in words)
             return Work(candidate, question)
-        return Work(of_pair(facts["encoder"], min(sum(words) + SPECIAL, self.max_length), **facts["shape"]))
+        return Work(of_pair(facts["encoder"], min(sum(words) + SPECIAL_TOKENS, self.max_length), **facts["shape"]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,7 +370,7 @@ class Encoder(Fit):
         return layers
 
     def work(self, study: "Study", run: "Run", words: Lengths) -> Work:
-        tokens = min(sum(words) + SPECIAL, study.data.max_length)  # of a pair of mean words
+        tokens = min(sum(words) + SPECIAL_TOKENS, study.data.max_length)  # of a pair of mean words
         every_token = any(step.recipe.every_token for step in run.lineage())
         return Work(of_pair(configuration(study, run), tokens, every_token, **self.shape))
 
@@ -433,7 +433,7 @@ def sizes_of(model: Any) -> dict[str, Any]:
     """What the costs of a transformer are counted by."""
     fields = model.config.to_dict()
     config = fields.get("backbone") or fields
-    return {name: config[name] for name in SIZES if config.get(name) is not None}
+    return {name: config[name] for name in SIZE_FIELDS if config.get(name) is not None}
 
 
 def configuration(study: "Study", run: "Run") -> dict[str, Any]:

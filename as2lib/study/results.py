@@ -18,7 +18,7 @@ from as2lib.study.study import Study
 
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean → what it is the mean of
 METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
-COLUMNS = ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
+SCORE_COLUMNS = ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
 DRAWS = 100_000  # of questions and seeds, in every comparison
 ALPHA = 0.05  # below which a corrected p value leaves a difference out
 OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
@@ -45,7 +45,7 @@ def load(
     systems = [study.systems.get(system.run, system) for system in systems]  # with the seeds that the study gives it
     study.add(systems)
     frames, parameters = [], {}
-    columns = [*dict.fromkeys([*COLUMNS, *measures])]
+    columns = [*dict.fromkeys([*SCORE_COLUMNS, *measures])]
     for system in systems:
         for run in system.runs(study):
             stored = study.run(run.name)
@@ -67,7 +67,7 @@ def frame(tables: Mapping[str, Sequence[pandas.DataFrame]]) -> pandas.DataFrame:
     frames = []
     for system, seeds in tables.items():
         frames += [of_questions(table).assign(system=system, seed=seed) for seed, table in enumerate(seeds)]
-    return pandas.concat(frames, ignore_index=True)[COLUMNS]
+    return pandas.concat(frames, ignore_index=True)[SCORE_COLUMNS]
 
 
 def of_questions(
@@ -83,17 +83,18 @@ def answered(table: pandas.DataFrame) -> pandas.DataFrame:
     return table[table.groupby("question_id")["label"].transform("max") == 1]
 
 
-def printed(paper: str, name: str) -> pandas.DataFrame:
-    """One of a paper's tables as its file has it: `printed("cascade", "table1")`."""
+def paper_file(paper: str, name: str) -> pandas.DataFrame:
+    """One of a paper's tables as its file has it: `paper_file("cascade", "table1")`."""
     with files("as2lib").joinpath("papers", paper, "published", f"{name}.csv").open(encoding="utf-8") as file:
         return pandas.read_csv(file)
 
 
-def published(paper: str, name: str) -> pandas.DataFrame:
-    """One of a paper's tables by its paper and file: DataFrame indexed by `run`, columns (set, measure) where the file
-    has "WikiQA MAP", else its own; metrics in percent.  `published("cerberus", "table2")["WikiQA"]` has P@1, MAP, MRR.
+def paper_table(paper: str, name: str) -> pandas.DataFrame:
+    """One of a paper's tables by its paper and file, index `run`: `paper_table("cerberus", "table2")["WikiQA"]`.
+
+    Columns are (set, measure) where the file has "WikiQA MAP", else its own; metrics in percent.
     """
-    table = printed(paper, name)
+    table = paper_file(paper, name)
     if "run" in table:
         table = table.set_index("run")
     matches = [SET_AND_MEASURE.fullmatch(column) for column in table.columns]
@@ -135,7 +136,7 @@ def table(
 
 def by_seed(scores: pandas.DataFrame) -> pandas.DataFrame:
     """One row a system and seed, index the system: `seed`, and P@1, MAP, MRR, nDCG@10 and others in percent."""
-    others = [column for column in scores.select_dtypes("number") if column not in COLUMNS]
+    others = [column for column in scores.select_dtypes("number") if column not in SCORE_COLUMNS]
     groups = scores.groupby(["system", "seed"], sort=False)[[*MEASURES.values(), *others]]
     # fsum: the mean does not depend on the order of the questions, to the last bit
     means = groups.agg(lambda values: 100 * math.fsum(values) / len(values)).set_axis([*MEASURES, *others], axis=1)

@@ -10,7 +10,7 @@ from as2lib.study.recipes import Parent, Recipe
 if TYPE_CHECKING:
     from as2lib.study.study import Study
 
-NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
+RUN_NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Run:
     parents: Mapping[str, tuple["Run", ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not NAME.fullmatch(self.name):  # it names files and folders, also of a stranger's index
+        if not RUN_NAME.fullmatch(self.name):  # it names files and folders, also of a stranger's index
             raise ValueError(f"expected a run's name, such as mhs/3h1/seed-0, got {self.name!r:.60}")
 
     def __repr__(self) -> str:  # its parents and theirs would fill a screen

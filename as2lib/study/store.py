@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas
 
 # Encoders known by their tensors (`tensors_fingerprint`), whatever file and folder holds them.
-TENSORS = {
+KNOWN_TENSORS = {
     "sentence-transformers/all-MiniLM-L6-v2": "b73b902c14041882f5a35215f7933bf4e5d523c3a420b61da7708f76b8ec99c2",
     "sentence-transformers/all-mpnet-base-v2": "01adf25e54281b5106c84e9f03a97b7e10f0fc999c017323231ed5e97056615e",
 }
@@ -79,9 +79,9 @@ class StoredRun:
 
     def _published(self, split: str) -> "pandas.DataFrame":
         if self.members:
-            from as2lib.study.derived import combined  # which stands above
+            from as2lib.study.derived import combined_scores  # which stands above
 
-            return combined(self.run.recipe, self.facts, self.members, split)
+            return combined_scores(self.run.recipe, self.facts, self.members, split)
         [file] = [name for name in self.files if name.endswith(".parquet")]
         table = _read_published(self.folder / file, self.files[file], tuple(self.pairs.items()), split)
         return table.assign(last=table["score"]) if self.last_is_best else table
@@ -288,8 +288,8 @@ def encoder_identity(name: str) -> dict[str, Any]:
 
     {"hub", "revision"} where it is neither here nor to be asked for at the hub.
     """
-    if name in TENSORS:
-        return {"name": name, "tensors": TENSORS[name]}
+    if name in KNOWN_TENSORS:
+        return {"name": name, "tensors": KNOWN_TENSORS[name]}
     if (file := file_at(name)).is_file():
         return {"sha256": file_sha256(file)}
     origin, revision = model_origin(name)
@@ -333,17 +333,15 @@ def tensors_fingerprint(file: str | Path) -> str:
 @cache
 def require_known_tensors(name: str) -> None:
     """Raises ValueError where the weights of a known encoder are not those that this study knows by its name."""
-    if name not in TENSORS:
+    if name not in KNOWN_TENSORS:
         return
     from as2lib.data.pretrained import folder_of
 
-    folder = folder_of(name)
+    folder, known = folder_of(name), KNOWN_TENSORS[name]
     fingerprint = tensors_fingerprint(folder / "model.safetensors")
-    if fingerprint != TENSORS[name]:
-        raise ValueError(
-            f"{name}: expected the weights of fingerprint {TENSORS[name][:12]}, got {fingerprint[:12]} in {folder}; "
-            "give another version a path or name of its own"
-        )
+    if fingerprint != known:
+        expected = f"expected the weights of fingerprint {known[:12]}, got {fingerprint[:12]} in {folder}"
+        raise ValueError(f"{name}: {expected}; give another version a path or name of its own")
 
 
 # ---------------------------------------------------------------- files

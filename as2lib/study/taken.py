@@ -17,7 +17,7 @@ from as2lib.models import lexical
 from as2lib.study.recipes import Lexical, sizes_of
 from as2lib.study.store import Task, file_at, write_scores
 
-RUN = ["question", "zero", "candidate", "rank", "score", "tag"]  # the columns of a TREC run
+RUN_COLUMNS = ["question", "zero", "candidate", "rank", "score", "tag"]  # the columns of a TREC run
 
 
 def ranker(task: Task) -> dict[str, Any]:
@@ -78,10 +78,11 @@ def of_run(source: str, pairs: Any) -> numpy.ndarray:
     """
     path = file_at(source)
     try:
-        run = pandas.read_csv(path, sep=r"\s+", header=None, names=RUN, dtype={"question": str, "candidate": str})
+        ids = {"question": str, "candidate": str}
+        run = pandas.read_csv(path, sep=r"\s+", header=None, names=RUN_COLUMNS, dtype=ids)
         scores = run["score"].to_numpy(dtype=float)
     except ValueError as error:
-        raise ValueError(f"{path}: expected a TREC run ({' '.join(RUN)}), got {error}") from None
+        raise ValueError(f"{path}: expected a TREC run ({' '.join(RUN_COLUMNS)}), got {error}") from None
     if not numpy.isfinite(scores).all():
         raise ValueError(f"{path}: expected numbers for scores, got {scores[~numpy.isfinite(scores)][0]}")
     if not ((scores > 0) & (scores < 1)).all():

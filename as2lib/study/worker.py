@@ -29,9 +29,9 @@ from as2lib.study.store import Store, Task, git_commit, write_json
 
 MAKE_NOTHING = "AS2_MAKE_NOTHING"  # set in the notebooks of a study, whose runs its workers make
 ON_A_DEVICE = ("fit", "shuffled", "ranker")  # kinds of runs
-ERROR = "error.txt"  # in the folder of a run that failed: the traceback
+ERROR_FILE = "error.txt"  # in the folder of a run that failed: the traceback
 CHECKPOINT = "checkpoint"  # in a run's folder while it is made
-WAIT = 0.5  # seconds until a worker with nothing to take looks again
+WAIT_SECONDS = 0.5  # until a worker with nothing to take looks again
 Say = Callable[[str], None]
 
 
@@ -121,7 +121,7 @@ def _work(store: Store, say: Say, queue: Queue, pages: list[Page], began: float)
     def jobs() -> Iterator[tuple[str, str, Path, Callable[[], None], Callable[[str], None]]]:
         """What can be made now: its name, its lock, where its traceback goes, what makes it, what notes its failure."""
         for name in queue.ready(is_made):
-            error = partial_folder(store, name) / ERROR
+            error = partial_folder(store, name) / ERROR_FILE
             yield name, store.folder(name).name, error, partial(make_run, name), queue.failed.add
         for page in [page for page in pages if queue.left.keys().isdisjoint(page.runs)]:
             pages.remove(page)  # one that another worker makes is its
@@ -152,7 +152,7 @@ def _work(store: Store, say: Say, queue: Queue, pages: list[Page], began: float)
         children = any(queue.left.keys() & set(queue.parents[name]) for name in possible)
         if not children and not any(queue.left.keys() & page.runs <= possible for page in pages):
             return [*(name for name in queue.left if name not in possible), *failed_pages]
-        time.sleep(WAIT)
+        time.sleep(WAIT_SECONDS)
 
 
 def _is_since(path: Path, began: float) -> bool:
@@ -189,7 +189,7 @@ def make_locked(store: Store, name: str, progress: bool = False) -> str:
     if is_whole(store, name):
         return ""
     started = time.perf_counter()
-    with noting(unfinished / ERROR):
+    with noting(unfinished / ERROR_FILE):
         content = {"name": name, "identity": store.identity(name), **store.ingredients(name)}
         write_json(unfinished / "spec.json", content)
         parents = {role: [store.find(parent.name) for parent in runs] for role, runs in run.parents.items()}
@@ -272,12 +272,12 @@ def _state(store: Store, name: str, missing: bool) -> State:
         entry = json.loads(lines[-1]) if lines else {"step": 0}
         pace = entry["step"] / entry["seconds"] if entry.get("seconds") else 0.0
         return State(name, "running", f"step {entry['step']:,}, {pace:.1f} a second")
-    if (error := unfinished / ERROR).exists():
+    if (error := unfinished / ERROR_FILE).exists():
         return State(name, "failed", f"{error.read_text(encoding='utf-8').strip().splitlines()[-1]}   ({error})")
     return State(name, "to do")
 
 
-def left(study: str, states: Sequence[State], pages: Sequence[str] = ()) -> str:
+def unfinished_line(study: str, states: Sequence[State], pages: Sequence[str] = ()) -> str:
     """What of a study is not made, and what failed, on one line; "" where all is there."""
     missing = [state for state in states if state.state in ("to do", "running", "failed")]
     names = ", ".join([*([f"{len(missing)} of {len(states)} runs"] if missing else []), *pages])

@@ -112,7 +112,7 @@ def test_a_hub_that_takes_a_question_and_says_nothing_is_given_up(model, monkeyp
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(hub, "SECONDS", 0.2)
+        monkeypatch.setattr(hub, "TIMEOUT", 0.2)
         monkeypatch.setattr(hub, "answers", lambda: True)  # as one does whose files alone are stuck
         for kind in ("model", "dataset"):
             assert "does not send it" in hub.refusal(NAME, "main", kind)

@@ -58,7 +58,7 @@ def test_a_head_that_copies_its_teacher_resembles_it_and_one_that_does_not_none(
 
 def test_every_question_falls_in_one_case_and_the_surest_teacher_comes_first():
     seeds = [drawn(), drawn(seed_=1)]
-    cases = analyses.majorities(seeds, results.published("cerberus", "majority"))
+    cases = analyses.majorities(seeds, results.paper_table("cerberus", "majority"))
     assert cases["questions"].sum() == 30
     assert cases["mhs/3h1"].sum() == pytest.approx(100)
     assert cases["published questions"].tolist() == [197, 17, 1, 28]  # of the paper's 243

@@ -16,7 +16,7 @@ def parents(study, name, role="teachers"):
 
 @pytest.mark.parametrize("table", ["table2", "table3"])
 def test_every_published_row_is_a_system_in_the_papers_order(study, table):
-    published = [*results.published("cerberus", table).index]
+    published = [*results.paper_table("cerberus", table).index]
     ours = [row.run for row in getattr(systems, table)(study)]
     assert [run for run in ours if run in published] == published
     rows = systems.systems(study)
@@ -115,7 +115,7 @@ def test_two_rows_of_one_name_are_an_error_in_one_line(root):
 
 
 def test_a_row_of_the_paper_stands_beside_the_teacher_that_stands_for_its_own():
-    printed = results.published("cerberus", "table2")
+    printed = results.paper_table("cerberus", "table2")
     paper = systems.published(Study.load("wikiqa"), "table2")["WikiQA"]
     assert paper.loc["base/pointwise", "MAP"] == printed["WikiQA"].loc["base/electra", "MAP"]
     assert not {"base/listwise", "student/pairwise", "ensemble/bases"} & set(paper.index)

@@ -20,7 +20,7 @@ from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
 from as2lib.papers import across, costs
 from as2lib.paths import find_root
 from as2lib.study import recipes
-from as2lib.study.operations import SPECIAL, Lengths, of_pair, on_words
+from as2lib.study.operations import SPECIAL_TOKENS, Lengths, of_pair, on_words
 from tests.papers.conftest import tiny
 from tests.papers.sizes import counted
 
@@ -78,7 +78,7 @@ def test_the_formula_of_a_model_over_words_is_what_it_computes(shape, rank):
 
 
 WORDS = Lengths(5.0, 12.0)
-TOKENS = 5 + 12 + SPECIAL
+TOKENS = 5 + 12 + SPECIAL_TOKENS
 
 
 @pytest.fixture

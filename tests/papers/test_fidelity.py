@@ -58,6 +58,6 @@ def test_sizes_and_costs_of_the_papers_come_out(table):
 
 def test_every_number_is_printed_once_and_computed_from_something_else():
     for paper in paper_tables.PAPERS:
-        rows = results.published(paper, "fidelity")
+        rows = results.paper_table(paper, "fidelity")
         assert not rows.duplicated(["by", "of", "published"]).any()
         assert set(rows["by"]) <= {*fidelity.COMPUTED, *fidelity.OF_PAIRS}

@@ -62,14 +62,14 @@ def test_systems_and_heads_that_are_never_right_stop_no_notebook(invented, root,
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "13_across"])  # which such a study has not
 def test_a_page_of_ones_own_target_has_nothing_published(invented, root, sections, own_target, name, monkeypatch):
-    printed = results.printed
+    printed = results.paper_file
 
     def marked(paper, table):
         """A paper's table whose every number would be known again."""
         rows = printed(paper, table)
         return rows.assign(**dict.fromkeys(rows.select_dtypes("number"), MARK))
 
-    monkeypatch.setattr(results, "printed", marked)
+    monkeypatch.setattr(results, "paper_file", marked)
     for path in saved(root, name, sections):
         text = path.read_text(encoding="utf-8")
         assert str(MARK) not in text.replace(",", ""), path

@@ -4,7 +4,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.study import findings
-from as2lib.study.findings import condition, named
+from as2lib.study.findings import condition, numbers_by_name
 
 NUMBERS = {
     "mhs/3h1": {"MAP": 75.1, "P@1": 60.2, "MAP ±": 0.3, "verdict": "undecided"},
@@ -14,7 +14,7 @@ NUMBERS = {
     "undefined": {"MAP": None},
     "questions": 237,
 }
-SPACE = named(NUMBERS, {"mhs": "mhs/3h1", "base": "base/electra"})
+SPACE = numbers_by_name(NUMBERS, {"mhs": "mhs/3h1", "base": "base/electra"})
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_what_a_fit_computes_with_is_part_of_its_identity_and_of_no_other_s(root
 
 def test_a_known_encoder_is_its_tensors_from_the_hub_from_a_folder_and_without_its_files(root, tmp_path, monkeypatch):
     folder = encoder_folder(tmp_path / "encoder")
-    monkeypatch.setitem(store.TENSORS, "org/encoder", tensors_fingerprint(folder / "model.safetensors"))
+    monkeypatch.setitem(store.KNOWN_TENSORS, "org/encoder", tensors_fingerprint(folder / "model.safetensors"))
     without = on_encoder(Study.load("tiny"), "org/encoder")
     (root / "params" / "local.yaml").write_text(f"local: {{org/encoder: {folder}}}\n")
     assert on_encoder(Study.load("tiny"), "org/encoder") == without

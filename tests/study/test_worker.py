@@ -9,7 +9,7 @@ from as2lib import Study
 from as2lib.cli import main
 from as2lib.locks import take
 from as2lib.study import worker
-from as2lib.study.worker import ERROR, make_all, partial_folder, work
+from as2lib.study.worker import ERROR_FILE, make_all, partial_folder, work
 from tests.study.conftest import stub_fit
 
 TEACHER, STUDENT = "teacher/electra/seed-0", "student/electra/seed-0"
@@ -121,7 +121,7 @@ def test_a_run_that_fails_stops_only_what_is_made_from_it_and_is_tried_again_by_
     monkeypatch.setattr(
         Path,
         "write_text",
-        lambda path, *rest, **named: (full_disk if path.name == ERROR else write)(path, *rest, **named),
+        lambda path, *rest, **named: (full_disk if path.name == ERROR_FILE else write)(path, *rest, **named),
     )
     assert main(["fit", "tiny"]) == 1
     *_, last = lines = capsys.readouterr().out.splitlines()
@@ -175,7 +175,7 @@ def begun(study, fits):
     for name in (TEACHER, "teacher/electra/seed-1"):
         partial_folder(study.store, name).mkdir()
         (partial_folder(study.store, name) / "log.jsonl").write_text('{"step": 3, "seconds": 1.5}\n')
-    (partial_folder(study.store, TEACHER) / ERROR).write_text("Traceback:\nValueError: no such word\n")
+    (partial_folder(study.store, TEACHER) / ERROR_FILE).write_text("Traceback:\nValueError: no such word\n")
     lock = take(study.store.folder("teacher/electra/seed-1").name)
     yield study
     lock.release()
@@ -195,6 +195,6 @@ def test_plan_says_what_each_run_is_at_and_what_is_left(begun, capsys):
 
 
 def test_a_study_that_ends_early_names_what_is_left_and_what_failed(begun):
-    line = worker.left("tiny", worker.states(begun.store), ["01_data"])
+    line = worker.unfinished_line("tiny", worker.states(begun.store), ["01_data"])
     assert f"left: 7 of 9 runs, 01_data; failed: {TEACHER}: ValueError: no such word   (" in line
-    assert worker.left("tiny", [worker.State("a", "done"), worker.State("b", "published")]) == ""
+    assert worker.unfinished_line("tiny", [worker.State("a", "done"), worker.State("b", "published")]) == ""

@@ -347,7 +347,7 @@ def ours(study: Study, run: str) -> str:
 
 
 def published(study: Study, table: str) -> "pandas.DataFrame":
-    """One of the paper's tables, as `results.published`, under our names: the rows beside which one of ours stands."""
+    """A table of the paper, as `results.paper_table`, under our names: the rows beside which one of ours stands."""
     from as2lib.papers import paper_tables  # with pandas, which a plan does without
 
     paper = paper_tables.published(study, "cerberus", table)
