@@ -198,6 +198,8 @@ def fit_model(
         **settings,
     )
     result.checkpoint = None  # it goes with its folder
+    if best_step := result.facts["best_step"]:
+        print(f"kept: the weights of step {best_step}, the best on dev", flush=True)
     return result, folder
 
 
