@@ -23,7 +23,7 @@ from as2lib.fit import checkpoint, numbers, objectives
 from as2lib.fit.batches import Batches, Examples, QuestionBatches
 from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
 from as2lib.fit.pace import Pace
-from as2lib.fit.schedules import drawn_exit, rate
+from as2lib.fit.schedules import CLIP, drawn_exit, rate
 from as2lib.fit.teachers import Teacher, teacher_logits
 from as2lib.metrics import cost
 from as2lib.metrics.questions import Questions
@@ -35,7 +35,6 @@ from as2lib.score import autocast, score
 
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
 EPOCHS, BATCH_SIZE = 3, 32
-CLIP = 1.0  # the gradient's norm at most
 # Arguments of `train`: those that a checkpoint knows by their content, and those that change no weight.
 BY_CONTENT = {"pairs", "dev", "model", "encoder", "loss", "teachers"}
 CHANGE_NO_WEIGHT = {"device", "folder", "callbacks", "progress", "allow_shared_questions"}

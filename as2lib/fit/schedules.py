@@ -2,6 +2,7 @@
 
 import numpy
 
+CLIP = 1.0  # the norm of a step's gradient, at most
 EARLY_SHARE = 0.3  # of the steps in which the schedule "early" prefers early exits
 
 

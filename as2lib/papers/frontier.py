@@ -149,16 +149,19 @@ def shares(cost: numpy.ndarray, values: numpy.ndarray, resamples: int) -> numpy.
 
 
 def points(study: Study, rows: pandas.DataFrame, main: Iterable[str]) -> pandas.DataFrame:
-    """What a figure of the `rows` of `table` shows, by label: cost in operations of the untaught base, value and front.
+    """What a figure of the `rows` of `by_cost` shows, by label: cost in operations of the untaught base, MAP and front.
 
     main: names of systems; they, those on the front and the baseline, which costs nothing, have a `label`.  Other
     pipelines that cost nothing are left out.
     """
     labels = {name: system.label for name, system in study.systems.items()}
+    groups = {system.label: system.group for system in study.systems.values()}
     drawn = pandas.DataFrame({"cost": rows[COST] / rows.loc[labels[roles(study).base], COST], "value": rows["MAP"]})
-    drawn["front"], drawn["main"] = rows["front"], rows.index.isin([labels[name] for name in main])
+    drawn["spread"], drawn["front"] = rows["MAP ±"].fillna(0), rows["front"]
+    drawn["group"] = [groups.get(name, "") for name in rows.index]
     floor = rows.index == labels[baseline(study)]
-    drawn["label"] = rows.index.where(drawn["front"] | drawn["main"] | floor, "")
+    main = rows.index.isin([labels[name] for name in main])
+    drawn["label"] = rows.index.where(drawn["front"] | main | floor, "")
     return drawn[(drawn["cost"] > 0) | floor]
 
 

@@ -30,7 +30,7 @@ PAPERS = {  # our name of a set → the papers'
     "nq-la": "NQ-LA",
     "selqa": "SelQA",
 }
-BESIDE = {"asnq": "ASNQ", "ias2": "IAS2"}  # target → the set of CERBERUS whose numbers stand beside
+BESIDE = {"wikiqa": "WikiQA", "asnq": "ASNQ", "ias2": "IAS2"}  # target → the set of CERBERUS whose numbers stand beside
 COUNTS = ["questions", "pairs", "correct"]
 PLACES_SHOWN = 12  # of a list
 RATES = ["candidates a question", "correct a question"]

@@ -1,6 +1,7 @@
 """Whether a study gave the numbers it is expected to give, and what exactly it gave; only reads, and runs nothing."""
 
 import json
+import math
 import subprocess
 from hashlib import sha256
 from pathlib import Path
@@ -83,11 +84,14 @@ def moved(study: Study) -> list[str]:
 
 
 def by_notebook(study: Study) -> pandas.DataFrame:
-    """How many numbers of each notebook are expected, and how many moved; `which` names them."""
-    lines, rows = moved(study), {}
-    for number, names in expected(study).items():
-        of_notebook = [line for line in lines if line.startswith(f"{number}: ")]
-        rows[number] = {"expected": len(names), "moved": len(of_notebook), "which": "; ".join(of_notebook) or None}
+    """How many numbers of each notebook are the same (OK), within their tolerance (OKish), or moved: `which`."""
+    lines, numbers, rows = moved(study), measured(study), {}
+    for notebook, names in expected(study).items():
+        of_notebook = [line for line in lines if line.startswith(f"{notebook}: ")]
+        values = numbers.get(notebook, {})
+        same = sum(math.isclose(values.get(name, math.nan), row["value"], rel_tol=1e-9) for name, row in names.items())
+        row = {"OK": same, "OKish": len(names) - same - len(of_notebook), "moved": len(of_notebook)}
+        rows[notebook] = row | {"which": "; ".join(of_notebook) or None}
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("notebook")
 
 

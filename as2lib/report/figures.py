@@ -17,7 +17,6 @@ import seaborn
 from matplotlib import pyplot, ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 from PIL import Image
 
 matplotlib.rcParams["svg.hashsalt"] = "as2lib"
@@ -27,6 +26,15 @@ LINE, LIGHT, MUTED = "#1f4e79", "#8fb0d0", "#767676"
 COLORBLIND = seaborn.color_palette("colorblind", 10)
 PALETTE = COLORBLIND[:7] + COLORBLIND[8:]  # the eighth is grey, as what has no name
 MARKERS, DASHES = "os^DvP*<>X", ("-", "--", "-.", ":")
+GROUPS = {  # a group of systems → its place in the palette, the same in every figure
+    **{"heads": 0, "teacher": 1, "one teacher": 2, "ensemble": 3, "one model": 4, "untaught": 5},
+    **{"Compare-Aggregate": 6, "cascade": 7, "Cosinet": 8},
+}
+VERDICTS = {  # greens agree with a paper, reds do not, greys say neither
+    **{"reproduced": "#1b7f4d", "supported": "#4aa877", "same direction": "#7fc29f"},
+    **{"same direction, smaller": "#a9d8bf", "same direction, larger": "#a9d8bf"},
+    **{"undecided": "#a7b0b8", "not seen": "#e8a25c", "contradicted": "#c8452f", "not testable here": "#dde2e6"},
+}
 WIDTH = 6.0  # inches
 STEPS = [1, 2, 3, 5, 6, 10]  # between ticks
 COLOURS = 256  # of a PNG file
@@ -41,7 +49,7 @@ def dots(table: pandas.DataFrame, value: str, group: str, title: str, axis: str,
     figure, axes = _rows(table.index)
     groups = table.assign(height=range(len(table))).groupby(group, sort=False)
     for place, (name, rows) in enumerate(groups):
-        style = {"capsize": 3, "markersize": 7, "linestyle": "", "label": name, **_style(place)}
+        style = {"capsize": 3, "markersize": 7, "linestyle": "", "label": name, **_style(GROUPS.get(name, place))}
         axes.errorbar(rows[value], rows["height"], xerr=rows[f"{value} ±"].where(rows[f"{value} ±"] > 0), **style)
     axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
     return _finished(figure, axes, title, axis)
@@ -106,39 +114,60 @@ def front(points: pandas.DataFrame, marked: pandas.DataFrame, x: str, y: str, ba
 
 
 def frontier(points: pandas.DataFrame, *labels: str) -> Figure:
-    """Systems by cost, on a logarithmic axis, and value; front: joined by a line; without a label: grey.
+    """Systems by cost, on a logarithmic axis, and value with its spread over seeds; front: joined by a line.
 
-    Those with a label have a number, the legend's; of these the `main` ones have a colour each.  What costs nothing is
-    a dashed line, or named at the edge if it is so far below that the others would have less than half of the height.
+    Those with a label are named beside the axes, in the colour of their `group`; others are grey.  What costs nothing
+    is a dashed line, or named at the edge if it is so far below that the others would have less than half the height.
     """
     free, points = points[points["cost"] == 0], points[points["cost"] > 0]
-    named, others = points[points["label"] != ""].sort_values("cost", kind="stable"), points[points["label"] == ""]
-    figure, axes = pyplot.subplots(figsize=(WIDTH, 4.6 + 0.1 * len(named)), layout="constrained")
-    if len(others):
-        axes.scatter(others["cost"], others["value"], s=22, color=MUTED, alpha=0.6, linewidth=0, label="other systems")
+    named, others = points[points["label"] != ""].sort_values("value", kind="stable"), points[points["label"] == ""]
+    figure, axes = pyplot.subplots(figsize=(WIDTH * 1.25, 3 + 0.12 * len(named)), layout="constrained")
+    axes.scatter(others["cost"], others["value"], s=16, color=MUTED, alpha=0.5, linewidth=0)
     best = points[points["front"]].sort_values("cost")
     if len(best):  # a ranker that costs nothing may be as good as all others
         steps = [*best["cost"], points["cost"].max() * 1.2], [*best["value"], best["value"].iloc[-1]]
-        axes.step(*steps, where="post", color=LINE, linewidth=1.4, label="front", zorder=2)
-    colours = map(_style, range(len(named)))
-    for number, row in enumerate(named.itertuples(), start=1):
-        style = next(colours) if row.main else {"color": "white", "marker": "o"}
-        style |= {"markersize": 8, "markeredgecolor": LINE, "markeredgewidth": 0.6, "linestyle": ""}
-        axes.plot(row.cost, row.value, label=f"{number}  {row.label}", zorder=3, **style)
+        axes.step(*steps, where="post", color=LIGHT, linewidth=1.4, zorder=2)
     low, high = named["value"].min(), points["value"].max()
     for row in free.itertuples():
+        style = {"xycoords": "axes fraction", "fontsize": 9, "color": MUTED}
         if row.value > low - (high - low):
-            axes.axhline(row.value, color=MUTED, linestyle="--", linewidth=1.4, label=row.label)
+            axes.axhline(row.value, color=MUTED, linestyle="--", linewidth=1.4)
+            axes.annotate(
+                row.label, (0.01, row.value), **style | {"xycoords": ("axes fraction", "data"), "va": "bottom"}
+            )
             low, high = min(low, row.value), max(high, row.value)
         else:
-            style = {"xycoords": "axes fraction", "fontsize": 9, "color": MUTED}
             axes.annotate(f"↓ {row.label}: {row.value:.1f}", (0.01, 0.02), **style)
             low -= 0.08 * (high - low)  # its line
     room = 0.06 * (high - low) or 1
-    axes.set_ylim(low - room, high + room)
+    bottom, top = low - room, high + room
+    axes.set_ylim(bottom, top)
+    heights = _apart((named["value"] - bottom) / (top - bottom))
+    for height, row in zip(heights, named.itertuples(), strict=True):
+        style = _style(GROUPS.get(row.group, 0)) if row.group in GROUPS else {"color": MUTED, "marker": "o"}
+        axes.errorbar(row.cost, row.value, yerr=row.spread or None, label=row.label, markersize=7, zorder=3, **style)
+        leader = {"arrowstyle": "-", "color": style["color"], "linewidth": 0.6, "alpha": 0.6, "relpos": (0, 0.5)}
+        place = {"xytext": (1.03, height), "textcoords": "axes fraction", "va": "center", "fontsize": 9}
+        axes.annotate(f"{row.label}  {row.value:.1f}", (row.cost, row.value), arrowprops=leader, **place)
     _logarithmic(axes)
-    _finished(figure, axes, *labels, small=True)
-    _number(axes, named["cost"], named["value"])
+    axes.set(xlabel=labels[1], ylabel=labels[2])
+    figure.suptitle(labels[0], fontsize=13)
+    return figure
+
+
+def verdicts(counts: pandas.Series, title: str) -> Figure:
+    """One bar of parts, a verdict each, with its number in the legend; what is nought is left out."""
+    figure, axes = pyplot.subplots(figsize=(WIDTH, 1.8), layout="constrained")
+    left = 0
+    for name, count in counts[counts > 0].items():
+        style = {"color": VERDICTS.get(name, LIGHT), "edgecolor": "white", "label": f"{count} {name}"}
+        axes.barh(0, count, left=left, **style)
+        left += count
+    axes.margins(x=0)
+    axes.set_axis_off()
+    figure.suptitle(title, fontsize=13)
+    style = {"fontsize": 9, "handlelength": 1, "columnspacing": 1, "frameon": False}
+    figure.legend(loc="outside lower center", ncols=2, **style)
     return figure
 
 
@@ -256,29 +285,25 @@ def _logarithmic(axes: Axes) -> None:
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
-def _number(axes: Axes, x: Iterable[float], y: Iterable[float]) -> None:
-    """Numbers beside points, each as far up as it needs to be off all points and off the numbers of those below."""
-    axes.figure.draw_without_rendering()  # settles where the axes are
-    data = numpy.column_stack([x, y])
-    points = axes.transData.transform(data) * 72 / axes.figure.dpi
-    taken, halo = [*points], [withStroke(linewidth=2, foreground="white")]
-    style = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": 8, "path_effects": halo}
-    for place in numpy.argsort(points[:, 1], kind="stable"):
-        offset = numpy.array([10, 6])  # off a line that goes on from the point
-        while any((abs(points[place] + offset - other) < (10, 8)).all() for other in taken):
-            offset[1] += 1
-        taken.append(points[place] + offset)
-        axes.annotate(str(place + 1), data[place], offset, **style)
+def _apart(heights: Iterable[float], least: float = 0.052) -> list[float]:
+    """Rising heights in [0, 1], moved as little as keeps each `least` above the one before, and all within."""
+    places: list[float] = []
+    for height in heights:
+        places.append(max(height, places[-1] + least) if places else height)
+    above = 1.0
+    for number in reversed(range(len(places))):
+        places[number] = above = min(places[number], above)
+        above -= least
+    return places
 
 
-def _finished(figure: Figure, axes: Axes, title: str, x_label: str, y_label: str = "", small: bool = False) -> Figure:
-    """With a title, labels, and below the axes a legend, where there is something to name; small: one of many names."""
+def _finished(figure: Figure, axes: Axes, title: str, x_label: str, y_label: str = "") -> Figure:
+    """With a title, labels, and below the axes a legend, where there is something to name."""
     axes.set(xlabel=x_label, ylabel=y_label)
     figure.suptitle(fill(title, 62), fontsize=13)
     handles, names = axes.get_legend_handles_labels()
     if handles:
         longest = max(map(len, names))
-        across = 2 if small else 1 if longest > 30 else 2 if longest > 16 else 3
-        style = {"fontsize": 9, "columnspacing": 1, "handletextpad": 0.3} if small else {}
-        figure.legend(handles, names, loc="outside lower center", ncols=min(across, len(names)), frameon=False, **style)
+        across = 1 if longest > 30 else 2 if longest > 16 else 3
+        figure.legend(handles, names, loc="outside lower center", ncols=min(across, len(names)), frameon=False)
     return figure

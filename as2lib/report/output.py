@@ -16,14 +16,19 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from pandas.io.formats.style import Styler
 
-from as2lib.papers import Study, row
+from as2lib.papers import Study, pair_sets, row
 from as2lib.paths import find_root
 from as2lib.precision import machine
-from as2lib.report import figures, references, tables
+from as2lib.report import figures, fits, references, tables
 from as2lib.study import catalogue, findings
+from as2lib.study.run import Row
 from as2lib.study.store import write_json
 
 NOT_RUN = "Not run in this study."
+READS_THE_MEAN = (
+    "Classifiers of encoders here read the mean of the tokens, the papers' the first token alone: so a head of MHS "
+    "computes its whole layer, and costs as much as one."
+)
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 
 
@@ -43,6 +48,7 @@ class Report:
         self.folder = find_root() / "reports" / study.variant
         self.labels = {name: system.label for name, system in study.systems.items()}
         self.metrics: dict[bool, dict[str, Any]] = {False: {}, True: {}}  # by `timing`
+        self.shown: dict[str, Row] = {}  # the systems of its tables that were run, by name
         for kind in ("tables", "figures"):  # of an earlier run, which may have had more of them
             for path in self._folder(kind).glob(f"{self.number}_*"):
                 path.unlink()
@@ -77,11 +83,12 @@ class Report:
             caption = re.sub(r"\s*Published.*", "", caption)  # a caption's last sentence
         if isinstance(item, Figure):
             return self._drawn(item, number, caption, timing)
-        if record or (record is None and number and set(item.index.names) <= {"run", "a", "b"}):
+        if record or (record is None and number and _of_systems(item)):
             self.record(item, prefix=record if isinstance(record, str) else "", timing=timing)
         item = self._beside(item)
         name = f"{self.number}_table_{number.partition('.')[2] or re.sub('[^a-z]+', '-', caption.lower())}"
         shown = tables.formatted(item, self.labels, columns, digits)
+        shown = shown.rename(columns=self._of_which_set(item))
         parts = [f"<b>Table {number}.</b>"] * bool(number) + [escape(caption)]
         if item.empty:
             parts.append(f"<i>{escape(empty)}</i>")
@@ -90,7 +97,7 @@ class Report:
             item.to_csv(f"{file}.csv", float_format="%.10g", lineterminator="\n")
             Path(f"{file}.tex").write_text(tables.as_latex(shown, caption, name), encoding="utf-8")
             parts.append(_links(f"tables/{file.name}", "csv"))
-        return tables.styled(shown, " ".join([*parts, self._commands(item)]), name, folded)
+        return tables.styled(shown, " ".join([*parts, self._commands(item)]), name, folded, tables.best(item))
 
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
         """With labels in place of run names, as figures want it."""
@@ -163,14 +170,28 @@ class Report:
         """Each entry of `docs/references.bib` by its key, and what of it is meant: `matsubara2022="section 3.1"`."""
         return Markdown("\n".join(f"- {references.cited(key, place)}" for key, place in places.items()))
 
-    def provenance(self) -> Markdown:
-        """The study, its parameters that matter for a reader, and what computed the numbers, in one line."""
-        versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-        return Markdown(
-            f"Study `{self.study.study}` · precision {self.study.precision} · "
-            f"threads a fit: {self.study.threads} · Python {platform.python_version()}, {versions}. "
-            "`manifest.json` lists the runs with their identities."
-        )
+    def provenance(self) -> HTML:
+        """How the models of the page's tables were fitted, folded; then what made them, and this page, in one line."""
+        systems = list(self.shown.values())
+        settings = fits.settings(self.study, systems)
+        folded = ""
+        if not settings.empty:
+            table = tables.styled(tables.formatted(settings, {}), "", f"{self.number}_fits")
+            grid = f'<div class="scroll" tabindex="0" role="region" aria-label="Fits">{table.to_html()}</div>'
+            folded = f'<details class="made"><summary>how the models of this page were fitted</summary>{grid}</details>'
+            if (settings["classifier reads"] == fits.MEAN).any():
+                folded += f'<p class="made">{READS_THE_MEAN}</p>'
+        machines, commits = fits.makers(self.study, systems)
+        parts = [
+            f"Study <code>{escape(self.study.study)}</code>",
+            f"precision {escape(self.study.precision)}",
+            f"threads a fit: {self.study.threads}",
+            *[f"fits made on {escape(', '.join(machines))}"] * bool(machines),
+            *[f"by the code and <code>requirements.lock</code> of commit {', '.join(commits)}"] * bool(commits),
+            "<code>manifest.json</code> has each run's identity",
+            f"page by Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in PACKAGES),
+        ]
+        return HTML(f'{folded}<p class="made">{" · ".join(parts)}.</p>')
 
     def _drawn(self, figure: Figure, number: str, caption: str, timing: bool) -> HTML:
         """A figure that was saved as PNG and SVG, as the page has it."""
@@ -180,8 +201,9 @@ class Report:
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
         pyplot.close(figure)
         drawn = svg[svg.index("<svg") :]
-        width = 0.8 * float(re.search(r'width="([\d.]+)pt"', drawn)[1])  # in pixels; below, letters are too small
-        drawn = drawn.replace("<svg", f'<svg style="min-width: {width:.0f}px"', 1)
+        points = float(re.search(r'width="([\d.]+)pt"', drawn)[1])
+        widths = f"min-width: {0.8 * points:.0f}px; max-width: {1.4 * points:.0f}px"  # of letters that can be read
+        drawn = drawn.replace("<svg", f'<svg style="{widths}"', 1)
         return HTML(
             f'<figure class="as2-figure"><div class="scroll" tabindex="0" role="region" aria-label="Figure {number}">'
             f"{drawn}</div><figcaption><b>Figure {number}.</b> {escape(caption)} "
@@ -193,18 +215,29 @@ class Report:
         own_target = row.of_own_target(self.study)
         return table.drop(columns=[name for name in table if own_target and tables.is_of_a_paper(name)])
 
+    def _of_which_set(self, table: pandas.DataFrame) -> dict[str, str]:
+        """Columns of published accuracy → with the name of its set, where that is not the study's target."""
+        if pair_sets.set_of(self.study.data.target.test[0]) in pair_sets.BESIDE or not _of_systems(table):
+            return {}
+        columns = [name for name in table if name == "published" or re.fullmatch(r"published (MAP|P@1|MRR)", str(name))]
+        return {name: f"{name} ({pair_sets.published_set(self.study)})" for name in columns}
+
     def _commands(self, table: pandas.DataFrame) -> str:
-        """Where rows are systems, by name or label: the command that prints what is behind each, and its files."""
+        """Where rows are systems, by name or label: the commands that make and score each, and its files."""
         names = table.index if table.index.name in ("run", "system") else table.get("run", table.get("system", []))
         systems = {system.label: system for system in self.study.systems.values()} | self.study.systems
         lines = ""
         for system in filter(None, map(systems.get, dict.fromkeys(names))):
             if system.seeds:
-                command = f"as2 show {system.runs(self.study)[0].name} --study {self.study.study}"
-                lines += f"<dt>{escape(system.label)}</dt><dd><code>{command}</code></dd>"
+                self.shown[system.run] = system
+                run, study = system.runs(self.study)[0].name, self.study.study
+                commands = f"as2 fit {study} {run} --weights", f"as2 score {run} --study {study}"
+                lines += f"<dt>{escape(system.label)}</dt>"
+                lines += "".join(f"<dd><code>{command}</code></dd>" for command in commands)
         index = ', <a href="runs/index.json">runs/index.json</a> their files' * bool(self.study.store.index)
         text = (
-            "<p>Each command prints a run of the row: what it was made from, its folder and its scores. "
+            "<p>The first command makes the row's first run anew, the second scores its test set; as "
+            "<code>as2 show</code> it prints what it was made from. "
             f'<a href="../../docs/scores.md">docs/scores.md</a> has what published runs score{index}.</p>'
         )
         summary = "<summary>commands and files of each row</summary>"
@@ -214,6 +247,11 @@ class Report:
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+
+def _of_systems(table: pandas.DataFrame) -> bool:
+    """Whether a table's rows are systems by name, or pairs of them."""
+    return set(table.index.names) <= {"run", "a", "b"}
 
 
 def _links(path: str, *kinds: str) -> str:

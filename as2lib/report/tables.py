@@ -18,6 +18,8 @@ WORDS = {True: "text-align: left", False: "text-align: left; white-space: normal
 NUMBER = re.compile(rf"{MISSING}||(< |[{MINUS}+])?[\d,.]+( ± [\d,.]+)?( [kM%])?")  # as `cell` has it, or none
 COUNTED = ("seeds", "questions", "pairs", "correct", "layers", "heads", "units", "wins", "losses", "ties", "row")
 SIGNED = ("difference", "low", "high")  # columns, or their last words
+ACCURACY = ("MAP", "P@1", "MRR", "nDCG@10", "prAUC")  # columns, or their last words
+LIST = 3  # rows of a table, from which on its best value is bold
 FINEST = 4  # decimals of such a number, at most
 
 
@@ -99,10 +101,21 @@ def number(value: float, digits: int = 1) -> str:
     return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", MINUS)
 
 
-def styled(shown: pandas.DataFrame, caption: str, name: str, folded: bool = False) -> Styler:
+def best(table: pandas.DataFrame) -> dict[str, int]:
+    """The number of the row that is best, by column of a table of systems that has an accuracy of ours."""
+    if table.index.nlevels > 1 or len(table) < LIST:
+        return {}
+    columns = [name for name in table if str(name).split()[-1] in ACCURACY and "published" not in str(name)]
+    values = {name: table[name].to_numpy() for name in columns if table[name].notna().sum() >= LIST}
+    return {name: int(numpy.nanargmax(column)) for name, column in values.items()}
+
+
+def styled(
+    shown: pandas.DataFrame, caption: str, name: str, folded: bool = False, bold: Mapping[str, int] | None = None
+) -> Styler:
     """A table of strings, its first column each row's heading, as Jupyter shows it.
 
-    caption: HTML.  name: its id.  folded: whether a page shows its rows on a click only.
+    caption: HTML.  name: its id.  folded: whether a page shows its rows on a click only.  bold: a row of a column.
     """
     heads, body = shown.iloc[:, 0], shown.iloc[:, 1:]
     body = body.set_axis(pandas.Index(heads.to_numpy(), name=None), axis=0)
@@ -114,6 +127,10 @@ def styled(shown: pandas.DataFrame, caption: str, name: str, folded: bool = Fals
     styler = styler.format_index(escape="html").format_index(escape="html", axis="columns")
     classes = {"wide": len(shown.columns) >= WIDE, "short": _are_short(heads), "folded": folded}
     styler = styler.set_table_attributes(f'class="{" ".join(name for name in classes if classes[name])}"')
+    for column, number in (bold or {}).items():
+        if column in body:
+            place = body.columns.get_loc(column)
+            styles.append({"selector": f".row{number}.col{place}", "props": "font-weight: bold"})
     return styler.set_table_styles(styles)
 
 

@@ -76,7 +76,8 @@ def part(study: "Study", names: list[str]) -> tuple["Study", list[Notebook]]:
         page, systems = _meant(study, name)
         if page:
             pages.add(page.name)
-            systems = [*(system for system in page.systems if system.group == "trivial"), *systems]  # of every table
+            trivial = [system for system in study.systems.values() if system.group == "trivial"]
+            systems = [*trivial, *systems]  # they stand in every table
         for system in systems:
             seeds = [run.seed for run in system.runs(study) if page or name in (run.name, system.run)]
             rows[system.run] = list(dict.fromkeys([*rows.get(system.run, ()), *seeds]))

@@ -66,14 +66,15 @@ def test_a_table_without_a_number_is_an_example_and_not_saved(report, files):
     assert list((files / "tables").iterdir()) == []
 
 
-def test_each_row_of_systems_leads_to_its_command(report):
+def test_each_row_of_systems_leads_to_its_commands(report):
     html = report.show(systems(), "3.1", "The systems.")._repr_html_()
-    assert "as2 show student/electra/seed-0 --study tiny" in html
+    assert "as2 score student/electra/seed-0 --study tiny" in html
     assert "docs/scores.md" in html
     by_label = systems().rename(report.labels).rename_axis("system")
     for table in (by_label, by_label.reset_index().set_index("seeds")):
-        assert "as2 show student/electra/seed-0 --study tiny" in report.show(table, "3.2", "Labels.")._repr_html_()
-    assert "as2 show" not in report.show(systems().rename_axis("kind"), "3.3", "Kinds.")._repr_html_()
+        assert "as2 score student/electra/seed-0 --study tiny" in report.show(table, "3.2", "Labels.")._repr_html_()
+    assert "as2 fit tiny student/electra/seed-0 --weights" in html
+    assert "as2 score" not in report.show(systems().rename_axis("kind"), "3.3", "Kinds.")._repr_html_()
 
 
 def test_a_figure_is_saved_and_shown_as_letters_and_lines(report, files):

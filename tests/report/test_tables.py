@@ -2,7 +2,7 @@ import numpy
 import pandas
 import pytest
 
-from as2lib.report.tables import as_latex, cell, formatted, labelled, styled
+from as2lib.report.tables import as_latex, best, cell, formatted, labelled, styled
 
 LABELS = {"mhs/3h1": "MHS", "base/electra": "untaught base"}
 
@@ -89,3 +89,13 @@ def test_texts_cannot_become_markup():
     assert "<b>" not in html
     assert "&lt;b&gt;x&lt;/b&gt; &amp; y" in html
     assert r"\&" in as_latex(formatted(table, {}), "100 % of A & B", "t")
+
+
+def test_the_best_accuracy_of_a_column_is_bold_and_no_published_one():
+    table = pandas.DataFrame(
+        {"MAP": [70.0, 72.0, 71.0], "published MAP": [9.0, 1.0, 2.0], "seeds": [1, 2, 3]}, ["a", "b", "c"]
+    )
+    assert best(table) == {"MAP": 1}
+    html = styled(formatted(table, {}), "", "t", bold=best(table)).to_html()
+    assert html.count("font-weight: bold") == 1
+    assert best(table[:2]) == {}  # of two, one sees it

@@ -1,0 +1,52 @@
+"""How the models of a page were fitted, and on what: read from their runs, never from a study's file."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas
+
+from as2lib.fit.schedules import CLIP
+from as2lib.study.run import Row, Run
+from as2lib.study.study import Study
+
+MEAN = "mean of tokens"
+
+
+def settings(study: Study, systems: Iterable[Row]) -> pandas.DataFrame:
+    """One row for the fits that have everything in common, by their labels; the steps before the target's too."""
+    labels: dict[tuple[tuple[str, Any], ...], list[str]] = {}
+    for system in systems:
+        run = system.runs(study)[0]
+        for fit in run.lineage():
+            if fit.kind == "fit":
+                label = system.label if fit is run else f"{system.label}, step before"
+                labels.setdefault(tuple(_of_fit(fit).items()), []).append(label)
+    rows = [{"fits": "; ".join(names)} | dict(columns) for columns, names in labels.items()]
+    return pandas.DataFrame(rows).set_index("fits") if rows else pandas.DataFrame()
+
+
+def _of_fit(fit: Run) -> dict[str, Any]:
+    recipe, training = fit.recipe, fit.recipe.training
+    length = f"{training['steps']:,}" if training.get("steps") else f"{training['epochs']} epochs"
+    reads_words = recipe.family == "no transformer"
+    every_token = any(getattr(step.recipe, "every_token", False) for step in fit.lineage())
+    return {
+        "loss": recipe.loss,
+        "steps": length,
+        "batch": training["batch_size"],
+        "rate": f"{training['learning_rate']:.2g}",
+        "warm-up": training.get("warmup", 0.0),
+        "gradient at most": CLIP,
+        "dropout": getattr(recipe, "dropout", None),
+        "alpha": getattr(recipe, "alpha", None),
+        "tau": getattr(recipe, "tau", None),
+        "classifier reads": None if reads_words else MEAN if every_token else "first token",
+    }
+
+
+def makers(study: Study, systems: Iterable[Row]) -> tuple[list[str], list[str]]:
+    """On which processors and devices the runs of some systems were made, and by the code of which commits."""
+    runs = [study.run(run.name) for system in systems for run in system.runs(study)]
+    machines = [run.facts["machine"] for run in runs if run.facts.get("machine")]
+    commits = [run.commit[:8] for run in runs if run.commit]
+    return [*dict.fromkeys(machines)], [*dict.fromkeys(commits)]
