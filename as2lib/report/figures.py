@@ -157,6 +157,8 @@ def frontier(points: pandas.DataFrame, *labels: str) -> Figure:
 
 def verdicts(counts: pandas.Series, title: str) -> Figure:
     """One bar of parts, a verdict each, with its number in the legend; what is nought is left out."""
+    if not counts.any():
+        return nothing(title)
     figure, axes = pyplot.subplots(figsize=(WIDTH, 1.8), layout="constrained")
     left = 0
     for name, count in counts[counts > 0].items():

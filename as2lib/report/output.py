@@ -25,6 +25,9 @@ from as2lib.study.run import Row
 from as2lib.study.store import write_json
 
 NOT_RUN = "Not run in this study."
+BY_CHANCE = (
+    "Intervals of differences on this page: {}; were no difference real, {:.1f} of them would leave zero out by chance."
+)
 READS_THE_MEAN = (
     "Classifiers of encoders here read the mean of the tokens, the papers' the first token alone: so a head of MHS "
     "computes its whole layer, and costs as much as one."
@@ -49,6 +52,7 @@ class Report:
         self.labels = {name: system.label for name, system in study.systems.items()}
         self.metrics: dict[bool, dict[str, Any]] = {False: {}, True: {}}  # by `timing`
         self.shown: dict[str, Row] = {}  # the systems of its tables that were run, by name
+        self.intervals = 0  # of differences, in its tables
         for kind in ("tables", "figures"):  # of an earlier run, which may have had more of them
             for path in self._folder(kind).glob(f"{self.number}_*"):
                 path.unlink()
@@ -85,6 +89,8 @@ class Report:
             return self._drawn(item, number, caption, timing)
         if record or (record is None and number and _of_systems(item)):
             self.record(item, prefix=record if isinstance(record, str) else "", timing=timing)
+        if number and {"difference", "low", "high"} <= set(item):
+            self.intervals += int(item["low"].notna().sum())
         item = self._beside(item)
         name = f"{self.number}_table_{number.partition('.')[2] or re.sub('[^a-z]+', '-', caption.lower())}"
         shown = tables.formatted(item, self.labels, columns, digits)
@@ -134,20 +140,19 @@ class Report:
             return HTML(f'<p class="findings broken">Not shown: {escape(str(error))}</p>')
         if not items:
             return HTML('<p class="findings">No findings have been written for this study.</p>')
-        lines = [
-            f"<li>{escape(item.text)}</li>"
-            if item.holds
-            else f'<li class="broken">{escape(item.text)} <b>(no longer follows from the numbers)</b></li>'
-            for item in items
-        ]
-        return HTML(f'<ul class="findings">{"".join(lines)}</ul>')
+        lines = ""
+        for item in items:
+            text = f"<b>{escape(item.lead)}</b>{escape(item.text.removeprefix(item.lead))}"
+            broken = f'<li class="broken">{text} <b>(no longer follows from the numbers)</b></li>'
+            lines += f"<li>{text}</li>" if item.holds else broken
+        return HTML(f'<ul class="findings">{lines}</ul>')
 
     def questions(self) -> HTML:
-        """Every other notebook of the study: a link to its page, its question, and the first of its findings."""
+        """Every other notebook of the study: a link to its page, its question, and the lead of its first finding."""
         lines = []
         for notebook in catalogue.notebooks(self.study)[1:]:
             found = [] if self.changed else findings.of_notebook(self.study, notebook.name)[:1]
-            first = [f"<em>{escape(item.text)}</em>" for item in found]
+            first = [f"<em>{escape(item.lead)}</em>" for item in found]
             link = f'<a href="{notebook.name}.html">{escape(notebook.question)}</a>'
             lines.append(f"<li>{notebook.name[:2]} {link} {''.join(first)}</li>")
         return HTML(f'<ul class="questions">{"".join(lines)}</ul>')
@@ -181,6 +186,8 @@ class Report:
             folded = f'<details class="made"><summary>how the models of this page were fitted</summary>{grid}</details>'
             if (settings["classifier reads"] == fits.MEAN).any():
                 folded += f'<p class="made">{READS_THE_MEAN}</p>'
+        if self.intervals:
+            folded += f'<p class="made">{BY_CHANCE.format(self.intervals, 0.05 * self.intervals)}</p>'
         machines, commits = fits.makers(self.study, systems)
         parts = [
             f"Study <code>{escape(self.study.study)}</code>",

@@ -15,6 +15,7 @@ A finding over what only texts tell (`d["texts: …"]`) is left out where they a
 """
 
 import math
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,12 +27,18 @@ from as2lib.study.study import Study, params_file
 
 NAMES_KEY = "names"  # the key of a findings file that is no notebook
 TEXTS_PREFIX = "texts: "  # begins the name of what is recorded only where the texts of the pair sets are at hand
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 FUNCTIONS = {"abs": abs, "min": min, "max": max}
 
 
 class Finding(NamedTuple):
     text: str  # with its numbers
     holds: bool
+
+    @property
+    def lead(self) -> str:
+        """Its first sentence, which is what one remembers."""
+        return SENTENCE_END.split(self.text, maxsplit=1)[0]
 
 
 class NoTexts(ValueError):

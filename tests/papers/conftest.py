@@ -48,7 +48,7 @@ class InventedRun:
     """A stored run whose scores are better than chance, others for each head, each seed and the last weights."""
 
     scores_only = False
-    model_folder = None
+    model_folder = commit = None
     identity = "invented"
 
     def __init__(self, run: Run, study):

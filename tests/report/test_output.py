@@ -92,8 +92,8 @@ def test_findings_are_shown_and_a_false_one_in_red(report, root):
     (root / "params" / "findings" / "tiny.yaml").write_text(json.dumps({"03_distillation": items}))
     report.record(questions=3)
     html = report.findings().data
-    assert "<li>Three &lt;questions&gt;.</li>" in html
-    assert '<li class="broken">Four. <b>(no longer follows' in html
+    assert "<li><b>Three &lt;questions&gt;.</b></li>" in html
+    assert '<li class="broken"><b>Four.</b> <b>(no longer follows' in html
 
 
 def test_findings_stop_no_notebook_that_was_changed(report, root):

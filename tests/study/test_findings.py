@@ -1,8 +1,11 @@
 import json
+import re
 
 import pytest
 
 from as2lib import Study
+from as2lib.keys import read_yaml
+from as2lib.paths import find_root
 from as2lib.study import findings
 from as2lib.study.findings import condition, numbers_by_name
 
@@ -118,3 +121,14 @@ def test_a_finding_over_texts_is_left_out_where_they_are_not_at_hand(root):
     numbers.write_text(json.dumps({"texts: in train: test": {"questions": 2}}))
     first, _ = findings.of_notebook(study, "03_distillation")
     assert (first.text, first.holds) == ("It shares 2 questions.", False)
+
+
+@pytest.mark.parametrize(
+    "file", sorted((find_root() / "params" / "findings").glob("*.yaml")), ids=lambda file: file.stem
+)
+def test_a_finding_leads_with_a_short_sentence_and_has_few_numbers(file):
+    content = read_yaml(file)
+    for item in (item for notebook in content.keys() - {findings.NAMES_KEY} for item in content[notebook]):
+        text = re.sub(r"\{.*?\}", "1", " ".join(item["say"].split()))
+        assert len(findings.Finding(text, True).lead.split()) <= 25, text
+        assert item["say"].count("{") <= 4, text
