@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from as2lib.data.sets import apart_from
+from as2lib.data.sets import apart_from, shorten
 
 STUDY_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of systems, too: it names files and folders
 
@@ -446,7 +446,10 @@ def problems(error: ValidationError) -> str:
     for detail in error.errors():
         key = ".".join(map(str, detail["loc"]))
         separator = "." if detail["type"] == "unknown" else ": "  # the message begins with the key
-        lines.append(f"{key}{separator * bool(key)}{detail['msg'].removeprefix('Value error, ')}")
+        message = detail["msg"].removeprefix("Value error, ")
+        if message.startswith("Input should be "):  # pydantic's own
+            message = f"expected {message.removeprefix('Input should be ')}, got {shorten(detail['input'])}"
+        lines.append(f"{key}{separator * bool(key)}{message}")
     return " ".join("; ".join(lines).split())  # a key, too, may hold a line break
 
 

@@ -12,7 +12,8 @@ from tests.study.conftest import tiny_params
         ("distilation", {}, "distilation: unknown key; did you mean distillation"),
         ("mhs", {"body": 2}, "mhs.body: expected 1"),
         ("own", {"mine": {"teachers": ["teacher/electra"]}}, "own.mine.teachers: expected some of electra"),
-        ("distillation", {"alpha": 2, "tau": 3}, "distillation.alpha: "),
+        ("distillation", {"alpha": 2, "tau": 3}, "distillation.alpha: expected .*, got 2"),
+        ("seeds", 0, "seeds: expected .*, got 0"),
     ],
 )
 def test_a_wrong_key_or_value_is_named_in_one_line(root, key, content, message):
