@@ -49,7 +49,7 @@ def _of_pair(config: str, tokens: int, every_token: bool, body: int | None = Non
 
 
 def encoder_operations(config: dict[str, Any], tokens: int, every_token: bool, body: int, heads: int) -> int:
-    """Multiply-adds of one pair in an encoder of `FAMILIES`, as `forward_flops` counts them on the model.
+    """Multiply-adds of one pair in an encoder of `FORMULA_FAMILIES`, as `forward_flops` counts them on the model.
 
     A layer has 4 d² + 2 d f a token, and 2 n d a token in attention; for the first token alone 4 d² + 2 d f,
     and in attention 2 n d for each of a heads.  n tokens · d hidden units · f feed-forward units · a attention heads.

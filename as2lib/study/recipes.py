@@ -64,7 +64,7 @@ class Recipe:
         return spec
 
     def ingredients(self, store: "Store") -> dict[str, Any]:
-        """What else a run's identity hashes: what is found by a name in the spec, by its content."""
+        """What a run's identity hashes beside spec, data, parents and seed: weights, threads, precision, own code."""
         return {}
 
     def made_from(self, parents: Mapping[str, "tuple[Run, ...]"]) -> "Recipe":
@@ -96,7 +96,7 @@ class Ranker(Recipe):
     """A ranker taken as it is, of which nothing is learnt here.
 
     source: "cosine:NAME", of a sentence encoder's embeddings; "cerberus:FILE", a state dict released with that paper;
-    the file of a TREC run or of a table of scores (`FILES`); or else a reranker, by its hub name or folder.
+    the file of a TREC run or of a table of scores (`FILE_ENDINGS`); or else a reranker, by its hub name or folder.
     """
 
     kind, version, family, seeded = "ranker", 1, "taken as it is", False

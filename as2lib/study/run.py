@@ -78,7 +78,7 @@ class Row:
 
     run: the name of its runs without the seed ("mhs/3h1"), and the key of `published/*.csv` and of `claims.csv`.
     label: the only name it has, wherever a person reads it ("MHS").
-    group: what colours and legends tell apart ("student", "teacher", "ensemble", "trivial", "cascade", …).
+    group: what colours and legends tell apart ("heads", "teacher", "one teacher", "untaught", "ensemble", …).
     seeds: of its runs; None: the study's; `rows` of a study's file replaces them.
     """
 

@@ -187,7 +187,7 @@ def students(study: Study) -> list[Row]:
     if not with_base:
         del ensembles["taught-bases"]
     rows += [Row(f"ensemble/{name}", label, "ensemble", recipe) for name, (label, recipe) in ensembles.items()]
-    hydra = with_heads(study, heads, teachers=alike(study), **PER_HEAD)
+    hydra = with_heads(study, heads, teachers=hydra_teachers(study), **PER_HEAD)
     rows.append(Row(roles(study).hydra, "Hydra", "heads", hydra))
     return [*planned(study, rows), mhs(study)]
 
@@ -314,7 +314,7 @@ def every_teacher(study: Study) -> tuple[str, ...]:
     return tuple(f"teacher/{name}" for name in study.teachers)
 
 
-def alike(study: Study) -> tuple[tuple[Row, int], ...]:
+def hydra_teachers(study: Study) -> tuple[tuple[Row, int], ...]:
     """Hydra's teachers, the same for all its seeds: row 6 and, where the study has too few seeds, more of them."""
     base, heads = untaught_base(study, study.own_teacher), len(study.teachers)
     more = replace(base, run=f"hydra-teacher/{study.own_teacher}")

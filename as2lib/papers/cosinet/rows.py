@@ -19,8 +19,8 @@ SHAPES = {
 }
 ENCODERS = {"cosinet": ("Cosinet", "cosinet"), "ca": ("Compare-Aggregate", "compare_aggregate")}  # label, model
 UNRELATED = ("cosinet/list", "cosinet/birnn")  # also fitted without relatedness
-SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
-ORDERLESS = ("cosinet/birnn", "ca/birnn")  # also trained on lists in a random order
+SCORED_SHUFFLED = ("cosinet/point", "cosinet/list", "cosinet/rnn", "cosinet/birnn", "ca/birnn")  # does order matter?
+TRAINED_SHUFFLED = ("cosinet/birnn", "ca/birnn")  # also trained on lists in a random order
 
 
 def systems(study: Study) -> list[Row]:
@@ -34,10 +34,10 @@ def systems(study: Study) -> list[Row]:
     for row in map(every.get, UNRELATED):
         recipe, seeds = replace(row.recipe, related=False), tuple(study.grid_seeds)
         rows.append(Row(f"{row.run}-unrelated", f"{row.label}, no relatedness", row.group, recipe, seeds))
-    for row in map(every.get, SHUFFLED):
+    for row in map(every.get, SCORED_SHUFFLED):
         recipe = Shuffled(data=test, parents={"model": (row.run,)})
         rows.append(Row(f"shuffled/{row.run}", f"{row.label}, random order", row.group, recipe, row.seeds))
-    for row in map(every.get, ORDERLESS):
+    for row in map(every.get, TRAINED_SHUFFLED):
         recipe, label = replace(row.recipe, shuffle=True), f"{row.label}, trained on random orders"
         rows.append(Row(f"{row.run}-shuffled", label, row.group, recipe, row.seeds))
     return planned(study, rows)
