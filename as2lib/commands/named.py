@@ -79,7 +79,7 @@ def is_run(study: "Study", name: str) -> bool:
 
 
 def starting_encoder(name: str | None, option: str = "--model") -> str:
-    """What a fit starts from: a hub name, a folder, or "nothing"; default: `DEFAULT_ENCODER`.  Raises where it can't be had."""
+    """What a fit starts from: a hub name, a folder, "nothing", or `DEFAULT_ENCODER`.  Raises where it can't be had."""
     if name != NOTHING:
         try:
             folder_of(name or DEFAULT_ENCODER)
