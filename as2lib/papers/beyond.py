@@ -37,4 +37,4 @@ def ranked(study: Study) -> dict[str, Row]:
 
 def controls(study: Study) -> list[Row]:
     """What tells the order from the model: rankers trained on random orders."""
-    return [study.systems[f"{run}-shuffled"] for run in cosinet.ORDERLESS] if study.cosinet else []
+    return [study.systems[f"{run}-shuffled"] for run in cosinet.TRAINED_SHUFFLED] if study.cosinet else []
