@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,12 +16,15 @@ from typing import Any
 
 import yaml
 
+from as2lib import hub
 from as2lib.commands.errors import first_line
 from as2lib.fit.pace import duration
 from as2lib.locks import lock
 from as2lib.papers import Study
-from as2lib.paths import find_root, whole_file, work_folder
+from as2lib.paths import find_root, model_origin, whole_file, work_folder
 from as2lib.study import catalogue, estimate, pages, worker
+from as2lib.study.run import Run
+from as2lib.study.store import KNOWN_TENSORS
 from as2lib.study.study import params_file
 
 # What is to be made is told by content alone, and the study's lock is held here.
@@ -264,6 +267,8 @@ def plan(study: Study, only: list[str]) -> None:
     if not left:
         return
     steps, gigabytes = sum(map(estimate.steps, left)), sum(map(estimate.disk, left)) / 1e9
+    if names := unpinned(left):
+        print(f"unpinned: {', '.join(names)}; the hub's newest is taken, NAME@COMMIT in the study's file pins one")
     print(f"left: at most {steps:,} steps and {gigabytes:,.1f} GB; about")
     here, device = estimate.seconds_of(study.store), estimate.device_of(study.store)
     devices = {device: here}
@@ -281,6 +286,14 @@ def plan(study: Study, only: list[str]) -> None:
     if counts["running"]:
         end = datetime.fromtimestamp(time.time()) + timedelta(seconds=sum(map(here, left)) / counts["running"])
         print(f"{counts['running']} side by side end about {end:%A %d %B %H:%M}")
+
+
+def unpinned(runs: Iterable[Run]) -> list[str]:
+    """The encoders of the hub from which some runs start, of which the study names no commit."""
+    names = {
+        name for run in runs for name in run.recipe.encoders if hub.HUB_NAME.fullmatch(name) and name not in KNOWN_TENSORS
+    }
+    return sorted(name for name in names if not isinstance(model_origin(name)[0], Path))
 
 
 def show(study: Study, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,10 @@ def open_tokenizer(name: str | Path) -> "PreTrainedTokenizerBase":
     folder = folder_of(name)
     if hub.NO_TOKENIZER in hub.missing(folder):
         raise ValueError(f"{name}: expected {hub.NO_TOKENIZER} in {folder}, got none; copy it there")
+    models = [path.name for path in folder.glob("*.model")]
+    if models and not (folder / "tokenizer.json").exists() and find_spec("sentencepiece") is None:
+        way = 'install it (pip install -e ".[sentencepiece]" in the clone)'
+        raise ValueError(f"{name}: expected the package sentencepiece, which reads its tokenizer {models[0]}; {way}")
     tokenizer, config = open_pretrained(AutoTokenizer, name), read_config(folder)
     words = config.get("vocab_size", config.get("backbone", {}).get("vocab_size"))
     if words is not None and not words / 4 < len(tokenizer) <= words:  # a model may have room for more

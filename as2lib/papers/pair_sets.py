@@ -114,11 +114,23 @@ def sources(study: Study) -> pandas.DataFrame:
 
 
 def _sum_of(parts: Sequence[str]) -> str:
-    names = []
-    for part in parts:
-        source, split = sets.split_part(part)
-        names.append(f"{PAPERS.get(set_of(part)) or source} {split or ''}")
+    names = [f"{title(part)} {sets.split_part(part)[1] or ''}" for part in parts]
     return " + ".join(names).replace(">=", " ≥ ").replace("=", ": ")
+
+
+def title(part: str) -> str:
+    return PAPERS.get(set_of(part)) or sets.split_part(part)[0]
+
+
+def owners(study: Study, parts: Sequence[str], questions: Sequence[str]) -> pandas.Series:
+    """The set that each question of some parts is of, index its id; the last part's where nothing says another."""
+    owners = pandas.Series(title(parts[-1]), index=questions)
+    for part in parts[:-1]:
+        source, split = sets.split_part(part)
+        pairs = pairs_of(study, [f"{source}:{sets.with_only(split)[0]}"])
+        if pairs is not None:
+            owners[owners.index.isin(pairs.unique("question_id"))] = title(part)
+    return owners
 
 
 def statistics(pairs: Dataset) -> pandas.DataFrame:

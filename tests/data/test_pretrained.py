@@ -62,6 +62,13 @@ def test_a_tokenizer_that_is_not_whole_is_refused_by_whatever_opens_it(model, is
         OPENED[opened](name)
 
 
+def test_a_tokenizer_of_sentencepiece_without_that_package_is_refused_in_one_line(model, monkeypatch):
+    (model / "tokenizer.json").rename(model / "spm.model")
+    monkeypatch.setattr("as2lib.data.pretrained.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=rf"^{model}: expected the package sentencepiece[^\n]* spm.model[^\n]*$"):
+        Ranker.load(model)
+
+
 @pytest.mark.parametrize("lacks", ["model.safetensors", "config.json", "model-00002-of-00002.safetensors"])
 def test_a_folder_without_its_weights_is_not_whole(model, lacks):
     if "-of-" in lacks:

@@ -7,6 +7,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.cli import main
+from as2lib.commands.studying import unpinned
 from as2lib.locks import take
 from as2lib.study import worker
 from as2lib.study.worker import ERROR_FILE, make_all, partial_folder, work
@@ -198,3 +199,13 @@ def test_a_study_that_ends_early_names_what_is_left_and_what_failed(begun):
     line = worker.unfinished_line("tiny", worker.states(begun.store), ["01_data"])
     assert f"left: 7 of 9 runs, 01_data; failed: {TEACHER}: ValueError: no such word   (" in line
     assert worker.unfinished_line("tiny", [worker.State("a", "done"), worker.State("b", "published")]) == ""
+
+
+def test_encoders_of_the_hub_without_a_commit_are_unpinned():
+    def names(**changes):
+        return unpinned(Study.load("paper_table2", changes).plan.values())
+
+    assert "google/electra-base-discriminator" in names()
+    assert not [
+        name for name in names(**{"student.name": f"google/electra-base-discriminator@{40 * 'a'}"}) if "base-d" in name
+    ]

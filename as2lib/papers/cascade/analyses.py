@@ -90,7 +90,7 @@ def by_depth(study: Study) -> pandas.DataFrame:
 
 
 def by_ratio(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
-    """Table 3 on the wide set: P@1, MAP, MRR, nDCG@10 of `tables` and " ±", beside the cost and the paper's rows.
+    """Table 3 on the wide set: P@1, MAP, MRR, nDCG@10 of `tables` and " ±", `by_part`, the cost and the paper's rows.
 
     cost %: layers computed, in percent more (+) or fewer (−) than by the model of all layers, by the formula;
     floors %: with floor(alpha · m) dropped of m, over the answered questions.
@@ -105,7 +105,19 @@ def by_ratio(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.
     names = {"cost": "published cost %", **{f"ASNQ {metric}": f"published {metric}" for metric in results.MEASURES}}
     names |= {f"GPD {metric}": f"GPD published {metric}" for metric in results.MEASURES}
     paper = published(study, "table3", schemes(study))[list(names)].rename(columns=names).astype(float)
-    return means(tables).join(costs).join(paper).rename_axis("system")
+    return means(tables).join(by_part(study, tables)).join(costs).join(paper).rename_axis("system")
+
+
+def by_part(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
+    """MAP of `tables` on each set whose questions the wide one mixes, a column a set; none where it is one set."""
+    questions = results.answered(next(iter(tables.values()))[0])["question_id"].unique()
+    owners = pair_sets.owners(study, study.wide.test, questions)
+    names, columns = owners.unique(), {}
+    for name in names if len(names) > 1 else ():
+        its = owners.index[owners == name]
+        of_set = {label: [table[table["question_id"].isin(its)] for table in seeds] for label, seeds in tables.items()}
+        columns[f"MAP of {len(its)} {name} questions"] = means(of_set)["MAP"]
+    return pandas.DataFrame(columns, index=[*tables])
 
 
 def answers_dropped(tables: dict[str, list[pandas.DataFrame]], exits: Sequence[int]) -> pandas.DataFrame:

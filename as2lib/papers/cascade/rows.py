@@ -56,13 +56,15 @@ WAYS = (  # sections 4.3 and 4.3.1
     Way("cascade-early", "early exits more often at first", {"schedule": "early"}),
     Way("cascade-stopped", "gradient stopped at the previous exit", {"stop_gradient": True}),
     Way("cascade-first", "first token instead of the mean", {"pooling": "first"}),
+    Way("cascade-longer", "as many updates of an exit as of a model of its depth", {}),
 )
+LONGER = WAYS[-1]  # a step draws one exit, which else learns as many times less often as there are exits
 
 
 def systems(study: Study) -> list[Row]:
     """The cascade (CT), trained on the set with many candidates (Table 3), and adapted to the target and to others
-    (Table 2); the other ways, one seed each, on the first set only; and an independent model of each exit's depth,
-    in the same steps: the rows MT, and the members of SR.
+    (Table 2); the other ways, one seed each, on the first set only, `LONGER` where the study's `rows` say so; and an
+    independent model of each exit's depth, in the same steps: the rows MT, and the members of SR.
     """
     if study.cascade is None:
         return []
@@ -70,8 +72,11 @@ def systems(study: Study) -> list[Row]:
     shape = {"kind": Cascade, "exits": exits}
     rows += on_every_set(study, "cascade", "cascade", exits[-1], shape)
     for way in ways(study)[1:]:
-        recipe = first_step(study, study.wide, exits[-1], shape | way.changes)
-        rows.append(Row(f"{way.name}/wide", f"cascade, {way.label}, wide set", "cascade", recipe, (0,)))
+        recipe, seeds = first_step(study, study.wide, exits[-1], shape | way.changes), (0,)
+        if way is LONGER:
+            times = {name: len(exits) * value for name, value in recipe.training.items() if name in ("steps", "epochs")}
+            recipe, seeds = replace(recipe, training={**recipe.training, **times}), ()
+        rows.append(Row(f"{way.name}/wide", f"cascade, {way.label}, wide set", "cascade", recipe, seeds))
     for layers in exits:
         rows += on_every_set(study, f"monolith/{layers}", Scheme("MT", layers).label, layers, {})
     return planned(study, rows)
@@ -101,7 +106,7 @@ def schemes(study: Study, where: str = "wide") -> list[Scheme]:
 
 
 def ways(study: Study) -> tuple[Way, ...]:
-    """The paper's way first, then those that are tried beside it."""
+    """The paper's way first, then those that may be tried beside it."""
     return WAYS if study.cascade.ablations else WAYS[:1]
 
 
