@@ -290,9 +290,7 @@ def plan(study: Study, only: list[str]) -> None:
 
 def unpinned(runs: Iterable[Run]) -> list[str]:
     """The encoders of the hub from which some runs start, of which the study names no commit."""
-    names = {
-        name for run in runs for name in run.recipe.encoders if hub.HUB_NAME.fullmatch(name) and name not in KNOWN_TENSORS
-    }
+    names = {name for run in runs for name in run.recipe.encoders if hub.HUB_NAME.fullmatch(name)} - {*KNOWN_TENSORS}
     return sorted(name for name in names if not isinstance(model_origin(name)[0], Path))
 
 
