@@ -108,18 +108,6 @@ def test_a_killed_training_goes_on_only_with_what_it_was_asked(folder, monkeypat
     assert steps[0] == (1 if change == "nothing" else 0)
 
 
-def test_the_weights_of_a_trained_model_that_does_not_open_stay_and_the_line_says_where(folder, capsys, monkeypatch):
-    def load(*_, **__):
-        raise RuntimeError("no such\nfamily")
-
-    monkeypatch.setattr(Ranker, "load", load)
-    assert train() == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert "out: the trained weights are there" in error
-    assert "no such family" in error
-    assert Path("out/model.safetensors").exists()
-
-
 def scores_file(path: str, **columns) -> None:
     """What a teacher says of every pair of `mine/`: the label's side, by the texts; columns replace or add some."""
     parts = [pandas.read_csv(f"mine/{split}.tsv", sep="\t") for split in ("train", "dev", "test")]

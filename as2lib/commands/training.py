@@ -7,6 +7,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from as2lib import models
 from as2lib.commands.named import NOTHING, LoadStudy, model_of, starting_encoder
 from as2lib.commands.output import require_free
 from as2lib.data import sets
@@ -66,31 +67,31 @@ def train(
             length = {"epochs", "steps"} & set(settings)
             if not length and 3 * len(pairs["train"]) > STEPS_FROM_NOTHING * settings.get("batch_size", 32):
                 settings["steps"] = STEPS_FROM_NOTHING
-        teachers = [require_classifier(str(model_of(name, load_study))) for name in teachers]
+        teachers = [str(model_of(name, load_study)) for name in teachers]
+        for teacher in teachers:
+            try:  # before anything is fitted
+                models.load(teacher)
+            except ValueError as error:  # it can't score pairs
+                raise ValueError(f"--teacher {error}") from None
         scores = [TeacherScores.read(path, source) for path in teacher_scores]
         sources = [*teachers, *(teacher.of(pairs["train"]) for teacher in scores)]
         result, fit_folder = fit_model(start, encoder, pairs, out, loss=loss, teachers=sources, **settings)
         with whole_folder(out) as folder:
             result.save(folder)
-            try:
-                dev_map, problem = print_results(folder, splits, teachers, scores), None
-            except Exception as error:  # of any kind: libraries read the folder; what was trained stays
-                dev_map, problem = None, " ".join(str(error).split())
+            dev_map = print_results(folder, splits, teachers, scores)
             facts = {
                 "trained on": f"{Path(source).name}, {len(pairs['train']):,} pairs",
                 "loss": loss,
-                "dev MAP": dev_map and f"{100 * dev_map:.2f} (answered questions, ties against the system, in float32)",
+                "dev MAP": f"{100 * dev_map:.2f} (answered questions, ties against the system, in float32)",
                 "parameters": f"{result.facts['parameters']:,}",
                 "tokens of a pair": encoder.max_length,
                 "steps": f"{result.facts['best_step'] or 'all'} of {result.facts['steps']} (best on dev)",
                 "seed": settings["seed"],
                 "trained in": result.facts["precision"],
             }
-            models = [encoder_name, *teachers, *(teacher.path.name for teacher in scores)]
-            write_card(folder, out.resolve().name, models, facts)
+            learnt_from = [*teachers, *(teacher.path.name for teacher in scores)]
+            write_card(folder, out.resolve().name, [encoder_name, *learnt_from], facts)
         shutil.rmtree(fit_folder, ignore_errors=True)  # only now: where the save fails, the same command goes on
-    if problem:
-        raise ValueError(f"{out}: the trained weights are there, but their folder does not open: {problem}")
     print(f"written: {out}; now: as2 rank {out} QUESTION CANDIDATE …")
 
 
@@ -203,24 +204,10 @@ def fit_model(
     return result, folder
 
 
-def require_classifier(teacher: str) -> str:
-    """Raises ValueError where a teacher can't score pairs, before anything is fitted."""
-    from as2lib import models
-
-    try:
-        models.load(teacher)
-    except ValueError as error:
-        raise ValueError(f"--teacher {error}") from None
-    return teacher
-
-
 def print_results(
     folder: Path, splits: "dict[str, Dataset]", teachers: Sequence[str] = (), scores: "Sequence[TeacherScores]" = ()
 ) -> float:
-    """Print what a folder's model reaches, as `as2 score` does, below word overlap and its teachers; its dev MAP.
-
-    Like the model, and unlike "word overlap, then order", word overlap reads texts alone.
-    """
+    """Print what a folder's model reaches, below word overlap and its teachers; returns its dev MAP."""
     from as2lib.commands.scoring import print_metrics, score_pairs
     from as2lib.metrics.ranking import summary
     from as2lib.ranker import Ranker

@@ -91,28 +91,25 @@ def compare(
     if len(names) < 2:
         got = f"got {len(names)} under policy {questions}"
         raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
-    tables = [values_of_run(path, judged, names, measures) for path in runs]
-    pairs = list(combinations(range(len(runs)), 2))
-    if baseline is not None:
-        pairs = [(place, runs.index(baseline)) for place, run in enumerate(runs) if run != baseline]
+    tables = {run: values_of_run(run, judged, names, measures) for run in runs}
+    pairs = [(run, baseline) for run in runs if run != baseline] if baseline else list(combinations(runs, 2))
     for name in measures:
         tests = [significance.compare(tables[a][name], tables[b][name]) for a, b in pairs]
         adjusted = significance.holm([test.p for test in tests])
         for (a, b), test, p in zip(pairs, tests, adjusted, strict=True):
-            title = f"{Path(runs[a]).name} − {Path(runs[b]).name}: " if len(pairs) > 1 else ""
+            title = f"{Path(a).name} − {Path(b).name}: " if len(pairs) > 1 else ""
             print(title + line(name, test, f", {p:.2g} (Holm, {len(pairs)} pairs)" if len(pairs) > 1 else ""))
         if name == measures[0] and len(runs) > 2:
-            best = max(range(len(runs)), key=lambda place: tables[place][name].mean())
-            against = {a + b - best: p for (a, b), p in zip(pairs, adjusted, strict=True) if best in (a, b)}
-            say_best(name, runs[best], {runs[place]: p for place, p in against.items()})
+            best = max(runs, key=lambda run: tables[run][name].mean())
+            against = {b if a == best else a: p for (a, b), p in zip(pairs, adjusted, strict=True) if best in (a, b)}
+            say_best(name, best, against)
     policy = f"{len(names)} questions, policy {questions}, ties against the system"
-    print(
-        f"{policy}; a difference above 0 speaks for {Path(runs[0]).name if len(pairs) == 1 else 'the first of a pair'}"
-    )
+    first = Path(runs[0]).name if len(pairs) == 1 else "the first of a pair"
+    print(f"{policy}; a difference above 0 speaks for {first}")
     if out:
-        parts = [table.add_prefix(f"run{place} ") for place, table in enumerate(tables, start=1)]
+        parts = [tables[run].add_prefix(f"run{place} ") for place, run in enumerate(runs, start=1)]
         if len(runs) == 2:
-            parts.append((tables[0] - tables[1]).add_prefix("difference "))
+            parts.append((tables[runs[0]] - tables[runs[1]]).add_prefix("difference "))
         write_table(pd.concat(parts, axis=1).reset_index(), out)
 
 

@@ -251,12 +251,18 @@ class Store:
         """Name → identity, facts and files of the runs whose scores are published."""
         return _json(self.index_folder / "index.json")
 
+    @property
+    def _index_folders(self) -> list[Path]:
+        """The folders of all studies' published runs, this one's last."""
+        folders = [path.parent for path in sorted((find_root() / "reports").glob("*/runs/index.json"))]
+        return [*(folder for folder in folders if folder != self.index_folder), self.index_folder]
+
     @cached_property
     def _published(self) -> dict[str, tuple[Path, str, dict[str, Any]]]:
-        """Identity → where it is published, under which name, and its entry: of all studies, this one's first."""
-        indexes = {self.index_folder: self.index} | {folder: _json(folder / "index.json") for folder in _others(self)}
+        """Identity → where it is published, under which name, and its entry; of this study, if of several."""
         runs: dict[str, tuple[Path, str, dict[str, Any]]] = {}
-        for folder, index in indexes.items():
+        for folder in reversed(self._index_folders):
+            index = self.index if folder == self.index_folder else read_json(folder / "index.json")
             for name, entry in index.items():
                 runs.setdefault(entry["identity"], (folder, name, entry))
         return runs
@@ -265,15 +271,9 @@ class Store:
     def index_sources(self) -> dict[str, Any]:
         """Part or encoder → the identity that it had when scores were published."""
         sources: dict[str, Any] = {}
-        for folder in (*_others(self), self.index_folder):
+        for folder in self._index_folders:
             sources |= _json(folder / "sources.json")
         return sources
-
-
-def _others(store: Store) -> list[Path]:
-    """The folders of other studies' published runs."""
-    folders = [path.parent for path in sorted((find_root() / "reports").glob("*/runs/index.json"))]
-    return [folder for folder in folders if folder != store.index_folder]
 
 
 def _json(path: Path) -> dict[str, Any]:
