@@ -22,7 +22,7 @@ def systems(study: "Study") -> list[Row]:
         shared = starts(systems.values())
         systems |= {name: shared[name].of(study) for name in study.rows if name in shared}
     if unknown := [name for name in study.rows if name not in systems]:
-        way_out = f'`as2 plan {study.name}` lists them; overrides take it out by {{"rows": {{{unknown[0]!r}: None}}}}'
+        way_out = f"take it out of the file, or by overrides {{'rows': {{{unknown[0]!r}: None}}}}"
         raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; {way_out}")
     return list(systems.values())
 

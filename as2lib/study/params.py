@@ -401,7 +401,7 @@ class Params(Strict):
     def encoder(self, key: str) -> Backbone:
         """One of `encoders`.  Raises ValueError that lists them."""
         if key not in self.encoders:
-            raise ValueError(f"encoder: expected one of {', '.join(self.encoders)}; got {key}")
+            raise ValueError(f"{self.study}: expected an encoder of the study, {', '.join(self.encoders)}; got {key!r}")
         return self.encoders[key]
 
     def base_of(self, teacher: str) -> str:
