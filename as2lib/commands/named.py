@@ -59,7 +59,6 @@ def run_of(name: str, load_study: LoadStudy, fit: bool = False) -> "StoredRun":
 
 def require_made(study: "Study", name: str, model: bool) -> None:
     """Raises FileNotFoundError where fits are to be made before a run, or its model, is there: for hours, perhaps."""
-    from as2lib.fit.pace import duration
     from as2lib.study import estimate
 
     missing = [study.plan[other] for other in study.store.needed([name], model)]
@@ -67,7 +66,7 @@ def require_made(study: "Study", name: str, model: bool) -> None:
         return
     there = "only its scores are here" if study.store.find(name) else "it is not made"
     which = f"{len(missing)} runs, {missing[0].name} first" if missing[1:] else "it alone"
-    time = f"{duration(sum(map(estimate.seconds_of(study.store), missing)))} {estimate.device_of(study.store)}"
+    time = f"{estimate.duration(sum(map(estimate.seconds_of(study.store), missing)))} {estimate.device_of(study.store)}"
     way_out = f"`as2 fit {study.name} {name}` trains {which}, in about {time}; so do rank, score and export with --fit"
     raise FileNotFoundError(f"{name}: {there}; {way_out}")
 

@@ -18,7 +18,6 @@ import yaml
 
 from as2lib import hub
 from as2lib.commands.errors import first_line
-from as2lib.fit.pace import duration
 from as2lib.locks import lock
 from as2lib.papers import Study
 from as2lib.paths import find_root, model_origin, whole_file, work_folder
@@ -131,7 +130,7 @@ def rehearse(study: Study, names: list[str]) -> None:
                 reason = "runs that it reads are not made yet"
             count += bool(reason)
             print(f"  {notebook.name}: {reason or 'as it should be'}")
-    time = duration(sum(seconds(study.plan[name]) for name in needed))
+    time = estimate.duration(sum(seconds(study.plan[name]) for name in needed))
     print(f"{study.name}: {len(needed)} runs, about {time} in series; {count} pages")
 
 
@@ -279,7 +278,7 @@ def plan(study: Study, only: list[str]) -> None:
         longest = max(queue.chain, key=queue.chain.get)
         series, chain = sum(map(seconds, left)), queue.chain[longest]
         four = estimate.wall_time(queue, seconds, study.plan, 4)
-        times = [f"{duration(time):>12}" for time in (series, four, chain)]
+        times = [f"{estimate.duration(time):>12}" for time in (series, four, chain)]
         print(
             f"{times[0]} in series {times[1]} by four workers {times[2]} the longest chain, from {longest}   {device}"
         )

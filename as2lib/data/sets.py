@@ -98,12 +98,28 @@ def is_watched() -> bool:
     return "ipykernel" in sys.modules or sys.stderr.isatty()
 
 
+class _Lines:
+    """A log, in which tqdm draws no bar over the one before, but writes a line."""
+
+    def write(self, text: str) -> None:
+        if text.strip():
+            print(text.strip(), file=sys.stderr)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+LINE = "{desc}: {n_fmt} of {total_fmt}{postfix}; {elapsed} gone, about {remaining} left"
+
+
 def bar(*values: Any, **options: Any) -> Any:
     """tqdm's bar; where nobody looks a line each half minute.  values, options: as tqdm takes them."""
     from tqdm.auto import tqdm
 
-    pace = {} if is_watched() else {"mininterval": SECONDS, "delay": SECONDS, "ascii": True}
-    return tqdm(*values, **pace | options)
+    if is_watched():
+        return tqdm(*values, **options)
+    options |= {"mininterval": SECONDS, "maxinterval": SECONDS, "delay": SECONDS, "leave": False, "position": 0}
+    return tqdm(*values, file=_Lines(), bar_format=LINE, **options)
 
 
 def printable(text: object) -> str:

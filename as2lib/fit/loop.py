@@ -1,5 +1,6 @@
 """The training loop: any model of pairs, by any loss, the weights of the best dev MAP; a killed fit goes on."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,12 +18,11 @@ from transformers import set_seed
 
 from as2lib.data.encode import PairEncoder, load_encoder, paired
 from as2lib.data.pairs import Source, filter_questions, fingerprint, load_pairs, require_apart
-from as2lib.data.sets import is_watched, note
+from as2lib.data.sets import bar, is_watched, note
 from as2lib.data.words import WordEncoder
 from as2lib.fit import checkpoint, numbers, objectives
 from as2lib.fit.batches import Batches, Examples, QuestionBatches
 from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
-from as2lib.fit.pace import Pace
 from as2lib.fit.schedules import CLIP, drawn_exit, rate
 from as2lib.fit.teachers import Teacher, teacher_logits
 from as2lib.metrics import cost
@@ -129,7 +129,7 @@ def train(
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
         weights of an uninterrupted one.  At SIGTERM and Ctrl-C the checkpoint is written; `Fit.save` removes it.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
-    progress: whether a line each half minute says how far it is, and on a terminal or in a notebook a bar; default:
+    progress: whether a bar says how far it is, or without a terminal or a notebook a line each half minute; default:
         where there is one of these.
     allow_shared_questions: whether pairs and dev may have questions in common.
     The same seed, machine and number of torch's threads give the same weights, bit for bit.
@@ -174,7 +174,11 @@ def train(
         started = saved - state.seconds
         upcoming = batches.since(state.step)
         model.train()
-        with checkpoint.terminable() as terminated, Pace(steps, state.step, progress) as pace:
+        if progress:
+            line = f"goes on from step {state.step} of {steps}" if state.step else f"begins: {steps} steps"
+            print(line, file=sys.stderr, flush=True)
+        pace = bar(total=steps, initial=state.step, desc="steps", unit="step", disable=not progress, leave=None)
+        with checkpoint.terminable() as terminated, pace:
             while state.step < steps and not state.over:
                 optimizer.param_groups[0]["lr"] = learning_rate * rate(state.step, steps, warmup, ratio)
                 which = {"only_exit": drawn_exit(schedule, exits, state.step, steps, seed)} if exits else {}
@@ -196,6 +200,7 @@ def train(
                         state.over = patience is not None and state.waited >= patience
                     entry["seconds"] = round(time.perf_counter() - started, 2)
                     state.log.append(entry)
+                    pace.set_postfix_str(_said(entry), refresh=False)
                     stops = [callback(entry, model) for callback in callbacks]
                     state.over = state.over or any(stops)
                     model.train()
@@ -205,7 +210,7 @@ def train(
                     state.seconds = time.perf_counter() - started
                     checkpoint.write(path, identity, model, optimizer, state)
                     saved = time.perf_counter()
-                pace.show(state.step, state.log)
+                pace.update()
                 if terminated():
                     raise terminated()
 
@@ -282,6 +287,12 @@ def _batches(examples: Examples, size: int | None, tokens: int | None, seed: int
     if tokens:
         raise ValueError(f"batch_tokens: expected batch_size with batches of whole questions, got {tokens}")
     return QuestionBatches(examples.question, examples.labels, examples.length, size, seed)
+
+
+def _said(entry: Entry) -> str:
+    """What a line says of an evaluation."""
+    dev_map = f", dev MAP {100 * entry['dev_MAP']:.1f}" if "dev_MAP" in entry else ""
+    return f"loss {entry['total']:.4f}{dev_map}"
 
 
 def _dev_metrics(model: nn.Module, dev: Dataset, encoder: Encoder, precision: str, progress: bool) -> Entry:

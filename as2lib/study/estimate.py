@@ -116,6 +116,13 @@ def resources(store: Store, workers: int) -> dict[str, int]:
     return {"gpu": int(store.study.gpu), "mem_mb": megabytes, "runtime": min(30 + round(2 * minutes), LONGEST_MINUTES)}
 
 
+def duration(seconds: float) -> str:
+    """About how long, in the unit that a person would use."""
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
 def _shape(run: Run) -> tuple[bool, tuple[int, int, int]]:
     return isinstance(run.recipe, Encoder), sizes(run)
 
