@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from tests.first_hour.hub_like import public_model
 def model(request):
     if "folder" in request.fixturenames:
         public_model(request.getfixturevalue("folder") / "model", labels=2)
+        public_model(request.getfixturevalue("folder") / "encoder", labels=None)
 
 
 def files(folder: Path) -> dict[Path, bytes]:
@@ -29,19 +29,18 @@ def refused(capsys, *arguments: str) -> str:
     """The one line that a refused command says."""
     assert main([str(argument) for argument in arguments]) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith(f"as2 {arguments[0]}:")]
-    assert len(lines) == 1
-    return lines[0]
+    [line] = lines
+    return line
 
 
 @pytest.mark.parametrize(
     ("command", "named"),
     [
-        *((f"rank lexical/bm25 my.tsv --out {name}", name) for name in ("x.run.gz", "x.json", "x")),
-        *((f"score lexical/bm25 my.tsv --out {name}", name) for name in ("x.run.gz", "x.json", "x", "kept.txt")),
+        ("rank lexical/bm25 my.tsv --out x.run.gz", "x.run.gz"),
+        ("score lexical/bm25 my.tsv --out kept.txt", "kept.txt"),
         ("score lexical/bm25 my.tsv --trec my.tsv", "my.tsv"),
         ("rank lexical/bm25 my.tsv --out ./my.tsv", "my.tsv"),
         ("score model bad.tsv --out kept.tsv", "bad.tsv, row 90"),
-        ("rank lexical/word_overlap bad.tsv --out kept.tsv", "bad.tsv, row 90"),
         ("compare bad.tsv bad.tsv my.tsv --out kept.tsv", "my.tsv"),
         ("score lexical/bm25 my.tsv --trec my.qrels", "my.qrels"),
         ("score lexical/bm25 my.tsv --trec z.tsv --out ./z.tsv", "z.tsv"),
@@ -56,18 +55,18 @@ def refused(capsys, *arguments: str) -> str:
         ("train my.tsv --out model", "model"),
         ("export model model --to onnx", "model"),
         ("train my.tsv --out x --learning-rate nan", "learning-rate"),
-        ("train my.tsv --out x --seed 4294967296", "seed"),
+        ("train my.tsv --out x --alpha 1.5", "--alpha"),
+        ("train my.tsv --out x --steps 3 --epochs 1", "steps"),
+        ("train my.tsv --out x --model model --teacher encoder", "encoder"),  # which has no classifier
         ("train my.tsv --model model --out x --loss rank-net", "ranknet"),
         ("train my.tsv --model model --out x --loss ce --teacher model", "teacher"),
         ("train my.tsv --out x", "MiniLM"),  # which is not on this machine
-        ("train my.tsv --out x --model=", "--model"),
         ("train no.tsv --out x --model model", "no.tsv"),
-        ("init my.tsv", "MiniLM"),
         ("init my.tsv --name ''", "--name"),
         (f"init my.tsv --encoder {'什' * 90}", "no folder of that name"),
         ("rank model question candidate --alpha 0.3", "alpha"),
         ("rank nobody/such-a-model question candidate", "nobody/such-a-model"),
-        *((f"score model my.tsv --measures {name}", name) for name in ("Nothing@3", "P@0", "AP(rel=0)", "ERR@0")),
+        *((f"score model my.tsv --measures {name}", name) for name in ("Nothing@3", "P@0")),
         ("compare no.run no.run no.qrels", "no.qrels"),
         ("plan sample --set nope=1", "nope"),
         ("plan null.yaml", "study"),
@@ -90,22 +89,6 @@ def test_a_mistake_is_one_line_that_names_it_and_leaves_what_is_there(folder, ca
     before = files(folder)
     assert named in refused(capsys, *shlex.split(command))
     assert files(folder) == before
-
-
-def test_an_error_says_what_was_expected_what_came_and_where(folder, capsys):
-    """The form of every error of data and of options, on one line."""
-    rows = ["question\tanswer\tlabel", "who ?\tAnn\t1", "who ?\tBob\tmaybe"]
-    Path("labels.tsv").write_text("\n".join(rows) + "\n")
-    for command, where in (
-        ("score lexical/bm25 labels.tsv", "labels.tsv, row 2: label: "),
-        ("score lexical/bm25 my.tsv --measures X", "measures: "),
-        ("score lexical/bm25 my.tsv --out x.txt", "x.txt: "),
-        ("rank lexical/bm25 my.tsv question", "my.tsv: "),
-        ("train my.tsv --model model --out x --loss rank-net", "loss: "),
-        ("train my.tsv --out my.tsv", "--out my.tsv: "),
-    ):
-        line = refused(capsys, *command.split())
-        assert re.fullmatch(rf"as2 \w+: {re.escape(where)}expected .+[,;] got .+", line), line
 
 
 def test_an_error_in_a_users_own_loss_shows_their_traceback(folder, capsys, monkeypatch):
@@ -131,9 +114,8 @@ def test_a_terminal_of_another_encoding_ends_no_command(folder, monkeypatch):
 
 
 def test_a_pipe_that_is_closed_ends_a_command_without_a_word(folder):
-    command = f"{sys.executable} -m as2lib score lexical/bm25 my.tsv --measures AP | true"
-    assert subprocess.run(command, shell=True, capture_output=True, text=True).stderr.count("\n") == 2
-    texts = "question\tanswer\n" + "who ?\tAnn\n" * 20_000
-    (folder / "many.tsv").write_text(texts)
-    command = f"{sys.executable} -m as2lib score lexical/bm25 many.tsv 2>/dev/null | head -1"
-    assert subprocess.run(command, shell=True, capture_output=True, text=True).stdout.count("\n") == 1
+    (folder / "many.tsv").write_text("question\tanswer\n" + "who ?\tAnn\n" * 20_000)
+    command = f"{sys.executable} -m as2lib score lexical/bm25 many.tsv | head -1"
+    ended = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert ended.stdout.count("\n") == 1
+    assert "Traceback" not in ended.stderr

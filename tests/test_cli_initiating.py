@@ -51,9 +51,6 @@ def test_what_is_there_is_not_written_over(folder, capsys):
     write_pairs(folder / "others.tsv", questions=33)
     for pairs in ("my.tsv", "others.tsv"):
         assert init("--quick", "--encoder", "encoder", "--name", "my", pairs=pairs) == 2
-    Path("params/my.yaml").rename("params/renamed.yaml.bak")
-    assert init("--quick", "--encoder", "encoder") == 2  # the data of a study whose file is elsewhere now
-    Path("params/renamed.yaml.bak").rename("params/my.yaml")
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -65,25 +62,11 @@ def test_a_system_of_ones_own_is_planned_fitted_and_shown(folder, capsys):
         assert main([*command, "--study", "my"]) == 2  # it would train for a while
         assert "`as2 fit my own/mine/seed-0` trains " in capsys.readouterr().err
     assert main(["fit", "my", "own/mine/seed-0"]) == 0
-    capsys.readouterr()
     assert main(["show", "own/mine/seed-0", "--study", "my"]) == 0
-    output = capsys.readouterr().out
-    assert "ranknet" in output
-    assert "MAP" in output
+    assert "ranknet" in capsys.readouterr().out
     assert main(["score", "own/mine/seed-0", "--study", "my"]) == 0
     assert "(6 questions" in capsys.readouterr().out
     assert main(["rank", "own/mine/seed-0", "where is the red ?", "the red is here", "it is", "--study", "my"]) == 0
-
-
-def test_an_encoder_is_found_from_another_folder_too_and_a_study_is_planned_at_once(folder, monkeypatch, capsys):
-    Path("elsewhere").mkdir()
-    public_model(folder / "elsewhere" / "theirs", labels=None)
-    monkeypatch.chdir("elsewhere")
-    assert init("--encoder", "theirs", pairs="../my.tsv") == 0
-    assert Study.load("my").student.name == "elsewhere/theirs"
-    capsys.readouterr()
-    assert main(["plan", "my"]) == 0
-    assert "mhs/3h1/seed-2" in capsys.readouterr().out
 
 
 NAME, CACHED = "nobody/listed-this", "nobody/listed-that"  # the commit of a name is asked for once in a process

@@ -38,14 +38,6 @@ def test_a_question_is_any_text(folder, capsys, monkeypatch, question):
     assert "standard input: expected UTF-8 text, got " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv"])
-def test_any_text_is_read_back_from_a_file_in_a_new_folder(folder, suffix):
-    texts = ["a\rb", "a\nb", 'a\t,"b', " "]
-    Path("my.jsonl").write_text(json.dumps({"question": "who ?", "candidates": texts}) + "\n")
-    assert main(["rank", "lexical/bm25", "my.jsonl", "--out", f"a/b/ranked.{suffix}"]) == 0
-    assert sorted(READERS[suffix](f"a/b/ranked.{suffix}")["answer"]) == sorted(texts)
-
-
 def test_no_text_of_a_pair_table_commands_a_terminal(folder, capsys, monkeypatch):
     text = "\x1b[2J\u202ered"
     row = {"question_id": text, "question": text, f"\x1b{text}": 1, "candidates": [{"text": text, "id": text}]}

@@ -9,7 +9,6 @@ import pytest
 from as2lib.cli import main
 from as2lib.metrics.ranking import per_question
 from as2lib.metrics.significance import holm
-from as2lib.ranker import Ranker
 from tests.first_hour.hub_like import WORDS, public_model
 
 
@@ -67,8 +66,8 @@ def test_score_and_compare_count_the_same_questions_and_without_labels_scores_ar
     assert "30 questions, policy answered" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("questions", "number"), [("answered", 24), ("all", 40)])
-def test_two_runs_are_compared_question_by_question(folder, capsys, questions, number):
+@pytest.mark.parametrize("questions", ["answered", "all"])
+def test_two_runs_are_compared_question_by_question(folder, capsys, questions):
     for seed in (1, 0):
         write_judged_run(seed)
     files = ["0.run", "1.run", "judgements.qrels"]
@@ -77,7 +76,7 @@ def test_two_runs_are_compared_question_by_question(folder, capsys, questions, n
     line, _, last = capsys.readouterr().out.splitlines()
     table = pandas.read_csv("by_question.csv", index_col="question_id")
     assert f"{len(table)} questions" in last
-    assert len(table) == (number if questions == "all" else (table["run1 AP"] > 0).sum())
+    assert len(table) == (40 if questions == "all" else (table["run1 AP"] > 0).sum())
     assert (table["run1 AP"] - table["run2 AP"]).tolist() == pytest.approx(table["difference AP"].tolist(), abs=1e-12)
     assert f"{100 * table['difference AP'].mean():+.2f}" in line
     judged = pandas.read_csv("judgements.qrels", sep=" ", names=["question", "0", "candidate", "label"])
@@ -103,18 +102,6 @@ def test_several_runs_are_compared_in_pairs_or_with_a_baseline_and_the_best_is_n
     assert main(["compare", *files, "--baseline", "1.run"]) == 0
     lines = capsys.readouterr().out.splitlines()[:2]
     assert [line.split(":")[0] for line in lines] == ["0.run − 1.run", "2.run − 1.run"]
-    assert main(["compare", *files, "--baseline", "9.run"]) == 2
-    assert main(["compare", "0.run", "judgements.qrels"]) == 2
-
-
-def test_a_byte_order_mark_is_none_of_an_id_and_a_count_is_no_percentage(folder, capsys):
-    Path("my.qrels").write_text("\ufeffq1 0 a 1\nq1 0 b 1\nq2 0 a 1\nq2 0 b 0\n")
-    Path("my.run").write_text("\ufeffq1 Q0 a 1 2.0 x\nq2 Q0 a 1 2.0 x\nq2 Q0 b 2 1.0 x\n")
-    assert main(["compare", "my.run", "my.run", "my.qrels", "--measures", "NumRet AP"]) == 0
-    output = capsys.readouterr()
-    assert "1.50 − 1.50 = +0.00" in output.out
-    assert "75.00 − 75.00 = +0.00" in output.out
-    assert output.err == ""
 
 
 def test_what_a_run_lacks_counts_as_zero(folder, capsys):
@@ -131,7 +118,6 @@ def test_what_a_run_lacks_counts_as_zero(folder, capsys):
         ("q1 Q0 a 1 2.0 x", "1 0 a 1\n2 0 a 0"),  # no question in common
         ("q1 Q0 a 1 2.0 x", "q1 0 b 1\nq2 0 a 0"),  # no candidate
         ("q1 Q0 a 1 nan x", "q1 0 a 1"),
-        ("", "q1 0 a 1"),
         ("q1 Q0 a 1 2.0 x", "question\tanswer\tlabel\nq1\ta\t1"),
     ],
 )
@@ -141,12 +127,3 @@ def test_files_that_do_not_fit_are_refused(folder, capsys, run, judgements):
     assert main(["compare", "my.run", "my.run", "my.qrels"]) == 2
     output = capsys.readouterr()
     assert (output.out, len(output.err.splitlines())) == ("", 1)
-
-
-def test_a_count_is_no_probability_and_has_no_log_odds(folder, capsys):
-    assert main(["score", "lexical/word_overlap", "my.tsv", "--out", "scores.csv"]) == 0
-    assert main(["rank", "lexical/word_overlap", "my.tsv", "--out", "ranked.csv"]) == 0
-    assert "no probabilities" in capsys.readouterr().err
-    for name in ("scores.csv", "ranked.csv"):
-        assert "log_odds" not in pandas.read_csv(name).columns
-    assert {ranked.log_odds for ranked in Ranker.load("lexical/bm25").rank("a b", ["a", "b"])} == {None}

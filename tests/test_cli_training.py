@@ -1,4 +1,6 @@
 import re
+import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -9,9 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from as2lib.cli import main
-from as2lib.commands import training
 from as2lib.fit import loop
-from as2lib.fit.checkpoint import Progress
 from as2lib.ranker import Ranker
 from tests.first_hour.hub_like import WORDS, public_model, write_pairs
 
@@ -50,7 +50,6 @@ def test_the_dev_map_is_one_number_wherever_it_stands_and_the_length_fits_the_da
         ("--loss margin_mse --teacher reranker", False),
         ("--teacher reranker --teacher reranker", True),
         ("--loss ranknet --model nothing", False),
-        ("--loss listwise_kl", False),
         ("--model reranker --max-length 8", True),
     ],
 )
@@ -66,46 +65,52 @@ def test_what_is_trained_ranks_and_says_whether_its_score_is_a_probability(folde
         assert ranker.encoder.max_length == 8
 
 
-SETTINGS = {"model": "encoder", "epochs": 2, "batch_size": 32, "seed": 0, "precision": "float32"}
+LOSS = """
+import os, signal
+
+def loss(output, targets):
+    if os.path.exists("interrupt"):
+        os.kill(os.getpid(), signal.SIGINT)
+    if os.path.exists("in the way"):
+        os.makedirs("out/in the way", exist_ok=True)
+    return output.logits.float().square().mean()
+"""
 
 
-def killed(monkeypatch, options):
-    """A training that ends after a checkpoint, as one does that is killed."""
-    from as2lib.fit import checkpoint, loop
-
-    write = checkpoint.write
-
-    def write_and_end(*arguments):
-        write(*arguments)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
-        patch.setattr(checkpoint, "write", write_and_end)
-        with pytest.raises(KeyboardInterrupt):
-            training.train("mine", Path("out"), None, **SETTINGS, **options)
+@pytest.fixture
+def own_loss(folder, monkeypatch, request):
+    """Options for a loss of a user's own, which does what files in the working folder say."""
+    monkeypatch.syspath_prepend(folder)
+    name = "".join(letter if letter.isalnum() else "_" for letter in request.node.name)
+    (folder / f"{name}.py").write_text(LOSS)
+    return ["--loss", f"{name}:loss", "--teacher", "reranker"]
 
 
 @pytest.mark.parametrize("change", ["nothing", "the loss", "the start", "a teacher"])
-def test_a_killed_training_goes_on_only_with_what_it_was_asked(folder, monkeypatch, change):
-    monkeypatch.syspath_prepend(folder)
-    module = f"loss_{change.replace(' ', '_')}"
-    text = "def loss(output, targets):\n    return output.logits.float().square().mean()\n"
-    (folder / f"{module}.py").write_text(text)
-    taught = change == "a teacher"
-    options = {"teachers": ["reranker"]} if taught else {"loss": f"{module}:loss"}
-    killed(monkeypatch, options)
+def test_an_interrupted_training_goes_on_only_with_what_it_was_asked(own_loss, capsys, change):
+    Path("interrupt").touch()
+    assert train(*own_loss) == 128 + signal.SIGINT
+    Path("interrupt").unlink()
     if change == "the loss":
-        (folder / f"{module}.py").write_text(text.replace("mean()", "sum()"))
+        module = own_loss[1].partition(":")[0]
+        Path(f"{module}.py").write_text(LOSS.replace("mean()", "sum()"))
         sys.modules.pop(module)
     elif change != "nothing":
-        place = folder / ("reranker" if taught else "encoder") / "model.safetensors"
-        save_file({name: 0.5 * value for name, value in load_file(place).items()}, place, {"format": "pt"})
-    steps = []
-    add = Progress.add
-    monkeypatch.setattr(Progress, "add", lambda state, *batch: [steps.append(state.step), add(state, *batch)][0])
-    training.train("mine", Path("out"), None, **SETTINGS, **options)
-    assert steps[0] == (1 if change == "nothing" else 0)
+        weights = Path("reranker" if change == "a teacher" else "encoder", "model.safetensors")
+        save_file({name: 0.5 * value for name, value in load_file(weights).items()}, weights, {"format": "pt"})
+    assert train(*own_loss) == 0
+    assert ("goes on from step" in capsys.readouterr().err) == (change == "nothing")
+
+
+def test_a_fit_whose_folder_can_not_be_written_keeps_its_checkpoint(own_loss, capsys, monkeypatch):
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    Path("in the way").touch()
+    assert train(*own_loss) == 2
+    Path("in the way").unlink()
+    shutil.rmtree("out")
+    assert train(*own_loss) == 0
+    assert "goes on from step" in capsys.readouterr().err
+    assert not list(Path("work/trained").iterdir())
 
 
 def scores_file(path: str, **columns) -> None:
@@ -150,7 +155,6 @@ def test_a_table_without_names_of_pairs_is_read_row_by_row(folder):
     ("change", "named"),
     [
         (lambda table: table[1:], "1 of"),
-        (lambda table: table.drop(columns="teacher_score"), "teacher_score"),
         (lambda table: table.assign(teacher_score="high"), "row 1: teacher_score"),
         (lambda table: pandas.concat([table, table[:2]]), "2 rows again"),
         (lambda table: table[["teacher_score"]], "or 120 rows as mine has"),
@@ -163,36 +167,3 @@ def test_a_table_of_scores_that_is_not_of_these_pairs_is_refused(folder, capsys,
     error = capsys.readouterr().err.splitlines()[-1]
     assert "llm.tsv" in error
     assert named in error
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        "--steps 0",
-        "--steps 3",  # beside --epochs
-        "--evaluate-every 0",
-        "--alpha 1.5",
-        "--tau 0",
-        "--teacher encoder",  # which has no classifier
-        "--loss ce --teacher reranker",
-    ],
-)
-def test_what_a_fit_can_not_take_is_refused_by_its_name_before_anything_is_fitted(folder, capsys, options):
-    assert train(*options.split()) == 2
-    option, value, *_ = options.split()
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert option.strip("-") in error.replace("_", "-")
-    assert value in error
-    assert not list(folder.glob("work/trained/*"))
-
-
-def test_a_fit_whose_folder_can_not_be_written_keeps_its_checkpoint(folder, capsys, monkeypatch):
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
-    with monkeypatch.context() as patch:
-        patch.setattr(loop.Fit, "save", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device", "out")))
-        assert train() == 2
-    assert "No space left" in capsys.readouterr().err
-    [checkpoint] = folder.glob("work/trained/*/checkpoint")
-    assert train() == 0
-    assert "goes on from step" in capsys.readouterr().err
-    assert not checkpoint.exists()

@@ -4,10 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from safetensors.torch import load_model
 from torch import nn
 
 import as2lib
-from as2lib import Ranker, Study, load_pairs, train
+from as2lib import Ranker, load_pairs, train
+from as2lib.data.encode import load_encoder
 from tests.fit import tiny
 
 
@@ -31,27 +33,11 @@ def test_a_module_of_ones_own_is_trained_ranks_and_is_saved(output, labels, tmp_
     fit = train(tiny.pairs(), Bag(output, labels), "ce", dev=tiny.pairs(seed=1), encoder=encoder, steps=4)
     expected = Ranker(fit.model, fit.encoder).rank("who wrote", ["the red book", "old"])
     fit.save(tmp_path / "bag")
-    from safetensors.torch import load_model
-
-    from as2lib.data.encode import load_encoder
-
     again = Bag(output, labels)
     load_model(again, str(tmp_path / "bag" / "model.safetensors"))
     assert Ranker(again, load_encoder(tmp_path / "bag")).rank("who wrote", ["the red book", "old"]) == expected
     with pytest.raises(ValueError):
         Ranker.load(tmp_path / "bag")
-
-
-def test_a_study_names_what_is_near_shows_its_runs_in_a_line_and_takes_one_key_a_change():
-    study = Study.load("sample", {"seeds": [1]})
-    assert (study.seeds, study.grid_seeds) == ([1], [1])
-    assert max(len(repr(run)) for run in study.plan.values()) < 120
-    with pytest.raises(KeyError, match=r"did you mean .*teacher"):
-        study.systems["teacher"]
-    with pytest.raises(ValueError):
-        Study.load("sample", {"student.name": "some/encoder"})
-    study = Study.load("sample", {"student": {"name": "some/encoder", "layers": 2, "config": None}, "mhs.body": 1})
-    assert study.student.name == "some/encoder"
 
 
 def test_names_are_there_and_a_wrong_one_is_an_attribute_error():

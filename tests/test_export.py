@@ -1,15 +1,15 @@
 import json
+import sys
 
 import numpy
 import pytest
-import torch
 from datasets import Dataset
 from transformers import AutoTokenizer
 
-from as2lib import export as module
 from as2lib.data.encode import PairEncoder
-from as2lib.data.pretrained import EXPORTED
+from as2lib.data.pretrained import EXPORTED, content
 from as2lib.export import export
+from as2lib.paths import find_root
 from as2lib.ranker import Ranker
 from tests.encoders import classifier
 from tests.test_ranker import LISTS, QUESTIONS, pairs_of, saved
@@ -24,23 +24,6 @@ def backend(request):
     pytest.importorskip(BACKENDS[request.param])
     pytest.importorskip("onnxscript")
     return request.param
-
-
-@pytest.fixture(scope="module", autouse=True)
-def traced_once():
-    """A model is traced for one backend, which takes seconds, and for the other not again."""
-    trace, kept = module._trace, {}
-
-    def once(graph, batch, path):
-        key = (*graph.inputs, *graph.outputs, sum(float(weights.sum()) for weights in graph.parameters()))
-        if key not in kept:
-            trace(graph, batch, path)
-            kept[key] = path.read_bytes()
-        path.write_bytes(kept[key])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_trace", once)
-        yield
 
 
 def numbers(ranked):
@@ -77,37 +60,30 @@ def test_sentence_transformers_opens_an_export_and_ranks_the_same(tmp_path):
         export(saved("mhs", tmp_path / "mhs"), tmp_path / "no", "sentence-transformers")
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Graphs that nobody reads."""
-    monkeypatch.setattr(module, "_trace", lambda graph, batch, path: path.write_bytes(b""))
-    monkeypatch.setattr(module, "_write_openvino", lambda plain, path, batches: path.write_bytes(b""))
-    monkeypatch.setattr(module, "find_spec", lambda name: True)
-
-
-def test_a_model_whose_files_changed_is_exported_anew(tmp_path, quick):
+def test_a_model_whose_files_changed_is_another_one(tmp_path):
     folder = saved("electra", tmp_path / "model")
-    before = module.find(folder, "onnx")
-    assert module.find(folder, "onnx") == before
+    contents = [content(folder), content(folder)]
     settings = json.loads((folder / "tokenizer_config.json").read_text())
     (folder / "tokenizer_config.json").write_text(json.dumps({**settings, "truncation_side": "left"}))
-    first = module.find(folder, "onnx")
-    torch.manual_seed(5)
+    contents.append(content(folder))
     classifier("electra", initializer_range=0.4).save_pretrained(folder)
-    assert len({before, first, module.find(folder, "onnx")}) == 3
+    contents.append(content(folder))
+    assert [contents.index(each) for each in contents] == [0, 0, 2, 3]
 
 
-def test_what_cannot_be_exported_is_refused_before_a_folder_is_there(tmp_path, quick, monkeypatch):
+def test_what_cannot_be_exported_is_refused_before_a_folder_is_there(tmp_path, monkeypatch):
     folder, words = saved("electra", tmp_path / "model"), saved("cosinet", tmp_path / "words")
-    for model, out, to in ((folder, "new", "tensorrt"), (words, "new", "onnx"), (folder, "model", "onnx")):
+    to = "sentence-transformers"
+    for model, out, target in ((folder, "new", "tensorrt"), (words, "new", to), (folder, "model", to)):
         with pytest.raises(ValueError):
-            export(model, tmp_path / out, to)
-    with pytest.raises(ValueError):
-        Ranker.load(export(folder, tmp_path / "out", "onnx"), backend="openvino")
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+            export(model, tmp_path / out, target)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)  # as where it is not installed
     with pytest.raises(ValueError, match="onnxruntime"):
         export(folder, tmp_path / "new", "onnx")
     assert not (tmp_path / "new").exists()
+    (folder / EXPORTED).write_text('{"to": "onnx"}')
+    with pytest.raises(ValueError, match="onnx"):
+        Ranker.load(folder, backend="openvino")
 
 
 def test_int8_is_calibrated_on_pairs_and_stays_near(tmp_path):
@@ -122,7 +98,7 @@ def test_int8_is_calibrated_on_pairs_and_stays_near(tmp_path):
 
 
 def test_an_exported_model_cuts_texts_as_its_tokenizer_does_and_is_exported_where_it_is_asked_for_once(
-    tmp_path, backend, monkeypatch
+    tmp_path, backend
 ):
     folder = saved("electra", tmp_path / "model")
     words = AutoTokenizer.from_pretrained(folder)
@@ -134,6 +110,7 @@ def test_an_exported_model_cuts_texts_as_its_tokenizer_does_and_is_exported_wher
         assert numbers(theirs.rank(QUESTIONS[0], LONG)) == pytest.approx(expected, abs=1e-6)
     with pytest.raises(ValueError):
         Ranker.load(tmp_path / "out", device="cuda")
-    monkeypatch.setattr(module, "export", None)
+    exports = find_root() / "work" / "exports"
+    written = {path: path.stat().st_mtime_ns for path in exports.rglob("*")}
     Ranker.load(folder, backend=backend)
-    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == []
+    assert {path: path.stat().st_mtime_ns for path in exports.rglob("*")} == written

@@ -45,6 +45,7 @@ FAMILIES = {
     "xlm": {"vocab_size": 40, "emb_dim": 16, "n_layers": 2, "n_heads": 2, "pad_token_id": 0, "pad_index": 0},
     "xlnet": {"vocab_size": 40, "d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 24},
 }
+TRAINED = "albert bart bert deberta-v2 funnel gpt2 llama longformer modernbert mpnet roberta t5 xlm xlnet".split()
 QUESTION = "where is the red ?"
 LONG = "a lamp was here and it was a river of the north"
 CANDIDATES = ["red", "the hill is red here", "the boat", LONG, "the boat is"]
@@ -91,6 +92,7 @@ def test_a_pair_scores_alone_as_in_any_batch_padded_right_or_left(folder, tmp_pa
     assert_alone_as_in_a_batch(saved(family, tmp_path, labels=1, side="left"))
 
 
+@pytest.mark.parametrize("folder", TRAINED, indirect=True)
 def test_a_trained_model_comes_back_from_its_folder(folder, tmp_path):
     settings = {"steps": 3, "batch_size": 8, "learning_rate": 1e-3}
     pairs = load_pairs(write_pairs(tmp_path / "my.tsv", questions=12))

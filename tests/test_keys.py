@@ -31,11 +31,10 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("kind", REFUSED)
-@pytest.mark.parametrize("file", READERS)
+@pytest.mark.parametrize(
+    ("file", "kind"), [*(("params/tiny.yaml", kind) for kind in REFUSED), *((file, "a tag") for file in READERS)]
+)
 def test_a_file_that_is_too_much_or_no_keys_is_refused(file, kind, own_root):
-    if (file, kind) == ("params/local.yaml", "nothing"):
-        return  # where a user may have taken the last name out
     path = own_root / file
     path.parent.mkdir(parents=True)
     path.write_bytes(REFUSED[kind] if isinstance(REFUSED[kind], bytes) else REFUSED[kind].encode())
@@ -49,7 +48,7 @@ def test_an_alias_and_a_merge_stand_for_what_they_name(tmp_path):
     assert read_yaml(path) == {"a": {"x": 1e-3}, "b": {"x": 1e-3}, "c": {"x": 1e-3, "y": 2}}
 
 
-@pytest.mark.parametrize("name", ["no", "yes", "null", "on"])
+@pytest.mark.parametrize("name", ["no", "null"])
 def test_a_studys_name_that_yaml_reads_otherwise_stands_in_quotes(name, own_root):
     path = own_root / f"{name}.yaml"
     path.write_text(f"study: {name}")

@@ -1,6 +1,5 @@
 import pytest
 
-from as2lib import paths
 from as2lib.paths import find_root, local_folder, model_origin, whole_file, work_folder
 
 
@@ -45,11 +44,3 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
     with pytest.raises(ZeroDivisionError), whole_file(path) as temporary:
         temporary.write_text(f"half{1 / 0}")
     assert list(path.parent.iterdir()) == []
-
-
-def test_a_clone_whose_link_is_a_plain_file_finds_its_studies(tmp_path, monkeypatch):
-    for folder in ("as2lib", "params"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "as2lib" / "params").write_text("../params")
-    monkeypatch.setattr(paths, "PACKAGE", tmp_path / "as2lib")
-    assert paths.params_folder() == tmp_path / "params"

@@ -13,7 +13,6 @@ import pytest
 
 from as2lib import Study
 from as2lib.cli import main
-from as2lib.data.sets import printable
 from tests.first_hour.hub_like import public_model
 from tests.study.conftest import teachers, tiny_params
 
@@ -57,8 +56,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("auto", BROUGHT)
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("auto", "command"), [*zip(BROUGHT, COMMANDS, strict=True), ("AutoConfig", "train")])
 def test_python_in_a_models_folder_is_refused_in_one_line_unasked(auto, command, folder, monkeypatch, capfd):
     model = public_model(folder / "model", labels=2)
     (model / "mine.py").write_text(f"open({str(folder / 'mark')!r}, 'w')\nclass Mine: pass\n")
@@ -96,11 +94,6 @@ def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
     assert page.index("Content-Security-Policy") < page.index("<style>")
 
 
-@pytest.mark.parametrize("text", ["\x1b[2J\x1b]0;mine\x07", "\u202egnp.exe", "a\rb"])
-def test_a_candidate_cannot_command_a_printable(text):
-    assert not re.search(r"[\x00-\x1f\x7f\u202a-\u202e]", printable(text))
-
-
 NAMED = {  # by kind of name: the keys of a study's file that have it
     "study": lambda name: {"study": name},
     "own": lambda name: {"own": {name: {"loss": "ce"}}},
@@ -109,8 +102,13 @@ NAMED = {  # by kind of name: the keys of a study's file that have it
 }
 
 
-@pytest.mark.parametrize("name", ["a;ls", "../a", "/a", "a/../../b", "-a", "1", "a\n", "..", "<b>", "a b", "é" * 80])
-@pytest.mark.parametrize("kind", NAMED)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *(("study", name) for name in ("a;ls", "a/../../b", "-a", "1", "a\n", "..", "<b>", "é" * 80)),
+        *((kind, "../a") for kind in NAMED),
+    ],
+)
 def test_a_name_that_a_shell_a_path_or_a_page_would_read_otherwise_is_none(kind, name, tmp_path):
     with pytest.raises(ValueError, match=rf"^the parameters of [^:]*: {kind}[^\n]*$"):
         Study.of_notebook(tiny_params(tmp_path) | NAMED[kind](name))

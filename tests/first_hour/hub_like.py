@@ -1,13 +1,17 @@
 """What a user has in the first hour: a file of pairs, a public encoder or reranker, and the commands."""
 
 import random
+import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 from transformers import BertConfig, BertForSequenceClassification, BertModel, BertTokenizerFast
 
+from tests.study.conftest import WORDS
+
 ROOT = Path(__file__).parents[2]
-WORDS = "red blue green north south river hill stone maple cedar lamp boat".split()
 SENTENCE = "where is the ? here it was a".split()
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -37,6 +41,15 @@ def tokenizer(folder: Path) -> BertTokenizerFast:
 
 def public_model(folder: Path, labels: int | None, **sizes: int) -> Path:
     """A folder as the hub has them, made by transformers alone: an encoder, or a reranker with so many labels."""
+    return Path(shutil.copytree(built(labels, **sizes), folder, dirs_exist_ok=True))
+
+
+BUILT = TemporaryDirectory()  # each model once a process
+
+
+@cache
+def built(labels: int | None, **sizes: int) -> Path:
+    folder = Path(BUILT.name) / f"{labels} {sizes}"
     words = tokenizer(folder)
     torch.manual_seed(labels or 0)
     config = BertConfig(vocab_size=len(words), initializer_range=0.3, **SIZES | sizes)

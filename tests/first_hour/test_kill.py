@@ -1,55 +1,60 @@
 """A fit that is killed at its worst moment, when all is computed and nothing has its name; a job whose time is up."""
 
+import multiprocessing
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
-import torch
 
 from as2lib.cli import main
 from as2lib.fit import loop
+from as2lib.fit.checkpoint import Progress
 from tests.study.conftest import STEP, write_study
 
 RUN = "base/electra/seed-0"  # four steps of its own, and four of what it starts from
-KILLED = """
-import os, signal
-from as2lib.cli import main
-from as2lib.fit import loop
 
-def killed(source, target, replace=os.replace):
-    if str(source).endswith(".partial"):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return replace(source, target)
 
-loop.CHECKPOINT_SECONDS, os.replace = 0.0, killed
-main(["fit", "tiny", "base/electra/seed-0"])
-"""
+def killed():
+    """Fits, and is killed when a folder is to get its name."""
+    replace = os.replace
 
-TERMINATED = """
-import sys
-from as2lib.cli import main
-from as2lib.fit import loop
+    def kill(source, target):
+        if str(source).endswith(".partial"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return replace(source, target)
 
-loop.CHECKPOINT_SECONDS = 0.5
-sys.exit(main(["fit", "tiny"]))
-"""
+    loop.CHECKPOINT_SECONDS, os.replace = 0.0, kill
+    main(["fit", "tiny", RUN])
+
+
+def queued(folder):
+    """Fits as a job of a cluster does whose `scontrol` is in a folder."""
+    os.environ |= {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"}
+    loop.CHECKPOINT_SECONDS = 0.0
+    sys.exit(main(["fit", "tiny"]))
+
+
+def forked(target, *arguments):
+    """A process of its own that begins with what is imported here."""
+    process = multiprocessing.get_context("fork").Process(target=target, args=arguments)
+    process.start()
+    return process
 
 
 @pytest.fixture
 def steps(monkeypatch):
-    """An item for each step of an optimizer."""
-    made, step = [], torch.optim.AdamW.step
+    """The number of each step that this process makes."""
+    numbers, add = [], Progress.add
 
-    def counted(*arguments, **options):
-        made.append(1)
-        return step(*arguments, **options)
+    def counted(progress, *batch):
+        numbers.append(progress.step)
+        return add(progress, *batch)
 
-    monkeypatch.setattr(torch.optim.AdamW, "step", counted)
-    return made
+    monkeypatch.setattr(Progress, "add", counted)
+    return numbers
 
 
 def test_a_fit_killed_before_its_folder_has_its_name_goes_on_from_its_checkpoint(tmp_path, steps, monkeypatch):
@@ -60,7 +65,9 @@ def test_a_fit_killed_before_its_folder_has_its_name_goes_on_from_its_checkpoint
     [scores] = (root / "work" / "runs").glob("*/scores/test.parquet")  # what it starts from is not scored
     before = scores.read_bytes()
     shutil.rmtree(scores.parents[1])
-    assert subprocess.run([sys.executable, "-c", KILLED], check=False).returncode == -9
+    process = forked(killed)
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
     assert not scores.exists()
 
     steps.clear()
@@ -78,11 +85,11 @@ def test_a_worker_whose_time_is_up_saves_a_checkpoint_and_is_put_back_in_the_que
     (root / "bin").mkdir()
     (root / "bin" / "scontrol").write_text(f"#!/bin/sh\necho $* >> {root}/scontrol.txt\n")
     (root / "bin" / "scontrol").chmod(0o755)
-    environment = {"PATH": f"{root / 'bin'}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"}
-    process = subprocess.Popen([sys.executable, "-c", TERMINATED], env=os.environ | environment)
+    process = forked(queued, root / "bin")
     while not any((root / "work" / "runs").glob("*.partial/checkpoint")):
-        assert process.poll() is None, "the fit ended"
+        assert process.is_alive(), "the fit ended"
         time.sleep(0.1)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait() == 128 + signal.SIGTERM
+    process.terminate()
+    process.join()
+    assert process.exitcode == 128 + signal.SIGTERM
     assert (root / "scontrol.txt").read_text() == "requeue 7\n"

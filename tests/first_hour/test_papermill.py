@@ -74,9 +74,8 @@ def test_papermill_runs_a_file_outside_a_project_in_the_clone_of_the_library(els
 def test_a_notebook_outside_a_project_and_a_clone_says_how_to_name_one(elsewhere, monkeypatch):
     assert loaded(NOTEBOOKS[3], study="sample").name == "sample"
     assert find_root() == ROOT
-    for name, value in (("nope", 1), ("study", 7)):
-        with pytest.raises(ValueError, match=rf"^{name}: expected [^\n]*$"):
-            loaded(NOTEBOOKS[3], **{name: value})
+    with pytest.raises(ValueError, match=r"^nope: expected [^\n]*$"):
+        loaded(NOTEBOOKS[3], nope=1)
     monkeypatch.delenv("AS2_ROOT")
     monkeypatch.setattr(paths, "PACKAGE", elsewhere / "site-packages" / "as2lib")
     with pytest.raises(FileNotFoundError, match="--cwd"):

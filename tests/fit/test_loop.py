@@ -12,7 +12,7 @@ from as2lib.fit import loop, train
 from as2lib.metrics.ranking import summary
 from as2lib.score import score
 from tests.fit import tiny
-from tests.marks import BF16
+from tests.marks import BF16, needs_bf16
 
 PAIRS, DEV, ENCODER = tiny.pairs(), tiny.pairs(8, seed=1), tiny.encoder()
 SHORT = {"steps": 8, "learning_rate": 1e-3, "batch_size": 8, "evaluate_every": 2}
@@ -81,8 +81,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_caller_had_set(usual):
     assert not same(fit(seed=1), usual)
 
 
-@pytest.mark.parametrize("loss", ["ce", "ranknet"])
-@pytest.mark.parametrize("precision", ["float32", BF16])
+@pytest.mark.parametrize(("loss", "precision"), [("ce", "float32"), pytest.param("ranknet", "bf16", marks=needs_bf16)])
 def test_a_killed_fit_ends_with_the_weights_and_the_log_of_an_uninterrupted_one(tmp_path, monkeypatch, loss, precision):
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     whole = fit(loss=loss, precision=precision, steps=11)
@@ -133,14 +132,13 @@ def another_start():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"seed": 1},
         {"loss": opposite},
         {"model": another_start()},
         {"model": tiny.classifier(dropout=0.2)},
         {"encoder": tiny.encoder(12)},
         {"dev": tiny.pairs(8, seed=2)},
     ],
-    ids=["seed", "loss", "weights", "configuration", "encoder", "dev"],
+    ids=["loss", "weights", "configuration", "encoder", "dev"],
 )
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch, changes):
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
@@ -177,20 +175,12 @@ def test_a_checkpoint_that_was_cut_short_is_none(tmp_path, monkeypatch, usual, c
 
 @pytest.mark.parametrize(
     "setting",
-    [
-        *({name: value} for name in ("steps", "batch_size", "evaluate_every", "patience") for value in (-1, 0, 1.5)),
-        *({"steps": None, "epochs": value} for value in (0, -1, True)),
-        *({name: float("nan")} for name in ("learning_rate", "warmup", "alpha", "tau")),
-        {"warmup": 100},
-        {"seed": -1},
-        {"epochs": 1},  # beside steps
-    ],
+    [{"steps": 1.5}, {"steps": None, "epochs": True}, {"batch_size": 0}, {"tau": float("nan")}, {"seed": -1}],
     ids=str,
 )
 def test_a_number_that_means_nothing_is_refused_by_its_name(setting):
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=[*setting][-1]):
         fit(**setting)
-    assert list(setting)[-1].replace("epochs", "") in str(error.value)
 
 
 def test_a_line_each_half_minute_says_how_far_a_fit_is_and_nothing_where_nobody_looks(capsys, monkeypatch):
@@ -233,13 +223,12 @@ DIVERGED = {
 
 
 @pytest.mark.parametrize("what", DIVERGED)
-@pytest.mark.parametrize("dev", [None, DEV])
-def test_a_loss_or_a_gradient_that_is_no_number_ends_the_fit_and_says_that_it_diverged(what, dev):
+def test_a_loss_or_a_gradient_that_is_no_number_ends_the_fit_and_says_that_it_diverged(what):
     with pytest.raises(ValueError, match=f"training diverged: {what}"):
-        fit(loss=DIVERGED[what], dev=dev, steps=1)
+        fit(loss=DIVERGED[what], steps=1)
 
 
-@pytest.mark.parametrize("loss", ["ce", "listwise_kl", "ranknet"])
+@pytest.mark.parametrize("loss", ["ce", "listwise_kl"])
 def test_a_tiny_encoder_learns_from_pairs_and_from_whole_questions(loss):
     result = fit(tiny.classifier(), loss, steps=150, learning_rate=1e-2, evaluate_every=30)
     first, *_, last = result.log

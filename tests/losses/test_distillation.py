@@ -2,8 +2,6 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from as2lib.losses.distillation import cross_entropy, cross_entropy_per_head, kd, per_head
@@ -35,8 +33,7 @@ def kd_by_loop(student, teacher, labels, alpha, tau):
     return alpha * hard + (1 - alpha) * tau**2 * soft, hard, soft
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 1.0])
-@pytest.mark.parametrize("tau", [1, 3, 5])
+@pytest.mark.parametrize(("alpha", "tau"), [(0.0, 3), (0.1, 5), (0.5, 1), (1.0, 3)])
 def test_kd_equals_the_equations_term_by_term(logits, alpha, tau):
     student, teacher, labels = logits[0][:, 0], logits[1][:, 0], logits[2]
     loss = kd(student, teacher, labels, alpha, tau)
@@ -75,21 +72,10 @@ def test_extreme_logits_stay_finite_in_float32_and_minus_infinity_is_a_probabili
     assert student.grad.isfinite().all()
 
 
-# b pairs · k teachers · c classes
-
-
-def drawn(b=5, k=3, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    student = torch.randn(b, 2, generator=generator, dtype=torch.float64)
-    teachers = torch.randn(b, k, 2, generator=generator, dtype=torch.float64)
-    return student, teachers, torch.randint(0, 2, (b,), generator=generator)
-
-
-@given(b=st.integers(1, 6), k=st.integers(1, 5), seed=st.integers(0, 99), alpha=st.sampled_from([0, 0.1, 0.5, 1]))
-def test_kd_sum_is_the_sum_of_kd_over_the_teachers(b, k, seed, alpha):
-    student, teachers, labels = drawn(b, k, seed)
-    loss = kd_sum(student, teachers, labels, alpha, 3)
-    each = [kd(student, teachers[:, i], labels, alpha, 3) for i in range(k)]
+def test_kd_sum_is_the_sum_of_kd_over_the_teachers(logits):
+    student, teachers, labels = logits[0][:, 0], logits[1], logits[2]
+    loss = kd_sum(student, teachers, labels, 0.1, 3)
+    each = [kd(student, teachers[:, i], labels, 0.1, 3) for i in range(K)]
     for name in ("total", "hard", "soft"):
         assert_close(getattr(loss, name), sum(getattr(loss, name) for loss in each))
 

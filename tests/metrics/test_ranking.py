@@ -113,10 +113,8 @@ def test_permuting_rows_changes_no_measure(ranking, random):
     [
         (["q"], [3], [0.5]),
         (["q", "q"], [0, 1], [0.5, math.nan]),
-        (["q"], [0, 1], [1]),
         ([None, "q"], [0, 1], [1, 1]),
         (["q"], [1], [1], "clean"),
-        (["q"], [0], [1.0]),
         (["q"], [1], [1.0], "all", ["foo"]),
     ],
 )

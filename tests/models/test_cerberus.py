@@ -140,7 +140,6 @@ class Opens:
     ("change", "shape"),
     [
         ({"cerberus_heads.1.layer.0.attention.self.key.weight": None}, {}),
-        ({"pooler.bias": torch.zeros(3)}, {}),
         ({}, {"heads": 2}),
         ({}, {"model_type": "bert"}),
     ],

@@ -26,16 +26,6 @@ def test_the_papers_deepest_model_stands_beside_our_deepest_and_its_ratios_besid
     assert table3.loc[f"cascade, exit at layer {deepest - 1}", "cost"] == -20
 
 
-def test_an_answer_is_dropped_behind_one_exit_or_never_and_only_where_something_is_dropped(invented, sections):
-    study = Study.load("tiny", sections)
-    tables = analyses.scores(study, "wide")
-    dropped = analyses.answers_dropped(tables, study.cascade.exits)
-    pruning = [scheme.label for scheme in schemes(study) if scheme.alpha]
-    assert [*dropped.index] == pruning
-    assert dropped.sum(axis=1).tolist() == pytest.approx([100] * len(pruning))
-    assert (dropped["never"] > 0).all()
-
-
 def test_the_front_over_drop_ratios_is_that_of_their_means_over_seeds(invented, sections):
     points = analyses.grid(Study.load("tiny", sections | {"seeds": [0, 1, 2]}))
     assert points["front"].any()

@@ -4,7 +4,6 @@ import numpy
 import pandas
 import pytest
 
-from as2lib import Study
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus.analyses import Seed
 from as2lib.study import results
@@ -67,14 +66,6 @@ def test_every_question_falls_in_one_case_and_the_surest_teacher_comes_first():
     assert table["surest"].is_monotonic_decreasing
     assert by_case["questions"].sum() == 60
     assert by_case.loc[analyses.CASES["overrides"], "surest"] == pytest.approx(table["surest"].mean())
-
-
-def test_figure_3_names_the_teacher_with_the_largest_share_beside_the_published_one():
-    shared = analyses.agreements([drawn(copies=True)])["shared"]
-    table = analyses.figure3(Study.load("sample"), shared)
-    assert table["agrees most with"].iloc[:3].tolist() == ["teacher/electra", "teacher/roberta", "teacher/albert"]
-    assert table["published"].iloc[:3].tolist() == ["teacher/electra"] * 3
-    assert table["published"].iloc[3:].isna().all()  # of the controls
 
 
 def test_a_ranker_that_is_worse_on_every_question_is_correlated_all_the_same():

@@ -17,14 +17,6 @@ def test_encoders_have_the_parameters_worked_by_hand(row, embeddings, units, lay
     assert true_sizes.parameters(row) == (embeddings + 2) * units + layers * layer + classifier
 
 
-def test_albert_has_one_layer_and_narrow_embeddings():
-    units = 4096
-    embeddings = (30000 + 512 + 2) * 128 + 2 * 128 + 128 * units + units
-    pooler, classifier = units**2 + units, 2 * units + 2
-    layer = 12 * units**2 + 13 * units
-    assert true_sizes.parameters("teacher/albert") == embeddings + layer + pooler + classifier
-
-
 def test_an_ensemble_costs_its_members():
     families = ("albert", "roberta", "electra")
     assert true_sizes.parameters("ensemble/bases") == sum(true_sizes.parameters(f"base/{f}") for f in families)
@@ -49,15 +41,19 @@ def test_the_rows_that_were_timed_are_shown_and_a_busy_turn_does_not_count():
     assert table["operations ×"].notna().all()
 
 
+class Words(torch.nn.Embedding):
+    def forward(self, input_ids):
+        return super().forward(input_ids)
+
+
 def test_rows_take_turns_and_leave_the_random_state(monkeypatch):
     built = []
 
     def build(row, device):
         built.append(row)
-        return [torch.nn.Embedding(30000, 2)]
+        return [Words(30000, 2)]
 
     monkeypatch.setattr(true_sizes, "build_members", build)
-    monkeypatch.setattr(torch.nn.Embedding, "forward", lambda self, input_ids: input_ids)
     state = torch.random.get_rng_state()
     settings = Latency(batch=2, tokens=8, repeats=2, rows=["base/albert", "mhs/3h1"])
     measured = true_sizes.measure(settings)

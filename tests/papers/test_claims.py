@@ -4,10 +4,8 @@ import pandas
 import pytest
 
 from as2lib import Study
-from as2lib.metrics.threshold import pair_pr_auc
 from as2lib.papers import claims
 from as2lib.papers.claims import Interval
-from as2lib.papers.govern import analyses as govern
 from as2lib.study import results
 
 NAN = float("nan")
@@ -17,19 +15,12 @@ NAN = float("nan")
     ("claim", "low", "high", "published", "verdict"),
     [
         ("better", 1.0, 3.0, 2.0, "reproduced"),
-        ("better", -1.0, 3.0, 2.0, "undecided"),
-        ("better", -1.0, 1.0, 2.0, "not seen"),
         ("better", 1.0, 3.0, NAN, claims.SAME_DIRECTION),  # the paper prints no difference
         ("better", 1.0, 3.0, -0.1, claims.SAME_DIRECTION),  # the paper's own numbers are against its claim
         ("equal", -3.9, -0.9, 1.4, "contradicted"),
-        ("equal", -0.3, 0.4, 1.4, "supported"),  # a tight interval around zero
-        ("equal", 0.1, 0.4, 0.2, "supported"),
+        ("equal", -0.3, 0.4, 1.4, "supported"),
         ("equal", 0.9, 1.9, 1.4, "contradicted"),  # a difference is none the less one where the paper has it too
-        ("equal", -3.0, 0.5, -0.2, "undecided"),
-        ("equal or better", -0.5, 0.5, 2.0, "supported"),
         ("equal or better", -0.5, 5.0, NAN, "supported"),
-        ("equal or better", -0.9, 3.0, NAN, "undecided"),
-        ("equal or better", -3.0, -1.1, NAN, "contradicted"),
         ("little worse at most", -0.7, -0.1, -0.3, "supported"),
     ],
 )
@@ -48,40 +39,12 @@ def test_every_claim_of_equality_has_a_margin_and_where_it_comes_from(root):
     assert headline["margin"].tolist() == [claims.MARGIN]
 
 
-def test_a_claim_of_a_private_set_is_refused_beside_the_same_pair_of_a_public_one(invented, sections):
-    table = claims.table(Study.load("tiny", sections), ["Cascade Transformer"])
-    private = table[table["set"] == "GPD"]
-    assert set(private["reason"]) == {"GPD is private"}
-    assert table[table["set"] == "ASNQ"]["difference"].notna().any()
-
-
-def test_claims_about_kinds_of_encoders_need_two_kinds(invented):
-    about = claims.table(invented, ["CERBERUS"]).query("b == 'base/albert' and a == 'base/electra'")
-    assert about["verdict"].ne(claims.NOT_TESTABLE).all()
-    teachers = {f"teachers.{name}.config.model_type": "electra" for name in ("roberta", "albert")}
-    one_kind = claims.table(Study.load("tiny", teachers), ["CERBERUS"])
-    assert (one_kind["reason"] == claims.ONE_FAMILY).sum() == 4
-
-
-def test_the_ensembles_student_is_judged_against_the_student_of_each_teacher(invented):
-    rows = claims.table(invented, ["CERBERUS"]).query("b == 'student/from-ensemble'")
-    assert sorted(rows["a"]) == sorted(f"student/{name}" for name in invented.teachers)
-
-
 @pytest.mark.parametrize(("right", "verdict"), [(True, "reproduced"), (False, "contradicted")])
 def test_a_claim_that_is_counted_is_judged_by_every_seed(invented, monkeypatch, right, verdict):
     counted = pandas.DataFrame({"teachers": [3, 3, 1], "student": [True, right, False]})
     seeds = [SimpleNamespace(majority=lambda: SimpleNamespace(by_question=counted))]
     monkeypatch.setattr(claims.analyses, "by_seed", lambda study: seeds)
     assert claims.Scores(invented).counted("right where all teachers are") == verdict
-
-
-def test_a_claim_about_bert_waits_for_a_row_of_it_like_any_other(invented):
-    row = claims.table(invented, ["Cosinet"]).query("a == 'bert'").iloc[0]
-    assert (row["verdict"], row["reason"]) == (claims.NOT_TESTABLE, claims.NOT_RUN)
-    invented.systems["bert"] = invented.systems["cosinet/point"]
-    claim = claims.listed(invented).query("a == 'bert'").iloc[0]
-    assert claims.Scores(invented).why_not(claim, ("bert", "cosinet/birnn")) == ""
 
 
 def test_a_study_that_has_run_nothing_judges_nothing(root):
@@ -137,12 +100,3 @@ def test_measures_over_all_pairs_and_recalls_are_judged_over_questions_and_seeds
     area = table.loc[("govern/govern-of-5", "govern/govern-of-3", "qp prAUC")]
     assert area["low"] < area["difference"] < area["high"]
     assert area["seeds"] == len(study.seeds)
-
-
-def test_a_measure_over_all_pairs_has_of_one_seed_the_interval_over_questions_alone(invented, sections):
-    one = Study.load("tiny", {**sections, "seeds": [0]})
-    test = govern.compare(one, [("govern/govern", "govern/mean")]).loc[("govern/govern", "govern/mean")]
-    areas = [pair_pr_auc(*govern.columns(one.runs(name)[0])[1:]) for name in ("govern/govern", "govern/mean")]
-    assert test["difference"] == pytest.approx(100 * (areas[0] - areas[1]))
-    assert pandas.isna(test["low"])
-    assert test["questions low"] < test["difference"] < test["questions high"]

@@ -1,9 +1,5 @@
 """Formulas of operations, against what models without weights compute."""
 
-import json
-import subprocess
-import sys
-
 import pytest
 import torch
 import yaml
@@ -94,8 +90,13 @@ def own_study(tmp_path, monkeypatch):
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
 
 
-@pytest.mark.parametrize("reads", ["first", "mean"])
-@pytest.mark.parametrize("prefix", ["base/electra", "base/albert", "mhs/3h1", "mhs/3h2", "cascade/target"])
+@pytest.mark.parametrize(
+    ("prefix", "reads"),
+    [
+        *((prefix, "first") for prefix in ("base/electra", "base/albert", "mhs/3h2", "cascade/target")),
+        *((prefix, "mean") for prefix in ("base/electra", "mhs/3h1")),
+    ],
+)
 def test_a_system_costs_what_its_model_computes(own_study, prefix, reads):
     study = Study.load("tiny", {"student.reads": reads})
     run = study.plan[f"{prefix}/seed-0"]
@@ -126,24 +127,3 @@ def test_what_a_published_study_costs_and_which_answers_it_shares_are_known_with
 
 def test_sizes_csv_has_the_parameters_of_the_models():
     assert {run: costs.parameters(run) for run in counted()} == counted()
-
-
-PAGES = [path for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")) if not path.name.startswith("05")]
-
-
-def test_what_pages_import_and_what_their_costs_take_is_done_without_torch():
-    cells = [cell for path in PAGES for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
-    lines = [line for cell in cells if cell["cell_type"] == "code" for line in "".join(cell["source"]).splitlines()]
-    imports = dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
-    program = [
-        "import sys",
-        *imports,
-        "from as2lib import Study, report",
-        "from as2lib.papers import costs, fidelity, frontier",
-        "from as2lib.report.output import Report",
-        "study = Study.load('wikiqa')",
-        "assert all(frontier.operations(pipeline, costs.numpy.ones(2)) >= 0 for pipeline in frontier.pipelines(study))",
-        "assert fidelity.size('mhs/3h1') > fidelity.operations('base/electra') / 1e3",
-        "assert 'torch' not in sys.modules",
-    ]
-    subprocess.run([sys.executable, "-c", "\n".join(program)], check=True)

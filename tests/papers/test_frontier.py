@@ -30,7 +30,6 @@ def test_what_only_tells_one_thing_from_another_is_no_system_to_choose():
     [
         ("mhs/3h1", "heads", True, True),
         ("mhs/5h1", "heads", False, True),  # of one seed
-        ("govern/mean-ensemble", "ensemble", False, True),  # of teachers of one seed
         ("ensemble/students", "ensemble", False, False),  # its weights were fitted to dev
         ("lexical/word_overlap", "trivial", True, True),  # has no seed that could be lucky
     ],

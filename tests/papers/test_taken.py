@@ -90,7 +90,7 @@ def test_models_are_scored_and_costed(root):
     assert work["ranker/reranker"].question == 0 < work["ranker/reranker"].candidate
 
 
-@pytest.mark.parametrize("name", ["00_overview", "03_distillation", "11_frontier"])
+@pytest.mark.parametrize("name", ["03_distillation", "11_frontier"])
 def test_pages_have_them_and_what_is_not_here_is_said_on_its_page(invented, root, pairs, name):
     run_file(root, pairs)
     rankers = {"BM25": "bm25", "theirs": "theirs.run", "far": "org/none"}

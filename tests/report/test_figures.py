@@ -71,18 +71,3 @@ def test_a_difference_of_one_seed_has_the_interval_over_questions_in_a_lighter_c
     assert "questions and seeds" in both.get_label()
     [[segment]] = [bar.get_segments() for bar in questions.lines[2]]
     assert segment[:, 0].tolist() == [0.5, 1.5]
-
-
-@pytest.mark.parametrize(("largest", "ticks"), [(1.6, 4), (40.0, 4)])
-def test_a_logarithmic_axis_has_ticks_to_read_below_a_decade_too(largest, ticks):
-    figure = figures.ratios(pandas.DataFrame({"time": [0.9, largest]}, index=["a", "b"]), "Ratios", "times")
-    [axes] = figure.axes
-    low, high = axes.get_xlim()
-    assert sum(low <= tick <= high for tick in axes.get_xticks()) >= ticks
-
-
-def test_counts_have_whole_ticks():
-    curve = pandas.DataFrame({"teachers": [1, 2, 3, 4], "MAP": [1.0, 2.0, 3.0, 4.0], "system": "vote"})
-    [axes] = figures.lines(curve, "teachers", "MAP", "system", "Title", "teachers", "MAP (%)").axes
-    assert {float(tick) for tick in axes.get_xticks()} >= {1.0, 2.0, 3.0, 4.0}
-    assert all(float(tick).is_integer() for tick in axes.get_xticks())

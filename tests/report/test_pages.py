@@ -2,11 +2,9 @@ import re
 from html import unescape
 
 import nbformat
-import pandas
 import pytest
 
 from as2lib.report.pages import execute, parameter, render
-from as2lib.report.tables import styled
 
 
 def page(tmp_path, *cells, **settings) -> str:
@@ -29,40 +27,9 @@ def test_heading_and_title_name_the_study_findings_stand_under_the_question_and_
     assert "12_own" not in html
 
 
-def code(source: str, **data: str) -> nbformat.NotebookNode:
-    data = {f"text/{kind}": text for kind, text in data.items()}
-    return nbformat.v4.new_code_cell(source, outputs=[nbformat.v4.new_output("execute_result", data)])
-
-
-@pytest.mark.parametrize("folded", [False, True])
-def test_a_table_has_its_caption_above_a_box_that_scrolls_and_is_folded_where_asked(tmp_path, folded):
-    shown = pandas.DataFrame({"system": ["s1", "s2"], "MAP": ["1.0"] * 2})
-    commands = '<b>Table 1.1.</b> All. <details class="made"><summary>commands</summary></details>'
-    html = page(tmp_path, code("table", html=styled(shown, commands, "t", folded).to_html()))
-    caption, box, commands = (html.index(part) for part in ("<b>Table 1.1.</b>", 'class="scroll"', ">commands<"))
-    assert caption < box < commands
-    assert "<caption>" not in html
-    assert html.count('scope="row"') == 2
-    assert ("<summary>Table 1.1: its 2 rows" in html) == folded
-
-
-def test_what_is_printed_for_who_works_in_the_notebook_is_shown_with_the_code_alone(tmp_path):
-    bare = pandas.DataFrame({"MAP": [0.123456]})
-    cells = [
-        code("bare", html=bare.to_html(), plain=str(bare)),
-        code("text", plain="{'alpha': 0.5}"),
-        code("table", html=styled(pandas.DataFrame({"system": ["s"], "MAP": ["1.0"]}), "", "t").to_html()),
-        code("figure", html='<figure class="as2-figure"></figure>'),
-        code("line", markdown="Study `tiny`"),
-    ]
-    classes = re.findall('<section class="code-cell *([a-z]*)">', page(tmp_path, *cells))
-    assert classes == ["peek", "peek", "", "", ""]
-
-
 TITLES = {
     "HTML": '<meta http-equiv="refresh" content="0;url=http://elsewhere">',
     "a link": "[x](javascript:alert(1))",
-    "an image": "![x](http://elsewhere/x.png)",
     "emphasis": "*a* _b_ `c`",
     "a formula": r"$a_b$ \(c\)",
     "an entity": "&lt;b&gt;",
@@ -92,7 +59,7 @@ def test_a_notebook_has_one_cell_of_parameters(tmp_path, tags):
         execute(notebook(tmp_path, tags=tags), tmp_path / "out.ipynb", {"study": "b"})
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", "no JSON", "{'cells': 1}"])
+@pytest.mark.parametrize("content", ["", "[]", "no JSON"])
 def test_a_file_that_is_no_notebook_is_named_in_one_line(tmp_path, content):
     path = tmp_path / "01_data.ipynb"
     path.write_text(content)

@@ -24,20 +24,19 @@ def files(folder):
     return {str(path.relative_to(folder)): file_sha256(path) for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("kind", ["tar", "folder", "url"])
+@pytest.mark.parametrize("kind", ["folder", "url"])
 def test_an_archive_holds_every_published_file_and_gives_it_back_byte_for_byte(clone, tmp_path, kind):
     before = {name: digest for name, digest in files(clone).items() if not name.startswith("times/")}
     path = archive.write(Study.load("selqa"))
     assert file_sha256(archive.write(Study.load("selqa"))) == file_sha256(path)
     shutil.rmtree(clone)
-    source = {"tar": str(path), "folder": str(tmp_path / "unpacked"), "url": path.as_uri()}[kind]
-    if kind == "folder":
-        shutil.unpack_archive(path, source)
+    shutil.unpack_archive(path, tmp_path / "unpacked")
+    source = str(tmp_path / "unpacked") if kind == "folder" else path.as_uri()
     archive.fetch(Study.load("selqa"), source)
     assert files(clone) == before
 
 
-@pytest.mark.parametrize("change", ["content", "sum", "path", "run", "index"])
+@pytest.mark.parametrize("change", ["content", "path", "run", "index"])
 def test_other_bytes_are_refused_and_nothing_is_written(clone, tmp_path, change):
     shutil.unpack_archive(archive.write(Study.load("selqa")), tmp_path / "unpacked")
     folder = tmp_path / "unpacked" / "selqa"
@@ -47,8 +46,6 @@ def test_other_bytes_are_refused_and_nothing_is_written(clone, tmp_path, change)
         run.write_bytes(run.read_bytes()[:-1] + b"x")
     elif change == "path":
         sums.write_text(sums.read_text().replace("  pairs/", "  ../pairs/"))
-    elif change == "sum":
-        sums.unlink()
     else:  # whole in itself, and not what this clone has published
         digest, other = file_sha256(run), next(folder.glob("hydra/3h1/*.parquet"))
         run.write_bytes(other.read_bytes())

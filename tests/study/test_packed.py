@@ -23,13 +23,6 @@ def test_log_odds_keep_probabilities_within_a_millionth_and_every_questions_orde
     assert ranks(restored, question) == ranks(probability, question)
 
 
-def test_most_scores_need_less_than_a_whole_float32():
-    generator = numpy.random.default_rng(0)
-    stored = packed.log_odds(sigmoid(generator.normal(-3, 2, 1000)), numpy.arange(1000) // 10)
-    assert stored.dtype == "float32"
-    assert (stored.view("int32") & 0b1111 == 0).all()  # the last bits are free
-
-
 @pytest.fixture
 def tables():
     dev = pandas.DataFrame({"question_id": ["a", "a", "b"], "position": [0, 1, 0], "label": [0, 1, 1]})

@@ -1,7 +1,6 @@
 """Runs are made once, parents first, whatever fails, waits or is killed; and what is said of them."""
 
 import errno
-from pathlib import Path
 
 import pytest
 
@@ -112,18 +111,18 @@ def test_a_worker_makes_all_that_is_missing_and_says_a_line_of_each(study, fits,
     assert len(set(fits)) == len(fits)
 
 
-def full_disk(*_, **__):
+def full_disk():
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_a_run_that_fails_stops_only_what_is_made_from_it_and_is_tried_again_by_the_next(study, monkeypatch, capsys):
-    monkeypatch.setitem(worker.MAKERS, "fit", lambda task: (full_disk if task.run.name == TEACHER else stub_fit)(task))
-    write = Path.write_text  # nor has the error a place
-    monkeypatch.setattr(
-        Path,
-        "write_text",
-        lambda path, *rest, **named: (full_disk if path.name == ERROR_FILE else write)(path, *rest, **named),
-    )
+    def fit(task):
+        if task.run.name == TEACHER:
+            (task.folder / ERROR_FILE).symlink_to("nowhere/at all")  # nor has the error a place
+            full_disk()
+        return stub_fit(task)
+
+    monkeypatch.setitem(worker.MAKERS, "fit", fit)
     assert main(["fit", "tiny"]) == 1
     *_, last = lines = capsys.readouterr().out.splitlines()
     [failed] = [line for line in lines if line.startswith("failed: ")]
@@ -156,12 +155,12 @@ def test_a_page_is_made_once_its_runs_are_there_and_one_that_fails_is_left(study
         return worker.Page(name, frozenset(runs), study.store.folder(TEACHER) / f"{name}.log", make)
 
     early = page("early", [TEACHER], lambda: made.append(len(fits)) is None)
-    broken = page("broken", [], lambda: full_disk(None))
+    broken = page("broken", [], full_disk)
     pages = [page("fresh", [STUDENT], lambda: False), early, broken]
     assert work(study.store, print, pages=pages) == ["broken"]
     assert made
     out = capsys.readouterr().out
-    assert "page early, 0 s" in out
+    assert "page early" in out
     assert "fresh" not in out
     assert "failed: broken: OSError" in out
 
@@ -190,9 +189,7 @@ def test_plan_says_what_each_run_is_at_and_what_is_left(begun, capsys):
     assert "running teacher/electra/seed-1 step 3, 2.0 a second" in lines
     assert f"to do {STUDENT} from transfer/electra/seed-0, {TEACHER}" in lines
     assert any(line.startswith("tiny: 9 runs: 2 done, ") and "1 failed, 1 running" in line for line in lines)
-    assert any(line.startswith("left: at most 16 steps") for line in lines)
     assert any("by four workers" in line and f"the longest chain, from {TEACHER}" in line for line in lines)
-    assert lines[-1].startswith("1 side by side end about")
 
 
 def test_a_study_that_ends_early_names_what_is_left_and_what_failed(begun):
