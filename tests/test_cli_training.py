@@ -156,7 +156,7 @@ def test_a_table_without_names_of_pairs_is_read_row_by_row(folder):
     [
         (lambda table: table[1:], "1 of"),
         (lambda table: table.assign(teacher_score="high"), "row 1: teacher_score"),
-        (lambda table: pandas.concat([table, table[:2]]), "2 rows again"),
+        (lambda table: pandas.concat([table, table[:2].assign(teacher_score=0.5)]), "others in 2 rows"),
         (lambda table: table[["teacher_score"]], "or 120 rows as mine has"),
     ],
 )

@@ -142,13 +142,13 @@ def work(study: Study, names: str, alone: bool, weights: bool, say: Callable[[st
     """
     items = []
     if names:
-        contents, measured = pages.contents(study), (_reports(study) / "runs" / "times").exists()
+        contents, measured = pages.contents(study), (study.folder / "runs" / "times").exists()
         first, *others = catalogue.notebooks(study)
         for notebook in (*others, first):
             last = notebook is first or (notebook.timed and not measured)
             if (names == "all" or notebook.name in names.split(",")) and (alone or not last):
                 make = partial(make_stale_page, study, notebook.name, contents[notebook.name])
-                error = _reports(study) / "executed" / f"{notebook.name[:2]}.log"
+                error = study.folder / "executed" / f"{notebook.name[:2]}.log"
                 items.append(worker.Page(notebook.name, pages.runs(study, notebook), error, make))
     missing = worker.work(study.store, say, weights, items)
     if missing and not names:  # else who started this worker says it
@@ -176,7 +176,7 @@ def make_page(study: Study, name: str) -> None:
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
     page = pages.page_file(study, name)
-    source, executed = find_root() / "notebooks" / f"{name}.ipynb", _reports(study) / "executed" / f"{name[:2]}.ipynb"
+    source, executed = find_root() / "notebooks" / f"{name}.ipynb", study.folder / "executed" / f"{name[:2]}.ipynb"
     with worker.noting(executed.with_suffix(".log")):
         if (overrides := parameter(source, "overrides")) != "{}":
             raise ValueError(
@@ -205,10 +205,6 @@ def check(study: Study) -> list[str]:
     if not lines and (find_root() / "notebooks").is_dir():
         pages.record(study, pages.CHECK, pages.contents(study)[pages.CHECK])
     return lines
-
-
-def _reports(study: Study) -> Path:
-    return find_root() / "reports" / study.variant
 
 
 def fetch(study: Study, only: list[str]) -> list[str]:

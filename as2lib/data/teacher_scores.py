@@ -69,8 +69,10 @@ class TeacherScores:
             note(f"{name}: {scores[0]} is read as log odds")
         rows = pair_names(table, keys[0])
         log_odds = dict(zip(rows, values.tolist(), strict=True))
-        if twice := len(rows) - len(log_odds):
-            raise ValueError(f"{name}: expected each pair once by {' and '.join(keys[0])}, got {twice} rows again")
+        if others := sum(log_odds[row] != value for row, value in zip(rows, values.tolist(), strict=True)):
+            raise ValueError(
+                f"{name}: expected one score a pair by {' and '.join(keys[0])}, got others in {others} rows"
+            )
         return cls(path, keys[0], log_odds)
 
     def of(self, pairs: "Dataset") -> np.ndarray:

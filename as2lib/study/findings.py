@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from as2lib.keys import read_yaml
-from as2lib.paths import find_root
 from as2lib.study.params import did_you_mean
 from as2lib.study.store import read_json
 from as2lib.study.study import Study, params_file
@@ -149,4 +148,4 @@ def _value(content: Any) -> Any:
 
 
 def _metrics(study: Study, notebook: str) -> Path:
-    return find_root() / "reports" / study.variant / "metrics" / f"{notebook[:2]}.json"
+    return study.folder / "metrics" / f"{notebook[:2]}.json"

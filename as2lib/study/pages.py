@@ -72,8 +72,7 @@ def why(study: Study, name: str, content: dict[str, Any]) -> str:
 
 def edited(study: Study) -> list[str]:
     """The files of pages that are no longer as they came out, from the root: tables alone of pages made elsewhere."""
-    folder = f"reports/{study.variant}"
-    manifest = find_root() / folder / "manifest.json"
+    folder, manifest = f"reports/{study.variant}", study.folder / "manifest.json"
     tables = read_json(manifest)["tables"] if manifest.exists() else {}
     files = []
     for notebook in catalogue.notebooks(study):
@@ -84,10 +83,8 @@ def edited(study: Study) -> list[str]:
 
 
 def _differing(digests: dict[str, str]) -> list[str]:
-    root = find_root()
-    return [
-        path for path, digest in digests.items() if not (root / path).exists() or file_sha256(root / path) != digest
-    ]
+    files = {path: find_root() / path for path in digests}
+    return [path for path, file in files.items() if not file.exists() or file_sha256(file) != digests[path]]
 
 
 def record(study: Study, name: str, content: dict[str, Any]) -> None:
@@ -99,15 +96,14 @@ def record(study: Study, name: str, content: dict[str, Any]) -> None:
 
 def outputs(study: Study, notebook: str) -> list[Path]:
     """The files of a notebook that are there: its page, metrics, tables and figures, but for measured times."""
-    folder, number = find_root() / "reports" / study.variant, notebook[:2]
-    files = [page_file(study, notebook), folder / "metrics" / f"{number}.json"]
-    files += [path for kind in ("tables", "figures") for path in (folder / kind).glob(f"{number}_*")]
+    number = notebook[:2]
+    files = [page_file(study, notebook), study.folder / "metrics" / f"{number}.json"]
+    files += [path for kind in ("tables", "figures") for path in (study.folder / kind).glob(f"{number}_*")]
     return [path for path in files if path.exists() and ".timing." not in path.name]
 
 
 def page_file(study: Study, notebook: str) -> Path:
-    name = "index" if notebook.startswith("00_") else notebook
-    return find_root() / "reports" / study.variant / f"{name}.html"
+    return study.folder / ("index.html" if notebook.startswith("00_") else f"{notebook}.html")
 
 
 def _record_file(study: Study, name: str) -> Path:

@@ -99,6 +99,11 @@ class Study(params.Params):
             return self.study
         return f"{self.study}-{sha256(content.encode()).hexdigest()[:8]}"
 
+    @property
+    def folder(self) -> Path:
+        """Where its pages, tables and numbers are."""
+        return find_root() / "reports" / self.variant
+
     @cached_property
     def systems(self) -> dict[str, Row]:
         """Every system of the study by the name of its runs, in the order of the papers' tables."""
