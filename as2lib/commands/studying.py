@@ -266,7 +266,7 @@ def plan(study: Study, only: list[str]) -> None:
         print(f"unpinned: {', '.join(names)}; the hub's newest is taken, NAME@COMMIT in the study's file pins one")
     print(f"left: at most {steps:,} steps and {gigabytes:,.1f} GB; about")
     here, device = estimate.seconds_of(study.store), estimate.device_of(study.store)
-    devices = {device: here}
+    devices = {} if device.startswith("on an A100") else {device: here}  # it stands below
     for gpu in estimate.PEAK:
         devices[f"on an {gpu} at 40 % of its peak"] = partial(estimate.gpu_seconds, gpu=gpu, precision=study.precision)
     for device, seconds in devices.items():
