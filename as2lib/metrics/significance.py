@@ -77,7 +77,7 @@ def compare(a: Values, b: Values, resamples: int = 10_000, seed: int = 0) -> Com
     means_of_systems = float(a.mean()), float(b.mean()), float(gap.mean())
     outcomes = int(np.sum(gap > 0)), int(np.sum(gap < 0)), int(np.sum(gap == 0))
     p = _permutation_p(gap, resamples, seed)
-    return Comparison(len(gap), *means_of_systems, *_interval(means), p, *outcomes, *signed_rank(gap), *_spearman(a, b))
+    return Comparison(len(gap), *means_of_systems, *_interval(means), p, *outcomes, *signed_rank(gap), *spearman(a, b))
 
 
 def over_questions_and_seeds(
@@ -126,13 +126,12 @@ def over_questions_and_seeds(
 def _estimate(difference: float, both: np.ndarray, questions: np.ndarray, published: float) -> Estimate:
     """Of the draws over questions and seeds, and of those over questions alone, below which no error falls."""
     low, high = _interval(both)
-    questions_low, questions_high = _interval(questions)
-    if not math.isnan(low):
-        low, high = min(low, questions_low), max(high, questions_high)
-    p, p_published = (max(_p_of_draws(both, at), _p_of_draws(questions, at)) for at in (0.0, published))
+    of_questions = _interval(questions)
     if math.isnan(low):
-        p = p_published = math.nan
-    return Estimate(difference, low, high, p, questions_low, questions_high, p_published)
+        return Estimate(difference, low, high, math.nan, *of_questions, math.nan)
+    low, high = min(low, of_questions[0]), max(high, of_questions[1])
+    p, p_published = (max(_p_of_draws(both, at), _p_of_draws(questions, at)) for at in (0.0, published))
+    return Estimate(difference, low, high, p, *of_questions, p_published)
 
 
 def _p_of_draws(draws: np.ndarray, at: float) -> float:
@@ -343,7 +342,8 @@ def _p_of_all_signs(values: np.ndarray) -> float:
     return float(stats.permutation_test((values,), total, **settings).pvalue)
 
 
-def _spearman(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+def spearman(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Spearman's correlation of two systems' values (n,), and its p value; nan where one is constant or n < 3."""
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return math.nan, math.nan
     from scipy import stats

@@ -75,9 +75,11 @@ def resampled(
     thresholds = np.unique(threshold[possible > 0]) if len(counts) > 1 else np.arange(last.sum())
     step, shape = np.searchsorted(thresholds, threshold), (len(thresholds) + 1, counts.shape[1])
 
+    drawn = np.ascontiguousarray(counts.T, dtype=np.float64)
+
     def reached(weight: np.ndarray) -> np.ndarray:  # (t, r)
         of_steps = csr_array((weight, (step, question)), shape)[:-1]
-        return np.cumsum(of_steps @ counts.T, axis=0)
+        return np.cumsum(of_steps @ drawn, axis=0)
 
     taken, correct, answerable = reached(np.ones(len(label))), reached(label), reached(possible)
     precise = correct / taken.clip(min=1)

@@ -19,16 +19,9 @@ KNOWN = {
 
 
 @cache
-def _sizes() -> dict[str, int]:
+def sizes() -> dict[str, int]:
+    """Row of CERBERUS's or Cosinet's tables → its trainable parameters at its true size, counted once: `sizes.csv`."""
     return pandas.read_csv(files("as2lib.papers") / "sizes.csv", index_col="run")["parameters"].to_dict()
-
-
-def parameters(run: str) -> int:
-    """Trainable parameters of a row of CERBERUS's or Cosinet's tables at its true size, counted once: `sizes.csv`.
-
-    Raises KeyError for a row that is not among them.
-    """
-    return _sizes()[run]
 
 
 def lengths(study: Study) -> Lengths:

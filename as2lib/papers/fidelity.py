@@ -13,7 +13,7 @@ import pandas
 from as2lib.metrics import ranking
 from as2lib.metrics.cost import cascade_cost, sequential_cost
 from as2lib.metrics.pruning import survivors
-from as2lib.papers import costs, pair_sets, paper_tables
+from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.cascade.rows import PAPER_EXITS as EXITS
 from as2lib.papers.cerberus import true_sizes
 from as2lib.study import Study
@@ -22,10 +22,7 @@ AGREES, LOOSELY, DIFFERS, NOT_HERE = STATES = ("agrees", "agrees within its tole
 DEPTH = EXITS[-1]
 SIZE_TOLERANCE = 0.01  # a relative difference of a size up to this agrees: how a vocabulary is counted is not printed
 TOKENS = 128  # of a pair, in counts of operations
-VOCABULARY, POSITIONS = (
-    50265,
-    514,
-)  # the vocabulary and positions of RoBERTa, which the teachers of GOVERN are taken to have
+VOCABULARY, POSITIONS = 50265, 514  # of RoBERTa, which the teachers of GOVERN are taken to have
 
 
 def numbers(study: Study) -> pandas.DataFrame:
@@ -70,8 +67,6 @@ def computed(study: Study, by: str, of: str) -> float:
 
 def size(name: str) -> int:
     """Trainable parameters of a row of CERBERUS's or Cosinet's tables at its true size; "bert": ELECTRA-BASE, alike."""
-    if name.partition("/")[0] in ("cosinet", "ca"):
-        return costs.parameters(name)
     return true_sizes.parameters("base/electra" if name == "bert" else name)
 
 

@@ -155,11 +155,6 @@ def with_spread(values: pandas.DataFrame) -> pandas.DataFrame:
     return means.join(spreads)[[name for column in values for name in (column, f"{column} ±")]]
 
 
-def over_seeds(scores: pandas.DataFrame, system: str) -> pandas.Series:
-    """Each question's AP, mean over the seeds of a system, in [0, 1], index question_id, first seen first."""
-    return _by_question(scores, [system], "AP")[system].mean(axis=1).rename(system)
-
-
 def differences(scores: pandas.DataFrame, a: str, b: str, measure: str = "MAP") -> pandas.DataFrame:
     """a − b of each question, in [0, 1]: index question_id, a column a seed that both have.
 

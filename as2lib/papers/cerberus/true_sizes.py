@@ -100,8 +100,8 @@ def build_members(row: str, device: str) -> "list[PreTrainedModel]":
 def parameters(row: str) -> int:
     """Of all the models of a row."""
     if row in ENSEMBLES:
-        return sum(costs.parameters(f"base/{family}") for family, _ in ENSEMBLES[row])
-    return costs.parameters(row)
+        return sum(costs.sizes()[f"base/{family}"] for family, _ in ENSEMBLES[row])
+    return costs.sizes()[row]
 
 
 def operations(row: str, tokens: float, first_token: bool = True) -> float:

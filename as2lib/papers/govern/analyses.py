@@ -108,7 +108,7 @@ def compare(study: Study, pairs: Sequence[tuple[str, str]], measure: str = AUC) 
 def drawn(questions: int) -> numpy.ndarray:
     """How often each question is in the test set, once, and then in each sample of it: (samples + 1, questions)."""
     samples = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), SAMPLES)
-    return numpy.vstack([numpy.ones((1, questions), dtype=samples.dtype), samples])
+    return numpy.asfortranarray(numpy.vstack([numpy.ones((1, questions)), samples]))  # as `resampled` reads it
 
 
 def gsb(study: Study, base: str, new: str) -> pandas.DataFrame:
