@@ -4,7 +4,8 @@ per-question values and no metric.  scipy and statsmodels are imported by what n
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ POWER = 0.8  # with which a smallest difference is seen
 POWER_DRAWS = 20_000
 MOST_SEEDS = 200  # that are asked for
 MEMORY = 2**18  # resampled values held at once: as many as stay near the processor
+KEPT = 2**28  # draws, a byte each, that wait for the next comparison
 
 
 class Comparison(NamedTuple):
@@ -300,14 +302,26 @@ def _resampled_means(values: Sequence[np.ndarray], resamples: int, seed: int | l
     for n in {len(column) for column in values}:
         same = [i for i, column in enumerate(values) if len(column) == n]
         matrix = np.stack([values[i] for i in same], axis=1)
-        generator, step = np.random.default_rng(seed), max(1, MEMORY // n)
-        for start in range(0, resamples, step):
-            rows = min(step, resamples - start)
-            draws = generator.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
-            counts = np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n)
+        start, drawn = 0, _kept if n * resamples <= KEPT else _drawn
+        for counts in drawn(n, resamples, seed if isinstance(seed, int) else tuple(seed)):
             for i, part in zip(same, (counts @ matrix / n).T, strict=True):
-                means[i][start : start + rows] = part
+                means[i][start : start + len(part)] = part
+            start += len(counts)
     return means
+
+
+def _drawn(n: int, resamples: int, seed: int | tuple[int, ...]) -> Iterator[np.ndarray]:
+    """How often each of n questions is in each resample, (r, n), some resamples at a time; never 256 times."""
+    generator, step = np.random.default_rng(seed), max(1, MEMORY // n)
+    for start in range(0, resamples, step):
+        rows = min(step, resamples - start)
+        draws = generator.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
+        yield np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n).astype(np.uint8)
+
+
+@lru_cache(maxsize=2)  # the comparisons of a page are over the same questions
+def _kept(n: int, resamples: int, seed: int | tuple[int, ...]) -> list[np.ndarray]:
+    return [*_drawn(n, resamples, seed)]
 
 
 def _interval(draws: np.ndarray) -> tuple[float, float]:
