@@ -22,7 +22,7 @@ POWER = 0.8  # with which a smallest difference is seen
 POWER_DRAWS = 20_000
 MOST_SEEDS = 200  # that are asked for
 MEMORY = 2**18  # resampled values held at once: as many as stay near the processor
-KEPT = 2**28  # draws, a byte each, that wait for the next comparison
+KEPT = 2**27  # draws, a byte each, that wait for the next comparison
 
 
 class Comparison(NamedTuple):
