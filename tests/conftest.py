@@ -10,7 +10,7 @@ settings.register_profile("as2lib", deadline=None)  # a busy machine is no error
 settings.load_profile("as2lib")
 
 # Given out first, so that at the end of the tests no core waits for one of them.
-LONGEST = "notebooks pages cluster kill package families loop docs cli_training fitting".split()
+LONGEST = "notebooks pages package cluster docs taken families cli_training cli_scoring loop claims store".split()
 
 
 def pytest_collection_modifyitems(items):

@@ -255,10 +255,9 @@ def test_a_question_without_candidates_and_what_is_not_read_are_said(capfd):
         {"question": "When?", "candidates": []},
     ]
     assert load_unlabelled(rows)["question_id"][:] == ["1", "1"]
-    assert capfd.readouterr().err.splitlines() == [
-        "as2: pairs: questions without a candidate: 1; they are left out, and no metric counts them",
-        "as2: pairs: columns that are not read: rank",
-    ]
+    without, unread = capfd.readouterr().err.splitlines()
+    assert without.startswith("as2: pairs: questions without a candidate: 1")
+    assert unread.endswith("rank")
 
 
 @pytest.mark.parametrize("key", ["label", "candidate_id", "question_id"])

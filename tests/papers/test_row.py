@@ -1,7 +1,5 @@
 import json
 
-import pytest
-
 from as2lib import Study
 from as2lib.papers.row import best_trivial, fit, with_heads
 from as2lib.study.params import Pairs
@@ -45,18 +43,6 @@ def test_a_budget_is_what_an_encoder_changes_of_the_studys(root):
     assert plan["teacher/electra/seed-0"].spec["training"]["learning_rate"] == 0.5
     assert plan["direct/teacher/electra/seed-0"].spec["training"] == direct | {"steps": 7}
     assert plan["student/electra/seed-0"].spec["training"] == direct
-
-
-def test_a_further_base_is_untaught_and_taught_by_the_students_own_teacher(root):
-    study = Study.load("tiny")
-    other = study.teachers["roberta"].model_dump(include={"config"}) | {"label": "RoBERTa base"}
-    study = Study.load(study, {"bases": {"other": other}})
-    untaught, taught = study.plan["base/other/seed-0"], study.plan["taught-base/other/seed-0"]
-    assert [run.parents["start"][0].name for run in (untaught, taught)] == ["transfer/base/other/seed-0"] * 2
-    assert [run.name for run in taught.parents["teachers"]] == ["teacher/electra/seed-0"]
-    assert study.systems["base/other"].label == "untaught base (RoBERTa base)"
-    with pytest.raises(ValueError, match=r"bases\.electra"):
-        Study.load("tiny", {"bases": {"electra": other}})
 
 
 def test_a_recipe_says_its_fit_in_plain_values(root):

@@ -35,18 +35,6 @@ def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, files):
     assert "75.0" in (files / "tables" / "03_table_1.tex").read_text()
 
 
-def test_a_table_of_systems_is_recorded_as_it_is_shown_any_other_where_it_is_asked_for(report, files):
-    by_label = systems().rename(report.labels).rename_axis("system")
-    report.show(systems(), "3.1", "Systems.", ["seeds"])
-    report.show(by_label, "3.2", "Labels.")
-    report.show(by_label, "3.3", "Labels.", record="by label: ")
-    report.show(systems(heads=[3, 0]), "3.4", "Heads.", record=False)
-    metrics = json.loads((files / "metrics" / "03.json").read_text())
-    assert metrics["student/electra"] == {"MAP": 75.04, "seeds": 2}
-    labels = {f"by label: {label}" for label in by_label.index}
-    assert set(metrics) == {"student/electra", "lexical/word_overlap", *labels}
-
-
 def test_a_notebook_that_the_study_leaves_out_is_refused_before_anything_of_it_is_removed(root, files):
     kept = files / "tables" / "08_table_1.csv"
     kept.parent.mkdir(parents=True)

@@ -15,18 +15,6 @@ def page(tmp_path, *cells, **settings) -> str:
     return render(executed, tmp_path / "01_data.html", names, **settings).read_text()
 
 
-def test_heading_and_title_name_the_study_findings_stand_under_the_question_and_links_lead_on(tmp_path):
-    text = nbformat.v4.new_markdown_cell("Trials: [docs/numbers.md](../docs/numbers.md).")
-    found = nbformat.v4.new_markdown_cell("What we found", metadata={"tags": ["findings"]})
-    html = page(tmp_path, text, found, study="WikiQA", others={"selqa": "../selqa/01_data.html"})
-    assert "<title>WikiQA · 01 · The data</title>" in html
-    assert html.index(">WikiQA · 01 · The data<") < html.index("What we found") < html.index("Trials")
-    for link in ('<a href="../selqa/01_data.html">selqa</a>', '<a href="02_teachers.html">teachers</a>'):
-        assert link in html
-    assert 'href="../../docs/numbers.md"' in html
-    assert "12_own" not in html
-
-
 TITLES = {
     "HTML": '<meta http-equiv="refresh" content="0;url=http://elsewhere">',
     "a link": "[x](javascript:alert(1))",

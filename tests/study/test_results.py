@@ -123,7 +123,7 @@ def test_a_comparison_has_both_intervals_and_one_verdict():
 
 
 def test_both_questions_of_a_verdict_are_corrected_together():
-    scores = noisy({"a": 0.5, **{f"b{n}": 0.44 + n / 100 for n in range(8)}})
+    scores = noisy({"a": 0.5, **{f"b{n}": 0.44 + n / 100 for n in range(8)}}, questions=60)
     pairs = [("a", f"b{n}") for n in range(8)]
     ours = results.compare(scores, pairs)["difference"]
     paper = pandas.DataFrame({"MAP": 80 - ours.droplevel("a") - 2.5}).rename_axis("run")
