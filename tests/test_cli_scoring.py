@@ -41,18 +41,6 @@ def test_a_run_and_its_judgements_have_the_metrics_that_are_printed(folder, caps
     assert sorted(printed.values()) == sorted(expected.values())
 
 
-def test_ranked_or_scored_candidates_have_the_names_of_the_judgements(folder, capsys):
-    table = pandas.read_csv("my.tsv", sep="\t").set_axis(["qid", "query", "passage", "relevance"], axis=1)
-    table.assign(docid=[f"D{row}" for row in table.index]).to_json("theirs.jsonl", orient="records", lines=True)
-    assert main(["score", "lexical/word_overlap", "theirs.jsonl", "--trec", "my.run"]) == 0
-    scored = values(capsys.readouterr().out)
-    assert main(["rank", "lexical/word_overlap", "theirs.jsonl", "--out", "ranked.run"]) == 0
-    assert main(["compare", "ranked.run", "my.run", "my.qrels"]) == 0
-    output = capsys.readouterr()
-    assert f"{scored['MAP']:.2f} − {scored['MAP']:.2f} = +0.00" in output.out
-    assert "no judgement" not in output.err
-
-
 def test_score_and_compare_count_the_same_questions_and_without_labels_scores_are_printed(folder, capsys):
     rows = Path("my.tsv").read_text().splitlines()
     Path("plain.tsv").write_text("\n".join(line.rsplit("\t", 1)[0] for line in rows) + "\n")

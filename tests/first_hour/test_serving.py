@@ -54,7 +54,7 @@ def in_threads(ranker, work):
 @pytest.mark.parametrize("precision", ["float32", BF16])
 def test_many_threads_get_the_scores_of_one_whatever_a_caller_does_with_the_tokenizer(tmp_path, precision):
     ranker = Ranker.load(public_model(tmp_path / "model", labels=2, hidden_size=256), precision=precision)
-    work = list(requests(60))
+    work = list(requests(40))
     expected = [scores(ranker, request) for request in work]
     ranker.encoder.tokenizer("where is the red ?", truncation=True, max_length=3, padding="max_length")
     assert in_threads(ranker, work) == expected
