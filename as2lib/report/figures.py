@@ -33,7 +33,7 @@ GROUPS = {  # a group of systems → its place in the palette, the same in every
 VERDICTS = {  # greens agree with a paper, reds do not, greys say neither
     **{"reproduced": "#1b7f4d", "supported": "#4aa877", "same direction": "#7fc29f"},
     **{"same direction, smaller": "#a9d8bf", "same direction, larger": "#a9d8bf"},
-    **{"undecided": "#a7b0b8", "not seen": "#e8a25c", "contradicted": "#c8452f", "not testable here": "#dde2e6"},
+    **{"undecided": "#8f9aa5", "not seen": "#e8a25c", "contradicted": "#c8452f", "not testable here": "#c6ced6"},
 }
 WIDTH = 6.0  # inches
 STEPS = [1, 2, 3, 5, 6, 10]  # between ticks

@@ -21,12 +21,14 @@ RUN_COLUMNS = ["question", "zero", "candidate", "rank", "score", "tag"]  # the c
 
 
 def ranker(task: Task) -> dict[str, Any]:
-    """Score a run's splits; returns its facts: `parameters`, and of a model the sizes that its costs are counted by."""
+    """Score a run's splits; returns its facts: `parameters` where known, of a model the sizes that cost."""
     model, scores_of = scorer(task.run.recipe, task.store.study.precision)
     for split, parts in task.run.data.items():
         pairs = load_parts(tuple(parts), "all")
         write_scores(task.folder / "scores" / f"{split}.parquet", pairs, scores_of(pairs))
-    return {"parameters": 0} if model is None else facts_of(model)
+    if model is None:
+        return {"parameters": 0} if isinstance(task.run.recipe, Lexical) else {}  # of a file nobody knows them
+    return facts_of(model)
 
 
 def scorer(recipe: Any, precision: str) -> tuple[Any, Callable[[Any], numpy.ndarray]]:

@@ -1,5 +1,9 @@
 """Formulas of operations, against what models without weights compute."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 import torch
 import yaml
@@ -127,3 +131,18 @@ def test_what_a_published_study_costs_and_which_answers_it_shares_are_known_with
 
 def test_sizes_csv_has_the_parameters_of_the_models():
     assert costs.sizes() == counted()
+
+
+def test_what_pages_import_and_what_their_costs_take_is_done_without_torch():
+    pages = [path for path in (find_root() / "notebooks").glob("[0-9]*.ipynb") if not path.name.startswith("05")]
+    cells = [cell for path in sorted(pages) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+    lines = [line for cell in cells if cell["cell_type"] == "code" for line in "".join(cell["source"]).splitlines()]
+    program = [
+        "import sys",
+        *dict.fromkeys(line for line in lines if line.startswith(("import ", "from "))),
+        "study = Study.load('wikiqa')",
+        "assert frontier.operations_of(study, ['mhs/3h1', 'base/pointwise'])['mhs/3h1'] > 0",
+        "assert fidelity.numbers(study).size > 0",
+        "assert 'torch' not in sys.modules",
+    ]
+    subprocess.run([sys.executable, "-c", "\n".join(program)], check=True)
