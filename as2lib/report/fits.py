@@ -33,7 +33,7 @@ def _of_fit(fit: Run) -> dict[str, Any]:
     return {
         "loss": recipe.loss,
         "steps": length,
-        "batch": training["batch_size"],
+        "batch": training.get("batch_size") or f"{training['batch_tokens']:,} tokens",
         "rate": f"{training['learning_rate']:.2g}",
         "warm-up": training.get("warmup", 0.0),
         "gradient at most": CLIP,

@@ -30,7 +30,7 @@ HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
     """Run a notebook in its folder with some parameters; where a cell fails, `executed` holds what was run."""
     executed.parent.mkdir(parents=True, exist_ok=True)
-    quiet = ["--log-level=ERROR"]  # a kernel would warn that it talks to its own process unencrypted
+    quiet = ["--log-level=CRITICAL"]  # a kernel would tell that it talks unencrypted, and of the interrupt that ends it
     options = {"progress_bar": False, "extra_arguments": quiet}
     try:
         execute_notebook(read_notebook(notebook), str(executed), parameters, cwd=str(notebook.parent), **options)
