@@ -51,7 +51,7 @@ class Report:
         self.folder = find_root() / "reports" / study.variant
         self.labels = {name: system.label for name, system in study.systems.items()}
         self.metrics: dict[bool, dict[str, Any]] = {False: {}, True: {}}  # by `timing`
-        self.shown: dict[str, Row] = {}  # the systems of its tables that were run, by name
+        self.tabled: dict[str, Row] = {}  # the systems of its tables that were run, by name
         self.intervals = 0  # of differences, in its tables
         for kind in ("tables", "figures"):  # of an earlier run, which may have had more of them
             for path in self._folder(kind).glob(f"{self.number}_*"):
@@ -93,17 +93,17 @@ class Report:
             self.intervals += int(item["low"].notna().sum())
         item = self._beside(item)
         name = f"{self.number}_table_{number.partition('.')[2] or re.sub('[^a-z]+', '-', caption.lower())}"
-        shown = tables.formatted(item, self.labels, columns, digits)
-        shown = shown.rename(columns=self._of_which_set(item))
+        cells = tables.formatted(item, self.labels, columns, digits)
+        cells = cells.rename(columns=self._of_which_set(item))
         parts = [f"<b>Table {number}.</b>"] * bool(number) + [escape(caption)]
         if item.empty:
             parts.append(f"<i>{escape(empty)}</i>")
         if keep and number:
             file = self._folder("tables") / f"{name}{'.timing' * timing}"
             item.to_csv(f"{file}.csv", float_format="%.10g", lineterminator="\n")
-            Path(f"{file}.tex").write_text(tables.as_latex(shown, caption, name), encoding="utf-8")
+            Path(f"{file}.tex").write_text(tables.as_latex(cells, caption, name), encoding="utf-8")
             parts.append(_links(f"tables/{file.name}", "csv"))
-        return tables.styled(shown, " ".join([*parts, self._commands(item)]), name, folded, tables.best(item))
+        return tables.styled(cells, " ".join([*parts, self._commands(item)]), name, folded, tables.best(item))
 
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
         """With labels in place of run names, as figures want it."""
@@ -151,8 +151,8 @@ class Report:
         """Every other notebook of the study: a link to its page, its question, and the lead of its first finding."""
         lines = []
         for notebook in catalogue.notebooks(self.study)[1:]:
-            found = [] if self.changed else findings.of_notebook(self.study, notebook.name)[:1]
-            first = [f"<em>{escape(item.lead)}</em>" for item in found]
+            leads = [] if self.changed else findings.of_notebook(self.study, notebook.name)[:1]
+            first = [f"<em>{escape(item.lead)}</em>" for item in leads]
             link = f'<a href="{notebook.name}.html">{escape(notebook.question)}</a>'
             lines.append(f"<li>{notebook.name[:2]} {link} {''.join(first)}</li>")
         return HTML(f'<ul class="questions">{"".join(lines)}</ul>')
@@ -177,7 +177,7 @@ class Report:
 
     def provenance(self) -> HTML:
         """How the models of the page's tables were fitted, folded; then what made them, and this page, in one line."""
-        systems = list(self.shown.values())
+        systems = list(self.tabled.values())
         settings = fits.settings(self.study, systems)
         folded = ""
         if not settings.empty:
@@ -236,7 +236,7 @@ class Report:
         lines = ""
         for system in filter(None, map(systems.get, dict.fromkeys(names))):
             if system.seeds:
-                self.shown[system.run] = system
+                self.tabled[system.run] = system
                 run, study = system.runs(self.study)[0].name, self.study.study
                 commands = f"as2 fit {study} {run} --weights", f"as2 score {run} --study {study}"
                 lines += f"<dt>{escape(system.label)}</dt>"

@@ -128,6 +128,7 @@ def _work(store: Store, say: Say, queue: Queue, pages: list[Page], began: float)
             yield page.name, f"page-{page.name}", page.error, partial(make_page, page), failed_pages.append
 
     def take_one() -> bool:
+        """Make the first job that is nobody's; False where there is none now."""
         for name, lock_name, error, make, fail in jobs():
             job_lock = take(lock_name)
             if job_lock is None:

@@ -151,4 +151,5 @@ def test_a_file_that_lacks_pairs_is_named_and_the_first_teacher_has_an_encoder(r
 @pytest.mark.parametrize("name", ["02_teachers", "11_frontier"])
 def test_pages_have_a_teacher_whose_scores_are_a_file(invented, root, name):
     scores_file(root)
-    run_notebook(name, {"teachers.llm": LLM})
+    report = run_notebook(name, {"teachers.llm": LLM})["report"]
+    assert ("teacher/llm" in report.tabled) == (name == "02_teachers")  # what it costs nobody knows
