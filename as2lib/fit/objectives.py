@@ -154,6 +154,11 @@ def is_balanced(loss: str) -> bool:
     return loss in LOSSES and LOSSES[loss].balanced
 
 
+def unit(loss: str) -> str:
+    """What stays together in a loss's batches: with "question" a model learns to order candidates, no probability."""
+    return LOSSES[loss].unit if loss in LOSSES else "pair"
+
+
 def check(loss: str | Callable[..., Any], teachers: int) -> None:
     """Raises ValueError where a loss is not known, or can't learn from so many teachers."""
     if is_own(loss):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from as2lib import hub
 from as2lib.paths import find_root, model_origin
-from as2lib.study.recipes import Encoder
+from as2lib.study.recipes import Encoder, Ranker
 from as2lib.study.run import Run
 from as2lib.study.store import Store
 
@@ -26,7 +26,9 @@ PEAK = {  # floating point operations a second, of dense products, as NVIDIA's d
     "A100": {"float32": 19.5e12, "bf16": 312e12},
     "H100": {"float32": 67e12, "bf16": 989e12},
 }
-CORE_OPERATIONS = 250e9  # the same of a processor's core, as pairs are a third as long as they may be
+CORE_OPERATIONS = (
+    600e9  # the same of a core, between old ones and new ones, as pairs are a third as long as they may be
+)
 STEP_SECONDS = 0.004  # that a tiny model takes all the same
 DERIVED_SECONDS = 1.0  # of a run that trains nothing
 WORDS_STEP_OPERATIONS = 2e9  # of a step of a model without a transformer, roughly
@@ -62,7 +64,7 @@ def seconds_of(store: Store) -> Callable[[Run], float]:
 
     def seconds(run: Run) -> float:
         if run.kind != "fit":
-            return DERIVED_SECONDS
+            return max(DERIVED_SECONDS, operations(run) / (SHARE_OF_PEAK * peak))
         if ratio := measured.get(_shape(run)) or measured.get(None):
             return operations(run) * ratio
         return operations(run) / (SHARE_OF_PEAK * peak) + STEP_SECONDS * steps(run)
@@ -140,17 +142,20 @@ def steps(run: Run) -> int:
 
 
 def operations(run: Run) -> float:
-    """Of a fit's steps, of three passes each, its evaluations on dev and its scores."""
-    if not isinstance(run.recipe, Encoder):
+    """Of a fit's steps, of three passes each, its evaluations on dev and its scores; of a ranker its scores."""
+    recipe = run.recipe
+    if not isinstance(recipe, Encoder | Ranker):
         return WORDS_STEP_OPERATIONS * steps(run)
-    training, length = run.recipe.training, run.recipe.max_length
-    tokens = training.get("batch_tokens") or training["batch_size"] * length
-    dev, test = (length * pairs(run.data.get(split, ())) for split in ("dev", "test"))
-    evaluations = steps(run) // training["evaluate_every"] if training.get("evaluate_every") else 0
+    if not recipe.has_costs:
+        return 0.0
+    dev, test = (recipe.max_length * pairs(run.data.get(split, ())) for split in ("dev", "test"))
     depth, hidden, between = sizes(run)
-    layers = run.recipe.computed_layers(depth)
-    per_token = layers * (2 * (4 * hidden**2 + 2 * hidden * between) + 4 * length * hidden)
-    return per_token * (3 * steps(run) * tokens + (evaluations + 1) * dev + test)
+    layers, tokens = depth, dev + test
+    if isinstance(recipe, Encoder):
+        training, layers = recipe.training, recipe.computed_layers(depth)
+        tokens += 3 * steps(run) * (training.get("batch_tokens") or training["batch_size"] * recipe.max_length)
+        tokens += dev * (steps(run) // training["evaluate_every"] if training.get("evaluate_every") else 0)
+    return layers * (2 * (4 * hidden**2 + 2 * hidden * between) + 4 * recipe.max_length * hidden) * tokens
 
 
 def gpu_seconds(run: Run, gpu: str, precision: str) -> float:
@@ -170,8 +175,10 @@ def parameters(run: Run) -> float:
 
 
 def sizes(run: Run) -> tuple[int, int, int]:
-    """Layers, hidden units and units between of a fit's encoder."""
+    """Layers, hidden units and units between of a run's encoder."""
     recipes = [step.recipe for step in run.lineage()]
+    if isinstance(recipes[0], Ranker):
+        return _of_name(recipes[0].name)
     backbone = getattr(recipes[0], "backbone", None)
     if not backbone:
         return BASE_SIZES

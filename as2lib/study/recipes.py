@@ -10,6 +10,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from as2lib import plugins
+from as2lib.fit import objectives
 from as2lib.paths import file_sha256, find_root
 from as2lib.study.operations import SPECIAL_TOKENS, Lengths, Work, of_pair, on_words
 
@@ -203,7 +204,7 @@ class Fit(Recipe):
 
     @property
     def orders_only(self) -> bool:
-        return self.unit == "question"
+        return (self.unit or objectives.unit(self.loss)) == "question"
 
     def ingredients(self, store: "Store") -> dict[str, Any]:
         computing = {"threads": store.study.threads, "precision": store.study.precision}

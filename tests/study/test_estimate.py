@@ -1,10 +1,12 @@
 """What a study takes, before it is made: by formula, by what fits took here, and by several workers side by side."""
 
+import json
+
 import pytest
 
 from as2lib import Study
 from as2lib.study import estimate
-from as2lib.study.recipes import Encoder
+from as2lib.study.recipes import Encoder, Ranker
 from as2lib.study.run import Run
 from as2lib.study.worker import Queue
 from tests.first_hour.hub_like import ROOT
@@ -27,6 +29,15 @@ def test_a_fit_s_operations_are_those_of_its_steps_and_of_its_scores():
     assert estimate.operations(fit(steps=200)) > 1.05 * estimate.operations(fit())
     assert estimate.parameters(fit(layers=4)) > estimate.parameters(fit())
     assert estimate.sizes(fit("adapted", parents=(fit(layers=4),))) == (4, 16, 32)
+
+
+def test_a_ranker_taken_as_it_is_costs_what_its_scores_do(tmp_path):
+    config = {"num_hidden_layers": 3, "hidden_size": 16, "intermediate_size": 32}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    for source, layers in ((f"cosine:{tmp_path}", 3), (str(tmp_path), 3), (f"{tmp_path}/their.run", 0)):
+        ranker = Run("ranker/theirs", Ranker(source=source, max_length=24, data={"test": ("pool:test",)}), None)
+        per_token = layers * (2 * (4 * 16**2 + 2 * 16 * 32) + 4 * 24 * 16)
+        assert estimate.operations(ranker) == per_token * 24 * estimate.PAIRS_OF_OTHERS
 
 
 @pytest.mark.parametrize(("workers", "expected"), [(1, 10.0), (2, 6.0), (9, 6.0)])

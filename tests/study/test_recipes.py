@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import pytest
 import torch
 
 from as2lib import Study
@@ -37,3 +38,18 @@ def test_a_new_kind_is_planned_fitted_scored_and_costed_by_its_class_alone(root)
     assert study.run(two.name).scores()["score"].between(0, 1).all()
     words = Lengths(5.0, 9.0)
     assert two.recipe.work(study, two, words) == plain.recipe.work(study, plain, words)
+
+
+@pytest.mark.parametrize(
+    ("loss", "unit", "expected"),
+    [
+        ("ce", None, False),
+        ("ranknet", None, True),
+        ("margin_mse", None, True),
+        ("listwise_kl", "question", True),
+        ("my.own:loss", None, False),
+    ],
+)
+def test_what_learns_lists_or_margins_only_orders_candidates(loss, unit, expected):
+    recipe = Encoder(loss=loss, unit=unit, training={}, max_length=24, data={})
+    assert recipe.orders_only is expected
