@@ -258,7 +258,7 @@ def plan(study: Study, only: list[str]) -> None:
     counts = Counter(state.state for state in states)
     print(f"\n{study.name}: {len(states)} runs: {', '.join(f'{count} {state}' for state, count in counts.items())}")
     needed = study.store.needed(list(study.plan))
-    left = [study.plan[name] for name in needed]
+    left = [*{study.store.identity(run): run for run in map(study.plan.get, needed)}.values()]  # one may have two names
     if not left:
         return
     steps, gigabytes = sum(map(estimate.steps, left)), sum(map(estimate.disk, left)) / 1e9

@@ -1,12 +1,13 @@
 """Runs are made once, parents first, whatever fails, waits or is killed; and what is said of them."""
 
 import errno
+from dataclasses import replace
 
 import pytest
 
 from as2lib import Study
 from as2lib.cli import main
-from as2lib.commands.studying import unpinned
+from as2lib.commands.studying import plan, unpinned
 from as2lib.locks import take
 from as2lib.study import worker
 from as2lib.study.worker import ERROR_FILE, make_all, partial_folder, work
@@ -190,6 +191,19 @@ def test_plan_says_what_each_run_is_at_and_what_is_left(begun, capsys):
     assert f"to do {STUDENT} from transfer/electra/seed-0, {TEACHER}" in lines
     assert any(line.startswith("tiny: 9 runs: 2 done, ") and "1 failed, 1 running" in line for line in lines)
     assert any("by four workers" in line and f"the longest chain, from {TEACHER}" in line for line in lines)
+
+
+def test_a_run_under_two_names_is_left_once(study, capsys):
+    def steps_left() -> str:
+        plan(study, [])
+        return capsys.readouterr().out.partition("left: at most ")[2].partition(" steps")[0]
+
+    once, teacher = steps_left(), study.systems["teacher/electra"]
+    study.add([replace(teacher, run="twin/electra")])
+    assert "twin/electra/seed-0" in study.plan
+    assert steps_left() == once
+    study.add([replace(teacher, run="more/electra", recipe=replace(teacher.recipe, dropout=0.3))])
+    assert steps_left() != once
 
 
 def test_a_study_that_ends_early_names_what_is_left_and_what_failed(begun):
