@@ -79,8 +79,8 @@ def load_unlabelled(source: Source, split: str | None = None) -> Dataset:
     """The same table without `label`; no policy applies.  Raises what `load_pairs` raises, except about labels."""
     if not isinstance(source, str | Path):
         return _dataset(checked([in_memory(source, split, labelled=False)], labelled=False))
-    # A known set has the fingerprint of its labelled pairs; unanswered questions are chosen by labels.
-    if sets.known(source, split) or "unanswered" in sets.with_only(split)[1]:
+    # A known set has the fingerprint of its labelled pairs; answered and unanswered questions are chosen by labels.
+    if sets.known(source, split) or {"answered", "unanswered"} & {*sets.with_only(split)[1]}:
         return load_pairs(source, split, "all").remove_columns("label")
     location = sets.resolve(source, split)
     return _only(_load(location, labelled=False), location.only)
@@ -317,6 +317,8 @@ def _only(pairs: Dataset, only: Mapping[str, Any]) -> Dataset:
         return pairs
     sizes, correct = _counts(pairs)
     keep = sizes >= only.get("candidates", 0)
+    if "answered" in only:
+        keep &= correct > 0
     if "unanswered" in only:
         keep &= correct == 0
     if "first" in only or "last" in only:

@@ -65,7 +65,8 @@ class NoSplit(ValueError):
 
 APART = "=apart("
 CONDITION = re.compile(
-    r">=(?P<candidates>[0-9]+)|=(?P<unanswered>unanswered)|=first(?P<first>[1-9][0-9]?)%|=last(?P<last>[1-9][0-9]?)%"
+    r">=(?P<candidates>[0-9]+)|=(?P<answered>answered)|=(?P<unanswered>unanswered)"
+    r"|=first(?P<first>[1-9][0-9]?)%|=last(?P<last>[1-9][0-9]?)%"
 )
 
 
@@ -149,9 +150,9 @@ def apart_from(part: str, others: Sequence[str]) -> str:
 def with_only(split: str | None) -> tuple[str | None, dict[str, Any]]:
     """Our name of a split ("validation" is dev), and the conditions on its questions that are written behind it.
 
-    `test>=15`: candidates, at least so many; `train=unanswered`: no correct one; `train=first80%`, `train=last20%`: so
-    many percent, in the set's order; `dev=last20%>=15`: both; `test=apart(mine:train, other:train)`: what `apart_from`
-    writes.
+    `test>=15`: candidates, at least so many; `test=answered`, `train=unanswered`: with and without a correct one;
+    `train=first80%`, `train=last20%`: so many percent, in the set's order; `dev=last20%>=15`: both;
+    `test=apart(mine:train, other:train)`: what `apart_from` writes.
     """
     name, _, others = (split or "").partition(APART)
     only: dict[str, Any] = {}
@@ -159,7 +160,7 @@ def with_only(split: str | None) -> tuple[str | None, dict[str, Any]]:
         key = match.lastgroup
         if key in only or {key, *only} >= {"first", "last"}:
             raise NoSplit(f"{split}: expected each condition on a split's questions once")
-        only[key] = True if key == "unanswered" else int(match[key])
+        only[key] = True if key.endswith("answered") else int(match[key])
     if others:
         only["apart"] = tuple(others.removesuffix(")").split(", "))
     name = CONDITION.sub("", name)

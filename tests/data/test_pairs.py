@@ -30,6 +30,7 @@ def test_a_split_may_ask_for_questions_with_many_candidates_or_without_a_correct
     assert load_pairs(tmp_path, "dev>=2")["question_id"][:] == ["q2"] * 2 + ["q3"] * 3
     assert load_unlabelled(tmp_path, "dev>=3")["question_id"][:] == ["q3"] * 3
     assert load_unlabelled(tmp_path, "dev=unanswered")["answer"][:] == ["a0"]
+    assert load_unlabelled(tmp_path, "dev=answered")["question_id"][:] == ["q2"] * 2 + ["q3"] * 3
     assert load_pairs(tmp_path, "dev=first67%", "all")["question_id"][:] == ["q1"] + ["q2"] * 2
     assert load_pairs(tmp_path, "dev=last33%")["question_id"][:] == ["q3"] * 3
     assert load_pairs(tmp_path, "dev=first67%>=2", "all")["question_id"][:] == ["q2"] * 2

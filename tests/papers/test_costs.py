@@ -118,13 +118,16 @@ def test_a_system_costs_what_its_model_computes(own_study, prefix, reads):
     assert run.recipe.work(study, run, WORDS).candidate == pytest.approx(operations, rel=rel)
 
 
-@pytest.mark.parametrize("name", ["wikiqa", "selqa"])
-def test_what_a_published_study_costs_and_which_answers_it_shares_are_known_without_texts(name, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "overrides"),
+    [("wikiqa", {}), ("selqa", {}), ("wikiqa", {"data.target.test": ["wikiqa:test=answered"]})],
+)
+def test_what_a_published_study_costs_and_which_answers_it_shares_are_known_without_texts(name, overrides, monkeypatch):
     def no_texts(*parts):
         raise FileNotFoundError(f"{parts} are not at hand")
 
     monkeypatch.setattr("as2lib.data.load_parts", no_texts)
-    study = Study.load(name)
+    study = Study.load(name, overrides)
     assert costs.lengths(study).candidate > costs.lengths(study).question > 5
     assert len(across.shared_answers(study)) == {"wikiqa": 12, "selqa": 0}[name]
 
