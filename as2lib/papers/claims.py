@@ -154,7 +154,7 @@ class Scores:
 
     def __init__(self, study: Study):
         self.study = study
-        self._tables: dict[System, list[pandas.DataFrame]] = {}
+        self._tables: dict[System, dict[int, pandas.DataFrame]] = {}
         self._runs: dict[str, str] = {}  # a system of the papers → what stands here for it
         for layers in cerberus.HEAD_DEPTHS:
             run = f"mhs/{cerberus.PAPER_HEADS}h{layers}"
@@ -206,13 +206,13 @@ class Scores:
         """The systems behind it, by the names of their runs."""
         return system.scheme.runs(self.study, system.where) if isinstance(system, OnSet) else [system]
 
-    def tables(self, system: System) -> list[pandas.DataFrame]:
-        """question_id, label and score on the test set, a table a seed."""
+    def tables(self, system: System) -> dict[int, pandas.DataFrame]:
+        """Seed → question_id, label and score on the test set."""
         if system not in self._tables:
             if isinstance(system, OnSet):
                 self._tables[system] = cascade.scored(self.study, *system)
             else:
-                self._tables[system] = [run.scores() for run in self.study.runs(system)]
+                self._tables[system] = {run.run.seed: run.scores() for run in self.study.runs(system)}
         return self._tables[system]
 
     def intervals(self, claims: Iterable[tuple[System, System, str]]) -> dict[tuple[System, System, str], Interval]:

@@ -15,7 +15,7 @@ import pandas
 from as2lib.metrics.cost import front
 from as2lib.metrics.pruning import dropped
 from as2lib.papers.beyond import ranked
-from as2lib.papers.cascade.analyses import scored
+from as2lib.papers.cascade.analyses import first_of, scored
 from as2lib.papers.cascade.rows import Scheme, schemes
 from as2lib.papers.cerberus.rows import roles
 from as2lib.papers.costs import answered_sizes, lengths
@@ -65,15 +65,13 @@ def of_one_stage(study: Study, names: Iterable[str]) -> dict[str, Pipeline]:
 def cascades(study: Study, single: dict[str, Pipeline]) -> Iterator[Pipeline]:
     """The Cascade Transformer's exits and drop ratios, and independent models in sequence."""
     exits = study.cascade.exits
-    layer = single["cascade/target"].work[0].candidate / exits[-1]
     for scheme in schemes(study):
         names = tuple(scheme.runs(study, "target"))
-        if scheme.method == "MT":
-            continue  # a system of its own
-        if scheme.method == "SR":
-            stages = tuple(single[name].work[0] for name in names)
-        else:  # each stage computes the layers behind the one before
-            ends = [0, *exits] if scheme.alpha else [0, scheme.layers]
+        if scheme.method == "MT" or not single.keys() >= set(names):
+            continue  # a system of its own; or one that is not run
+        stages = tuple(single[name].work[0] for name in names)
+        if scheme.method == "CT":  # each stage computes the layers behind the one before
+            layer, ends = stages[0].candidate / exits[-1], [0, *exits] if scheme.alpha else [0, scheme.layers]
             stages = tuple(Work(layer * (end - start)) for start, end in pairwise(ends))
         yield Pipeline(scheme.label, "cascade", names, stages, scheme)
 
@@ -99,11 +97,11 @@ def reads_order(study: Study, pipeline: Pipeline) -> bool:
     return any(study.systems[name].recipe.reads_order for name in pipeline.systems)
 
 
-def scores(study: Study, pipeline: Pipeline, split: str = "test") -> list[pandas.DataFrame]:
-    """question_id, label and score, a table a seed."""
+def scores(study: Study, pipeline: Pipeline, split: str = "test") -> dict[int, pandas.DataFrame]:
+    """Seed → question_id, label and score."""
     if pipeline.scheme:
         return scored(study, pipeline.scheme, "target", split)
-    return [run.scores(split) for run in study.runs(pipeline.systems[0])]
+    return {run.run.seed: run.scores(split) for run in study.runs(pipeline.systems[0])}
 
 
 def can_be_chosen(study: Study, pipeline: Pipeline) -> bool:
@@ -126,7 +124,7 @@ def by_cost(study: Study, pipelines: Sequence[Pipeline]) -> pandas.DataFrame:
     tested = {pipeline.label: scores(study, pipeline) for pipeline in pipelines}
     frame = results.frame(tested)
     rows = results.mean_and_spread(frame)[["MAP", "MAP ±", "P@1", "P@1 ±"]].rename_axis("system")
-    candidates = answered_sizes(next(iter(tested.values()))[0])
+    candidates = answered_sizes(first_of(tested))
     rows.insert(0, "kind", [pipeline.kind for pipeline in pipelines])
     rows.insert(1, COST, [operations(pipeline, candidates) / 1e6 for pipeline in pipelines])
     models = [[study.runs(name)[0].facts["parameters"] for name in pipeline.systems] for pipeline in pipelines]

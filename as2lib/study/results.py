@@ -62,11 +62,14 @@ def load(
     return scores
 
 
-def frame(tables: Mapping[str, Sequence[pandas.DataFrame]]) -> pandas.DataFrame:
-    """SCORES of scored pairs that no run holds, such as rankers in a row: system → a table a seed, numbered from 0."""
+def frame(tables: Mapping[str, Mapping[int, pandas.DataFrame] | Sequence[pandas.DataFrame]]) -> pandas.DataFrame:
+    """SCORES of scored pairs that no run holds, such as rankers in a row: system → seed → its table, or a list of
+    tables, whose seeds are numbered from 0.
+    """
     frames = []
     for system, seeds in tables.items():
-        frames += [of_questions(table).assign(system=system, seed=seed) for seed, table in enumerate(seeds)]
+        numbered = seeds if isinstance(seeds, Mapping) else dict(enumerate(seeds))
+        frames += [of_questions(table).assign(system=system, seed=seed) for seed, table in numbered.items()]
     return pandas.concat(frames, ignore_index=True)[SCORE_COLUMNS]
 
 

@@ -135,8 +135,12 @@ class Study(params.Params):
         return self.store.find(name, model)
 
     def runs(self, system: str) -> list[StoredRun]:
-        """The runs of a system, one a seed, in the plan's order; those that are missing are made first."""
-        names = [name for name, planned in self.plan.items() if planned.system == system]
+        """The runs of a system, one for each seed of its row; those that are missing are made first.
+
+        Of a row without seeds, and of what has none, those that others are made from.
+        """
+        names = [run.name for run in self.systems[system].runs(self)] if system in self.systems else []
+        names = names or [name for name, planned in self.plan.items() if planned.system == system]
         if not names:
             raise KeyError(f"no system {system!r}{did_you_mean(system, {run.system for run in self.plan.values()})}")
         return [self.run(name) for name in names]

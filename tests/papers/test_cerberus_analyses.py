@@ -4,6 +4,7 @@ import numpy
 import pandas
 import pytest
 
+from as2lib import Study
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus.analyses import Seed
 from as2lib.study import results
@@ -53,6 +54,14 @@ def test_a_head_that_copies_its_teacher_resembles_it_and_one_that_does_not_none(
     assert analyses.own_teacher_test([drawn(copies=True)]).iloc[0]["low"] > 0
     test = analyses.own_teacher_test([drawn(copies=False)]).iloc[0]
     assert test["low"] < 0 < test["high"]
+
+
+def test_a_student_stands_beside_the_teachers_of_its_own_seed(invented):
+    study = Study.load("tiny", {"rows": {"mhs/3h1": [1]}})
+    [only] = analyses.by_seed(study)
+    teacher = study.run("teacher/electra/seed-1").scores().set_index(["question_id", "position"])["score"]
+    assert only.number == 1
+    assert only.teachers["teacher/electra"].equals(teacher.loc[only.teachers.index].rename("teacher/electra"))
 
 
 def test_every_question_falls_in_one_case_and_the_surest_teacher_comes_first():

@@ -3,7 +3,7 @@
 MT is one model, SR models in sequence, CT the cascade (`rows.Scheme`).  Trains nothing, draws nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy
 import pandas
@@ -15,34 +15,41 @@ from as2lib.papers.cascade.rows import SHORT, Scheme, schemes, sets, trivial_on
 from as2lib.papers.costs import answered_sizes
 from as2lib.study import Study, results
 
+Seeds = dict[int, pandas.DataFrame]  # seed → its scored pairs
 
-def scores(study: Study, where: str) -> dict[str, list[pandas.DataFrame]]:
-    """What the rows of a set's table scored on it, by their labels, a table a seed; the trivial baseline first."""
+
+def scores(study: Study, where: str) -> dict[str, Seeds]:
+    """What the rows of a set's table scored on it, by their labels; the trivial baseline first."""
     trivial = trivial_on(study, where)
-    tables = {SHORT[trivial.split("/")[1]]: [run.scores() for run in study.runs(trivial)]}
+    tables = {SHORT[trivial.split("/")[1]]: {run.run.seed: run.scores() for run in study.runs(trivial)}}
     return tables | {scheme.label: scored(study, scheme, where) for scheme in schemes(study, where)}
 
 
-def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> list[pandas.DataFrame]:
-    """question_id, label and the score by which a scheme ranks a set, a table a seed.
+def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> Seeds:
+    """question_id, label and the score by which a scheme ranks a set, a table for each seed that all its runs have.
 
     Where it drops candidates, the score is minus the place, and `last_exit` the place of the last exit that saw the
     candidate, from 0.  (`last` is the score by a fit's last weights, as everywhere.)
     """
-    tables = []
-    for runs in zip(*(study.runs(name) for name in scheme.runs(study, where)), strict=True):  # of a seed
-        of_seed = [run.scores(split) for run in runs]
+    tables, stages = {}, [{run.run.seed: run for run in study.runs(name)} for name in scheme.runs(study, where)]
+    for seed in (seed for seed in stages[0] if all(seed in stage for stage in stages)):
+        of_seed = [stage[seed].scores(split) for stage in stages]
         table = of_seed[0]
         if not scheme.alpha:
-            tables.append(table.assign(score=table["score" if scheme.method == "MT" else f"exit_{scheme.layers}"]))
+            tables[seed] = table.assign(score=table["score" if scheme.method == "MT" else f"exit_{scheme.layers}"])
             continue
         exits = table.filter(like="exit_") if scheme.method == "CT" else numpy.transpose([t["score"] for t in of_seed])
         replayed = replay.replay(table["question_id"], table["label"], exits, scheme.alpha)
-        tables.append(table.assign(score=-replayed.position, last_exit=replayed.last))
+        tables[seed] = table.assign(score=-replayed.position, last_exit=replayed.last)
     return tables
 
 
-def means(tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
+def first_of(tables: Mapping[str, Seeds]) -> pandas.DataFrame:
+    """The table of the first row's first seed: its pairs are those of all."""
+    return next(iter(next(iter(tables.values())).values()))
+
+
+def means(tables: dict[str, Seeds]) -> pandas.DataFrame:
     """Each metric of `tables`, mean over seeds in percent, and " ±"; `seeds`."""
     return results.mean_and_spread(results.frame(tables)).assign(seeds=[len(seeds) for seeds in tables.values()])
 
@@ -53,19 +60,19 @@ def counts(study: Study) -> pandas.DataFrame:
     for name, splits in sets(study).items():
         for split, parts in splits.model_dump().items():
             rows.append({"set": f"{name} (ours)", "split": split, **pair_sets.counted(study, parts, "answered")})
-    ours = pandas.DataFrame(rows, columns=["set", "split", "questions", *pair_sets.RATES])
+    counts = pandas.DataFrame(rows, columns=["set", "split", "questions", *pair_sets.RATES])
     printed = paper_tables.printed(study, "cascade", "table1").rename(columns={"dataset": "set"})
-    return pandas.concat([ours, printed], ignore_index=True).set_index("set").astype({"questions": "Int64"})
+    return pandas.concat([counts, printed], ignore_index=True).set_index("set").astype({"questions": "Int64"})
 
 
-def published(study: Study, table: str, rows: list[Scheme]) -> pandas.DataFrame:
+def published(study: Study, name: str, rows: list[Scheme]) -> pandas.DataFrame:
     """The paper's "table2" or "table3" by our labels: at the same ratio, as deep a model, counted from the deepest."""
-    paper = paper_tables.printed(study, "cascade", table)
-    if table == "table2":
+    paper = paper_tables.printed(study, "cascade", name)
+    if name == "table2":
         paper = paper.assign(method=paper["kind"].map({"monolith": "MT", "cascade": "CT"}), alpha=0.0)
-    ours = pandas.DataFrame(rows)[["method", "alpha"]].assign(system=[scheme.label for scheme in rows])
+    table = pandas.DataFrame(rows)[["method", "alpha"]].assign(system=[scheme.label for scheme in rows])
     sides = []
-    for side in (ours, paper):
+    for side in (table, paper):
         side = side.assign(alpha=side["alpha"].astype(float).fillna(0.0))
         sides.append(side.assign(deepest=side.groupby(["method", "alpha"]).cumcount(ascending=False)))
     return sides[0].merge(sides[1], on=["method", "alpha", "deepest"]).set_index("system")
@@ -76,8 +83,8 @@ def by_depth(study: Study) -> pandas.DataFrame:
     paper, columns, names = published(study, "table2", schemes(study, "target")), [], {}
     for where in ("target", *study.cascade.targets):
         tables, prefix = scores(study, where), "" if where == "target" else f"{where} "
-        shown = ["MAP", "MAP ±", "P@1", "P@1 ±", "MRR", "MRR ±"] if where == "target" else ["MAP", "MRR"]
-        measured = means(tables)[[*shown, "seeds"]].add_prefix(prefix)
+        measures = ["MAP", "MAP ±", "P@1", "P@1 ±", "MRR", "MRR ±"] if where == "target" else ["MAP", "MRR"]
+        measured = means(tables)[[*measures, "seeds"]].add_prefix(prefix)
         of_paper = "WikiQA" if where == "target" else where
         if f"{of_paper} MAP" in paper and len(paper):
             here = {f"{of_paper} {metric}": f"{prefix}published {metric}" for metric in ("MAP", "MRR")}
@@ -89,13 +96,13 @@ def by_depth(study: Study) -> pandas.DataFrame:
     return table.astype({name: "Int64" for name in table if name.endswith("seeds")})
 
 
-def by_ratio(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
+def by_ratio(study: Study, tables: dict[str, Seeds]) -> pandas.DataFrame:
     """Table 3 on the wide set: P@1, MAP, MRR, nDCG@10 of `tables` and " ±", `by_part`, the cost and the paper's rows.
 
     cost %: layers computed, in percent more (+) or fewer (−) than by the model of all layers, by the formula;
     floors %: with floor(alpha · m) dropped of m, over the answered questions.
     """
-    candidates = answered_sizes(next(iter(tables.values()))[0])
+    candidates = answered_sizes(first_of(tables))
     costs, depth = {}, study.cascade.exits[-1]
     for scheme in schemes(study):
         cost = sequential_cost if scheme.method == "SR" else cascade_cost
@@ -108,27 +115,30 @@ def by_ratio(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.
     return means(tables).join(by_part(study, tables)).join(costs).join(paper).rename_axis("system")
 
 
-def by_part(study: Study, tables: dict[str, list[pandas.DataFrame]]) -> pandas.DataFrame:
+def by_part(study: Study, tables: dict[str, Seeds]) -> pandas.DataFrame:
     """MAP of `tables` on each set whose questions the wide one mixes, a column a set; none where it is one set."""
-    questions = results.answered(next(iter(tables.values()))[0])["question_id"].unique()
+    questions = results.answered(first_of(tables))["question_id"].unique()
     owners = pair_sets.owners(study, study.wide.test, questions)
     names, columns = owners.unique(), {}
     for name in names if len(names) > 1 else ():
         its = owners.index[owners == name]
-        of_set = {label: [table[table["question_id"].isin(its)] for table in seeds] for label, seeds in tables.items()}
+        of_set = {
+            label: {seed: table[table["question_id"].isin(its)] for seed, table in seeds.items()}
+            for label, seeds in tables.items()
+        }
         columns[f"MAP of {len(its)} {name} questions"] = means(of_set)["MAP"]
     return pandas.DataFrame(columns, index=[*tables])
 
 
-def answers_dropped(tables: dict[str, list[pandas.DataFrame]], exits: Sequence[int]) -> pandas.DataFrame:
+def answers_dropped(tables: dict[str, Seeds], exits: Sequence[int]) -> pandas.DataFrame:
     """Behind which exit a question's last correct candidate was dropped, or "never": percent of the answered questions
     of all seeds together, a row a system that drops any.  tables: of `scores`.
     """
     places = [*(f"behind layer {layer}" for layer in exits[:-1]), "never"]
     rows = {}
     for label, seeds in tables.items():
-        if "last_exit" in seeds[0]:
-            correct = [table[table["label"] == 1].groupby("question_id") for table in seeds]
+        if all("last_exit" in table for table in seeds.values()):
+            correct = [table[table["label"] == 1].groupby("question_id") for table in seeds.values()]
             fell = pandas.concat(of_seed["last_exit"].max() for of_seed in correct)
             rows[label] = [100 * (fell == place).mean() for place in range(len(exits))]
     return pandas.DataFrame.from_dict(rows, orient="index", columns=places).rename_axis("system")

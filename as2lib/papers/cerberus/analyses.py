@@ -60,7 +60,7 @@ def disagreement(runs: Sequence[StoredRun]) -> float:
     for table in (run.scores() for run in runs):
         choices = [first_choices(table, head) for head in table.filter(like="head_")]
         shares += [(a != b).mean() for a, b in combinations(choices, 2)]
-    return 100 * float(numpy.mean(shares))
+    return 100 * float(numpy.mean(shares)) if shares else numpy.nan  # one head has no other
 
 
 def first_choices(table: pandas.DataFrame, column: str = "score") -> numpy.ndarray:
@@ -117,18 +117,19 @@ class Seed(NamedTuple):
 
 
 def by_seed(study: Study) -> list[Seed]:
-    """The test scores of each seed of the student, its teachers and the controls, which may have fewer seeds."""
+    """The test scores of each seed of the student, its teachers and the controls: of these that, or their first."""
     pair, teachers = ["question_id", "position"], [f"teacher/{name}" for name in study.teachers]
     names, mhs = [f"head_{i}" for i in range(len(teachers))], roles(study).mhs
     controls = [roles(study).base, trivial(study)[-1].run]
-    others = {system: study.runs(system) for system in (*teachers, *controls)}
+    others = {system: {run.run.seed: run for run in study.runs(system)} for system in (*teachers, *controls)}
     seeds = []
-    for i, run in enumerate(study.runs(mhs)):
+    for run in study.runs(mhs):
         student = results.answered(run.scores("test")).set_index(pair)
         columns = {"label": student["label"], mhs: student["score"]}
         columns |= {head: student[head] for head in names}
         for system, runs in others.items():
-            columns[system] = runs[i % len(runs)].scores("test").set_index(pair)["score"].reindex(student.index)
+            other = runs.get(run.run.seed) or next(iter(runs.values()))  # as `Row.make` chooses a parent
+            columns[system] = other.scores("test").set_index(pair)["score"].reindex(student.index)
         table = pandas.DataFrame(columns)
         parts = [table[part] for part in ([*names, *controls], teachers, [mhs, *controls])]
         seeds.append(Seed(run.run.seed, *parts, table["label"], table.index.get_level_values("question_id")))
