@@ -133,13 +133,16 @@ class Notebook:
 
 
 def by_name(rows: Iterable[Row]) -> dict[str, Row]:
-    """Name → row, each once, first seen first.  Raises ValueError where two that differ have one name."""
+    """Name → row, each once, first seen first.  Raises ValueError where two that differ have one name, or one label."""
     first: dict[str, Row] = {}
+    labels: dict[str, str] = {}
     for row in rows:
         other = first.setdefault(row.run, row)
         if (other.label, other.group, other.seeds) != (row.label, row.group, row.seeds):
             expected = "expected one system of that name"
             raise ValueError(f"{row.run}: {expected}, got {other.label!r} and {row.label!r}; rename one of them")
+        if (other_run := labels.setdefault(row.label, row.run)) != row.run:  # tables and figures tell rows by them
+            raise ValueError(f"{row.run}: label: expected one of its own, got that of {other_run}, {row.label!r}")
     return first
 
 

@@ -89,7 +89,7 @@ def test_rows_that_differ_in_one_thing_differ_in_nothing_else_that_they_learn_by
 def test_teachers_are_named_freely_and_are_as_many_as_the_file_has(root, names):
     content = Study.load("tiny").model_dump(exclude_unset=True)
     electra = content["teachers"]["electra"] | {"stands_for": None}
-    content["teachers"] = {name: electra for name in names}
+    content["teachers"] = {name: electra | {"label": name} for name in names}
     study = Study.of_notebook(content)
     heads = f"mhs/{len(names)}h1"
     assert systems.roles(study).mhs == heads
@@ -121,3 +121,26 @@ def test_rows_say_which_seeds_a_system_has_and_which_are_not_run(root):
     assert (rows["hydra/3h1"].seeds, rows["mhs/3h1"].seeds) == ((), (1,))
     assert "hydra/3h1/seed-0" not in study.plan
     assert systems.headline(study) == [pair for pair in systems.headline(Study.load("tiny")) if "hydra/3h1" not in pair]
+
+
+def test_one_teacher_has_no_comparison_of_a_run_with_itself_and_no_page_of_heads_beside_others(root):
+    content = Study.load("tiny").model_dump(exclude_unset=True)
+    content["teachers"] = {"electra": content["teachers"]["electra"]}
+    study = Study.of_notebook(content)
+    identities = [{study.store.identity(f"{name}/seed-0") for name in pair} for pair in systems.headline(study)]
+    assert {len(pair) for pair in identities} == {2}
+    assert "06" not in [notebook.name[:2] for notebook in catalogue.notebooks(study)]
+
+
+@pytest.mark.parametrize("change", [{"own": {"mine": {"label": "MHS"}}}, {"rankers": {"MHS": "bm25"}}])
+def test_two_systems_of_one_label_are_named(root, change):
+    with pytest.raises(ValueError, match=r"/m.*: label: expected one of its own, got that of mhs/3h1, 'MHS'$"):
+        Study.load("tiny", change).systems  # noqa: B018
+
+
+def test_the_runs_of_a_system_are_those_of_its_rows_seeds(root, monkeypatch):
+    monkeypatch.setattr(Study, "run", lambda study, name: name)
+    study = Study.load("tiny", {"rows": {"base/electra": [1], "teacher/electra": []}})
+    assert "base/electra/seed-0" in study.plan  # a teacher of Hydra's
+    assert study.runs("base/electra") == ["base/electra/seed-1"]
+    assert study.runs("teacher/electra") == ["teacher/electra/seed-0", "teacher/electra/seed-1"]  # of students

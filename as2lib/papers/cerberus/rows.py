@@ -90,6 +90,7 @@ def notebooks(study: Study) -> list[Notebook]:
     data = "What do the data look like, do the splits leak, and how far do trivial rankers get?"
     transfer = "How good are the teachers, and what does transfer-then-adapt add?"
     latency = [Notebook("05_latency", "What does each model cost to run?", timed=True)] if timed else []
+    resemble = Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, mhs(study)))
     heads = tuple(system.run for system in table3(study) if system.group == "heads")
     compared = tuple({name for pair in named_beforehand(study) for name in pair})
     return [
@@ -98,7 +99,7 @@ def notebooks(study: Study) -> list[Notebook]:
         Notebook("03_distillation", "Does one model with k heads match the ensemble?", uses, parts={"heads": heads}),
         Notebook("04_mhs_configs", "How many layers should a head have?", shapes, timed=timed),
         *latency,
-        Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, mhs(study))),
+        *[resemble] * (len(study.teachers) > 1),  # it asks whether a head has more of its own teacher than of others
         Notebook("07_significance", "Which differences are real?", tuple(systems(study)), parts={"last": compared}),
     ]
 
@@ -222,12 +223,12 @@ def kinds(study: Study) -> list[Row]:
     """Beyond the paper: kind, number and heads apart: as many teachers as heads of one kind, and one for all heads.
 
     Of the student's own kind and of the last one; the paper's Table 3 has one teacher of the student's own kind.
-    Rows of several seeds' teachers only where the study has as many seeds as heads.
+    Rows of several seeds' teachers only where the study has several heads, and as many seeds.
     """
     heads, own_teacher, last = len(study.teachers), study.own_teacher, [*study.teachers][-1]
     many, labels = number(heads), {name: teacher.label for name, teacher in study.teachers.items()}
     grid, rows = tuple(study.grid_seeds), []
-    for name in dict.fromkeys([own_teacher, last] if len(study.seeds) >= heads else []):
+    for name in dict.fromkeys([own_teacher, last] if len(study.seeds) >= heads > 1 else []):
         if study.teachers[name].scores:
             continue  # the same in every seed
         run, label = f"mhs/{many}-{name}", f"MHS, {many} {labels[name]} teachers"
