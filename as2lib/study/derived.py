@@ -33,7 +33,8 @@ def ensemble(task: Task) -> dict[str, Any]:
 
     members, recipe = task.parents["members"], task.run.recipe
     platt = calibration(task.run, members)
-    facts: dict[str, Any] = {"parameters": sum(member.facts["parameters"] for member in members)}
+    parameters = [member.facts.get("parameters") for member in members]
+    facts: dict[str, Any] = {} if None in parameters else {"parameters": sum(parameters)}  # of a file nobody knows them
     if platt:
         facts["calibration"] = platt
     if recipe.combine in ("logistic", "weighted"):
@@ -56,14 +57,17 @@ def combined_scores(recipe: Any, facts: dict[str, Any], members: Sequence[Stored
     """The pairs of a split with an ensemble's `score`, and its `last`, by the last weights of its members, where all
     have these.
 
-    facts: its `weights` and the `calibration` of its members, where it has them.
+    facts: its `weights` and the `calibration` of its members, where it has them: in their order, as another study that
+    published it may call them otherwise.
     """
     from as2lib.metrics.probability import sigmoid
     from as2lib.models import ensemble as ensembles
 
-    columns = {}
+    columns, calibrations = {}, facts.get("calibration", {}).values()
+    only_ordering = [member.name for member in members if member.run.recipe.orders_only] if calibrations else []
+    platt = dict(zip(only_ordering, calibrations, strict=True))
     for column in ("score", "last") if all("last" in member.scores(split) for member in members) else ("score",):
-        scores = [_probabilities(member, split, facts.get("calibration", {}), column) for member in members]
+        scores = [_probabilities(member, split, platt, column) for member in members]
         if recipe.combine == "logistic":
             columns[column] = sigmoid(ensembles.weigh(facts, scores))
         else:

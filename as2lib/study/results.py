@@ -22,7 +22,7 @@ SCORE_COLUMNS = ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
 DRAWS = 100_000  # of questions and seeds, in every comparison
 ALPHA = 0.05  # below which a corrected p value leaves a difference out
 OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
-UNTRAINED = "lexical/"  # runs of rankers that no seed changes
+UNTRAINED = ("lexical/", "ranker/")  # runs of rankers that no seed changes
 SET_AND_MEASURE = re.compile(r"(.+) ((?:P@1|MAP|MRR|nDCG@10)(?: ±)?)")  # of a column such as "WikiQA MAP ±"
 
 
@@ -52,7 +52,7 @@ def load(
             table = stored.scores(split)
             if weights == "last" and "last" in table:
                 table = table.assign(score=table["last"])
-            elif weights == "last" and stored.scores_only and run.kind != "lexical":
+            elif weights == "last" and stored.scores_only and run.recipe.seeded:
                 raise ValueError(f"{run.name}: what its last weights score is not published; `as2 fit` makes it")
             values = of_questions(table, questions, columns[3:])
             frames.append(values.assign(system=system.run, seed=run.seed))

@@ -38,8 +38,7 @@ def scorer(recipe: Any, precision: str) -> tuple[Any, Callable[[Any], numpy.ndar
     if recipe.scheme == "run":
         return None, partial(of_run, recipe.source)
     if recipe.scheme == "scores":
-        teacher = TeacherScores.read(file_at(recipe.source))
-        return None, lambda pairs: sigmoid(teacher.of(pairs))
+        return None, partial(of_table, recipe.source)
     if recipe.scheme == "cosine":
         from as2lib.models.embedding import SentenceEncoder
         from as2lib.precision import computing_on
@@ -71,6 +70,19 @@ def facts_of(model: Any) -> dict[str, Any]:
     return {"parameters": parameters, "encoder": sizes_of(model), "shape": shape}
 
 
+def of_table(source: str, pairs: Any) -> numpy.ndarray:
+    """P(correct) of some pairs as a table of scores has it, (m,).
+
+    Raises ValueError, that names the file, where log odds differ of which a probability does not tell.
+    """
+    path = file_at(source)
+    log_odds = TeacherScores.read(path).of(pairs)
+    scores = sigmoid(log_odds)
+    if len(numpy.unique(log_odds[scores == 1])) > 1:
+        raise ValueError(f"{path}: expected P(correct), or log odds up to 36, got {log_odds.max():g}; scale them")
+    return scores
+
+
 def of_run(source: str, pairs: Any) -> numpy.ndarray:
     """A TREC run's scores of some pairs, (m,): by the ids of questions and candidates, else row by row.
 
@@ -87,8 +99,9 @@ def of_run(source: str, pairs: Any) -> numpy.ndarray:
         raise ValueError(f"{path}: expected a TREC run ({' '.join(RUN_COLUMNS)}), got {error}") from None
     if not numpy.isfinite(scores).all():
         raise ValueError(f"{path}: expected numbers for scores, got {scores[~numpy.isfinite(scores)][0]}")
-    if not ((scores > 0) & (scores < 1)).all():
-        scores = sigmoid(scores)  # no probabilities: their order stays
+    if not ((scores > 0) & (scores < 1)).all():  # no probabilities: their order stays, whatever their size
+        _, place = numpy.unique(scores, return_inverse=True)
+        scores = (place + 1) / (place.max() + 2)
     ids = pandas.Series(pairs["question_id"][:]).astype(str)
     if set(ids) & set(run["question"]):
         position = ids.groupby(ids).cumcount().astype(str)

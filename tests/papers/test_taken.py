@@ -50,6 +50,9 @@ def test_a_trec_run_scores_pairs_by_their_ids_in_whatever_order_and_else_by_thei
     numbers = list(dict.fromkeys(question for question, _ in ids))
     numbered = [(numbers.index(question) + 1000, place) for question, place in placed(pairs)]
     numpy.testing.assert_allclose(of_run(run_file(root, pairs, ids=numbered, scores=scores), pairs), scores)
+    large = of_run(run_file(root, pairs, ids=ids, scores=40 + 100 * scores // 10), pairs)  # order and ties stay
+    assert len(numpy.unique(large)) == len(numpy.unique(100 * scores // 10)) > 1
+    assert (numpy.diff(large) >= 0).all()
     without_first = run_file(root, pairs, ids=ids[1:], scores=scores[1:])
     assert of_run(without_first, pairs)[0] < scores[1:].min()
     with pytest.raises(ValueError, match=r"theirs\.run: expected .* got"):
@@ -130,6 +133,7 @@ def test_students_learn_from_a_teacher_whose_scores_are_a_file(root):
     scores_file(root)
     study = Study.load("tiny", {"teachers.llm": LLM, "seeds": [0], "fit.direct": None})
     assert summary(*study.run("teacher/llm").scores()[["question_id", "label", "score"]].to_numpy().T)["MAP"] == 1
+    assert "parameters" not in study.run("ensemble/teachers/seed-0").facts
     heads = study.run("mhs/4h1/seed-0")
     assert heads.run.parents["teachers"][-1].name == "teacher/llm"
     assert "head_3" in heads.scores()
@@ -144,6 +148,9 @@ def test_a_file_that_lacks_pairs_is_named_and_the_first_teacher_has_an_encoder(r
     scores_file(root, lambda table: table[1:])
     with pytest.raises(ValueError, match=r"llm\.jsonl: expected a row for each pair .* 1 of"):
         Study.load("tiny", {"teachers.llm": LLM, "seeds": [0]}).run("student/llm/seed-0")
+    scores_file(root, lambda table: table.assign(score=range(len(table))))  # of 0 to 100, which are no log odds
+    with pytest.raises(ValueError, match=r"llm\.jsonl: expected P\(correct\), or log odds up to 36, got"):
+        Study.load("tiny", {"teachers.llm": LLM, "seeds": [0]}).run("teacher/llm")
     with pytest.raises(ValueError, match=r"teachers\.electra: expected an encoder"):
         Study.load("tiny", {"teachers.electra": {"config": None, "scores": "llm.jsonl"}})
 

@@ -12,6 +12,7 @@ from as2lib.data.pairs import load_parts
 from as2lib.models.ensemble import calibrated_scores, log_shares
 from as2lib.papers import row
 from as2lib.papers.row import fit, with_heads
+from as2lib.study.derived import combined_scores
 from as2lib.study.params import Training
 from as2lib.study.recipes import Cascade, Ensemble, Shuffled, Words
 from as2lib.study.run import Row
@@ -81,6 +82,9 @@ def test_an_ensemble_is_the_mean_of_probabilities_those_of_list_wise_members_cal
     plain, ordering = (member.scores() for member in members)
     mean = (plain["score"] + calibrated_scores(platt, ordering["score"], ordering["question_id"])) / 2
     assert ensemble.scores()["score"].to_numpy() == pytest.approx(mean.to_numpy())
+    renamed = [replace(member, run=replace(member.run, name=f"another/{member.name}")) for member in members]
+    same = combined_scores(ensemble.run.recipe, ensemble.facts, renamed, "test")  # as another study may call them
+    assert same["score"].equals(ensemble.scores()["score"])
 
 
 def test_a_study_s_dropout_and_attention_are_those_of_its_encoders_fits(fitted, monkeypatch):

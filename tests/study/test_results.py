@@ -41,14 +41,14 @@ def test_published_numbers_stand_beside_ours_and_any_measure_that_the_scores_hav
 
 
 def test_a_ranker_without_training_stands_beside_every_seed_and_two_differ_over_questions_alone():
-    scores = noisy({"a": 0.5, "lexical/x": 0.3, "lexical/y": 0.2})
+    scores = noisy({"a": 0.5, "lexical/x": 0.3, "ranker/y": 0.2})
     scores = scores[(scores["system"] == "a") | (scores["seed"] == 0)]
     row = results.compare(scores, [("a", "lexical/x")]).loc[("a", "lexical/x")]
     assert row["seeds"] == 3
     assert row["p"] < 0.05
     back = results.compare(scores, [("lexical/x", "a")]).loc[("lexical/x", "a")]
     assert (back["low"], back["high"], back["p"]) == (-row["high"], -row["low"], row["p"])
-    two = results.compare(scores, [("lexical/x", "lexical/y")]).iloc[0]
+    two = results.compare(scores, [("lexical/x", "ranker/y")]).iloc[0]
     assert (two["low"], two["high"]) == (two["questions low"], two["questions high"])
     with pytest.raises(ValueError, match="q1"):  # a question that one seed lacks
         results.compare(TWO.drop(index=1), [("a", "b")])
