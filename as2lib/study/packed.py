@@ -39,7 +39,12 @@ def write_pairs(folder: Path, parts: Iterable[str], table: pandas.DataFrame) -> 
 @lru_cache(maxsize=16)
 def read_pairs(path: Path) -> pandas.DataFrame:
     """The pairs of a split.  Raises ValueError where they are not those that the file's name says."""
-    pairs = parquet.read_table(path).to_pandas()
+    try:
+        pairs = parquet.read_table(path).to_pandas()
+    except FileNotFoundError:
+        raise
+    except (ValueError, OSError):  # no table any more
+        pairs = pandas.DataFrame()
     if not path.stem.endswith(_digest(pairs)):
         raise ValueError(f"{path}: holds other pairs than its name says; restore it, or publish its runs again")
     return pairs

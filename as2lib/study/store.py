@@ -249,7 +249,7 @@ class Store:
     @cached_property
     def index(self) -> dict[str, dict[str, Any]]:
         """Name → identity, facts and files of the runs whose scores are published."""
-        return _json(self.index_folder / "index.json")
+        return read_index(self.index_folder / "index.json")
 
     @property
     def _index_folders(self) -> list[Path]:
@@ -262,7 +262,7 @@ class Store:
         """Identity → where it is published, under which name, and its entry; of this study, if of several."""
         runs: dict[str, tuple[Path, str, dict[str, Any]]] = {}
         for folder in reversed(self._index_folders):
-            index = self.index if folder == self.index_folder else read_json(folder / "index.json")
+            index = self.index if folder == self.index_folder else read_index(folder / "index.json")
             for name, entry in index.items():
                 runs.setdefault(entry["identity"], (folder, name, entry))
         return runs
@@ -274,6 +274,16 @@ class Store:
         for folder in self._index_folders:
             sources |= _json(folder / "sources.json")
         return sources
+
+
+def read_index(path: Path) -> dict[str, dict[str, Any]]:
+    """The entries of an index.json by the names of their runs; none where there is no such file."""
+    index = _json(path)
+    for name, entry in index.items():
+        if not (isinstance(entry, dict) and {"identity", "facts", "files"} <= entry.keys()):
+            expected = f"{name}: expected identity, facts and files of a published run"
+            raise ValueError(f"{path}: {expected}, got {entry!r:.60}; restore it")
+    return index
 
 
 def _json(path: Path) -> dict[str, Any]:

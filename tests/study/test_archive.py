@@ -36,7 +36,7 @@ def test_an_archive_holds_every_published_file_and_gives_it_back_byte_for_byte(c
     assert files(clone) == before
 
 
-@pytest.mark.parametrize("change", ["content", "path", "run", "index"])
+@pytest.mark.parametrize("change", ["content", "path", "run", "index", "study", "file", "no tar"])
 def test_other_bytes_are_refused_and_nothing_is_written(clone, tmp_path, change):
     shutil.unpack_archive(archive.write(Study.load("selqa")), tmp_path / "unpacked")
     folder = tmp_path / "unpacked" / "selqa"
@@ -44,6 +44,18 @@ def test_other_bytes_are_refused_and_nothing_is_written(clone, tmp_path, change)
     run = next(folder.glob("mhs/3h1/*.parquet"))
     if change == "content":
         run.write_bytes(run.read_bytes()[:-1] + b"x")
+    elif change == "study":  # an archive of another one
+        card = folder / archive.CARD
+        before = file_sha256(card)
+        card.write_text(card.read_text().replace("study `selqa`", "study `wikiqa`"))
+        sums.write_text(sums.read_text().replace(before, file_sha256(card)))
+    elif change == "file":
+        lines = [line for line in sums.read_text().splitlines(keepends=True) if not line.endswith(f"{run.name}\n")]
+        sums.write_text("".join(lines))
+        shutil.rmtree(clone)  # a clone without scores
+    elif change == "no tar":
+        shutil.rmtree(tmp_path / "unpacked")
+        (tmp_path / "unpacked").write_text("no tar")
     elif change == "path":
         sums.write_text(sums.read_text().replace("  pairs/", "  ../pairs/"))
     else:  # whole in itself, and not what this clone has published
@@ -58,6 +70,16 @@ def test_other_bytes_are_refused_and_nothing_is_written(clone, tmp_path, change)
     with pytest.raises(ValueError, match="unpacked"):
         archive.fetch(Study.load("selqa"), str(tmp_path / "unpacked"))
     assert files(clone) == published
+
+
+def test_sources_and_index_of_a_clone_stay_what_they_are(clone, tmp_path):
+    shutil.unpack_archive(archive.write(Study.load("selqa")), tmp_path / "unpacked")
+    (clone / "sources.json").write_text("{}")
+    run = next(clone.glob("mhs/3h1/*.parquet"))
+    run.unlink()
+    archive.fetch(Study.load("selqa"), str(tmp_path / "unpacked"))
+    assert run.exists()
+    assert (clone / "sources.json").read_text() == "{}"
 
 
 def test_a_copy_of_a_study_keeps_what_is_published_of_equal_content(clone, tmp_path):
