@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from as2lib.keys import read_yaml
+from as2lib.study import catalogue
 from as2lib.study.params import did_you_mean
 from as2lib.study.store import read_json
 from as2lib.study.study import Study, params_file
@@ -96,9 +97,16 @@ def of_notebook(study: Study, notebook: str) -> list[Finding]:
 
 
 def broken(study: Study) -> list[str]:
-    """A line for each finding that no longer follows from the numbers, of the notebooks that have recorded any."""
-    recorded = [name for name in findings_file(study) if name != NAMES_KEY and _metrics(study, name).exists()]
-    return [
+    """A line for each finding that no longer follows from the numbers, of the notebooks that have recorded any, and for
+    findings that stand under the name of no notebook, which no page shows.
+    """
+    pages, authored = (
+        [notebook.name for notebook in catalogue.notebooks(study)],
+        findings_file(study).keys() - {NAMES_KEY},
+    )
+    recorded = [name for name in pages if name in authored and _metrics(study, name).exists()]
+    unknown = [f"{name}: findings of no page{did_you_mean(name, pages)}" for name in sorted(authored - {*pages})]
+    return unknown + [
         f"{notebook}: no longer follows from the numbers: {finding.text}"
         for notebook in recorded
         for finding in of_notebook(study, notebook)
