@@ -33,6 +33,17 @@ def test_a_study_that_transfers_nothing_and_leaves_rows_out_has_the_same_noteboo
     assert saved(root, name, {"rows": left_out, "data.transfer": None, "fit.transfer": None, "fit.direct": None})
 
 
+@pytest.mark.parametrize(
+    ("name", "left_out"),
+    [
+        ("09_cosinet", {"rows": {"ca/birnn": [], "cosinet/rnn": []}}),
+        ("10_govern", {"rows": {"govern/lr": [], "govern/ca-mkd": []}, "govern.ablation": None}),
+    ],
+)
+def test_a_row_that_is_not_run_stands_empty_on_its_page(invented, root, sections, name, left_out):
+    assert saved(root, name, {"govern": sections["govern"]} | left_out)
+
+
 @pytest.mark.parametrize("only", ["cerberus.table4", "02"])
 def test_a_table_or_a_notebook_alone_has_its_page(invented, root, only):
     study, [page] = catalogue.part(invented, [only])

@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from as2lib.data.pairs import load_parts
 from as2lib.metrics import ranking, significance, threshold
 from as2lib.papers import pair_sets, paper_tables
+from as2lib.papers.cerberus.rows import run_here
 from as2lib.papers.govern.rows import TABLE_4
 from as2lib.papers.row import baseline
 from as2lib.study import Study, results
@@ -19,6 +20,7 @@ from as2lib.study.store import StoredRun
 
 AUC = "qp prAUC"
 RECALLS = ("q R@P", "qp R@P")
+COMPARED = ["difference", "low", "high", "questions low", "questions high", "smallest seen", "seeds"]
 SAMPLES = 1000  # of the questions, with replacement
 ARCHITECTURE = {"layers": "layers", "hidden": "hidden units", "heads": "attention heads"}
 
@@ -53,18 +55,21 @@ def measures(run: StoredRun, precisions: Sequence[float]) -> dict[str, float]:
 
 
 def by_thresholds(study: Study, systems: Iterable[Row], paper: str = "table2") -> pandas.DataFrame:
-    """One row a system (index `run`): `measures`, mean and " ±" over its seeds, beside one of the paper's tables.
+    """One row a system (index `run`): `measures`, mean and " ±" over its seeds, beside one of the paper's tables; one
+    that is not run has none.
 
     unreached: seeds in which no threshold reaches the first precision, whose recall is 0.
     """
     rows, values = {}, []
     for system in systems:
-        runs = study.runs(system.run)
-        rows[system.run] = {"group": system.group, "seeds": len(runs), "parameters": runs[0].facts["parameters"]}
+        runs = study.runs(system.run) if system.seeds else []
+        parameters = runs[0].facts["parameters"] if runs else numpy.nan
+        rows[system.run] = {"group": system.group, "seeds": len(runs), "parameters": parameters}
         values += [{"run": system.run, **measures(run, study.govern.precisions)} for run in runs]
     measured = pandas.DataFrame(values).set_index("run")
     table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("run").join(results.with_spread(measured))
     table["unreached"] = (measured.iloc[:, :2] == 0).any(axis=1).groupby(level="run").sum()
+    table = table.astype({"parameters": "Int64"})
     printed = paper_tables.printed(study, "govern", paper).set_index("run")
     names = {name: name for name in printed if name in measured} | ARCHITECTURE
     printed = printed.filter(names).rename(columns=names)
@@ -72,12 +77,14 @@ def by_thresholds(study: Study, systems: Iterable[Row], paper: str = "table2") -
 
 
 def compare(study: Study, pairs: Sequence[tuple[str, str]], measure: str = AUC) -> pandas.DataFrame:
-    """`results.compare` of a measure that is no mean over questions: `AUC`, or "q R@P" or "qp R@P" at the study's last
-    precision.  Whole questions are drawn, with all their pairs, and Student's t of the seeds is added.
+    """`results.compare`, of the pairs that are run, of a measure that is no mean over questions: `AUC`, or "q R@P" or
+    "qp R@P" at the study's last precision.  Whole questions are drawn, with all their pairs, and Student's t of the
+    seeds is added.
 
     Index (a, b); in points `difference`, `low`, `high`, `questions low`, `questions high`, `smallest seen`; `seeds`,
     paired as there.
     """
+    pairs = run_here(study, pairs)
     values: dict[str, pandas.DataFrame] = {}  # system → a column a seed: of the questions, then of each sample
     for name in dict.fromkeys(name for pair in pairs for name in pair):
         of_seeds = {}
@@ -101,7 +108,8 @@ def compare(study: Study, pairs: Sequence[tuple[str, str]], measure: str = AUC) 
         row = {"difference": gaps[0].mean(), "low": low, "high": high}
         row |= {"questions low": questions[0], "questions high": questions[1]}
         rows.append(row | {"smallest seen": seen, "seeds": gaps.shape[1]})
-    return pandas.DataFrame(rows, pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"]))
+    index = pandas.MultiIndex.from_tuples(pairs, names=["a", "b"])
+    return pandas.DataFrame(rows, index, COMPARED, dtype=None if rows else float)
 
 
 @cache
@@ -114,10 +122,11 @@ def drawn(questions: int) -> numpy.ndarray:
 def gsb(study: Study, base: str, new: str) -> pandas.DataFrame:
     """Table 3: Good : Same : Bad of one system against another over all questions, a row a seed; gain in percent."""
     rows: dict[str, dict[str, Any]] = {}
-    for before, after in zip(study.runs(base), study.runs(new), strict=True):
-        firsts = [ranking.per_question(*columns(run), "all")["P@1"] for run in (before, after)]
+    before, after = ({run.run.seed: run for run in study.runs(system)} for system in (base, new))
+    for seed in (seed for seed in after if seed in before):
+        firsts = [ranking.per_question(*columns(run), "all")["P@1"] for run in (before[seed], after[seed])]
         judged = threshold.gsb(*firsts)
-        rows[f"seed {after.run.seed}"] = {**judged._asdict(), "gain": 100 * judged.gain, "p": judged.p}
+        rows[f"seed {seed}"] = {**judged._asdict(), "gain": 100 * judged.gain, "p": judged.p}
     for row in paper_tables.printed(study, "govern", "table3").to_dict("records"):
         sign = binomtest(row["good"], row["good"] + row["bad"]).pvalue
         rows[f"published, {row['queries']} queries"] = {**row, "p": sign}
