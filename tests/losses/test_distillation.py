@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from as2lib.losses.distillation import cross_entropy, cross_entropy_per_head, kd, per_head
-from as2lib.losses.multi_teacher import kd_sum
+from as2lib.losses.multi_teacher import kd_sum, round_robin
 
 # b pairs · k heads · c classes
 B, K, C = 6, 3, 2
@@ -79,6 +79,23 @@ def test_kd_sum_is_the_sum_of_kd_over_the_teachers(logits, k):
     each = [kd(student, teachers[:, i], labels, 0.1, 3) for i in range(k)]
     for name in ("total", "hard", "soft"):
         assert_close(getattr(loss, name), sum(getattr(loss, name) for loss in each))
+
+
+def test_teachers_take_turns_from_the_first_on(logits):
+    for step, teacher in enumerate([0, 1, 2, 0, 1, 2, 0]):
+        assert round_robin(step, logits[1]).equal(logits[1][:, teacher])
+        assert round_robin(step, logits[1][:, :1]).equal(logits[1][:, 0])
+
+
+@pytest.mark.parametrize("wrong", [lambda teachers: teachers[:, 0], lambda teachers: teachers[:, :0]])
+def test_several_teachers_have_a_dimension_and_are_one_at_least(logits, wrong):
+    heads, teachers, labels = logits
+    for arguments in ((0, wrong(teachers)), (-1, teachers)):
+        with pytest.raises(ValueError, match="a step from 0 and teacher_logits"):
+            round_robin(*arguments)
+    for arguments in ((heads[:, 0], wrong(teachers)), (heads, teachers)):
+        with pytest.raises(ValueError, match=r"student_logits \(b, c\) and teacher_logits \(b, k, c\)"):
+            kd_sum(*arguments, labels, 0.5, 3)
 
 
 def test_teachers_get_no_gradient_and_what_does_not_fit_is_refused(logits):
