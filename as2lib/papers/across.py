@@ -3,16 +3,23 @@
 import pandas
 
 from as2lib.papers.cerberus import rows as cerberus
-from as2lib.papers.pair_sets import published_set
+from as2lib.papers.pair_sets import published_set, set_of
 from as2lib.study import Study, results
 from as2lib.study.run import Row
 
 
 def studies(study: Study) -> dict[str, Study]:
-    """The study, and those of `across` in its file whose runs are here or published, by name."""
+    """The study, and those of `across` in its file whose runs are here or published, by name.
+
+    Raises ValueError for two of one target, whose questions would count twice where targets are pooled.
+    """
     others = {name: type(study).load(name) for name in study.across}
     here = {name: other for name, other in others.items() if any(other.store.find(run) for run in other.plan)}
-    return {study.name: study, **here}
+    studies, targets = {study.name: study} | here, {}
+    for name, other in [(study.name, study), *here.items()]:
+        if (same := targets.setdefault(set_of(other.data.target.test[0]), name)) is not name:
+            raise ValueError(f"{study.name}: across: expected studies of other targets, got {name}, whose is {same}'s")
+    return studies
 
 
 def rows(study: Study) -> list[Row]:

@@ -21,6 +21,11 @@ METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
 SCORE_COLUMNS = ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
 DRAWS = 100_000  # of questions and seeds, in every comparison
 ALPHA = 0.05  # below which a corrected p value leaves a difference out
+COMPARED = [  # the columns of a comparison, and of its verdict
+    *["difference", "low", "high", "p", "questions low", "questions high", "seeds", "smallest seen", "Wilcoxon p"],
+    *["wins", "losses", "ties", "zero inside"],
+]
+JUDGED = ["published", "published p", "published inside", "verdict", "seeds needed"]
 OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
 UNTRAINED = ("lexical/", "ranker/")  # runs of rankers that no seed changes
 SET_AND_MEASURE = re.compile(r"(.+) ((?:P@1|MAP|MRR|nDCG@10)(?: ±)?)")  # of a column such as "WikiQA MAP ±"
@@ -263,7 +268,7 @@ def pooled(
             row["seeds needed"] = significance.seeds_needed(array, paper / 100)
         rows.append(row)
     index = pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"])
-    table = pandas.DataFrame(rows, index, columns=None if rows else ["difference", "low", "high", "p"])
+    table = pandas.DataFrame(rows, index, columns=None if rows else COMPARED + JUDGED * (published is not None))
     return table.astype({name: "Int64" for name in table if name == "seeds needed"})
 
 

@@ -1,10 +1,15 @@
+import shutil
+
 import pandas
 import pytest
+import yaml
 
 from as2lib import Study
 from as2lib.papers import across, beyond
 from as2lib.papers.cerberus import rows
+from as2lib.study.store import Store
 from tests.models.test_lexical import WIKIQA
+from tests.papers.conftest import run_notebook
 
 
 def test_every_headline_comparison_of_a_study_is_on_the_page_over_targets(invented):
@@ -14,6 +19,35 @@ def test_every_headline_comparison_of_a_study_is_on_the_page_over_targets(invent
     assert {row.run for row in across.present(three)}.issuperset(name for pair in named for name in pair)
     _, notebook = beyond.notebooks(Study.load("wikiqa"))  # made again where another study or its runs change
     assert notebook.files == ("params/selqa.yaml", "reports/selqa/runs/index.json")
+
+
+def other_study(root, test):
+    """A study like the tiny one of another target; "" is the same one."""
+    content = yaml.safe_load((root / "params" / "tiny.yaml").read_text())
+    if test:
+        shutil.copy(content["data"]["target"]["test"], root / test)
+        content["data"]["target"]["test"] = str(root / test)
+    (root / "params" / "other.yaml").write_text(yaml.safe_dump(content | {"study": "other"}))
+
+
+@pytest.mark.parametrize(("kept", "common"), [(("teacher", "mhs"), [("mhs/3h1", "teacher/electra")]), ("lexical", [])])
+def test_a_study_whose_runs_are_not_all_there_leaves_what_every_target_has(invented, root, monkeypatch, kept, common):
+    other_study(root, "another.tsv")
+    find = Store.find
+
+    def kept_of_other(store, name, model=False):
+        return find(store, name) if store.study.name == "tiny" or name.startswith(kept) else None
+
+    monkeypatch.setattr(Store, "find", kept_of_other)
+    page = run_notebook("13_across", {"across": ["other"]})
+    assert {"tiny MAP", "other MAP"} <= {*page["table2"]}
+    assert [*page["pooled"].index] == common
+
+
+def test_studies_of_one_target_are_not_pooled(invented, root):
+    other_study(root, "")
+    with pytest.raises(ValueError, match=r"^tiny: across: .* got other, whose is tiny's$"):
+        across.studies(Study.load("tiny", {"across": ["other"]}))
 
 
 def test_questions_whose_answer_train_has_too_are_known_where_targets_are_pooled(root):
