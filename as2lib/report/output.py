@@ -72,6 +72,7 @@ class Report:
         timing: bool = False,
         folded: bool = False,
         empty: str = NOT_RUN,
+        beside: str = "",
     ) -> Styler | HTML:
         """Save a table (its numbers as csv, what is shown as LaTeX) or a figure, and return what Jupyter displays.
 
@@ -82,6 +83,7 @@ class Report:
             are systems or pairs of these.
         timing: whether it holds measured times.  folded: whether the page shows its rows on a click only.
         empty: why a table without rows has none.
+        beside: the set of the published accuracy in it; default: that which stands beside the study's target.
         """
         if row.of_own_target(self.study) and keep:  # of texts, the caption may be one
             caption = re.sub(r"\s*Published.*", "", caption)  # a caption's last sentence
@@ -94,7 +96,7 @@ class Report:
         item = self._beside(item)
         name = f"{self.number}_table_{number.partition('.')[2] or re.sub('[^a-z]+', '-', caption.lower())}"
         cells = tables.formatted(item, self.labels, columns, digits)
-        cells = cells.rename(columns=self._of_which_set(item))
+        cells = cells.rename(columns=self._of_which_set(item, beside or pair_sets.published_set(self.study)))
         parts = [f"<b>Table {number}.</b>"] * bool(number) + [escape(caption)]
         if item.empty:
             parts.append(f"<i>{escape(empty)}</i>")
@@ -222,12 +224,13 @@ class Report:
         own_target = row.of_own_target(self.study)
         return table.drop(columns=[name for name in table if own_target and tables.is_of_a_paper(name)])
 
-    def _of_which_set(self, table: pandas.DataFrame) -> dict[str, str]:
-        """Columns of published accuracy → with the name of its set, where that is not the study's target."""
-        if pair_sets.set_of(self.study.data.target.test[0]) in pair_sets.BESIDE or not _of_systems(table):
+    def _of_which_set(self, table: pandas.DataFrame, place: str) -> dict[str, str]:
+        """Columns of published accuracy on a set → with its name, where that is not the study's target."""
+        target = pair_sets.BESIDE.get(pair_sets.set_of(self.study.data.target.test[0]))
+        if place == target or not _of_systems(table):
             return {}
         columns = [name for name in table if name == "published" or re.fullmatch(r"published (MAP|P@1|MRR)", str(name))]
-        return {name: f"{name} ({pair_sets.published_set(self.study)})" for name in columns}
+        return {name: f"{name} ({place})" for name in columns}
 
     def _commands(self, table: pandas.DataFrame) -> str:
         """Where rows are systems, by name or label: the commands that make and score each, and its files."""

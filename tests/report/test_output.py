@@ -35,6 +35,21 @@ def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, files):
     assert "75.0" in (files / "tables" / "03_table_1.tex").read_text()
 
 
+@pytest.mark.parametrize(
+    ("study", "beside", "column"),
+    [
+        ("wikiqa", "", "published MAP"),
+        ("wikiqa", "IAS2", "published MAP (IAS2)"),
+        ("selqa", "", "published MAP (WikiQA)"),
+        ("selqa", "IAS2", "published MAP (IAS2)"),
+    ],
+)
+def test_what_is_published_on_another_set_than_the_target_has_its_name(root, study, beside, column):
+    report = begin(Study.load("tiny", {"data.target.test": [f"{study}:test"]}), "03_distillation")
+    table = report.show(systems(**{"published MAP": [74.0, None]}), "3.1", "Systems.", beside=beside).data
+    assert column in table.columns
+
+
 def test_a_notebook_that_the_study_leaves_out_is_refused_before_anything_of_it_is_removed(root, files):
     kept = files / "tables" / "08_table_1.csv"
     kept.parent.mkdir(parents=True)
