@@ -200,6 +200,8 @@ class Scores:
                 return NOT_RUN
             if not all(self.study.store.find(run.name) for run in row.runs(self.study)):
                 return f"{row.label} is not run yet"
+            if counted and row.recipe.seeded and len(row.seeds) == 1:
+                return ONE_SEED
         return ""
 
     def runs(self, system: System) -> list[str]:

@@ -72,6 +72,8 @@ def test_a_claim_that_rests_on_one_seed_has_numbers_and_no_verdict(invented):
     mhs = claims.table(one, ["CERBERUS"]).set_index(["a", "b"]).loc[("mhs/3h1", "hydra/3h1")]
     assert (mhs["verdict"], mhs["reason"], mhs["seeds"]) == (claims.NOT_TESTABLE, claims.ONE_SEED, 1)
     assert pandas.notna(mhs["difference"])
+    counted = claims.table(one, ["CERBERUS"]).query("metric == 'questions'")
+    assert set(counted["reason"]) == {claims.ONE_SEED}
 
 
 def test_a_claim_is_testable_where_our_teachers_stand_for_the_papers(invented):
