@@ -1,7 +1,6 @@
 """Whether a study gave the numbers it is expected to give, and what exactly it gave; only reads, and runs nothing."""
 
 import json
-import math
 import subprocess
 from hashlib import sha256
 from pathlib import Path
@@ -34,20 +33,20 @@ def _by_name(recorded: dict[str, Any]) -> dict[str, Any]:
     return numbers
 
 
-def expected(study: Study) -> dict[str, dict[str, dict[str, float]]]:
+def expected(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
     """Notebook number → name → `value` and `tolerance`: those of `params/expected/<study>.json`.
 
     Of a study whose scores are published: what its notebooks recorded as git's HEAD has it, but for the overview's;
-    counts have no tolerance.  {} where neither is at hand.
+    counts and words, such as a verdict, have no tolerance.  {} where neither is at hand.
     """
     path = find_root() / "params" / "expected" / f"{study.study}.json"
     if path.exists():
         return json.loads(path.read_text(encoding="utf-8"))
-    rows: dict[str, dict[str, dict[str, float]]] = {}
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
     for number, numbers in committed(study).items() if study.store.index else ():
         for name, value in numbers.items():
-            if number != OVERVIEW and type(value) in (int, float):
-                row = {"value": value, "tolerance": 0 if type(value) is int else TOLERANCE}
+            if number != OVERVIEW and value is not None:
+                row = {"value": value, "tolerance": TOLERANCE if isinstance(value, float) else 0}
                 rows.setdefault(number, {})[name] = row
     return rows
 
@@ -77,10 +76,16 @@ def moved(study: Study) -> list[str]:
         for name, row in names.items():
             value = numbers.get(number, {}).get(name)
             if value is None and not name.startswith(TEXTS_PREFIX):
-                lines.append(f"{number}: {name}: expected {row['value']:g}, not measured")
-            elif value is not None and not abs(value - row["value"]) <= row["tolerance"]:
-                lines.append(f"{number}: {name}: expected {row['value']:g} ± {row['tolerance']:g}, got {value:g}")
+                lines.append(f"{number}: {name}: expected {row['value']}, not measured")
+            elif value is not None and not _is_near(value, row["value"], row["tolerance"]):
+                lines.append(f"{number}: {name}: expected {row['value']} ± {row['tolerance']:g}, got {value}")
     return lines
+
+
+def _is_near(value: Any, wanted: Any, tolerance: float) -> bool:
+    if isinstance(value, str) or isinstance(wanted, str):
+        return value == wanted
+    return abs(value - wanted) <= tolerance
 
 
 def by_notebook(study: Study) -> pandas.DataFrame:
@@ -89,7 +94,7 @@ def by_notebook(study: Study) -> pandas.DataFrame:
     for notebook, names in expected(study).items():
         of_notebook = [line for line in lines if line.startswith(f"{notebook}: ")]
         values = numbers.get(notebook, {})
-        same = sum(math.isclose(values.get(name, math.nan), row["value"], rel_tol=1e-9) for name, row in names.items())
+        same = sum(_is_near(values.get(name, ""), row["value"], 1e-9) for name, row in names.items())
         row = {"OK": same, "OKish": len(names) - same - len(of_notebook), "moved": len(of_notebook)}
         rows[notebook] = row | {"which": "; ".join(of_notebook) or None}
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("notebook")

@@ -25,14 +25,18 @@ def commit(root):
 
 
 def test_a_published_study_is_held_against_the_numbers_that_its_clone_has_committed(metrics, tmp_path, capsys):
-    metrics.write_text(json.dumps({"mhs/3h1": {"MAP": 76.77123, "seeds": 3}, "texts: in train: dev": {"questions": 0}}))
+    mhs = {"MAP": 76.77123, "seeds": 3, "verdict": "undecided"}
+    metrics.write_text(json.dumps({"mhs/3h1": mhs, "texts: in train: dev": {"questions": 0}}))
     commit(tmp_path)
     study = Study.load("selqa")
     assert check.moved(study) == []
-    metrics.write_text(json.dumps({"mhs/3h1": {"MAP": 76.7809, "seeds": 3}}))  # where the texts are not at hand
+    metrics.write_text(json.dumps({"mhs/3h1": mhs | {"MAP": 76.7809}}))  # where the texts are not at hand
     assert check.moved(study) == []
-    metrics.write_text(json.dumps({"mhs/3h1": {"MAP": 76.9, "seeds": 2}, "texts: in train: dev": {"questions": 1}}))
-    assert [line.partition(":")[0] for line in check.moved(study)] == ["03", "03", "03"]
+    assert check.by_notebook(study).loc["03", ["OK", "OKish", "moved"]].tolist() == [2, 2, 0]
+    mhs = {"MAP": 76.9, "seeds": 2, "verdict": "reproduced"}
+    metrics.write_text(json.dumps({"mhs/3h1": mhs, "texts: in train: dev": {"questions": 1}}))
+    assert [line.partition(":")[0] for line in check.moved(study)] == ["03"] * 4
+    assert "03: mhs/3h1 verdict: expected undecided" in "".join(check.moved(study))
     metrics.write_text("<<<<<<< HEAD\n{}\n")
     assert main(["check", "selqa"]) != 0
     assert "reports/selqa/metrics/03.json" in capsys.readouterr().err
