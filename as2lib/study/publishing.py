@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def publish(study: Study, names: list[str] | None = None) -> list[str]:
     """Add the scores, facts and logs of runs that were made here to `reports/<study>/runs/`; returns their names.
 
-    names: default: every run of the study that was made here and is not published as it is.  They hold no text.
+    names: default: every run of the study that was made here and is not published as it is; with an ensemble its
+    members, whose scores are its own.  They hold no text.
     Raises ValueError, and changes nothing, where index.json can't be read, or the study is not as its file says.
     """
     if study.variant != study.study:
@@ -30,14 +31,17 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
         stored = [store.find(name) for name in store.plan]
         here = [run for run in stored if run and not run.scores_only]
         names = [run.name for run in here if run.identity != index.get(run.name, {}).get("identity")]
+    members = [member for name in names for member in store.planned(name).parents.get("members", ())]
+    unpublished = [run.name for run in members if store.identity(run) != index.get(run.name, {}).get("identity")]
+    names = list(dict.fromkeys([*unpublished, *names]))
     make_all(store, names)
     runs = [run for run in map(store.find, names) if not run.scores_only]
     parts = catalogue.parts_read(study)
-    members = {member.name for run in store.plan.values() for member in run.parents.get("members", ())}
+    in_ensembles = {member.name for run in store.plan.values() for member in run.parents.get("members", ())}
     for run in runs:
         made_by = {"commit": run.commit, "version": run.run.recipe.version}
         index[run.name] = {"identity": run.identity, "facts": run.facts, **made_by}
-        index[run.name] |= _write(run, store.index_folder, parts.get(run.run.system, set()), run.name in members)
+        index[run.name] |= _write(run, store.index_folder, parts.get(run.run.system, set()), run.name in in_ensembles)
         sources |= store.sources(run.name)
     if runs:
         write_json(store.index_folder / "sources.json", dict(sorted(sources.items())))

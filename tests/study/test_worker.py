@@ -79,7 +79,13 @@ def test_what_is_made_is_not_made_again_and_parents_come_first_and_a_changed_bud
 def test_published_scores_stand_for_a_run_without_data_and_weights_are_made_only_where_they_are_needed(study, root):
     make_all(study.store, EVERYTHING)
     ours, identity = study.run(STUDENT).scores(), study.store.identity(STUDENT)
-    assert sorted(study.publish()) == sorted(name for name in study.plan if not name.endswith("seed-1"))
+    of_ensemble = study.publish(["ensemble/tuned/seed-0"])
+    assert of_ensemble == [
+        "lexical/word_overlap",
+        "lexical/reciprocal_rank",
+        "ensemble/tuned/seed-0",
+    ]  # with its members
+    assert sorted(of_ensemble + study.publish()) == sorted(name for name in study.plan if not name.endswith("seed-1"))
     assert study.publish() == []
     (root / "work" / "runs").rename(root / "work" / "elsewhere")
     for path in root.glob("*.tsv"):
