@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from as2lib.fit import objectives
 from as2lib.papers import row, taken
 from as2lib.papers.row import ensemble, fit, objective, planned, with_heads
 from as2lib.study import Study
@@ -298,6 +299,11 @@ def own(study: Study) -> list[Row]:
     """Systems of one's own, a study's section `own`; its teachers teach them as they do the study's students."""
     rows = []
     for name, settings in study.own.items():
+        try:
+            if not objectives.is_own(settings.loss):  # whose module may import what a plan does without
+                objectives.check(settings.loss, len(settings.teachers))
+        except ValueError as error:
+            raise ValueError(f"own.{name}: {error}") from None
         fields = settings.model_dump(include={"model", "settings"}, exclude_defaults=True)
         if settings.teachers:
             fields |= row.calibration(study)

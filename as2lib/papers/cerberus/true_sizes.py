@@ -146,6 +146,8 @@ def measure(settings: Latency, rows: Sequence[str] = ()) -> Times:
     """
     import torch
 
+    if unknown := [row for row in rows or settings.rows if row not in model_names()]:
+        raise ValueError(f"latency.rows: expected some of {', '.join(model_names())}; got {unknown[0]}")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     times: Times = {row: {"seconds": []} for row in rows or settings.rows}
     generator = torch.Generator().manual_seed(0)
