@@ -5,6 +5,7 @@ import math
 import platform
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
@@ -150,11 +151,15 @@ class Report:
         return HTML(f'<ul class="findings">{lines}</ul>')
 
     def questions(self) -> HTML:
-        """Every other notebook of the study: a link to its page, its question, and the lead of its first finding."""
+        """Every other notebook of the study: a link to its page, its question, and the lead of its first finding, where
+        that holds.
+        """
         lines = []
         for notebook in catalogue.notebooks(self.study)[1:]:
-            leads = [] if self.changed else findings.of_notebook(self.study, notebook.name)[:1]
-            first = [f"<em>{escape(item.lead)}</em>" for item in leads]
+            leads = []
+            with suppress(ValueError):  # which its own page says, and `as2 check`
+                leads = [] if self.changed else findings.of_notebook(self.study, notebook.name)[:1]
+            first = [f"<em>{escape(item.lead)}</em>" for item in leads if item.holds]
             link = f'<a href="{notebook.name}.html">{escape(notebook.question)}</a>'
             lines.append(f"<li>{notebook.name[:2]} {link} {''.join(first)}</li>")
         return HTML(f'<ul class="questions">{"".join(lines)}</ul>')

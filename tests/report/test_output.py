@@ -84,6 +84,19 @@ def test_findings_are_shown_and_a_false_one_in_red(report, root):
     assert '<li class="broken"><b>Four.</b> <b>(no longer follows' in html
 
 
+@pytest.mark.parametrize(
+    ("holds", "lead"), [("questions == 3", True), ("questions == 4", False), ("mhs.MAP > 1", False)]
+)
+def test_the_overview_has_the_lead_of_a_finding_that_holds(report, root, holds, lead):
+    (root / "params" / "findings").mkdir()
+    content = {"03_distillation": [{"say": "Three questions. All are easy.", "holds": holds}]}
+    (root / "params" / "findings" / "tiny.yaml").write_text(json.dumps(content))
+    report.record(questions=3)
+    html = report.questions().data
+    assert "03_distillation.html" in html
+    assert ("<em>Three questions.</em>" in html) == lead
+
+
 def test_findings_stop_no_notebook_that_was_changed(report, root):
     (root / "params" / "findings").mkdir()
     items = [{"say": "MHS has {mhs.low:.1f}.", "holds": "mhs.low > 0"}]
