@@ -214,7 +214,7 @@ class Scores:
             if isinstance(system, OnSet):
                 self._tables[system] = cascade.scored(self.study, *system)
             else:
-                self._tables[system] = {run.run.seed: run.scores() for run in self.study.runs(system)}
+                self._tables[system] = {run.run.number: run.scores() for run in self.study.runs(system)}
         return self._tables[system]
 
     def intervals(self, claims: Iterable[tuple[System, System, str]]) -> dict[tuple[System, System, str], Interval]:

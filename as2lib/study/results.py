@@ -1,7 +1,7 @@
 """From scores to a tidy frame, to a table, to comparisons; writes nothing, draws nothing, composes no sentence.
 
-SCORES, the frame that every table starts from: one row a system, seed and question, with the columns
-`system` (its run name), `seed`, `question_id`, and `AP`, `P@1`, `RR`, `nDCG@10` in [0, 1].
+SCORES, the frame that every table starts from: one row a system, seed and question, with the columns `system` (its run
+name), `seed` (-1 of a ranker that none changes), `question_id`, and `AP`, `P@1`, `RR`, `nDCG@10` in [0, 1].
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy
 import pandas
 
 from as2lib.metrics import ranking, significance
-from as2lib.study.run import Row
+from as2lib.study.run import UNSEEDED, Row
 from as2lib.study.study import Study
 
 MEASURES = {"P@1": "P@1", "MAP": "AP", "MRR": "RR", "nDCG@10": "nDCG@10"}  # a mean → what it is the mean of
@@ -27,7 +27,6 @@ COMPARED = [  # the columns of a comparison, and of its verdict
 ]
 JUDGED = ["published", "published p", "published inside", "verdict", "seeds needed"]
 OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
-UNTRAINED = ("lexical/", "ranker/")  # runs of rankers that no seed changes
 SET_AND_MEASURE = re.compile(r"(.+) ((?:P@1|MAP|MRR|nDCG@10)(?: ±)?)")  # of a column such as "WikiQA MAP ±"
 
 
@@ -60,7 +59,7 @@ def load(
             elif weights == "last" and stored.scores_only and run.recipe.seeded:
                 raise ValueError(f"{run.name}: what its last weights score is not published; `as2 fit` makes it")
             values = of_questions(table, questions, columns[3:])
-            frames.append(values.assign(system=system.run, seed=run.seed))
+            frames.append(values.assign(system=system.run, seed=run.number))
             parameters.setdefault(system.run, stored.facts.get("parameters"))
     scores = pandas.concat(frames, ignore_index=True)[columns] if frames else pandas.DataFrame(columns=columns)
     scores.attrs["parameters"] = parameters
@@ -175,9 +174,9 @@ def differences(scores: pandas.DataFrame, a: str, b: str, measure: str = "MAP") 
 
 def _paired(values: Mapping[str, pandas.DataFrame], a: str, b: str) -> pandas.DataFrame:
     of_a, of_b = values[a], values[b]
-    if str(a).startswith(UNTRAINED):
+    if set(of_a) == {UNSEEDED}:
         of_a = pandas.DataFrame({seed: of_a.iloc[:, 0] for seed in of_b})
-    elif str(b).startswith(UNTRAINED):
+    elif set(of_b) == {UNSEEDED}:
         of_b = pandas.DataFrame({seed: of_b.iloc[:, 0] for seed in of_a})
     elif not set(of_a) & set(of_b):
         of_a, of_b = (table.mean(axis=1).to_frame() for table in (of_a, of_b))
@@ -245,8 +244,8 @@ def pooled(
         fewest = min(gap.shape[1] for gap in of_pair)
         gaps.append([gap.iloc[:, :fewest] for gap in of_pair])
     # Two rankers without training would differ as much with another seed.
-    times = [2 if all(str(name).startswith(UNTRAINED) for name in pair) else 1 for pair in pairs]
-    arrays = [[gap.to_numpy().repeat(n, axis=1) for gap in targets] for n, targets in zip(times, gaps, strict=True)]
+    twice = {True: 2, False: 1}
+    arrays = [[gap.to_numpy().repeat(twice[set(gap) == {UNSEEDED}], axis=1) for gap in targets] for targets in gaps]
     of_paper = [math.nan if published is None else published_difference(published, *pair, measure) for pair in pairs]
     estimates = significance.over_questions_and_seeds(arrays, DRAWS, published=[of / 100 for of in of_paper])
     rows = []

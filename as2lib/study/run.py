@@ -10,6 +10,7 @@ from as2lib.study.recipes import Parent, Recipe
 if TYPE_CHECKING:
     from as2lib.study.study import Study
 
+UNSEEDED = -1
 RUN_NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
 
 
@@ -40,6 +41,11 @@ class Run:
     @property
     def kind(self) -> str:
         return self.recipe.kind
+
+    @property
+    def number(self) -> int:
+        """Its seed, by which it is paired with others; `UNSEEDED` of a ranker that none changes."""
+        return self.seed if self.recipe.seeded else UNSEEDED
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -129,6 +129,7 @@ def test_one_teacher_has_no_comparison_of_a_run_with_itself_and_no_page_of_heads
     study = Study.of_notebook(content)
     identities = [{study.store.identity(f"{name}/seed-0") for name in pair} for pair in systems.headline(study)]
     assert {len(pair) for pair in identities} == {2}
+    assert systems.stands_for(study) == {}
     assert "06" not in [notebook.name[:2] for notebook in catalogue.notebooks(study)]
 
 

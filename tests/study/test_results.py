@@ -9,7 +9,7 @@ from as2lib import Study
 from as2lib.metrics.significance import holm
 from as2lib.study import results
 from as2lib.study.recipes import Lexical
-from as2lib.study.run import Row
+from as2lib.study.run import UNSEEDED, Row
 
 
 def scores_of(values: dict[str, list[list[float]]]) -> pandas.DataFrame:
@@ -43,6 +43,7 @@ def test_published_numbers_stand_beside_ours_and_any_measure_that_the_scores_hav
 def test_a_ranker_without_training_stands_beside_every_seed_and_two_differ_over_questions_alone():
     scores = noisy({"a": 0.5, "lexical/x": 0.3, "ranker/y": 0.2})
     scores = scores[(scores["system"] == "a") | (scores["seed"] == 0)]
+    scores.loc[scores["system"] != "a", "seed"] = UNSEEDED
     row = results.compare(scores, [("a", "lexical/x")]).loc[("a", "lexical/x")]
     assert row["seeds"] == 3
     assert row["p"] < 0.05
@@ -69,6 +70,7 @@ def test_the_frame_has_a_row_a_system_seed_and_question(root, fits):
     assert list(scores.columns) == ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
     assert list(scores["system"].unique()) == ["lexical/word_overlap", "ensemble/tuned"]
     assert scores.groupby(["system", "seed"]).size().tolist() == [15, 15, 15]  # three of 18 have no correct candidate
+    assert scores.loc[scores["system"] == "lexical/word_overlap", "seed"].unique().tolist() == [UNSEEDED]
     assert len(results.load(study, systems, questions="all")) == 3 * 18
     assert scores.loc[scores["system"] == "lexical/word_overlap", "P@1"].mean() == 1.0
 

@@ -21,7 +21,7 @@ Seeds = dict[int, pandas.DataFrame]  # seed → its scored pairs
 def scores(study: Study, where: str) -> dict[str, Seeds]:
     """What the rows of a set's table scored on it, by their labels; the trivial baseline first."""
     trivial = trivial_on(study, where)
-    tables = {SHORT[trivial.split("/")[1]]: {run.run.seed: run.scores() for run in study.runs(trivial)}}
+    tables = {SHORT[trivial.split("/")[1]]: {run.run.number: run.scores() for run in study.runs(trivial)}}
     return tables | {scheme.label: scored(study, scheme, where) for scheme in schemes(study, where)}
 
 

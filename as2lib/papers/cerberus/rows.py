@@ -339,8 +339,12 @@ def scaled(layers: int, depth: int) -> int:
 
 
 def stands_for(study: Study) -> dict[str, str]:
-    """This study's configurations of Table 4 → the paper's; the leanest where several of those fall on one."""
+    """This study's configurations of Table 4 → the paper's; the leanest where several of those fall on one; a model
+    of one head stands for none.
+    """
     depth, heads = study.mhs.body + 1, len(study.teachers)
+    if heads == 1:
+        return {}
     return {f"mhs/{heads}h{scaled(layers, depth)}": f"mhs/{PAPER_HEADS}h{layers}" for layers in reversed(HEAD_DEPTHS)}
 
 
