@@ -69,12 +69,12 @@ class StoredRun:
         """Columns question_id, position, label, score; every question, in the pairs' order.
 
         And `last`, by the weights of the last step, `head_0`, … or `exit_4`, …; of a published run where pages read it.
-        Raises ValueError where the run was not scored on that split, or the file is not as it was published.
+        Raises ValueError where the run was not scored on that split, or the file is lost, or not as it was published.
         """
         if split in self.pairs:
             return self._published(split).copy()
-        if not self.scores_only and (path := self.folder / "scores" / f"{split}.parquet").exists():
-            return _read_parquet(path).copy()
+        if not self.scores_only and split in self.run.data and split in ("dev", "test"):
+            return _read_parquet(self.folder / "scores" / f"{split}.parquet").copy()
         raise ValueError(f"{self.name}: expected a split that it was scored on, got {split!r}")
 
     def _published(self, split: str) -> "pandas.DataFrame":
@@ -96,14 +96,18 @@ class StoredRun:
 def _read_parquet(path: Path) -> "pandas.DataFrame":
     import pandas
 
-    return pandas.read_parquet(path)
+    try:
+        return pandas.read_parquet(path)
+    except (ValueError, OSError):  # lost, empty or damaged
+        way_out = f"remove {path.parents[1]}, and the run is made again"
+        raise ValueError(f"{path}: expected a run's scores, got none that can be read; {way_out}") from None
 
 
 @lru_cache(maxsize=128)
 def _read_published(path: Path, digest: str, pairs: tuple[tuple[str, Path], ...], split: str) -> "pandas.DataFrame":
     from as2lib.study import packed
 
-    if file_sha256(path) != digest:
+    if not path.exists() or file_sha256(path) != digest:
         raise ValueError(f"{path}: not as its index.json says; restore it, or publish its run again")
     return packed.read_scores(path, {name: packed.read_pairs(file) for name, file in pairs}, split)
 

@@ -50,3 +50,5 @@ def test_equal_pairs_are_one_file_and_changed_ones_are_refused(tmp_path, tables)
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ValueError, match="other pairs than its name says"):
             packed.read_pairs(tmp_path / name)
+    with pytest.raises(ValueError, match="restore it"):
+        packed.read_pairs(tmp_path / "gone-12345678.parquet")

@@ -101,8 +101,23 @@ def test_published_scores_stand_for_a_run_without_data_and_weights_are_made_only
     assert list(clone.store.needed(list(clone.plan))) == ["ensemble/tuned/seed-1", weights, *others]
     path = root / "reports" / "tiny" / "runs" / "lexical" / "word_overlap.parquet"
     path.write_bytes(path.read_bytes() + b"\n")
-    with pytest.raises(ValueError, match=r"lexical/word_overlap.parquet: not as its index.json says"):
-        Study.load("tiny").run("lexical/word_overlap").scores()
+    for lose in (lambda: None, path.unlink):
+        lose()
+        with pytest.raises(ValueError, match=r"lexical/word_overlap.parquet: not as its index.json says"):
+            Study.load("tiny").run("lexical/word_overlap").scores()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PAR1"])
+def test_scores_that_are_lost_or_damaged_are_said_with_the_way_back(study, content):
+    stored = study.run("lexical/word_overlap")
+    path = stored.folder / "scores" / "test.parquet"
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"test.parquet: expected a run's scores, .* remove .*work/runs/\w+, and"):
+        stored.scores()
+    with pytest.raises(ValueError, match="a split that it was scored on, got 'train'"):
+        study.run("lexical/word_overlap").scores("train")
 
 
 # ---------------------------------------------------------------- workers
