@@ -47,7 +47,8 @@ def pipelines(study: Study) -> list[Pipeline]:
     if study.cascade:
         every += cascades(study, single)
     first: dict[str, Pipeline] = {}
-    for pipeline in every:
+    base = (roles(study).base,)
+    for pipeline in sorted(every, key=lambda pipeline: pipeline.systems != base):  # by which costs are counted
         identities = [study.store.identity(run) for name in pipeline.systems for run in study.systems[name].runs(study)]
         first.setdefault(str((identities, pipeline.scheme)), pipeline)
     return list(first.values())
