@@ -17,7 +17,7 @@ def studies(study: Study) -> dict[str, Study]:
     here = {name: other for name, other in others.items() if any(other.store.find(run) for run in other.plan)}
     studies, targets = {study.name: study} | here, {}
     for name, other in [(study.name, study), *here.items()]:
-        if (same := targets.setdefault(set_of(other.data.target.test[0]), name)) is not name:
+        if (same := targets.setdefault(set_of(other.data.target.test[0]), name)) != name:
             raise ValueError(f"{study.name}: across: expected studies of other targets, got {name}, whose is {same}'s")
     return studies
 
