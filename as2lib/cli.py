@@ -381,7 +381,8 @@ def export(
 
     if int8 and pairs is None:
         raise ValueError("--int8: expected --pairs, training pairs to calibrate with; got none")
-    calibration = commands.scoring.read_pairs(pairs, None if Path(pairs).is_file() else "train") if int8 else None
+    split = None if pairs is None or expanded(pairs).is_file() else "train"
+    calibration = commands.scoring.pairs_of_source(pairs, split) if int8 else None
     write(commands.named.model_of(model, partial(_load, study), fit), out, to, calibration, max_length)
     opened = "sentence_transformers.CrossEncoder" if to == "sentence-transformers" else "Ranker.load"
     print(f"written: {out}; open it: {opened}({str(out)!r})")

@@ -254,14 +254,21 @@ def _unpacked(path: Path) -> pa.Table:
 def read(path: Path, labelled: bool) -> Table:
     """The columns that we need of one TSV, CSV, JSONL or Parquet file, unchecked.
 
-    Raises ValueError for bytes that are not UTF-8, a row of another length, a quote left open, or missing columns.
+    Raises ValueError as `content_of`, and for missing columns.
+    """
+    content = content_of(path)
+    return (_from_rows if isinstance(content, list) else from_arrow)(path.name, content, labelled)
+
+
+def content_of(path: Path) -> pa.Table | list[Any]:
+    """All that a TSV, CSV or Parquet file holds, or of JSONL the value of each line.
+
+    Raises ValueError for bytes that are not UTF-8, a row of another length, or a quote left open.
     """
     try:
         if path.suffix.lower() == ".parquet":
-            return from_arrow(path.name, _unpacked(path), labelled)
-        if path.suffix.lower() == ".jsonl":
-            return _from_rows(path.name, _json_lines(path), labelled)
-        return _delimited(path, labelled)
+            return _unpacked(path)
+        return list(_json_lines(path)) if path.suffix.lower() == ".jsonl" else _delimited(path)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name}: expected UTF-8 text, got {error}; save the file as UTF-8") from None
     except pa.ArrowException as error:
@@ -277,8 +284,10 @@ def _json_lines(path: Path) -> Iterator[Any]:
                 raise ValueError(f"{path.name}, row {number}: expected a JSON object, got {error}") from None
 
 
-def _delimited(path: Path, labelled: bool) -> Table:
-    """A CSV between commas or semicolons; or a TSV: a row a line, where a quote is text, unless a CSV writer put it."""
+def _delimited(path: Path) -> pa.Table:
+    """The texts of a CSV between commas or semicolons; or of a TSV: a row a line, in which a quote is text, unless a
+    writer of CSV put it.
+    """
     is_tsv, content, problem = path.suffix.lower() == ".tsv", path.read_bytes(), ""
     head = next((line for line in io.BytesIO(content) if line.strip()), b"").decode(errors="replace")
     delimiter = "\t" if is_tsv else max(",;", key=head.count)
@@ -306,7 +315,7 @@ def _delimited(path: Path, labelled: bool) -> Table:
     if not is_tsv and "\n" in table.columns[-1][-1].as_py() and not content.rstrip().endswith(b'"'):
         raise ValueError(f"{path.name}, row {len(table) - 1}: expected a quote at the end of a text, got none")
     table = _without_quotes(table) if is_tsv else table
-    return from_arrow(path.name, table[1:].rename_columns([column[0].as_py() for column in table.columns]), labelled)
+    return table[1:].rename_columns([column[0].as_py() for column in table.columns])
 
 
 def _without_quotes(table: pa.Table) -> pa.Table:

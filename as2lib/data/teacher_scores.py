@@ -25,6 +25,7 @@ KEYS = (
     ("question", "answer"),
     ("question_id", "position"),
     ("question", "position"),
+    ("question_id", "answer"),
 )
 
 
@@ -41,8 +42,8 @@ class TeacherScores:
         """Read a CSV, TSV, JSONL or Parquet file, such as `as2 score --out` writes, or pairs with a `teacher_score`.
 
         A pair is named by question_id and candidate_id; else by the texts of question and answer; else by question_id
-        and position among its candidates, which is the order of the rows where there is no such column; where there is
-        none of these, a row is that of `source`, a file of pairs or a folder's train files.
+        and position among its candidates, or answer; else by question_id and the order of its rows; where there is none
+        of these, a row is that of `source`, a file of pairs or a folder's train files.
         A column `log_odds` is read as that; a `score` is one too where a value is outside 0 … 1, else P(correct).
         """
         path = expanded(name)
@@ -55,9 +56,10 @@ class TeacherScores:
             raise ValueError(f"{name}: expected a column log_odds, score or teacher_score, got {listed(table)}")
         if source and not {"question_id", "question"} & {*table.columns}:
             table = beside(table, source, name)
-        if "question_id" in table and "position" not in table:
-            table["position"] = table.groupby("question_id", sort=False).cumcount()
         keys = [columns for columns in KEYS if {*columns} <= {*table.columns}]
+        if not keys and "question_id" in table:
+            table["position"] = table.groupby("question_id", sort=False).cumcount()
+            keys = [("question_id", "position")]
         if not keys:
             raise ValueError(f"{name}: expected question_id and candidate_id, or the texts, got {listed(table)}")
         values = numbers_of(table[scores[0]].tolist(), name, scores[0])
@@ -115,6 +117,10 @@ def beside(table: "pandas.DataFrame", source: str, name: str | Path) -> "pandas.
         raise ValueError(f"{name}: {expected}; got {len(table):,} of {listed(table)}")
     question = "question_id" if "question_id" in pairs else "question"
     place = pairs.groupby(question, sort=False).cumcount()
+    if "answer" in table:
+        answers = (pair_names(rows.fillna({"answer": ""}), ("answer",)) for rows in (table, pairs))
+        if others := [row for row, (theirs, ours) in enumerate(zip(*answers, strict=True), 1) if theirs != ours]:
+            raise ValueError(f"{name}, row {others[0]}: expected the answer of that row of {source}, got another one")
     return table.assign(**{question: pairs[question], "position": place})
 
 
@@ -122,20 +128,14 @@ def read_table(path: Path) -> "pandas.DataFrame":
     """A file of scores, as its ending says.  Raises ValueError for another ending, and where it can't be read."""
     import pandas
 
-    readers = {
-        ".csv": lambda: pandas.read_csv(path, dtype=str, keep_default_na=False),
-        ".tsv": lambda: pandas.read_csv(path, sep="\t", dtype=str, keep_default_na=False),
-        ".jsonl": lambda: pandas.read_json(path, lines=True, dtype=False),
-        ".parquet": lambda: pandas.read_parquet(path),
-    }
-    if path.suffix.lower() not in readers:
-        raise ValueError(f"{path}: expected a file that ends in {', '.join(readers)}, got {path.suffix or 'no end'}")
-    try:
-        return readers[path.suffix.lower()]()
-    except OSError:
-        raise
-    except Exception as error:  # of any kind: libraries parse what is there
-        raise ValueError(f"{path}: expected a table of scores, got {shorten(str(error))}") from None
+    from as2lib.data.tables import content_of
+
+    if path.suffix[1:].lower() not in sets.SUFFIXES:
+        raise ValueError(
+            f"{path}: expected a file that ends in {', '.join(sets.SUFFIXES)}, got {path.suffix or 'none'}"
+        )
+    content = content_of(path)
+    return pandas.DataFrame(content) if isinstance(content, list) else content.to_pandas()
 
 
 def numbers_of(values: list[object], name: str | Path, column: str) -> np.ndarray:
