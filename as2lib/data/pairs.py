@@ -21,13 +21,14 @@ import datasets
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 from datasets import Dataset, DatasetInfo, Features, Value
 
 from as2lib.data import sample, sets
 from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note, shorten
-from as2lib.data.tables import checked, from_arrow, in_memory, questions_of, read
+from as2lib.data.tables import checked, from_arrow, in_memory, questions_of, read, run_starts
 from as2lib.locks import lock
 from as2lib.metrics import ranking
 from as2lib.paths import whole_file, work_folder
@@ -84,6 +85,18 @@ def load_unlabelled(source: Source, split: str | None = None) -> Dataset:
         return load_pairs(source, split, "all").remove_columns("label")
     location = sets.resolve(source, split)
     return _only(_load(location, labelled=False), location.only)
+
+
+def is_table(source: Any) -> bool:
+    """Whether a source is a pair table already, such as `load_pairs` returns, whose rows are taken as they are."""
+    if not isinstance(source, Dataset) or not {"question_id", "question", "answer"} <= {*source.column_names}:
+        return False
+    table = _arrow(source)
+    has_types = all(FEATURES.get(name) == kind for name, kind in source.features.items())
+    has_values = has_types and not any(table[name].null_count for name in COLUMNS if name in source.column_names)
+    labels = pc.unique(table["label"]).to_pylist() if has_values and "label" in source.column_names else []
+    ids = table["question_id"]
+    return has_values and {*labels} <= {0, 1} and run_starts(ids).sum() == pc.count_distinct(ids).as_py()
 
 
 def load_parts(parts: Sequence[str], questions: str | None = "answered") -> Dataset:
@@ -251,7 +264,9 @@ def require_apart(
         if shared := leaks(splits[first], splits[second]):
             got = f"{len(shared)} in both, such as {shorten(shared[0])}"
             raise ValueError(f"{name}: expected other questions in {second} than in {first}, got {got}; {way_out}")
-        if first == "train" and (answers := int(shared_answers(splits[second], splits[first]).sum())):
+        if first != "train" or "label" not in splits[first].column_names:
+            continue
+        if answers := int(shared_answers(splits[second], splits[first]).sum()):
             same = "the same correct sentence, or all candidates"
             note(f"{name}: {answers} of the questions in {second} may be ones of train in other words: {same}")
 

@@ -29,7 +29,7 @@ from as2lib.data.columns import (
     text_of,
 )
 from as2lib.data.sets import NoSplit, note, shorten
-from as2lib.metrics.questions import Questions
+from as2lib.metrics.questions import Questions, require_together
 
 BLOCK = 1 << 28  # bytes that Arrow parses at once: no row may be longer
 
@@ -131,8 +131,10 @@ def _together(table: pa.Table, name: str) -> pa.Table:
 
 
 def questions_of(table: pa.Table) -> Questions:
-    """The questions of a table, whose rows stand together."""
-    return Questions.beginning(run_starts(table["question_id"]))
+    """The questions of a table.  Raises ValueError where the rows of one lie apart."""
+    questions = Questions.beginning(run_starts(table["question_id"]))
+    require_together(len(questions.starts), pc.count_distinct(table["question_id"]).as_py())
+    return questions
 
 
 def run_starts(column: pa.ChunkedArray) -> np.ndarray:

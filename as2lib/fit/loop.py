@@ -16,15 +16,24 @@ from safetensors.torch import save_model
 from torch import nn
 from transformers import set_seed
 
+from as2lib.data.columns import NoLabels
 from as2lib.data.encode import PairEncoder, load_encoder, paired
-from as2lib.data.pairs import Source, filter_questions, fingerprint, load_pairs, require_apart
+from as2lib.data.pairs import (
+    Source,
+    filter_questions,
+    fingerprint,
+    is_table,
+    load_pairs,
+    load_unlabelled,
+    require_apart,
+)
 from as2lib.data.sets import bar, is_watched, note
 from as2lib.data.words import WordEncoder
 from as2lib.fit import checkpoint, numbers, objectives
 from as2lib.fit.batches import Batches, Examples, QuestionBatches
 from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
 from as2lib.fit.schedules import CLIP, drawn_exit, rate
-from as2lib.fit.teachers import Teacher, teacher_logits
+from as2lib.fit.teachers import Teacher, is_logits, teacher_logits
 from as2lib.metrics import cost
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
@@ -107,13 +116,14 @@ def train(
 ) -> Fit:
     """Fit a model to pairs: Adam, a learning rate that rises and falls linearly, the weights of the best dev MAP.
 
-    pairs, dev: a `Dataset` of pairs as it is, or what `load_pairs` reads.  Without dev the last weights are kept;
+    pairs, dev: a `Dataset` that `load_pairs` returned, or what it reads.  Without dev the last weights are kept;
         its MAP is that of the questions with both a correct and an incorrect candidate.
     model: a module, which is trained in place, with its `encoder`; or a folder or hub name, whose classifier starts
         anew from `seed` where it has none.
     loss: a name in `LOSSES`; or one's own, a function or "package.module:function", called as
         `loss(output, targets, **settings)` (see `objectives.objective`).
-    teachers: folders, hub names, models with their encoders, or logits over the pairs (see `teacher_logits`).
+    teachers: folders, hub names, models with their encoders, or logits over the pairs, which are then a `Dataset` of
+        `load_pairs` (see `teacher_logits`).
     epochs: passes over the pairs (default: 3).  steps: instead, batches.
     batch_size: pairs in a batch (default: 32); of an encoder whose items are questions: questions.
     batch_tokens: instead, tokens in a batch of pairs at most.
@@ -140,7 +150,9 @@ def train(
     numbers.require(**arguments)
     asked = {name: str(value) for name, value in arguments.items() if name not in BY_CONTENT | CHANGE_NO_WEIGHT}
     progress = is_watched() if progress is None else progress
-    pairs, dev = _pairs(pairs), _that_tells(dev)
+    if not isinstance(teachers, list | tuple):
+        raise ValueError(f"teachers: expected a list of them, got {type(teachers).__name__}")
+    pairs, dev = _pairs(pairs, teachers), _that_tells(dev)
     if dev is not None and not allow_shared_questions:
         require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")
     objectives.check(loss, len(teachers))
@@ -235,13 +247,22 @@ def train(
 # ---------------------------------------------------------------- before the first step
 
 
-def _pairs(pairs: Source) -> Dataset:
-    """A pair table as it is, or read from what `load_pairs` takes.  Raises ValueError where it has no row."""
+def _pairs(pairs: Source, teachers: Sequence[Teacher] = ()) -> Dataset:
+    """A pair table as it is; whatever else as `load_pairs` reads it, of another `Dataset` every question.
+
+    Raises ValueError where it has no row, and where logits stand beside rows that reading may move or leave out.
+    """
+    if is_table(pairs):
+        return pairs.with_format(None)
+    if any(is_logits(teacher) for teacher in teachers):
+        expected = "expected the Dataset that load_pairs returns, whose rows they are"
+        raise ValueError(f"pairs: beside a teacher's logits {expected}; got {type(pairs).__name__}, which it reads")
     if not isinstance(pairs, Dataset):
-        pairs = load_pairs(pairs)
-    if len(pairs) == 0:
-        raise ValueError("pairs: expected at least one, got none")
-    return pairs
+        return load_pairs(pairs)
+    try:
+        return load_pairs(pairs, questions="all")
+    except NoLabels:
+        return load_unlabelled(pairs)
 
 
 def _that_tells(dev: Source | None) -> Dataset | None:

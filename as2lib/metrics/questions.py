@@ -19,9 +19,14 @@ class Questions(NamedTuple):
 
     @classmethod
     def together(cls, question_id: Sequence[Any] | np.ndarray) -> "Questions":
-        """Of rows whose questions stand together: one begins wherever the id, (n,) of any kind, is another."""
+        """Of rows whose questions stand together: one begins wherever the id, (n,) of any kind, is another.
+
+        Raises ValueError where the rows of a question lie apart.
+        """
         ids = np.asarray(question_id)
-        return cls.beginning(np.append(True, ids[1:] != ids[:-1])[: len(ids)])
+        questions = cls.beginning(np.append(True, ids[1:] != ids[:-1])[: len(ids)])
+        require_together(len(questions.starts), len(set(ids.tolist())))
+        return questions
 
     @classmethod
     def beginning(cls, first: np.ndarray) -> "Questions":
@@ -52,3 +57,9 @@ class Questions(NamedTuple):
             end = ends[min(int(np.searchsorted(ends, start + rows)), len(ends) - 1)]
             yield np.arange(start, end)
             start = end
+
+
+def require_together(runs: int, questions: int) -> None:
+    """Raises ValueError where there are more runs of rows of one question than questions."""
+    if runs > questions:
+        raise ValueError("expected the rows of a question together, as load_pairs brings them, got some that lie apart")

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import torch
+from datasets import ClassLabel
 
 from as2lib.data import sets
 from as2lib.data.pairs import load_pairs
@@ -214,6 +215,42 @@ def test_a_dev_set_of_questions_that_are_learnt_is_refused_unless_that_is_allowe
         with pytest.raises(ValueError):
             fit(dev=dev)
     assert fit(dev=PAIRS, allow_shared_questions=True).facts["dev_MAP"] is not None
+
+
+def interleaved():
+    """The first candidates of all questions, then the second ones, …"""
+    table = PAIRS.to_pandas()
+    place = table.groupby("question_id", sort=False).cumcount()
+    return PAIRS.select(place.argsort(kind="stable"))
+
+
+def with_classes(names):
+    other = PAIRS.map(lambda row: {"label": 1 - row["label"]})
+    return other.cast_column("label", ClassLabel(names=names))
+
+
+FORMS = {
+    "rows apart": interleaved,
+    "classes the other way round": lambda: with_classes(["relevant", "irrelevant"]),
+    "other names": lambda: PAIRS.rename_columns({"question": "query", "label": "relevance"}),
+    "Arrow": lambda: PAIRS.with_format("arrow"),
+    "pandas": PAIRS.to_pandas,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_pairs_in_memory_are_those_that_load_pairs_reads_and_logits_are_of_its_rows(form):
+    pairs, options = FORMS[form](), {"encoder": ENCODER, **SHORT}
+    assert same(*(train(each, tiny.classifier(), "ranknet", dev=DEV, **options) for each in (pairs, PAIRS)))
+    if form != "Arrow":  # the same rows, in another format
+        with pytest.raises(ValueError, match="rows"):
+            train(pairs, tiny.classifier(), "kd", tiny.logits(PAIRS), **options)
+
+
+def test_pairs_without_labels_learn_from_teachers_beside_a_dev_set():
+    unlabelled = PAIRS.remove_columns("label")
+    result = train(unlabelled, tiny.classifier(), "mean_ensemble", tiny.logits(PAIRS), DEV, encoder=ENCODER, **SHORT)
+    assert result.facts["dev_MAP"] is not None
 
 
 DIVERGED = {

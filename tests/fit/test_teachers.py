@@ -1,5 +1,6 @@
 import numpy
 import pytest
+import torch
 
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.fit import train
@@ -28,7 +29,7 @@ def test_a_model_and_its_folder_say_the_same(folder):
 
 def test_a_reranker_of_one_label_says_zero_and_its_score():
     z = numpy.linspace(-2, 2, len(PAIRS))
-    for form in (z, z[:, None]):
+    for form in (z, z[:, None], torch.tensor(z, requires_grad=True)):
         logits = teacher_logits(form, PAIRS)
         assert logits.shape == (len(PAIRS), 2)
         assert (logits[:, 0] == 0).all()
@@ -41,6 +42,9 @@ def test_a_module_reads_by_its_own_encoder_or_is_refused_and_so_are_logits_of_ot
     numpy.testing.assert_array_equal(teacher_logits(Ranker(tiny.classifier(), other), PAIRS), expected)
     with pytest.raises(ValueError):
         train(PAIRS, tiny.classifier(), "kd", [tiny.classifier()], encoder=ENCODER, steps=1)
-    for wrong in (numpy.zeros((3, 2)), *(numpy.full((len(PAIRS), 2), number) for number in (numpy.nan, numpy.inf))):
-        with pytest.raises(ValueError):
+    numbers = [numpy.full((len(PAIRS), 2), number) for number in (numpy.nan, numpy.inf, 1e39)]
+    for wrong in (numpy.zeros((3, 2)), *numbers, Ranker.load("lexical/bm25"), ["a"] * len(PAIRS)):
+        with pytest.raises(ValueError, match="teacher"):
             teacher_logits(wrong, PAIRS)
+    with pytest.raises(ValueError, match="list"):
+        train(PAIRS, tiny.classifier(), "kd", "a/folder", encoder=ENCODER, steps=1)

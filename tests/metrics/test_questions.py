@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,3 +31,6 @@ def test_rows_that_stand_anywhere_or_together_are_those_of_a_naive_loop_whatever
     for kind in (str, int):
         together = [kind(name) for name in sorted(ids)]
         assert [column.tolist() for column in Questions.together(together)] == [*naive(together)]
+    if ids[-1] != ids[0]:
+        with pytest.raises(ValueError, match="apart"):
+            Questions.together([*ids, ids[0]])
