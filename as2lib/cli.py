@@ -300,7 +300,8 @@ def rank(
     """
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
     load = partial(commands.named.load_ranker, model, partial(_load, study), fit, **settings)
-    if os.path.isfile(expanded(question)):  # False for a question that is too long for a name
+    path = expanded(question)
+    if os.path.exists(path) and not os.path.isdir(path):  # no question that is too long for a name
         if candidates:
             raise ValueError(f"{question}: expected candidates in the file, got some beside it: {candidates[0]!r:.60}")
         commands.scoring.rank_file(question, load, out, top, model, batch_size)

@@ -90,7 +90,7 @@ def local_folder(hub_name: str) -> Path | None:
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
     """A temporary name beside `path` to write to, renamed in the end: the file appears whole or not at all."""
-    path = Path(path)
+    path = expanded(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{os.getpid()}-{threading.get_ident()}.{path.name}")
     try:

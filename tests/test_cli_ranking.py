@@ -1,5 +1,6 @@
 import io
 import json
+import os
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +22,8 @@ def test_what_exists_is_a_file_and_all_else_a_question(folder, capsys, monkeypat
     assert "\ufeff" not in ranked
     monkeypatch.setattr("sys.stdin", io.StringIO())
     Path("notes.txt").write_text("no pairs\n")
-    refused = (["my.tsv", "the museum"], ["none.tsv"], ["a question", "--out", "x.csv"], ["notes.txt"], ["-"])
+    os.mkfifo("pipe")  # as /dev/stdin is one, whose lines would be candidates
+    refused = (["pipe"], ["my.tsv", "the museum"], ["none.tsv"], ["a question", "--out", "x.csv"], ["notes.txt"], ["-"])
     for arguments in refused:
         assert main(["rank", "lexical/word_overlap", *arguments]) == 2
         output = capsys.readouterr()

@@ -44,3 +44,10 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
     with pytest.raises(ZeroDivisionError), whole_file(path) as temporary:
         temporary.write_text(f"half{1 / 0}")
     assert list(path.parent.iterdir()) == []
+
+
+def test_a_file_is_written_in_a_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with whole_file("~/a/file") as temporary:
+        temporary.touch()
+    assert (tmp_path / "a" / "file").exists()

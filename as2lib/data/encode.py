@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ _VERSION = 1  # raise it when the same pairs would be encoded differently
 _BATCH = 4096
 _FEW_PAIRS = 16  # pairs that are not worth waking the tokenizer's threads
 TOKENS = 512  # tokens of a pair, where nothing else is said
+SHORTEST = 5  # tokens that a pair may be cut to: two of texts beside the special ones
 # Their first position is the one after the padding token's number.
 _AFTER_PADDING = "roberta xlm-roberta xlm-roberta-xl camembert roberta-prelayernorm mpnet longformer".split()
 # Families that need their padding on the left, whatever their tokenizer says; and those that mix neighbouring or all
@@ -177,8 +179,10 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
 
     max_length: tokens of question and candidate together (or words of a text); default: what it was saved with, 512
     tokens at most. Where the model has fewer positions, they are the limit, and a line says so.
-    Raises ValueError that names what is missing, or does not fit the model.
+    Raises ValueError that names what is missing, or does not fit the model, and for fewer than 5 tokens.
     """
+    if max_length is not None and not (isinstance(max_length, Integral) and max_length >= SHORTEST):
+        raise ValueError(f"max_length: expected a whole number of {SHORTEST} or more, got {max_length!r}")
     folder = folder_of(name)
     config = read_config(folder)
     if "words" in config or (folder / words.FILE).exists():

@@ -287,7 +287,7 @@ def _require_split(name: str, split: str | None, splits: tuple[str, ...]) -> Non
 
 
 def _files(path: Path, split: str | None, hub: HubSet = Location.hub) -> Location:
-    if path.is_file():
+    if not path.is_dir():  # of a pipe no ending says how it is written
         if path.suffix[1:].lower() not in SUFFIXES:
             raise ValueError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}, got {path.suffix or 'none'}")
         if split is not None:

@@ -38,7 +38,7 @@ from as2lib.metrics import cost
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
-from as2lib.paths import let_read
+from as2lib.paths import expanded, let_read
 from as2lib.precision import computing_on
 from as2lib.score import autocast, score
 
@@ -72,11 +72,12 @@ class Fit:
 
         Of a module that is none of transformers' the tensors alone, for `safetensors.torch.load_model`.
         """
+        folder = expanded(folder)
         if hasattr(self.model, "save_pretrained"):
             self.model.save_pretrained(folder)
         else:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            save_model(self.model, str(Path(folder) / "model.safetensors"))
+            folder.mkdir(parents=True, exist_ok=True)
+            save_model(self.model, str(folder / "model.safetensors"))
         self.encoder.save(folder)
         if self.checkpoint is not None:  # only now: a save that fails can be tried again
             self.checkpoint.unlink(missing_ok=True)
@@ -172,7 +173,7 @@ def train(
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
         state, path = Progress(), None
         if folder is not None:
-            path = Path(folder) / CHECKPOINT
+            path = expanded(folder) / CHECKPOINT
             identity = asked | {
                 "pairs": examples.fingerprint,  # and how they are encoded
                 "dev": dev and fingerprint(dev),

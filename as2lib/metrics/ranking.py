@@ -105,8 +105,11 @@ def kept(candidates: np.ndarray, correct: np.ndarray, questions: str) -> np.ndar
 def paired(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
     """The values of two systems as float64 arrays: two frames or series paired by their index, else by position.
 
-    Raises ValueError where an index repeats a question, or the questions differ.
+    Raises ValueError where an index repeats a question, the questions differ, or a frame has several measures.
     """
+    for values in (a, b):
+        if isinstance(values, pd.DataFrame) and len(names := {*values.columns} & {*MEASURES}) > 1:
+            raise ValueError(f"expected the values of one measure, a column, got those of {', '.join(sorted(names))}")
     if isinstance(a, pd.Series | pd.DataFrame) and isinstance(b, pd.Series | pd.DataFrame):
         different = a.index.symmetric_difference(b.index).union(a.index[a.index.duplicated()])
         different = different.union(b.index[b.index.duplicated()])

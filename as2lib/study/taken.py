@@ -3,6 +3,7 @@
 m pairs
 """
 
+import csv
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -93,7 +94,8 @@ def of_run(source: str, pairs: Any) -> numpy.ndarray:
     path = file_at(source)
     try:
         ids = {"question": str, "candidate": str}
-        run = pandas.read_csv(path, sep=r"\s+", header=None, names=RUN_COLUMNS, dtype=ids)
+        options = {"sep": r"\s+", "header": None, "names": RUN_COLUMNS, "dtype": ids}
+        run = pandas.read_csv(path, keep_default_na=False, quoting=csv.QUOTE_NONE, **options)  # any text is an id
         scores = run["score"].to_numpy(dtype=float)
     except ValueError as error:
         raise ValueError(f"{path}: expected a TREC run ({' '.join(RUN_COLUMNS)}), got {error}") from None

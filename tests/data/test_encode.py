@@ -1,4 +1,5 @@
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -67,6 +68,9 @@ def test_a_saved_encoder_is_loaded_as_it_was_and_takes_another_length(tokenizer,
     assert loaded.encode(pairs).to_dict() == PairEncoder(tokenizer, 12).encode(pairs).to_dict()
     assert load_encoder(tmp_path / "model", 9).max_length == 9
     WordEncoder(["a", "b"], "pair", 7).save(tmp_path)
+    for place, length in product([tmp_path, tmp_path / "model"], [0, -3, 2, 9.5]):
+        with pytest.raises(ValueError, match="max_length"):
+            load_encoder(place, length)
     encoder = load_encoder(tmp_path)
     assert (list(encoder.number), encoder.unit, encoder.max_length) == (["a", "b"], "pair", 7)
 

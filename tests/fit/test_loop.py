@@ -217,6 +217,12 @@ def test_a_dev_set_of_questions_that_are_learnt_is_refused_unless_that_is_allowe
     assert fit(dev=PAIRS, allow_shared_questions=True).facts["dev_MAP"] is not None
 
 
+def test_a_model_is_saved_in_a_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    loop.Fit(tiny.classifier(), ENCODER, {}, []).save("~/model")
+    assert (tmp_path / "model" / "config.json").exists()
+
+
 def interleaved():
     """The first candidates of all questions, then the second ones, …"""
     table = PAIRS.to_pandas()

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from as2lib.metrics.ranking import per_question
 from as2lib.metrics.significance import (
     compare,
     equality,
@@ -89,7 +90,8 @@ def test_rounding_errors_of_a_mean_over_seeds_are_ties():
 
 def test_systems_that_cannot_be_paired_are_refused():
     series = [pd.Series([1, 2], index) for index in (["p", "q"], ["p", "r"], ["p", "p"])]
-    wrong = [([1, 2], [1, 2, 3]), ([1], [1]), ([1, np.nan], [1, 2]), series[:2], series[1:]]
+    measures = per_question(["p", "p", "q"], [1, 0, 1], [1, 2, 3])  # whose columns are no seeds
+    wrong = [([1, 2], [1, 2, 3]), ([1], [1]), ([1, np.nan], [1, 2]), series[:2], series[1:], (measures, measures)]
     for a, b in wrong:
         with pytest.raises(ValueError):
             compare(a, b)
