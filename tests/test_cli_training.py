@@ -87,6 +87,7 @@ def own_loss(folder, monkeypatch, request):
 
 
 @pytest.mark.parametrize("change", ["nothing", "the loss", "the start", "a teacher"])
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_training_goes_on_only_with_what_it_was_asked(own_loss, capsys, change):
     Path("interrupt").touch()
     assert train(*own_loss) == 128 + signal.SIGINT

@@ -149,6 +149,7 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch, changes):
 
 
 @pytest.mark.parametrize(("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
+@pytest.mark.usefixtures("interruptible")
 def test_a_fit_that_is_told_to_end_leaves_a_checkpoint_of_its_last_step(tmp_path, usual, number, ending):
     def tell(entry, model):
         if entry["step"] == 4:
