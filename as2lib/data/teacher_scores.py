@@ -50,7 +50,7 @@ class TeacherScores:
         table = read_table(path)
         words = {column: NAMES[column] for column in ("question_id", "candidate_id", "question", "answer")}
         names = {column: called(table, word) for column, word in {**words, "position": "position"}.items()}
-        table = table.rename(columns={found[0]: column for column, found in names.items() if found})
+        table = table.rename(columns={spellings[0]: column for column, spellings in names.items() if spellings})
         scores = [*called(table, LOG_ODDS), *called(table, SCORES)]
         if not scores:
             raise ValueError(f"{name}: expected a column log_odds, score or teacher_score, got {listed(table)}")
@@ -119,8 +119,8 @@ def beside(table: "pandas.DataFrame", source: str, name: str | Path) -> "pandas.
     place = pairs.groupby(question, sort=False).cumcount()
     if "answer" in table:
         answers = (pair_names(rows.fillna({"answer": ""}), ("answer",)) for rows in (table, pairs))
-        if others := [row for row, (theirs, ours) in enumerate(zip(*answers, strict=True), 1) if theirs != ours]:
-            raise ValueError(f"{name}, row {others[0]}: expected the answer of that row of {source}, got another one")
+        if rows := [row for row, pair in enumerate(zip(*answers, strict=True), 1) if len({*pair}) > 1]:
+            raise ValueError(f"{name}, row {rows[0]}: expected the answer of that row of {source}, got another one")
     return table.assign(**{question: pairs[question], "position": place})
 
 

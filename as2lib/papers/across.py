@@ -15,8 +15,8 @@ def studies(study: Study) -> dict[str, Study]:
     """
     others = {name: type(study).load(name) for name in study.across}
     here = {name: other for name, other in others.items() if any(other.store.find(run) for run in other.plan)}
-    studies, targets = {study.name: study} | here, {}
-    for name, other in [(study.name, study), *here.items()]:
+    studies, targets = {study.name: study, **here}, {}
+    for name, other in studies.items():
         if (same := targets.setdefault(set_of(other.data.target.test[0]), name)) != name:
             raise ValueError(f"{study.name}: across: expected studies of other targets, got {name}, whose is {same}'s")
     return studies

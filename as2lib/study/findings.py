@@ -100,10 +100,8 @@ def broken(study: Study) -> list[str]:
     """A line for each finding that no longer follows from the numbers, of the notebooks that have recorded any, and for
     findings that stand under the name of no notebook, which no page shows.
     """
-    pages, authored = (
-        [notebook.name for notebook in catalogue.notebooks(study)],
-        findings_file(study).keys() - {NAMES_KEY},
-    )
+    pages = [notebook.name for notebook in catalogue.notebooks(study)]
+    authored = findings_file(study).keys() - {NAMES_KEY}
     recorded = [name for name in pages if name in authored and _metrics(study, name).exists()]
     unknown = [f"{name}: findings of no page{did_you_mean(name, pages)}" for name in sorted(authored - {*pages})]
     return unknown + [

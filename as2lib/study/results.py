@@ -244,8 +244,7 @@ def pooled(
         fewest = min(gap.shape[1] for gap in of_pair)
         gaps.append([gap.iloc[:, :fewest] for gap in of_pair])
     # Two rankers without training would differ as much with another seed.
-    twice = {True: 2, False: 1}
-    arrays = [[gap.to_numpy().repeat(twice[set(gap) == {UNSEEDED}], axis=1) for gap in targets] for targets in gaps]
+    arrays = [[gap.to_numpy().repeat(1 + ({*gap} == {UNSEEDED}), axis=1) for gap in targets] for targets in gaps]
     of_paper = [math.nan if published is None else published_difference(published, *pair, measure) for pair in pairs]
     estimates = significance.over_questions_and_seeds(arrays, DRAWS, published=[of / 100 for of in of_paper])
     rows = []

@@ -10,7 +10,7 @@ from as2lib.study.recipes import Parent, Recipe
 if TYPE_CHECKING:
     from as2lib.study.study import Study
 
-UNSEEDED = -1
+UNSEEDED = -1  # stands for the seed of a ranker that none changes
 RUN_NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
 
 
