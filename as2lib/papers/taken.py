@@ -16,7 +16,7 @@ GROUP = "taken as it is"
 
 def systems(study: Study) -> list[Row]:
     """A row a ranker; one that is neither here nor has published scores is not run, and its label says so."""
-    published, rows = Store(study, {}).index, []
+    store, rows = Store(study, {}), []
     for label, source in study.rankers.items():
         run, data = f"ranker/{re.sub(r'[^a-z0-9]+', '-', label.lower()).strip('-')}", scored(study)
         if source == "bm25":
@@ -25,11 +25,16 @@ def systems(study: Study) -> list[Row]:
             recipe = Ranker(source=source, max_length=study.data.max_length, data=data)
             if recipe.scheme == "run":  # others publish the scores of a test set
                 recipe = replace(recipe, data={"test": data["test"]})
-        if run in published or isinstance(recipe, Lexical) or at_hand(recipe):
+        if isinstance(recipe, Lexical) or is_published(store, run, recipe) or at_hand(recipe):
             rows.append(Row(run, label, GROUP, recipe, (0,)).of(study))
         else:
             rows.append(Row(run, f"{label} (not at hand)", GROUP, recipe, ()))
     return rows
+
+
+def is_published(store: Store, run: str, recipe: Ranker) -> bool:
+    """Whether a ranker's scores are published, made from the file or model that the study names now."""
+    return run in store.index and recipe.name in store.index_sources
 
 
 def at_hand(recipe: Ranker) -> bool:

@@ -1,5 +1,7 @@
 """Rows taken as they are: scored by what others made, without a fit; what is not here is said, and stops nothing."""
 
+import json
+
 import numpy
 import pandas
 import pytest
@@ -76,6 +78,19 @@ def test_what_is_here_is_a_row_and_what_is_not_says_so(root, pairs):
     ]
     assert list(study.run("ranker/theirs").scores("test")["score"].diff()[1:] > 0) == [True] * (len(pairs) - 1)
     assert len(study.run("ranker/bm25").scores("dev"))
+
+
+def test_a_label_that_is_published_does_not_bring_another_file_here(root, pairs):
+    def row(source):
+        return Study.load("tiny", {"rankers": {"theirs": source}}).systems["ranker/theirs"]
+
+    run_file(root, pairs)
+    published = root / "reports" / "tiny" / "runs"
+    published.mkdir(parents=True)
+    entry = {"identity": "0", "facts": {}, "files": {}}
+    (published / "index.json").write_text(json.dumps({"ranker/theirs": entry}))
+    (published / "sources.json").write_text(json.dumps({"lost.run": {"sha256": "0"}}))
+    assert [row(source).seeds for source in ("theirs.run", "lost.run", "other.run")] == [(0,), (0,), ()]
 
 
 def test_models_are_scored_and_costed(root):
