@@ -7,7 +7,7 @@ from as2lib import Study
 from as2lib.paths import file_sha256
 from tests.papers.conftest import ROOT
 
-STUDIES = ("wikiqa", "selqa")
+STUDIES = ("wikiqa", "wikiqa_base", "selqa")
 
 
 @pytest.fixture
