@@ -185,8 +185,8 @@ def make_page(study: Study, name: str) -> None:
             )
         content = pages.contents(study)[name]
         execute(source, executed, {"study": loadable(study), "overrides": {}})
-        others = other_studies(study.study, page.stem)
-        render(executed, page, names, study.title.partition(":")[0], others)
+        title, _, made_of = study.title.partition(":")
+        render(executed, page, names, title, made_of, other_studies(study.study, page.stem))
     pages.record(study, name, content)
 
 

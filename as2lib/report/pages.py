@@ -72,11 +72,17 @@ def literal(text: str) -> str:
 
 
 def render(
-    executed: Path, page: Path, names: list[str], study: str = "", others: Mapping[str, str] | None = None
+    executed: Path,
+    page: Path,
+    names: list[str],
+    study: str = "",
+    made_of: str = "",
+    others: Mapping[str, str] | None = None,
 ) -> Path:
     """Write the HTML of an executed notebook; `names` are all notebooks in reading order, to whose pages links lead.
 
-    study: what a reader calls it, in the heading and the title.  others: other studies → their same page.
+    study: what a reader calls it, in the heading and the title.  made_of: stands below.  others: other studies → their
+    same page.
     """
 
     def to_page(link: re.Match) -> str:
@@ -85,8 +91,9 @@ def render(
     name = INDEX if page.stem == "index" else page.stem
     notebook = nbformat.read(executed, as_version=4)
     if study:
+        below = f'\n\n<p class="study">{literal(made_of)}</p>' if made_of else ""
         notebook.cells[0].source = HEAD.sub(
-            lambda head: f"# {literal(study)} · {head[1]}", notebook.cells[0].source, count=1
+            lambda head: f"# {literal(study)} · {head[1]}{below}", notebook.cells[0].source, count=1
         )
     # What was found is known last, and read first.
     head, *rest = notebook.cells
@@ -137,8 +144,9 @@ def framed(table: str) -> str:
 
 
 def other_studies(study: str, page: str) -> dict[str, str]:
-    """The other studies with published scores → where their same page is, seen from this one's, or else their index."""
+    """The other studies whose scores and pages are published → where their same page is, or else their index."""
     folders = [path.parent.parent for path in sorted((find_root() / "reports").glob("*/runs/index.json"))]
+    folders = [folder for folder in folders if (folder / "index.html").exists()]
     pages = {folder.name: page if (folder / f"{page}.html").exists() else "index" for folder in folders}
     return {name: f"../{name}/{same}.html" for name, same in pages.items() if name != study}
 

@@ -4,7 +4,7 @@ from html import unescape
 import nbformat
 import pytest
 
-from as2lib.report.pages import execute, parameter, render
+from as2lib.report.pages import execute, other_studies, parameter, render
 
 
 def page(tmp_path, *cells, **settings) -> str:
@@ -26,11 +26,25 @@ TITLES = {
 
 @pytest.mark.parametrize("kind", TITLES)
 def test_a_title_is_shown_letter_by_letter(tmp_path, kind):
-    text = page(tmp_path, study=TITLES[kind], others={TITLES[kind]: f"../{TITLES[kind]}/index.html"})
+    others = {TITLES[kind]: f"../{TITLES[kind]}/index.html"}
+    text = page(tmp_path, study=TITLES[kind], made_of=TITLES[kind], others=others)
     [heading] = re.findall("<h1[^>]*>(.*?)<a class=", text)
     assert unescape(heading) == f"{TITLES[kind]} · 01 · The data"
+    [made_of] = re.findall('<p class="study">(.*?)</p>', text)
+    assert unescape(made_of) == TITLES[kind]
     for raw in ('<meta http-equiv="refresh"', 'href="javascript', "<img", "<em>", "<b>"):
         assert raw not in text
+
+
+def test_links_lead_to_studies_that_have_pages_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+    files = ["a/runs/index.json", "a/index.html", "b/runs/index.json", "b/index.html", "b/01_data.html"]
+    files += ["scores_alone/runs/index.json", "pages_alone/index.html"]
+    for file in ["params/sample.yaml", *(f"reports/{file}" for file in files)]:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    assert other_studies("a", "01_data") == {"b": "../b/01_data.html"}
+    assert other_studies("b", "01_data") == {"a": "../a/index.html"}
 
 
 def notebook(tmp_path, *cells, tags=("parameters",), **metadata):
