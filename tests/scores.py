@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from as2lib import Study
 from as2lib.metrics.ranking import summary
 
-STUDIES = ("wikiqa", "selqa")
+STUDIES = ("wikiqa", "wikiqa_base", "selqa")
 MEASURES = ("P@1", "MAP", "MRR", "nDCG@10")
 HEAD = """# Expected scores
 
