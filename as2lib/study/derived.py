@@ -8,12 +8,15 @@ from as2lib.study.store import StoredRun, Task, write_parquet
 
 
 def calibration(child: Run, parents: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:
-    """Name → Platt scaling on dev, of those parents whose scores only order candidates, where a run asks for it."""
+    """Name → Platt scaling on dev, where a run asks for it: "platt" of those parents whose scores only order
+    candidates, "platt of all" of each.
+    """
     from as2lib.models.ensemble import fit_platt
 
-    if child.recipe.calibration != "platt":
+    if child.recipe.calibration is None:
         return {}
-    dev = {run.name: run.scores("dev") for run in parents if run.run.recipe.orders_only}
+    every = child.recipe.calibration == "platt of all"
+    dev = {run.name: run.scores("dev") for run in parents if every or run.run.recipe.orders_only}
     return {name: fit_platt(table["question_id"], table["label"], table["score"]) for name, table in dev.items()}
 
 

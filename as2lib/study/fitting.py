@@ -36,7 +36,8 @@ transformers.logging.disable_progress_bar()  # of a model's one file, written in
 def fit(task: Task) -> dict[str, Any]:
     """Train a run into its folder: model/, scores/, log.jsonl; returns its facts.  Goes on from its checkpoint."""
     run, recipe, study = task.run, task.run.recipe, task.store.study
-    precision, training = study.precision, recipe.training
+    precision, training = study.precision, dict(recipe.training)
+    in_fit = training.pop("precision", precision)  # what is kept is scored in the study's
     for name in recipe.encoders:
         require_whole(name)
     pairs, dev = training_pairs(run), None
@@ -61,7 +62,7 @@ def fit(task: Task) -> dict[str, Any]:
             dev,
             encoder=encoder,
             seed=run.seed,
-            precision=precision,
+            precision=in_fit,
             folder=task.folder,
             progress=task.progress,
             allow_shared_questions=True,  # a study's file says
@@ -116,7 +117,8 @@ def logits_of(task: Task, teacher: StoredRun, pairs: Dataset, platt: dict[str, d
     if not path.exists():
         with lock(f"{teacher.identity[:24]}-{path.stem}", f"what {teacher.name} says of {len(pairs):,} pairs"):
             if not path.exists():  # another student may have made them meanwhile
-                logits = teacher_logits(teacher.model_folder, pairs, store.study.precision)
+                precision = task.run.recipe.training.get("precision", store.study.precision)
+                logits = teacher_logits(teacher.model_folder, pairs, precision)
                 write_parquet(path, pandas.DataFrame({f"logit_{i}": column for i, column in enumerate(logits.T)}))
     logits = numpy.ascontiguousarray(pandas.read_parquet(path).to_numpy(dtype=numpy.float32))
     if teacher.name not in platt:

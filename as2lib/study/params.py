@@ -112,6 +112,7 @@ class Training(Strict):
     ratio: float | None = Field(None, gt=1, description="slanted triangle: highest over lowest rate; none: down to 0")
     evaluate_every: Count | None = Field(None, description="steps between evaluations on dev; none: last weights")
     patience: Count | None = Field(None, description="evaluations without a better dev MAP before the fit stops")
+    precision: Literal["float32", "bf16"] | None = Field(None, description="of the fit alone; default: the study's")
 
     @model_validator(mode="after")
     def _one_bound_and_length(self) -> Self:
@@ -129,6 +130,14 @@ class Fit(Strict):
     repeats: Literal["adapt", "transfer"] = Field("adapt", description="the first step that each seed makes anew")
     dropout: Drop | None = Field(None, description="of the encoders in these fits; none: as they were pretrained")
     attention: Literal["sdpa", "eager"] = Field("sdpa", description="how these fits compute attention")
+    precision: Literal["float32", "bf16"] | None = Field(None, description="of these fits; default: the study's")
+
+    @model_validator(mode="after")
+    def _in_one_precision(self) -> Self:
+        for budget in (self.transfer, self.adapt, self.direct):
+            if budget and self.precision:
+                object.__setattr__(budget, "precision", self.precision)
+        return self
 
 
 class Distillation(Strict):
@@ -144,6 +153,7 @@ class Heads(Strict):
     bodies: Points[Count] = Field([], description="further bodies to compare, beside those that the paper's scale to")
     heads: Points[Annotated[int, Field(gt=0, le=100)]] = Field([], description="further numbers of heads to compare")
     perturb: float = Field(0.02, ge=0, description="noise, in standard deviations, where heads would learn the same")
+    teachers_of_one_kind: Literal["first", "next"] = Field("first", description="seeds: the study's first, or in turn")
 
 
 class Ensemble(Strict):

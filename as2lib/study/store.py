@@ -172,6 +172,8 @@ class Store:
         """A name of the pairs that a run learns from, found without loading them."""
         content = {"data": [self._data(part) for part in run.data["train"]]}
         content |= {key: value for key, value in run.spec.items() if key in ("unlabelled", "leave_out")}
+        if "precision" in run.spec["training"]:  # in which its teachers answer, too
+            content["precision"] = run.spec["training"]["precision"]
         return json_sha256(content)[:24]
 
     def _data_identity(self, part: str) -> Any:

@@ -14,6 +14,21 @@ def parents(study, name, role="teachers"):
     return [run.name for run in study.plan[name].parents[role]]
 
 
+def test_teachers_of_one_kind_are_those_of_the_next_seeds_in_turn_so_that_no_two_fits_share_all():
+    study = Study.load("selqa_ten")
+    assert parents(study, "hydra/3h1/seed-8") == [f"base/pointwise/seed-{seed}" for seed in (8, 9, 0)]
+    sets = [parents(study, f"mhs/three-pointwise/seed-{seed}") for seed in range(10)]
+    assert sets[4] == [f"teacher/pointwise/seed-{seed}" for seed in (4, 5, 6)]
+    assert len(set(map(frozenset, sets))) == 10
+
+
+def test_rows_that_only_a_studys_file_asks_for_are_planned_where_it_does():
+    study = Study.load("selqa_ten")
+    assert parents(study, "mhs/two-families/seed-1")[0] == "base/pointwise/seed-1"
+    assert study.plan["student/pointwise-calibrated/seed-0"].spec["calibration"] == "platt of all"
+    assert "mhs/two-families" not in Study.load("wikiqa_ten").systems
+
+
 @pytest.mark.parametrize("table", ["table2", "table3"])
 def test_every_published_row_is_a_system_in_the_papers_order(study, table):
     published = [*results.paper_table("cerberus", table).index]

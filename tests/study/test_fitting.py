@@ -12,6 +12,7 @@ from as2lib.data.pairs import load_parts
 from as2lib.models.ensemble import calibrated_scores, log_shares
 from as2lib.papers import row
 from as2lib.papers.row import fit, with_heads
+from as2lib.study import fitting
 from as2lib.study.derived import combined_scores
 from as2lib.study.params import Training
 from as2lib.study.recipes import Cascade, Ensemble, Shuffled, Words
@@ -103,6 +104,21 @@ def test_a_study_s_dropout_and_attention_are_those_of_its_encoders_fits(fitted, 
         make_all(study.store, ["mhs/2h1/seed-0"], model=True)
     assert seen == {"dropout": {0.25}, "attention": {"eager"}}
     assert study.store.identity("mhs/2h1/seed-0") != fitted.store.identity("mhs/2h1/seed-0")
+
+
+def test_fits_and_teachers_answers_have_a_precision_of_their_own_and_scores_the_study_s(fitted, monkeypatch):
+    monkeypatch.setattr("as2lib.score.native_bf16", lambda device: True)
+    fits, answers, scored = [], [], []
+    trained, answered, score = fitting.train, fitting.teacher_logits, fitting.score
+    monkeypatch.setattr(
+        fitting, "train", lambda *args, **named: fits.append(named["precision"]) or trained(*args, **named)
+    )
+    monkeypatch.setattr(fitting, "teacher_logits", lambda *args: answers.append(args[2]) or answered(*args))
+    monkeypatch.setattr(fitting, "score", lambda *args: scored.append(args[3]) or score(*args))
+    study = Study.load("tiny", {"fit.precision": "bf16"})
+    make_all(study.store, ["student/electra/seed-0"], model=True)
+    assert (set(fits), set(answers), set(scored)) == ({"bf16"}, {"bf16"}, {"float32"})
+    assert study.store.identity("student/electra/seed-0") != fitted.store.identity("student/electra/seed-0")
 
 
 def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_original_rows(fitted):

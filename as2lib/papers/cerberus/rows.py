@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from as2lib.fit import objectives
 from as2lib.papers import row, taken
@@ -61,6 +61,12 @@ def named_beforehand(study: Study) -> list[tuple[str, str]]:
         (of.mhs, of.one_kind),
     ]
     return [*dict.fromkeys(pairs)]  # two roles may be one system
+
+
+def primary(study: Study) -> list[tuple[str, str]]:
+    """The four comparisons that decide, named before the fits of ten seeds: Holm over them."""
+    of = roles(study)
+    return [(of.mhs, rival) for rival in (of.base, of.student, of.one_kind, of.ensemble)]
 
 
 def run_here(study: Study, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -236,6 +242,14 @@ def kinds(study: Study) -> list[Row]:
         seeds = None if name == own_teacher else grid  # that one is in a headline comparison
         recipe = with_heads(study, heads, teachers=of_seeds(study, name), **PER_HEAD)
         rows.append(Row(run, label, "heads", recipe, seeds))
+    if "mhs/two-families" in study.rows:  # the labels-only model of the student's encoder in place of the first teacher
+        teachers = (f"base/{own_teacher}", *every_teacher(study)[1:])
+        recipe = with_heads(study, heads, teachers=teachers, **PER_HEAD)
+        rows.append(Row("mhs/two-families", "MHS, teachers of two families", "heads", recipe))
+    if (calibrated := f"student/{own_teacher}-calibrated") in study.rows:
+        recipe = fit(study, "student", "kd", (f"teacher/{own_teacher}",), calibration="platt of all")
+        label = f"student of the {labels[own_teacher]} teacher, calibrated"
+        rows.append(Row(calibrated, label, "one teacher", recipe))
     if last != own_teacher:
         recipe = with_heads(study, heads, perturb=True, teachers=(f"teacher/{last}",) * heads, **PER_HEAD)
         rows.append(Row(f"mhs/one-{last}", f"MHS, one {labels[last]} teacher", "heads", recipe, grid))
@@ -247,14 +261,22 @@ def of_seeds(study: Study, name: str) -> Callable[[int], tuple[tuple[str, int], 
 
     Seeds that a study adds leave those before them what they were.
     """
-    few = study.seeds[: len(study.teachers)]
+    few, in_turn = study.seeds[: len(study.teachers)], study.mhs.teachers_of_one_kind == "next"
 
     def teachers(seed: int) -> tuple[tuple[str, int], ...]:
+        if in_turn:
+            return tuple((f"teacher/{name}", each) for each in next_seeds(study, seed))
         seeds = few if seed in few else [*few[:-1], seed]
         own = seeds.index(seed)
         return tuple((f"teacher/{name}", each) for each in [*seeds[own:], *seeds[:own]])
 
     return teachers
+
+
+def next_seeds(study: Study, seed: int) -> list[int]:
+    """As many seeds as heads: this one and those that follow it among the study's, the first behind the last."""
+    place = study.seeds.index(seed)
+    return [*study.seeds[place:], *study.seeds[:place]][: len(study.teachers)]
 
 
 def table4(study: Study) -> list[Row]:
@@ -321,9 +343,13 @@ def every_teacher(study: Study) -> tuple[str, ...]:
     return tuple(f"teacher/{name}" for name in study.teachers)
 
 
-def hydra_teachers(study: Study) -> tuple[tuple[Row, int], ...]:
-    """Hydra's teachers, the same for all its seeds: row 6 and, where the study has too few seeds, more of them."""
+def hydra_teachers(study: Study) -> Any:
+    """Hydra's teachers: row 6 of the next seeds in turn; or of the study's first ones for all its seeds, and, where it
+    has too few, more of them.
+    """
     base, heads = untaught_base(study, study.own_teacher), len(study.teachers)
+    if study.mhs.teachers_of_one_kind == "next":
+        return lambda seed: tuple((base, each) for each in next_seeds(study, seed))
     more = replace(base, run=f"hydra-teacher/{study.own_teacher}")
     further = range(max(study.seeds) + 1, max(study.seeds) + heads)
     every = [*((base, seed) for seed in study.seeds), *((more, seed) for seed in further)]
