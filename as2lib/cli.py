@@ -121,9 +121,9 @@ def _change(text: str) -> tuple[str, Any]:
     return key, value
 
 
-def _exit(problems: list[str], prefix: str = "") -> None:
+def _exit(problems: list[str]) -> None:
     for line in problems:
-        print(f"{prefix}{line}", file=sys.stderr)
+        print(line, file=sys.stderr)
     raise typer.Exit(int(bool(problems)))
 
 
@@ -134,12 +134,6 @@ def _exit(problems: list[str], prefix: str = "") -> None:
 def plan(study: StudyName, only: Only = None, changes: Changes = None) -> None:
     """Where a study stands.  Each run, what is left of them, in steps, hours and bytes, and when it will end."""
     commands.studying.plan(_load(study, changes), only or [])
-
-
-@app.command()
-def show(run: Annotated[str, typer.Argument(help="as `as2 plan` lists it")], study: OfStudy = "sample") -> None:
-    """A run: its spec, parents, scores and where it is used."""
-    commands.studying.show(_load(study), run)
 
 
 @app.command()
@@ -163,33 +157,6 @@ def fit(
         raise typer.Exit(commands.studying.work(loaded, pages, alone, weights, say))
 
 
-@app.command()
-def fetch(
-    study: Annotated[str, typer.Argument(help='a study; or "scores" and a study: its published scores')],
-    scores_of: Annotated[str | None, typer.Argument(metavar="[STUDY]", help='after "scores"')] = None,
-    source: Annotated[str | None, typer.Option("--from", help="of scores: a folder, a .tar file or its URL")] = None,
-    only: Only = None,
-    changes: Changes = None,
-) -> None:
-    """Bring what a study needs to this machine.  Its data and encoders, checked, and the tokens that its fits share."""
-    if (study == "scores") != bool(scores_of) or bool(scores_of) != bool(source):
-        raise ValueError("fetch: expected a study, or scores STUDY --from FOLDER_OR_URL")
-    if scores_of:
-        from as2lib.study import archive
-
-        print(f"{archive.fetch(_load(scores_of, changes), source)} files in reports/{scores_of}/runs")
-        return
-    _exit(commands.studying.fetch(_load(study, changes), only or []), "missing: ")
-
-
-@app.command()
-def archive(study: StudyName) -> None:
-    """Put a study's published scores in one file.  A .tar with a card and the SHA-256 of each file, for an archive."""
-    from as2lib.study import archive
-
-    print(archive.write(_load(study)))
-
-
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def study(
     context: typer.Context,
@@ -207,9 +174,9 @@ def study(
 
 
 @app.command()
-def notebook(
+def page(
     study: StudyName,
-    name: Annotated[str, typer.Argument(help='such as "03_distillation"')],
+    name: Annotated[str, typer.Argument(help="such as 03, or 03_distillation")],
 ) -> None:
     """Run a notebook of a study, and make its page."""
     commands.studying.make_page(_load(study), name)

@@ -54,7 +54,7 @@ def test_what_is_there_is_not_written_over(folder, capsys):
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_a_system_of_ones_own_is_planned_fitted_and_shown(folder, capsys):
+def test_a_system_of_ones_own_is_planned_fitted_and_scored(folder, capsys):
     assert init("--quick", "--encoder", "encoder") == 0
     with open("params/my.yaml", "a") as file:
         file.write("own:\n  mine:\n    loss: ranknet\n")
@@ -62,8 +62,6 @@ def test_a_system_of_ones_own_is_planned_fitted_and_shown(folder, capsys):
         assert main([*command, "--study", "my"]) == 2  # it would train for a while
         assert "`as2 fit my own/mine/seed-0` trains " in capsys.readouterr().err
     assert main(["fit", "my", "own/mine/seed-0"]) == 0
-    assert main(["show", "own/mine/seed-0", "--study", "my"]) == 0
-    assert "ranknet" in capsys.readouterr().out
     assert main(["score", "own/mine/seed-0", "--study", "my"]) == 0
     assert "(6 questions" in capsys.readouterr().out
     assert main(["rank", "own/mine/seed-0", "where is the red ?", "the red is here", "it is", "--study", "my"]) == 0

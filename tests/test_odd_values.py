@@ -16,13 +16,10 @@ VALUES = [-1, 0, 1.5, float("nan"), "", "x", None, True, [], [1], ["a", "a"], [[
 VALUES += [10**30, "\ud83d", {"": {}}]
 COMMANDS = {  # the shortest that works
     "plan": ["sample"],
-    "show": ["teacher/pointwise/seed-0"],
     "fit": ["sample", "no/such-run"],
-    "fetch": ["sample", "--only", "03"],
     "publish": ["sample"],
-    "archive": ["sample"],
     "check": ["sample"],
-    "notebook": ["sample", "no"],
+    "page": ["sample", "no"],
     "init": ["my.tsv", "--encoder", "nothing", "--quick"],
     "train": ["my.tsv", "--out", "no.tsv/x"],
     "rank": ["lexical/bm25", "where is the red ?", "red"],

@@ -1,6 +1,5 @@
 """`as2 study` and `as2 plan`: a study, or a part of one, is planned and handed to Snakemake; where it stands."""
 
-import json
 import os
 import signal
 import subprocess
@@ -17,7 +16,6 @@ from typing import Any
 import yaml
 
 from as2lib import hub
-from as2lib.commands.errors import first_line
 from as2lib.locks import lock
 from as2lib.papers import Study
 from as2lib.paths import find_root, model_origin, whole_file, work_folder
@@ -169,10 +167,11 @@ def make_stale_page(study: Study, name: str, content: dict[str, Any]) -> bool:
 
 
 def make_page(study: Study, name: str) -> None:
-    """Run a notebook and make its page."""
+    """Run a notebook, of this name or this number, and make its page."""
     from as2lib.report.pages import execute, other_studies, parameter, render
 
     names = [notebook.name for notebook in catalogue.notebooks(study)]
+    name = next((page for page in names if name in (page, page[:2])), name)
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
     page = pages.page_file(study, name)
@@ -205,46 +204,6 @@ def check(study: Study) -> list[str]:
     if not lines and (find_root() / "notebooks").is_dir():
         pages.record(study, pages.CHECK, pages.contents(study)[pages.CHECK])
     return lines
-
-
-def fetch(study: Study, only: list[str]) -> list[str]:
-    """Bring a study's encoders and data to this machine, check them, and make the tokens that its fits share.
-
-    Prints each with its size; returns a line for each that can't be had.
-    """
-    from as2lib.data.encode import PairEncoder
-    from as2lib.data.pairs import load_parts
-    from as2lib.data.pretrained import require_whole
-    from as2lib.models import cross_encoder
-    from as2lib.study import fitting
-    from as2lib.study.store import require_known_tensors
-
-    study, _ = catalogue.part(study, only)
-    fits = [run for run in study.plan.values() if run.kind == "fit"]
-    problems = []
-    for name in sorted({name for run in fits for name in run.recipe.encoders}):
-        try:
-            folder = require_whole(name)
-            require_known_tensors(name)
-            size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
-            print(f"{size / 1e6:>10,.1f} MB  {name}", flush=True)
-        except (OSError, ValueError) as error:
-            problems.append(f"{name}: {first_line(error)}")
-    for name in sorted({name for run in study.plan.values() for parts in run.data.values() for name in parts}):
-        try:
-            print(f"{len(load_parts([name], 'all')):>10,} pairs  {name}", flush=True)
-        except (OSError, ValueError) as error:
-            problems.append(f"{name}: {first_line(error)}")
-    if problems:
-        return problems
-    lessons = {}  # what is encoded alike, for all the fits that read it
-    for run in fits:
-        if encoder := run.lineage()[0].recipe.pretrained:
-            lessons[encoder, run.recipe.max_length, study.store.learnt_from(run)] = run
-    for (encoder, length, _), run in lessons.items():
-        tokens = PairEncoder(cross_encoder.tokenizer(encoder), length).encode(fitting.training_pairs(run))
-        print(f"{len(tokens):>10,} pairs  {', '.join(run.data['train'])} as tokens of {encoder}", flush=True)
-    return problems
 
 
 def plan(study: Study, only: list[str]) -> None:
@@ -287,29 +246,3 @@ def unpinned(runs: Iterable[Run]) -> list[str]:
     """The encoders of the hub from which some runs start, of which the study names no commit."""
     names = {name for run in runs for name in run.recipe.encoders if hub.HUB_NAME.fullmatch(name)} - {*KNOWN_TENSORS}
     return sorted(name for name in names if not isinstance(model_origin(name)[0], Path))
-
-
-def show(study: Study, name: str) -> None:
-    """Print a run's spec, parents, where it is used, its facts, and what it scored."""
-    from as2lib.commands.scoring import print_metrics
-
-    run, stored = study.store.planned(name), study.store.find(name)
-    pages = catalogue.notebooks(study)
-    readers = [page.name for page in pages if run.system in {system.run for system in page.systems}]
-    lines = {
-        "identity": study.store.identity(name),
-        "spec": json.dumps(run.spec),
-        "data": json.dumps(run.data),
-        **{role: ", ".join(parent.name for parent in runs) for role, runs in run.parents.items()},
-        "used by": ", ".join(other.name for other in study.plan.values() if run in other.parent_runs()),
-        "read by": ", ".join(readers),
-        "facts": json.dumps(stored.facts) if stored else "not made yet",
-        "commit": stored.commit if stored else "",
-        "folder": stored.folder if stored else "",
-    }
-    print(f"{name}   {run.kind}")
-    for title, content in lines.items():
-        print(f"{title:<9} {content or '–'}")
-    for split in ("dev", "test") if stored else ():
-        if split in run.data:
-            print_metrics(split, stored.scores(split), "answered")

@@ -251,8 +251,7 @@ class Report:
                 lines += "".join(f"<dd><code>{command}</code></dd>" for command in commands)
         index = ', <a href="runs/index.json">runs/index.json</a> their files' * bool(self.study.store.index)
         text = (
-            "<p>The first command makes the row's first run anew, the second scores its test set; as "
-            "<code>as2 show</code> it prints what it was made from. "
+            "<p>The first command makes the row's first run anew, the second scores its test set. "
             f'<a href="../../docs/scores.md">docs/scores.md</a> has what published runs score{index}.</p>'
         )
         summary = "<summary>commands and files of each row</summary>"

@@ -180,7 +180,7 @@ def test_a_page_is_of_the_study_s_file_and_a_changed_first_cell_is_no_part_of_it
     monkeypatch.setenv("AS2_ROOT", str(study_root[0]))
     path = study_root[0] / "notebooks" / "01_data.ipynb"
     path.write_text(path.read_text().replace("overrides = {}", "overrides = {'seeds': [0]}"))
-    assert main(["notebook", "tiny", "01_data"]) == 2
+    assert main(["page", "tiny", "01"]) == 2
     assert "expected overrides = {}" in capsys.readouterr().err
 
 
