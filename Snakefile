@@ -2,11 +2,9 @@
 # then, alone, what measures time, the overview and the check.  What is missing is told by content and by locks
 # (as2lib/study/worker.py, pages.py), by no file's time: Snakemake starts all this, here or on a cluster.
 from as2lib import Study
-from as2lib.study.estimate import resources as needs
 
 STUDY = str(config.get("study", "sample"))  # a name, or a file: Snakemake reads a study's name "nan" as a number
 WORKERS = int(config.get("workers", 1))
-PAGES = config.get("pages", "all")
 study = Study.load(STUDY)
 ENDED = f"work/workers/{study.variant}"
 
@@ -19,12 +17,11 @@ rule all:
 rule worker:
     output: touch(f"{ENDED}/{{number}}")
     threads: study.threads
-    resources: **needs(study.store, WORKERS)
-    shell: "as2 fit {STUDY:q} --pages {PAGES:q}"
+    resources: gpu=int(study.gpu)
+    shell: "as2 fit {STUDY:q} --pages beside"
 
 rule report:
     input: expand(rules.worker.output, number=range(WORKERS))
     output: touch(f"{ENDED}/report")
     threads: study.threads
-    params: check="true" if "pages" in config else "as2 check"  # a part is held against nothing
-    shell: "as2 fit {STUDY:q} --pages {PAGES:q} --alone && {params.check} {STUDY:q}"
+    shell: "as2 fit {STUDY:q} --pages alone && as2 check {STUDY:q}"

@@ -31,7 +31,6 @@ app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None, pretty
 StudyName = Annotated[str, typer.Argument(help="a study's name, or its file")]
 OfStudy = Annotated[str, typer.Option("--study", help="whose runs are meant: a name, or a file")]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="such as fit.adapt.steps=10")]
-Only = Annotated[list[str] | None, typer.Option(help="what a notebook (03), table (cerberus.table2) or run needs")]
 Model = Annotated[str, typer.Argument(help="a folder, a hub name, a run of a study, or lexical/word_overlap, …")]
 Pairs = Annotated[str, typer.Argument(help="a file, a folder of train, dev and test files, or a known set")]
 Split = Annotated[str | None, typer.Option(help="of a folder or a known set (default: test)")]
@@ -131,9 +130,9 @@ def _exit(problems: list[str]) -> None:
 
 
 @app.command()
-def plan(study: StudyName, only: Only = None, changes: Changes = None) -> None:
-    """Where a study stands.  Each run, what is left of them, in steps, hours and bytes, and when it will end."""
-    commands.studying.plan(_load(study, changes), only or [])
+def plan(study: StudyName, changes: Changes = None) -> None:
+    """Where a study stands.  Each run, and what is left of them, in steps and in hours of an H100."""
+    commands.studying.plan(_load(study, changes))
 
 
 @app.command()
@@ -141,10 +140,7 @@ def fit(
     study: StudyName,
     runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that the study needs")] = None,
     weights: Annotated[bool, typer.Option("--weights", help="also of runs whose scores are published")] = False,
-    pages: Annotated[str, typer.Option(help="also pages, once their runs are there: all, or names by commas")] = "",
-    alone: Annotated[
-        bool, typer.Option("--alone", help="also pages that time, and the overview: no other works")
-    ] = False,
+    pages: Annotated[Literal["", "beside", "alone"], typer.Option(hidden=True)] = "",  # of the Snakefile
     changes: Changes = None,
 ) -> None:
     """Make runs, and what they are made from.  Without names: as one of any number of workers that share a study."""
@@ -154,7 +150,7 @@ def fit(
     if runs:
         make_all(loaded.store, runs, model=True, say=say)
     else:
-        raise typer.Exit(commands.studying.work(loaded, pages, alone, weights, say))
+        raise typer.Exit(commands.studying.work(loaded, pages, weights, say))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -163,14 +159,13 @@ def study(
     study: StudyName,
     cores: Annotated[int, typer.Option(min=1, max=4096, help="of this machine, for fits and notebooks")] = 2,
     workers: Annotated[int | None, typer.Option(min=1, max=4096, help="default: one a GPU, or cores / threads")] = None,
-    only: Only = None,
     profile: Annotated[str | None, typer.Option(help='"slurm", or the folder of a Snakemake profile')] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be made, and why")] = False,
     changes: Changes = None,
 ) -> None:
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
     loaded = _load(study, changes)
-    raise typer.Exit(commands.studying.make(loaded, only or [], cores, workers, profile, dry_run, context.args))
+    raise typer.Exit(commands.studying.make(loaded, cores, workers, profile, dry_run, context.args))
 
 
 @app.command()

@@ -65,9 +65,9 @@ def require_made(study: "Study", name: str, model: bool) -> None:
     if not any(run.kind == "fit" for run in missing):
         return
     there = "only its scores are here" if study.store.find(name) else "it is not made"
+    steps = sum(map(estimate.steps, missing))
     which = f"{len(missing)} runs, {missing[0].name} first" if missing[1:] else "it alone"
-    time = f"{estimate.duration(sum(map(estimate.seconds_of(study.store), missing)))} {estimate.device_of(study.store)}"
-    way_out = f"`as2 fit {study.name} {name}` trains {which}, in about {time}; so do rank, score and export with --fit"
+    way_out = f"`as2 fit {study.name} {name}` trains {which}, {steps:,} steps; so do rank, score and export with --fit"
     raise FileNotFoundError(f"{name}: {there}; {way_out}")
 
 

@@ -4,11 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,45 +37,32 @@ def loadable(study: Study) -> str:
     return str(path)
 
 
-def make(
-    study: Study,
-    only: list[str],
-    cores: int,
-    workers: int | None,
-    profile: str | None,
-    dry_run: bool,
-    options: list[str],
-) -> int:
-    """Make a study, or what some notebooks, tables or runs of it need, by Snakemake; returns an exit code."""
+def make(study: Study, cores: int, workers: int | None, profile: str | None, dry_run: bool, options: list[str]) -> int:
+    """Make a study by Snakemake; returns an exit code."""
     root = find_root()
     if not (root / "Snakefile").exists():
         where = f"pages are made in a clone (AS2_ROOT=CLONE); `as2 fit {study.name}` makes the runs alone, anywhere"
         raise FileNotFoundError(f"{root}: expected the repository's Snakefile and notebooks, got none: {where}")
-    name, (study, notebooks) = study.name, catalogue.part(study, only)
-    names = [notebook.name for notebook in notebooks] + ([] if only else [pages.CHECK])
     if dry_run:
-        rehearse(study, names)
+        rehearse(study)
         return 0
-    held = lock(f"study-{name}", f"study {name}")  # until this process ends
-    if unfinished(study, names):
+    held = lock(f"study-{study.name}", f"study {study.name}")  # until this process ends
+    if unfinished(study):
         workers = workers or (8 if profile else max(1, len(worker.gpus()) or cores // study.threads))
         config = [f"study={loadable(study)}", f"workers={workers}"]
-        if only:
-            config.append(f"pages={','.join(names) or 'none'}")
         here = ["--cores", str(workers * study.threads)]
         if profile:
             folder = root / "profiles" / profile
             here = ["--profile", str(folder if folder.is_dir() else profile), "--jobs", str(workers)]
         command = [sys.executable, "-m", "snakemake", *SNAKEMAKE, *here, *options, "--config", *config]
         code = run_group(command, root)
-        if line := unfinished(study, names):
+        if line := unfinished(study):
             print(line, file=sys.stderr)
         if code or line:
             return code or 1
     held.release()
-    if notebooks:
-        page = pages.page_file(study, notebooks[0].name)
-        print(f"study {name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
+    page = pages.page_file(study, catalogue.notebooks(study)[0].name)
+    print(f"study {study.name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
     return 0
 
 
@@ -107,49 +92,46 @@ def run_group(command: list[str], folder: Path) -> int:
     return 128 + signals[0] if signals else code
 
 
-def unfinished(study: Study, names: list[str]) -> str:
-    """What of a study's runs, and of some pages, is not made, on one line; "" where all is there."""
-    contents = pages.contents(study)
-    missing = [name for name in names if pages.why(study, name, contents[name])]
+def unfinished(study: Study) -> str:
+    """What of a study's runs, its pages and its check is not made, on one line; "" where all is there."""
+    missing = [name for name, content in pages.contents(study).items() if pages.why(study, name, content)]
     return worker.unfinished_line(study.name, worker.states(study.store), missing)
 
 
-def rehearse(study: Study, names: list[str]) -> None:
+def rehearse(study: Study) -> None:
     """Print what `as2 study` would make, and why."""
-    needed, seconds = study.store.needed(list(study.plan)), estimate.seconds_of(study.store)
+    needed = study.store.needed(list(study.plan))
     systems = Counter(study.plan[name].system for name in needed)
     for system, count in systems.items():
         print(f"  {system}: " + ("not made yet" if count == 1 else f"{count} runs not made yet"))
     contents, count = pages.contents(study), 0
     for notebook in catalogue.notebooks(study):
-        if notebook.name in names:
-            reason = pages.why(study, notebook.name, contents[notebook.name])
-            if not reason and not needed.keys().isdisjoint(pages.runs(study, notebook)):
-                reason = "runs that it reads are not made yet"
-            count += bool(reason)
-            print(f"  {notebook.name}: {reason or 'as it should be'}")
-    time = estimate.duration(sum(seconds(study.plan[name]) for name in needed))
-    print(f"{study.name}: {len(needed)} runs, about {time} in series; {count} pages")
+        reason = pages.why(study, notebook.name, contents[notebook.name])
+        if not reason and not needed.keys().isdisjoint(pages.runs(study, notebook)):
+            reason = "runs that it reads are not made yet"
+        count += bool(reason)
+        print(f"  {notebook.name}: {reason or 'as it should be'}")
+    print(f"{study.name}: {len(needed)} runs; {count} pages")
 
 
-def work(study: Study, names: str, alone: bool, weights: bool, say: Callable[[str], None]) -> int:
-    """Be a worker of a study: make its runs, and the pages that are named; returns an exit code.
+def work(study: Study, made: str, weights: bool, say: Callable[[str], None]) -> int:
+    """Be a worker of a study: make its runs, and pages; returns an exit code.
 
-    names: of notebooks, with commas between, or "all".  alone: nothing runs beside, so pages that measure time are
-    made too, and the first one, which reads the others.
+    made: "", no page; "beside", those that others may be made beside; "alone", also those that measure time, and the
+    first one, which reads the others.
     """
     items = []
-    if names:
+    if made:
         contents, measured = pages.contents(study), (study.folder / "runs" / "times").exists()
         first, *others = catalogue.notebooks(study)
         for notebook in (*others, first):
             last = notebook is first or (notebook.timed and not measured)
-            if (names == "all" or notebook.name in names.split(",")) and (alone or not last):
+            if made == "alone" or not last:
                 make = partial(make_stale_page, study, notebook.name, contents[notebook.name])
                 error = study.folder / "executed" / f"{notebook.name[:2]}.log"
                 items.append(worker.Page(notebook.name, pages.runs(study, notebook), error, make))
     missing = worker.work(study.store, say, weights, items)
-    if missing and not names:  # else who started this worker says it
+    if missing and not made:  # else who started this worker says it
         say(worker.unfinished_line(study.name, worker.states(study.store)))
     return int(bool(missing))
 
@@ -206,9 +188,8 @@ def check(study: Study) -> list[str]:
     return lines
 
 
-def plan(study: Study, only: list[str]) -> None:
-    """Print each run and where it stands; then what is left, and when it will end."""
-    study, _ = catalogue.part(study, only)
+def plan(study: Study) -> None:
+    """Print each run and where it stands; then what is left."""
     states = worker.states(study.store)
     for state in states:
         parents = ", ".join(run.name for run in study.plan[state.name].parent_runs())
@@ -218,28 +199,13 @@ def plan(study: Study, only: list[str]) -> None:
     print(f"\n{study.name}: {len(states)} runs: {', '.join(f'{count} {state}' for state, count in counts.items())}")
     needed = study.store.needed(list(study.plan))
     left = [*{study.store.identity(run): run for run in map(study.plan.get, needed)}.values()]  # one may have two names
-    if not left:
-        return
-    steps, gigabytes = sum(map(estimate.steps, left)), sum(map(estimate.disk, left)) / 1e9
     if names := unpinned(left):
         print(f"unpinned: {', '.join(names)}; the hub's newest is taken, NAME@COMMIT in the study's file pins one")
-    print(f"left: at most {steps:,} steps and {gigabytes:,.1f} GB; about")
-    here, device = estimate.seconds_of(study.store), estimate.device_of(study.store)
-    devices = {} if device.startswith("on an A100") else {device: here}  # it stands below
-    for gpu in estimate.PEAK:
-        devices[f"on an {gpu} at 40 % of its peak"] = partial(estimate.gpu_seconds, gpu=gpu, precision=study.precision)
-    for device, seconds in devices.items():
-        queue = worker.Queue(study.plan, needed, seconds)
-        longest = max(queue.chain, key=queue.chain.get)
-        series, chain = sum(map(seconds, left)), queue.chain[longest]
-        four = estimate.wall_time(queue, seconds, study.plan, 4)
-        times = [f"{estimate.duration(time):>12}" for time in (series, four, chain)]
+    if left:
+        hours = sum(estimate.hours(run, study.precision) for run in left)
         print(
-            f"{times[0]} in series {times[1]} by four workers {times[2]} the longest chain, from {longest}   {device}"
+            f"left: at most {sum(map(estimate.steps, left)):,} steps, {hours:,.1f} hours of an H100 at 40 % of its peak"
         )
-    if counts["running"]:
-        end = datetime.fromtimestamp(time.time()) + timedelta(seconds=sum(map(here, left)) / counts["running"])
-        print(f"{counts['running']} side by side end about {end:%A %d %B %H:%M}")
 
 
 def unpinned(runs: Iterable[Run]) -> list[str]:

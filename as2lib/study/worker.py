@@ -23,7 +23,7 @@ from filelock import FileLock
 from as2lib.data.sets import bar, is_watched
 from as2lib.locks import is_held, lock, take
 from as2lib.study import derived
-from as2lib.study.estimate import seconds_of
+from as2lib.study.estimate import steps
 from as2lib.study.run import Run
 from as2lib.study.store import Store, Task, git_commit, write_json
 
@@ -38,15 +38,15 @@ Say = Callable[[str], None]
 class Queue:
     """The runs that a study misses, those with the longest chain behind them first; knows no file.
 
-    chain: run → seconds from its start to the end of the longest chain that begins with it.
+    chain: run → steps of the longest chain that begins with it, one more a run.
     """
 
-    def __init__(self, plan: dict[str, Run], needed: dict[str, bool], seconds: Callable[[Run], float]):
+    def __init__(self, plan: dict[str, Run], needed: dict[str, bool]):
         self.needed = needed
         self.parents = {name: [run.name for run in plan[name].parent_runs() if run.name in needed] for name in needed}
-        self.chain = dict.fromkeys(needed, 0.0)
+        self.chain = dict.fromkeys(needed, 0)
         for name in reversed(needed):  # children first
-            self.chain[name] += seconds(plan[name])
+            self.chain[name] += 1 + steps(plan[name])
             for parent in self.parents[name]:
                 self.chain[parent] = max(self.chain[parent], self.chain[name])
         self.left = dict.fromkeys(sorted(needed, key=lambda name: -self.chain[name]))  # not known to be made
@@ -89,7 +89,7 @@ def work(store: Store, say: Say, model: bool = False, pages: Sequence[Page] = ()
     from it.  Returns the names of what can't be made.  Where its time is up (SIGTERM), a job of a cluster is put back
     in the queue if the study came any further.
     """
-    queue, began = Queue(store.plan, store.needed(list(store.plan), model), seconds_of(store)), time.time()
+    queue, began = Queue(store.plan, store.needed(list(store.plan), model)), time.time()
     if any(store.plan[name].kind in ON_A_DEVICE for name in queue.needed):
         take_gpu()
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))

@@ -95,15 +95,15 @@ def test_no_two_fits_share_one_of_four_gpus_and_all_four_compute(study_root, tit
     if title != "A Slurm cluster":
         environment["CUDA_VISIBLE_DEVICES"] = "0,1,2,3"
     [command] = printed("tiny", title)
-    made = as2(environment, *command, "--only", "teacher/electra")
+    made = as2(environment, *command)
     assert made.returncode == 0, made.stdout + made.stderr
     uses = [line.split() for line in (root / "gpus.txt").read_text().splitlines()]
     assert [use for use in uses if use[1] == "shared"] == []
     assert max(int(count) for _, _, count in uses) == 4  # at once
 
 
-@pytest.mark.parametrize("title", ["First: what it takes, and what it needs", "A part of a study"])
+@pytest.mark.parametrize("title", ["First: what it takes", "What would be made"])
 def test_what_is_printed_before_a_study_is_started_makes_nothing(title, study_root, monkeypatch, capsys):  # noqa: F811
-    monkeypatch.setenv("AS2_ROOT", str(ROOT if title == "A part of a study" else study_root[0]))
+    monkeypatch.setenv("AS2_ROOT", str(ROOT if title == "What would be made" else study_root[0]))
     for command in printed("tiny", title):
         assert main(command) == 0, capsys.readouterr().err

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from as2lib.papers.cerberus import rows as systems
-from as2lib.study import catalogue, results
+from as2lib.study import results
 from tests.papers.conftest import ROOT, InventedRun, run_notebook
 
 NAMES = [path.stem for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))]
@@ -42,18 +42,6 @@ def test_a_study_that_transfers_nothing_and_leaves_rows_out_has_the_same_noteboo
 )
 def test_a_row_that_is_not_run_stands_empty_on_its_page(invented, root, sections, name, left_out):
     assert saved(root, name, {"govern": sections["govern"]} | left_out)
-
-
-@pytest.mark.parametrize("only", ["cerberus.table4", "02"])
-def test_a_table_or_a_notebook_alone_has_its_page(invented, root, only):
-    study, [page] = catalogue.part(invented, [only])
-    assert saved(root, page.name, {"rows": study.rows})
-
-
-def test_what_is_no_part_of_a_study_is_named(invented):
-    for name in ("cerberus.roles", "cerberus.notebooks", "cerberus.table9", "nowhere.table2", "no/such"):
-        with pytest.raises(ValueError, match=name):
-            catalogue.part(invented, [name])
 
 
 @pytest.mark.parametrize(("name", "kind"), [("03_distillation", ""), ("06_head_teacher_agreement", "mhs")])
