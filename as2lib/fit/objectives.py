@@ -5,7 +5,6 @@ Importing this brings in no torch: a wrong name is refused, and a study planned,
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from as2lib import losses, plugins
@@ -165,8 +164,7 @@ def check(loss: str | Callable[..., Any], teachers: int) -> None:
         named(loss)
         return
     if loss not in LOSSES:
-        near = "".join(f"; did you mean {name}?" for name in get_close_matches(loss, LOSSES, n=1))
-        raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, or package.module:function; got {loss!r}{near}")
+        raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, or package.module:function; got {loss!r}")
     if not LOSSES[loss].takes(teachers):
         others = ", ".join(name for name, other in LOSSES.items() if other.takes(teachers))
         count = teachers or "none"

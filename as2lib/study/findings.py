@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 from as2lib.keys import read_yaml
 from as2lib.study import catalogue
-from as2lib.study.params import did_you_mean
 from as2lib.study.store import read_json
 from as2lib.study.study import Study, params_file
 
@@ -61,7 +60,7 @@ class Numbers(dict):
         if name in self:
             return self[name]
         error = NoTexts if name.startswith(TEXTS_PREFIX) else ValueError
-        raise error(f"{name!r} is not among the numbers that the notebook recorded{did_you_mean(name, self)}")
+        raise error(f"{name!r} is not among the numbers that the notebook recorded")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -103,7 +102,7 @@ def broken(study: Study) -> list[str]:
     pages = [notebook.name for notebook in catalogue.notebooks(study)]
     authored = findings_file(study).keys() - {NAMES_KEY}
     recorded = [name for name in pages if name in authored and _metrics(study, name).exists()]
-    unknown = [f"{name}: findings of no page{did_you_mean(name, pages)}" for name in sorted(authored - {*pages})]
+    unknown = [f"{name}: findings of no page" for name in sorted(authored - {*pages})]
     return unknown + [
         f"{notebook}: no longer follows from the numbers: {finding.text}"
         for notebook in recorded

@@ -1,7 +1,5 @@
 """What a study's file may say, read from top to bottom: its keys, their types, and how they fit together."""
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
@@ -14,20 +12,13 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
-from as2lib.data.sets import apart_from, shorten
+from as2lib.data.sets import apart_from
 
 STUDY_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of systems, too: it names files and folders
 
 
 # ---------------------------------------------------------------- values
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """A hint at the end of an error's line: the nearest names; "" where none is near."""
-    nearest = get_close_matches(name, names, n=3, cutoff=0.4)
-    return f"; did you mean {', '.join(nearest)}?" if nearest else ""
 
 
 def _as_list(value: Any) -> Any:
@@ -56,15 +47,6 @@ class Strict(BaseModel):
     """Parameters that refuse what they don't know: a key, another type (yes for a number), infinity."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, content: Any) -> Any:
-        for key in content if isinstance(content, dict) else ():
-            if key not in cls.model_fields:
-                hint = did_you_mean(str(key), cls.model_fields) or f"; expected some of {', '.join(cls.model_fields)}"
-                raise PydanticCustomError("unknown", "{key}: unknown key{hint}", {"key": str(key), "hint": hint})
-        return content
 
 
 # ---------------------------------------------------------------- data, fits, encoders
@@ -451,16 +433,12 @@ class Params(Strict):
 
 
 def problems(error: ValidationError) -> str:
-    """What is wrong with some parameters, on one line: each key with its problem."""
+    """What is wrong with some parameters, on one line: each key with its problem and its value."""
     lines = []
     for detail in error.errors():
-        key = ".".join(map(str, detail["loc"]))
-        separator = "." if detail["type"] == "unknown" else ": "  # the message begins with the key
-        message = detail["msg"].removeprefix("Value error, ")
-        if message.startswith("Input should be "):  # pydantic's own
-            message = f"expected {message.removeprefix('Input should be ')}, got {shorten(detail['input'])}"
-        lines.append(f"{key}{separator * bool(key)}{message}")
-    return " ".join("; ".join(lines).split())  # a key, too, may hold a line break
+        got = "" if detail["type"] == "value_error" else f", got {detail['input']!r:.60}"  # it names the value itself
+        lines.append(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}{got}".removeprefix(": "))
+    return "; ".join(lines)
 
 
 # ---------------------------------------------------------------- some of them replaced

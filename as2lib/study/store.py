@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from as2lib import hub
 from as2lib.data import sets
 from as2lib.paths import PACKAGE, file_sha256, find_root, local_folder, model_origin, whole_file, work_folder
-from as2lib.study.params import Params, did_you_mean
+from as2lib.study.params import Params
 from as2lib.study.run import Run
 
 if TYPE_CHECKING:
@@ -135,9 +135,9 @@ class Store:
         self._data, self.encoder_identity = cache(self._data_identity), cache(self._encoder_identity)
 
     def planned(self, name: str) -> Run:
-        """The run of that name.  Raises KeyError with the nearest names."""
+        """The run of that name.  Raises KeyError."""
         if name not in self.plan:
-            raise KeyError(f"no run {name!r}{did_you_mean(name, self.plan)}; `as2 plan {self.study.study}` lists them")
+            raise KeyError(f"no run {name!r}; `as2 plan {self.study.study}` lists them")
         return self.plan[name]
 
     # ------------------------------------------------------------ identities

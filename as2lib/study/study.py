@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from as2lib.keys import read_yaml, with_numbers
 from as2lib.paths import find_root, params_folder, settle_notebook
 from as2lib.study import catalogue, params, run
-from as2lib.study.params import did_you_mean
 from as2lib.study.recipes import Lexical
 from as2lib.study.run import Row, Run
 from as2lib.study.store import Store, StoredRun
@@ -47,8 +46,7 @@ class Study(params.Params):
         if not path.exists():
             files = [file for folder in (find_root() / "params", params_folder()) for file in folder.glob("*.yaml")]
             known = sorted({file.stem for file in files} - {"local"})
-            hint = f"{did_you_mean(path.stem, known)}; known: {', '.join(known)}"
-            raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there{hint}")
+            raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there; known: {', '.join(known)}")
         content = read_yaml(path)
         if content.get("study") != path.stem:
             got = f"got {content.get('study')}; a word that YAML reads otherwise, such as no, stands in quotes"
@@ -107,7 +105,7 @@ class Study(params.Params):
     @cached_property
     def systems(self) -> dict[str, Row]:
         """Every system of the study by the name of its runs, in the order of the papers' tables."""
-        return Systems((system.run, system) for system in catalogue.systems(self))
+        return {system.run: system for system in catalogue.systems(self)}
 
     @cached_property
     def plan(self) -> dict[str, Run]:
@@ -124,7 +122,7 @@ class Study(params.Params):
             self.plan.setdefault(name, planned)
 
     def run(self, name: str, model: bool = False) -> StoredRun:
-        """The run of that name; made first where it is missing.  Raises KeyError that names the nearest.
+        """The run of that name; made first where it is missing.
 
         model: with its weights, also where its published scores are here.
         """
@@ -142,7 +140,7 @@ class Study(params.Params):
         names = [run.name for run in self.systems[system].runs(self)] if system in self.systems else []
         names = names or [name for name, planned in self.plan.items() if planned.system == system]
         if not names:
-            raise KeyError(f"no system {system!r}{did_you_mean(system, {run.system for run in self.plan.values()})}")
+            raise KeyError(f"no system {system!r}; `as2 plan {self.name}` lists the runs")
         return [self.run(name) for name in names]
 
     def publish(self, names: list[str] | None = None) -> list[str]:
@@ -165,11 +163,6 @@ class Study(params.Params):
         from as2lib.ranker import Ranker  # with numpy, which a plan does without
 
         return Ranker.load(self.model(name), **settings)
-
-
-class Systems(dict[str, Row]):
-    def __missing__(self, name: str) -> Row:  # as of `study.systems["teacher"]`
-        raise KeyError(f"no system {name!r}{did_you_mean(name, self)}")
 
 
 def _injected(cells: Iterable[str]) -> set[str]:

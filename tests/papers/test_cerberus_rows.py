@@ -151,7 +151,7 @@ def test_one_teacher_has_no_comparison_of_a_run_with_itself_and_no_page_of_heads
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"loss": "rank-net"}, "loss: expected one of .*; did you mean ranknet"),
+        ({"loss": "rank-net"}, "loss: expected one of .*; got .rank-net"),
         ({"loss": "kd"}, "loss kd: expected one teacher, got none"),
         ({"loss": "ce", "teachers": ["electra"]}, "loss ce: expected no teacher, got 1"),
     ],
