@@ -1,13 +1,12 @@
 """Rankers that a study takes as they are, its section `rankers`: what others trained or published; trains nothing."""
 
 import re
-from dataclasses import replace
 
 from as2lib import hub
 from as2lib.papers.row import scored
 from as2lib.paths import model_origin
 from as2lib.study import Study
-from as2lib.study.recipes import FILE_ENDINGS, Lexical, Ranker
+from as2lib.study.recipes import Lexical, Ranker
 from as2lib.study.run import Row
 from as2lib.study.store import Store, file_at
 
@@ -23,8 +22,6 @@ def systems(study: Study) -> list[Row]:
             recipe: Lexical | Ranker = Lexical(scorer="bm25", data=data)
         else:
             recipe = Ranker(source=source, max_length=study.data.max_length, data=data)
-            if recipe.scheme == "run":  # others publish the scores of a test set
-                recipe = replace(recipe, data={"test": data["test"]})
         if isinstance(recipe, Lexical) or is_published(store, run, recipe) or at_hand(recipe):
             rows.append(Row(run, label, GROUP, recipe, (0,)).of(study))
         else:
@@ -39,9 +36,9 @@ def is_published(store: Store, run: str, recipe: Ranker) -> bool:
 
 def at_hand(recipe: Ranker) -> bool:
     """Whether a ranker's file, folder or copy in the hub's cache is on this machine."""
-    if recipe.scheme in (*FILE_ENDINGS, "cerberus") and not file_at(recipe.name).is_file():
+    if recipe.scheme in ("scores", "cerberus") and not file_at(recipe.name).is_file():
         return False
-    if recipe.scheme in FILE_ENDINGS:
+    if recipe.scheme == "scores":
         return True
     name = recipe.backbone if recipe.scheme == "cerberus" else recipe.name
     origin, revision = model_origin(name)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Parent = "str | Row | tuple[str | Row, int]"  # a system's name or a row, perhaps with a seed of its own
 Parents = Mapping[str, "tuple[Parent, ...] | Callable[[int], tuple[Parent, ...]]"]
 VECTORS_VERSION = 1  # of word vectors: raised when the same source and corpus would give other ones
-FILE_ENDINGS = {"run": ("run", "trec", "rank"), "scores": ("csv", "tsv", "jsonl", "parquet")}  # of a ranker
+TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")  # of a teacher's scores
 SIZE_FIELDS = (  # of an encoder's configuration
     "model_type hidden_size num_hidden_layers num_attention_heads intermediate_size embedding_size "
     "vocab_size max_position_embeddings"
@@ -97,7 +97,7 @@ class Ranker(Recipe):
     """A ranker taken as it is, of which nothing is learnt here.
 
     source: "cosine:NAME", of a sentence encoder's embeddings; "cerberus:FILE", a state dict released with that paper;
-    the file of a TREC run or of a table of scores (`FILE_ENDINGS`); or else a reranker, by its hub name or folder.
+    the file of a teacher's scores (`TABLE_ENDINGS`); or else a reranker, by its hub name or folder.
     """
 
     kind, version, family, seeded = "ranker", 1, "taken as it is", False
@@ -110,8 +110,7 @@ class Ranker(Recipe):
         scheme, _, name = self.source.partition(":")
         if name and scheme in ("cosine", "cerberus"):
             return scheme
-        ending = self.source.rpartition(".")[2]
-        return next((scheme for scheme, endings in FILE_ENDINGS.items() if ending in endings), "reranker")
+        return "scores" if self.source.endswith(TABLE_ENDINGS) else "reranker"
 
     @property
     def name(self) -> str:
@@ -120,7 +119,7 @@ class Ranker(Recipe):
 
     @property
     def orders_only(self) -> bool:
-        return self.scheme in ("cosine", "run")
+        return self.scheme == "cosine"
 
     @property
     def encoders(self) -> list[str]:
@@ -128,7 +127,7 @@ class Ranker(Recipe):
 
     @property
     def has_costs(self) -> bool:
-        return self.scheme not in FILE_ENDINGS
+        return self.scheme != "scores"
 
     def ingredients(self, store: "Store") -> dict[str, Any]:
         return {"weights": store.encoder_identity(self.name), "precision": store.study.precision}

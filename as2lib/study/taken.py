@@ -3,13 +3,11 @@
 m pairs
 """
 
-import csv
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy
-import pandas
 
 from as2lib.data.pairs import load_parts
 from as2lib.data.teacher_scores import TeacherScores
@@ -17,8 +15,6 @@ from as2lib.metrics.probability import sigmoid
 from as2lib.models import lexical
 from as2lib.study.recipes import Lexical, sizes_of
 from as2lib.study.store import Task, file_at, write_scores
-
-RUN_COLUMNS = ["question", "zero", "candidate", "rank", "score", "tag"]  # the columns of a TREC run
 
 
 def ranker(task: Task) -> dict[str, Any]:
@@ -36,8 +32,6 @@ def scorer(recipe: Any, precision: str) -> tuple[Any, Callable[[Any], numpy.ndar
     """A ranker's model, None where there is none, and the function that scores pairs."""
     if isinstance(recipe, Lexical):
         return None, getattr(lexical, recipe.scorer)
-    if recipe.scheme == "run":
-        return None, partial(of_run, recipe.source)
     if recipe.scheme == "scores":
         return None, partial(of_table, recipe.source)
     if recipe.scheme == "cosine":
@@ -81,43 +75,4 @@ def of_table(source: str, pairs: Any) -> numpy.ndarray:
     scores = sigmoid(log_odds)
     if len(numpy.unique(log_odds[scores == 1])) > 1:
         raise ValueError(f"{path}: expected P(correct), or log odds up to 36, got {log_odds.max():g}; scale them")
-    return scores
-
-
-def of_run(source: str, pairs: Any) -> numpy.ndarray:
-    """A TREC run's scores of some pairs, (m,): by the ids of questions and candidates, else row by row.
-
-    Ids are the pairs' own, a candidate's also its question's with its position; a run that has none of the questions'
-    ids numbers questions and candidates in their order.  What it leaves out is behind all that it has.
-    Raises ValueError that names the file where it is neither.
-    """
-    path = file_at(source)
-    try:
-        ids = {"question": str, "candidate": str}
-        options = {"sep": r"\s+", "header": None, "names": RUN_COLUMNS, "dtype": ids}
-        run = pandas.read_csv(path, keep_default_na=False, quoting=csv.QUOTE_NONE, **options)  # any text is an id
-        scores = run["score"].to_numpy(dtype=float)
-    except ValueError as error:
-        raise ValueError(f"{path}: expected a TREC run ({' '.join(RUN_COLUMNS)}), got {error}") from None
-    if not numpy.isfinite(scores).all():
-        raise ValueError(f"{path}: expected numbers for scores, got {scores[~numpy.isfinite(scores)][0]}")
-    if not ((scores > 0) & (scores < 1)).all():  # no probabilities: their order stays, whatever their size
-        _, place = numpy.unique(scores, return_inverse=True)
-        scores = (place + 1) / (place.max() + 2)
-    ids = pandas.Series(pairs["question_id"][:]).astype(str)
-    if set(ids) & set(run["question"]):
-        position = ids.groupby(ids).cumcount().astype(str)
-        names = pairs["candidate_id"][:] if "candidate_id" in pairs.column_names else [None] * len(ids)
-        known = dict(zip(zip(run["question"], run["candidate"], strict=True), scores, strict=True))
-        places = zip(ids, names, ids + "-" + position, strict=True)
-        aligned = [known.get((key, name), known.get((key, numbered))) for key, name, numbered in places]
-        if missing := sum(score is None for score in aligned):
-            if missing == len(aligned):
-                raise ValueError(f"{path}: expected candidates named as the pairs', got {run['candidate'][0]}")
-            aligned = [scores.min() / 2 if score is None else score for score in aligned]
-        return numpy.array(aligned, dtype=float)
-    sizes, of_pairs = (column.groupby(column, sort=False).size().tolist() for column in (run["question"], ids))
-    if sizes != of_pairs:
-        expected = f"expected {len(ids)} pairs of {len(of_pairs)} questions in their order"
-        raise ValueError(f"{path}: {expected}, got {len(run)} of {len(sizes)}")
     return scores

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy
 import pandas
 import pytest
 import torch
@@ -14,83 +13,38 @@ from as2lib.data.pairs import load_parts
 from as2lib.metrics.ranking import summary
 from as2lib.papers.frontier import of_one_stage
 from as2lib.study.recipes import Ranker
-from as2lib.study.taken import of_run
 from tests.encoders import classifier
 from tests.models.test_cerberus import CONFIG, released
 from tests.models.test_embedding import TEXTS, folder
 from tests.papers.conftest import run_notebook
 
 
-def run_file(root, pairs, name="theirs.run", ids=None, scores=None):
-    ids = ids or [(question, f"{question}-{place}") for question, place in placed(pairs)]
-    scores = numpy.linspace(-3, 3, len(ids)) if scores is None else scores
-    lines = [
-        f"{question} 0 {candidate} 0 {score} tag" for (question, candidate), score in zip(ids, scores, strict=True)
-    ]
-    (root / name).write_text("\n".join(lines) + "\n")
-    return name
-
-
-def placed(pairs):
-    seen: dict[str, int] = {}
-    for question in pairs["question_id"][:]:
-        seen[question] = seen.get(question, -1) + 1
-        yield question, seen[question]
-
-
-@pytest.fixture
-def pairs(root):
-    return load_parts(tuple(Study.load("tiny").data.target.test), "all")
-
-
-def test_a_trec_run_scores_pairs_by_their_ids_in_whatever_order_and_else_by_their_order(root, pairs):
-    ids = [(question, f"{question}-{place}") for question, place in placed(pairs)]
-    scores = numpy.linspace(0.1, 0.9, len(ids))
-    shuffled = numpy.random.default_rng(0).permutation(len(ids))
-    by_id = run_file(root, pairs, ids=[ids[row] for row in shuffled], scores=scores[shuffled])
-    numpy.testing.assert_allclose(of_run(by_id, pairs), scores)
-    numbers = list(dict.fromkeys(question for question, _ in ids))
-    numbered = [(numbers.index(question) + 1000, place) for question, place in placed(pairs)]
-    numpy.testing.assert_allclose(of_run(run_file(root, pairs, ids=numbered, scores=scores), pairs), scores)
-    large = of_run(run_file(root, pairs, ids=ids, scores=40 + 100 * scores // 10), pairs)  # order and ties stay
-    assert len(numpy.unique(large)) == len(numpy.unique(100 * scores // 10)) > 1
-    assert (numpy.diff(large) >= 0).all()
-    without_first = run_file(root, pairs, ids=ids[1:], scores=scores[1:])
-    assert of_run(without_first, pairs)[0] < scores[1:].min()
-    with pytest.raises(ValueError, match=r"theirs\.run: expected .* got"):
-        of_run(run_file(root, pairs, ids=numbered[1:], scores=scores[1:]), pairs)
-
-
-def test_what_is_here_is_a_row_and_what_is_not_says_so(root, pairs):
-    run_file(root, pairs)
+def test_what_is_here_is_a_row_and_what_is_not_says_so(root):
     rankers = {
         "BM25": "bm25",
-        "theirs": "theirs.run",
-        "gone": "none.run",
+        "gone": "cosine:none/here",
         "far": "org/none",
         "released": "cerberus:no.pt",
     }
     study = Study.load("tiny", {"rankers": rankers, "seeds": [0]})
     rows = {name: row for name, row in study.systems.items() if name.startswith("ranker/")}
-    assert [row.label for row in rows.values() if row.seeds] == ["BM25", "theirs"]
+    assert [row.label for row in rows.values() if row.seeds] == ["BM25"]
     assert [row.label for row in rows.values() if not row.seeds] == [
-        f"{label} (not at hand)" for label in [*rankers][2:]
+        f"{label} (not at hand)" for label in [*rankers][1:]
     ]
-    assert list(study.run("ranker/theirs").scores("test")["score"].diff()[1:] > 0) == [True] * (len(pairs) - 1)
     assert len(study.run("ranker/bm25").scores("dev"))
 
 
-def test_a_label_that_is_published_does_not_bring_another_file_here(root, pairs):
+def test_a_label_that_is_published_does_not_bring_another_file_here(root):
     def row(source):
-        return Study.load("tiny", {"rankers": {"theirs": source}}).systems["ranker/theirs"]
+        return Study.load("tiny", {"rankers": {"theirs": f"cerberus:{source}"}}).systems["ranker/theirs"]
 
-    run_file(root, pairs)
     published = root / "reports" / "tiny" / "runs"
     published.mkdir(parents=True)
     entry = {"identity": "0", "facts": {}, "files": {}}
     (published / "index.json").write_text(json.dumps({"ranker/theirs": entry}))
-    (published / "sources.json").write_text(json.dumps({"lost.run": {"sha256": "0"}}))
-    assert [row(source).seeds for source in ("theirs.run", "lost.run", "other.run")] == [(0,), (0,), ()]
+    (published / "sources.json").write_text(json.dumps({"lost.pt": {"sha256": "0"}}))
+    assert [row(source).seeds for source in ("lost.pt", "other.pt")] == [(0,), ()]
 
 
 def test_models_are_scored_and_costed(root):
@@ -109,14 +63,12 @@ def test_models_are_scored_and_costed(root):
 
 
 @pytest.mark.parametrize("name", ["03_distillation", "11_frontier"])
-def test_pages_have_them_and_what_is_not_here_is_said_on_its_page(invented, root, pairs, name):
-    run_file(root, pairs)
-    rankers = {"BM25": "bm25", "theirs": "theirs.run", "far": "org/none"}
+def test_pages_have_them_and_what_is_not_here_is_said_on_its_page(invented, root, name):
+    rankers = {"BM25": "bm25", "far": "org/none"}
     run_notebook(name, {"rankers": rankers})
     [folder] = (path for path in (root / "reports").iterdir() if path.name != "tiny")
     tables = "".join(path.read_text(encoding="utf-8") for path in (folder / "tables").glob("*.csv"))
     assert "BM25" in tables or "ranker/bm25" in tables
-    assert ("theirs" in tables) == (name != "11_frontier")  # nobody knows what that costs
     assert ("ranker/far" in tables) == (name == "03_distillation")
 
 
